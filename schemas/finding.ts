@@ -1,0 +1,48 @@
+/** @module What the validator found in a handoff (design.md section 5): the same shape in events, answers and `countersign validate`. */
+import { z } from 'zod'
+import { JsonValue } from './values.ts'
+
+/** Findings kept in full; beyond them only `findingsTotal` counts on. */
+export const FINDINGS_MAX = 100
+/** A value whose canonical text is longer stands in a finding as its digest. */
+export const FINDING_VALUE_MAX_BYTES = 1024
+
+export const RULES = [
+  'critical-key-removed',
+  'contradicted',
+  'manifest-violation',
+  'schema-violation',
+  'ungrounded',
+  'evidence-truncated',
+  'supersedes-invalid',
+  'invalid-input',
+  // Of policy `relay` only:
+  'fabrication',
+  'deletion',
+  'too-deep',
+] as const
+
+export const Rule = z.enum(RULES)
+export const Severity = z.enum(['error', 'warning'])
+
+export const Finding = z.strictObject({
+  rule: Rule,
+  severity: Severity,
+  /** JSON Pointer: into `before`; into `after` where nothing stands in its place in `before`. */
+  path: z.string(),
+  /** The value, or `{digest, bytes}` of its canonical text. Absent where there was none. */
+  before: JsonValue.optional(),
+  after: JsonValue.optional(),
+  message: z.string(),
+})
+
+export const Diff = z.strictObject({
+  added: z.array(z.string()),
+  removed: z.array(z.string()),
+  modified: z.array(z.string()),
+})
+
+export type Rule = z.infer<typeof Rule>
+export type Severity = z.infer<typeof Severity>
+export type Finding = z.infer<typeof Finding>
+export type Diff = z.infer<typeof Diff>

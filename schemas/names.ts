@@ -1,0 +1,70 @@
+/**
+ * @module The alphabets of every name that becomes part of a stream, and the streams they make (record.md, section 1).
+ * Names are ASCII, so that no two different names look alike.
+ */
+import { z } from 'zod'
+
+/** Tenant of the ledger's own facts; no token may carry it. */
+export const SYSTEM_TENANT = 'system'
+export const SYSTEM_STREAM = 'ledger-system'
+
+/** Longest free string of a header or a name, in UTF-16 code units. */
+export const NAME_MAX_CHARS = 256
+
+export const TENANT_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/
+export const RUN_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
+export const DIGEST_PATTERN = /^sha256:[0-9a-f]{64}$/
+
+export const Tenant = z
+  .string()
+  .regex(TENANT_PATTERN, 'a tenant is 1 to 63 of a-z, 0-9 and -, and starts with a letter or digit')
+  .refine((tenant) => tenant !== SYSTEM_TENANT, 'the tenant "system" is reserved')
+
+export const RunId = z
+  .string()
+  .regex(RUN_ID_PATTERN, 'a run id is 1 to 128 of A-Z, a-z, 0-9, _, . and -, and starts with a letter or digit')
+
+export const Name = z.string().min(1).max(NAME_MAX_CHARS)
+export const Digest = z.string().regex(DIGEST_PATTERN, 'a digest is sha256: and 64 lowercase hex digits')
+
+/** Decimal money of at most 18 digits with at most 9 after the point; nothing else, so that no float slips in. */
+export const Money = z
+  .string()
+  .max(20)
+  .regex(
+    /^(?=(?:\.?\d){1,18}$)(0|[1-9]\d{0,8})(\.\d{1,9})?$/,
+    'an amount is a decimal string such as "2.50": at most 9 digits before the point and 9 after it',
+  )
+
+/** ISO 4217 form; the ledger compares it, it does not convert. */
+export const Currency = z.string().regex(/^[A-Z]{3}$/, 'a currency is three capital letters')
+
+export function runStream(tenant: string, runId: string): string {
+  return `run-${tenant}.${runId}`
+}
+
+export function ledgerStream(tenant: string): string {
+  return `ledger-${tenant}`
+}
+
+export interface StreamName {
+  readonly kind: 'run' | 'ledger'
+  readonly tenant: string
+  /** Present where `kind` is `run`. */
+  readonly runId?: string
+}
+
+/** Reads a stream's name back; undefined where it is none of ours. A tenant has no dot, so the first one ends it. */
+export function parseStream(stream: string): StreamName | undefined {
+  if (stream.startsWith('ledger-')) {
+    const tenant = stream.slice('ledger-'.length)
+    return TENANT_PATTERN.test(tenant) ? { kind: 'ledger', tenant } : undefined
+  }
+  const dot = stream.indexOf('.')
+  if (!stream.startsWith('run-') || dot < 0) return undefined
+
+  const tenant = stream.slice('run-'.length, dot)
+  const runId = stream.slice(dot + 1)
+  if (!TENANT_PATTERN.test(tenant) || !RUN_ID_PATTERN.test(runId)) return undefined
+  return { kind: 'run', tenant, runId }
+}

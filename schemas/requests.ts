@@ -1,0 +1,138 @@
+/** @module Bodies of the requests that change a run. Strict: a member that is not named here is refused, so nobody sets what the ledger sets. */
+import { z } from 'zod'
+import { Compensate } from './events/call-events.ts'
+import { Currency, Digest, Money, Name, RunId } from './names.ts'
+import { Policy } from './policy.ts'
+import {
+  BudgetLimits,
+  Failure,
+  HandoffMode,
+  JsonRecord,
+  JsonValue,
+  ManifestBody,
+  OnUnknown,
+  Phase,
+  Scope,
+  Supersession,
+  Tokens,
+  Usage,
+  Uuid,
+} from './values.ts'
+
+/** Shortest and longest lease a claim may ask for. */
+export const LEASE_MIN_MS = 100
+export const LEASE_MAX_MS = 10 * 60_000
+export const LEASE_DEFAULT_MS = 60_000
+export const RESERVATION_DEADLINE_DEFAULT_MS = 10 * 60_000
+export const RESERVATION_DEADLINE_MAX_MS = 24 * 60 * 60_000
+
+export const StartRun = z.strictObject({
+  id: RunId.optional(),
+  name: Name,
+  input: JsonValue.optional(),
+  tags: z.array(Name).max(64).optional(),
+  budget: BudgetLimits.optional(),
+  policy: Policy.optional(),
+})
+
+const RunFence = z.int().min(1).optional()
+
+export const PostEnvelope = z.strictObject({
+  agent: Name,
+  payload: JsonRecord,
+  mode: HandoffMode.optional(),
+  /** Digest of the event whose context this builds on; the handoff is refused where that is no longer the established one. */
+  parent: Digest.optional(),
+  tokens: Tokens.optional(),
+  manifestHash: Digest.optional(),
+  supersedes: z.array(Supersession).max(256).optional(),
+  signature: z.string().max(4096).optional(),
+  runFence: RunFence,
+})
+
+export const Rollback = z.strictObject({ reason: z.string().min(1).max(4096), toStep: z.int().min(0).optional() })
+
+export const RegisterManifest = z.strictObject({ agent: Name, ...ManifestBody.shape })
+
+const Reserve = z.strictObject({
+  agent: Name.optional(),
+  tokens: Tokens.optional(),
+  cost: Money.optional(),
+  currency: Currency.optional(),
+  provider: Name.optional(),
+  model: Name.optional(),
+  deadlineMs: z.int().min(1).max(RESERVATION_DEADLINE_MAX_MS).optional(),
+})
+
+export const ClaimCall = z.strictObject({
+  tool: Name,
+  args: JsonValue,
+  phase: Phase.optional(),
+  /** The caller's own identity of the call; for a compensation, the forward call's id. */
+  key: z.string().min(1).max(512).optional(),
+  scope: Scope.optional(),
+  occurrence: z.int().min(0).optional(),
+  group: Name.optional(),
+  leaseMs: z.int().min(LEASE_MIN_MS).max(LEASE_MAX_MS).optional(),
+  onUnknown: OnUnknown.optional(),
+  agent: Name.optional(),
+  compensate: Compensate.optional(),
+  compensateUnknown: z.boolean().optional(),
+  parentCall: Uuid.optional(),
+  reserve: Reserve.optional(),
+  runFence: RunFence,
+})
+
+export const SettleCall = z
+  .strictObject({
+    fence: z.int().min(1),
+    result: JsonValue.optional(),
+    error: Failure.optional(),
+    /** The outcome is not known: a time-out, an abort. The call is in doubt. */
+    unknown: z.strictObject({ reason: z.string().max(1024) }).optional(),
+    /** The tool ran; its result could not be recorded. */
+    unrecorded: z.strictObject({ reason: z.string().max(1024) }).optional(),
+    /** A failed compensation that the caller will try again: it ends nothing yet. */
+    willRetry: z.boolean().optional(),
+    usage: Usage.optional(),
+  })
+  .refine(
+    (body) =>
+      [body.result, body.error, body.unknown, body.unrecorded].filter((each) => each !== undefined).length === 1,
+    'exactly one of result, error, unknown and unrecorded is required (a tool that returns nothing has the result null)',
+  )
+
+export const RenewCall = z.strictObject({ fence: z.int().min(1) })
+
+export const ResolveCall = z.strictObject({
+  outcome: z.enum(['executed', 'not-executed', 'compensated']),
+  result: JsonValue.optional(),
+  evidence: JsonValue,
+})
+
+export const StartCompensation = z.strictObject({ reason: z.string().min(1).max(4096), scope: Scope.optional() })
+
+export const PostReservation = z.strictObject({ ...Reserve.shape, agent: Name })
+export const SettleReservation = z.strictObject({ usage: Usage })
+export const ReleaseReservation = z.strictObject({ reason: z.string().max(1024).optional() })
+export const PostUsage = z.strictObject({ agent: Name, usage: Usage, callId: Uuid.optional() })
+
+export const CompleteRun = z.strictObject({ output: JsonValue.optional() })
+export const FailRun = z.strictObject({ error: Failure })
+
+export type StartRun = z.infer<typeof StartRun>
+export type PostEnvelope = z.infer<typeof PostEnvelope>
+export type Rollback = z.infer<typeof Rollback>
+export type RegisterManifest = z.infer<typeof RegisterManifest>
+export type ClaimCall = z.infer<typeof ClaimCall>
+export type SettleCall = z.infer<typeof SettleCall>
+export type RenewCall = z.infer<typeof RenewCall>
+export type ResolveCall = z.infer<typeof ResolveCall>
+export type StartCompensation = z.infer<typeof StartCompensation>
+export type PostReservation = z.infer<typeof PostReservation>
+export type SettleReservation = z.infer<typeof SettleReservation>
+export type ReleaseReservation = z.infer<typeof ReleaseReservation>
+export type PostUsage = z.infer<typeof PostUsage>
+export type CompleteRun = z.infer<typeof CompleteRun>
+export type FailRun = z.infer<typeof FailRun>
+export type Reserve = z.infer<typeof Reserve>

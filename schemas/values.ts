@@ -1,0 +1,86 @@
+/** @module Building blocks that event bodies and requests share. */
+import { z } from 'zod'
+import { isJsonObject, type Json, type JsonObject } from './json.ts'
+import { Currency, Money, Name } from './names.ts'
+
+/** Any JSON value. The strict parser has judged it before a schema sees it, so that it is kept by reference, never copied. */
+export const JsonValue = z
+  .any()
+  .refine((value) => value !== undefined, 'a JSON value is required') as unknown as z.ZodType<Json>
+export const JsonRecord = z
+  .any()
+  .refine((value) => isJsonObject(value), 'a JSON object is required')
+  .meta({ type: 'object' }) as unknown as z.ZodType<JsonObject>
+
+/** Most tokens one message may claim: sums of millions of them stay exact in a double. */
+export const TOKENS_MAX = 1_000_000_000
+export const Tokens = z.int().min(0).max(TOKENS_MAX)
+
+/** RFC 6901. */
+export const Pointer = z
+  .string()
+  .max(4096)
+  .regex(/^(?:\/(?:[^~/]|~[01])*)*$/, 'a JSON Pointer is empty or starts with /')
+
+/** Path of names that the runtime keeps, such as `step:researcher/fork:analyst`. */
+export const Scope = z.string().min(1).max(1024)
+export const Phase = z.enum(['forward', 'compensation', 'model'])
+export const OnUnknown = z.enum(['retry', 'in-doubt'])
+export const Uuid = z.uuid()
+
+export const Supersession = z.strictObject({ path: z.string().max(4096), reason: z.string().max(4096) })
+export const HandoffMode = z.enum(['replace', 'merge', 'extend'])
+
+/** What a call or an answer used. `tokens` is the sum of all kinds; the kinds are kept where the provider names them. */
+export const Usage = z.strictObject({
+  tokens: Tokens,
+  inputTokens: Tokens.optional(),
+  outputTokens: Tokens.optional(),
+  cost: Money.optional(),
+  currency: Currency.optional(),
+  provider: Name.optional(),
+  model: Name.optional(),
+  estimated: z.boolean().optional(),
+})
+
+/** What failed, as the tool or the run said it; free members are kept in `details`. */
+export const Failure = z.strictObject({
+  message: z.string().max(16_384),
+  code: Name.optional(),
+  details: JsonValue.optional(),
+})
+
+export const ManifestBody = z.strictObject({
+  /** Top-level keys the agent may see; absent: all. */
+  reads: z.array(Name).max(256).optional(),
+  /** Top-level keys the agent may change; absent: all. */
+  writes: z.array(Name).max(256).optional(),
+  maxTokens: Tokens.optional(),
+  task: z.string().max(16_384).optional(),
+  /** JSON Schema (2020-12) of the agent's payloads. */
+  schema: JsonRecord.optional(),
+  /** Public JWK (Ed25519 or P-256) that the agent signs its envelopes with. */
+  jwk: JsonRecord.optional(),
+  /** Refuse an envelope without a signature. */
+  requireSignature: z.boolean().optional(),
+})
+
+export const BudgetLimits = z.strictObject({
+  tokens: z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+  cost: z.strictObject({ limit: Money, currency: Currency }).optional(),
+  agents: z
+    .record(
+      Name,
+      z.strictObject({ tokens: z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional(), cost: Money.optional() }),
+    )
+    .optional(),
+})
+
+export type Usage = z.infer<typeof Usage>
+export type Failure = z.infer<typeof Failure>
+export type ManifestBody = z.infer<typeof ManifestBody>
+export type BudgetLimits = z.infer<typeof BudgetLimits>
+export type HandoffMode = z.infer<typeof HandoffMode>
+export type Supersession = z.infer<typeof Supersession>
+export type Phase = z.infer<typeof Phase>
+export type OnUnknown = z.infer<typeof OnUnknown>

@@ -1,0 +1,47 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { DEFAULT_CRITICAL_KEYS, Policy, ResolvedPolicy, resolvePolicy } from '../../schemas/policy.ts'
+
+const test = suite('policies')
+
+test('a policy left out is the default one', () => {
+  const expected = { base: 'default', criticalKeys: [...DEFAULT_CRITICAL_KEYS], ungrounded: 'warn', snapshotEvery: 1 }
+  for (const policy of [resolvePolicy(), resolvePolicy('default'), resolvePolicy({})]) assert.equal(policy, expected)
+})
+
+test('relay looks for no grounds unless told to', () => {
+  assert.is(resolvePolicy('relay').ungrounded, 'off')
+  assert.equal(resolvePolicy({ base: 'relay', ungrounded: 'warn', snapshotEvery: 5 }), {
+    base: 'relay',
+    criticalKeys: [...DEFAULT_CRITICAL_KEYS],
+    ungrounded: 'warn',
+    snapshotEvery: 5,
+  })
+})
+
+test('a critical key named twice is one', () => {
+  assert.equal(resolvePolicy({ criticalKeys: ['a', 'b', 'a'] }).criticalKeys, ['a', 'b'])
+})
+
+test('what resolves is a resolved policy', () => {
+  for (const policy of ['default', 'relay', {}, { criticalKeys: [] }] as const) {
+    const resolved = resolvePolicy(Policy.parse(policy))
+    assert.equal(ResolvedPolicy.parse(resolved), resolved)
+  }
+})
+
+test('other names, members and numbers are refused', () => {
+  const refused = [
+    'strict',
+    null,
+    { base: 'other' },
+    { critical: [] },
+    { criticalKeys: [''] },
+    { criticalKeys: 'facts' },
+  ]
+  const numbers = [0, 1001, 1.5, '1'].map((snapshotEvery) => ({ snapshotEvery }))
+  for (const policy of [...refused, ...numbers])
+    assert.is(Policy.safeParse(policy).success, false, JSON.stringify(policy))
+})
+
+test.run()
