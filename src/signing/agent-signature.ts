@@ -1,0 +1,122 @@
+/** @module The agent's own signature over its envelope: a compact, detached JWS (RFC 7515 appendix F; record.md, section 1). */
+import { verify } from 'node:crypto'
+import type { Json, JsonObject } from '../../schemas/json.ts'
+import { isJsonObject } from '../../schemas/json.ts'
+import { fromBase64url, toBase64url } from './base64url.ts'
+import { canonicalJson } from './canonical-json.ts'
+import { type PublicKeyAlgorithm, type PublicKeyUse, publicKeyFromJwk } from './public-key.ts'
+import { parseStrictJson } from './strict-json.ts'
+
+export const ENVELOPE_TYP = 'countersign-envelope+jws'
+
+/** Room for a header with a kid and a 64-byte signature, and no more. */
+const SIGNATURE_MAX_CHARS = 2048
+
+/** What the agent signs. Absent members are left out of the signed text. */
+export interface SignedEnvelope {
+  readonly ledgerId: string
+  readonly tenant: string
+  readonly run: string
+  readonly agent: string
+  /** Event digest of the established envelope it builds on. */
+  readonly parent?: string | undefined
+  readonly mode?: string | undefined
+  readonly payload: Json
+  readonly tokens?: Json | undefined
+  readonly manifestHash?: string | undefined
+  readonly supersedes?: Json | undefined
+}
+
+type AgentSignatureFault =
+  | 'malformed'
+  | 'header'
+  | 'typ'
+  | 'critical-header'
+  | 'algorithm'
+  | 'key-unusable'
+  | 'signature'
+
+export type AgentSignatureResult =
+  | { readonly ok: true; readonly alg: PublicKeyAlgorithm; readonly kid?: string }
+  | { readonly ok: false; readonly reason: AgentSignatureFault }
+
+const MEMBERS = [
+  'ledgerId',
+  'tenant',
+  'run',
+  'agent',
+  'parent',
+  'mode',
+  'payload',
+  'tokens',
+  'manifestHash',
+  'supersedes',
+] as const satisfies readonly (keyof SignedEnvelope)[]
+
+/** The bytes under the signature: JCS of these members and no others. */
+export function envelopeSigningInput(envelope: SignedEnvelope): Uint8Array {
+  const signed: Record<string, Json> = {}
+  for (const member of MEMBERS) {
+    const value = envelope[member]
+    if (value !== undefined) signed[member] = value
+  }
+  return Buffer.from(canonicalJson(signed), 'utf8')
+}
+
+/**
+ * Checks a detached JWS against the agent's registered key. The key comes from the registry alone: `jwk`, `jku`, `x5u` and `x5c`
+ * in the header are ignored. Extensions (`crit`) are refused, save the unencoded payload of RFC 7797. Never throws.
+ */
+export function checkAgentSignature(jws: string, input: Uint8Array, jwk: JsonObject): AgentSignatureResult {
+  const parts = split(jws)
+  if (parts === undefined) return { ok: false, reason: 'malformed' }
+  const header = readProtectedHeader(parts.header)
+  if (header === undefined) return { ok: false, reason: 'header' }
+  if (header.typ !== ENVELOPE_TYP) return { ok: false, reason: 'typ' }
+  if (!extensionsKnown(header)) return { ok: false, reason: 'critical-header' }
+
+  const use = publicKeyFromJwk(jwk)
+  if (use === undefined) return { ok: false, reason: 'key-unusable' }
+  if (header.alg !== use.alg) return { ok: false, reason: 'algorithm' }
+  if (!verifies(signedBytes(parts.header, header, input), use, parts.signature))
+    return { ok: false, reason: 'signature' }
+  return { ok: true, alg: use.alg, ...(typeof header.kid === 'string' && { kid: header.kid }) }
+}
+
+interface Parts {
+  readonly header: string
+  readonly signature: Uint8Array
+}
+
+const SIGNATURE_BYTES = 64
+
+function split(jws: string): Parts | undefined {
+  if (jws.length > SIGNATURE_MAX_CHARS) return undefined
+  const [header, payload, signature, ...more] = jws.split('.')
+  if (!header || payload !== '' || signature === undefined || more.length > 0) return undefined
+  const bytes = fromBase64url(signature)
+  return bytes?.length === SIGNATURE_BYTES ? { header, signature: bytes } : undefined
+}
+
+function readProtectedHeader(encoded: string): JsonObject | undefined {
+  const bytes = fromBase64url(encoded)
+  const parsed = bytes && parseStrictJson(bytes)
+  return parsed?.ok && isJsonObject(parsed.value) ? parsed.value : undefined
+}
+
+/** RFC 7515 section 4.1.11: an extension that is not understood makes the signature invalid. */
+function extensionsKnown(header: JsonObject): boolean {
+  const { crit, b64 } = header
+  if (crit === undefined) return b64 === undefined
+  return Array.isArray(crit) && crit.length === 1 && crit[0] === 'b64' && typeof b64 === 'boolean'
+}
+
+function signedBytes(encodedHeader: string, header: JsonObject, input: Uint8Array): Uint8Array {
+  const head = Buffer.from(`${encodedHeader}.`, 'ascii')
+  return Buffer.concat([head, header.b64 === false ? input : Buffer.from(toBase64url(input), 'ascii')])
+}
+
+function verifies(data: Uint8Array, { alg, key }: PublicKeyUse, signature: Uint8Array): boolean {
+  if (alg === 'EdDSA') return verify(null, data, key, signature)
+  return verify('sha256', data, { key, dsaEncoding: 'ieee-p1363' }, signature)
+}

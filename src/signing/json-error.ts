@@ -1,0 +1,45 @@
+/** @module What strict JSON refuses, as values: a stable code, the place, and what to do. */
+import type { Json } from '../../schemas/json.ts'
+
+export type JsonErrorCode =
+  | 'json-syntax'
+  | 'json-encoding'
+  | 'json-depth'
+  | 'json-duplicate-key'
+  | 'json-number'
+  | 'json-surrogate'
+  | 'json-key'
+  | 'json-too-large'
+  /** Only for values built in process: `undefined`, a function, a class instance, ... */
+  | 'json-type'
+
+export interface JsonError {
+  readonly code: JsonErrorCode
+  /** RFC 6901 pointer of the place, or of its nearest ancestor where the pointer would pass `POINTER_MAX_CHARS`. */
+  readonly pointer: string
+  /** Place in the text, in UTF-16 code units; in bytes for `json-encoding` and `json-too-large`; 0 for values built in process. */
+  readonly offset: number
+  readonly message: string
+}
+
+export type JsonResult<T = Json> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: JsonError }
+
+/** A pointer is echoed in answers and logs: a key of half a megabyte must not be. */
+const POINTER_MAX_CHARS = 1024
+
+/** RFC 6901 section 3: `~` and `/` are the two characters that need an escape. */
+export function jsonPointer(path: readonly (string | number)[]): string {
+  let pointer = ''
+  for (const token of path) {
+    const next = `${pointer}/${String(token).replaceAll('~', '~0').replaceAll('/', '~1')}`
+    if (next.length > POINTER_MAX_CHARS) return pointer
+    pointer = next
+  }
+  return pointer
+}
+
+export function jsonFailure(code: JsonErrorCode, offset: number, message: string, pointer = ''): JsonResult<never> {
+  return { ok: false, error: { code, pointer, offset, message } }
+}

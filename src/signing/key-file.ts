@@ -1,0 +1,70 @@
+/** @module The keys of a data folder: one file of mode 0600, or the same text from the environment. */
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
+import { linkNewFile, replaceFile } from './durable-file.ts'
+import { formatLedgerKeys, KeyFileError, type LedgerKeys, parseLedgerKeys } from './ledger-keys.ts'
+
+export { createLedgerKeys, KeyFileError, type LedgerKeys, verifierKey } from './ledger-keys.ts'
+
+/** Far above any ring that was rotated daily for years: a wrong path must not fill the memory. */
+const KEY_FILE_MAX_BYTES = 1024 * 1024
+const OTHERS_MAY_READ = 0o077
+
+/** Reads and checks a key file. Throws `KeyFileError`, whose message says what to do and holds no secret. */
+export function readKeyFile(path: string): LedgerKeys {
+  return parseLedgerKeys(readGuarded(path), path)
+}
+
+/** Keys from a setting such as COUNTERSIGN_KEYS, in the form of the key file. Throws `KeyFileError`. */
+export function readKeysFromText(text: string): LedgerKeys {
+  return parseLedgerKeys(text, 'the text of the keys')
+}
+
+/** Writes a key file that must not exist yet: durable when it returns, whole or not there at all. Throws `KeyFileError`. */
+export function writeNewKeyFile(path: string, keys: LedgerKeys): void {
+  if (linkNewFile(path, formatLedgerKeys(keys))) return
+  throw new KeyFileError(
+    'key-file-exists',
+    `${path} exists already; keys are never overwritten: move the file away first`,
+  )
+}
+
+/** Puts new keys in place of a file's, durably and in one step: a crash leaves the old file or the new one. */
+export function replaceKeyFile(path: string, keys: LedgerKeys): void {
+  replaceFile(path, formatLedgerKeys(keys))
+}
+
+function readGuarded(path: string): string {
+  const file = openForReading(path)
+  try {
+    const status = fstatSync(file)
+    if (!status.isFile()) throw new KeyFileError('key-file-unreadable', `${path} is not a file`)
+    if ((status.mode & OTHERS_MAY_READ) !== 0) {
+      throw new KeyFileError('key-file-permissions', `${path} is open to other users; run: chmod 600 ${path}`)
+    }
+    if (status.size > KEY_FILE_MAX_BYTES)
+      throw new KeyFileError('key-file-invalid', `${path} is too large for a key file`)
+    return readFileSync(file, 'utf8')
+  } finally {
+    closeSync(file)
+  }
+}
+
+function openForReading(path: string): number {
+  try {
+    return openSync(path, 'r')
+  } catch (error) {
+    if (isMissing(error)) {
+      throw new KeyFileError(
+        'key-file-missing',
+        `${path} does not exist; start the ledger once to make its keys, or restore it`,
+      )
+    }
+    throw new KeyFileError('key-file-unreadable', `${path} cannot be read; check its owner and its mode`, {
+      cause: error,
+    })
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}

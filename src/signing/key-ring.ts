@@ -1,0 +1,144 @@
+/** @module The ring of master keys as a value, and the run keys derived from it (record.md, sections 1 and 2). */
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
+import { TIME_PATTERN } from '../../schemas/header.ts'
+import { fromBase64url } from './base64url.ts'
+import { canonicalJson } from './canonical-json.ts'
+
+/** HMAC-SHA-256's own output size: a shorter secret would be the weakest part (RFC 2104 section 3). */
+export const SECRET_MIN_BYTES = 32
+const SECRET_MAX_BYTES = 1024
+const RUN_KEY_BYTES = 32
+const RUN_KEY_INFO = 'countersign/run-key/v1\n'
+const KID_PATTERN = /^[A-Za-z0-9_.-]{1,64}$/
+/** Run keys kept derived: one for each run that is being written. */
+const RUN_KEYS_MAX = 10_000
+
+export interface RingKey {
+  readonly kid: string
+  readonly secret: Uint8Array
+  /** RFC 3339, UTC, milliseconds. */
+  readonly created: string
+  /** When the key after it took over. Periods are judged by order in the ring, never by this clock reading. */
+  readonly retired?: string
+}
+
+/** Oldest first; the last one seals. A key's place never changes: its index is what must not fall within a stream. */
+export interface KeyRing {
+  readonly keys: readonly RingKey[]
+}
+
+/** The order of the keys alone: all that judging periods needs, and all that a verifier without secrets has. */
+export interface KeyOrder {
+  readonly keys: readonly { readonly kid: string }[]
+}
+
+export type RandomBytes = (bytes: number) => Uint8Array
+
+export function createKeyRing(now: string, random: RandomBytes): KeyRing {
+  return { keys: [newKey(1, now, random)] }
+}
+
+/** A ring in which a new key seals. The keys before it stay, to verify what they sealed. */
+export function rotateKeyRing(ring: KeyRing, now: string, random: RandomBytes): KeyRing {
+  const current = currentKey(ring)
+  const older = ring.keys.slice(0, -1)
+  return { keys: [...older, { ...current, retired: now }, newKey(ring.keys.length + 1, now, random)] }
+}
+
+/** The key that seals. Throws `TypeError` on an empty ring, which no function here makes. */
+export function currentKey(ring: KeyRing): RingKey {
+  const key = ring.keys.at(-1)
+  if (key === undefined) throw new TypeError('the key ring is empty')
+  return key
+}
+
+/** The key's place in the ring, -1 where the ring does not hold it. */
+export function ringIndex(ring: KeyOrder, kid: string): number {
+  return ring.keys.findIndex((key) => key.kid === kid)
+}
+
+function newKey(number: number, now: string, random: RandomBytes): RingKey {
+  return { kid: `k${number}-${Buffer.from(random(4)).toString('hex')}`, secret: random(SECRET_MIN_BYTES), created: now }
+}
+
+const Secret = z
+  .string()
+  .transform((text) => fromBase64url(text) ?? new Uint8Array(0))
+  .refine((bytes) => bytes.length >= SECRET_MIN_BYTES, `a secret is base64url of at least ${SECRET_MIN_BYTES} bytes`)
+  .refine((bytes) => bytes.length <= SECRET_MAX_BYTES, `a secret is at most ${SECRET_MAX_BYTES} bytes`)
+
+export const Kid = z.string().regex(KID_PATTERN, 'a kid is 1 to 64 of A-Z, a-z, 0-9, _, . and -')
+export const KeyTime = z.string().regex(TIME_PATTERN, 'a time is RFC 3339, UTC, with milliseconds')
+
+const RingKeyFile = z.strictObject({ kid: Kid, secret: Secret, created: KeyTime, retired: KeyTime.optional() })
+
+/** The `ring` of a key file. No message of this schema repeats what it read. */
+export const RingFile = z
+  .array(RingKeyFile)
+  .min(1)
+  .refine((keys) => new Set(keys.map((key) => key.kid)).size === keys.length, 'two keys share a kid')
+  .refine((keys) => keys.at(-1)?.retired === undefined, 'the last key seals and cannot be retired')
+
+export function ringFromFile(keys: z.infer<typeof RingFile>): KeyRing {
+  return { keys: keys.map(({ retired, ...key }) => (retired === undefined ? key : { ...key, retired })) }
+}
+
+export function ringToFile(ring: KeyRing): z.input<typeof RingFile> {
+  return ring.keys.map((key) => ({ ...key, secret: Buffer.from(key.secret).toString('base64url') }))
+}
+
+/** Reads what `formatKeyRing` wrote. Throws `TypeError` on anything else; its message holds no part of a secret. */
+export function parseKeyRing(text: string): KeyRing {
+  const ring = RingFile.safeParse(parsed(text))
+  if (!ring.success) throw new TypeError(`not a key ring: ${ring.error.issues[0]?.message ?? 'unreadable'}`)
+  return ringFromFile(ring.data)
+}
+
+export function formatKeyRing(ring: KeyRing): string {
+  return JSON.stringify(ringToFile(ring))
+}
+
+/** `JSON.parse` quotes its input in its message, which may be a secret. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * HKDF-SHA-256 (RFC 5869), no salt, 32 bytes: one run's key can be disclosed to an auditor without exposing another run.
+ * Throws `TypeError` where the secret is shorter than 32 bytes.
+ */
+export function deriveRunKey(secret: Uint8Array, tenant: string, stream: string): Uint8Array {
+  if (secret.length < SECRET_MIN_BYTES) throw new TypeError(`a secret has at least ${SECRET_MIN_BYTES} bytes`)
+  const info = RUN_KEY_INFO + canonicalJson([tenant, stream])
+  return new Uint8Array(hkdfSync('sha256', secret, '', info, RUN_KEY_BYTES))
+}
+
+export interface RunKeys {
+  /** The key for one stream under one master key; undefined where the ring does not hold `kid`. */
+  readonly keyFor: (kid: string, tenant: string, stream: string) => KeyObject | undefined
+}
+
+/** Run keys of one ring, derived once and kept while they are used; a rotated ring needs a new one. */
+export function createRunKeys(ring: KeyRing, options: { readonly max?: number } = {}): RunKeys {
+  const secrets = new Map(ring.keys.map((key) => [key.kid, key.secret]))
+  const cache = new LRUCache<string, KeyObject>({ max: options.max ?? RUN_KEYS_MAX })
+  return {
+    keyFor: (kid, tenant, stream) => {
+      const name = `${kid}\n${tenant}\n${stream}`
+      const known = cache.get(name)
+      if (known !== undefined) return known
+
+      const secret = secrets.get(kid)
+      if (secret === undefined) return undefined
+      const key = createSecretKey(deriveRunKey(secret, tenant, stream))
+      cache.set(name, key)
+      return key
+    },
+  }
+}

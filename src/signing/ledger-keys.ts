@@ -1,0 +1,175 @@
+/** @module All keys of a ledger: the ring that seals, the key that signs checkpoints, the keys that sign tokens. */
+import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import { z } from 'zod'
+import { fromBase64url, toBase64url } from './base64url.ts'
+import {
+  createKeyRing,
+  type KeyRing,
+  KeyTime,
+  Kid,
+  type RandomBytes,
+  RingFile,
+  ringFromFile,
+  ringToFile,
+  SECRET_MIN_BYTES,
+} from './key-ring.ts'
+
+export interface TokenKey {
+  readonly kid: string
+  readonly privateKey: KeyObject
+  readonly created: string
+  /** From then on its tokens are refused. */
+  readonly retired?: string
+}
+
+export interface LedgerKeys {
+  readonly ring: KeyRing
+  /** Ed25519; its public half is the verifier key that auditors hold. */
+  readonly checkpointKey: KeyObject
+  /** Ed25519, oldest first; the last one signs. */
+  readonly tokenKeys: readonly TokenKey[]
+  /** For tokens of another issuer that shares a secret (HS256). */
+  readonly tokenSecret?: Uint8Array
+}
+
+/** `code` is stable; the message says what to do and never holds a secret. */
+export class KeyFileError extends Error {
+  readonly code:
+    | 'key-file-missing'
+    | 'key-file-unreadable'
+    | 'key-file-permissions'
+    | 'key-file-invalid'
+    | 'key-file-exists'
+
+  constructor(code: KeyFileError['code'], message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'KeyFileError'
+    this.code = code
+  }
+}
+
+/** New keys for a new ledger. */
+export function createLedgerKeys(now: string, random: RandomBytes): LedgerKeys {
+  return {
+    ring: createKeyRing(now, random),
+    checkpointKey: ed25519FromSeed(random(SEED_BYTES)),
+    tokenKeys: [newTokenKey(1, now, random)],
+  }
+}
+
+/** The same keys with a new one that signs tokens; the one before is retired at once. */
+export function rotateTokenKeys<K extends Pick<LedgerKeys, 'tokenKeys'>>(keys: K, now: string, random: RandomBytes): K {
+  const retired = keys.tokenKeys.map((key) => (key.retired === undefined ? { ...key, retired: now } : key))
+  return { ...keys, tokenKeys: [...retired, newTokenKey(keys.tokenKeys.length + 1, now, random)] }
+}
+
+function newTokenKey(number: number, now: string, random: RandomBytes): TokenKey {
+  return {
+    kid: `t${number}-${Buffer.from(random(4)).toString('hex')}`,
+    privateKey: ed25519FromSeed(random(SEED_BYTES)),
+    created: now,
+  }
+}
+
+const SEED_BYTES = 32
+/** RFC 8410 section 7: the DER of a PKCS #8 Ed25519 key up to its 32-byte seed. */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/** Throws `TypeError` where the seed has not 32 bytes. */
+function ed25519FromSeed(seed: Uint8Array): KeyObject {
+  if (seed.length !== SEED_BYTES) throw new TypeError('an Ed25519 seed has 32 bytes')
+  return createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' })
+}
+
+/** The 32 raw bytes of an Ed25519 public key, given either half. */
+export function ed25519PublicBytes(key: KeyObject): Uint8Array {
+  const publicKey = key.type === 'public' ? key : createPublicKey(key)
+  const bytes = fromBase64url(publicKey.export({ format: 'jwk' }).x ?? '')
+  if (publicKey.asymmetricKeyType !== 'ed25519' || bytes === undefined) throw new TypeError('not an Ed25519 key')
+  return bytes
+}
+
+const ED25519_NOTE_TYPE = 0x01
+
+/** A signed-note verifier key (C2SP): `<name>+<8 hex>+base64(0x01 || key)`. Throws `TypeError` where the name has a space or a plus. */
+export function verifierKey(origin: string, publicKey: Uint8Array): string {
+  if (origin === '' || /[\s+]/u.test(origin)) throw new TypeError('the name of a verifier key has no space and no "+"')
+  const typed = Buffer.concat([Buffer.of(ED25519_NOTE_TYPE), publicKey])
+  const hash = createHash('sha256').update(`${origin}\n`).update(typed).digest('hex').slice(0, 8)
+  return `${origin}+${hash}+${typed.toString('base64')}`
+}
+
+const PrivateJwk = z
+  .strictObject({ kty: z.literal('OKP'), crv: z.literal('Ed25519'), d: z.string(), x: z.string() })
+  .transform((jwk, context) => {
+    const seed = fromBase64url(jwk.d)
+    const key = seed?.length === SEED_BYTES ? ed25519FromSeed(seed) : undefined
+    if (key !== undefined && toBase64url(ed25519PublicBytes(key)) === jwk.x) return key
+    context.addIssue('the two halves of an Ed25519 key do not belong together')
+    return z.NEVER
+  })
+
+const KeyFile = z.strictObject({
+  v: z.literal(1),
+  ring: RingFile,
+  checkpointKey: PrivateJwk,
+  tokenKeys: z
+    .array(z.strictObject({ kid: Kid, key: PrivateJwk, created: KeyTime, retired: KeyTime.optional() }))
+    .min(1)
+    .refine((keys) => new Set(keys.map((key) => key.kid)).size === keys.length, 'two keys share a kid'),
+  tokenSecret: z
+    .string()
+    .transform((text) => fromBase64url(text) ?? new Uint8Array(0))
+    .refine((bytes) => bytes.length >= SECRET_MIN_BYTES, `a secret is base64url of at least ${SECRET_MIN_BYTES} bytes`)
+    .optional(),
+})
+
+/** Reads the form of the key file. Throws `KeyFileError` `key-file-invalid`, naming the place and never the content. */
+export function parseLedgerKeys(text: string, source: string): LedgerKeys {
+  const file = KeyFile.safeParse(parseQuietly(text))
+  if (!file.success) {
+    const issue = file.error.issues[0]
+    const place = issue?.path.join('.') || 'the whole'
+    throw new KeyFileError(
+      'key-file-invalid',
+      `${source} is not a key file: ${place} is wrong; restore it from its copy`,
+    )
+  }
+  const { ring, checkpointKey, tokenKeys, tokenSecret } = file.data
+  return {
+    ring: ringFromFile(ring),
+    checkpointKey,
+    tokenKeys: tokenKeys.map(({ kid, key, created, retired }) => ({
+      kid,
+      privateKey: key,
+      created,
+      ...(retired !== undefined && { retired }),
+    })),
+    ...(tokenSecret !== undefined && { tokenSecret }),
+  }
+}
+
+export function formatLedgerKeys(keys: LedgerKeys): string {
+  const file = {
+    v: 1,
+    ring: ringToFile(keys.ring),
+    checkpointKey: privateJwk(keys.checkpointKey),
+    tokenKeys: keys.tokenKeys.map(({ privateKey, ...key }) => ({ ...key, key: privateJwk(privateKey) })),
+    ...(keys.tokenSecret && { tokenSecret: toBase64url(keys.tokenSecret) }),
+  }
+  return `${JSON.stringify(file, null, 2)}\n`
+}
+
+function privateJwk(key: KeyObject): object {
+  const { kty, crv, d, x } = key.export({ format: 'jwk' })
+  return { kty, crv, d, x }
+}
+
+/** `JSON.parse` quotes its input in its message. */
+function parseQuietly(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

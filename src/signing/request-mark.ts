@@ -1,0 +1,45 @@
+/** @module Idempotency marks: the id of a key in its scope, and a mac over what the request asked (record.md, section 5). */
+import { createHmac } from 'node:crypto'
+import { v5 as uuidV5 } from 'uuid'
+import type { Json } from '../../schemas/json.ts'
+import { canonicalJson } from './canonical-json.ts'
+import type { MacKey } from './header-text.ts'
+
+/** Name spaces of our own for RFC 9562 UUIDv5: a request's id never equals a run's. */
+const REQUEST_NAMESPACE = '4f1c8d0e-6b52-4d0b-9a37-2f6a0c3d91b5'
+const RUN_NAMESPACE = 'a7e2b6d4-0c19-4f8e-8d53-61b94e7f2c08'
+
+const REQUEST_PREFIX = 'countersign/request/v1\n'
+
+export interface RequestScope {
+  readonly tenant: string
+  readonly run: string
+  readonly actor: string
+}
+
+/** UUIDv5 of an idempotency key within its scope. */
+export function requestId(scope: RequestScope, key: string): string {
+  return uuidV5(canonicalJson([scope.tenant, scope.run, scope.actor, key]), REQUEST_NAMESPACE)
+}
+
+/** The id of a run that was started with an idempotency key and no id of its own. */
+export function runIdFromKey(tenant: string, actor: string, key: string): string {
+  return uuidV5(canonicalJson([tenant, actor, key]), RUN_NAMESPACE)
+}
+
+export interface RequestContent {
+  readonly method: string
+  readonly path: string
+  readonly body?: Json | undefined
+}
+
+/**
+ * HMAC-SHA-256 over method, path and body, base64url. A repeat is compared under the key of the event that carries the mark, so
+ * that it is still recognised after a rotation.
+ */
+export function requestMac(runKey: MacKey, { method, path, body }: RequestContent): string {
+  const content: Json[] = body === undefined ? [method, path] : [method, path, body]
+  return createHmac('sha256', runKey)
+    .update(REQUEST_PREFIX + canonicalJson(content))
+    .digest('base64url')
+}

@@ -1,0 +1,124 @@
+/** @module Sealing: drafts of events become records that no field can be changed in without it being seen (record.md, section 1). */
+import {
+  type AppendRecord,
+  HEADER_MAX_BYTES,
+  HEADER_VERSION,
+  type Header,
+  type RequestMark,
+} from '../../schemas/header.ts'
+import type { Json } from '../../schemas/json.ts'
+import { canonicalJson } from './canonical-json.ts'
+import { dataDigest, recordDigest } from './digests.ts'
+import { headerMac, headerParts, type MacKey, sealedText, type UnsealedHeader } from './header-text.ts'
+
+export interface EventDraft {
+  readonly type: string
+  readonly data: Json
+  /** JCS text of `data`, where the caller has it already. */
+  readonly dataText?: string
+  /** Id of the event that caused this one. Default: the first event of the same request. */
+  readonly causation?: string
+}
+
+/** Who writes, where, after what, under which key. Names were validated where they came in. */
+export interface SealContext {
+  readonly stream: string
+  readonly tenant: string
+  readonly actor: string
+  readonly principal?: string | undefined
+  readonly via?: readonly string[] | undefined
+  readonly traceparent?: string | undefined
+  /** Revision of the first event. */
+  readonly revision: number
+  /** Digest of the event before the first, absent at revision 0. */
+  readonly prev?: string | undefined
+  /** Its `time`. */
+  readonly prevTime?: string | undefined
+  /** The writer's clock now: RFC 3339, UTC, milliseconds. */
+  readonly clock: string
+  /** Idempotency of the request; stands on its first event only. */
+  readonly request?: RequestMark | undefined
+  readonly kid: string
+  /** Run key of `kid`, tenant and stream. */
+  readonly key: MacKey
+  /** A new UUIDv7 at each call: one id for two sealings would fork the chain silently. */
+  readonly newId: () => string
+  /** 16 random bytes. */
+  readonly newSalt: () => Uint8Array
+}
+
+export interface SealedEvent {
+  readonly header: Header
+  readonly record: AppendRecord
+  /** `sha256:<hex>`: the next event's `prev` and the leaf of the Merkle log. */
+  readonly digest: string
+  readonly data: Json
+}
+
+/**
+ * Seals the events of one request, in order, as one piece of chain. Throws `TypeError` where a header would pass 8 KiB or a body
+ * has no canonical form: both were to be refused at the edge.
+ */
+export function sealEvents(drafts: readonly EventDraft[], context: SealContext): SealedEvent[] {
+  const sealed: SealedEvent[] = []
+  for (const draft of drafts) sealed.push(sealEvent(draft, context, sealed))
+  return sealed
+}
+
+function sealEvent(draft: EventDraft, context: SealContext, earlier: readonly SealedEvent[]): SealedEvent {
+  const data = draft.dataText ?? canonicalJson(draft.data)
+  const salt = context.newSalt()
+  const unsealed = unsealedHeader(draft, context, earlier)
+  unsealed.dataDigest = dataDigest(salt, data)
+
+  const parts = headerParts(unsealed)
+  const mac = headerMac(parts, context.key)
+  const header = sealedText(parts, mac)
+  checkSize(header)
+
+  const { id, type, request } = unsealed
+  const record = { header, salt, data, id, type }
+  return {
+    header: Object.assign(unsealed, { mac }),
+    record: request === undefined ? record : { ...record, requestId: request.id },
+    digest: recordDigest(header),
+    data: draft.data,
+  }
+}
+
+/** Fields are set one by one: spreading the optional ones would cost as much as the mac. */
+function unsealedHeader(draft: EventDraft, context: SealContext, earlier: readonly SealedEvent[]): UnsealedHeader {
+  const first = earlier[0]
+  const before = earlier.at(-1)
+  const prevTime = before?.header.time ?? context.prevTime
+  const behind = prevTime !== undefined && context.clock < prevTime
+  const header: UnsealedHeader = {
+    v: HEADER_VERSION,
+    id: context.newId(),
+    stream: context.stream,
+    revision: context.revision + earlier.length,
+    type: draft.type,
+    time: behind ? prevTime : context.clock,
+    tenant: context.tenant,
+    actor: context.actor,
+    dataDigest: '',
+    kid: context.kid,
+  }
+  if (behind) header.clock = context.clock
+  if (context.principal !== undefined) header.principal = context.principal
+  if (context.via !== undefined && context.via.length > 0) header.via = [...context.via]
+  const causation = draft.causation ?? first?.header.id
+  if (causation !== undefined) header.causation = causation
+  if (context.traceparent !== undefined) header.traceparent = context.traceparent
+  if (context.request !== undefined && first === undefined) header.request = context.request
+  const prev = before?.digest ?? context.prev
+  if (prev !== undefined) header.prev = prev
+  return header
+}
+
+function checkSize(header: string): void {
+  // A UTF-16 unit takes at most three bytes of UTF-8: most headers need no counting.
+  if (header.length * 3 <= HEADER_MAX_BYTES) return
+  if (Buffer.byteLength(header) > HEADER_MAX_BYTES)
+    throw new TypeError(`a header has at most ${HEADER_MAX_BYTES} bytes`)
+}

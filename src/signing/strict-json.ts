@@ -1,0 +1,77 @@
+/**
+ * @module Strict JSON (design.md section 3, record.md section 6): nothing that comes in is silently altered, and nothing stalls the process.
+ */
+import type { Json } from '../../schemas/json.ts'
+import { type JsonError, type JsonResult, jsonFailure } from './json-error.ts'
+import { type ScanLimits, scanJson } from './json-scan.ts'
+import { checkValue } from './json-value.ts'
+import { decodeUtf8, invalidUtf8At } from './utf8.ts'
+import { isWellFormed } from './well-formed.ts'
+
+export type { JsonResult } from './json-error.ts'
+
+export const JSON_MAX_BYTES = 512 * 1024
+const JSON_MAX_DEPTH = 64
+/** More members than a text of `JSON_MAX_BYTES` can hold with keys that differ: it bounds the work where a caller allows more bytes. */
+const JSON_MAX_KEYS = 100_000
+/** The scan calls itself once a level: a caller's own limit must not reach the end of the stack. */
+const DEPTH_CEILING = 512
+
+export interface StrictJsonOptions {
+  /** Default `JSON_MAX_BYTES`. */
+  readonly maxBytes?: number
+  /** Lists and objects around a value, a scalar alone having none. Default `JSON_MAX_DEPTH`, at most 512. */
+  readonly maxDepth?: number
+  /** Members of all objects together. Default `JSON_MAX_KEYS`. */
+  readonly maxKeys?: number
+}
+
+/**
+ * Parses UTF-8 bytes that came from outside. Refuses, with the place: invalid UTF-8 and a byte order mark, nesting, size, keys
+ * that repeat, `__proto__` as a key in any spelling, lone surrogates, numbers whose value a double does not keep. Never throws.
+ */
+export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions = {}): JsonResult {
+  const maxBytes = options.maxBytes ?? JSON_MAX_BYTES
+  if (bytes.byteLength > maxBytes) {
+    return jsonFailure('json-too-large', maxBytes, `${bytes.byteLength} bytes, at most ${maxBytes} are taken`)
+  }
+  const text = decodeUtf8(bytes)
+  if (text === undefined) return jsonFailure('json-encoding', invalidUtf8At(bytes), 'the bytes are not UTF-8')
+  if (text.charCodeAt(0) === 0xfeff) return jsonFailure('json-encoding', 0, 'a byte order mark is not part of JSON')
+  return parseScanned(text, options)
+}
+
+/** The same for text that is already decoded; `maxBytes` does not apply. */
+export function parseStrictText(text: string, options: StrictJsonOptions = {}): JsonResult {
+  if (!isWellFormed(text)) return jsonFailure('json-surrogate', 0, 'half of a surrogate pair is not a character')
+  return parseScanned(text, options)
+}
+
+/**
+ * Judges a value built in process by the same rules. `undefined`, functions, symbols, bigints, holes, accessors and instances of
+ * classes are `json-type`; a cycle is `json-depth`. Never throws, never calls `toJSON` or a getter.
+ */
+export function checkJsonValue(value: unknown, options: StrictJsonOptions = {}): JsonResult {
+  const error = checkValue(value, { ...limitsOf(options), maxBytes: options.maxBytes ?? JSON_MAX_BYTES })
+  return error === undefined ? { ok: true, value: value as Json } : { ok: false, error }
+}
+
+function parseScanned(text: string, options: StrictJsonOptions): JsonResult {
+  const limits = limitsOf(options)
+  const error = scanJson(text, limits)
+  if (error !== undefined) return { ok: false, error }
+  try {
+    return { ok: true, value: JSON.parse(text) as Json }
+  } catch {
+    return { ok: false, error: scanJson(text, limits, true) ?? unplaced }
+  }
+}
+
+const unplaced: JsonError = { code: 'json-syntax', pointer: '', offset: 0, message: 'not JSON' }
+
+function limitsOf(options: StrictJsonOptions): ScanLimits {
+  return {
+    maxDepth: Math.min(options.maxDepth ?? JSON_MAX_DEPTH, DEPTH_CEILING),
+    maxKeys: options.maxKeys ?? JSON_MAX_KEYS,
+  }
+}

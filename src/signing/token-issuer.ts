@@ -1,0 +1,66 @@
+/** @module Access tokens of the ledger's own (RFC 9068), signed with Ed25519, and the public keys that check them. */
+import { createPublicKey, randomUUID } from 'node:crypto'
+import { SignJWT } from 'jose'
+import type { LedgerKeys } from './ledger-keys.ts'
+import type { ActClaim } from './token-claims.ts'
+
+export const TOKEN_TYP = 'at+jwt'
+export const OWN_ALGORITHM = 'EdDSA'
+
+export interface TokenRequest {
+  readonly keys: Pick<LedgerKeys, 'tokenKeys'>
+  readonly issuer: string
+  readonly audience: string
+  readonly subject: string
+  readonly tenant: string
+  readonly scopes: readonly string[]
+  readonly run?: string | undefined
+  readonly agent?: string | undefined
+  readonly act?: ActClaim | undefined
+  readonly ttlSeconds: number
+  /** Milliseconds since 1970. */
+  readonly now: number
+}
+
+/** A signed token. Throws `TypeError` where no key may sign. */
+export async function issueToken(request: TokenRequest): Promise<string> {
+  const key = request.keys.tokenKeys.findLast((candidate) => candidate.retired === undefined)
+  if (key === undefined) throw new TypeError('no token key may sign')
+
+  const issuedAt = Math.floor(request.now / 1000)
+  const { tenant, run, agent, act } = request
+  return new SignJWT({ tenant, scope: request.scopes.join(' '), ...defined({ run, agent, act }) })
+    .setProtectedHeader({ alg: OWN_ALGORITHM, typ: TOKEN_TYP, kid: key.kid })
+    .setIssuer(request.issuer)
+    .setAudience(request.audience)
+    .setSubject(request.subject)
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + request.ttlSeconds)
+    .setJti(randomUUID())
+    .sign(key.privateKey)
+}
+
+function defined(claims: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined))
+}
+
+export interface PublicJwk {
+  readonly kty: 'OKP'
+  readonly crv: 'Ed25519'
+  readonly x: string
+  readonly kid: string
+  readonly alg: 'EdDSA'
+  readonly use: 'sig'
+}
+
+/** The body of `/.well-known/jwks.json`: keys whose tokens are taken. The checkpoint key is no token key and is not among them. */
+export function publicJwks(keys: Pick<LedgerKeys, 'tokenKeys'>): { readonly keys: readonly PublicJwk[] } {
+  const valid = keys.tokenKeys.filter((key) => key.retired === undefined)
+  return {
+    keys: valid.map(({ kid, privateKey }) => publicJwk(kid, createPublicKey(privateKey).export({ format: 'jwk' }).x)),
+  }
+}
+
+function publicJwk(kid: string, x: string | undefined): PublicJwk {
+  return { kty: 'OKP', crv: 'Ed25519', x: x ?? '', kid, alg: OWN_ALGORITHM, use: 'sig' }
+}

@@ -1,0 +1,182 @@
+/** @module Checking bearer tokens: an allow-list of algorithms for each key, every claim demanded, verified ones kept for a moment. */
+import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
+import { LRUCache } from 'lru-cache'
+import { sha256Hex } from './digests.ts'
+import type { LedgerKeys } from './ledger-keys.ts'
+import { type Principal, principalOf } from './token-claims.ts'
+import { TOKEN_TYP } from './token-issuer.ts'
+import { createKeyPicker, type KeyFault, type KeyPicker, type TrustedKey, type TrustSettings } from './token-trust.ts'
+
+export { type ActClaim, type Principal, SCOPES, type Scope } from './token-claims.ts'
+export { issueToken, publicJwks, type TokenRequest } from './token-issuer.ts'
+export { TokenTrustError, type TrustedIssuer } from './token-trust.ts'
+
+export const TOKEN_MAX_CHARS = 8 * 1024
+/** How long a revoked or rotated key may still pass where nobody calls `clear`. */
+export const TOKEN_CACHE_MS = 60_000
+
+/** For the log only: a caller learns no more than that the token was refused. */
+export type TokenFault =
+  | KeyFault
+  | 'token-too-large'
+  | 'token-malformed'
+  | 'token-critical-header'
+  | 'token-signature'
+  | 'token-typ'
+  | 'token-audience'
+  | 'token-expired'
+  | 'token-not-yet-valid'
+  | 'token-lifetime'
+  | 'token-claims'
+
+type TokenResult = { readonly ok: true; readonly claims: Principal } | { readonly ok: false; readonly code: TokenFault }
+
+type TokenKeys = Pick<LedgerKeys, 'tokenKeys'>
+
+export interface TokenVerifierOptions extends TrustSettings {
+  /** A function is asked at each token: other keys than before clear the cache. */
+  readonly keys: TokenKeys | (() => TokenKeys)
+  readonly audience: string
+  /** Default 30. */
+  readonly clockToleranceSeconds?: number
+  /** Longest life of a token, from `iat` (else from now) to `exp`. Default one day. */
+  readonly maxLifetimeSeconds?: number
+  /** Verified tokens kept. Default 10,000. */
+  readonly cacheMax?: number
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+export interface TokenVerifier {
+  readonly verify: (token: string) => Promise<TokenResult>
+  /** Forgets every verified token: to be called when a key is revoked or rotated. */
+  readonly clear: () => void
+}
+
+const CLOCK_TOLERANCE_SECONDS = 30
+const MAX_LIFETIME_SECONDS = 24 * 60 * 60
+const CACHE_MAX = 10_000
+
+/** Compact JWS: three parts of base64url, none empty. A JWE has five, an unsecured JWS an empty last one. */
+const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
+
+interface Verified {
+  readonly claims: Principal
+  readonly untilMs: number
+}
+
+/** Throws `TokenTrustError` on settings under which no token could be trusted (a shared secret below 32 bytes, ...). */
+export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
+  const cache = new LRUCache<string, Verified>({ max: options.cacheMax ?? CACHE_MAX })
+  let keys = currentKeys(options)
+  let pick = createKeyPicker(keys, options)
+  /** A check that began before the cache was cleared must not fill it afterwards. */
+  let generation = 0
+  const clear = () => {
+    generation++
+    cache.clear()
+  }
+  const refresh = () => {
+    const now = currentKeys(options)
+    if (now === keys) return
+    keys = now
+    pick = createKeyPicker(now, options)
+    clear()
+  }
+  const verify = async (token: string): Promise<TokenResult> => {
+    if (token.length > TOKEN_MAX_CHARS) return { ok: false, code: 'token-too-large' }
+    refresh()
+    const nowMs = options.now()
+    // By its hash: the cache holds nothing that could be used as a token.
+    const name = sha256Hex(token)
+    const known = cache.get(name)
+    if (known !== undefined && nowMs < known.untilMs) return { ok: true, claims: known.claims }
+
+    const began = generation
+    const result = await verifyToken(token, { ...options, pick, nowMs })
+    if (result.ok && began === generation) {
+      cache.set(name, { claims: result.claims, untilMs: Math.min(nowMs + TOKEN_CACHE_MS, result.claims.expiresAt) })
+    }
+    return result
+  }
+  return { verify, clear }
+}
+
+function currentKeys({ keys }: TokenVerifierOptions): TokenKeys {
+  return typeof keys === 'function' ? keys() : keys
+}
+
+interface Verification extends TokenVerifierOptions {
+  readonly pick: KeyPicker
+  readonly nowMs: number
+}
+
+async function verifyToken(token: string, how: Verification): Promise<TokenResult> {
+  if (!COMPACT_JWS.test(token)) return refused('token-malformed')
+  try {
+    const trusted = pickKey(token, how)
+    if (typeof trusted === 'string') return refused(trusted)
+    const payload = await verifiedPayload(token, trusted, how)
+    return judge(payload, how)
+  } catch (error) {
+    return refused(faultOf(error))
+  }
+}
+
+function pickKey(token: string, { pick, nowMs }: Verification): TrustedKey | TokenFault {
+  const header = decodeProtectedHeader(token)
+  // No extension is understood here, so none may be critical (RFC 7515 section 4.1.11); `b64` needs one.
+  if ('crit' in header || 'b64' in header) return 'token-critical-header'
+  return pick({ issuer: decodeJwt(token).iss, alg: header.alg, kid: header.kid, nowMs })
+}
+
+async function verifiedPayload(token: string, { key, algorithms }: TrustedKey, how: Verification): Promise<JWTPayload> {
+  const settings = {
+    algorithms: [...algorithms],
+    audience: how.audience,
+    typ: TOKEN_TYP,
+    clockTolerance: how.clockToleranceSeconds ?? CLOCK_TOLERANCE_SECONDS,
+    currentDate: new Date(how.nowMs),
+    requiredClaims: ['iss', 'aud', 'exp', 'sub', 'tenant'],
+  }
+  const { payload } = await jwtVerify(token, key, settings)
+  return payload
+}
+
+function judge(payload: JWTPayload, how: Verification): TokenResult {
+  const nowSeconds = how.nowMs / 1000
+  const tolerance = how.clockToleranceSeconds ?? CLOCK_TOLERANCE_SECONDS
+  if (payload.iat !== undefined && payload.iat > nowSeconds + tolerance) return refused('token-not-yet-valid')
+
+  const lifetime = (payload.exp ?? Number.POSITIVE_INFINITY) - (payload.iat ?? nowSeconds)
+  if (lifetime > (how.maxLifetimeSeconds ?? MAX_LIFETIME_SECONDS)) return refused('token-lifetime')
+
+  const claims = principalOf(payload)
+  return claims === undefined ? refused('token-claims') : { ok: true, claims }
+}
+
+function refused(code: TokenFault): TokenResult {
+  return { ok: false, code }
+}
+
+const FAULT_OF_CLAIM: ReadonlyMap<string, TokenFault> = new Map([
+  ['typ', 'token-typ'],
+  ['aud', 'token-audience'],
+  ['nbf', 'token-not-yet-valid'],
+])
+
+const FAULT_OF_CODE: ReadonlyMap<string, TokenFault> = new Map([
+  ['ERR_JWT_EXPIRED', 'token-expired'],
+  ['ERR_JOSE_ALG_NOT_ALLOWED', 'token-algorithm'],
+  ['ERR_JOSE_NOT_SUPPORTED', 'token-algorithm'],
+  ['ERR_JWKS_NO_MATCHING_KEY', 'token-key'],
+  ['ERR_JWKS_MULTIPLE_MATCHING_KEYS', 'token-key'],
+  ['ERR_JWS_SIGNATURE_VERIFICATION_FAILED', 'token-signature'],
+])
+
+function faultOf(error: unknown): TokenFault {
+  if (error instanceof errors.JWTClaimValidationFailed) return FAULT_OF_CLAIM.get(error.claim) ?? 'token-claims'
+  if (error instanceof errors.JOSEError) return FAULT_OF_CODE.get(error.code) ?? 'token-malformed'
+  // Key material that does not fit its algorithm, or bytes that are no JSON: nothing a valid token brings about.
+  return 'token-malformed'
+}
