@@ -1,0 +1,124 @@
+/**
+ * @module The store port: durable, ordered streams of sealed records. Every backend passes `test/store/contract.ts`.
+ *
+ * A backend keeps bytes; it never reads a body, checks a mac or decides anything.
+ */
+import type { AppendRecord, StoredRecord } from '../../schemas/header.ts'
+
+/** Place in the store's global order. Opaque: compare with `comparePositions` of the store that gave it, keep as text. */
+export type Position = string
+
+/** Revision of the event before a stream's first: "the stream must not exist yet". */
+export const NO_STREAM = -1
+
+export interface Append {
+  readonly stream: string
+  /** Revision of the last event the caller knows; `NO_STREAM` for a new stream. There is no "any". */
+  readonly expectedRevision: number
+  readonly records: readonly AppendRecord[]
+}
+
+export type AppendResult =
+  /** Durable: the records survive a crash of the process at once, and of the machine where its disk honours fsync. */
+  | { readonly kind: 'appended'; readonly revision: number; readonly position: Position }
+  /** Nothing was written; the stream's last revision is `actual` (`NO_STREAM` where there is no stream). */
+  | { readonly kind: 'conflict'; readonly actual: number }
+  /** Nothing was written: an event of this stream already carries that request id, at `revision`. */
+  | { readonly kind: 'duplicate-request'; readonly requestId: string; readonly revision: number }
+  /** Nothing was written: the medium is full. Reads go on; appends succeed again when there is room. */
+  | { readonly kind: 'full'; readonly detail: string }
+  /** Nothing was written: the store is not taking appends now; `retryAfterMs` is a fair time to ask again. */
+  | { readonly kind: 'unavailable'; readonly detail: string; readonly retryAfterMs: number }
+  /** It may or may not have been written: read on from the expected revision and compare ids and macs. */
+  | { readonly kind: 'unknown'; readonly detail: string }
+
+/** A record with its place. `stream` and `revision` are the store's own columns: a verifier compares them with the header. */
+export interface ReadRecord extends StoredRecord {
+  readonly position: Position
+  readonly stream: string
+  readonly revision: number
+  /** The store's column for the header's request id, in backends that keep one. */
+  readonly requestId?: string
+}
+
+export interface ReadStreamOptions {
+  /** First revision, inclusive. Default 0. */
+  readonly from?: number
+  /** Last revision, inclusive. Default: the end. */
+  readonly to?: number
+  readonly direction?: 'forwards' | 'backwards'
+}
+
+export interface ReadAllOptions {
+  /** Exclusive; undefined reads from the start. */
+  readonly after?: Position | undefined
+  /** Inclusive; undefined reads to the end as it is when the reader gets there. */
+  readonly until?: Position | undefined
+  /** Only streams of this tenant (`run-<tenant>.*`, `ledger-<tenant>`). */
+  readonly tenant?: string | undefined
+}
+
+export interface StoreStatus {
+  readonly state: 'ready' | 'unavailable' | 'failed'
+  readonly detail?: string
+}
+
+/** Pages of records, oldest first unless told otherwise. Pages bound memory; their size is the backend's own. */
+export type RecordPages = AsyncIterable<readonly ReadRecord[]>
+
+export interface EventStore extends AsyncDisposable {
+  /** `sqlite:<path>`, `memory:`, ... : what a person would pass as `--store`. */
+  readonly url: string
+  /** Most bytes (header + salt + data) one append may hold. */
+  readonly maxAppendBytes: number
+  /**
+   * All records or none, in one durable write. Appends handed over in order are applied in order, so an append may build on one
+   * that is still waiting; when that one fails, those that build on it answer `conflict`. Never retries: the caller owns that choice.
+   */
+  append(append: Append): Promise<AppendResult>
+  /** Last durable revision of a stream, `NO_STREAM` where there is none. Always current: never answered from a stale replica. */
+  head(stream: string): Promise<number>
+  readStream(stream: string, options?: ReadStreamOptions): RecordPages
+  readAll(options?: ReadAllOptions): RecordPages
+  /** Position of the last durable record, undefined in an empty store. */
+  end(): Promise<Position | undefined>
+  /** Revision of the stream's event that carries this request id, undefined where none does. */
+  findRequest(stream: string, requestId: string): Promise<number | undefined>
+  /**
+   * Catch-up, then live, until `signal` aborts: pages in store order, and one `'caught-up'` each time the reader has seen
+   * everything there was. A slow reader is never buffered for: it reads on from the store at its own pace.
+   */
+  subscribe(
+    options: Omit<ReadAllOptions, 'until'>,
+    signal: AbortSignal,
+  ): AsyncIterable<readonly ReadRecord[] | 'caught-up'>
+  /** Negative, zero or positive, as `Array.prototype.sort` wants it. Throws `TypeError` for text that is no position of this store. */
+  comparePositions(a: Position, b: Position): number
+  status(): StoreStatus
+  /** Called whenever `status()` changes; returns the unsubscriber. */
+  onStatus(listener: (status: StoreStatus) => void): () => void
+}
+
+/** Thrown by reads while the store reopens its medium, and after its end. Subscriptions wait instead. */
+export class StoreUnavailableError extends Error {
+  readonly code = 'store-unavailable'
+  /** A fair time to ask again. */
+  readonly retryAfterMs: number
+
+  constructor(message: string, retryAfterMs: number) {
+    super(message)
+    this.name = 'StoreUnavailableError'
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** Thrown by `open…Store`: `code` is stable, `message` says what to do. */
+export class StoreOpenError extends Error {
+  readonly code: 'store-locked' | 'store-newer' | 'store-unreadable' | 'store-corrupt' | 'store-unsupported'
+
+  constructor(code: StoreOpenError['code'], message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'StoreOpenError'
+    this.code = code
+  }
+}

@@ -1,0 +1,38 @@
+/** @module Catch-up, then live, over any store that can be read from a position and says when it has grown. */
+import type { Position, ReadRecord } from './event-store.ts'
+import type { Wakeups } from './wakeups.ts'
+
+/** One step of a read: what it found, and how far it looked. A filtered read moves on without finding anything. */
+export interface ScanPage {
+  readonly records: readonly ReadRecord[]
+  readonly upTo: Position
+}
+
+export interface FollowOptions {
+  readonly scan: (after: Position | undefined) => AsyncIterable<ScanPage>
+  readonly wakeups: Wakeups
+  readonly after: Position | undefined
+  readonly signal: AbortSignal
+}
+
+/** Ends when the signal aborts or the store closes. Holds one page at a time, and none while it sleeps. */
+export async function* follow(options: FollowOptions): AsyncGenerator<readonly ReadRecord[] | 'caught-up', void> {
+  const { scan, wakeups, signal } = options
+  let position = options.after
+  let announced = false
+
+  while (!signal.aborted && !wakeups.closed) {
+    const seen = wakeups.count
+    for await (const { records, upTo } of scan(position)) {
+      if (signal.aborted) return
+      position = upTo
+      if (records.length === 0) continue
+      announced = false
+      yield records
+      if (signal.aborted) return
+    }
+    if (!announced) yield 'caught-up'
+    announced = true
+    await wakeups.next(seen, signal)
+  }
+}

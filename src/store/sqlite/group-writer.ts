@@ -1,0 +1,186 @@
+/**
+ * @module Commits a group of appends in one transaction, each in a savepoint of its own, and says exactly what became of them.
+ * What is certain and what is not rests on SQLite's WAL: a transaction counts only once its last frame is written, and that frame
+ * is written and synced inside COMMIT and nowhere else.
+ */
+import { type Database, isSqliteCode } from './open.ts'
+import { StreamHeads } from './stream-heads.ts'
+import type { AppendGroup, GroupOutcome, Refusal } from './writer-protocol.ts'
+
+const BUSY_RETRY_MS = 250
+const REOPEN_RETRY_MS = 500
+/** The transaction is gone or the file is: no statement of it is to blame. */
+const MACHINERY = [
+  'SQLITE_FULL',
+  'SQLITE_IOERR',
+  'SQLITE_CORRUPT',
+  'SQLITE_NOMEM',
+  'SQLITE_READONLY',
+  'SQLITE_NOTADB',
+  'SQLITE_CANTOPEN',
+]
+
+/** Where an append's records lie in its group. */
+interface Slice {
+  readonly index: number
+  readonly first: number
+  readonly end: number
+}
+
+export class GroupWriter {
+  readonly #db: Database
+  readonly #heads: StreamHeads
+  readonly #statements
+
+  constructor(db: Database) {
+    this.#db = db
+    this.#heads = new StreamHeads(db)
+    this.#statements = prepareStatements(db)
+  }
+
+  write(group: AppendGroup): GroupOutcome {
+    try {
+      this.#statements.begin.run()
+    } catch (error) {
+      if (isSqliteCode(error, 'SQLITE_BUSY')) return { kind: 'refused', result: busy() }
+      return this.#notWritten(error)
+    }
+
+    let before: number
+    const refusals = new Map<number, Refusal>()
+    try {
+      before = this.#apply(group, refusals)
+    } catch (error) {
+      return this.#notWritten(error)
+    }
+
+    try {
+      this.#statements.commit.run()
+    } catch (error) {
+      return this.#commitFailed(error, before)
+    }
+    return { kind: 'committed', before, refusals }
+  }
+
+  #apply(group: AppendGroup, refusals: Map<number, Refusal>): number {
+    this.#heads.refresh()
+    const before = this.#lastPosition()
+    let position = before
+    let first = 0
+    for (let index = 0; index < group.counts.length; index += 1) {
+      const slice = { index, first, end: first + (group.counts[index] ?? 0) }
+      const refusal = this.#judge(group, slice) ?? this.#insert(group, slice, position)
+      if (refusal === undefined) position += slice.end - slice.first
+      else refusals.set(index, refusal)
+      first = slice.end
+    }
+    return before
+  }
+
+  #judge(group: AppendGroup, { index, first, end }: Slice): Refusal | undefined {
+    const head = this.#heads.of(group.streams[index] ?? '')
+    if (head.revision !== group.expected[index]) return { kind: 'conflict', actual: head.revision }
+    if (head.id === undefined) return undefined
+
+    for (let record = first; record < end; record += 1) {
+      const requestId = group.requests[record] ?? null
+      if (requestId === null) continue
+      const revision = this.#statements.findRequest.get(head.id, requestId)
+      if (typeof revision === 'number') return { kind: 'duplicate-request', requestId, revision }
+    }
+    return undefined
+  }
+
+  #insert(group: AppendGroup, slice: Slice, position: number): Refusal | undefined {
+    const { savepoint, release, rollbackTo } = this.#statements
+    savepoint.run()
+    try {
+      this.#insertRows(group, slice, position)
+      release.run()
+      return undefined
+    } catch (error) {
+      this.#heads.forget(group.streams[slice.index] ?? '')
+      if (!this.#db.inTransaction || isSqliteCode(error, ...MACHINERY)) throw error
+      rollbackTo.run()
+      release.run()
+      return { kind: 'invalid', detail: String(error) }
+    }
+  }
+
+  #insertRows(group: AppendGroup, { index, first, end }: Slice, position: number): void {
+    const name = group.streams[index] ?? ''
+    const head = this.#heads.of(name)
+    const streamId = head.id ?? Number(this.#statements.insertStream.run(name).lastInsertRowid)
+    const offset = position + 1 - first
+    let revision = head.revision
+    for (let record = first; record < end; record += 1) {
+      revision += 1
+      this.#statements.insertEvent.run(
+        offset + record,
+        streamId,
+        revision,
+        group.headers[record],
+        group.salts.subarray(record === 0 ? 0 : group.saltEnds[record - 1], group.saltEnds[record]),
+        group.datas[record],
+        group.requests[record],
+      )
+    }
+    head.id = streamId
+    head.revision = revision
+  }
+
+  /** An error before COMMIT: certain, because no frame of this transaction can carry the mark of a commit. */
+  #notWritten(error: unknown): GroupOutcome {
+    this.#heads.clear()
+    if (isSqliteCode(error, 'SQLITE_FULL') && this.#rolledBack()) return { kind: 'refused', result: full(error) }
+    return { kind: 'failed', result: { kind: 'unavailable', detail: String(error), retryAfterMs: REOPEN_RETRY_MS } }
+  }
+
+  /**
+   * An error of COMMIT. SQLITE_FULL comes from a write that fell short, so the last frame is not whole and the transaction is gone,
+   * which the file must confirm. Any other error may have struck after the last frame, in its sync: nobody knows.
+   */
+  #commitFailed(error: unknown, before: number): GroupOutcome {
+    this.#heads.clear()
+    if (isSqliteCode(error, 'SQLITE_FULL') && this.#rolledBack(before)) return { kind: 'refused', result: full(error) }
+    return { kind: 'failed', result: { kind: 'unknown', detail: String(error) } }
+  }
+
+  #rolledBack(expectedPosition?: number): boolean {
+    try {
+      if (this.#db.inTransaction) this.#statements.rollback.run()
+      return expectedPosition === undefined || this.#lastPosition() === expectedPosition
+    } catch {
+      return false
+    }
+  }
+
+  #lastPosition(): number {
+    return Number(this.#statements.lastPosition.get())
+  }
+}
+
+function prepareStatements(db: Database) {
+  return {
+    begin: db.prepare('BEGIN IMMEDIATE'),
+    commit: db.prepare('COMMIT'),
+    rollback: db.prepare('ROLLBACK'),
+    savepoint: db.prepare('SAVEPOINT one_append'),
+    release: db.prepare('RELEASE one_append'),
+    rollbackTo: db.prepare('ROLLBACK TO one_append'),
+    lastPosition: db.prepare('SELECT ifnull(max(position), 0) FROM events').pluck(),
+    findRequest: db.prepare('SELECT revision FROM events WHERE stream_id = ? AND request = ?').pluck(),
+    insertStream: db.prepare('INSERT INTO streams (name) VALUES (?)'),
+    insertEvent: db.prepare(
+      'INSERT INTO events (position, stream_id, revision, header, salt, data, request) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    ),
+  }
+}
+
+function busy(): Refusal {
+  return { kind: 'unavailable', detail: 'another program holds a lock on the store file', retryAfterMs: BUSY_RETRY_MS }
+}
+
+function full(error: unknown): Refusal {
+  return { kind: 'full', detail: String(error) }
+}

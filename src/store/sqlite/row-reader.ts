@@ -1,0 +1,145 @@
+/** @module Bounded, synchronous reads of the store file. Every call is one statement: none leaves a transaction open behind it. */
+import { NO_STREAM, type ReadRecord } from '../event-store.ts'
+import type { TenantStreams } from '../tenant-streams.ts'
+import { type Database, openReadOnly } from './open.ts'
+
+const PAGE_RECORDS = 256
+/** A page ends with the record that reaches this, so that large bodies do not pile up. */
+const PAGE_BYTES = 1024 * 1024
+/** Positions that one filtered read looks at: other tenants' events cost time even where they are not returned. */
+const FILTER_WINDOW = 4_096
+const BUSY_TIMEOUT_MS = 1_000
+
+export interface StreamRange {
+  readonly from: number
+  readonly to: number
+  readonly direction: 'forwards' | 'backwards'
+}
+
+export interface AllRange {
+  readonly after: number
+  readonly until: number
+  readonly tenant: TenantStreams | undefined
+}
+
+/** `upTo` is how far the read looked; undefined where there was nothing left to look at. */
+export interface AllPage {
+  readonly records: readonly ReadRecord[]
+  readonly upTo: number | undefined
+}
+
+type Row = [
+  position: number,
+  stream: string,
+  revision: number,
+  header: string,
+  salt: Buffer,
+  data: string,
+  request: string | null,
+]
+
+const COLUMNS = 'e.position, s.name, e.revision, e.header, e.salt, e.data, e.request'
+const OF_STREAM = `SELECT ${COLUMNS} FROM streams s CROSS JOIN events e ON e.stream_id = s.id
+  WHERE s.name = ? AND e.revision BETWEEN ? AND ?`
+const OF_ALL = `SELECT ${COLUMNS} FROM events e CROSS JOIN streams s ON s.id = e.stream_id
+  WHERE e.position > ? AND e.position <= ?`
+
+export class RowReader implements Disposable {
+  readonly #db: Database
+  readonly #statements
+
+  /** Throws the driver's error where the file is missing or unreadable. */
+  constructor(path: string) {
+    this.#db = openReadOnly({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
+    this.#statements = prepareStatements(this.#db)
+  }
+
+  get db(): Database {
+    return this.#db
+  }
+
+  head(stream: string): number {
+    return Number(this.#statements.head.get(stream) ?? NO_STREAM)
+  }
+
+  /** Last position, 0 in an empty store. */
+  end(): number {
+    return Number(this.#statements.end.get())
+  }
+
+  findRequest(stream: string, requestId: string): number | undefined {
+    const revision = this.#statements.findRequest.get(stream, requestId)
+    return typeof revision === 'number' ? revision : undefined
+  }
+
+  streamPage(stream: string, { from, to, direction }: StreamRange): readonly ReadRecord[] {
+    const { forwards, backwards } = this.#statements
+    const statement = direction === 'forwards' ? forwards : backwards
+    return takePage(statement.iterate(stream, from, to)).records
+  }
+
+  allPage({ after, until, tenant }: AllRange): AllPage {
+    const last = Math.min(until, this.end())
+    if (after >= last) return { records: [], upTo: undefined }
+
+    const windowEnd = tenant === undefined ? last : Math.min(last, after + FILTER_WINDOW)
+    const { records, ended } = takePage(this.#rowsOf(tenant, after, windowEnd))
+    const lastRecord = records.at(-1)
+    // A page that its bounds ended stops at its last record; one that ran dry has seen its whole window.
+    return { records, upTo: ended || lastRecord === undefined ? windowEnd : Number(lastRecord.position) }
+  }
+
+  #rowsOf(tenant: TenantStreams | undefined, after: number, windowEnd: number): Iterable<Row> {
+    if (tenant === undefined) return this.#statements.all.iterate(after, windowEnd)
+    const { ledger, runPrefix, runPrefixEnd } = tenant
+    return this.#statements.tenant.iterate(after, windowEnd, ledger, runPrefix, runPrefixEnd)
+  }
+
+  /** Changes when another connection has committed. */
+  dataVersion(): number {
+    return Number(this.#statements.dataVersion.get())
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close()
+  }
+}
+
+function prepareStatements(db: Database) {
+  const rows = (sql: string) => db.prepare<unknown[], Row>(sql).raw()
+  return {
+    forwards: rows(`${OF_STREAM} ORDER BY e.revision LIMIT ${PAGE_RECORDS}`),
+    backwards: rows(`${OF_STREAM} ORDER BY e.revision DESC LIMIT ${PAGE_RECORDS}`),
+    all: rows(`${OF_ALL} ORDER BY e.position LIMIT ${PAGE_RECORDS}`),
+    tenant: rows(
+      `${OF_ALL} AND (s.name = ? OR (s.name >= ? AND s.name < ?)) ORDER BY e.position LIMIT ${PAGE_RECORDS}`,
+    ),
+    head: db
+      .prepare('SELECT max(revision) FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?)')
+      .pluck(),
+    end: db.prepare('SELECT ifnull(max(position), 0) FROM events').pluck(),
+    findRequest: db
+      .prepare('SELECT revision FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?) AND request = ?')
+      .pluck(),
+    dataVersion: db.prepare('PRAGMA data_version').pluck(),
+  }
+}
+
+/** `ended`: the rows ran out before the page's bounds did. */
+function takePage(rows: Iterable<Row>): { readonly records: readonly ReadRecord[]; readonly ended: boolean } {
+  const records: ReadRecord[] = []
+  let bytes = 0
+  for (const row of rows) {
+    const record = fromRow(row)
+    records.push(record)
+    bytes += record.header.length + record.data.length
+    if (bytes >= PAGE_BYTES) return { records, ended: false }
+  }
+  return { records, ended: records.length < PAGE_RECORDS }
+}
+
+function fromRow([position, stream, revision, header, salt, data, request]: Row): ReadRecord {
+  const bytes = new Uint8Array(salt.buffer, salt.byteOffset, salt.byteLength)
+  const record = { position: String(position), stream, revision, header, salt: bytes, data }
+  return request === null ? record : { ...record, requestId: request }
+}

@@ -1,0 +1,296 @@
+/**
+ * @module Every row of a store file as it lies there, for verification: read by position, never by an index that could hide one, and
+ * read on past what cannot be read. Only reads, beside an owner or without one.
+ */
+import { isUtf8 } from 'node:buffer'
+import { realpathSync } from 'node:fs'
+import { StoreOpenError } from '../event-store.ts'
+import { asOpenError, type Database, openReadOnly, sqliteCode } from './open.ts'
+import { checkSchema } from './schema.ts'
+
+export interface ScannedRecord {
+  readonly position: string
+  readonly stream: string
+  readonly revision: number
+  readonly header: string
+  readonly salt: Uint8Array
+  readonly data: string
+  readonly requestId: string | undefined
+  readonly hasColumns: true
+}
+
+export type ScanFaultCode =
+  | 'row-type'
+  | 'not-utf8'
+  | 'stream-row-missing'
+  | 'stream-without-events'
+  | 'schema-altered'
+  | 'structure'
+  | 'unreadable'
+
+export interface ScanFault {
+  readonly fault: {
+    readonly code: ScanFaultCode
+    readonly message: string
+    readonly position?: string
+    readonly stream?: string
+    readonly revision?: number
+  }
+}
+
+export type ScanItem = ScannedRecord | ScanFault
+
+export interface RowScan extends Disposable {
+  /** About as many events as there are, for a bar of progress. */
+  readonly expected: number
+  /** All rows by position, then what the file's tables say beyond them. Ends where the rows do. */
+  readonly pages: () => Generator<readonly ScanItem[]>
+  /** What SQLite finds wrong with tables and indexes; `thorough` compares every entry, else their numbers. */
+  readonly structure: (thorough: boolean) => readonly ScanFault[]
+}
+
+const PAGE_ROWS = 512
+const PAGE_BYTES = 1024 * 1024
+const BUSY_TIMEOUT_MS = 5_000
+/** Unreadable positions that are tried one by one before the steps grow. */
+const SMALL_STEPS = 64
+const LARGEST_STEP = 2 ** 30
+const STRUCTURE_FAULTS_MAX = 20
+const MAX_INTEGER = Number.MAX_SAFE_INTEGER
+
+/** Throws `StoreOpenError` where the file is missing, is none of ours, or is newer than this build. */
+export function openRowScan({ path }: { readonly path: string }): RowScan {
+  let db: Database | undefined
+  try {
+    const file = realpathSync(path)
+    db = openReadOnly({ path: file, busyTimeoutMs: BUSY_TIMEOUT_MS })
+    const altered = schemaFault(db, path)
+    return new Scan(db, altered)
+  } catch (error) {
+    db?.close()
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+      throw new StoreOpenError('store-unreadable', `there is no store at ${path}`, { cause: error })
+    }
+    throw asOpenError(error, path)
+  }
+}
+
+/** Altered triggers are a finding of their own; the events can be read all the same. */
+function schemaFault(db: Database, path: string): ScanFault | undefined {
+  try {
+    if (checkSchema(db, path)) throw new StoreOpenError('store-unreadable', `${path} is empty: it is no store yet`)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof StoreOpenError) || error.code !== 'store-corrupt') throw error
+    return faultAt('schema-altered', 'the tables or triggers that keep the store append-only were altered', {})
+  }
+}
+
+type Row = readonly [
+  position: string,
+  streamId: unknown,
+  revision: unknown,
+  header: unknown,
+  salt: unknown,
+  data: unknown,
+  request: unknown,
+]
+
+/** Numbers that a double cannot hold would stop the driver: they come as null. */
+const WHOLE = (column: string) => `CASE WHEN ${column} BETWEEN 0 AND ${MAX_INTEGER} THEN ${column} END`
+const ROWS = `SELECT CAST(position AS TEXT), ${WHOLE('stream_id')}, ${WHOLE('revision')}, header, salt, data, request
+  FROM events NOT INDEXED WHERE position > ? ORDER BY position LIMIT ${PAGE_ROWS}`
+const INDEX_COUNTS = [
+  'SELECT (SELECT count(*) FROM events NOT INDEXED), (SELECT count(*) FROM events INDEXED BY sqlite_autoindex_events_1)',
+  `SELECT (SELECT count(*) FROM events NOT INDEXED WHERE request IS NOT NULL),
+    (SELECT count(*) FROM events INDEXED BY events_request WHERE request IS NOT NULL)`,
+]
+
+class Scan implements RowScan {
+  readonly expected: number
+  readonly #db: Database
+  readonly #altered: ScanFault | undefined
+  readonly #names = new Map<number, string>()
+  readonly #used = new Set<number>()
+
+  constructor(db: Database, altered: ScanFault | undefined) {
+    this.#db = db
+    this.#altered = altered
+    this.expected = this.#guarded(() => Number(db.prepare('SELECT max(position) FROM events').pluck().get())) ?? 0
+  }
+
+  *pages(): Generator<readonly ScanItem[]> {
+    if (this.#altered !== undefined) yield [this.#altered]
+    const names = this.#loadNames()
+    if (names !== undefined) yield [names]
+    for (let after = 0n; ; ) {
+      const { items, last, error } = this.#page(after)
+      if (items.length > 0) yield items
+      after = last
+      if (error !== undefined) {
+        const next = this.#nextReadable(last)
+        yield [unreadable(last, next, error)]
+        if (next === undefined) break
+        after = next
+      } else if (items.length === 0) break
+    }
+    yield this.#emptyStreams()
+  }
+
+  structure(thorough: boolean): readonly ScanFault[] {
+    try {
+      const found = thorough ? this.#integrity() : this.#counts()
+      return found.map((message) => faultAt('structure', `the store file is damaged: ${message}`, {}))
+    } catch (error) {
+      return [faultAt('structure', `the store file is damaged: ${reasonOf(error)}`, {})]
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close()
+  }
+
+  #page(after: bigint): { readonly items: ScanItem[]; readonly last: bigint; readonly error?: unknown } {
+    const items: ScanItem[] = []
+    let last = after
+    let bytes = 0
+    try {
+      for (const row of this.#db.prepare<[bigint], Row>(ROWS).raw().iterate(after)) {
+        items.push(this.#item(row))
+        // In a damaged tree positions may fall; reading on from a smaller one would never end.
+        const position = BigInt(row[0])
+        if (position > last) last = position
+        bytes += sizeOf(row)
+        if (bytes >= PAGE_BYTES) break
+      }
+      return { items, last }
+    } catch (error) {
+      return { items, last, error }
+    }
+  }
+
+  #item(row: Row): ScanItem {
+    const [position, streamId, revision, header, salt, data, request] = row
+    const stream = this.#nameOf(streamId)
+    const place = {
+      position,
+      ...(stream !== undefined && { stream }),
+      ...(typeof revision === 'number' && { revision }),
+    }
+    if (typeof header !== 'string' || typeof data !== 'string' || !(salt instanceof Uint8Array)) {
+      return faultAt('row-type', 'its columns do not hold text and bytes', place)
+    }
+    if (typeof revision !== 'number' || (request !== null && typeof request !== 'string')) {
+      return faultAt('row-type', 'its columns do not hold a revision and a request id', place)
+    }
+    if (stream === undefined) {
+      return faultAt(
+        'stream-row-missing',
+        `belongs to a stream that has no name in the store (${String(streamId)})`,
+        place,
+      )
+    }
+    if (mayHideBytes(header, data) && !this.#isUtf8(position)) {
+      return faultAt('not-utf8', 'its text is not UTF-8', place)
+    }
+    const requestId = request ?? undefined
+    return { position, stream, revision, header, salt, data, requestId, hasColumns: true }
+  }
+
+  /** The driver shows every broken sequence as U+FFFD, so a text that holds one is looked at as bytes. */
+  #isUtf8(position: string): boolean {
+    const bytes = this.#db
+      .prepare<[bigint], [Buffer, Buffer]>(
+        'SELECT CAST(header AS BLOB), CAST(data AS BLOB) FROM events NOT INDEXED WHERE position = ?',
+      )
+      .raw()
+      .get(BigInt(position))
+    return bytes?.every((each) => isUtf8(each)) ?? false
+  }
+
+  #nameOf(streamId: unknown): string | undefined {
+    if (typeof streamId !== 'number') return undefined
+    // An owner beside us may have made the stream since the names were read.
+    if (!this.#names.has(streamId)) this.#loadNames()
+    this.#used.add(streamId)
+    return this.#names.get(streamId)
+  }
+
+  #loadNames(): ScanFault | undefined {
+    try {
+      const rows = this.#db
+        .prepare<[], [unknown, unknown]>(`SELECT ${WHOLE('id')}, name FROM streams NOT INDEXED`)
+        .raw()
+      for (const [id, name] of rows.iterate()) {
+        if (typeof id === 'number' && typeof name === 'string') this.#names.set(id, name)
+      }
+      return undefined
+    } catch (error) {
+      return faultAt('structure', `the names of the streams cannot all be read: ${reasonOf(error)}`, {})
+    }
+  }
+
+  #emptyStreams(): readonly ScanFault[] {
+    const empty = [...this.#names].filter(([id]) => !this.#used.has(id))
+    return empty.map(([, stream]) =>
+      faultAt('stream-without-events', 'the store names it and holds no event of it', { stream }),
+    )
+  }
+
+  /** The last position before which nothing more can be read; undefined where nothing follows. */
+  #nextReadable(after: bigint): bigint | undefined {
+    let step = 1n
+    let at = after
+    for (let tries = 0; step <= LARGEST_STEP; tries += 1) {
+      at += step
+      const { items, error } = this.#page(at)
+      if (items.length > 0) return at
+      if (error === undefined) return undefined
+      if (tries >= SMALL_STEPS) step *= 2n
+    }
+    return undefined
+  }
+
+  #integrity(): readonly string[] {
+    const rows = this.#db.prepare<[], string>(`PRAGMA integrity_check(${STRUCTURE_FAULTS_MAX})`).pluck().all()
+    return rows.filter((row) => row !== 'ok')
+  }
+
+  #counts(): readonly string[] {
+    const differing = INDEX_COUNTS.filter((sql) => {
+      const [rows, entries] = this.#db.prepare<[], [number, number]>(sql).raw().get() ?? [0, 0]
+      return rows !== entries
+    })
+    return differing.map(() => 'an index does not list every event, or lists too many')
+  }
+
+  #guarded<T>(work: () => T): T | undefined {
+    try {
+      return work()
+    } catch {
+      return undefined
+    }
+  }
+}
+
+function sizeOf([, , , header, , data]: Row): number {
+  return (typeof header === 'string' ? header.length : 0) + (typeof data === 'string' ? data.length : 0)
+}
+
+function mayHideBytes(header: string, data: string): boolean {
+  return header.includes('\ufffd') || data.includes('\ufffd')
+}
+
+function unreadable(last: bigint, next: bigint | undefined, error: unknown): ScanFault {
+  const where = next === undefined ? `after position ${last}` : `between positions ${last} and ${next + 1n}`
+  return faultAt('unreadable', `the store file cannot be read ${where}: ${reasonOf(error)}`, {})
+}
+
+function faultAt(code: ScanFaultCode, message: string, place: Omit<ScanFault['fault'], 'code' | 'message'>): ScanFault {
+  return { fault: { code, message, ...place } }
+}
+
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return `${message}${sqliteCode(error) === undefined ? '' : ` (${sqliteCode(error)})`}`
+}

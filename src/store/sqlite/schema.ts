@@ -1,0 +1,85 @@
+/**
+ * @module The tables of the event store, and the triggers that keep them append-only. The file carries an application id and a version;
+ * its schema must read exactly as written here, so that a dropped trigger is noticed at the next start.
+ */
+import { StoreOpenError } from '../event-store.ts'
+import type { Database } from './open.ts'
+
+/** "CSGN": tells `file(1)` and us whose SQLite file this is. */
+const APPLICATION_ID = 0x4353474e
+const SCHEMA_VERSION = 1
+
+/**
+ * Columns that repeat a header field: `streams.name`, `revision`, `request` (the header's `request.id`). A verifier compares each.
+ * INSERT OR REPLACE deletes without firing delete triggers where a connection says so, hence the checks before each insert:
+ * a position only grows and a revision only follows the one before it.
+ */
+const STATEMENTS = [
+  `CREATE TABLE streams (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE
+) STRICT`,
+  `CREATE TABLE events (
+  position INTEGER PRIMARY KEY,
+  stream_id INTEGER NOT NULL REFERENCES streams (id),
+  revision INTEGER NOT NULL CHECK (revision >= 0),
+  header TEXT NOT NULL,
+  salt BLOB NOT NULL,
+  data TEXT NOT NULL,
+  request TEXT,
+  UNIQUE (stream_id, revision)
+) STRICT`,
+  `CREATE UNIQUE INDEX events_request ON events (stream_id, request) WHERE request IS NOT NULL`,
+  `CREATE TRIGGER streams_insert BEFORE INSERT ON streams
+WHEN EXISTS (SELECT 1 FROM streams WHERE id = NEW.id OR name = NEW.name)
+BEGIN SELECT RAISE(ABORT, 'append-only: the stream exists'); END`,
+  `CREATE TRIGGER streams_update BEFORE UPDATE ON streams
+BEGIN SELECT RAISE(ABORT, 'append-only: no update'); END`,
+  `CREATE TRIGGER streams_delete BEFORE DELETE ON streams
+BEGIN SELECT RAISE(ABORT, 'append-only: no delete'); END`,
+  `CREATE TRIGGER events_insert BEFORE INSERT ON events
+WHEN NEW.position <= (SELECT max(position) FROM events)
+  OR NEW.revision <> (SELECT ifnull(max(revision), -1) + 1 FROM events WHERE stream_id = NEW.stream_id)
+  OR NEW.request IS NOT NULL AND EXISTS (SELECT 1 FROM events WHERE stream_id = NEW.stream_id AND request = NEW.request)
+BEGIN SELECT RAISE(ABORT, 'append-only: the position, the revision or the request is taken'); END`,
+  `CREATE TRIGGER events_update BEFORE UPDATE ON events
+BEGIN SELECT RAISE(ABORT, 'append-only: no update'); END`,
+  `CREATE TRIGGER events_delete BEFORE DELETE ON events
+BEGIN SELECT RAISE(ABORT, 'append-only: no delete'); END`,
+]
+
+/** True for a file that holds nothing yet. Throws `StoreOpenError` for a file that is another program's, newer, or altered. */
+export function checkSchema(db: Database, path: string): boolean {
+  const applicationId = db.pragma('application_id', { simple: true })
+  const version = Number(db.pragma('user_version', { simple: true }))
+  const found = db.prepare(
+    `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
+  )
+  const texts = new Set(found.pluck().all())
+  if (applicationId === 0 && version === 0 && texts.size === 0) return true
+
+  if (applicationId !== APPLICATION_ID) {
+    throw new StoreOpenError('store-unreadable', `${path} is an SQLite file of another program`)
+  }
+  if (version > SCHEMA_VERSION) {
+    throw new StoreOpenError(
+      'store-newer',
+      `${path} has schema version ${version}, this build reads up to ${SCHEMA_VERSION}: update it`,
+    )
+  }
+  if (texts.size !== STATEMENTS.length || !STATEMENTS.every((statement) => texts.has(statement))) {
+    throw new StoreOpenError('store-corrupt', `the tables or triggers of ${path} were altered: restore a copy`)
+  }
+  return false
+}
+
+/** Makes the schema in an empty file, in one transaction; checks it in any other. */
+export function prepareSchema(db: Database, path: string): void {
+  const prepare = db.transaction(() => {
+    if (!checkSchema(db, path)) return
+    for (const statement of STATEMENTS) db.exec(statement)
+    db.pragma(`application_id = ${APPLICATION_ID}`)
+    db.pragma(`user_version = ${SCHEMA_VERSION}`)
+  })
+  prepare.immediate()
+}

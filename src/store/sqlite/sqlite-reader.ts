@@ -1,0 +1,66 @@
+/**
+ * @module Read-only access to a store file, beside its owner or without one: for `verify`, `replay` and the like.
+ * It takes no lock that an owner would notice, and never writes.
+ */
+import { realpathSync } from 'node:fs'
+import { compareDecimalPositions } from '../decimal-position.ts'
+import { type EventStore, StoreOpenError } from '../event-store.ts'
+import { asOpenError, openReadOnly } from './open.ts'
+import { checkSchema } from './schema.ts'
+import { StoreReads } from './store-reads.ts'
+
+/** The half of the port that reads. A record's `stream`, `revision` and `requestId` are the file's columns, for a verifier to compare. */
+export type StoreReader = Disposable &
+  Pick<EventStore, 'url' | 'head' | 'readStream' | 'readAll' | 'end' | 'findRequest' | 'subscribe' | 'comparePositions'>
+
+/** How often a subscriber in another process than the owner's looks for new events. */
+const POLL_MS = 100
+
+/** Throws `StoreOpenError`: `store-unreadable`, `store-newer` or `store-corrupt`. */
+export function openSqliteReader({ path }: { readonly path: string }): StoreReader {
+  const reads = new StoreReads()
+  try {
+    const file = realpathSync(path)
+    checkFile(file)
+    reads.open(file)
+  } catch (error) {
+    throw asOpenError(error, path)
+  }
+
+  const polling = pollForCommits(reads)
+  return {
+    url: `sqlite:${path}`,
+    comparePositions: compareDecimalPositions,
+    head: (stream) => reads.head(stream),
+    end: () => reads.end(),
+    findRequest: (stream, requestId) => reads.findRequest(stream, requestId),
+    readStream: (stream, options) => reads.readStream(stream, options),
+    readAll: (options) => reads.readAll(options),
+    subscribe: (options, signal) => reads.subscribe(options, signal),
+    [Symbol.dispose]: () => {
+      clearInterval(polling)
+      reads[Symbol.dispose]()
+    },
+  }
+}
+
+function checkFile(path: string): void {
+  const db = openReadOnly({ path, busyTimeoutMs: 1_000 })
+  try {
+    if (checkSchema(db, path)) throw new StoreOpenError('store-unreadable', `${path} is empty: it is no store yet`)
+  } finally {
+    db.close()
+  }
+}
+
+/** The owner's commits are told by SQLite's data version, which is read from shared memory: a look costs microseconds. */
+function pollForCommits(reads: StoreReads): NodeJS.Timeout {
+  let seen = reads.dataVersion()
+  const poll = setInterval(() => {
+    if (reads.wakeups.sleepers === 0) return
+    const version = reads.dataVersion()
+    if (version !== seen) reads.wakeups.notify()
+    seen = version
+  }, POLL_MS)
+  return poll.unref()
+}

@@ -1,0 +1,196 @@
+/**
+ * @module The default store: one SQLite file, owned by one process. A thread of its own writes, in groups; reads go beside it.
+ * On the first failed sync the store stops, closes the file, opens it anew and settles its log: only then does it take appends again.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { checkAppend } from '../check-append.ts'
+import { compareDecimalPositions } from '../decimal-position.ts'
+import {
+  type Append,
+  type AppendResult,
+  type EventStore,
+  type Position,
+  type ReadAllOptions,
+  type ReadStreamOptions,
+  type RecordPages,
+  StoreOpenError,
+  type StoreStatus,
+} from '../event-store.ts'
+import { AppendQueue, QUEUE_LIMITS, type QueueLimits } from './append-queue.ts'
+import { takeOwnership } from './owner-lock.ts'
+import { fileIdentity, prepareStorePath } from './store-path.ts'
+import { StoreReads } from './store-reads.ts'
+import { startWriter, type Writer } from './writer.ts'
+import type { GroupOutcome, WriterSettings } from './writer-protocol.ts'
+
+export interface SqliteStoreOptions {
+  readonly path: string
+  /** Smaller bounds for tests; the defaults are `QUEUE_LIMITS`. */
+  readonly limits?: Partial<QueueLimits>
+  /** Frames of 4 KiB that the log may hold before it is copied into the file. Default 8,000. */
+  readonly logFrames?: number
+}
+
+const REOPEN_FIRST_MS = 25
+const REOPEN_LONGEST_MS = 2_000
+/** What callers are told to wait: most reopenings take less. */
+const REOPEN_RETRY_MS = 500
+
+/**
+ * Opens or makes the store and takes ownership of it. Throws `StoreOpenError`: `store-locked` where another process owns it,
+ * `store-newer`, `store-unreadable`, `store-corrupt`, `store-unsupported`.
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<EventStore> {
+  const file = prepareStorePath(options.path)
+  const ownership = takeOwnership(file)
+  try {
+    const store = new SqliteStore(options, file, ownership)
+    await store.open()
+    return store
+  } catch (error) {
+    ownership[Symbol.dispose]()
+    throw error
+  }
+}
+
+class SqliteStore implements EventStore {
+  readonly url: string
+  readonly maxAppendBytes = QUEUE_LIMITS.groupBytes
+  readonly comparePositions = compareDecimalPositions
+  readonly #settings: WriterSettings
+  readonly #ownership: Disposable
+  readonly #queue: AppendQueue
+  readonly #reads = new StoreReads()
+  readonly #listeners = new Set<(status: StoreStatus) => void>()
+  readonly #closing = new AbortController()
+  #writer: Writer | undefined
+  #reopening: Promise<void> | undefined
+  #status: StoreStatus = { state: 'unavailable', detail: 'the store is not open yet' }
+
+  constructor({ path, limits, logFrames }: SqliteStoreOptions, file: string, ownership: Disposable) {
+    this.url = `sqlite:${path}`
+    this.#settings = { path: file, identity: fileIdentity(file), logFrames }
+    this.#ownership = ownership
+    this.#queue = new AppendQueue({ ...QUEUE_LIMITS, ...limits })
+  }
+
+  /** Not before the writer is ready: it settles the log first, and that needs the file without readers. */
+  async open(): Promise<void> {
+    const writer = await startWriter(this.#settings, {
+      onOutcome: (id, outcome) => this.#settle(id, outcome),
+      onStopped: (detail) => this.#stop(detail),
+      onEnd: (detail) => this.#reopenAfter(detail),
+    })
+    try {
+      this.#reads.open(this.#settings.path)
+    } catch (error) {
+      // Another attempt starts another writer: there is never more than one.
+      await writer.close()
+      throw error
+    }
+    this.#writer = writer
+    this.#queue.start(writer.post)
+    this.#setStatus({ state: 'ready' })
+  }
+
+  async append(append: Append): Promise<AppendResult> {
+    return this.#queue.add(append, checkAppend(append, this.maxAppendBytes))
+  }
+
+  head(stream: string): Promise<number> {
+    return this.#reads.head(stream)
+  }
+
+  end(): Promise<Position | undefined> {
+    return this.#reads.end()
+  }
+
+  findRequest(stream: string, requestId: string): Promise<number | undefined> {
+    return this.#reads.findRequest(stream, requestId)
+  }
+
+  readStream(stream: string, options?: ReadStreamOptions): RecordPages {
+    return this.#reads.readStream(stream, options)
+  }
+
+  readAll(options?: ReadAllOptions): RecordPages {
+    return this.#reads.readAll(options)
+  }
+
+  subscribe(options: Omit<ReadAllOptions, 'until'>, signal: AbortSignal): ReturnType<EventStore['subscribe']> {
+    return this.#reads.subscribe(options, signal)
+  }
+
+  status(): StoreStatus {
+    return this.#status
+  }
+
+  onStatus(listener: (status: StoreStatus) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Writes what waits, empties the log, closes the file and frees it for another process. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closing.signal.aborted) return
+    this.#closing.abort()
+    await this.#reopening
+    await this.#queue.drain()
+    // Readers first: the connection that closes last empties the log and removes it.
+    this.#reads[Symbol.dispose]()
+    await this.#writer?.close()
+    this.#ownership[Symbol.dispose]()
+    this.#setStatus({ state: 'unavailable', detail: 'the store is closed' })
+  }
+
+  #settle(id: number, outcome: GroupOutcome): void {
+    if (outcome.kind === 'failed') this.#halt(outcome.result.detail)
+    this.#queue.settle(id, outcome)
+    if (outcome.kind === 'failed') this.#stop(outcome.result.detail)
+    if (outcome.kind === 'committed') this.#reads.wakeups.notify()
+  }
+
+  /** The writer has closed the file. What it has in hand was not begun, and reads wait until the log is settled. */
+  #stop(detail: string): void {
+    this.#halt(detail)
+    this.#queue.settleInFlight({ kind: 'unavailable', detail, retryAfterMs: REOPEN_RETRY_MS })
+  }
+
+  #reopenAfter(detail: string): void {
+    this.#writer = undefined
+    this.#halt(detail)
+    this.#queue.settleInFlight({ kind: 'unknown', detail })
+    this.#reopening = this.#reopen()
+  }
+
+  /** Before anyone hears of a failure: a caller told "unknown" reads at once, and must not read before the log is settled. */
+  #halt(detail: string): void {
+    this.#queue.stop(detail)
+    this.#reads.pause()
+    if (this.#status.state === 'ready') this.#setStatus({ state: 'unavailable', detail })
+  }
+
+  /** Never COMMIT again in place: after a failed sync the next one succeeds and proves nothing. */
+  async #reopen(): Promise<void> {
+    for (
+      let waitMs = REOPEN_FIRST_MS;
+      !this.#closing.signal.aborted;
+      waitMs = Math.min(2 * waitMs, REOPEN_LONGEST_MS)
+    ) {
+      try {
+        await sleep(waitMs, undefined, { signal: this.#closing.signal })
+        return await this.open()
+      } catch (error) {
+        if (this.#closing.signal.aborted) return
+        const corrupt = error instanceof StoreOpenError && error.code === 'store-corrupt'
+        this.#setStatus({ state: corrupt ? 'failed' : 'unavailable', detail: String(error) })
+        if (corrupt) return
+      }
+    }
+  }
+
+  #setStatus(status: StoreStatus): void {
+    this.#status = status
+    for (const listener of [...this.#listeners]) listener(status)
+  }
+}

@@ -1,0 +1,112 @@
+/** @module The read half of the port over a store file: pages, subscriptions, and a connection that may be closed and opened again. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { parsePosition } from '../decimal-position.ts'
+import {
+  type Position,
+  type ReadAllOptions,
+  type ReadStreamOptions,
+  type RecordPages,
+  StoreUnavailableError,
+} from '../event-store.ts'
+import { follow, type ScanPage } from '../follow.ts'
+import { tenantStreams } from '../tenant-streams.ts'
+import { Wakeups } from '../wakeups.ts'
+import { RowReader } from './row-reader.ts'
+
+/** How long a read waits for a store that reopens its file before it gives up. */
+const PATIENCE_MS = 3_000
+
+export class StoreReads implements Disposable {
+  /** Notified on commits: subscribers sleep on it. */
+  readonly wakeups = new Wakeups()
+  readonly #openings = new Wakeups()
+  #reader: RowReader | undefined
+
+  /** Throws the driver's error where the file is missing or unreadable. */
+  open(path: string): void {
+    this.#reader = new RowReader(path)
+    this.#openings.notify()
+  }
+
+  /** Reads wait from here on, until `open`. */
+  pause(): void {
+    this.#reader?.[Symbol.dispose]()
+    this.#reader = undefined
+  }
+
+  /** Changes when another connection has committed; undefined while paused. */
+  dataVersion(): number | undefined {
+    return this.#reader?.dataVersion()
+  }
+
+  async head(stream: string): Promise<number> {
+    return (await this.#connected()).head(stream)
+  }
+
+  async end(): Promise<Position | undefined> {
+    const end = (await this.#connected()).end()
+    return end === 0 ? undefined : String(end)
+  }
+
+  async findRequest(stream: string, requestId: string): Promise<number | undefined> {
+    return (await this.#connected()).findRequest(stream, requestId)
+  }
+
+  async *readStream(stream: string, options: ReadStreamOptions = {}): RecordPages {
+    const { direction = 'forwards' } = options
+    let { from = 0, to = Number.MAX_SAFE_INTEGER } = options
+    while (from <= to) {
+      const page = (await this.#connected()).streamPage(stream, { from, to, direction })
+      const last = page.at(-1)
+      if (last === undefined) return
+      yield page
+      if (direction === 'forwards') from = last.revision + 1
+      else to = last.revision - 1
+      await nextTurn()
+    }
+  }
+
+  async *readAll(options: ReadAllOptions = {}): RecordPages {
+    for await (const { records } of this.#scan(options)) if (records.length > 0) yield records
+  }
+
+  subscribe(options: Omit<ReadAllOptions, 'until'>, signal: AbortSignal): ReturnType<typeof follow> {
+    const scan = (after: Position | undefined): AsyncIterable<ScanPage> => this.#scan({ ...options, after }, signal)
+    return follow({ scan, wakeups: this.wakeups, after: options.after, signal })
+  }
+
+  [Symbol.dispose](): void {
+    this.pause()
+    this.wakeups.close()
+    this.#openings.close()
+  }
+
+  /** With a signal it waits for a paused store as long as it takes and ends quietly; without one it loses patience. */
+  async *#scan({ after, until, tenant }: ReadAllOptions, signal?: AbortSignal): AsyncGenerator<ScanPage> {
+    const streams = tenant === undefined ? undefined : tenantStreams(tenant)
+    const last = until === undefined ? Number.MAX_SAFE_INTEGER : parsePosition(until)
+    let position = after === undefined ? 0 : parsePosition(after)
+    for (;;) {
+      const reader = signal === undefined ? await this.#connected() : await this.#waitFor(signal)
+      if (reader === undefined) return
+      const { records, upTo } = reader.allPage({ after: position, until: last, tenant: streams })
+      if (upTo === undefined) return
+      position = upTo
+      yield { records, upTo: String(upTo) }
+      await nextTurn()
+    }
+  }
+
+  async #connected(): Promise<RowReader> {
+    const reader = this.#reader ?? (await this.#waitFor(AbortSignal.timeout(PATIENCE_MS)))
+    if (reader !== undefined) return reader
+    throw new StoreUnavailableError('the store file is not open', PATIENCE_MS)
+  }
+
+  async #waitFor(signal: AbortSignal): Promise<RowReader | undefined> {
+    while (this.#reader === undefined && !signal.aborted && !this.#openings.closed) {
+      await this.#openings.next(this.#openings.count, signal)
+    }
+    return this.#reader
+  }
+}

@@ -1,0 +1,73 @@
+/** @module What the store's thread and the writer's thread say to each other. Flat arrays: they copy faster than objects. */
+import type { Append, AppendResult, StoreOpenError } from '../event-store.ts'
+
+/** Appends that share one transaction. Record `r` belongs to the append whose `counts` cover it, in order. */
+export interface AppendGroup {
+  readonly id: number
+  readonly streams: readonly string[]
+  readonly expected: readonly number[]
+  readonly counts: readonly number[]
+  readonly headers: readonly string[]
+  readonly datas: readonly string[]
+  readonly requests: readonly (string | null)[]
+  readonly salts: Uint8Array
+  /** End of each record's salt in `salts`. */
+  readonly saltEnds: readonly number[]
+}
+
+/** SQLite took the append's rows for none that fit the table: an error of the caller, alone in its group. */
+interface InvalidAppend {
+  readonly kind: 'invalid'
+  readonly detail: string
+}
+
+export type Refusal = Exclude<AppendResult, { kind: 'appended' }> | InvalidAppend
+
+export type GroupOutcome =
+  /** Committed: the records not refused stand from position `before` + 1 on, in order. */
+  | { readonly kind: 'committed'; readonly before: number; readonly refusals: ReadonlyMap<number, Refusal> }
+  /** Nothing was written, every append gets `result`; the writer goes on. */
+  | { readonly kind: 'refused'; readonly result: Refusal }
+  /** The file can no longer be trusted to this connection, which is closed; every append gets `result`. */
+  | { readonly kind: 'failed'; readonly result: Extract<Refusal, { kind: 'unknown' | 'unavailable' }> }
+
+/** What the writer's thread is started with. */
+export interface WriterSettings {
+  readonly path: string
+  /** What `fileIdentity` said when the store was opened: it may not come back as another file. */
+  readonly identity: string | undefined
+  readonly logFrames: number | undefined
+}
+
+export type ToWriter = { readonly kind: 'append'; readonly group: AppendGroup } | { readonly kind: 'close' }
+
+export type FromWriter =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'open-failed'; readonly code: StoreOpenError['code'] | undefined; readonly message: string }
+  | { readonly kind: 'outcome'; readonly id: number; readonly outcome: GroupOutcome }
+  /** A checkpoint failed: nothing that was answered is in danger, but this connection is closed. */
+  | { readonly kind: 'stopped'; readonly detail: string }
+
+/** Packs appends for the other thread. Salts are gathered in one buffer: a view would drag its whole pool along. */
+export function packGroup(id: number, appends: readonly Append[]): AppendGroup {
+  const records = appends.flatMap((append) => append.records)
+  const salts = new Uint8Array(records.reduce((sum, { salt }) => sum + salt.byteLength, 0))
+  const saltEnds: number[] = []
+  let end = 0
+  for (const { salt } of records) {
+    salts.set(salt, end)
+    end += salt.byteLength
+    saltEnds.push(end)
+  }
+  return {
+    id,
+    streams: appends.map(({ stream }) => stream),
+    expected: appends.map(({ expectedRevision }) => expectedRevision),
+    counts: appends.map((append) => append.records.length),
+    headers: records.map(({ header }) => header),
+    datas: records.map(({ data }) => data),
+    requests: records.map(({ requestId }) => requestId ?? null),
+    salts,
+    saltEnds,
+  }
+}

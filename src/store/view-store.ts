@@ -1,0 +1,67 @@
+/**
+ * @module The view port: disposable tables that projections keep, with the position they have reached, in one local file.
+ * Losing the file loses nothing: it is made anew from the event store.
+ */
+import type { Position } from './event-store.ts'
+
+/** One row of the run list. */
+export interface RunRow {
+  readonly tenant: string
+  readonly runId: string
+  readonly name: string
+  readonly status: string
+  readonly tags: readonly string[]
+  readonly agents: readonly string[]
+  readonly actor: string
+  readonly startedAt: string
+  readonly updatedAt: string
+  readonly revision: number
+  readonly step: number
+  readonly rejections: number
+  readonly calls: number
+  readonly tokens: number
+  /** Decimal string; undefined where the run has no currency. */
+  readonly cost?: string
+  readonly currency?: string
+  /** JSON of what the projection needs to fold on; opaque to the store. */
+  readonly fold: string
+}
+
+/** Filters combine by AND. Keys come from this type alone: none is taken from a request. */
+export interface RunFilter {
+  readonly tenant: string
+  readonly status?: string
+  readonly name?: string
+  readonly tag?: string
+  readonly agent?: string
+  /** RFC 3339; inclusive, by start of the run. */
+  readonly since?: string
+  /** RFC 3339; exclusive, by start of the run. */
+  readonly until?: string
+  /** Only rows after this one in (startedAt, runId) descending order. */
+  readonly after?: { readonly startedAt: string; readonly runId: string }
+  readonly limit: number
+}
+
+/** A cached fold of one run. `text` is opaque here; its mac is checked by the ledger that wrote it. */
+export interface FoldRow {
+  readonly stream: string
+  readonly revision: number
+  readonly projection: string
+  readonly text: string
+  readonly mac: string
+}
+
+export interface ViewStore extends Disposable {
+  /** Where the projection has got to; undefined before its first write or after its version changed. */
+  checkpoint(projection: string, version: number): Position | undefined
+  runRow(tenant: string, runId: string): RunRow | undefined
+  /** Rows and the new checkpoint in one transaction. */
+  saveRuns(rows: readonly RunRow[], projection: string, version: number, checkpoint: Position): void
+  /** Newest first. */
+  listRuns(filter: RunFilter): readonly RunRow[]
+  loadFold(stream: string, projection: string): FoldRow | undefined
+  saveFold(row: FoldRow): void
+  /** Empties every table: the next reader makes them anew. */
+  clear(): void
+}

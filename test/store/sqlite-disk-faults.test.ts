@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { buildFaultyDisk } from '../support/disk-fault.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import type { FaultRun, Sweep } from './disk-fault-child.ts'
+
+const CHILD = fileURLToPath(new URL('./disk-fault-child.js', import.meta.url))
+
+const test = suite('sqlite store on a failing disk')
+const folder = tempFolder()
+const env = buildFaultyDisk(folder.path)
+test.after(() => folder[Symbol.dispose]())
+
+/** What holds for every run of every sweep. */
+function checkPromises(run: FaultRun): void {
+  const where = `operation ${run.nth}`
+  const atEnd = new Set(run.atEnd)
+  assert.is(atEnd.size, run.atEnd.length, `${where}: nothing is doubled`)
+  assert.equal(run.reopened, run.atEnd, `${where}: what was found stays found, what was absent stays absent`)
+  assert.ok(run.seen > 0, 'the faulty disk saw the store’s files')
+  for (const { kind, ids } of run.answers) {
+    const found = ids.filter((id) => atEnd.has(id)).length
+    if (kind === 'appended') assert.is(found, ids.length, `${where}: an acknowledged append is there`)
+    else if (kind === 'unknown') assert.ok(found === 0 || found === ids.length, `${where}: all or none`)
+    else assert.is(found, 0, `${where}: a refused append is not there`)
+    // An answer by reading must stand: what the first read after the failure says is what the file says for ever.
+    if (kind === 'unknown')
+      assert.is(run.onFailure?.filter((id) => ids.includes(id)).length, found, `${where}: settled for good`)
+  }
+  const failed = run.answers.some(({ kind }) => kind === 'unknown' || kind === 'unavailable')
+  if (failed) assert.ok(run.wentDown, `${where}: fail-stop`)
+  assert.ok(run.cameBack, `${where}: the store came back`)
+}
+
+function sweep(title: string, options: Sweep, check: (runs: readonly FaultRun[]) => void = () => undefined): void {
+  const claim = env === undefined ? test.skip : test
+  claim(env === undefined ? `${title} (skipped: no C compiler here)` : title, async () => {
+    const runs = await runChild(options)
+    assert.is(runs.length, options.to - options.from + 1)
+    for (const run of runs) checkPromises(run)
+    check(runs)
+  })
+}
+
+async function runChild(options: Sweep): Promise<readonly FaultRun[]> {
+  const stores = mkdtempSync(folder.file('sweep-'))
+  const args = ['--enable-source-maps', CHILD, stores, JSON.stringify(options)]
+  const child = spawn(process.execPath, args, { env: env ?? {}, stdio: ['ignore', 'pipe', 'inherit'] })
+  const chunks: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const [code] = await once(child, 'close')
+  assert.is(code, 0)
+  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as FaultRun[]
+}
+
+function kindsOf(runs: readonly FaultRun[]): readonly string[] {
+  return [...new Set(runs.flatMap(({ answers }) => answers.map(({ kind }) => kind)))].sort()
+}
+
+sweep(
+  'a failed sync stops the store before the next commit could hide it',
+  { op: 'sync', error: 'EIO', from: 1, to: 8 },
+  (runs) => assert.equal(kindsOf(runs), ['appended', 'unknown']),
+)
+
+sweep('a disk that goes on failing keeps the store down, and it comes back by itself', {
+  op: 'sync',
+  error: 'EIO',
+  from: 2,
+  to: 3,
+  times: 4,
+})
+
+sweep('a failed write is unknown, never a silent loss', { op: 'write', error: 'EIO', from: 1, to: 6 })
+
+sweep('half a written frame is unknown, never half an append', {
+  op: 'write',
+  error: 'EIO',
+  shortWrite: true,
+  from: 3,
+  to: 5,
+})
+
+sweep(
+  'a full disk is told as full, with certainty, and the store goes on',
+  { op: 'write', error: 'ENOSPC', from: 1, to: 6 },
+  (runs) => assert.equal(kindsOf(runs), ['appended', 'full']),
+)
+
+sweep('a failed truncation of the log costs no acknowledged append', { op: 'truncate', error: 'EIO', from: 1, to: 2 })
+
+test.run()

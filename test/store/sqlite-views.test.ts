@@ -1,0 +1,139 @@
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import Sqlite from 'better-sqlite3'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
+import type { RunRow } from '../../src/store/view-store.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const test = suite('sqlite views')
+
+function run(shape: Partial<RunRow> = {}): RunRow {
+  return {
+    ...{
+      tenant: 'acme',
+      runId: 'r1',
+      name: 'triage',
+      status: 'open',
+      tags: [],
+      agents: [],
+      actor: 'agent:a',
+      fold: '{}',
+    },
+    ...{ startedAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' },
+    ...{ revision: 0, step: 0, rejections: 0, calls: 0, tokens: 0 },
+    ...shape,
+  }
+}
+
+function at(hour: number): string {
+  return `2026-01-01T${String(hour).padStart(2, '0')}:00:00.000Z`
+}
+
+test('a row comes back as it was saved, with and without its cost', () => {
+  using views = openSqliteViews({ path: ':memory:' })
+  const plain = run({ tags: ['a', 'b"c'], agents: ['x'], tokens: 12 })
+  const priced = run({ runId: 'r2', cost: '0.000000001', currency: 'EUR', fold: '{"a":[1]}' })
+  views.saveRuns([plain, priced], 'runs', 1, '7')
+  assert.equal(views.runRow('acme', 'r1'), plain)
+  assert.equal(views.runRow('acme', 'r2'), priced)
+  assert.is(views.runRow('beta', 'r1'), undefined)
+  views.saveRuns([{ ...plain, status: 'completed' }], 'runs', 1, '8')
+  assert.is(views.runRow('acme', 'r1')?.status, 'completed')
+})
+
+test('the checkpoint moves with its rows or not at all, and counts for its own version only', () => {
+  using views = openSqliteViews({ path: ':memory:' })
+  assert.is(views.checkpoint('runs', 1), undefined)
+  views.saveRuns([run()], 'runs', 1, '7')
+  assert.is(views.checkpoint('runs', 1), '7')
+  assert.is(views.checkpoint('runs', 2), undefined)
+  assert.is(views.checkpoint('other', 1), undefined)
+  const name: unknown = null
+  assert.throws(() => views.saveRuns([run({ runId: 'r2' }), run({ name: name as string })], 'runs', 1, '9'))
+  assert.is(views.checkpoint('runs', 1), '7')
+  assert.is(views.runRow('acme', 'r2'), undefined)
+  views.saveRuns([], 'runs', 2, '3')
+  assert.is(views.checkpoint('runs', 2), '3')
+  assert.is(views.checkpoint('runs', 1), undefined)
+})
+
+test('the list is newest first, filters combine, and pages meet without a gap', () => {
+  using views = openSqliteViews({ path: ':memory:' })
+  const rows = Array.from({ length: 12 }, (_, index) =>
+    run({
+      runId: `r${String(index).padStart(2, '0')}`,
+      startedAt: at(Math.floor(index / 2)),
+      status: index % 3 === 0 ? 'failed' : 'open',
+      name: index < 6 ? 'early' : 'late',
+      tags: index % 2 === 0 ? ['even', 'all'] : ['all'],
+      agents: [`agent-${index % 4}`],
+    }),
+  )
+  views.saveRuns([...rows, run({ tenant: 'beta', runId: 'r99', tags: ['all'] })], 'runs', 1, '1')
+  const ids = (filter: Partial<Parameters<typeof views.listRuns>[0]>): readonly string[] =>
+    views.listRuns({ tenant: 'acme', limit: 100, ...filter }).map(({ runId }) => runId)
+  const newest = rows.map(({ runId }) => runId).toReversed()
+
+  assert.equal(ids({}), newest)
+  assert.equal(ids({ status: 'failed' }), ['r09', 'r06', 'r03', 'r00'])
+  assert.equal(ids({ status: 'failed', name: 'early' }), ['r03', 'r00'])
+  assert.equal(ids({ tag: 'even', agent: 'agent-2' }), ['r10', 'r06', 'r02'])
+  assert.equal(ids({ since: at(1), until: at(3) }), ['r05', 'r04', 'r03', 'r02'])
+  assert.equal(ids({ tag: `' OR 1=1 --` }), [])
+
+  const paged: string[] = []
+  for (let after: { startedAt: string; runId: string } | undefined; ; ) {
+    const page = views.listRuns({ tenant: 'acme', limit: 5, ...(after === undefined ? {} : { after }) })
+    paged.push(...page.map(({ runId }) => runId))
+    after = page.at(-1)
+    if (page.length < 5) break
+  }
+  assert.equal(paged, newest)
+})
+
+test('a cached fold is kept for each projection, the last one only', () => {
+  using views = openSqliteViews({ path: ':memory:' })
+  const fold = { stream: 'run-acme.r1', revision: 4, projection: 'run@1', text: '{}', mac: 'm' }
+  views.saveFold(fold)
+  views.saveFold({ ...fold, revision: 9 })
+  assert.equal(views.loadFold('run-acme.r1', 'run@1'), { ...fold, revision: 9 })
+  assert.is(views.loadFold('run-acme.r1', 'run@2'), undefined)
+  views.clear()
+  assert.is(views.loadFold('run-acme.r1', 'run@1'), undefined)
+})
+
+test('rows outlive a restart; a damaged, foreign or outdated file is made anew', () => {
+  using folder = tempFolder()
+  const path = folder.file('views.sqlite')
+  const fill = () => {
+    using views = openSqliteViews({ path })
+    for (let turn = 0; turn < 50; turn += 1) views.saveRuns([run({ runId: `r${turn}` })], 'runs', 1, '7')
+  }
+  const reached = () => {
+    using views = openSqliteViews({ path })
+    return views.checkpoint('runs', 1)
+  }
+  fill()
+  assert.is(reached(), '7')
+
+  writeFileSync(path, 'no database at all '.repeat(300))
+  assert.is(reached(), undefined)
+  fill()
+  truncateSync(path, 3_000)
+  assert.is(reached(), undefined)
+  fill()
+  const bytes = readFileSync(path)
+  bytes.fill(0xff, 100, 4_096)
+  writeFileSync(path, bytes)
+  assert.is(reached(), undefined)
+  fill()
+  const db = new Sqlite(path)
+  db.exec('PRAGMA user_version = 12345; ALTER TABLE runs DROP COLUMN fold')
+  db.close()
+  assert.is(reached(), undefined)
+  fill()
+  assert.is(reached(), '7')
+})
+
+test.run()
