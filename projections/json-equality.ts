@@ -1,0 +1,27 @@
+/** @module Exact equality of JSON values. */
+import type { Json, JsonObject } from '../schemas/json.ts'
+import { isJsonObject } from '../schemas/json.ts'
+
+/** Lists in order, objects in any order of keys, scalars by type and value. */
+export function isEqual(a: Json, b: Json): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a)) return Array.isArray(b) && isEqualList(a, b)
+  return isJsonObject(b) && isEqualObject(a as JsonObject, b)
+}
+
+function isEqualList(a: readonly Json[], b: readonly Json[]): boolean {
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (!isEqual(a[i] as Json, b[i] as Json)) return false
+  return true
+}
+
+function isEqualObject(a: JsonObject, b: JsonObject): boolean {
+  const keys = Object.keys(a)
+  if (keys.length !== Object.keys(b).length) return false
+  for (const key of keys) {
+    // `hasOwn`: a member named `constructor` must not be found on the prototype.
+    if (!Object.hasOwn(b, key) || !isEqual(a[key] as Json, b[key] as Json)) return false
+  }
+  return true
+}

@@ -1,0 +1,112 @@
+/** @module The context that a handoff asks for: replaced, merged (RFC 7396) or extended (runtime.md section 6). */
+import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
+import { isEqual } from './json-equality.ts'
+import { memberKeys, STATUS } from './set-members.ts'
+import { type SetTexts, setTextsOf } from './set-text.ts'
+
+export interface ModeInput {
+  readonly context: JsonObject
+  readonly payload: JsonObject
+  readonly mode: 'replace' | 'merge' | 'extend'
+  readonly criticalKeys: readonly string[]
+}
+
+/** Pure; the result shares what did not change with its inputs, which stay as they are. */
+export function applyMode({ context, payload, mode, criticalKeys }: ModeInput): JsonObject {
+  switch (mode) {
+    case 'replace':
+      return payload
+    case 'merge':
+      return mergeObject(context, payload)
+    case 'extend':
+      return extendObject(context, payload, (key) => (criticalKeys.includes(key) ? setTextsOf(key) : undefined))
+  }
+}
+
+/** RFC 7396, section 2: null removes, an object merges, anything else replaces. */
+export function mergePatch(target: Json | undefined, patch: Json): Json {
+  return isJsonObject(patch) ? mergeObject(isJsonObject(target) ? target : {}, patch) : patch
+}
+
+function mergeObject(target: JsonObject, patch: JsonObject): JsonObject {
+  let copy: Record<string, Json> | undefined
+  for (const key of Object.keys(patch)) {
+    const change = patch[key] as Json
+    if (change !== null) copy = withMember(target, copy, { key, value: mergePatch(own(target, key), change) })
+    else if (Object.hasOwn(target, key)) {
+      copy ??= { ...target }
+      delete copy[key]
+    }
+  }
+  return copy ?? target
+}
+
+/** `textsFor` says how the lists below a member compare; undefined where lists are replaced. */
+function extendObject(
+  target: JsonObject,
+  payload: JsonObject,
+  textsFor: (key: string) => SetTexts | undefined,
+): JsonObject {
+  let copy: Record<string, Json> | undefined
+  for (const key of Object.keys(payload)) {
+    const value = extendValue(own(target, key), payload[key] as Json, textsFor(key))
+    copy = withMember(target, copy, { key, value })
+  }
+  return copy ?? target
+}
+
+function extendValue(target: Json | undefined, payload: Json, texts: SetTexts | undefined): Json {
+  if (isJsonObject(target) && isJsonObject(payload)) return extendObject(target, payload, () => texts)
+  if (texts !== undefined && Array.isArray(target) && Array.isArray(payload)) return extendList(target, payload, texts)
+  return payload
+}
+
+/** Members keep their place and spelling; those known already are extended in it, new ones follow. */
+function extendList(target: readonly Json[], payload: readonly Json[], texts: SetTexts): readonly Json[] {
+  const keys = memberKeys(target, payload, texts)
+  const places = new Map<string, number>()
+  target.forEach((member, place) => {
+    for (const key of placeKeys(member, keys.before[place] as string)) if (!places.has(key)) places.set(key, place)
+  })
+
+  let copy: Json[] | undefined
+  payload.forEach((member, i) => {
+    const [stated, key] = placeKeys(member, keys.after[i] as string)
+    const place = places.get(stated) ?? places.get(key)
+    if (place === undefined) {
+      copy ??= [...target]
+      copy.push(member)
+      places.set(stated, copy.length - 1)
+      return
+    }
+    const known = (copy ?? target)[place] as Json
+    const value = isJsonObject(member) ? extendValue(known, member, texts) : known
+    if (value === known) return
+    copy ??= [...target]
+    copy[place] = value
+  })
+  return copy ?? target
+}
+
+/** Several actions can differ in their status alone: the one in the same state is meant, else the first of them. */
+function placeKeys(member: Json, key: string): readonly [stated: string, key: string] {
+  return [isJsonObject(member) ? `${key}\n${JSON.stringify(own(member, STATUS))}` : key, key]
+}
+
+function own(value: JsonObject, key: string): Json | undefined {
+  return Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+/** Copies at the first change only. A member `__proto__` is set like any other, never as the prototype. */
+function withMember(
+  target: JsonObject,
+  copy: Record<string, Json> | undefined,
+  member: { readonly key: string; readonly value: Json },
+): Record<string, Json> | undefined {
+  const { key, value } = member
+  const before = own(target, key)
+  if (before !== undefined && isEqual(before, value)) return copy
+  const changed = copy ?? { ...target }
+  Object.defineProperty(changed, key, { value, writable: true, enumerable: true, configurable: true })
+  return changed
+}

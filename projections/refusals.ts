@@ -1,0 +1,14 @@
+/** @module Refusals a run has recorded: an equal one only once, and only so many a minute (record.md, section 4). */
+import type { Header } from '../schemas/header.ts'
+import { REFUSALS_PER_WINDOW, type RunState, slot } from './run-state.ts'
+
+/** What makes two refusals equal. */
+export function refusalKey(actor: string, code: string, fingerprint: string): string {
+  return slot(`${code} ${fingerprint} ${actor}`)
+}
+
+export function countRefusal(state: Pick<RunState, 'refusals' | 'refusalTimes'>, key: string, header: Header): void {
+  state.refusals[key] = header.revision
+  state.refusalTimes.push(header.time)
+  if (state.refusalTimes.length > REFUSALS_PER_WINDOW) state.refusalTimes.shift()
+}

@@ -1,0 +1,127 @@
+/** @module The part of a run's fold that follows reservations and spending. */
+import type { EventBody } from '../schemas/events.ts'
+import { addMoney, subtractMoney } from '../schemas/money.ts'
+import type { RecordedEvent } from './projection.ts'
+import { countRefusal, refusalKey } from './refusals.ts'
+import { type ReservationState, type RunState, type Spend, slot, zeroSpend } from './run-state.ts'
+
+/** What the money side of a run needs to be folded: the run list folds it alone. */
+export type BudgetState = Pick<
+  RunState,
+  | 'agents'
+  | 'currency'
+  | 'modelCallers'
+  | 'openReservations'
+  | 'refusals'
+  | 'refusalTimes'
+  | 'reservations'
+  | 'spend'
+  | 'spendByAgent'
+>
+
+export function foldBudget(state: BudgetState, event: RecordedEvent): void {
+  switch (event.type) {
+    case 'EnvelopeAccepted':
+    case 'EnvelopeRejected':
+      foldEnvelopeTokens(state, event.data)
+      return
+    case 'ToolCallClaimed':
+      if (event.data.phase === 'model') state.modelCallers[slot(event.data.agent ?? '')] = true
+      return
+    case 'BudgetReserved':
+      foldReserved(state, event.data)
+      return
+    case 'UsageRecorded':
+      foldUsage(state, event.data)
+      return
+    case 'BudgetReleased':
+      endReservation(state, event.data.reservationId, 'released')
+      return
+    case 'ReservationExpired':
+      foldExpired(state, event.data.reservationId)
+      return
+    case 'BudgetExceeded':
+      countRefusal(state, refusalKey(event.header.actor, 'budget-exceeded', event.data.fingerprint), event.header)
+      return
+    default:
+      return
+  }
+}
+
+/**
+ * An envelope's tokens are charged only where its agent recorded no model call since its last one (runtime.md, section 8); a refused
+ * envelope cost what it cost.
+ */
+function foldEnvelopeTokens(
+  state: BudgetState,
+  { agent, tokens }: EventBody<'EnvelopeAccepted'> | EventBody<'EnvelopeRejected'>,
+): void {
+  const charged = state.modelCallers[slot(agent)] ?? state.modelCallers[slot('')] ?? false
+  if (tokens !== undefined && !charged) change(state, agent, { tokens })
+  delete state.modelCallers[slot(agent)]
+  delete state.modelCallers[slot('')]
+}
+
+function foldReserved(state: BudgetState, data: EventBody<'BudgetReserved'>): void {
+  const { reservationId, agent, tokens, cost, deadline, callId } = data
+  state.reservations[slot(reservationId)] = {
+    reservationId,
+    agent,
+    tokens,
+    cost,
+    deadline,
+    ...(callId === undefined ? {} : { callId }),
+    status: 'open',
+  }
+  state.openReservations[slot(reservationId)] = true
+  state.agents[slot(agent)] = true
+  if (data.currency !== undefined) state.currency ??= data.currency
+  change(state, agent, { reservedTokens: tokens, reservedCost: cost })
+}
+
+function foldUsage(state: BudgetState, data: EventBody<'UsageRecorded'>): void {
+  const { agent, usage, reservationId } = data
+  if (usage.currency !== undefined) state.currency ??= usage.currency
+  const reservation = reservationId === undefined ? undefined : state.reservations[slot(reservationId)]
+  if (reservation?.status === 'open') endReservation(state, reservation.reservationId, 'settled')
+  if (reservation?.status === 'expired') {
+    reservation.status = 'settled'
+    change(state, reservation.agent, { tokens: -reservation.tokens, cost: negated(reservation.cost) })
+  }
+  state.agents[slot(agent)] = true
+  change(state, agent, { tokens: usage.tokens, cost: usage.cost ?? '0' })
+}
+
+function foldExpired(state: BudgetState, reservationId: string): void {
+  const reservation = endReservation(state, reservationId, 'expired')
+  if (reservation === undefined) return
+  change(state, reservation.agent, { tokens: reservation.tokens, cost: reservation.cost })
+}
+
+function endReservation(
+  state: BudgetState,
+  reservationId: string,
+  status: 'settled' | 'released' | 'expired',
+): ReservationState | undefined {
+  const reservation = state.reservations[slot(reservationId)]
+  if (reservation === undefined || reservation.status !== 'open') return undefined
+  reservation.status = status
+  delete state.openReservations[slot(reservationId)]
+  change(state, reservation.agent, { reservedTokens: -reservation.tokens, reservedCost: negated(reservation.cost) })
+  return reservation
+}
+
+function negated(cost: string): string {
+  return subtractMoney('0', cost)
+}
+
+function change(state: BudgetState, agent: string, by: Partial<Spend>): void {
+  const ofAgent = state.spendByAgent[slot(agent)] ?? zeroSpend()
+  state.spendByAgent[slot(agent)] = ofAgent
+  for (const spend of [state.spend, ofAgent]) {
+    spend.tokens += by.tokens ?? 0
+    spend.reservedTokens += by.reservedTokens ?? 0
+    spend.cost = addMoney(spend.cost, by.cost ?? '0')
+    spend.reservedCost = addMoney(spend.reservedCost, by.reservedCost ?? '0')
+  }
+}

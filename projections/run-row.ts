@@ -1,0 +1,90 @@
+/** @module A run's row in the run list: a small fold of its own, so that the list is built in one pass over all streams. */
+import type { RecordedEvent } from './projection.ts'
+import { type BudgetState, foldBudget } from './run-budget.ts'
+import { slot, zeroSpend } from './run-state.ts'
+
+export const RUN_ROW_PROJECTION = 'run-list'
+export const RUN_ROW_VERSION = 1
+
+export interface RunRowState {
+  name: string
+  status: string
+  tags: readonly string[]
+  actor: string
+  startedAt: string
+  updatedAt: string
+  revision: number
+  step: number
+  rejections: number
+  calls: number
+  budget: BudgetState
+}
+
+/** Undefined until RunStarted: a stream that does not begin with it is no run. */
+export function evolveRunRow(row: RunRowState | undefined, event: RecordedEvent): RunRowState | undefined {
+  if (event.type === 'RunStarted') return startedRow(event)
+  if (row === undefined) return undefined
+  row.revision = event.header.revision
+  row.updatedAt = event.header.time
+  foldBudget(row.budget, event)
+  foldCounts(row, event)
+  return row
+}
+
+function startedRow({ data, header }: Extract<RecordedEvent, { type: 'RunStarted' }>): RunRowState {
+  const currency = data.budget?.cost?.currency
+  return {
+    name: data.name,
+    status: 'open',
+    tags: data.tags,
+    actor: header.actor,
+    startedAt: header.time,
+    updatedAt: header.time,
+    revision: header.revision,
+    step: 0,
+    rejections: 0,
+    calls: 0,
+    budget: {
+      agents: {},
+      ...(currency === undefined ? {} : { currency }),
+      modelCallers: {},
+      openReservations: {},
+      refusals: {},
+      refusalTimes: [],
+      reservations: {},
+      spend: zeroSpend(),
+      spendByAgent: {},
+    },
+  }
+}
+
+function foldCounts(row: RunRowState, event: RecordedEvent): void {
+  switch (event.type) {
+    case 'EnvelopeAccepted':
+      row.step = event.data.step
+      row.budget.agents[slot(event.data.agent)] = true
+      return
+    case 'EnvelopeRejected':
+      row.rejections += 1
+      row.budget.agents[slot(event.data.agent)] = true
+      return
+    case 'RunRewound':
+      row.step = event.data.toStep
+      return
+    case 'ToolCallClaimed':
+      if (event.data.attempt === 1) row.calls += 1
+      if (event.data.agent !== undefined) row.budget.agents[slot(event.data.agent)] = true
+      return
+    case 'RunCompleted':
+      row.status = 'completed'
+      return
+    case 'RunFailed':
+      row.status = 'failed'
+      return
+    case 'RunCompensated':
+      row.status = 'compensated'
+      return
+    default:
+      return
+  }
+}

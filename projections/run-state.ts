@@ -1,0 +1,192 @@
+/**
+ * @module The state of a run: what decisions are made on. JSON throughout, so that it can be cached, and free of results and
+ * payloads but for the established context: it does not grow with what agents record (record.md, section 4).
+ */
+import type { EventBody } from '../schemas/events.ts'
+import type { JsonObject } from '../schemas/json.ts'
+import type { ResolvedPolicy } from '../schemas/policy.ts'
+import type { BudgetLimits, ManifestBody, OnUnknown, Phase } from '../schemas/values.ts'
+
+export const RUN_PROJECTION_VERSION = 1
+
+/** SHA-256 over the JCS bytes of `{}`: the context of a run that has not been handed anything. */
+export const EMPTY_CONTEXT_DIGEST = 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'
+
+/** Refusals are recorded at most this often in a window of `REFUSAL_WINDOW_MS`. */
+export const REFUSALS_PER_WINDOW = 20
+
+/** Names come from callers; the mark keeps `__proto__` and integer-like names from meaning anything to an object. */
+export type Slots<T> = { [name: string]: T }
+export const slot = (name: string): string => `$${name}`
+
+export type RunStatus = 'open' | 'completed' | 'failed' | 'compensated'
+
+export type CallStatus =
+  | 'claimed'
+  | 'succeeded'
+  | 'failed'
+  | 'in-doubt'
+  | 'compensating'
+  | 'compensated'
+  | 'compensation-failed'
+  | 'compensation-unknown'
+
+const UNDOING: ReadonlySet<CallStatus> = new Set<CallStatus>([
+  'compensating',
+  'compensated',
+  'compensation-failed',
+  'compensation-unknown',
+])
+
+/** A rollback has taken the call in hand: its status tells how far that is. */
+export function isUndoing(status: CallStatus): boolean {
+  return UNDOING.has(status)
+}
+
+export interface CallState {
+  readonly callId: string
+  readonly key: string
+  readonly tool: string
+  readonly phase: Phase
+  readonly argsDigest: string
+  readonly onUnknown: OnUnknown
+  readonly generation: number
+  readonly agent?: string
+  readonly scope?: string
+  readonly occurrence?: number
+  readonly group?: string
+  readonly parentCall?: string
+  readonly compensate?: EventBody<'ToolCallClaimed'>['compensate']
+  readonly compensateUnknown?: boolean
+  readonly compensates?: string
+  /** Revision of the latest claim, where the arguments stand. */
+  claimRevision: number
+  /** Revision of the latest outcome, where the result or the error stands. */
+  outcomeRevision?: number
+  status: CallStatus
+  attempt: number
+  fence: number
+  leaseMs: number
+  leaseUntil: string
+  reservationId?: string
+  /** A late settle under an older fence arrived: its effect may have happened twice. */
+  possiblyTwice?: boolean
+  /** In doubt when last heard of, also while it is being undone: its outcome is still welcome. */
+  unknownOutcome?: boolean
+  /** A failed compensation that its caller will try again. */
+  willRetry?: boolean
+}
+
+export interface ReservationState {
+  readonly reservationId: string
+  readonly agent: string
+  readonly tokens: number
+  readonly cost: string
+  readonly deadline: string
+  readonly callId?: string
+  status: 'open' | 'settled' | 'released' | 'expired'
+}
+
+/** Totals of a run or an agent. `cost` and `reservedCost` are decimal strings. */
+export interface Spend {
+  tokens: number
+  cost: string
+  reservedTokens: number
+  reservedCost: string
+}
+
+/** A context that was established: step 0 is the empty one of RunStarted. */
+export interface EstablishedStep {
+  readonly step: number
+  readonly revision: number
+  readonly agent: string
+  readonly context: string
+  /** Digest of its event; known from the `prev` of the event after it. */
+  digest?: string
+}
+
+export interface CompensationState {
+  readonly compensationId: string
+  readonly scope?: string
+  readonly revision: number
+  ended: boolean
+}
+
+export interface ManifestState {
+  readonly agent: string
+  readonly hash: string
+  readonly revision: number
+  readonly manifest: ManifestBody
+}
+
+export interface RunState {
+  runId: string
+  tenant: string
+  revision: number
+  time: string
+  name: string
+  actor: string
+  principal?: string
+  startedAt: string
+  tags: readonly string[]
+  requestDigest: string
+  policy: ResolvedPolicy
+  limits: BudgetLimits
+  currency?: string
+  status: RunStatus
+  /** Revision of the event that completed or failed the run. */
+  endRevision?: number
+  /** Verdict of the last rollback of the whole run. */
+  compensation?: EventBody<'RunCompensated'>['status']
+  /** Raised by each resume. */
+  fence: number
+  context: JsonObject
+  contextDigest: string
+  /** Highest step ever given; never reused. */
+  step: number
+  /** The steps that lead to the context now, oldest first. */
+  lineage: EstablishedStep[]
+  snapshot: {
+    readonly step: number
+    readonly revision: number
+    readonly contextDigest: string
+    readonly context: JsonObject
+  }
+  rejections: number
+  rewinds: number
+  agents: Slots<true>
+  manifests: Slots<ManifestState>
+  calls: Slots<CallState>
+  /** `phase key` -> callId of its newest generation. */
+  callKeys: Slots<string>
+  /** Every forward call in order of its first claim. */
+  forwardOrder: string[]
+  /** Calls claimed or in doubt, in order of claim. */
+  openCalls: Slots<true>
+  compensations: CompensationState[]
+  reservations: Slots<ReservationState>
+  openReservations: Slots<true>
+  spend: Spend
+  spendByAgent: Slots<Spend>
+  /**
+   * Agents that made a model call since their last envelope: its `tokens` are charged already. Model calls of nobody in particular
+   * stand under the empty name and count for the next envelope of anybody.
+   */
+  modelCallers: Slots<true>
+  requests: Slots<number>
+  refusals: Slots<number>
+  refusalTimes: string[]
+  signatures: Slots<true>
+}
+
+export const zeroSpend = (): Spend => ({ tokens: 0, cost: '0', reservedTokens: 0, reservedCost: '0' })
+
+/** Digest of the event whose context is established now; `headDigest` is the digest of the stream's last event. */
+export function establishedDigest(state: RunState, headDigest: string): string {
+  return state.lineage.at(-1)?.digest ?? headDigest
+}
+
+export function callByKey(state: RunState, phase: Phase, key: string): CallState | undefined {
+  const callId = state.callKeys[slot(`${phase} ${key}`)]
+  return callId === undefined ? undefined : state.calls[slot(callId)]
+}

@@ -1,0 +1,174 @@
+/** @module The state of a run as the pure fold of its stream. */
+import type { EventBody } from '../schemas/events.ts'
+import type { Header } from '../schemas/header.ts'
+import type { JsonObject } from '../schemas/json.ts'
+import { applyMode } from './merge.ts'
+import type { Projection, RecordedEvent } from './projection.ts'
+import { countRefusal, refusalKey } from './refusals.ts'
+import { foldBudget } from './run-budget.ts'
+import { foldCalls } from './run-calls.ts'
+import { EMPTY_CONTEXT_DIGEST, RUN_PROJECTION_VERSION, type RunState, slot, zeroSpend } from './run-state.ts'
+
+export const runProjection: Projection<RunState | undefined> = {
+  name: 'run',
+  version: RUN_PROJECTION_VERSION,
+  initial: () => undefined,
+  evolve: evolveRun,
+}
+
+/** Folds one event. Throws `TypeError` where the stream does not begin with RunStarted: such a stream is not a run. */
+export function evolveRun(before: RunState | undefined, event: RecordedEvent): RunState {
+  if (event.type === 'RunStarted') return startedRun(event.data, event.header)
+  if (before === undefined) throw new TypeError(`a run begins with RunStarted, not with ${event.type}`)
+
+  const state = before
+  const established = state.lineage.at(-1)
+  if (established !== undefined && established.revision === state.revision && event.header.prev !== undefined) {
+    established.digest = event.header.prev
+  }
+  state.revision = event.header.revision
+  state.time = event.header.time
+  if (event.header.request !== undefined) state.requests[slot(event.header.request.id)] = event.header.revision
+  foldEvent(state, event)
+  return state
+}
+
+function foldEvent(state: RunState, event: RecordedEvent): void {
+  switch (event.type) {
+    case 'RunResumed':
+      state.fence = event.data.fence
+      return
+    case 'ManifestRegistered':
+      foldManifest(state, event.data, event.header)
+      return
+    case 'EnvelopeAccepted':
+      foldAccepted(state, event.data, event.header)
+      foldBudget(state, event)
+      return
+    case 'EnvelopeRejected':
+      state.rejections += 1
+      state.agents[slot(event.data.agent)] = true
+      if (event.data.signature !== undefined) state.signatures[slot(event.data.signature)] = true
+      foldBudget(state, event)
+      return
+    case 'SnapshotTaken':
+      foldSnapshot(state)
+      return
+    case 'RunRewound':
+      foldRewound(state, event.data)
+      return
+    case 'RequestRefused':
+      foldRefusal(state, event.data, event.header)
+      return
+    case 'RunCompleted':
+      state.status = 'completed'
+      state.endRevision = event.header.revision
+      return
+    case 'RunFailed':
+      state.status = 'failed'
+      state.endRevision = event.header.revision
+      return
+    default:
+      foldCalls(state, event)
+      foldBudget(state, event)
+  }
+}
+
+function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
+  const runId = header.stream.slice(header.stream.indexOf('.') + 1)
+  const context: JsonObject = {}
+  return {
+    runId,
+    tenant: header.tenant,
+    revision: header.revision,
+    time: header.time,
+    name: data.name,
+    actor: header.actor,
+    ...(header.principal === undefined ? {} : { principal: header.principal }),
+    startedAt: header.time,
+    tags: data.tags,
+    requestDigest: data.requestDigest,
+    policy: data.policy,
+    limits: data.budget ?? {},
+    ...(data.budget?.cost === undefined ? {} : { currency: data.budget.cost.currency }),
+    status: 'open',
+    fence: 1,
+    context,
+    contextDigest: EMPTY_CONTEXT_DIGEST,
+    step: 0,
+    lineage: [{ step: 0, revision: header.revision, agent: '', context: EMPTY_CONTEXT_DIGEST }],
+    snapshot: { step: 0, revision: header.revision, contextDigest: EMPTY_CONTEXT_DIGEST, context },
+    rejections: 0,
+    rewinds: 0,
+    agents: {},
+    manifests: {},
+    calls: {},
+    callKeys: {},
+    forwardOrder: [],
+    openCalls: {},
+    compensations: [],
+    reservations: {},
+    openReservations: {},
+    spend: zeroSpend(),
+    spendByAgent: {},
+    modelCallers: {},
+    requests: header.request === undefined ? {} : { [slot(header.request.id)]: header.revision },
+    refusals: {},
+    refusalTimes: [],
+    signatures: {},
+  }
+}
+
+function foldManifest(state: RunState, data: EventBody<'ManifestRegistered'>, header: Header): void {
+  state.agents[slot(data.agent)] = true
+  state.manifests[slot(data.agent)] = {
+    agent: data.agent,
+    hash: data.hash,
+    revision: header.revision,
+    manifest: data.manifest,
+  }
+}
+
+function foldAccepted(state: RunState, data: EventBody<'EnvelopeAccepted'>, header: Header): void {
+  const { agent, mode, payload } = data
+  state.context = applyMode({ context: state.context, payload, mode, criticalKeys: state.policy.criticalKeys })
+  state.contextDigest = data.context
+  state.step = data.step
+  state.lineage.push({ step: data.step, revision: header.revision, agent, context: data.context })
+  state.agents[slot(agent)] = true
+  if (data.signature !== undefined) state.signatures[slot(data.signature)] = true
+}
+
+/** The snapshot stands right behind the envelope whose context it holds. */
+function foldSnapshot(state: RunState): void {
+  const established = state.lineage.at(-1)
+  if (established === undefined) return
+  state.snapshot = {
+    step: established.step,
+    revision: established.revision,
+    contextDigest: state.contextDigest,
+    context: state.context,
+  }
+}
+
+function foldRewound(state: RunState, data: EventBody<'RunRewound'>): void {
+  while (state.lineage.length > 1 && (state.lineage.at(-1)?.step ?? 0) > data.toStep) state.lineage.pop()
+  state.context = data.restored ?? state.snapshot.context
+  state.contextDigest = data.context
+  state.rewinds += 1
+  if (data.restored === undefined) return
+
+  state.snapshot = {
+    step: data.toStep,
+    revision: data.snapshot,
+    contextDigest: data.context,
+    context: data.restored,
+  }
+}
+
+function foldRefusal(state: RunState, data: EventBody<'RequestRefused'>, header: Header): void {
+  countRefusal(state, refusalKey(header.actor, data.code, data.fingerprint), header)
+  if (data.lateOutcome === undefined) return
+  const call = state.calls[slot(data.lateOutcome.callId)]
+  if (call !== undefined) call.possiblyTwice = true
+}

@@ -1,0 +1,61 @@
+/** @module Which members of two lists are the same one (record.md section 7): by `id`, `key` or `name`, else by value. */
+import type { Json, JsonObject } from '../schemas/json.ts'
+import { isJsonObject } from '../schemas/json.ts'
+import { normaliseEntity, objectText, type SetTexts, scalarText, setText } from './set-text.ts'
+
+/** The member of an action that only moves forward, and is no part of which action it is. */
+export const STATUS = 'status'
+
+const IDENTITY_KEYS = ['id', 'key', 'name'] as const
+
+export interface MemberKeys {
+  /** What the lists' objects are known by; undefined where that is their value. */
+  readonly identity: string | undefined
+  /** One text a member: two members are the same one where the texts are equal. */
+  readonly before: readonly string[]
+  readonly after: readonly string[]
+}
+
+export function memberKeys(before: readonly Json[], after: readonly Json[], texts: SetTexts): MemberKeys {
+  const identity = IDENTITY_KEYS.find((key) => isIdentity(before, key, texts) && isIdentity(after, key, texts))
+  const keyOf = (member: Json): string => memberKey(member, identity, texts)
+  return { identity, before: before.map(keyOf), after: after.map(keyOf) }
+}
+
+/** A string or number, there in every object of the list and in no two the same. */
+function isIdentity(list: readonly Json[], key: string, texts: SetTexts): boolean {
+  const seen = new Set<string | number>()
+  for (const member of list) {
+    if (!isJsonObject(member)) continue
+    const value = Object.hasOwn(member, key) ? member[key] : undefined
+    if (typeof value !== 'string' && typeof value !== 'number') return false
+    const compared = typeof value === 'string' && texts.isEntities ? normaliseEntity(value) : value
+    if (seen.has(compared)) return false
+    seen.add(compared)
+  }
+  return true
+}
+
+function memberKey(member: Json, identity: string | undefined, texts: SetTexts): string {
+  if (typeof member !== 'object' || member === null) return scalarText(member, texts)
+  if (!isJsonObject(member)) return setText(member, texts)
+  if (identity !== undefined) return `${identity}=${scalarText(member[identity] as string | number, texts)}`
+  return texts.isActions ? objectText(member as JsonObject, texts, STATUS) : setText(member, texts)
+}
+
+/** pending < running < done | failed | cancelled < compensated; other words have no order. */
+const STATUS_RANK: ReadonlyMap<Json | undefined, number> = new Map([
+  ['pending', 0],
+  ['running', 1],
+  ['done', 2],
+  ['failed', 2],
+  ['cancelled', 2],
+  ['compensated', 3],
+])
+export const STATUS_WORDS: readonly string[] = [...STATUS_RANK.keys()].map(String)
+
+export function isForward(before: Json | undefined, after: Json | undefined): boolean {
+  const from = STATUS_RANK.get(before)
+  const to = STATUS_RANK.get(after)
+  return from !== undefined && to !== undefined && from < to
+}
