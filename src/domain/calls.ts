@@ -1,0 +1,226 @@
+/** @module The decision on a claim: who may run a call, who gets the recorded outcome, and who waits (runtime.md, sections 1 to 3). */
+import { type CallState, callByKey, type RunState, slot } from '../../projections/run-state.ts'
+import type { EventBody } from '../../schemas/events.ts'
+import type { Json } from '../../schemas/json.ts'
+import { type ClaimCall, LEASE_DEFAULT_MS } from '../../schemas/requests.ts'
+import type { Phase } from '../../schemas/values.ts'
+import { reserveFor } from './budget.ts'
+import { ANCESTORS_MAX, isInPlan, rollbackStep } from './compensation.ts'
+import { append, type Decision, type Env, nowMsOf, refuse, timeAfter } from './decision.ts'
+import { isLeaseOver, leaseExpired } from './lease.ts'
+import { type Refusal, refusal } from './refusal.ts'
+import { mustBeOpen, mustNotCompensate, mustOwn, refuseOnRecord } from './run-rules.ts'
+
+/** A call's key: the caller's, else the digest over JCS of what identifies it (runtime.md, section 1). */
+export function callKey(claim: ClaimCall, digestOf: (value: Json) => string): string {
+  if (claim.key !== undefined) return claim.key
+  return digestOf({
+    tool: claim.tool,
+    phase: claim.phase ?? 'forward',
+    args: claim.args,
+    ...(claim.scope === undefined ? {} : { scope: claim.scope }),
+    ...(claim.occurrence === undefined ? {} : { occurrence: claim.occurrence }),
+  })
+}
+
+export function decideClaim(state: RunState, claim: ClaimCall, env: Env): Decision {
+  const takenOver = state.status === 'open' ? mustOwn(state, claim.runFence) : undefined
+  if (takenOver !== undefined) return refuse(takenOver)
+  const phase = claim.phase ?? 'forward'
+  const asked: Asked = {
+    claim,
+    phase,
+    key: callKey(claim, env.digestOf),
+    argsDigest: env.digestOf(claim.args),
+    undoes: phase === 'compensation' ? state.calls[slot(claim.key ?? '')] : undefined,
+  }
+  const known = callByKey(state, phase, asked.key)
+  if (known !== undefined && (known.argsDigest !== asked.argsDigest || known.tool !== claim.tool)) {
+    return refuseOnRecord(state, env, { refusal: keyReused(known, asked), fingerprint: fingerprintOf(asked) })
+  }
+  if (known !== undefined) {
+    const served = serveKnown(state, known, env)
+    if (served !== undefined) return served
+  }
+  const closed = claimFault(state, asked)
+  if (closed !== undefined) return refuse(closed)
+  return claimNow(state, asked, { known, env })
+}
+
+interface Asked {
+  readonly claim: ClaimCall
+  readonly phase: Phase
+  readonly key: string
+  readonly argsDigest: string
+  /** The forward call, where this claim compensates one. */
+  readonly undoes: CallState | undefined
+}
+
+function fingerprintOf(asked: Asked): Json {
+  return { key: asked.key, tool: asked.claim.tool, args: asked.argsDigest }
+}
+
+function keyReused(known: CallState, asked: Asked): Refusal {
+  const otherTool = known.tool !== asked.claim.tool
+  return refusal(
+    'call-key-reused',
+    otherTool
+      ? `this key names a call of ${known.tool}`
+      : 'this key names a call with other arguments; a new call needs a new key',
+    {
+      pointer: otherTool ? '/tool' : '/args',
+      evidence: { callId: known.callId, expected: known.argsDigest, actual: asked.argsDigest },
+    },
+  )
+}
+
+/** What a repeat gets; undefined where it may run (a new attempt, or a new generation). */
+function serveKnown(state: RunState, known: CallState, env: Env): Decision | undefined {
+  switch (known.status) {
+    case 'succeeded':
+    case 'compensation-failed':
+    case 'compensation-unknown':
+      return { kind: 'recorded-call', callId: known.callId }
+    case 'compensating':
+      return refuse(refusal('compensating', 'this call is being undone', { evidence: { callId: known.callId } }))
+    case 'claimed':
+      return isLeaseOver(known, state, env) ? endLease(state, known, env) : refuse(inProgress(known, state, env))
+    case 'in-doubt':
+      return known.onUnknown === 'retry' ? undefined : refuse(inDoubt(known))
+    default:
+      return undefined
+  }
+}
+
+/** The lease is over: in doubt, on record. Where the tool said that a retry is safe, the claim goes on in the same write. */
+function endLease(state: RunState, known: CallState, env: Env): Decision | undefined {
+  return known.onUnknown === 'retry' ? undefined : leaseEnded(state, known, env)
+}
+
+/** The lease is over, on record; with it the rollback, where only this outcome was missing. */
+export function leaseEnded(state: RunState, call: CallState, env: Env): Decision {
+  const draft = leaseExpired(call)
+  const { expired, end } = rollbackStep(state, { call, draft }, env)
+  return append(...expired, draft, ...end)
+}
+
+function inProgress(known: CallState, state: RunState, env: Env): Refusal {
+  const waitMs = Math.max(1_000, Date.parse(known.leaseUntil) - nowMsOf(state, env))
+  return refusal('call-in-progress', 'another caller holds the lease of this call; wait for its outcome', {
+    retryAfterMs: Math.min(waitMs, 5_000),
+    evidence: { callId: known.callId, fence: known.fence, leaseUntil: known.leaseUntil },
+  })
+}
+
+export function inDoubt(known: CallState): Refusal {
+  return refusal('call-in-doubt', 'whether this call was executed is not known; find out, then resolve it', {
+    evidence: { callId: known.callId, fence: known.fence, tool: known.tool },
+  })
+}
+
+function claimFault(state: RunState, asked: Asked): Refusal | undefined {
+  const { claim, phase } = asked
+  if (phase === 'compensation') return compensationFault(state, asked)
+  const closed = mustBeOpen(state, claim.runFence) ?? mustNotCompensate(state, claim.scope)
+  if (closed !== undefined) return closed
+  return recursionFault(state, asked)
+}
+
+function compensationFault(state: RunState, asked: Asked): Refusal | undefined {
+  if (asked.undoes === undefined || asked.undoes.phase !== 'forward') {
+    return refusal('call-not-found', 'the key of a compensation is the id of the call it undoes', { pointer: '/key' })
+  }
+  if (mustNotCompensate(state, asked.undoes.scope) === undefined) {
+    return refusal(
+      'not-compensating',
+      'start the rollback first (POST compensations), so that nothing new starts beneath it',
+    )
+  }
+  if (asked.undoes.status === 'compensated') {
+    return refusal('already-compensated', 'this call is undone already', { evidence: { callId: asked.undoes.callId } })
+  }
+  if (asked.undoes.status === 'claimed') {
+    return refusal('call-in-progress', 'the call to undo has no outcome yet', {
+      retryAfterMs: 1_000,
+      evidence: { callId: asked.undoes.callId, leaseUntil: asked.undoes.leaseUntil },
+    })
+  }
+  return notInPlan(state, asked.undoes) ?? (asked.claim.reserve === undefined ? undefined : reserveFault(state))
+}
+
+/** A rollback acts on what is in its plan, and on nothing else. */
+function notInPlan(state: RunState, undoes: CallState): Refusal | undefined {
+  if (isInPlan(state, undoes)) return undefined
+  if (undoes.status === 'in-doubt') return inDoubt(undoes)
+  const reason =
+    undoes.status === 'failed' ? 'the call failed: there is nothing to undo' : 'the rollback leaves this call as it is'
+  return refusal('not-compensating', reason, { pointer: '/key', evidence: { callId: undoes.callId } })
+}
+
+/** An ended run reserves nothing more (record.md, section 4). */
+function reserveFault(state: RunState): Refusal | undefined {
+  const closed = mustBeOpen(state)
+  return closed === undefined ? undefined : { ...closed, pointer: '/reserve' }
+}
+
+function recursionFault(state: RunState, asked: Asked): Refusal | undefined {
+  const parent = asked.claim.parentCall
+  if (parent === undefined) return undefined
+  let ancestor = state.calls[slot(parent)]
+  if (ancestor === undefined) {
+    return refusal('call-not-found', 'the parent call is not one of this run', { pointer: '/parentCall' })
+  }
+  for (let depth = 0; ancestor !== undefined; depth += 1) {
+    const itself = ancestor.key === asked.key && ancestor.phase === asked.phase
+    if (itself || depth >= ANCESTORS_MAX) {
+      const why = itself ? 'is its own ancestor: it would wait for itself' : `is nested deeper than ${ANCESTORS_MAX}`
+      return refusal('recursive-call', `this call ${why}`, { evidence: { callId: ancestor.callId } })
+    }
+    ancestor = ancestor.parentCall === undefined ? undefined : state.calls[slot(ancestor.parentCall)]
+  }
+  return undefined
+}
+
+function claimNow(state: RunState, asked: Asked, given: { known: CallState | undefined; env: Env }): Decision {
+  const { known, env } = given
+  const again = known !== undefined && known.status !== 'compensated'
+  const callId = again ? known.callId : env.newId()
+  const expired = known?.status === 'claimed' ? [leaseExpired(known)] : []
+  const reserved = reserveFor(state, asked.claim, { callId, env })
+  if (reserved.kind === 'refuse') return { ...reserved, before: [...expired, ...(reserved.before ?? [])] }
+
+  const leaseMs = asked.claim.leaseMs ?? LEASE_DEFAULT_MS
+  const body: EventBody<'ToolCallClaimed'> = {
+    ...declared(asked),
+    v: 1,
+    callId,
+    fence: again ? known.fence + 1 : 1,
+    key: asked.key,
+    tool: asked.claim.tool,
+    phase: asked.phase,
+    args: asked.claim.args,
+    argsDigest: asked.argsDigest,
+    attempt: again ? known.attempt + 1 : 1,
+    generation: again ? known.generation : (known?.generation ?? 0) + 1,
+    leaseMs,
+    leaseUntil: timeAfter(leaseMs, state, env),
+    onUnknown: asked.claim.onUnknown ?? 'in-doubt',
+    ...(reserved.reservationId === undefined ? {} : { reservationId: reserved.reservationId }),
+  }
+  return append(...expired, ...reserved.drafts, { type: 'ToolCallClaimed', data: body })
+}
+
+/** What the caller says of the call, kept as said. */
+function declared(asked: Asked): Partial<EventBody<'ToolCallClaimed'>> {
+  const { agent, scope, occurrence, group, compensate, compensateUnknown, parentCall } = asked.claim
+  return {
+    ...(agent === undefined ? {} : { agent }),
+    ...(scope === undefined ? {} : { scope }),
+    ...(occurrence === undefined ? {} : { occurrence }),
+    ...(group === undefined ? {} : { group }),
+    ...(compensate === undefined ? {} : { compensate }),
+    ...(compensateUnknown === undefined ? {} : { compensateUnknown }),
+    ...(parentCall === undefined ? {} : { parentCall }),
+    ...(asked.undoes === undefined ? {} : { compensates: asked.undoes.callId }),
+  }
+}

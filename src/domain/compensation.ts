@@ -1,0 +1,195 @@
+/** @module Rollback: what is undone, in which order, and how it ended (runtime.md, section 5). */
+
+import type { CallStatus } from '../../projections/run-state.ts'
+import { type CallState, isUndoing, type RunState, slot } from '../../projections/run-state.ts'
+import type { EventBody } from '../../schemas/events.ts'
+import type { StartCompensation } from '../../schemas/requests.ts'
+import { append, type Decision, type Draft, type Env } from './decision.ts'
+import { leasesOver, type OutcomeInHand } from './lease.ts'
+import { covers } from './run-rules.ts'
+
+/** Calls nested deeper than this are refused, so that no walk over ancestors is long. */
+export const ANCESTORS_MAX = 256
+
+/** Calls as they are, or as they will be once the outcomes in hand are folded. */
+interface View {
+  readonly forwardOrder: readonly string[]
+  readonly callOf: (callId: string) => CallState | undefined
+}
+
+/** Closes the scope and fixes the plan. Asked again for the same scope, the running rollback answers. */
+export function decideCompensation(state: RunState, body: StartCompensation, env: Env): Decision {
+  if (state.compensations.some((each) => each.scope === body.scope)) return { kind: 'as-is' }
+  const expired = forwardLeasesOver(state, env).filter(({ call }) => covers(body.scope, call.scope))
+  const view = viewOf(state, expired)
+  const compensationId = env.newId()
+  const started: Draft = {
+    type: 'CompensationStarted',
+    data: {
+      v: 1,
+      compensationId,
+      reason: body.reason,
+      ...(body.scope === undefined ? {} : { scope: body.scope }),
+      plan: planOf(view, body.scope).map((group) => group.map((call) => call.callId)),
+    },
+  }
+  const end = body.scope === undefined ? endOf(view, compensationId) : []
+  return append(...expired.map(({ draft }) => draft), started, ...end)
+}
+
+/** Calls to undo: newest group first, the calls of one group side by side. */
+export function compensationPlan(state: RunState, scope: string | undefined): CallState[][] {
+  return planOf(viewOf(state, []), scope)
+}
+
+function planOf(view: View, scope: string | undefined): CallState[][] {
+  const groups: CallState[][] = []
+  const byName = new Map<string, CallState[]>()
+  for (const call of forwardCalls(view, scope).reverse()) {
+    if (!isUndoable(view, call)) continue
+    const name = call.group === undefined ? undefined : `${call.scope ?? ''}\n${call.group}`
+    const group = name === undefined ? undefined : byName.get(name)
+    if (group !== undefined) {
+      group.push(call)
+      continue
+    }
+    const opened = [call]
+    groups.push(opened)
+    if (name !== undefined) byName.set(name, opened)
+  }
+  return groups
+}
+
+function forwardCalls(view: View, scope: string | undefined): CallState[] {
+  return view.forwardOrder
+    .map(view.callOf)
+    .filter((call): call is CallState => call !== undefined && covers(scope, call.scope))
+}
+
+/** Whether a rollback acts on the call: it happened (or may have, and its tool undoes that too) and can be undone. */
+export function isInPlan(state: RunState, call: CallState): boolean {
+  return isUndoable(viewOf(state, []), call)
+}
+
+function isUndoable(view: View, call: CallState): boolean {
+  if (call.phase !== 'forward' || call.compensate === 'none' || call.compensate === 'not-needed') return false
+  const happened = call.status === 'succeeded' || isUndoing(call.status)
+  const mayHaveHappened = call.status === 'in-doubt' && call.compensateUnknown === true
+  return (happened || mayHaveHappened) && !answeredByAncestor(view, call)
+}
+
+/** A call that names its compensation answers for the calls it made itself. */
+function answeredByAncestor(view: View, call: CallState): boolean {
+  let parent = call.parentCall === undefined ? undefined : view.callOf(call.parentCall)
+  for (let depth = 0; parent !== undefined && depth < ANCESTORS_MAX; depth += 1) {
+    if (typeof parent.compensate === 'object' && parent.status !== 'failed') return true
+    parent = parent.parentCall === undefined ? undefined : view.callOf(parent.parentCall)
+  }
+  return false
+}
+
+export interface RollbackStep {
+  /** Forward calls whose lease was met past its deadline: to be appended before the outcome in hand. */
+  readonly expired: readonly Draft[]
+  /** RunCompensated, where the outcome in hand is the last one missing. */
+  readonly end: readonly Draft[]
+}
+
+/**
+ * What an outcome means to the run's rollback, if there is one; nothing to a rollback of a scope below the run. A forward call that
+ * was in flight joins the plan with its outcome; a verdict that changes later ends the rollback anew.
+ */
+export function rollbackStep(state: RunState, outcome: OutcomeInHand, env: Env): RollbackStep {
+  if (!state.compensations.some((each) => each.scope === undefined)) return { expired: [], end: [] }
+  const expired = forwardLeasesOver(state, env).filter(({ call }) => call.callId !== outcome.call.callId)
+  return { expired: expired.map(({ draft }) => draft), end: endOfRollback(state, [...expired, outcome]) }
+}
+
+/** The end of the run's rollback, where these outcomes are the last ones missing. */
+export function endOfRollback(state: RunState, outcomes: readonly OutcomeInHand[]): Draft[] {
+  const compensation = state.compensations.find((each) => each.scope === undefined)
+  if (compensation === undefined || outcomes.every(({ call }) => call.phase === 'model')) return []
+  return endOf(viewOf(state, outcomes), compensation.compensationId)
+}
+
+function forwardLeasesOver(state: RunState, env: Env): OutcomeInHand[] {
+  return leasesOver(state, env).filter(({ call }) => call.phase === 'forward')
+}
+
+function viewOf(state: RunState, outcomes: readonly OutcomeInHand[]): View {
+  const changed = new Map(outcomes.flatMap((outcome) => withOutcome(state, outcome)))
+  return {
+    forwardOrder: state.forwardOrder,
+    callOf: (callId) => changed.get(callId) ?? state.calls[slot(callId)],
+  }
+}
+
+/** The forward call as it will be; a copy, since a decision may not change the state it is given. */
+function withOutcome(state: RunState, { call, draft }: OutcomeInHand): [string, CallState][] {
+  const target = call.compensates === undefined ? call : state.calls[slot(call.compensates)]
+  if (target === undefined) return []
+  const status = call.compensates === undefined ? forwardStatus(target, draft) : undoneStatus(draft)
+  const willRetry = draft.type === 'CompensationFailed' && draft.data.willRetry === true
+  return [[target.callId, { ...target, status, willRetry }]]
+}
+
+function forwardStatus(call: CallState, draft: Draft): CallStatus {
+  if (isUndoing(call.status)) return call.status
+  if (draft.type === 'ToolCallSucceeded') return 'succeeded'
+  if (draft.type === 'ToolCallFailed') return 'failed'
+  if (draft.type !== 'ToolCallResolved') return 'in-doubt'
+  if (draft.data.outcome === 'compensated') return 'compensated'
+  return draft.data.outcome === 'executed' ? 'succeeded' : 'failed'
+}
+
+function undoneStatus(draft: Draft): CallStatus {
+  if (draft.type === 'CompensationSucceeded') return 'compensated'
+  if (draft.type === 'CompensationFailed') return 'compensation-failed'
+  if (draft.type !== 'ToolCallResolved') return 'compensation-unknown'
+  return draft.data.outcome === 'not-executed' ? 'compensation-failed' : 'compensated'
+}
+
+type Verdict = 'compensated' | 'failed' | 'unknown' | 'pending'
+
+function endOf(view: View, compensationId: string): Draft[] {
+  // Oldest first: a rollback works backwards, so that the first call mostly shows that more is to come.
+  for (const callId of view.forwardOrder) {
+    const call = view.callOf(callId)
+    if (call?.status === 'claimed') return []
+    if (call !== undefined && isUndoable(view, call) && verdictOf(call) === 'pending') return []
+  }
+  const forward = forwardCalls(view, undefined)
+  const plan = new Set(planOf(view, undefined).flat())
+  const having = (verdict: Verdict) =>
+    [...plan].filter((call) => verdictOf(call) === verdict).map((call) => call.callId)
+  const doubtful = forward.filter((call) => call.status === 'in-doubt' && !plan.has(call)).map((call) => call.callId)
+  const lists = {
+    compensated: having('compensated'),
+    standing: forward.filter((call) => isStanding(view, call)).map((call) => call.callId),
+    failed: having('failed'),
+    unknown: [...having('unknown'), ...doubtful],
+  }
+  return [{ type: 'RunCompensated', data: { v: 1, compensationId, status: statusOf(lists), ...lists } }]
+}
+
+/** An in-doubt call of the plan is still to be undone. */
+function verdictOf(call: CallState): Verdict {
+  if (call.status === 'compensated') return 'compensated'
+  if (call.status === 'compensation-failed') return call.willRetry === true ? 'pending' : 'failed'
+  return call.status === 'compensation-unknown' ? 'unknown' : 'pending'
+}
+
+/** Happened, and nobody undoes it. */
+function isStanding(view: View, call: CallState): boolean {
+  return call.status === 'succeeded' && call.compensate === 'none' && !answeredByAncestor(view, call)
+}
+
+function statusOf(lists: {
+  readonly standing: readonly string[]
+  readonly failed: readonly string[]
+  readonly unknown: readonly string[]
+}): EventBody<'RunCompensated'>['status'] {
+  if (lists.unknown.length > 0) return 'IN_DOUBT'
+  if (lists.failed.length > 0) return 'COMPENSATION_FAILED'
+  return lists.standing.length > 0 ? 'PARTLY_COMPENSATED' : 'COMPENSATED'
+}

@@ -1,0 +1,220 @@
+/** @module The decision on a handoff: accept and snapshot, or refuse and rewind; and the rollback by hand. */
+import { applyMode } from '../../projections/merge.ts'
+import { establishedDigest, type ManifestState, type RunState, slot } from '../../projections/run-state.ts'
+import type { EventBody } from '../../schemas/events.ts'
+import type { JsonObject } from '../../schemas/json.ts'
+import type { PostEnvelope, Rollback } from '../../schemas/requests.ts'
+import { append, type Decision, type Draft, type Env, refuse } from './decision.ts'
+import { type Refusal, refusal } from './refusal.ts'
+import { mustBeOpen, mustNotCompensate, refuseOnRecord } from './run-rules.ts'
+import type { Evidence } from './validator/evidence.ts'
+import { type Verdict, validateHandoff } from './validator/validate.ts'
+
+/** Largest established context, in canonical bytes: the same as the largest payload (record.md, section 6). */
+export const CONTEXT_MAX_BYTES = 512 * 1024
+
+export interface HandoffEnv extends Env {
+  readonly evidence: Evidence
+  /** Checks the agent's detached JWS; undefined means that it holds. */
+  readonly signatureFault: (envelope: SignedEnvelope, manifest: ManifestState | undefined) => string | undefined
+}
+
+export type SignedEnvelope = PostEnvelope & { readonly parent: string; readonly mode: 'replace' | 'merge' | 'extend' }
+
+export function decideHandoff(state: RunState, posted: PostEnvelope, env: HandoffEnv): Decision {
+  const closed = mustBeOpen(state, posted.runFence) ?? mustNotCompensate(state)
+  if (closed !== undefined) return refuse(closed)
+
+  const established = establishedDigest(state, env.headDigest ?? '')
+  const manifest = state.manifests[slot(posted.agent)]
+  const envelope: SignedEnvelope = { ...posted, mode: posted.mode ?? 'replace', parent: posted.parent ?? established }
+  const wrong = preconditionFault(state, envelope, { posted, established, manifest, env })
+  if (wrong !== undefined) {
+    const recorded = wrong.code === 'signature-invalid' || wrong.code === 'signature-reused'
+    return recorded
+      ? refuseOnRecord(state, env, { refusal: wrong, fingerprint: posted.signature ?? '' })
+      : refuse(wrong)
+  }
+
+  const context = applyMode({
+    context: state.context,
+    payload: posted.payload,
+    mode: envelope.mode,
+    criticalKeys: state.policy.criticalKeys,
+  })
+  const bytes = env.sizeOf(context)
+  if (bytes > CONTEXT_MAX_BYTES) return refuse(contextTooLarge(bytes))
+
+  const verdict = judge(state, envelope, { context, manifest, evidence: env.evidence })
+  if (verdict.verdict === 'reject') return rejected(state, envelope, verdict)
+  return accepted(state, envelope, { context, verdict, env })
+}
+
+function preconditionFault(
+  state: RunState,
+  envelope: SignedEnvelope,
+  given: { posted: PostEnvelope; established: string; manifest: ManifestState | undefined; env: HandoffEnv },
+): Refusal | undefined {
+  const { posted, established, manifest, env } = given
+  if (posted.signature !== undefined && posted.parent === undefined) {
+    return refusal('parent-required', 'a signed envelope names the event it builds on: set parent', {
+      pointer: '/parent',
+    })
+  }
+  if (envelope.parent !== established) {
+    return refusal('stale-parent', 'another handoff was established since; read the context and build on that', {
+      pointer: '/parent',
+      evidence: { expected: envelope.parent, actual: established, signed: posted.signature !== undefined },
+    })
+  }
+  if (posted.manifestHash !== undefined && posted.manifestHash !== manifest?.hash) {
+    return refusal('manifest-mismatch', `the manifest registered for ${posted.agent} has another hash`, {
+      pointer: '/manifestHash',
+      evidence: { expected: posted.manifestHash, actual: manifest?.hash ?? null },
+    })
+  }
+  if (posted.signature === undefined && manifest?.manifest.requireSignature !== true) return undefined
+  if (posted.signature !== undefined && state.signatures[slot(posted.signature)] !== undefined) {
+    return refusal('signature-reused', 'a signature is used once in a run', { pointer: '/signature' })
+  }
+  const fault = env.signatureFault(envelope, manifest)
+  return fault === undefined ? undefined : refusal('signature-invalid', fault, { pointer: '/signature' })
+}
+
+function contextTooLarge(bytes: number): Refusal {
+  return refusal('context-too-large', 'the context would outgrow its limit: hand over less, or by reference', {
+    pointer: '/payload',
+    evidence: { limit: CONTEXT_MAX_BYTES, actual: bytes },
+  })
+}
+
+function judge(
+  state: RunState,
+  envelope: SignedEnvelope,
+  given: { context: JsonObject; manifest: ManifestState | undefined; evidence: Evidence },
+): Verdict {
+  const { manifest } = given.manifest ?? {}
+  return validateHandoff({
+    before: state.context,
+    after: given.context,
+    policy: state.policy,
+    evidence: given.evidence,
+    first: state.step === 0,
+    payload: envelope.payload,
+    ...(envelope.supersedes === undefined ? {} : { supersedes: envelope.supersedes }),
+    ...(manifest?.writes === undefined ? {} : { writes: manifest.writes }),
+    ...(manifest?.schema === undefined ? {} : { schema: manifest.schema }),
+  })
+}
+
+function handoffBody(
+  envelope: SignedEnvelope,
+): Omit<EventBody<'EnvelopeRejected'>, 'confidence' | 'findings' | 'findingsTotal'> {
+  const { agent, mode, payload, parent, tokens, manifestHash, supersedes, signature } = envelope
+  return {
+    v: 1,
+    agent,
+    mode,
+    payload,
+    parent,
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(manifestHash === undefined ? {} : { manifestHash }),
+    ...(supersedes === undefined ? {} : { supersedes }),
+    ...(signature === undefined ? {} : { signature }),
+  }
+}
+
+function accepted(
+  state: RunState,
+  envelope: SignedEnvelope,
+  given: { context: JsonObject; verdict: Verdict; env: Env },
+): Decision {
+  const { context, verdict, env } = given
+  const step = state.step + 1
+  const draft: Draft = {
+    type: 'EnvelopeAccepted',
+    data: {
+      ...handoffBody(envelope),
+      step,
+      context: env.digestOf(context),
+      confidence: verdict.confidence,
+      ...(verdict.findings.length === 0 ? {} : { findings: verdict.findings }),
+    },
+  }
+  if (step % state.policy.snapshotEvery !== 0) return append(draft)
+  return { kind: 'append', drafts: [draft], snapshotAfter: true }
+}
+
+function rejected(state: RunState, envelope: SignedEnvelope, verdict: Verdict): Decision {
+  const { snapshot } = state
+  return append(
+    {
+      type: 'EnvelopeRejected',
+      data: {
+        ...handoffBody(envelope),
+        confidence: verdict.confidence,
+        findings: verdict.findings,
+        findingsTotal: verdict.findingsTotal,
+      },
+    },
+    {
+      type: 'RunRewound',
+      data: {
+        v: 1,
+        fromStep: state.lineage.at(-1)?.step ?? 0,
+        toStep: snapshot.step,
+        snapshot: snapshot.revision,
+        cause: 'contradiction',
+        context: snapshot.contextDigest,
+        callsSince: callsSince(state, snapshot.revision),
+      },
+    },
+  )
+}
+
+/** Rewinds by hand to `toStep`, by default the accepted step before the one established now. */
+export function decideRollback(
+  state: RunState,
+  command: Rollback & { readonly contextAt: (revision: number) => JsonObject | undefined },
+): Decision {
+  const closed = mustBeOpen(state)
+  if (closed !== undefined) return refuse(closed)
+
+  const now = state.lineage.at(-1)
+  const target =
+    command.toStep === undefined ? state.lineage.at(-2) : state.lineage.find((each) => each.step === command.toStep)
+  if (now === undefined || target === undefined) return refuse(noSuchStep(state, command.toStep))
+  if (target.step === now.step) return refuse(noSuchStep(state, command.toStep))
+
+  const restored = command.contextAt(target.revision)
+  if (restored === undefined) return { kind: 'needs-context', revision: target.revision }
+  return append({
+    type: 'RunRewound',
+    data: {
+      v: 1,
+      fromStep: now.step,
+      toStep: target.step,
+      snapshot: target.revision,
+      cause: 'rollback',
+      reason: command.reason,
+      context: target.context,
+      restored,
+      callsSince: callsSince(state, target.revision),
+    },
+  })
+}
+
+function noSuchStep(state: RunState, toStep: number | undefined): Refusal {
+  const steps = state.lineage.slice(0, -1).map((each) => each.step)
+  if (steps.length === 0) return refusal('nothing-to-roll-back', 'no step was accepted before the one established now')
+  return refusal('unknown-step', `step ${toStep} is not one that leads to the context now`, {
+    pointer: '/toStep',
+    evidence: { steps: steps.slice(-20) },
+  })
+}
+
+function callsSince(state: RunState, revision: number): string[] {
+  return Object.values(state.calls)
+    .filter((call) => call.claimRevision > revision)
+    .map((call) => call.callId)
+}

@@ -1,0 +1,151 @@
+/** @module What stands against a budget's limits: before something is reserved, and after something was used. */
+import { type ReservationState, type RunState, type Spend, slot, zeroSpend } from '../../projections/run-state.ts'
+import type { EventBody } from '../../schemas/events.ts'
+import { addMoney, fromNano, MONEY_MAX_NANO, toNano } from '../../schemas/money.ts'
+import type { BudgetLimits, Usage } from '../../schemas/values.ts'
+import { type Refusal, refusal } from './refusal.ts'
+
+export type Exceeded = Omit<EventBody<'BudgetExceeded'>, 'v' | 'fingerprint'>
+
+export interface Wanted {
+  readonly agent: string
+  readonly tokens: number
+  readonly cost: string
+}
+
+/** The first limit that `wanted` would pass, of the run or of its agent; `ended` are reservations that this decision charges. */
+export function findExceeded(
+  state: RunState,
+  wanted: Wanted,
+  ended: readonly ReservationState[],
+): Exceeded | undefined {
+  const { limits } = state
+  const ofRun = { wanted, scope: 'run', spend: spendAfter(state.spend, ended) } as const
+  const own = agentLimits(limits, wanted.agent)
+  const ofAgent = {
+    wanted,
+    scope: 'agent',
+    spend: spendAfter(
+      state.spendByAgent[slot(wanted.agent)] ?? zeroSpend(),
+      ended.filter((each) => each.agent === wanted.agent),
+    ),
+  } as const
+  return (
+    tokensOver(limits.tokens, ofRun) ??
+    costOver(limits.cost?.limit, ofRun) ??
+    tokensOver(own?.tokens, ofAgent) ??
+    costOver(own?.cost, ofAgent)
+  )
+}
+
+/** A name such as `constructor` has the limits that were given to it, not those of every object. */
+function agentLimits(limits: BudgetLimits, agent: string): NonNullable<BudgetLimits['agents']>[string] | undefined {
+  return limits.agents !== undefined && Object.hasOwn(limits.agents, agent) ? limits.agents[agent] : undefined
+}
+
+/** An expired reservation is charged in full, so the sum of spent and reserved stays what it was. */
+function spendAfter(before: Spend, ended: readonly ReservationState[]): Spend {
+  const spend = { ...before }
+  for (const { tokens, cost } of ended) {
+    spend.tokens += tokens
+    spend.reservedTokens -= tokens
+    spend.cost = addMoney(spend.cost, cost)
+    spend.reservedCost = addMoney(spend.reservedCost, `-${cost}`)
+  }
+  return spend
+}
+
+interface Measured {
+  readonly wanted: Wanted
+  readonly scope: 'run' | 'agent'
+  readonly spend: Spend
+}
+
+function tokensOver(limit: number | undefined, { wanted, scope, spend }: Measured): Exceeded | undefined {
+  const { agent, tokens } = wanted
+  if (limit === undefined || tokens === 0 || spend.tokens + spend.reservedTokens + tokens <= limit) return undefined
+  return {
+    agent,
+    scope,
+    dimension: 'tokens',
+    limit: String(limit),
+    spent: String(spend.tokens),
+    reserved: String(spend.reservedTokens),
+    requested: String(tokens),
+  }
+}
+
+function costOver(limit: string | undefined, { wanted, scope, spend }: Measured): Exceeded | undefined {
+  const { agent, cost } = wanted
+  if (limit === undefined || toNano(cost) === 0n) return undefined
+  const sum = toNano(spend.cost) + toNano(spend.reservedCost) + toNano(cost)
+  if (sum <= toNano(limit)) return undefined
+  return { agent, scope, dimension: 'cost', limit, spent: spend.cost, reserved: spend.reservedCost, requested: cost }
+}
+
+export function budgetExceeded(exceeded: Exceeded): Refusal {
+  const { agent, scope, dimension, limit, spent, reserved, requested } = exceeded
+  const whose = scope === 'run' ? 'the run' : `agent ${agent}`
+  return refusal(
+    'budget-exceeded',
+    `${requested} ${dimension} would take ${whose} over its limit of ${limit} (${spent} spent, ${reserved} reserved)`,
+    { evidence: { agent, scope, dimension, limit, spent, reserved, requested } },
+  )
+}
+
+/** One currency a run: its budget's, else the first one named. */
+export function currencyFault(state: RunState, currency: string | undefined): Refusal | undefined {
+  if (currency === undefined || state.currency === undefined || currency === state.currency) return undefined
+  return refusal('currency-mismatch', `this run counts in ${state.currency}; convert before you report`, {
+    pointer: '/currency',
+    evidence: { expected: state.currency, actual: currency },
+  })
+}
+
+/** A sum of money has at most 18 digits (record.md, section 6): what would make a longer one is refused, whatever the budget. */
+export function sumFault(
+  state: RunState,
+  asked: { readonly agent: string; readonly cost: string },
+): Refusal | undefined {
+  const { cost, reservedCost } = state.spend
+  if (toNano(cost) + toNano(reservedCost) + toNano(asked.cost) <= MONEY_MAX_NANO) return undefined
+  return budgetExceeded({
+    agent: asked.agent,
+    scope: 'run',
+    dimension: 'cost',
+    limit: fromNano(MONEY_MAX_NANO),
+    spent: cost,
+    reserved: reservedCost,
+    requested: asked.cost,
+  })
+}
+
+/** How far the sums stand over the run's limits or the agent's once this usage counts; undefined where they are within all. */
+export function overshootOf(
+  state: RunState,
+  used: { readonly agent: string; readonly usage: Usage },
+  corrects: ReservationState | undefined,
+): EventBody<'UsageRecorded'>['overshoot'] {
+  const own = agentLimits(state.limits, used.agent)
+  const ofRun = overBy(state.spend, { ...used, corrects, tokens: state.limits.tokens, cost: state.limits.cost?.limit })
+  const spend = state.spendByAgent[slot(used.agent)] ?? zeroSpend()
+  const ofAgent = overBy(spend, { ...used, corrects, tokens: own?.tokens, cost: own?.cost })
+  const tokens = Math.max(ofRun.tokens, ofAgent.tokens)
+  const [cost] = [ofRun.nano, ofAgent.nano].sort((a, b) => (a < b ? 1 : -1))
+  return tokens === 0 && cost === 0n ? undefined : { tokens, cost: fromNano(cost ?? 0n) }
+}
+
+interface Counted {
+  readonly usage: Usage
+  /** An expired reservation, charged already, that this usage takes the place of. */
+  readonly corrects: ReservationState | undefined
+  readonly tokens: number | undefined
+  readonly cost: string | undefined
+}
+
+function overBy(spend: Spend, { usage, corrects, tokens: limit, cost: costLimit }: Counted) {
+  const tokens = spend.tokens - (corrects?.tokens ?? 0) + usage.tokens
+  const nano = toNano(spend.cost) - toNano(corrects?.cost ?? '0') + toNano(usage.cost ?? '0')
+  const over = costLimit === undefined ? 0n : nano - toNano(costLimit)
+  return { tokens: limit === undefined ? 0 : Math.max(0, tokens - limit), nano: over > 0n ? over : 0n }
+}

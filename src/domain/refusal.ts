@@ -1,0 +1,62 @@
+/** @module Every refusal the ledger expects: a stable code, one sentence that says what is wrong and what to do, and its evidence. */
+import type { Json } from '../../schemas/json.ts'
+
+export type RefusalCode =
+  | 'run-not-found'
+  | 'run-exists'
+  | 'run-ended'
+  | 'run-taken-over'
+  | 'contradiction'
+  | 'stale-parent'
+  | 'parent-required'
+  | 'signature-invalid'
+  | 'signature-reused'
+  | 'manifest-mismatch'
+  | 'manifest-invalid'
+  | 'context-too-large'
+  | 'unknown-step'
+  | 'nothing-to-roll-back'
+  | 'call-not-found'
+  | 'call-in-progress'
+  | 'call-in-doubt'
+  | 'call-key-reused'
+  | 'call-not-in-doubt'
+  | 'recursive-call'
+  | 'compensating'
+  | 'not-compensating'
+  | 'already-compensated'
+  | 'stale-fence'
+  | 'already-settled'
+  | 'budget-exceeded'
+  | 'currency-mismatch'
+  | 'reservation-not-found'
+  | 'reservation-ended'
+  | 'open-work'
+  | 'refusals-exhausted'
+  | 'idempotency-key-reused'
+  | 'idempotency-in-flight'
+  | 'revision-conflict'
+  | 'append-too-large'
+  | 'contended'
+  | 'not-attempted'
+  | 'store-full'
+  | 'store-unavailable'
+  | 'stream-damaged'
+  | 'agent-mismatch'
+  | 'run-mismatch'
+  | 'scope-missing'
+
+export interface Refusal {
+  readonly code: RefusalCode
+  readonly detail: string
+  /** JSON Pointer into the request's body, where one member is to blame. */
+  readonly pointer?: string
+  /** Where a fair time to ask again is known. */
+  readonly retryAfterMs?: number
+  /** Further members of the answer: expected and actual, findings, what is open. */
+  readonly evidence?: { readonly [name: string]: Json }
+}
+
+export function refusal(code: RefusalCode, detail: string, more: Omit<Refusal, 'code' | 'detail'> = {}): Refusal {
+  return { code, detail, ...more }
+}

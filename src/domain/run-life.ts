@@ -1,0 +1,106 @@
+/** @module The decisions that start, resume, bound and end a run (runtime.md, section 4). */
+import { type ReservationState, type RunState, slot } from '../../projections/run-state.ts'
+import { resolvePolicy } from '../../schemas/policy.ts'
+import type { CompleteRun, FailRun, RegisterManifest, StartRun } from '../../schemas/requests.ts'
+import { expiredDraft, expiredReservations } from './budget.ts'
+import { endOfRollback } from './compensation.ts'
+import { append, type Decision, type Env, refuse } from './decision.ts'
+import { leasesOver, type OutcomeInHand, openCalls } from './lease.ts'
+import { type Refusal, refusal } from './refusal.ts'
+import { mustBeOpen, mustNotCompensate } from './run-rules.ts'
+import { compileSchema } from './validator/schema.ts'
+
+/** Starts a run, or takes an open one of the same id up again. Any other content under that id is refused. */
+export function decideStart(state: RunState | undefined, body: StartRun, env: Env): Decision {
+  const { id: _, ...content } = body
+  const requestDigest = env.digestOf(content)
+  if (state === undefined) {
+    const { name, input, tags, budget, policy } = content
+    return append({
+      type: 'RunStarted',
+      data: {
+        v: 1,
+        name,
+        ...(input === undefined ? {} : { input }),
+        tags: tags ?? [],
+        ...(budget === undefined ? {} : { budget }),
+        policy: resolvePolicy(policy),
+        requestDigest,
+      },
+    })
+  }
+  if (state.requestDigest !== requestDigest) {
+    return refuse(
+      refusal('run-exists', 'a run of this id was started with another name, input, tags, budget or policy', {
+        pointer: '/id',
+        evidence: { expected: state.requestDigest, actual: requestDigest },
+      }),
+    )
+  }
+  if (state.status !== 'open') return { kind: 'as-is' }
+  return append({ type: 'RunResumed', data: { v: 1, fence: state.fence + 1 } })
+}
+
+export function decideManifest(state: RunState, body: RegisterManifest, env: Env): Decision {
+  const closed = mustBeOpen(state)
+  if (closed !== undefined) return refuse(closed)
+  const { agent, ...manifest } = body
+  if (manifest.schema !== undefined) {
+    const compiled = compileSchema(manifest.schema)
+    if (!compiled.ok) return refuse(refusal('manifest-invalid', compiled.message, { pointer: '/schema' }))
+  }
+  const hash = env.digestOf(manifest)
+  if (state.manifests[slot(agent)]?.hash === hash) return { kind: 'as-is' }
+  return append({ type: 'ManifestRegistered', data: { v: 1, agent, manifest, hash } })
+}
+
+/** A run completes only when nothing it started is left open. */
+export function decideComplete(state: RunState, body: CompleteRun, env: Env): Decision {
+  const closed = mustBeOpen(state) ?? mustNotCompensate(state)
+  if (closed !== undefined) return refuse(closed)
+
+  const over = leasesOver(state, env)
+  const expired = expiredReservations(state, env)
+  const met = [...over.map(({ draft }) => draft), ...expired.map(expiredDraft)]
+  const open = openWork(state, { over, expired })
+  if (open !== undefined) return { kind: 'refuse', refusal: open, ...(met.length === 0 ? {} : { before: met }) }
+  const output = body.output === undefined ? {} : { output: body.output }
+  return append(...met, { type: 'RunCompleted', data: { v: 1, ...output } })
+}
+
+/** Named at most so many in an answer. */
+const OPEN_WORK_SHOWN = 100
+
+function openWork(
+  state: RunState,
+  met: { readonly over: readonly OutcomeInHand[]; readonly expired: readonly ReservationState[] },
+): Refusal | undefined {
+  const doubtful = new Set(met.over.map(({ call }) => call.callId))
+  const charged = new Set(met.expired.map((each) => each.reservationId))
+  const calls = openCalls(state)
+  const reservations = Object.keys(state.openReservations)
+    .map((key) => key.slice(1))
+    .filter((id) => !charged.has(id))
+  if (calls.length + reservations.length === 0) return undefined
+  const shown = calls.slice(0, OPEN_WORK_SHOWN).map(({ callId, tool, status }) => {
+    return { callId, tool, status: doubtful.has(callId) ? 'in-doubt' : status }
+  })
+  return refusal(
+    'open-work',
+    'calls without an outcome or unsettled reservations: settle, resolve or release them first',
+    { evidence: { calls: shown, reservations: reservations.slice(0, OPEN_WORK_SHOWN) } },
+  )
+}
+
+export function decideFail(state: RunState, body: FailRun, env: Env): Decision {
+  const closed = mustBeOpen(state)
+  if (closed !== undefined) return refuse(closed)
+  const over = leasesOver(state, env)
+  const open = openCalls(state).map((call) => call.callId)
+  return append(
+    ...over.map(({ draft }) => draft),
+    ...expiredReservations(state, env).map(expiredDraft),
+    { type: 'RunFailed', data: { v: 1, error: body.error, openCalls: open } },
+    ...endOfRollback(state, over),
+  )
+}

@@ -1,0 +1,141 @@
+/** @module The decisions that end, prolong or resolve a claim (runtime.md, section 3). */
+import { type CallState, type RunState, slot } from '../../projections/run-state.ts'
+import type { EventBody } from '../../schemas/events.ts'
+import { LEASE_MAX_MS, type RenewCall, type ResolveCall, type SettleCall } from '../../schemas/requests.ts'
+import { inDoubt, leaseEnded } from './calls.ts'
+import { rollbackStep } from './compensation.ts'
+import { append, type Decision, type Draft, type Env, refuse, timeAfter } from './decision.ts'
+import { isLeaseOver, leaseExpired } from './lease.ts'
+import { type Refusal, refusal } from './refusal.ts'
+import { mustBeOpen, recordOnce, refusedBody } from './run-rules.ts'
+import { releaseOf, reservationOfOlderFence, usageDrafts } from './usage.ts'
+
+interface OnCall<Body> {
+  readonly callId: string
+  readonly body: Body
+}
+
+type Outcome = 'succeeded' | 'failed' | 'unknown'
+
+/** Records an outcome. Past the deadline the same fence is still accepted: the best evidence is never thrown away. */
+export function decideSettle(state: RunState, { callId, body }: OnCall<SettleCall>, env: Env): Decision {
+  const call = state.calls[slot(callId)]
+  if (call === undefined) return refuse(noSuchCall(callId))
+  if (body.fence < call.fence) return staleSettle(state, call, { body, env })
+  if (body.fence > call.fence) return refuse(staleFence(call, body.fence))
+  if (call.status !== 'claimed' && call.unknownOutcome !== true) return { kind: 'recorded-call', callId }
+
+  const of = { agent: call.agent ?? env.actor, callId, reservationId: call.reservationId }
+  const usage = usageDrafts(state, body.usage, of)
+  if (usage.kind === 'refuse') return usage
+  // What may have run may have cost: its reservation stays until its usage is known, or its deadline charges it.
+  const release = body.usage === undefined && body.unknown === undefined ? releaseOf(state, call.reservationId) : []
+  const settled = settledDraft(call, body)
+  const { expired, end } = rollbackStep(state, { call, draft: settled }, env)
+  return append(...expired, ...usage.drafts, ...release, settled, ...end)
+}
+
+function settledDraft(call: CallState, body: SettleCall): Draft {
+  const identity = { v: 1 as const, callId: call.callId, fence: call.fence }
+  const { compensates } = call
+  if (body.unknown !== undefined) {
+    const data = { ...identity, cause: 'outcome-unknown' as const, reason: body.unknown.reason }
+    if (compensates === undefined) return { type: 'ToolCallInDoubt', data }
+    return { type: 'CompensationInDoubt', data: { ...data, compensates } }
+  }
+  if (body.error !== undefined) {
+    const data = { ...identity, error: body.error }
+    if (compensates === undefined) return { type: 'ToolCallFailed', data }
+    const willRetry = body.willRetry === undefined ? {} : { willRetry: body.willRetry }
+    return { type: 'CompensationFailed', data: { ...data, compensates, ...willRetry } }
+  }
+  const data: EventBody<'ToolCallSucceeded'> = {
+    ...identity,
+    ...(body.result === undefined ? {} : { result: body.result }),
+    ...(body.unrecorded === undefined ? {} : { unrecorded: body.unrecorded }),
+  }
+  if (compensates === undefined) return { type: 'ToolCallSucceeded', data }
+  return { type: 'CompensationSucceeded', data: { ...data, compensates } }
+}
+
+/** A newer claim exists: the call may have been executed twice, and the record says so. What it used counts all the same. */
+function staleSettle(state: RunState, call: CallState, given: { body: SettleCall; env: Env }): Decision {
+  const { body, env } = given
+  const status: Outcome = body.error !== undefined ? 'failed' : body.unknown !== undefined ? 'unknown' : 'succeeded'
+  const digest = body.result === undefined ? {} : { digest: env.digestOf(body.result) }
+  const refused = staleFence(call, body.fence)
+  const fingerprint = env.digestOf({ callId: call.callId, fence: body.fence, status, ...digest })
+  const record: Draft = {
+    type: 'RequestRefused',
+    data: {
+      ...refusedBody(refused, fingerprint),
+      lateOutcome: { callId: call.callId, fence: body.fence, status, ...digest },
+    },
+  }
+  const decided = recordOnce(state, env, { refusal: refused, record, fingerprint })
+  if (decided.record === undefined) return decided
+  const of = {
+    agent: call.agent ?? env.actor,
+    callId: call.callId,
+    reservationId: reservationOfOlderFence(state, call),
+  }
+  const usage = usageDrafts(state, body.usage, of)
+  return usage.kind === 'refuse' ? usage : { ...decided, before: usage.drafts }
+}
+
+function staleFence(call: CallState, fence: number): Refusal {
+  return refusal('stale-fence', 'the call was claimed anew since; only the newest claim may settle it', {
+    pointer: '/fence',
+    evidence: { callId: call.callId, expected: fence, actual: call.fence },
+  })
+}
+
+function noSuchCall(callId: string): Refusal {
+  return refusal('call-not-found', `this run has no call ${callId}`)
+}
+
+/** Doubles the lease, up to its longest. */
+export function decideRenew(state: RunState, { callId, body }: OnCall<RenewCall>, env: Env): Decision {
+  const call = state.calls[slot(callId)]
+  if (call === undefined) return refuse(noSuchCall(callId))
+  if (body.fence !== call.fence) return refuse(staleFence(call, body.fence))
+  if (call.status === 'in-doubt') return refuse(inDoubt(call))
+  if (call.status !== 'claimed') return { kind: 'recorded-call', callId }
+  if (isLeaseOver(call, state, env)) return leaseEnded(state, call, env)
+  const closed = call.compensates === undefined ? mustBeOpen(state) : undefined
+  if (closed !== undefined) return refuse(closed)
+
+  const leaseMs = Math.min(call.leaseMs * 2, LEASE_MAX_MS)
+  return append({
+    type: 'ToolCallLeaseRenewed',
+    data: { v: 1, callId, fence: call.fence, leaseMs, leaseUntil: timeAfter(leaseMs, state, env) },
+  })
+}
+
+/** Somebody looked: ends the doubt on their evidence. */
+export function decideResolve(state: RunState, { callId, body }: OnCall<ResolveCall>, env: Env): Decision {
+  const call = state.calls[slot(callId)]
+  if (call === undefined) return refuse(noSuchCall(callId))
+  const over = isLeaseOver(call, state, env)
+  if (call.status !== 'in-doubt' && !over) {
+    return refuse(
+      refusal('call-not-in-doubt', `the call is ${call.status}: there is no doubt to end`, {
+        evidence: { callId, status: call.status },
+      }),
+    )
+  }
+  const resolved: Draft = {
+    type: 'ToolCallResolved',
+    data: {
+      v: 1,
+      callId,
+      fence: call.fence,
+      outcome: body.outcome,
+      ...(body.result === undefined ? {} : { result: body.result }),
+      evidence: body.evidence,
+    },
+  }
+  const release = body.outcome === 'not-executed' ? releaseOf(state, call.reservationId) : []
+  const { expired, end } = rollbackStep(state, { call, draft: resolved }, env)
+  return append(...expired, ...(over ? [leaseExpired(call)] : []), ...release, resolved, ...end)
+}

@@ -1,0 +1,195 @@
+/**
+ * @module What a run has recorded so far, as an index: contexts, the run's input, results of tools. It answers whether a name or a
+ * number occurs in any of it (record.md section 4). A fold value: pure in what it answers, its text index is made when first asked.
+ */
+import { normaliseEntity } from '../../../projections/set-text.ts'
+import { isJsonObject, type Json } from '../../../schemas/json.ts'
+import { hasPhrase, numbersOf, wordsOf } from './words.ts'
+
+/** Different numbers and strings; beyond, the index judges nothing. */
+export const EVIDENCE_MAX_ENTRIES = 200_000
+/** UTF-16 code units of all different strings together; beyond, the index judges nothing. */
+export const EVIDENCE_MAX_CHARS = 8 * 1024 * 1024
+/** Code units that the look-ups of one handoff may search: about 20 ms. */
+export const LOOKUP_MAX_CHARS = 64 * 1024 * 1024
+
+/** Longer phrases are found only where they are a whole recorded string. */
+const PHRASE_MAX_CHARS = 256
+/** Long texts are indexed and searched in pieces that overlap by a phrase, so that one look-up does not read all of a large result. */
+const PIECE_CHARS = 2048
+/** Words share this many buckets: a bucket too many costs a search that finds nothing, a map of all words costs 100 MB. */
+const BUCKETS = 1 << 16
+
+export interface Evidence {
+  readonly numbers: Set<number>
+  /** Different strings, trimmed, NFC, lower case. Object keys are among them: a tool that answers `{"HAT001": ...}` names it. */
+  readonly texts: Set<string>
+  chars: number
+  truncated: boolean
+  readonly index: TextIndex
+}
+
+interface TextIndex {
+  /** Texts in the order in which they came; those before `indexed` are in the pieces. */
+  readonly list: string[]
+  indexed: number
+  pieces: Piece[]
+  /** Places in `pieces`, by the words that begin or stand in them. */
+  buckets: Map<number, number[]>
+  readonly numbers: Set<number>
+}
+
+/** A phrase that begins in the first `PIECE_CHARS` from `from` on, lies whole in `text`, with a character on either side. */
+interface Piece {
+  readonly text: string
+  readonly from: number
+}
+
+/** What one handoff may still search. */
+export interface LookupBudget {
+  charsLeft: number
+}
+
+export function emptyEvidence(): Evidence {
+  return {
+    numbers: new Set(),
+    texts: new Set(),
+    chars: 0,
+    truncated: false,
+    index: { list: [], indexed: 0, pieces: [], buckets: new Map(), numbers: new Set() },
+  }
+}
+
+/** Adds all of a value. The index given is the one answered: it passes to the caller changed, so keep no other reference to it. */
+export function addEvidence(evidence: Evidence, value: Json): Evidence {
+  if (evidence.truncated) return evidence
+  if (typeof value === 'string') addText(evidence, value)
+  else if (typeof value === 'number') addNumber(evidence, value)
+  else if (Array.isArray(value)) for (const member of value) addEvidence(evidence, member)
+  else if (isJsonObject(value)) {
+    for (const key of Object.keys(value)) {
+      addText(evidence, key)
+      addEvidence(evidence, value[key] as Json)
+    }
+  }
+  return evidence
+}
+
+/**
+ * Whether a string (an entity, as a person would look it up) or a number occurs in what is recorded. A number also counts where a
+ * recorded string names it (`2,500 USD`), and a string of digits where the number is recorded. `'truncated'` judges nothing: the
+ * index, or what the budget allows to be searched, does not reach.
+ */
+export function isGrounded(
+  evidence: Evidence,
+  leaf: string | number,
+  budget: LookupBudget = { charsLeft: LOOKUP_MAX_CHARS },
+): boolean | 'truncated' {
+  if (evidence.truncated) return 'truncated'
+  if (typeof leaf === 'number') {
+    if (evidence.numbers.has(leaf)) return true
+    indexTexts(evidence)
+    return evidence.index.numbers.has(leaf)
+  }
+  const text = normaliseEntity(leaf)
+  if (text === '' || evidence.texts.has(text)) return true
+  if (String(Number(text)) === text && evidence.numbers.has(Number(text))) return true
+  return isInSomeText(evidence, text, budget)
+}
+
+function isInSomeText(evidence: Evidence, phrase: string, budget: LookupBudget): boolean | 'truncated' {
+  if (phrase.length > PHRASE_MAX_CHARS) return false
+  indexTexts(evidence)
+  const { buckets, pieces } = evidence.index
+  let rarest: readonly number[] | undefined
+  for (const word of new Set(wordsOf(phrase))) {
+    const places = buckets.get(bucketOf(word)) ?? []
+    if (rarest === undefined || places.length < rarest.length) rarest = places
+  }
+  // Without a single letter or digit there is no word to find it by: such a text counts only whole.
+  for (const place of rarest ?? []) {
+    const { text, from } = pieces[place] as Piece
+    budget.charsLeft -= text.length
+    if (budget.charsLeft < 0) return 'truncated'
+    if (hasPhrase(text, phrase, from)) return true
+  }
+  return false
+}
+
+function addNumber(evidence: Evidence, value: number): void {
+  evidence.numbers.add(value)
+  if (isFull(evidence)) truncate(evidence)
+}
+
+function addText(evidence: Evidence, value: string): void {
+  const text = normaliseEntity(value)
+  if (text === '' || evidence.texts.has(text)) return
+  evidence.texts.add(text)
+  evidence.index.list.push(text)
+  evidence.chars += text.length
+  if (isFull(evidence)) truncate(evidence)
+}
+
+function isFull({ numbers, texts, chars }: Evidence): boolean {
+  return numbers.size + texts.size > EVIDENCE_MAX_ENTRIES || chars > EVIDENCE_MAX_CHARS
+}
+
+/** It judges nothing from here on, so it need not hold anything either. */
+function truncate(evidence: Evidence): void {
+  evidence.truncated = true
+  evidence.numbers.clear()
+  evidence.texts.clear()
+  evidence.chars = 0
+  evidence.index.list.length = 0
+  evidence.index.indexed = 0
+  evidence.index.pieces = []
+  evidence.index.buckets = new Map()
+  evidence.index.numbers.clear()
+}
+
+/** Most runs name what they were told, whole: the texts are cut into words only when a name is first looked for inside them. */
+function indexTexts({ index }: Evidence): void {
+  for (; index.indexed < index.list.length; index.indexed++) {
+    const text = index.list[index.indexed] as string
+    for (let at = 0; at < text.length; at += PIECE_CHARS) indexPiece(index, text, at)
+    for (const number of numbersOf(text)) index.numbers.add(number)
+  }
+}
+
+function indexPiece(index: TextIndex, text: string, at: number): void {
+  // Two code units more on either side: a border is judged by a whole character.
+  const from = Math.min(at, 2)
+  const piece = text.slice(at - from, at + PIECE_CHARS + PHRASE_MAX_CHARS + 2)
+  const place = index.pieces.push({ text: piece, from }) - 1
+  for (const bucket of new Set(wordsOf(piece).map(bucketOf))) {
+    const places = index.buckets.get(bucket)
+    if (places === undefined) index.buckets.set(bucket, [place])
+    else places.push(place)
+  }
+}
+
+/** FNV-1a over UTF-16 code units. */
+function bucketOf(word: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < word.length; i++) hash = Math.imul(hash ^ word.charCodeAt(i), 0x01000193)
+  return (hash ^ (hash >>> 16)) & (BUCKETS - 1)
+}
+
+/** Plain JSON for a cached fold. Its form is part of the fold's version. */
+export interface EvidenceDump {
+  readonly truncated: boolean
+  readonly numbers: readonly number[]
+  readonly texts: readonly string[]
+}
+
+export function dumpEvidence({ numbers, texts, truncated }: Evidence): EvidenceDump {
+  return { truncated, numbers: [...numbers], texts: [...texts] }
+}
+
+export function loadEvidence(dump: EvidenceDump): Evidence {
+  const evidence = emptyEvidence()
+  if (dump.truncated) truncate(evidence)
+  for (const value of dump.numbers) addEvidence(evidence, value)
+  for (const text of dump.texts) addEvidence(evidence, text)
+  return evidence
+}

@@ -1,0 +1,114 @@
+/** @module Reads a regular expression (ECMAScript, flag `u`) into a tree; what one character may be is left to the engine's own classes. */
+
+/** Whether one code point is taken. */
+export type Atom = (codePoint: number) => boolean
+
+export type PatternNode =
+  | { readonly kind: 'atom'; readonly atom: Atom }
+  | { readonly kind: 'assert'; readonly assertion: '^' | '$' | '\\b' | '\\B' }
+  | { readonly kind: 'sequence'; readonly parts: readonly PatternNode[] }
+  | { readonly kind: 'either'; readonly options: readonly PatternNode[] }
+  | { readonly kind: 'repeat'; readonly body: PatternNode; readonly min: number; readonly max: number }
+
+/** Longest pattern, in UTF-16 code units. */
+const PATTERN_MAX_CHARS = 4096
+/** Groups within groups: reading calls itself once for each. */
+const GROUPS_MAX_DEPTH = 100
+
+interface Reader {
+  readonly source: string
+  at: number
+  depth: number
+}
+
+/** Throws `SyntaxError`, with a message for whoever wrote the pattern. */
+export function parsePattern(source: string): PatternNode {
+  if (source.length > PATTERN_MAX_CHARS) throw new SyntaxError(`a pattern has at most ${PATTERN_MAX_CHARS} characters`)
+  // The engine judges the syntax first: below, whatever is read is well formed.
+  new RegExp(source, 'u')
+  return readOptions({ source, at: 0, depth: 0 })
+}
+
+function readOptions(reader: Reader): PatternNode {
+  const options = [readSequence(reader)]
+  while (reader.source[reader.at] === '|') {
+    reader.at += 1
+    options.push(readSequence(reader))
+  }
+  return options.length === 1 ? (options[0] as PatternNode) : { kind: 'either', options }
+}
+
+function readSequence(reader: Reader): PatternNode {
+  const parts: PatternNode[] = []
+  for (let next = reader.source[reader.at]; next !== undefined && next !== '|' && next !== ')'; ) {
+    parts.push(readQuantifier(reader, readTerm(reader, next)))
+    next = reader.source[reader.at]
+  }
+  return { kind: 'sequence', parts }
+}
+
+function readTerm(reader: Reader, next: string): PatternNode {
+  if (next === '(') return readGroup(reader)
+  if (next === '^' || next === '$') {
+    reader.at += 1
+    return { kind: 'assert', assertion: next }
+  }
+  const text = take(
+    reader,
+    /\[(?:\\.|[^\]\\])*\]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|x..|c.|k<|.)|./suy,
+  )
+  if (text === '\\b' || text === '\\B') return { kind: 'assert', assertion: text }
+  if (/^\\(?:[1-9]|k<)/.test(text)) throw new SyntaxError('back-references are not taken in a pattern')
+  return { kind: 'atom', atom: atomOf(text) }
+}
+
+function readGroup(reader: Reader): PatternNode {
+  const opening = take(reader, /\((?:\?(?:<?[=!]|<[^>]*>|:|.))?/suy)
+  if (!/^\((?:\?:|\?<[^=!]|$)/u.test(opening)) throw new SyntaxError('look-around and flags are not taken in a pattern')
+  reader.depth += 1
+  if (reader.depth > GROUPS_MAX_DEPTH) throw new SyntaxError(`a pattern nests at most ${GROUPS_MAX_DEPTH} groups`)
+  const group = readOptions(reader)
+  reader.depth -= 1
+  reader.at += 1
+  return group
+}
+
+const BOUNDS: Readonly<Record<string, readonly [min: number, max: number]>> = {
+  '*': [0, Number.POSITIVE_INFINITY],
+  '+': [1, Number.POSITIVE_INFINITY],
+  '?': [0, 1],
+}
+
+/** Lazy or greedy makes no difference to whether a pattern occurs. */
+function readQuantifier(reader: Reader, body: PatternNode): PatternNode {
+  const match = matchAt(reader, /(?:([*+?])|\{(\d+)(,(\d*))?\})\??/suy)
+  if (match === null) return body
+  reader.at += match[0].length
+  const [min, max] = BOUNDS[match[1] ?? ''] ?? boundsOf(match)
+  return { kind: 'repeat', body, min, max }
+}
+
+function boundsOf([, , least, more, most]: RegExpExecArray): readonly [min: number, max: number] {
+  const min = Number(least)
+  if (more === undefined) return [min, min]
+  return [min, most === undefined || most === '' ? Number.POSITIVE_INFINITY : Number(most)]
+}
+
+/** One character matched by the engine takes constant time; ASCII is asked once and remembered. */
+function atomOf(text: string): Atom {
+  const one = new RegExp(`^(?:${text})$`, 'u')
+  const ascii = Array.from({ length: 128 }, (_, code) => one.test(String.fromCharCode(code)))
+  return (code) => (code < 128 ? ascii[code] === true : one.test(String.fromCodePoint(code)))
+}
+
+function take(reader: Reader, what: RegExp): string {
+  const text = matchAt(reader, what)?.[0] ?? ''
+  if (text === '') throw new SyntaxError('the pattern cannot be read')
+  reader.at += text.length
+  return text
+}
+
+function matchAt(reader: Reader, what: RegExp): RegExpExecArray | null {
+  what.lastIndex = reader.at
+  return what.exec(reader.source)
+}

@@ -1,0 +1,39 @@
+/** @module JSON Pointers (RFC 6901) as lists of tokens, and back. */
+import type { Json } from '../../../schemas/json.ts'
+import { isJsonObject } from '../../../schemas/json.ts'
+
+export type Token = string | number
+
+/** `['a/b', 0]` -> `/a~1b/0`; no tokens -> `''`, the whole document. */
+export function formatPointer(tokens: readonly Token[]): string {
+  let pointer = ''
+  for (const token of tokens) pointer += `/${typeof token === 'number' ? token : escapeToken(token)}`
+  return pointer
+}
+
+/** Undefined where the text is no JSON Pointer (section 3: starts with `/`, a `~` is followed by 0 or 1). */
+export function parsePointer(pointer: string): readonly string[] | undefined {
+  if (pointer === '') return []
+  if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined
+  return pointer.slice(1).split('/').map(unescapeToken)
+}
+
+/** The value at a place, undefined where there is none. Array indexes are spelt as in section 4: no leading zero, no `-`. */
+export function valueAt(document: Json, tokens: readonly string[]): Json | undefined {
+  let value: Json | undefined = document
+  for (const token of tokens) {
+    if (Array.isArray(value)) value = /^(0|[1-9]\d*)$/.test(token) ? value[Number(token)] : undefined
+    else value = isJsonObject(value) && Object.hasOwn(value, token) ? value[token] : undefined
+    if (value === undefined) return undefined
+  }
+  return value
+}
+
+function escapeToken(token: string): string {
+  return token.includes('~') || token.includes('/') ? token.replaceAll('~', '~0').replaceAll('/', '~1') : token
+}
+
+function unescapeToken(token: string): string {
+  // Section 4: first ~1, then ~0, so that "~01" stays "~1".
+  return token.replaceAll('~1', '/').replaceAll('~0', '~')
+}

@@ -1,0 +1,80 @@
+/** @module What a comparison has come upon so far: findings and differences, both bounded, and the leaves that were lost. */
+import { createHash } from 'node:crypto'
+import { sortedKeys } from '../../../projections/set-text.ts'
+import { type Diff, FINDING_VALUE_MAX_BYTES, FINDINGS_MAX, type Finding } from '../../../schemas/finding.ts'
+import { isJsonObject, type Json } from '../../../schemas/json.ts'
+import { formatPointer, type Token } from './pointer.ts'
+
+/** Pointers kept in each list of a diff: it says where to look, it is no copy of the change. */
+export const DIFF_MAX = 100
+
+export interface Report {
+  readonly findings: Finding[]
+  findingsTotal: number
+  errors: number
+  readonly diff: Diff
+  /** Differences met, listed or not. */
+  differences: number
+  /** Leaves that were established and are so no longer, permitted or not. */
+  lostLeaves: number
+}
+
+export function emptyReport(): Report {
+  return {
+    findings: [],
+    findingsTotal: 0,
+    errors: 0,
+    diff: { added: [], removed: [], modified: [] },
+    differences: 0,
+    lostLeaves: 0,
+  }
+}
+
+export function addFinding(report: Report, finding: Finding): void {
+  report.findingsTotal += 1
+  if (finding.severity === 'error') report.errors += 1
+  if (report.findings.length < FINDINGS_MAX) report.findings.push(cited(finding))
+}
+
+export function addDifference(report: Report, kind: keyof Diff, place: readonly Token[]): void {
+  report.differences += 1
+  const list = report.diff[kind]
+  if (list.length < DIFF_MAX) list.push(formatPointer(place))
+}
+
+function cited(finding: Finding): Finding {
+  const { rule, severity, path, before, after, message } = finding
+  return {
+    rule,
+    severity,
+    path,
+    ...(before === undefined ? {} : { before: citedValue(before) }),
+    ...(after === undefined ? {} : { after: citedValue(after) }),
+    message,
+  }
+}
+
+/** The value itself, or `{digest, bytes}` of its canonical text where that is longer than `FINDING_VALUE_MAX_BYTES`. */
+function citedValue(value: Json): Json {
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value
+  const text = canonicalText(value)
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= FINDING_VALUE_MAX_BYTES) return value
+  return { digest: `sha256:${createHash('sha256').update(text).digest('hex')}`, bytes }
+}
+
+/** RFC 8785. JSON.stringify prints the scalars that strict parsing lets in as section 3.2.2 wants them. */
+export function canonicalText(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`
+  if (!isJsonObject(value)) return JSON.stringify(value)
+  const members = sortedKeys(value).map((key) => `${JSON.stringify(key)}:${canonicalText(value[key] as Json)}`)
+  return `{${members.join(',')}}`
+}
+
+/** Scalars and empty containers: each is one thing that a handoff established. */
+export function countLeaves(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 1
+  let leaves = 0
+  for (const child of Object.values(value)) leaves += countLeaves(child as Json)
+  return leaves === 0 ? 1 : leaves
+}

@@ -1,0 +1,58 @@
+/** @module What an agent says that it supersedes: the changes it permits, and what is wrong with the saying itself. */
+import type { JsonObject } from '../../../schemas/json.ts'
+import { parsePointer, type Token, valueAt } from './pointer.ts'
+import { addFinding, type Report } from './report.ts'
+
+export interface Supersession {
+  readonly path: string
+  readonly reason: string
+}
+
+/** Pointers that hold, as tokens. */
+export type Supersessions = readonly (readonly string[])[]
+
+/** A reason must hold something one can see: white space, controls and invisible formatting are blank. */
+const VISIBLE = /[^\s\p{C}\p{Z}]/u
+
+/** The supersessions that hold; each other one becomes a finding (record.md section 7). */
+export function checkSupersessions(
+  supersedes: readonly Supersession[],
+  documents: { readonly before: JsonObject; readonly after: JsonObject },
+  report: Report,
+): Supersessions {
+  const holding: (readonly string[])[] = []
+  supersedes.forEach(({ path, reason }, i) => {
+    const tokens = parsePointer(path)
+    const fault = faultOf(tokens, reason)
+    if (fault !== undefined || tokens === undefined) {
+      addFinding(report, { rule: 'supersedes-invalid', severity: 'error', path, message: `supersedes/${i}: ${fault}` })
+      return
+    }
+    holding.push(tokens)
+    if (valueAt(documents.before, tokens) === undefined && valueAt(documents.after, tokens) === undefined) {
+      const message = `supersedes/${i}: names nothing, neither in the established context nor in the new one`
+      addFinding(report, { rule: 'supersedes-invalid', severity: 'warning', path, message })
+    }
+  })
+  return holding
+}
+
+function faultOf(tokens: readonly string[] | undefined, reason: string): string | undefined {
+  if (tokens === undefined) return 'the path is no JSON Pointer (RFC 6901)'
+  if (tokens.length === 0) return 'the path must not be the whole context; name what is superseded'
+  return VISIBLE.test(reason) ? undefined : 'the reason must not be blank'
+}
+
+/** Whether a place, or one above it, is superseded. */
+export function isCovered(supersedes: Supersessions, place: readonly Token[]): boolean {
+  return supersedes.some(
+    (tokens) => tokens.length <= place.length && tokens.every((token, i) => token === `${place[i]}`),
+  )
+}
+
+/** Whether something below a place is superseded. */
+export function isCoveredBelow(supersedes: Supersessions, place: readonly Token[]): boolean {
+  return supersedes.some(
+    (tokens) => tokens.length > place.length && place.every((token, i) => `${token}` === tokens[i]),
+  )
+}

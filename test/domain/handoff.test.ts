@@ -1,0 +1,150 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { JsonObject } from '../../schemas/json.ts'
+import { resolvePolicy } from '../../schemas/policy.ts'
+import type { PostEnvelope } from '../../schemas/requests.ts'
+import type { Draft } from '../../src/domain/decision.ts'
+import { decideHandoff, decideRollback } from '../../src/domain/handoff.ts'
+import { digestAt, digestOf, given, id } from '../support/decider.ts'
+import { accepted, called, ended, resumed, rollingBack, started } from '../support/run-events.ts'
+
+const handoffs = suite('the decision on a handoff')
+
+type Decide = Parameters<ReturnType<typeof given>['when']>[0]
+const hand =
+  (payload: JsonObject, more: Partial<PostEnvelope> = {}): Decide =>
+  (state, env) =>
+    decideHandoff(state, { agent: 'ann', payload, ...more }, env)
+const signed =
+  (fault?: string): Decide =>
+  (state, env) =>
+    decideHandoff(
+      state,
+      { agent: 'ann', payload: {}, parent: digestAt(0), signature: 's' },
+      { ...env, signatureFault: () => fault },
+    )
+const rollBack =
+  (contexts: Record<number, JsonObject>, toStep?: number): Decide =>
+  (state) =>
+    decideRollback(state, {
+      reason: 'x',
+      ...(toStep === undefined ? {} : { toStep }),
+      contextAt: (revision) => contexts[revision],
+    })
+
+const facts = { facts: ['one'] }
+const every = (snapshotEvery: number) => started({ policy: resolvePolicy({ snapshotEvery, ungrounded: 'off' }) })
+
+handoffs("an accepted handoff is the next step, with its context's digest, and a snapshot where one is due", () => {
+  const decided = given(started()).when(hand(facts))
+  decided.appends([
+    'EnvelopeAccepted',
+    { step: 1, agent: 'ann', mode: 'replace', parent: digestAt(0), context: digestOf(facts) },
+  ])
+  const due = (events: readonly Draft[]) => {
+    let snapshot: unknown
+    given(...events).when((state, env) => {
+      const decision = hand(facts)(state, env)
+      snapshot = decision.kind === 'append' && decision.snapshotAfter
+      return decision
+    })
+    return snapshot === true
+  }
+  assert.is(due([every(1)]), true)
+  assert.is(due([every(2)]), false)
+  assert.is(due([every(2), accepted(1, facts)]), true)
+})
+
+handoffs('a refused handoff is kept whole, and rewinds to the last snapshot in the same write', () => {
+  given(every(5), accepted(1, facts), ...called(1))
+    .when(hand({ other: 1 }, { tokens: 7 }))
+    .appends(
+      ['EnvelopeRejected', { payload: { other: 1 }, tokens: 7, findingsTotal: 1, parent: digestAt(1) }],
+      ['RunRewound', { fromStep: 1, toStep: 0, snapshot: 0, cause: 'contradiction', callsSince: [id(1)] }],
+    )
+    .leads((state) => assert.equal([state.context, state.step, state.lineage.length, state.rejections], [{}, 1, 1, 1]))
+})
+
+handoffs('what it builds on is the established event, not the last one', () => {
+  const events = [started(), accepted(1, facts), ...called(1)] as const
+  given(...events)
+    .when(hand(facts, { parent: digestAt(1) }))
+    .appends(['EnvelopeAccepted', { step: 2 }])
+  given(...events)
+    .when(hand(facts, { parent: digestAt(3) }))
+    .refused('stale-parent', { expected: digestAt(3), actual: digestAt(1) })
+  given(...events)
+    .when(hand(facts, { parent: digestAt(0) }))
+    .refused('stale-parent')
+})
+
+handoffs('an ended run, a newer owner and a rollback of the run refuse it', () => {
+  given(started(), ended('RunFailed')).when(hand(facts)).refused('run-ended')
+  given(started(), resumed(2))
+    .when(hand(facts, { runFence: 1 }))
+    .refused('run-taken-over')
+  given(started(), rollingBack()).when(hand(facts)).refused('compensating')
+  given(started(), rollingBack('a')).when(hand(facts)).appends('EnvelopeAccepted')
+})
+
+handoffs('a bad or used signature is refused on record; one without a parent is only refused', () => {
+  given(started())
+    .when(signed())
+    .appends(['EnvelopeAccepted', { signature: 's' }])
+  given(started()).when(signed('no key')).refused('signature-invalid').recorded('RequestRefused')
+  given(started(), accepted(1, {}, { signature: 's' }))
+    .when(hand({}, { parent: digestAt(1), signature: 's' }))
+    .refused('signature-reused')
+    .recorded('RequestRefused')
+  given(started())
+    .when(hand({}, { signature: 's' }))
+    .refused('parent-required')
+    .recorded()
+})
+
+handoffs('a context over 512 KiB is refused, whatever mode made it', () => {
+  const half = 'x'.repeat(300_000)
+  const events = [started(), accepted(1, { a: half })] as const
+  for (const mode of ['merge', 'extend'] as const) {
+    given(...events)
+      .when(hand({ b: half }, { mode }))
+      .refused('context-too-large', { limit: 524_288, actual: 600_015 })
+  }
+  given(...events)
+    .when(hand({ b: half }))
+    .appends('EnvelopeAccepted')
+})
+
+handoffs('a rollback by hand needs the context it restores, which is then on record', () => {
+  const events = [started(), accepted(1, facts), accepted(2, { ...facts, n: 2 })] as const
+  given(...events)
+    .when(rollBack({}))
+    .is('needs-context')
+  given(...events)
+    .when(rollBack({ 1: facts }))
+    .appends([
+      'RunRewound',
+      {
+        fromStep: 2,
+        toStep: 1,
+        snapshot: 1,
+        cause: 'rollback',
+        reason: 'x',
+        restored: facts,
+        context: digestOf(facts),
+      },
+    ])
+    .leads((state) => assert.equal([state.context, state.step, state.lineage.at(-1)?.step], [facts, 2, 1]))
+  given(...events)
+    .when(rollBack({ 0: {} }, 0))
+    .appends(['RunRewound', { toStep: 0 }])
+  given(...events)
+    .when(rollBack({}, 2))
+    .refused('unknown-step', { steps: [0, 1] })
+  given(...events)
+    .when(rollBack({}, 9))
+    .refused('unknown-step')
+  given(started()).when(rollBack({})).refused('nothing-to-roll-back')
+})
+
+handoffs.run()

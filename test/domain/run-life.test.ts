@@ -1,0 +1,103 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { decideComplete, decideFail, decideManifest, decideStart } from '../../src/domain/run-life.ts'
+import { covers } from '../../src/domain/run-rules.ts'
+import { digestOf, given, id } from '../support/decider.ts'
+import {
+  called,
+  claimed,
+  ended,
+  failed,
+  inDoubt,
+  reserved,
+  resumed,
+  rollingBack,
+  started,
+} from '../support/run-events.ts'
+
+const life = suite('the decisions that start and end a run')
+
+type Decide = Parameters<ReturnType<typeof given>['when']>[0]
+const start =
+  (name: string): Decide =>
+  (state, env) =>
+    decideStart(state, { id: 'r', name }, env)
+const complete: Decide = (state, env) => decideComplete(state, { output: 1 }, env)
+const fail: Decide = (state, env) => decideFail(state, { error: { message: 'x' } }, env)
+
+life('the same content takes the run up again under the next fence; other content is refused', () => {
+  given(started())
+    .when(start('test'))
+    .appends(['RunResumed', { fence: 2 }])
+  given(started(), resumed(2))
+    .when(start('test'))
+    .appends(['RunResumed', { fence: 3 }])
+  given(started())
+    .when(start('other'))
+    .refused('run-exists', { expected: digestOf({ name: 'test' }), actual: digestOf({ name: 'other' }) })
+  given(started(), ended('RunCompleted')).when(start('test')).is('as-is')
+  given(started(), ended('RunCompleted')).when(start('other')).refused('run-exists')
+})
+
+life('nothing that was started is left open by a completion', () => {
+  given(started(), ...called(1), claimed(2), failed(2))
+    .when(complete)
+    .appends(['RunCompleted', { output: 1 }])
+  given(started(), claimed(1)).when(complete).refused('open-work').recorded()
+  given(started(), claimed(1), inDoubt(1)).when(complete).refused('open-work')
+  given(started(), reserved(1, 5))
+    .when(complete)
+    .refused('open-work', { reservations: [id(1)] })
+  given(started(), rollingBack()).when(complete).refused('compensating')
+  given(started(), ended('RunFailed')).when(complete).refused('run-ended')
+})
+
+life('work past its deadline: a reservation is charged and is no hindrance, a call is in doubt and is one', () => {
+  given(started(), reserved(1, 5)).when(complete, { ms: 70_000 }).appends('ReservationExpired', 'RunCompleted')
+  given(started(), claimed(1))
+    .when(complete, { ms: 70_000 })
+    .refused('open-work', { calls: [{ callId: id(1), tool: 't', status: 'in-doubt' }] })
+    .recorded('ToolCallInDoubt')
+})
+
+life('a failure lists what was open, in order of claim, and ends what is past its deadline', () => {
+  given(
+    started(),
+    claimed(1),
+    claimed(2, { leaseUntil: '2030-01-01T00:00:00.000Z' }),
+    claimed(3),
+    inDoubt(3),
+    reserved(4, 1),
+  )
+    .when(fail, { ms: 70_000 })
+    .appends('ToolCallInDoubt', 'ReservationExpired', ['RunFailed', { openCalls: [id(1), id(2), id(3)] }])
+    .leads((state) => assert.is(state.status, 'failed'))
+})
+
+life('a manifest that says the same again adds nothing', () => {
+  const manifest: Decide = (state, env) => decideManifest(state, { agent: 'ann', writes: ['x'] }, env)
+  const decided = given(started()).when(manifest)
+  decided.appends(['ManifestRegistered', { agent: 'ann', hash: digestOf({ writes: ['x'] }) }])
+  given(started(), {
+    type: 'ManifestRegistered',
+    data: { v: 1, agent: 'ann', manifest: { writes: ['x'] }, hash: digestOf({ writes: ['x'] }) },
+  })
+    .when(manifest)
+    .is('as-is')
+  given(started(), ended('RunFailed')).when(manifest).refused('run-ended')
+})
+
+life('a scope covers itself and what lies below it', () => {
+  const table: readonly [string | undefined, string | undefined, boolean][] = [
+    [undefined, undefined, true],
+    [undefined, 'a', true],
+    ['a', undefined, false],
+    ['a', 'a', true],
+    ['a', 'a/b', true],
+    ['a', 'ab', false],
+    ['a/b', 'a', false],
+  ]
+  for (const [scope, inner, covered] of table) assert.is(covers(scope, inner), covered, `${scope} > ${inner}`)
+})
+
+life.run()
