@@ -1,0 +1,32 @@
+/** @module The body of a checkpoint: origin, size and root of a log, a line each (C2SP tlog-checkpoint). */
+import { toBase64 } from './base64.ts'
+import { emptyRoot, HASH_BYTES, sameHash } from './hashes.ts'
+import { isNoteText } from './signed-note.ts'
+import { parseDecimal, parseHash } from './text-parts.ts'
+
+export interface Checkpoint {
+  readonly origin: string
+  readonly size: number
+  readonly root: Uint8Array
+  /** Opaque lines after the third. We write none; others may. */
+  readonly extensions: readonly string[]
+}
+
+/** The text that is signed. Throws `TypeError` for what has no such text. */
+export function formatCheckpoint({ origin, size, root }: Omit<Checkpoint, 'extensions'>): string {
+  const text = `${origin}\n${size}\n${toBase64(root)}\n`
+  if (parseCheckpoint(text)?.origin !== origin || root.length !== HASH_BYTES) throw new TypeError('not a checkpoint')
+  return text
+}
+
+/** Undefined for anything but a checkpoint's one spelling. */
+export function parseCheckpoint(text: string): Checkpoint | undefined {
+  if (!isNoteText(text)) return undefined
+  const [origin = '', sizeText = '', rootText = '', ...extensions] = text.slice(0, -1).split('\n')
+  const size = parseDecimal(sizeText)
+  const root = parseHash(rootText)
+  if (origin === '' || size === undefined || root === undefined || extensions.includes('')) return undefined
+  // One tree of no leaves: any other root under that size is a lie that no proof could show.
+  if (size === 0 && !sameHash(root, emptyRoot())) return undefined
+  return { origin, size, root, extensions }
+}

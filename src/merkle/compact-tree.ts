@@ -1,0 +1,51 @@
+/** @module A tree that grows leaf by leaf and keeps one hash a level: its root, and every subtree as it becomes whole. */
+import { emptyRoot, nodeHash } from './hashes.ts'
+import { foldRight, type HashReader, type NodeId, perfectSubtrees } from './subtrees.ts'
+
+/** Told of every perfect subtree, leaves included, at the moment it is whole. */
+export type NodeVisitor = (level: number, index: number, hash: Uint8Array) => void
+
+export class CompactTree {
+  #size = 0
+  /** Hashes of the perfect subtrees, widest first: as many as `size` has bits set. */
+  readonly #hashes: Uint8Array[] = []
+
+  /** The tree of the first `size` leaves, read from where its hashes are kept. Throws what the reader throws. */
+  static of(size: number, read: HashReader): CompactTree {
+    const tree = new CompactTree()
+    for (const node of perfectSubtrees({ begin: 0, end: size })) tree.#hashes.push(read(node))
+    tree.#size = size
+    return tree
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** Adds a leaf by its hash. */
+  append(leaf: Uint8Array, visit?: NodeVisitor): void {
+    let hash = leaf
+    let level = 0
+    let index = this.#size
+    visit?.(level, index, hash)
+    while (index % 2 === 1) {
+      const left = this.#hashes.pop()
+      if (left === undefined) throw new RangeError('the tree lacks a hash')
+      hash = nodeHash(left, hash)
+      level += 1
+      index = (index - 1) / 2
+      visit?.(level, index, hash)
+    }
+    this.#hashes.push(hash)
+    this.#size += 1
+  }
+
+  root(): Uint8Array {
+    return foldRight(this.#hashes) ?? emptyRoot()
+  }
+
+  /** The perfect subtrees that the tree is made of, widest first. */
+  nodes(): readonly NodeId[] {
+    return perfectSubtrees({ begin: 0, end: this.#size })
+  }
+}

@@ -1,0 +1,35 @@
+/** @module Hashing of RFC 6962 section 2.1 with SHA-256: leaves, inner nodes, the empty tree. */
+import { createHash, hash } from 'node:crypto'
+
+export const HASH_BYTES = 32
+
+const ALGORITHM = 'sha256'
+/** RFC 6962 section 2.1: the prefixes keep a leaf from being passed off as an inner node. */
+const LEAF_PREFIX = '\u0000'
+const NODE_PREFIX = 0x01
+
+/** One node's input, kept: a buffer made for each would cost as much as the hash. */
+const scratch = Buffer.alloc(1 + 2 * HASH_BYTES)
+scratch[0] = NODE_PREFIX
+
+/** Hash of a leaf; a text is hashed as UTF-8. */
+export function leafHash(entry: string | Uint8Array): Uint8Array {
+  if (typeof entry === 'string') return hash(ALGORITHM, LEAF_PREFIX + entry, 'buffer')
+  return createHash(ALGORITHM).update(LEAF_PREFIX).update(entry).digest()
+}
+
+/** Hash of an inner node. Both sides have 32 bytes: what comes from outside is measured before it gets here. */
+export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
+  scratch.set(left, 1)
+  scratch.set(right, 1 + HASH_BYTES)
+  return hash(ALGORITHM, scratch, 'buffer')
+}
+
+/** Root of the tree without leaves: the hash of nothing. */
+export function emptyRoot(): Uint8Array {
+  return hash(ALGORITHM, '', 'buffer')
+}
+
+export function sameHash(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === HASH_BYTES && b.length === HASH_BYTES && Buffer.compare(a, b) === 0
+}

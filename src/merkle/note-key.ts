@@ -1,0 +1,112 @@
+/** @module Keys of signed notes: what verifies, what signs, and the text of a verifier key (C2SP signed-note, tlog-cosignature). */
+import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { fromBase64, toBase64 } from './base64.ts'
+import { isWellFormed } from './text-parts.ts'
+
+/** Signature types that are known here: plain Ed25519, and the cosignature of a witness with its time. */
+export const NOTE_TYPES = { ed25519: 0x01, cosignature: 0x04 } as const
+export type NoteType = (typeof NOTE_TYPES)[keyof typeof NOTE_TYPES]
+
+const PUBLIC_KEY_BYTES = 32
+const SIGNATURE_BYTES = 64
+const KEY_ID_BYTES = 4
+/** RFC 8410 section 4: the DER of an Ed25519 public key up to its 32 bytes. */
+const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
+
+export interface NoteVerifier {
+  readonly name: string
+  readonly type: NoteType
+  /** First 4 bytes of SHA-256 over name, newline, type and key: 8 hex digits. */
+  readonly keyId: string
+  /** The text that `parseVerifierKey` reads. */
+  readonly text: string
+  readonly key: KeyObject
+}
+
+/** Key names have no spaces and no plus. */
+export function isKeyName(name: string): boolean {
+  return name !== '' && isWellFormed(name) && !/[\s+\p{Cc}\p{Z}]/u.test(name)
+}
+
+/** The verifier of a name and a key, given either half. Throws `TypeError` for another kind of key or a name that is none. */
+export function noteVerifier(name: string, key: KeyObject, type: NoteType = NOTE_TYPES.ed25519): NoteVerifier {
+  const publicKey = key.type === 'public' ? key : createPublicKey(key)
+  if (publicKey.asymmetricKeyType !== 'ed25519') throw new TypeError('not an Ed25519 key')
+  if (!isKeyName(name)) throw new TypeError('the name of a key has no space and no "+"')
+  const bytes = publicKey.export({ format: 'der', type: 'spki' }).subarray(-PUBLIC_KEY_BYTES)
+  const typed = Buffer.concat([Buffer.of(type), bytes])
+  const keyId = createHash('sha256')
+    .update(`${name}\n`)
+    .update(typed)
+    .digest('hex')
+    .slice(0, 2 * KEY_ID_BYTES)
+  return { name, type, keyId, key: publicKey, text: `${name}+${keyId}+${toBase64(typed)}` }
+}
+
+/** Reads `<name>+<8 hex>+base64(type || key)`; undefined where it is none, of another type, or its id is not its own. */
+export function parseVerifierKey(text: string): NoteVerifier | undefined {
+  const [name = '', keyId = '', typedText = '', ...more] = splitKey(text)
+  const typed = fromBase64(typedText)
+  if (typed?.length !== 1 + PUBLIC_KEY_BYTES || more.length > 0 || !isKeyName(name)) return undefined
+  const type = Object.values(NOTE_TYPES).find((known) => known === typed[0])
+  if (type === undefined) return undefined
+  try {
+    const der = Buffer.concat([SPKI_PREFIX, typed.subarray(1)])
+    const verifier = noteVerifier(name, createPublicKey({ key: der, format: 'der', type: 'spki' }), type)
+    return verifier.keyId === keyId && verifier.text === text ? verifier : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The base64 of a key may hold a plus itself. */
+function splitKey(text: string): readonly string[] {
+  const [name = '', keyId = '', ...rest] = text.split('+')
+  return [name, keyId, rest.join('+')]
+}
+
+export interface NoteSigner {
+  readonly verifier: NoteVerifier
+  /** The bytes after the key id of a signature line. */
+  readonly sign: (text: string) => Uint8Array
+}
+
+/** Signs notes as `name`. `key` is the private half. */
+export function noteSigner(name: string, key: KeyObject): NoteSigner {
+  return { verifier: noteVerifier(name, key), sign: (text) => sign(null, Buffer.from(text), key) }
+}
+
+/** Whether the bytes after the key id are this key's signature of the text. */
+export function isSignedBy({ type, key }: NoteVerifier, text: string, signature: Uint8Array): boolean {
+  if (type === NOTE_TYPES.cosignature) return cosignedAt(key, text, signature) !== undefined
+  return signature.length === SIGNATURE_BYTES && verify(null, Buffer.from(text), key, signature)
+}
+
+const TIMESTAMP_BYTES = 8
+
+/** What a witness signs: its word on a checkpoint, with the time in seconds. */
+function cosignedText(timeSeconds: number, text: string): string {
+  return `cosignature/v1\ntime ${timeSeconds}\n${text}`
+}
+
+/** Cosigns checkpoints as `name`, at the time the clock gives in whole seconds since 1970. */
+export function cosigner(name: string, key: KeyObject, nowSeconds: () => number): NoteSigner {
+  return {
+    verifier: noteVerifier(name, key, NOTE_TYPES.cosignature),
+    sign: (text) => {
+      const time = nowSeconds()
+      const stamp = Buffer.alloc(TIMESTAMP_BYTES)
+      stamp.writeBigUInt64BE(BigInt(time))
+      return Buffer.concat([stamp, sign(null, Buffer.from(cosignedText(time, text)), key)])
+    },
+  }
+}
+
+/** The time in seconds that a valid cosignature names; undefined where it is not valid. */
+export function cosignedAt(key: KeyObject, text: string, signature: Uint8Array): number | undefined {
+  if (signature.length !== TIMESTAMP_BYTES + SIGNATURE_BYTES) return undefined
+  const time = Number(Buffer.from(signature).readBigUInt64BE(0))
+  if (!Number.isSafeInteger(time)) return undefined
+  const valid = verify(null, Buffer.from(cosignedText(time, text)), key, signature.subarray(TIMESTAMP_BYTES))
+  return valid ? time : undefined
+}

@@ -1,0 +1,105 @@
+/** @module Signed notes: a text and the lines of those who signed it (C2SP signed-note). */
+import { fromBase64, toBase64 } from './base64.ts'
+import { isKeyName, isSignedBy, type NoteSigner, type NoteVerifier } from './note-key.ts'
+import { isWellFormed } from './text-parts.ts'
+
+/** C2SP: a verifier takes at least 16 signatures and sets a limit. */
+export const SIGNATURES_MAX = 100
+/** Far above any checkpoint with its cosignatures. */
+export const NOTE_MAX_BYTES = 1024 * 1024
+const KEY_ID_BYTES = 4
+const SIGNATURE_LINE = /^\u2014 (\S+) ([A-Za-z0-9+/]+={0,2})$/u
+
+export interface NoteSignature {
+  readonly name: string
+  /** 8 hex digits. */
+  readonly keyId: string
+  /** What follows the key id. */
+  readonly signature: Uint8Array
+}
+
+export interface SignedNote {
+  /** Ends in a newline; what was signed. */
+  readonly text: string
+  readonly signatures: readonly NoteSignature[]
+}
+
+export type OpenedNote =
+  /** `signers`: the known keys whose signature fits, in the order of their lines. */
+  | { readonly ok: true; readonly text: string; readonly signers: readonly NoteVerifier[] }
+  | { readonly ok: false; readonly code: 'malformed-note' | 'unknown-key' | 'invalid-signature' }
+
+/** UTF-8 without control characters other than newline, ending in one. */
+export function isNoteText(text: string): boolean {
+  return text.endsWith('\n') && isWellFormed(text) && !hasControls(text)
+}
+
+const FIRST_PRINTABLE = 0x20
+const NEWLINE = 0x0a
+
+function hasControls(text: string): boolean {
+  for (let i = 0; i < text.length; i += 1) {
+    const unit = text.charCodeAt(i)
+    if (unit < FIRST_PRINTABLE && unit !== NEWLINE) return true
+  }
+  return false
+}
+
+export function signatureLine({ name, keyId, signature }: NoteSignature): string {
+  return `\u2014 ${name} ${toBase64(Buffer.concat([Buffer.from(keyId, 'hex'), signature]))}\n`
+}
+
+/** One line, by one key, over a text. Throws `TypeError` where the text cannot be a note's. */
+export function signText(text: string, { verifier, sign }: NoteSigner): string {
+  if (!isNoteText(text))
+    throw new TypeError('the text of a note ends in a newline and holds no other control character')
+  return signatureLine({ name: verifier.name, keyId: verifier.keyId, signature: sign(text) })
+}
+
+/** The whole note. Throws `TypeError` where the text cannot be a note's. */
+export function signNote(text: string, signers: readonly NoteSigner[]): string {
+  return `${text}\n${signers.map((signer) => signText(text, signer)).join('')}`
+}
+
+/** Reads a note without trusting it; undefined for anything but a note's one spelling. */
+export function parseNote(note: string): SignedNote | undefined {
+  if (note.length > NOTE_MAX_BYTES || !isNoteText(note)) return undefined
+  // The text may hold empty lines: the last one is the border.
+  const border = note.lastIndexOf('\n\n')
+  if (border < 0) return undefined
+  const text = note.slice(0, border + 1)
+  const signatures = parseSignatureLines(note.slice(border + 2))
+  return signatures === undefined ? undefined : { text, signatures }
+}
+
+/** One or more signature lines; undefined where one is none. */
+export function parseSignatureLines(text: string): readonly NoteSignature[] | undefined {
+  if (!text.endsWith('\n')) return undefined
+  const lines = text.slice(0, -1).split('\n')
+  if (lines.length > SIGNATURES_MAX) return undefined
+  const signatures = lines.map(parseSignatureLine).filter((signature) => signature !== undefined)
+  return signatures.length === lines.length ? signatures : undefined
+}
+
+function parseSignatureLine(line: string): NoteSignature | undefined {
+  const [, name = '', encoded = ''] = SIGNATURE_LINE.exec(line) ?? []
+  const bytes = fromBase64(encoded)
+  if (bytes === undefined || bytes.length <= KEY_ID_BYTES || !isKeyName(name)) return undefined
+  const keyId = Buffer.from(bytes.subarray(0, KEY_ID_BYTES)).toString('hex')
+  return { name, keyId, signature: bytes.subarray(KEY_ID_BYTES) }
+}
+
+/** Reads a note and checks the signatures of the known keys; those of others are passed over. One that is wrong spoils the note. */
+export function openNote(note: string, known: readonly NoteVerifier[]): OpenedNote {
+  const parsed = parseNote(note)
+  if (parsed === undefined) return { ok: false, code: 'malformed-note' }
+  const signers = new Set<NoteVerifier>()
+  for (const { name, keyId, signature } of parsed.signatures) {
+    const verifier = known.find((key) => key.name === name && key.keyId === keyId)
+    if (verifier === undefined || signers.has(verifier)) continue
+    if (!isSignedBy(verifier, parsed.text, signature)) return { ok: false, code: 'invalid-signature' }
+    signers.add(verifier)
+  }
+  if (signers.size === 0) return { ok: false, code: 'unknown-key' }
+  return { ok: true, text: parsed.text, signers: [...signers] }
+}

@@ -1,0 +1,31 @@
+/** @module Hashes of a tree read from its tiles; the levels between those that tiles hold are made anew. */
+import { HASH_BYTES, nodeHash } from './hashes.ts'
+import type { HashReader } from './subtrees.ts'
+import { TILE_HEIGHT, TILE_WIDTH } from './tile-path.ts'
+
+/** The hashes of a tile, at least as many as are asked for; undefined where there is no such tile. */
+export type TileReader = (level: number, index: number) => Uint8Array | undefined
+
+/** A reader of any perfect subtree. It throws `RangeError` where a tile is missing or too short. */
+export function tileHashReader(readTile: TileReader): HashReader {
+  return ({ level, index }) => {
+    const tileLevel = Math.floor(level / TILE_HEIGHT)
+    const height = level % TILE_HEIGHT
+    const count = 2 ** height
+    const first = index * count
+    const tileIndex = Math.floor(first / TILE_WIDTH)
+    const begin = (first % TILE_WIDTH) * HASH_BYTES
+    const end = begin + count * HASH_BYTES
+    const tile = readTile(tileLevel, tileIndex)
+    if (tile === undefined || tile.length < end)
+      throw new RangeError(`tile ${tileLevel}/${tileIndex} is missing or too short`)
+    return perfectRoot(tile.subarray(begin, end))
+  }
+}
+
+/** Root of a power of two of hashes that stand side by side. */
+function perfectRoot(hashes: Uint8Array): Uint8Array {
+  if (hashes.length === HASH_BYTES) return hashes
+  const middle = hashes.length / 2
+  return nodeHash(perfectRoot(hashes.subarray(0, middle)), perfectRoot(hashes.subarray(middle)))
+}
