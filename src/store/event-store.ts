@@ -72,6 +72,11 @@ export interface EventStore extends AsyncDisposable {
   /** Most bytes (header + salt + data) one append may hold. */
   readonly maxAppendBytes: number
   /**
+   * Nobody else writes this store while it is open: appends may be handed over that build on others which still wait. Where it is not
+   * said, another writer's event may take the place of the one that failed, and the expected revision alone does not tell them apart.
+   */
+  readonly exclusive?: boolean
+  /**
    * All records or none, in one durable write. Appends handed over in order are applied in order, so an append may build on one
    * that is still waiting; when that one fails, those that build on it answer `conflict`. Never retries: the caller owns that choice.
    */

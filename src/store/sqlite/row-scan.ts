@@ -7,6 +7,7 @@ import { realpathSync } from 'node:fs'
 import { StoreOpenError } from '../event-store.ts'
 import { asOpenError, type Database, openReadOnly, sqliteCode } from './open.ts'
 import { checkSchema } from './schema.ts'
+import { structureFaults } from './structure.ts'
 
 export interface ScannedRecord {
   readonly position: string
@@ -55,7 +56,6 @@ const BUSY_TIMEOUT_MS = 5_000
 /** Unreadable positions that are tried one by one before the steps grow. */
 const SMALL_STEPS = 64
 const LARGEST_STEP = 2 ** 30
-const STRUCTURE_FAULTS_MAX = 20
 const MAX_INTEGER = Number.MAX_SAFE_INTEGER
 
 /** Throws `StoreOpenError` where the file is missing, is none of ours, or is newer than this build. */
@@ -100,12 +100,6 @@ type Row = readonly [
 const WHOLE = (column: string) => `CASE WHEN ${column} BETWEEN 0 AND ${MAX_INTEGER} THEN ${column} END`
 const ROWS = `SELECT CAST(position AS TEXT), ${WHOLE('stream_id')}, ${WHOLE('revision')}, header, salt, data, request
   FROM events NOT INDEXED WHERE position > ? ORDER BY position LIMIT ${PAGE_ROWS}`
-const INDEX_COUNTS = [
-  'SELECT (SELECT count(*) FROM events NOT INDEXED), (SELECT count(*) FROM events INDEXED BY sqlite_autoindex_events_1)',
-  `SELECT (SELECT count(*) FROM events NOT INDEXED WHERE request IS NOT NULL),
-    (SELECT count(*) FROM events INDEXED BY events_request WHERE request IS NOT NULL)`,
-]
-
 class Scan implements RowScan {
   readonly expected: number
   readonly #db: Database
@@ -126,10 +120,12 @@ class Scan implements RowScan {
     for (let after = 0n; ; ) {
       const { items, last, error } = this.#page(after)
       if (items.length > 0) yield items
+      // Rows behind `after` that claim to stand before it: the tree is damaged, and reading on would never end.
+      const stuck = items.length > 0 && last === after
       after = last
-      if (error !== undefined) {
-        const next = this.#nextReadable(last)
-        yield [unreadable(last, next, error)]
+      if (error !== undefined || stuck) {
+        const next = stuck ? undefined : this.#nextReadable(last)
+        yield [unreadable(last, next, error ?? 'its rows are out of order')]
         if (next === undefined) break
         after = next
       } else if (items.length === 0) break
@@ -138,12 +134,8 @@ class Scan implements RowScan {
   }
 
   structure(thorough: boolean): readonly ScanFault[] {
-    try {
-      const found = thorough ? this.#integrity() : this.#counts()
-      return found.map((message) => faultAt('structure', `the store file is damaged: ${message}`, {}))
-    } catch (error) {
-      return [faultAt('structure', `the store file is damaged: ${reasonOf(error)}`, {})]
-    }
+    const found = structureFaults(this.#db, thorough)
+    return found.map((message) => faultAt('structure', `the store file is damaged: ${message}`, {}))
   }
 
   [Symbol.dispose](): void {
@@ -249,19 +241,6 @@ class Scan implements RowScan {
       if (tries >= SMALL_STEPS) step *= 2n
     }
     return undefined
-  }
-
-  #integrity(): readonly string[] {
-    const rows = this.#db.prepare<[], string>(`PRAGMA integrity_check(${STRUCTURE_FAULTS_MAX})`).pluck().all()
-    return rows.filter((row) => row !== 'ok')
-  }
-
-  #counts(): readonly string[] {
-    const differing = INDEX_COUNTS.filter((sql) => {
-      const [rows, entries] = this.#db.prepare<[], [number, number]>(sql).raw().get() ?? [0, 0]
-      return rows !== entries
-    })
-    return differing.map(() => 'an index does not list every event, or lists too many')
   }
 
   #guarded<T>(work: () => T): T | undefined {

@@ -56,6 +56,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Even
 class SqliteStore implements EventStore {
   readonly url: string
   readonly maxAppendBytes = QUEUE_LIMITS.groupBytes
+  readonly exclusive = true
   readonly comparePositions = compareDecimalPositions
   readonly #settings: WriterSettings
   readonly #ownership: Disposable

@@ -1,0 +1,89 @@
+/**
+ * @module The log port: what the Merkle logs keep beside the event store, in one local file. Losing it loses nothing: it is made
+ * anew from the event store, and nothing in it is signed before the stored events were read again.
+ */
+import type { Position } from './event-store.ts'
+
+/** Where a tenant's log ended because a record did not verify. */
+export interface LogStop {
+  readonly position: Position
+  readonly stream: string
+  readonly revision: number
+  readonly code: string
+}
+
+/** One tenant's log. */
+export interface LogRow {
+  readonly tenant: string
+  readonly size: number
+  /** Index of the last leaf that is no CheckpointSigned; -1 before the first. */
+  readonly lastFactIndex: number
+  /** Size of the last checkpoint on record; 0 before the first. */
+  readonly signedSize: number
+  /** Its signed note. */
+  readonly note?: string
+  readonly stopped?: LogStop
+}
+
+/** What the verified events of a stream say about its next one. */
+export interface LogStreamRow {
+  readonly stream: string
+  readonly nextRevision: number
+  readonly prevDigest?: string
+  readonly prevTime?: string
+  readonly minRingIndex: number
+  /** Its revision 0 did not verify: none of its events is a leaf. */
+  readonly foreign: boolean
+}
+
+export interface LeafRow {
+  readonly tenant: string
+  readonly index: number
+  readonly stream: string
+  readonly revision: number
+  readonly position: Position
+  readonly eventId: string
+}
+
+export interface TileRow {
+  readonly tenant: string
+  readonly level: number
+  readonly index: number
+  /** 32 bytes each; fewer than 256 in the last tile of a level. */
+  readonly hashes: Uint8Array
+}
+
+/** The last record that the projection has seen, leaf or not. */
+export interface LogProgress {
+  readonly position: Position
+  readonly stream: string
+  readonly revision: number
+  /** Digest of its header text as it was read. */
+  readonly digest: string
+}
+
+export interface LogBatch {
+  readonly logs: readonly LogRow[]
+  readonly streams: readonly LogStreamRow[]
+  readonly leaves: readonly LeafRow[]
+  readonly tiles: readonly TileRow[]
+  readonly progress: LogProgress
+}
+
+export interface LogStore extends Disposable {
+  progress(): LogProgress | undefined
+  log(tenant: string): LogRow | undefined
+  /** Logs with a leaf, other than CheckpointSigned, beyond their last checkpoint; none that stopped. */
+  dueLogs(): readonly LogRow[]
+  stoppedLogs(): readonly LogRow[]
+  stream(stream: string): LogStreamRow | undefined
+  leaf(tenant: string, index: number): LeafRow | undefined
+  leafOf(tenant: string, eventId: string): LeafRow | undefined
+  /** From `from` up to, not including, `to`. */
+  leaves(tenant: string, from: number, to: number): readonly LeafRow[]
+  tile(tenant: string, level: number, index: number): Uint8Array | undefined
+  /** All of it and the new progress in one transaction. */
+  save(batch: LogBatch): void
+  /** Empties every table: the next catch-up makes them anew. */
+  clear(): void
+}

@@ -1,0 +1,64 @@
+/** @module The tables of the logs' file. A file with other tables is emptied and made anew: there is nothing to migrate. */
+import { crc32 } from 'node:zlib'
+import type { Database } from './open.ts'
+
+export const LOG_TABLES = ['logs', 'log_streams', 'leaves', 'tiles', 'progress'] as const
+
+const STATEMENTS = `
+CREATE TABLE logs (
+  id INTEGER PRIMARY KEY,
+  tenant TEXT NOT NULL UNIQUE,
+  size INTEGER NOT NULL,
+  last_fact INTEGER NOT NULL,
+  signed_size INTEGER NOT NULL,
+  note TEXT,
+  stopped TEXT
+) STRICT;
+CREATE INDEX logs_due ON logs (id) WHERE stopped IS NULL AND last_fact >= signed_size;
+CREATE TABLE log_streams (
+  id INTEGER PRIMARY KEY,
+  stream TEXT NOT NULL UNIQUE,
+  next_revision INTEGER NOT NULL,
+  prev_digest TEXT,
+  prev_time TEXT,
+  min_ring_index INTEGER NOT NULL,
+  is_foreign INTEGER NOT NULL
+) STRICT;
+CREATE TABLE leaves (
+  log INTEGER NOT NULL,
+  idx INTEGER NOT NULL,
+  stream INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  position TEXT NOT NULL,
+  event BLOB NOT NULL,
+  PRIMARY KEY (log, idx)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX leaves_event ON leaves (event);
+CREATE TABLE tiles (
+  log INTEGER NOT NULL,
+  level INTEGER NOT NULL,
+  idx INTEGER NOT NULL,
+  hashes BLOB NOT NULL,
+  UNIQUE (log, level, idx)
+) STRICT;
+CREATE TABLE progress (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  position TEXT NOT NULL,
+  stream TEXT NOT NULL,
+  revision INTEGER NOT NULL,
+  digest TEXT NOT NULL
+) STRICT;
+`
+
+/** The text is its own version, as the signed 32 bits that SQLite keeps. */
+const VERSION = crc32(STATEMENTS) | 0
+
+export function prepareLogSchema(db: Database): void {
+  const prepare = db.transaction(() => {
+    if (db.pragma('user_version', { simple: true }) === VERSION) return
+    for (const table of LOG_TABLES) db.exec(`DROP TABLE IF EXISTS ${table}`)
+    db.exec(STATEMENTS)
+    db.pragma(`user_version = ${VERSION}`)
+  })
+  prepare.immediate()
+}

@@ -1,0 +1,235 @@
+/**
+ * @module The logs' file: a file of its own, because making it anew means checking every mac of the history, which a change of the
+ * views' tables must not cause. Nothing here is evidence, so nothing is synced.
+ */
+import { rmSync } from 'node:fs'
+import type { LeafRow, LogBatch, LogProgress, LogRow, LogStop, LogStore, LogStreamRow } from '../log-store.ts'
+import { LOG_TABLES, prepareLogSchema } from './log-schema.ts'
+import { type Database, isSqliteCode, openDatabase } from './open.ts'
+import { makeFile } from './store-path.ts'
+
+const BUSY_TIMEOUT_MS = 2_000
+
+/** `path` may be `:memory:`. A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
+export function openSqliteLogs({ path }: { readonly path: string }): LogStore {
+  return new SqliteLogs(openOrReplace(path))
+}
+
+function openOrReplace(path: string): Database {
+  try {
+    return openLogs(path)
+  } catch (error) {
+    if (!isSqliteCode(error, 'SQLITE_CORRUPT', 'SQLITE_NOTADB')) throw error
+    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${path}${suffix}`, { force: true })
+    return openLogs(path)
+  }
+}
+
+function openLogs(path: string): Database {
+  if (path !== ':memory:') makeFile(path)
+  const db = openDatabase({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
+  try {
+    db.pragma('journal_mode = WAL')
+    db.pragma('synchronous = OFF')
+    prepareLogSchema(db)
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+interface LogColumns {
+  readonly tenant: string
+  readonly size: number
+  readonly last_fact: number
+  readonly signed_size: number
+  readonly note: string | null
+  readonly stopped: string | null
+}
+
+interface StreamColumns {
+  readonly stream: string
+  readonly next_revision: number
+  readonly prev_digest: string | null
+  readonly prev_time: string | null
+  readonly min_ring_index: number
+  readonly is_foreign: number
+}
+
+interface LeafColumns {
+  readonly tenant: string
+  readonly idx: number
+  readonly stream: string
+  readonly revision: number
+  readonly position: string
+  readonly event: Buffer
+}
+
+const LOG_COLUMNS = 'tenant, size, last_fact, signed_size, note, stopped'
+const LEAVES = `SELECT logs.tenant, leaves.idx, log_streams.stream, leaves.revision, leaves.position, leaves.event
+  FROM leaves JOIN logs ON logs.id = leaves.log JOIN log_streams ON log_streams.id = leaves.stream`
+
+function prepareStatements(db: Database) {
+  return {
+    progress: db.prepare<[], LogProgress>('SELECT position, stream, revision, digest FROM progress'),
+    saveProgress: db.prepare(
+      'INSERT OR REPLACE INTO progress (only, position, stream, revision, digest) VALUES (1, ?, ?, ?, ?)',
+    ),
+    log: db.prepare<[string], LogColumns>(`SELECT ${LOG_COLUMNS} FROM logs WHERE tenant = ?`),
+    due: db.prepare<[], LogColumns>(
+      `SELECT ${LOG_COLUMNS} FROM logs WHERE stopped IS NULL AND last_fact >= signed_size`,
+    ),
+    stopped: db.prepare<[], LogColumns>(`SELECT ${LOG_COLUMNS} FROM logs WHERE stopped IS NOT NULL`),
+    saveLog: db
+      .prepare<unknown[], number>(`INSERT INTO logs (${LOG_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (tenant) DO UPDATE SET size = excluded.size, last_fact = excluded.last_fact, signed_size = excluded.signed_size,
+          note = excluded.note, stopped = excluded.stopped RETURNING id`)
+      .pluck(),
+    stream: db.prepare<[string], StreamColumns>('SELECT * FROM log_streams WHERE stream = ?'),
+    saveStream: db
+      .prepare<
+        unknown[],
+        number
+      >(`INSERT INTO log_streams (stream, next_revision, prev_digest, prev_time, min_ring_index, is_foreign)
+        VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET next_revision = excluded.next_revision,
+          prev_digest = excluded.prev_digest, prev_time = excluded.prev_time, min_ring_index = excluded.min_ring_index,
+          is_foreign = excluded.is_foreign RETURNING id`)
+      .pluck(),
+    saveLeaf: db.prepare('INSERT INTO leaves (log, idx, stream, revision, position, event) VALUES (?, ?, ?, ?, ?, ?)'),
+    leaves: db.prepare<unknown[], LeafColumns>(
+      `${LEAVES} WHERE logs.tenant = ? AND leaves.idx >= ? AND leaves.idx < ? ORDER BY leaves.idx`,
+    ),
+    leafOf: db.prepare<unknown[], LeafColumns>(
+      `${LEAVES} WHERE logs.tenant = ? AND leaves.event = ? ORDER BY leaves.idx LIMIT 1`,
+    ),
+    tile: db
+      .prepare<unknown[], Buffer>(
+        'SELECT hashes FROM tiles WHERE log = (SELECT id FROM logs WHERE tenant = ?) AND level = ? AND idx = ?',
+      )
+      .pluck(),
+    saveTile: db.prepare(`INSERT INTO tiles (log, level, idx, hashes) VALUES (?, ?, ?, ?)
+      ON CONFLICT (log, level, idx) DO UPDATE SET hashes = excluded.hashes`),
+  }
+}
+
+class SqliteLogs implements LogStore {
+  readonly #db: Database
+  readonly #statements
+  readonly #save
+
+  constructor(db: Database) {
+    this.#db = db
+    this.#statements = prepareStatements(db)
+    this.#save = db.transaction((batch: LogBatch) => this.#write(batch))
+  }
+
+  progress(): LogProgress | undefined {
+    return this.#statements.progress.get()
+  }
+
+  log(tenant: string): LogRow | undefined {
+    const found = this.#statements.log.get(tenant)
+    return found === undefined ? undefined : toLog(found)
+  }
+
+  dueLogs(): readonly LogRow[] {
+    return this.#statements.due.all().map(toLog)
+  }
+
+  stoppedLogs(): readonly LogRow[] {
+    return this.#statements.stopped.all().map(toLog)
+  }
+
+  stream(stream: string): LogStreamRow | undefined {
+    const found = this.#statements.stream.get(stream)
+    return found === undefined ? undefined : toStream(found)
+  }
+
+  leaf(tenant: string, index: number): LeafRow | undefined {
+    return this.leaves(tenant, index, index + 1)[0]
+  }
+
+  leafOf(tenant: string, eventId: string): LeafRow | undefined {
+    const found = this.#statements.leafOf.get(tenant, idBytes(eventId))
+    return found === undefined ? undefined : toLeaf(found)
+  }
+
+  leaves(tenant: string, from: number, to: number): readonly LeafRow[] {
+    return this.#statements.leaves.all(tenant, from, to).map(toLeaf)
+  }
+
+  tile(tenant: string, level: number, index: number): Uint8Array | undefined {
+    return this.#statements.tile.get(tenant, level, index)
+  }
+
+  save(batch: LogBatch): void {
+    this.#save.immediate(batch)
+  }
+
+  clear(): void {
+    this.#db.transaction(() => {
+      for (const table of LOG_TABLES) this.#db.exec(`DELETE FROM ${table}`)
+    })()
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close()
+  }
+
+  #write({ logs, streams, leaves, tiles, progress }: LogBatch): void {
+    const { saveLog, saveStream, saveLeaf, saveTile, saveProgress } = this.#statements
+    const logIds = new Map<string, number | undefined>()
+    for (const log of logs) {
+      const { tenant, size, lastFactIndex, signedSize, note = null, stopped } = log
+      const stop = stopped === undefined ? null : JSON.stringify(stopped)
+      logIds.set(tenant, saveLog.get(tenant, size, lastFactIndex, signedSize, note, stop))
+    }
+    const streamIds = new Map<string, number | undefined>()
+    for (const { stream, nextRevision, prevDigest = null, prevTime = null, minRingIndex, foreign } of streams) {
+      streamIds.set(stream, saveStream.get(stream, nextRevision, prevDigest, prevTime, minRingIndex, foreign ? 1 : 0))
+    }
+    for (const { tenant, index, stream, revision, position, eventId } of leaves) {
+      saveLeaf.run(logIds.get(tenant), index, streamIds.get(stream), revision, position, idBytes(eventId))
+    }
+    for (const { tenant, level, index, hashes } of tiles) saveTile.run(logIds.get(tenant), level, index, hashes)
+    saveProgress.run(progress.position, progress.stream, progress.revision, progress.digest)
+  }
+}
+
+/** 16 bytes instead of 36: a third of the index. */
+function idBytes(eventId: string): Buffer {
+  return Buffer.from(eventId.replaceAll('-', ''), 'hex')
+}
+
+function idText(bytes: Buffer): string {
+  const hex = bytes.toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}
+
+function toLog({ tenant, size, last_fact: lastFactIndex, signed_size: signedSize, note, stopped }: LogColumns): LogRow {
+  return {
+    tenant,
+    size,
+    lastFactIndex,
+    signedSize,
+    ...(note !== null && { note }),
+    ...(stopped !== null && { stopped: JSON.parse(stopped) as LogStop }),
+  }
+}
+
+function toStream(columns: StreamColumns): LogStreamRow {
+  const { prev_digest: prevDigest, prev_time: prevTime } = columns
+  return {
+    stream: columns.stream,
+    nextRevision: columns.next_revision,
+    ...(prevDigest !== null && { prevDigest }),
+    ...(prevTime !== null && { prevTime }),
+    minRingIndex: columns.min_ring_index,
+    foreign: columns.is_foreign === 1,
+  }
+}
+
+function toLeaf({ tenant, idx: index, stream, revision, position, event }: LeafColumns): LeafRow {
+  return { tenant, index, stream, revision, position, eventId: idText(event) }
+}

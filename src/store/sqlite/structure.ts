@@ -1,0 +1,32 @@
+/** @module What SQLite itself finds wrong with a store file: an index that hides a row, rows out of order, pages that two trees share. */
+import type { Database } from './open.ts'
+
+const FAULTS_MAX = 20
+
+const INDEX_COUNTS = [
+  'SELECT (SELECT count(*) FROM events NOT INDEXED), (SELECT count(*) FROM events INDEXED BY sqlite_autoindex_events_1)',
+  `SELECT (SELECT count(*) FROM events NOT INDEXED WHERE request IS NOT NULL),
+    (SELECT count(*) FROM events INDEXED BY events_request WHERE request IS NOT NULL)`,
+]
+
+/** `thorough` compares every entry of every index with its row, else only their numbers. Never throws: an unreadable page is a finding. */
+export function structureFaults(db: Database, thorough: boolean): readonly string[] {
+  try {
+    return thorough ? integrity(db) : counts(db)
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
+  }
+}
+
+function integrity(db: Database): readonly string[] {
+  const rows = db.prepare<[], string>(`PRAGMA integrity_check(${FAULTS_MAX})`).pluck().all()
+  return rows.filter((row) => row !== 'ok')
+}
+
+function counts(db: Database): readonly string[] {
+  const differing = INDEX_COUNTS.filter((sql) => {
+    const [rows, entries] = db.prepare<[], [number, number]>(sql).raw().get() ?? [0, 0]
+    return rows !== entries
+  })
+  return differing.map(() => 'an index does not list every event, or lists too many')
+}
