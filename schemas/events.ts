@@ -21,7 +21,7 @@ import {
   ToolCallSucceeded,
 } from './events/call-events.ts'
 import { EnvelopeAccepted, EnvelopeRejected, RunRewound, SnapshotTaken } from './events/envelope-events.ts'
-import { KeyRotated, LedgerCreated } from './events/ledger-events.ts'
+import { CheckpointSigned, KeyRotated, LedgerCreated } from './events/ledger-events.ts'
 import {
   ManifestRegistered,
   RequestRefused,
@@ -60,7 +60,7 @@ export const RUN_EVENTS = {
   RunCompensated,
 } as const
 
-export const LEDGER_EVENTS = { LedgerCreated, KeyRotated } as const
+export const LEDGER_EVENTS = { LedgerCreated, KeyRotated, CheckpointSigned } as const
 export const EVENTS = { ...RUN_EVENTS, ...LEDGER_EVENTS } as const
 
 export type RunEventType = keyof typeof RUN_EVENTS

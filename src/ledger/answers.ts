@@ -1,0 +1,212 @@
+/**
+ * @module Answers: pure functions of a request's events and the run right after them, so that the same answer can be given again
+ * (record.md, section 5).
+ */
+
+import type { RecordedEvent } from '../../projections/projection.ts'
+import { type CallState, type RunState, slot } from '../../projections/run-state.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
+import { inDoubt } from '../domain/calls.ts'
+import { compensationPlan } from '../domain/compensation.ts'
+import { budgetExceeded } from '../domain/limits.ts'
+import { type Refusal, refusal } from '../domain/refusal.ts'
+
+/** An event of a request, with its digest. */
+export type AnsweredEvent = RecordedEvent & { readonly digest: string }
+
+export type Answer =
+  /** `plan`: the actions of a rollback, whose arguments and results are read and added. */
+  | {
+      readonly kind: 'body'
+      readonly created: boolean
+      readonly body: JsonObject
+      readonly plan?: readonly (readonly CallState[])[]
+    }
+  | {
+      readonly kind: 'refusal'
+      readonly refusal: Refusal
+      /** Revision of the envelope that a refused handoff restored: its payload is read and added. */
+      readonly restored?: { readonly revision: number; readonly body: JsonObject }
+    }
+
+/** Facts that a decision meets or draws along; the event before or after them is what the request asked for. */
+function isConsequence(event: RecordedEvent): boolean {
+  if (event.type === 'RunRewound') return event.data.cause === 'contradiction'
+  return event.type === 'SnapshotTaken' || event.type === 'RunCompensated'
+}
+
+/** The answer to the request that appended `events`; `state` is the run right after them. */
+export function answerTo(events: readonly AnsweredEvent[], state: RunState): Answer {
+  const main = events.findLast((event) => !isConsequence(event))
+  if (main === undefined) throw new TypeError('a request appends at least one event of its own')
+  const refused = refusedBy(main, events, state)
+  if (refused !== undefined) return refused
+  const last = events.at(-1) ?? main
+  const place = { runId: state.runId, revision: last.header.revision, digest: main.digest }
+  const body = { ...place, ...bodyOf(main, state) }
+  if (main.type !== 'CompensationStarted') return { kind: 'body', created: main.type !== 'RunResumed', body }
+  return { kind: 'body', created: true, body, plan: planOf(state, main.data.compensationId) }
+}
+
+function refusedBy(main: AnsweredEvent, events: readonly AnsweredEvent[], state: RunState): Answer | undefined {
+  switch (main.type) {
+    case 'EnvelopeRejected':
+      return contradiction(main, events, state)
+    case 'RequestRefused': {
+      const { code, detail, pointer, evidence } = main.data
+      const more = { ...(pointer === undefined ? {} : { pointer }), ...(evidence === undefined ? {} : { evidence }) }
+      return { kind: 'refusal', refusal: refusal(code as Refusal['code'], detail, more) }
+    }
+    case 'BudgetExceeded':
+      return { kind: 'refusal', refusal: budgetExceeded(main.data) }
+    case 'ToolCallInDoubt':
+    case 'CompensationInDoubt': {
+      if (main.data.cause !== 'lease-expired') return undefined
+      const call = state.calls[slot(main.data.callId)]
+      return call === undefined ? undefined : { kind: 'refusal', refusal: inDoubt(call) }
+    }
+    default:
+      return undefined
+  }
+}
+
+function contradiction(
+  main: Extract<AnsweredEvent, { type: 'EnvelopeRejected' }>,
+  events: readonly AnsweredEvent[],
+  state: RunState,
+): Answer {
+  const { findings, findingsTotal, confidence } = main.data
+  const restoredStep = state.lineage.at(-1)
+  const count = findingsTotal === 1 ? 'one finding' : `${findingsTotal} findings`
+  return {
+    kind: 'refusal',
+    refusal: refusal('contradiction', `the handoff contradicts what was established (${count}); the run was rewound`, {
+      evidence: {
+        runId: state.runId,
+        revision: events.at(-1)?.header.revision ?? main.header.revision,
+        rejected: { revision: main.header.revision, digest: main.digest },
+        confidence,
+        findings: findings as readonly Json[],
+        findingsTotal,
+      },
+    }),
+    restored: {
+      revision: restoredStep?.revision ?? 0,
+      body: {
+        step: restoredStep?.step ?? 0,
+        revision: restoredStep?.revision ?? 0,
+        digest: restoredStep?.digest ?? '',
+        contextDigest: state.contextDigest,
+        context: state.context,
+      },
+    },
+  }
+}
+
+function bodyOf(main: AnsweredEvent, state: RunState): JsonObject {
+  switch (main.type) {
+    case 'RunStarted':
+      return { name: state.name, status: 'open', step: 0, fence: 1 }
+    case 'RunResumed':
+      return {
+        name: state.name,
+        status: state.status,
+        step: state.lineage.at(-1)?.step ?? 0,
+        fence: main.data.fence,
+        resumed: true,
+      }
+    case 'EnvelopeAccepted':
+      return acceptedBody(main)
+    case 'RunRewound':
+      return rewoundBody(main, state)
+    case 'ManifestRegistered':
+      return { agent: main.data.agent, hash: main.data.hash }
+    case 'ToolCallClaimed':
+      return claimedBody(main)
+    case 'CompensationStarted':
+      return compensationBody(state, main.data.compensationId)
+    case 'BudgetReserved': {
+      const { reservationId, agent, tokens, cost, deadline } = main.data
+      return { reservationId, agent, tokens, cost, deadline, budget: budgetBody(state) }
+    }
+    case 'UsageRecorded':
+      return {
+        usage: main.data.usage as JsonObject,
+        ...(main.data.overshoot && { overshoot: main.data.overshoot }),
+        budget: budgetBody(state),
+      }
+    case 'BudgetReleased':
+      return { reservationId: main.data.reservationId, budget: budgetBody(state) }
+    case 'RunCompleted':
+    case 'RunFailed':
+      return { status: state.status }
+    default:
+      return callBody(main, state)
+  }
+}
+
+function acceptedBody(main: Extract<AnsweredEvent, { type: 'EnvelopeAccepted' }>): JsonObject {
+  const { step, agent, mode, parent, context, confidence, findings } = main.data
+  return {
+    step,
+    agent,
+    mode,
+    parent,
+    contextDigest: context,
+    confidence,
+    findings: (findings ?? []) as readonly Json[],
+  }
+}
+
+function rewoundBody(main: Extract<AnsweredEvent, { type: 'RunRewound' }>, state: RunState): JsonObject {
+  const { fromStep, toStep, context, callsSince } = main.data
+  return {
+    fromStep,
+    toStep,
+    contextDigest: context,
+    context: state.context,
+    callsSince,
+    parent: state.lineage.at(-1)?.digest ?? '',
+  }
+}
+
+function claimedBody(main: Extract<AnsweredEvent, { type: 'ToolCallClaimed' }>): JsonObject {
+  const { callId, fence, leaseUntil, leaseMs, key, attempt, generation, reservationId } = main.data
+  const claimed = { status: 'claimed', callId, fence, leaseUntil, leaseMs, key, attempt, generation }
+  return reservationId === undefined ? claimed : { ...claimed, reservationId }
+}
+
+/** Renewed, settled or resolved: where the call stands now. */
+function callBody(main: AnsweredEvent, state: RunState): JsonObject {
+  const callId = 'callId' in main.data && typeof main.data.callId === 'string' ? main.data.callId : ''
+  const call = state.calls[slot(callId)]
+  if (call === undefined) return {}
+  const { status, fence, attempt, generation, leaseUntil, leaseMs } = call
+  const undone = call.compensates === undefined ? {} : { compensates: call.compensates }
+  const renewed = main.type === 'ToolCallLeaseRenewed' ? { leaseUntil, leaseMs } : {}
+  const run = state.status === 'open' ? {} : { runStatus: state.compensation ?? state.status }
+  return { callId, status, fence, attempt, generation, ...renewed, ...undone, ...run }
+}
+
+/** Where a rollback stands. */
+export function compensationBody(state: RunState, compensationId: string): JsonObject {
+  const compensation = state.compensations.find((each) => each.compensationId === compensationId)
+  const { scope } = compensation ?? {}
+  const ofRun = scope === undefined ? { status: state.compensation ?? 'COMPENSATING' } : { scope }
+  return { compensationId, ...ofRun, runStatus: state.status }
+}
+
+/** The actions of a rollback, as they stand now. */
+export function planOf(state: RunState, compensationId: string): CallState[][] {
+  const compensation = state.compensations.find((each) => each.compensationId === compensationId)
+  return compensationPlan(state, compensation?.scope).map((group) => group.map((call) => ({ ...call })))
+}
+
+export function budgetBody(state: RunState): JsonObject {
+  const { tokens, cost } = state.limits
+  return {
+    ...state.spend,
+    ...(state.currency === undefined ? {} : { currency: state.currency }),
+    limits: { ...(tokens === undefined ? {} : { tokens }), ...(cost === undefined ? {} : { cost: cost.limit }) },
+  }
+}

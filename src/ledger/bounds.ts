@@ -1,0 +1,37 @@
+/** @module What a token is bound to: one run, one agent, or neither. */
+import { type Refusal, refusal } from '../domain/refusal.ts'
+import type { Caller, Command } from './ledger.ts'
+
+/** Refused where the token is good for another run. */
+export function bounds(caller: Caller, runId: string | undefined): Refusal | undefined {
+  if (caller.run === undefined || caller.run === runId) return undefined
+  return refusal('run-mismatch', 'this token is good for one run, and this is another')
+}
+
+/** Refused where the body names an agent that the token does not speak for. */
+export function agentFault(caller: Caller, command: Command): Refusal | undefined {
+  if (caller.agent === undefined) return undefined
+  const named = agentsOf(command).find((agent) => agent !== undefined && agent !== caller.agent)
+  if (named === undefined) return undefined
+  return refusal('agent-mismatch', `this token speaks for one agent, and ${named} is another`, { pointer: '/agent' })
+}
+
+function agentsOf(command: Command): readonly (string | undefined)[] {
+  switch (command.kind) {
+    case 'envelope':
+    case 'manifest':
+    case 'reserve':
+    case 'usage':
+      return [command.body.agent]
+    case 'claim':
+      return [command.body.agent, command.body.reserve?.agent]
+    default:
+      return []
+  }
+}
+
+/** A claim under a token of one agent is that agent's, where the body names none. */
+export function asAgent(caller: Caller, command: Command): Command {
+  if (caller.agent === undefined || command.kind !== 'claim' || command.body.agent !== undefined) return command
+  return { ...command, body: { ...command.body, agent: caller.agent } }
+}

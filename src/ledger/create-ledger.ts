@@ -1,0 +1,147 @@
+/** @module Puts the ledger together: identity first, then the write path and the queries on one set of hot runs. */
+import { runStream } from '../../schemas/names.ts'
+import { runIdFromKey } from '../signing/request-mark.ts'
+import type { EventStore } from '../store/event-store.ts'
+import { agentFault, asAgent, bounds } from './bounds.ts'
+import { realEffects, silentLog } from './effects.ts'
+import { type FoundingDeps, openIdentity, recordRotations } from './founding.ts'
+import { History } from './history.ts'
+import { HotRuns } from './hot-runs.ts'
+import type { BatchItem, Caller, Command, Found, Ledger, Outcome, ReplayLine, RequestInfo } from './ledger.ts'
+import { guardedLogs } from './log/open-tenant-logs.ts'
+import type { LedgerOptions } from './ports.ts'
+import { Queries } from './queries.ts'
+import { Reader } from './reader.ts'
+import { replayRecords } from './replay.ts'
+import { RunList } from './run-list.ts'
+import { Sealer } from './sealer.ts'
+import { Stats } from './stats.ts'
+import { WritePath } from './write-path.ts'
+import { refused } from './write-refusals.ts'
+
+/**
+ * Opens a ledger on a store. Throws `IdentityError` where the keys do not belong to the store, `LogStartError` where the store lies
+ * behind what was signed. Disposing it waits for the appends
+ * under way; the store and the views stay open: who opened them closes them.
+ */
+export async function createLedger(options: LedgerOptions): Promise<Ledger> {
+  const { store, views, keys } = options
+  const effects = options.effects ?? realEffects()
+  const log = options.log ?? silentLog
+  const sealer = new Sealer(keys)
+  const founding: FoundingDeps = { store, keys, sealer, effects, log, origin: options.origin }
+  const openLogs = await guardedLogs(options.logs, { store, keys, sealer, effects, log })
+  const { ledgerId, origin } = await openIdentity(founding)
+  const logs = openLogs?.(origin)
+
+  const stats = new Stats()
+  const runs = new HotRuns({ store, views, sealer }, options.hotRunsMax)
+  const reader = new Reader(store, runs, sealer)
+  const queries = new Queries({ store, runs, reader, sealer, nowMs: effects.nowMs })
+  const history = new History(store, queries)
+  const write = new WritePath({ store, runs, reader, sealer, effects, stats, ledgerId })
+  const list = new RunList(store, views, () => stats.snapshot({ hotRuns: 0 }).inFlightAppends === 0)
+  const stopKeys = keys.onChange(() => {
+    recordRotations(founding).catch((error: unknown) =>
+      log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),
+    )
+  })
+  const stopStatus = store.onStatus((status) => {
+    if (status.state !== 'ready') runs.clear()
+  })
+
+  const execute = async (caller: Caller, runId: string, command: Command, info: RequestInfo): Promise<Outcome> => {
+    const id = command.kind === 'start' ? startedId(caller, command.body.id, info, effects.newId) : runId
+    const outside = bounds(caller, id) ?? agentFault(caller, command)
+    return outside === undefined ? write.execute(caller, id, asAgent(caller, command), info) : refused(outside)
+  }
+
+  return {
+    ledgerId,
+    origin,
+    ...(logs && { logs }),
+    execute,
+    executeBatch: (caller, items, info) => executeBatch(write, { caller, items, info }),
+    run: (caller, runId) => queries.run(caller, runId),
+    context: (caller, runId, at) => queries.context(caller, runId, at),
+    envelopes: (caller, runId, page) => queries.envelopes(caller, runId, page),
+    calls: (caller, runId, page) => queries.calls(caller, runId, page),
+    call: (caller, runId, callId) => queries.call(caller, runId, callId),
+    budget: (caller, runId) => queries.budget(caller, runId),
+    findings: (caller, runId, page) => queries.findings(caller, runId, page),
+    manifests: (caller, runId) => queries.manifests(caller, runId),
+    compensations: (caller, runId) => queries.compensations(caller, runId),
+    runEvents: (caller, runId, range) => history.runEvents(caller, runId, range),
+    tenantEvents: (caller, range) => history.tenantEvents(caller, range),
+    tail: (caller, from, signal) => history.tail(caller, from, signal),
+    eventAt: (caller, position) => history.eventAt(caller, position),
+    end: () => history.end(),
+    comparePositions: (a, b) => history.comparePositions(a, b),
+    replay: (caller, runId) => replay({ store, sealer, queries }, caller, runId),
+    listRuns: (caller, filter) => list.list(caller, filter),
+    status: () => store.status(),
+    stats: () => stats.snapshot({ hotRuns: runs.size }),
+    drain: () => runs.drained(),
+    [Symbol.asyncDispose]: async () => {
+      stopKeys()
+      stopStatus()
+      list[Symbol.dispose]()
+      await runs.drained()
+      await logs?.[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function replay(
+  deps: { readonly store: EventStore; readonly sealer: Sealer; readonly queries: Queries },
+  caller: Caller,
+  runId: string,
+): Promise<Found<AsyncIterable<ReplayLine>>> {
+  const { store, sealer, queries } = deps
+  const found = await queries.read(caller, runId, () => ({}))
+  if (!found.ok) return found
+  const stream = runStream(caller.tenant, runId)
+  const pages = store.readStream(stream, { to: found.revision })
+  const value = replayRecords(pages, stream, { ring: sealer.ring, runKeys: sealer.runKeys })
+  return { ok: true, revision: found.revision, value }
+}
+
+/** The id of the run to start: the caller's, else the key's own, else a new one. */
+function startedId(caller: Caller, id: string | undefined, info: RequestInfo, newId: () => string): string {
+  if (id !== undefined) return id
+  return info.idempotency === undefined ? newId() : runIdFromKey(caller.tenant, caller.actor, info.idempotency.key)
+}
+
+async function executeBatch(
+  write: WritePath,
+  { caller, items, info }: { caller: Caller; items: readonly BatchItem[]; info: RequestInfo },
+): Promise<readonly Outcome[]> {
+  const outcomes = new Array<Outcome>(items.length)
+  const byRun = new Map<string, number[]>()
+  items.forEach((item, index) => {
+    const outside = bounds(caller, item.runId) ?? agentFault(caller, item.command)
+    if (outside !== undefined) outcomes[index] = refused(outside)
+    else byRun.set(item.runId, (byRun.get(item.runId) ?? []).concat(index))
+  })
+  await Promise.all(
+    [...byRun].map(async ([runId, indexes]) => {
+      const commands = indexes.flatMap((index) => {
+        const item = items[index]
+        return item === undefined ? [] : [{ command: asAgent(caller, item.command), info: itemInfo(info, index) }]
+      })
+      const settled = await write.executeInOrder(caller, runId, commands)
+      settled.forEach((outcome, i) => {
+        const index = indexes[i]
+        if (index !== undefined) outcomes[index] = outcome
+      })
+    }),
+  )
+  return outcomes
+}
+
+/** Each item has a key of its own; the mark covers the item's place in the batch. */
+function itemInfo(info: RequestInfo, index: number): RequestInfo {
+  const { idempotency, ifMatch: _, ...rest } = info
+  if (idempotency === undefined) return rest
+  return { ...rest, idempotency: { ...idempotency, key: `${idempotency.key}#${index}` } }
+}

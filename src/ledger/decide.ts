@@ -1,0 +1,117 @@
+/** @module From a command to the decision on it. */
+import { Buffer } from 'node:buffer'
+import type { ManifestState, RunState } from '../../projections/run-state.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
+import { decideReservation } from '../domain/budget.ts'
+import { decideClaim } from '../domain/calls.ts'
+import { decideCompensation } from '../domain/compensation.ts'
+import { type Decision, type Env, refuse } from '../domain/decision.ts'
+import { decideHandoff, decideRollback, type SignedEnvelope } from '../domain/handoff.ts'
+import { refusal } from '../domain/refusal.ts'
+import { decideComplete, decideFail, decideManifest, decideStart } from '../domain/run-life.ts'
+import { decideRenew, decideResolve, decideSettle } from '../domain/settle.ts'
+import { decideRelease, decideSettleReservation, decideUsage } from '../domain/usage.ts'
+import { checkAgentSignature, envelopeSigningInput } from '../signing/agent-signature.ts'
+import { canonicalJson } from '../signing/canonical-json.ts'
+import { textDigest } from '../signing/digests.ts'
+import type { HotRun } from './hot-run.ts'
+import type { Caller, Command } from './ledger.ts'
+
+export interface DecideInput {
+  readonly run: HotRun
+  readonly caller: Caller
+  readonly command: Command
+  readonly env: Env
+  /** Contexts read for a rollback, by revision. */
+  readonly contexts: ReadonlyMap<number, JsonObject>
+}
+
+export function decide(input: DecideInput): Decision {
+  const { run, command, env } = input
+  if (command.kind === 'start') return decideStart(run.state, command.body, env)
+  if (run.state === undefined) return refuse(refusal('run-not-found', `there is no run ${run.runId}`))
+  return decideOnRun(run.state, input)
+}
+
+function decideOnRun(state: RunState, input: DecideInput): Decision {
+  const { run, command, env } = input
+  switch (command.kind) {
+    case 'start':
+      return decideStart(state, command.body, env)
+    case 'envelope':
+      return decideHandoff(state, command.body, {
+        ...env,
+        evidence: run.evidence,
+        signatureFault: (envelope, manifest) => signatureFault(run, env, { envelope, manifest }),
+      })
+    case 'rollback':
+      return decideRollback(state, { ...command.body, contextAt: (revision) => input.contexts.get(revision) })
+    case 'manifest':
+      return decideManifest(state, command.body, env)
+    case 'claim':
+      return decideClaim(state, command.body, env)
+    case 'settle':
+      return decideSettle(state, command, env)
+    case 'renew':
+      return decideRenew(state, command, env)
+    case 'resolve':
+      return decideResolve(state, command, env)
+    case 'compensate':
+      return decideCompensation(state, command.body, env)
+    case 'reserve':
+      return decideReservation(state, command.body, env)
+    case 'settle-reservation':
+      return decideSettleReservation(state, command)
+    case 'release':
+      return decideRelease(state, command)
+    case 'usage':
+      return decideUsage(state, command.body)
+    case 'complete':
+      return decideComplete(state, command.body, env)
+    case 'fail':
+      return decideFail(state, command.body, env)
+  }
+}
+
+function signatureFault(
+  run: HotRun,
+  env: Env,
+  { envelope, manifest }: { envelope: SignedEnvelope; manifest: ManifestState | undefined },
+): string | undefined {
+  if (envelope.signature === undefined) return `the manifest of ${envelope.agent} requires a signature`
+  const jwk = manifest?.manifest.jwk
+  if (jwk === undefined) return `no key is registered for ${envelope.agent}; register its manifest with a jwk`
+  const { agent, parent, mode, payload, tokens, manifestHash, supersedes, signature } = envelope
+  const input = envelopeSigningInput({
+    ledgerId: env.ledgerId,
+    tenant: run.tenant,
+    run: run.runId,
+    agent,
+    parent,
+    mode,
+    payload,
+    tokens,
+    manifestHash,
+    supersedes,
+  })
+  const checked = checkAgentSignature(signature, input, jwk)
+  return checked.ok ? undefined : `the signature does not hold (${checked.reason})`
+}
+
+/**
+ * Digests and sizes over one canonical text: a handoff asks for both of the same context, and the text is the costly part.
+ */
+export function createMeasures(): Pick<Env, 'digestOf' | 'sizeOf'> {
+  let value: Json | object | undefined
+  let text = ''
+  const textOf = (asked: Json | object): string => {
+    if (asked === value && typeof asked === 'object') return text
+    value = asked
+    text = canonicalJson(asked as Json)
+    return text
+  }
+  return {
+    digestOf: (asked) => textDigest(textOf(asked)),
+    sizeOf: (asked) => Buffer.byteLength(textOf(asked)),
+  }
+}

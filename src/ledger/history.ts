@@ -1,0 +1,80 @@
+/** @module The history as events: of a run, of a tenant, and live. */
+import { parseStream, runStream } from '../../schemas/names.ts'
+import type { EventStore, Position, ReadRecord } from '../store/event-store.ts'
+import { bounds } from './bounds.ts'
+import type { Caller, Found, Ledger, LedgerEvent } from './ledger.ts'
+import { ledgerEvent } from './parse-record.ts'
+import type { Queries } from './queries.ts'
+
+type HistoryQueries = Pick<Ledger, 'runEvents' | 'tenantEvents' | 'tail' | 'eventAt' | 'end' | 'comparePositions'>
+
+export class History implements HistoryQueries {
+  readonly #store: EventStore
+  readonly #queries: Queries
+
+  constructor(store: EventStore, queries: Queries) {
+    this.#store = store
+    this.#queries = queries
+  }
+
+  async runEvents(
+    caller: Caller,
+    runId: string,
+    range: { from: number; to?: number },
+  ): Promise<Found<AsyncIterable<readonly LedgerEvent[]>>> {
+    const found = await this.#queries.read(caller, runId, () => ({}))
+    if (!found.ok) return found
+    const to = Math.min(range.to ?? found.revision, found.revision)
+    const pages = this.#store.readStream(runStream(caller.tenant, runId), { from: range.from, to })
+    return { ok: true, revision: found.revision, value: eventPages(pages) }
+  }
+
+  tenantEvents(caller: Caller, range: { after?: Position; until?: Position }): AsyncIterable<readonly LedgerEvent[]> {
+    const { after, until } = range
+    return eventPages(this.#store.readAll({ after, until, tenant: caller.tenant }))
+  }
+
+  async *tail(
+    caller: Caller,
+    from: { runId?: string; after?: Position },
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly LedgerEvent[] | 'caught-up'> {
+    const { runId, after } = from
+    if (bounds(caller, runId) !== undefined) return
+    const stream = runId === undefined ? undefined : runStream(caller.tenant, runId)
+    for await (const page of this.#store.subscribe({ after, tenant: caller.tenant }, signal)) {
+      if (page === 'caught-up') {
+        yield page
+        continue
+      }
+      const own = stream === undefined ? page : page.filter((record) => record.stream === stream)
+      if (own.length > 0) yield own.map(ledgerEvent)
+    }
+  }
+
+  async eventAt(caller: Caller, position: Position): Promise<LedgerEvent | undefined> {
+    const record = await recordAt(this.#store, position)
+    if (record === undefined || parseStream(record.stream)?.tenant !== caller.tenant) return undefined
+    return ledgerEvent(record)
+  }
+
+  end(): Promise<Position | undefined> {
+    return this.#store.end()
+  }
+
+  comparePositions(a: Position, b: Position): number {
+    return this.#store.comparePositions(a, b)
+  }
+}
+
+async function recordAt(store: EventStore, position: Position): Promise<ReadRecord | undefined> {
+  for await (const page of store.readAll({ until: position })) {
+    const found = page.find((record) => store.comparePositions(record.position, position) === 0)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+async function* eventPages(pages: AsyncIterable<readonly ReadRecord[]>): AsyncGenerator<readonly LedgerEvent[]> {
+  for await (const page of pages) yield page.map(ledgerEvent)
+}

@@ -1,0 +1,125 @@
+/**
+ * @module Recent runs, folded, in a bounded cache; a cold one is loaded once however many ask for it. At any moment at most one hot run
+ * of a stream may decide: two could append past each other, onto revisions that neither of them was decided on.
+ */
+import { LRUCache } from 'lru-cache'
+import { runStream } from '../../schemas/names.ts'
+import { CACHE_EVERY_EVENTS, type LoadDeps, saveFold } from './fold-cache.ts'
+import type { HotRun } from './hot-run.ts'
+import { loadRun } from './load-run.ts'
+
+const HOT_RUNS_MAX = 2_000
+
+interface Loading {
+  readonly loaded: Promise<HotRun>
+  run: HotRun | undefined
+}
+
+export class HotRuns {
+  readonly #deps: LoadDeps
+  readonly #hot: LRUCache<string, HotRun>
+  /** Runs with appends under way, which must not be loaded a second time even where the cache has let go of them. */
+  readonly #busy = new Map<string, HotRun>()
+  /** Runs being loaded, and those loaded in this turn of the event loop: who waited for them decides on them first. */
+  readonly #loading = new Map<string, Loading>()
+
+  constructor(deps: LoadDeps, max = HOT_RUNS_MAX) {
+    this.#deps = deps
+    this.#hot = new LRUCache({ max, dispose: (run, _, reason) => this.#evicted(run, reason) })
+  }
+
+  get size(): number {
+    return this.#hot.size
+  }
+
+  /** The run, folded up to its last append. Its `state` is undefined where no such run exists. */
+  get(tenant: string, runId: string): HotRun | Promise<HotRun> {
+    const stream = runStream(tenant, runId)
+    const owner = this.#owner(stream)
+    if (owner !== undefined) return owner
+    const loading = this.#loading.get(stream)
+    if (loading !== undefined && loading.run === undefined) return loading.loaded
+    return this.#startLoading(stream, { tenant, runId })
+  }
+
+  /** Whether decisions may be made on this hot run: it is the one that everyone who asks now is given. */
+  owns(run: HotRun): boolean {
+    return this.#owner(run.stream) === run
+  }
+
+  #owner(stream: string): HotRun | undefined {
+    const hot = this.#hot.get(stream)
+    if (hot !== undefined && !hot.dead) return hot
+    const loaded = this.#loading.get(stream)?.run
+    if (loaded !== undefined && !loaded.dead) return loaded
+    const busy = this.#busy.get(stream)
+    return busy !== undefined && !busy.dead ? busy : undefined
+  }
+
+  #startLoading(stream: string, of: { tenant: string; runId: string }): Promise<HotRun> {
+    const loaded = this.#load(stream, of).then((run) => {
+      loading.run = run
+      return run
+    })
+    const loading: Loading = { loaded, run: undefined }
+    this.#loading.set(stream, loading)
+    const forget = (): void => {
+      if (this.#loading.get(stream) === loading) this.#loading.delete(stream)
+    }
+    loaded.then(() => setImmediate(forget), forget)
+    return loaded
+  }
+
+  async #load(stream: string, of: { tenant: string; runId: string }): Promise<HotRun> {
+    this.#hot.delete(stream)
+    // An append of the dead run that is still on its way could match the revision that a new decision is made on.
+    for (let busy = this.#busy.get(stream); busy !== undefined; busy = this.#busy.get(stream)) {
+      await busy.drained()
+      if (busy.idle) this.#release(busy)
+    }
+    const run = await loadRun(this.#deps, of.tenant, of.runId)
+    if (run.state !== undefined) this.#hot.set(stream, run)
+    return run
+  }
+
+  /** Keeps a run that has appends under way findable until they are settled. */
+  hold(run: HotRun): void {
+    if (this.#busy.get(run.stream) === run) return
+    this.#busy.set(run.stream, run)
+    if (!run.dead && this.#hot.get(run.stream) !== run) this.#hot.set(run.stream, run)
+    void this.#releaseWhenIdle(run)
+  }
+
+  async #releaseWhenIdle(run: HotRun): Promise<void> {
+    do await run.drained()
+    while (!run.idle)
+    this.#release(run)
+  }
+
+  #release(run: HotRun): void {
+    if (this.#busy.get(run.stream) !== run) return
+    this.#busy.delete(run.stream)
+    if (run.dead && this.#hot.peek(run.stream) === run) this.#hot.delete(run.stream)
+    if (run.revision - run.cachedRevision >= CACHE_EVERY_EVENTS) saveFold(this.#deps, run)
+  }
+
+  /** Lets go of a run that the store has moved past. */
+  drop(run: HotRun): void {
+    run.kill()
+    if (this.#hot.peek(run.stream) === run) this.#hot.delete(run.stream)
+  }
+
+  #evicted(run: HotRun, reason: string): void {
+    if (reason === 'evict' && run.revision - run.cachedRevision >= CACHE_EVERY_EVENTS / 4) saveFold(this.#deps, run)
+  }
+
+  /** Every hot run lets go: after the store reopened, only what it holds counts. */
+  clear(): void {
+    for (const run of [...this.#hot.values(), ...this.#busy.values()]) run.kill()
+    this.#hot.clear()
+  }
+
+  async drained(): Promise<void> {
+    for (const run of [...this.#busy.values()]) await run.drained()
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * @module The ledger as its callers see it: commands that change a run, queries that read it. HTTP, the command line and the
+ * in-process runtime all stand on this interface and on nothing behind it.
+ */
+
+import type { Header } from '../../schemas/header.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
+import type {
+  ClaimCall,
+  CompleteRun,
+  FailRun,
+  PostEnvelope,
+  PostReservation,
+  PostUsage,
+  RegisterManifest,
+  ReleaseReservation,
+  RenewCall,
+  ResolveCall,
+  Rollback,
+  SettleCall,
+  SettleReservation,
+  StartCompensation,
+  StartRun,
+} from '../../schemas/requests.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { Position, StoreStatus } from '../store/event-store.ts'
+import type { RunFilter } from '../store/view-store.ts'
+import type { TenantLogs } from './log/tenant-logs.ts'
+
+/** Who asks, on whose behalf, and under which bounds: from the token, never from a body. */
+export interface Caller {
+  readonly tenant: string
+  readonly actor: string
+  readonly principal?: string
+  readonly via?: readonly string[]
+  /** The token is good for this run, this agent alone. */
+  readonly run?: string
+  readonly agent?: string
+}
+
+/** One change asked for. */
+export type Command =
+  | { readonly kind: 'start'; readonly body: StartRun }
+  | { readonly kind: 'envelope'; readonly body: PostEnvelope }
+  | { readonly kind: 'rollback'; readonly body: Rollback }
+  | { readonly kind: 'manifest'; readonly body: RegisterManifest }
+  | { readonly kind: 'claim'; readonly body: ClaimCall }
+  | { readonly kind: 'settle'; readonly callId: string; readonly body: SettleCall }
+  | { readonly kind: 'renew'; readonly callId: string; readonly body: RenewCall }
+  | { readonly kind: 'resolve'; readonly callId: string; readonly body: ResolveCall }
+  | { readonly kind: 'compensate'; readonly body: StartCompensation }
+  | { readonly kind: 'reserve'; readonly body: PostReservation }
+  | { readonly kind: 'settle-reservation'; readonly reservationId: string; readonly body: SettleReservation }
+  | { readonly kind: 'release'; readonly reservationId: string; readonly body: ReleaseReservation }
+  | { readonly kind: 'usage'; readonly body: PostUsage }
+  | { readonly kind: 'complete'; readonly body: CompleteRun }
+  | { readonly kind: 'fail'; readonly body: FailRun }
+
+/** What came with the request beside its body. */
+export interface RequestInfo {
+  readonly traceparent?: string
+  /** Expected revision of the run: with it a conflict answers at once instead of deciding again. */
+  readonly ifMatch?: number
+  readonly idempotency?: { readonly key: string; readonly method: string; readonly path: string; readonly body?: Json }
+}
+
+export type Outcome =
+  /** `created`: something new was recorded. `revision` is the run's, after it; `replayed` marks the answer of an earlier request. */
+  | {
+      readonly ok: true
+      readonly created: boolean
+      readonly runId: string
+      readonly revision: number
+      readonly body: JsonObject
+      readonly replayed: boolean
+    }
+  | { readonly ok: false; readonly refusal: Refusal; readonly revision?: number; readonly replayed: boolean }
+
+export interface BatchItem {
+  readonly runId: string
+  readonly command: Command
+}
+
+/** An event as it is read: the parsed parts, and the exact texts that were signed. */
+export interface LedgerEvent {
+  readonly position: Position
+  readonly header: Header
+  readonly data: JsonObject
+  readonly digest: string
+  readonly texts: { readonly header: string; readonly salt: string; readonly data: string }
+}
+
+export interface EventFilter {
+  readonly types?: readonly string[]
+  readonly actor?: string
+}
+
+export type Found<T> =
+  | { readonly ok: true; readonly value: T; readonly revision: number }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** Where the next page starts; undefined at the end. Opaque to callers of HTTP, plain here. */
+  readonly next?: { readonly position: Position; readonly id: string }
+  /** Position of the last event that the answer takes into account. */
+  readonly asOf: Position | undefined
+}
+
+/** Where a context is asked for: a step, a revision, or (neither) now. */
+export interface ContextAt {
+  readonly step?: number
+  readonly revision?: number
+}
+
+export interface ReplayLine {
+  readonly [member: string]: Json
+}
+
+export interface Ledger extends AsyncDisposable {
+  readonly ledgerId: string
+  readonly origin: string
+  /** The Merkle logs, where the ledger keeps them. */
+  readonly logs?: TenantLogs
+
+  /** Decides, seals and appends one command; `runId` is ignored where `start` names none. Never throws for what a caller sent. */
+  execute(caller: Caller, runId: string, command: Command, info: RequestInfo): Promise<Outcome>
+  /**
+   * Many commands, each with its own outcome, in the order given; items of one run are decided in order. After a refused envelope
+   * the later envelopes of its run answer `not-attempted`. An idempotency key covers each item under key and index.
+   */
+  executeBatch(caller: Caller, items: readonly BatchItem[], info: RequestInfo): Promise<readonly Outcome[]>
+
+  /** State with totals, open calls, last snapshot. */
+  run(caller: Caller, runId: string): Promise<Found<JsonObject>>
+  /** The established context, now or as it was. */
+  context(caller: Caller, runId: string, at: ContextAt): Promise<Found<JsonObject>>
+  /** Envelopes, accepted and rejected, oldest first. */
+  envelopes(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
+  /** Calls with status, attempts and outcome, in order of claim. */
+  calls(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
+  call(caller: Caller, runId: string, callId: string): Promise<Found<JsonObject>>
+  budget(caller: Caller, runId: string): Promise<Found<JsonObject>>
+  /** Findings of rejected envelopes, and warnings of accepted ones. */
+  findings(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
+  manifests(caller: Caller, runId: string): Promise<Found<JsonObject>>
+  /** The rollback's plan with each action's state. */
+  compensations(caller: Caller, runId: string): Promise<Found<JsonObject>>
+
+  /** Events of one run, by revision. */
+  runEvents(
+    caller: Caller,
+    runId: string,
+    range: { from: number; to?: number },
+  ): Promise<Found<AsyncIterable<readonly LedgerEvent[]>>>
+  /** Events of the whole tenant in store order. `until` pins the end. */
+  tenantEvents(caller: Caller, range: { after?: Position; until?: Position }): AsyncIterable<readonly LedgerEvent[]>
+  /** Catch-up, then live, of a run or (no run) the tenant. */
+  tail(
+    caller: Caller,
+    from: { runId?: string; after?: Position },
+    signal: AbortSignal,
+  ): AsyncIterable<readonly LedgerEvent[] | 'caught-up'>
+  /** The event at a position, to judge a cursor by: undefined where there is none, or it is another tenant's. */
+  eventAt(caller: Caller, position: Position): Promise<LedgerEvent | undefined>
+  /** Position of the last event in the store; undefined in an empty one. */
+  end(): Promise<Position | undefined>
+  comparePositions(a: Position, b: Position): number
+
+  /** Rereads, verifies and folds a run again: one line a step, a verdict last. */
+  replay(caller: Caller, runId: string): Promise<Found<AsyncIterable<ReplayLine>>>
+
+  listRuns(
+    caller: Caller,
+    filter: Omit<RunFilter, 'tenant'>,
+  ): Promise<{ items: readonly JsonObject[]; asOf: Position | undefined }>
+
+  status(): StoreStatus
+  /** Counters for /metrics. */
+  stats(): LedgerStats
+  /** Resolves once every append handed over so far is durable or refused. */
+  drain(): Promise<void>
+}
+
+export interface LedgerStats {
+  readonly appendedEvents: number
+  readonly appends: number
+  readonly conflicts: number
+  readonly refusals: Readonly<Record<string, number>>
+  readonly inFlightAppends: number
+  readonly hotRuns: number
+  /** Events the run list lags behind the store; undefined before it was asked for. */
+  readonly viewLagEvents?: number
+}

@@ -1,0 +1,153 @@
+/**
+ * @module Signing checkpoints. Before a tree is signed, the stored bytes of every new leaf are read and hashed once more on top of the
+ * last checkpoint: so the new one continues it, and a bit that flipped since the projection read it is never signed.
+ */
+import { ledgerStream } from '../../../schemas/names.ts'
+import { formatCheckpoint } from '../../merkle/checkpoint.ts'
+import { CompactTree } from '../../merkle/compact-tree.ts'
+import { leafHash, sameHash } from '../../merkle/hashes.ts'
+import { noteSigner } from '../../merkle/note-key.ts'
+import { signNote } from '../../merkle/signed-note.ts'
+import { dataDigest, digestText } from '../../signing/digests.ts'
+import { sealEvents } from '../../signing/seal.ts'
+import { streamTenant } from '../../signing/stream-tenant.ts'
+import { NO_STREAM, type ReadRecord } from '../../store/event-store.ts'
+import type { LogRow } from '../../store/log-store.ts'
+import type { LogDeps } from './log-deps.ts'
+import type { LogProjection } from './log-projection.ts'
+import { readCheckpoint } from './read-checkpoint.ts'
+
+/** Who writes the ledger's own facts. */
+const SIGNING_ACTOR = 'countersign'
+/** Appends handed over at once: they share a commit. */
+const APPENDS_AT_ONCE = 64
+
+/** A tree on its way to be signed: grown again from the last checkpoint, from what the store holds now. */
+interface Reread {
+  readonly row: LogRow
+  readonly tree: CompactTree
+  /** The root that the projection has. */
+  readonly root: Uint8Array
+}
+
+export interface SignedCheckpoint {
+  readonly tenant: string
+  readonly note: string
+}
+
+export class CheckpointSigner {
+  readonly #deps: LogDeps
+  readonly #projection: LogProjection
+
+  constructor(deps: LogDeps, projection: LogProjection) {
+    this.#deps = deps
+    this.#projection = projection
+  }
+
+  /** Signs every log that is due, as the projection has it, and appends what it signed. Another process may be first: then ours is dropped. */
+  async signDue(): Promise<readonly SignedCheckpoint[]> {
+    const started = this.#deps.logStore.dueLogs().flatMap((row) => this.#start(row) ?? [])
+    if (started.length === 0) return []
+    await this.#reread(started)
+    const proven = started.filter((each) => this.#isProven(each))
+    const signed: SignedCheckpoint[] = []
+    for (let from = 0; from < proven.length; from += APPENDS_AT_ONCE) {
+      const appends = proven.slice(from, from + APPENDS_AT_ONCE).map((each) => this.#sign(each))
+      signed.push(...(await Promise.all(appends)).filter((each) => each !== undefined))
+    }
+    return signed
+  }
+
+  /** The tree of the last checkpoint; undefined, with an alarm, where the hashes that are kept are not those that were signed. */
+  #start(row: LogRow): Reread | undefined {
+    const { tenant, size, signedSize, note } = row
+    try {
+      const projected = this.#projection.tree(tenant)
+      const tree = CompactTree.of(signedSize, projected.read)
+      const last = note === undefined ? undefined : readCheckpoint(note, this.#projection.verifier(tenant))
+      const continues = signedSize === 0 || (last?.size === signedSize && sameHash(tree.root(), last.root))
+      if (continues) return { row, tree, root: projected.rootAt(size) }
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+    }
+    this.#alarm(
+      tenant,
+      'the log does not continue its last checkpoint: nothing is signed; run "countersign rebuild", then "verify"',
+    )
+    return undefined
+  }
+
+  /** One pass over the store for all of them, from the first new leaf to the last. */
+  async #reread(due: readonly Reread[]): Promise<void> {
+    const { store, logStore } = this.#deps
+    const byTenant = new Map(due.map((each) => [each.row.tenant, each]))
+    const ends = due.map(({ row }) => logStore.leaf(row.tenant, row.size - 1)?.position ?? '')
+    const starts = due.map(({ row }) => logStore.leaf(row.tenant, row.signedSize - 1)?.position)
+    const until = ends.reduce((a, b) => (store.comparePositions(a, b) >= 0 ? a : b))
+    const after = starts.reduce((a, b) =>
+      a === undefined || b === undefined ? undefined : store.comparePositions(a, b) <= 0 ? a : b,
+    )
+    for await (const page of store.readAll({ after, until })) {
+      for (const record of page) {
+        const reread = byTenant.get(streamTenant(record.stream) ?? '')
+        if (reread !== undefined) this.#grow(reread, record)
+      }
+    }
+  }
+
+  /** Records that are no leaf, or one before the last checkpoint, are passed over. */
+  #grow({ row, tree }: Reread, record: ReadRecord): void {
+    if (tree.size >= row.size) return
+    const leaf = this.#deps.logStore.leaf(row.tenant, tree.size)
+    if (leaf?.position !== record.position || leaf.stream !== record.stream || leaf.revision !== record.revision) return
+    if (!record.header.includes(`"dataDigest":"${dataDigest(record.salt, record.data)}"`)) return
+    tree.append(leafHash(record.header))
+  }
+
+  #isProven({ row, tree, root }: Reread): boolean {
+    if (tree.size === row.size && sameHash(tree.root(), root)) return true
+    this.#alarm(
+      row.tenant,
+      'the stored events are not those that were read before: nothing is signed; run "countersign verify"',
+    )
+    return false
+  }
+
+  async #sign({ row: { tenant, size }, root }: Reread): Promise<SignedCheckpoint | undefined> {
+    const { store, keys, sealer, effects } = this.#deps
+    const stream = ledgerStream(tenant)
+    const at = this.#projection.expectation(stream)
+    if (at === undefined) {
+      this.#alarm(tenant, `${stream} was not written by this ledger: no checkpoint can be put on record`)
+      return undefined
+    }
+    const verifier = this.#projection.verifier(tenant)
+    const text = formatCheckpoint({ origin: verifier.name, size, root })
+    const note = signNote(text, [noteSigner(verifier.name, keys.current().checkpointKey)])
+    if (readCheckpoint(note, verifier)?.size !== size)
+      throw new TypeError('the signature does not verify under its own key')
+
+    const data = { v: 1, origin: verifier.name, size, root: digestText(root), note }
+    const [event] = sealEvents([{ type: 'CheckpointSigned', data }], {
+      stream,
+      tenant,
+      actor: SIGNING_ACTOR,
+      revision: at.revision,
+      prev: at.prevDigest,
+      prevTime: at.prevTime,
+      clock: new Date(effects.nowMs()).toISOString(),
+      ...sealer.current(tenant, stream),
+      newId: effects.newId,
+      newSalt: effects.newSalt,
+    })
+    if (event === undefined) return undefined
+    const expectedRevision = at.revision === 0 ? NO_STREAM : at.revision - 1
+    const result = await store.append({ stream, expectedRevision, records: [event.record] })
+    // Whatever else it says, the next pass reads what is there and goes on from it.
+    return result.kind === 'appended' ? { tenant, note } : undefined
+  }
+
+  #alarm(tenant: string, message: string): void {
+    this.#deps.log.error({ tenant }, message)
+  }
+}

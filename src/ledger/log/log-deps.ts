@@ -1,0 +1,35 @@
+/** @module What the parts of the logs share, and what can go wrong with them. */
+import type { EventStore } from '../../store/event-store.ts'
+import type { LogStore } from '../../store/log-store.ts'
+import type { Effects, KeySource, Log } from '../ports.ts'
+import type { Sealer } from '../sealer.ts'
+
+export interface LogDeps {
+  readonly store: EventStore
+  readonly logStore: LogStore
+  readonly keys: KeySource
+  readonly sealer: Sealer
+  readonly effects: Effects
+  readonly log: Log
+}
+
+/** Name of a tenant's log and of the key that signs it, for life. */
+export function logOrigin(origin: string, tenant: string): string {
+  return `${origin}/${tenant}`
+}
+
+/** The store lies behind, or beside, a checkpoint that this ledger signed. The message says what to do. */
+export class LogStartError extends Error {
+  readonly code: 'store-behind-checkpoint' | 'history-rewritten' | 'kept-checkpoints-damaged'
+
+  constructor(code: LogStartError['code'], message: string) {
+    super(message)
+    this.name = 'LogStartError'
+    this.code = code
+  }
+}
+
+/** 32 bytes of a `sha256:` text. */
+export function digestBytes(digest: string): Uint8Array {
+  return Buffer.from(digest.slice(digest.indexOf(':') + 1), 'hex')
+}

@@ -1,0 +1,114 @@
+/** @module The look back before the first append: does the store still hold all that this ledger signed (F10, F11)? */
+import type { Checkpoint } from '../../merkle/checkpoint.ts'
+import { sameHash } from '../../merkle/hashes.ts'
+import { recordDigest } from '../../signing/digests.ts'
+import type { Kept, KeptCheckpoints } from './kept-checkpoints.ts'
+import { type LogDeps, LogStartError } from './log-deps.ts'
+import type { LogProjection } from './log-projection.ts'
+import { readCheckpoint } from './read-checkpoint.ts'
+
+export interface Guard {
+  readonly deps: LogDeps
+  readonly projection: LogProjection
+  readonly kept: KeptCheckpoints | undefined
+}
+
+/**
+ * Throws `LogStartError` where the store holds less than a kept checkpoint covers, or something else. What the projection keeps is
+ * trusted only where it agrees with the store; else it is made anew, which reads the whole history.
+ */
+export async function guardStart(guard: Guard, found: Kept | undefined): Promise<void> {
+  const { deps, projection } = guard
+  let fresh = false
+  const restart = (reason: string): void => {
+    deps.log.warn({ reason }, 'the log is made anew from the store')
+    projection.clear()
+    fresh = true
+  }
+  if (!(await projectionFits(deps))) restart('the store is not the one that the log followed')
+  if (!fresh && (await aStopIsOver(deps, projection))) restart('an event that did not verify does now')
+
+  const checkpoints = [...(found?.checkpoints ?? [])].map(([tenant, note]) => checkpointOf(guard, tenant, note))
+  if (checkpoints.some((each) => !reaches(projection, each))) await projection.catchUp()
+  if (!fresh && checkpoints.some((each) => !holds(projection, each))) {
+    restart('the log does not agree with the checkpoints')
+    await projection.catchUp()
+  }
+  for (const each of checkpoints) refuseLess(guard, each)
+}
+
+interface TenantCheckpoint extends Checkpoint {
+  readonly tenant: string
+}
+
+function checkpointOf({ projection, kept }: Guard, tenant: string, note: string): TenantCheckpoint {
+  const checkpoint = readCheckpoint(note, projection.verifier(tenant))
+  if (checkpoint !== undefined) return { ...checkpoint, tenant }
+  const advice =
+    'use the key file and the checkpoints that belong to this store, or move the file away after "countersign verify"'
+  throw new LogStartError(
+    'kept-checkpoints-damaged',
+    `the checkpoint of ${tenant} in ${kept?.path} does not verify: ${advice}`,
+  )
+}
+
+/** Whether the record that the projection saw last is still where it was. */
+async function projectionFits({ store, logStore }: LogDeps): Promise<boolean> {
+  const seen = logStore.progress()
+  if (seen === undefined) return true
+  const { stream, revision, position, digest } = seen
+  for await (const page of store.readStream(stream, { from: revision, to: revision })) {
+    const record = page[0]
+    return record !== undefined && record.position === position && recordDigest(record.header) === digest
+  }
+  return false
+}
+
+/** A log that stopped at a record which verifies now, as with a newer key file, goes on. */
+async function aStopIsOver({ store, logStore }: LogDeps, projection: LogProjection): Promise<boolean> {
+  for (const { stopped } of logStore.stoppedLogs()) {
+    if (stopped === undefined) continue
+    const { stream, revision } = stopped
+    for await (const page of store.readStream(stream, { from: revision, to: revision })) {
+      if (page[0] !== undefined && projection.verifies(page[0])) return true
+    }
+  }
+  return false
+}
+
+function reaches(projection: LogProjection, { tenant, size }: TenantCheckpoint): boolean {
+  const tree = projection.tree(tenant)
+  return tree.size >= size || tree.stopped !== undefined
+}
+
+function holds(projection: LogProjection, { tenant, size, root }: TenantCheckpoint): boolean {
+  const tree = projection.tree(tenant)
+  try {
+    return tree.size >= size && sameHash(tree.rootAt(size), root)
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+}
+
+function refuseLess({ projection, kept, deps }: Guard, checkpoint: TenantCheckpoint): void {
+  const { tenant, size } = checkpoint
+  if (holds(projection, checkpoint)) return
+  const tree = projection.tree(tenant)
+  if (tree.size < size && tree.stopped !== undefined) {
+    deps.log.error(
+      { tenant, ...tree.stopped },
+      'an event before the last checkpoint does not verify: run "countersign verify"',
+    )
+    return
+  }
+  const way = `put the newer store back; only if it is lost for good, move ${kept?.path} away, keep it, and tell those who audit this ledger`
+  if (tree.size < size) {
+    const message = `the store holds ${tree.size} events of the log ${tenant}, its last checkpoint covers ${size}: an old copy, or its -wal file is gone; ${way}`
+    throw new LogStartError('store-behind-checkpoint', message)
+  }
+  throw new LogStartError(
+    'history-rewritten',
+    `the first ${size} events of the log ${tenant} are not those that were signed; ${way}`,
+  )
+}

@@ -1,0 +1,254 @@
+/**
+ * @module The logs follow the store: every verified record becomes a leaf of its tenant's tree, in commit order (record.md, section 9).
+ * A stream whose first event does not verify is foreign and has no leaf; a later fault stops its tenant's log there.
+ */
+import { LRUCache } from 'lru-cache'
+import { EVENTS } from '../../../schemas/events.ts'
+import type { Header } from '../../../schemas/header.ts'
+import { ledgerStream } from '../../../schemas/names.ts'
+import { sameHash } from '../../merkle/hashes.ts'
+import { type NoteVerifier, noteVerifier } from '../../merkle/note-key.ts'
+import {
+  type CheckResult,
+  checkRecord,
+  type Expectation,
+  firstExpectation,
+  nextExpectation,
+} from '../../signing/check.ts'
+import { recordDigest } from '../../signing/digests.ts'
+import { streamTenant } from '../../signing/stream-tenant.ts'
+import type { ReadRecord } from '../../store/event-store.ts'
+import type { LeafRow, LogStreamRow } from '../../store/log-store.ts'
+import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
+import { readCheckpoint } from './read-checkpoint.ts'
+import { TenantTree } from './tenant-tree.ts'
+
+/** Trees and streams kept at hand; the others are read again when their next event comes. */
+const TREES_MAX = 1_000
+const STREAMS_MAX = 20_000
+/** A stop's code where a checkpoint on record is none of this log's. */
+export const CHECKPOINT_MISMATCH = 'checkpoint-mismatch'
+
+interface StreamState {
+  readonly expected: Expectation
+  readonly foreign: boolean
+}
+
+/** What one page adds. */
+interface PageChanges {
+  readonly trees: Map<string, TenantTree>
+  readonly streams: Map<string, StreamState>
+  readonly leaves: LeafRow[]
+}
+
+export class LogProjection {
+  readonly #deps: LogDeps
+  readonly #origin: string
+  readonly #trees = new LRUCache<string, TenantTree>({ max: TREES_MAX })
+  readonly #streams = new LRUCache<string, StreamState>({ max: STREAMS_MAX })
+  readonly #verifiers = new Map<string, NoteVerifier>()
+  #catchingUp: Promise<void> | undefined
+
+  constructor(deps: LogDeps, origin: string) {
+    this.#deps = deps
+    this.#origin = origin
+  }
+
+  /** Follows the store to where it is now, or to where the signal stops it. Many callers share one pass. */
+  async catchUp(signal?: AbortSignal): Promise<void> {
+    if (this.#catchingUp !== undefined) await this.#catchingUp.catch(() => undefined)
+    this.#catchingUp ??= this.#pass(signal).finally(() => {
+      this.#catchingUp = undefined
+    })
+    await this.#catchingUp
+  }
+
+  tree(tenant: string): TenantTree {
+    const known = this.#trees.get(tenant)
+    if (known !== undefined) return known
+    const tree = new TenantTree(this.#deps.logStore, tenant, this.#deps.logStore.log(tenant))
+    this.#trees.set(tenant, tree)
+    return tree
+  }
+
+  /** What the stream's events so far say about its next one; undefined where its first event is not ours. */
+  expectation(stream: string): Expectation | undefined {
+    const { expected, foreign } = this.#stream(stream)
+    return foreign ? undefined : expected
+  }
+
+  /** Whether a record verifies in its place, as far as the stream is known. */
+  verifies(record: ReadRecord): boolean {
+    const { expected, foreign } = this.#stream(record.stream)
+    return !foreign && this.#check(record, expected).ok
+  }
+
+  /** The key that signs a tenant's log. */
+  verifier(tenant: string): NoteVerifier {
+    const known = this.#verifiers.get(tenant)
+    if (known !== undefined) return known
+    const verifier = noteVerifier(logOrigin(this.#origin, tenant), this.#deps.keys.current().checkpointKey)
+    this.#verifiers.set(tenant, verifier)
+    return verifier
+  }
+
+  /** Drops everything that was kept: the next pass reads the store from its start. */
+  clear(): void {
+    this.#deps.logStore.clear()
+    this.#forget()
+  }
+
+  #forget(): void {
+    this.#trees.clear()
+    this.#streams.clear()
+  }
+
+  async #pass(signal?: AbortSignal): Promise<void> {
+    const { store, logStore } = this.#deps
+    const after = logStore.progress()?.position
+    for await (const page of store.readAll({ after })) {
+      try {
+        await this.#fold(page)
+      } catch (error) {
+        // Trees in memory may be ahead of what was saved.
+        this.#forget()
+        throw error
+      }
+      if (signal?.aborted === true) return
+    }
+  }
+
+  async #fold(page: readonly ReadRecord[]): Promise<void> {
+    const changes: PageChanges = { trees: new Map(), streams: new Map(), leaves: [] }
+    for (const record of page) await this.#take(record, changes)
+    const last = page.at(-1)
+    if (last === undefined) return
+    const trees = [...changes.trees.values()].map((tree) => tree.takeChanges())
+    this.#deps.logStore.save({
+      logs: trees.map(({ log }) => log),
+      tiles: trees.flatMap(({ tiles }) => tiles),
+      streams: [...changes.streams].map(([stream, state]) => streamRow(stream, state)),
+      leaves: changes.leaves,
+      progress: { ...placeOf(last), digest: recordDigest(last.header) },
+    })
+  }
+
+  async #take(record: ReadRecord, changes: PageChanges): Promise<void> {
+    const { stream } = record
+    const tenant = streamTenant(stream)
+    const state = this.#stream(stream)
+    if (state.foreign) return
+    if (tenant === undefined) return this.#setForeign(record, changes, 'stream-name')
+    const tree = this.tree(tenant)
+    if (tree.stopped !== undefined) return
+
+    // Awaiting what is there already would cost a turn for each record.
+    const first = this.#check(record, state.expected)
+    const found = first.ok ? { record, checked: first } : await this.#again(record, state.expected)
+    if (!found.checked.ok) {
+      const code = found.checked.faults[0]?.code ?? 'unknown'
+      return state.expected.revision === 0
+        ? this.#setForeign(record, changes, code)
+        : this.#stop(tree, record, changes, code)
+    }
+    const { header, digest } = found.checked
+    if (isCheckpoint(header) && !this.#signed(tree, found.record))
+      return this.#stop(tree, record, changes, CHECKPOINT_MISMATCH)
+    if (!isCheckpoint(header)) tree.lastFactIndex = tree.size
+    changes.leaves.push({ tenant, index: tree.size, ...placeOf(record), eventId: header.id })
+    tree.append(digestBytes(digest))
+    changes.trees.set(tenant, tree)
+    this.#setStream(stream, { expected: nextExpectation(found.checked), foreign: false }, changes)
+  }
+
+  #check(record: ReadRecord, expected: Expectation): CheckResult {
+    const { sealer } = this.#deps
+    const keys = () => ({ ring: sealer.ring, runKeys: sealer.runKeys, depth: 'fast' as const })
+    const checked = checkRecord(record, expected, keys())
+    if (checked.ok || !checked.faults.some(({ code }) => code === 'unknown-key')) return checked
+    sealer.reload()
+    return checkRecord(record, expected, keys())
+  }
+
+  /** A bit that flipped on the way here is not in the store: what does not verify is read once more before it is judged. */
+  async #again(record: ReadRecord, expected: Expectation): Promise<{ record: ReadRecord; checked: CheckResult }> {
+    const { stream, revision } = record
+    let again = record
+    for await (const page of this.#deps.store.readStream(stream, { from: revision, to: revision }))
+      again = page[0] ?? again
+    return { record: again, checked: this.#check(again, expected) }
+  }
+
+  /** Takes a checkpoint on record over; false where it is not what this tree had at that size, under our key. */
+  #signed(tree: TenantTree, { data }: ReadRecord): boolean {
+    const body = EVENTS.CheckpointSigned.safeParse(parsed(data))
+    const checkpoint = body.success ? readCheckpoint(body.data.note, this.verifier(tree.tenant)) : undefined
+    if (checkpoint === undefined || checkpoint.size < 1 || checkpoint.size > tree.size) return false
+    if (!sameHash(tree.rootAt(checkpoint.size), checkpoint.root)) return false
+    if (checkpoint.size <= tree.signedSize) return true
+    tree.signedSize = checkpoint.size
+    tree.note = body.data?.note
+    return true
+  }
+
+  #stop(tree: TenantTree, record: ReadRecord, changes: PageChanges, code: string): void {
+    tree.stopped = { ...placeOf(record), code }
+    changes.trees.set(tree.tenant, tree)
+    this.#deps.log.error(
+      { ...tree.stopped, tenant: tree.tenant },
+      'the log of this tenant stops here: run "countersign verify"',
+    )
+  }
+
+  #setForeign(record: ReadRecord, changes: PageChanges, code: string): void {
+    this.#setStream(record.stream, { expected: firstExpectation(record.stream), foreign: true }, changes)
+    this.#deps.log.warn({ ...placeOf(record), code }, 'a stream that this ledger did not write is in no log')
+  }
+
+  #stream(stream: string): StreamState {
+    const known = this.#streams.get(stream)
+    if (known !== undefined) return known
+    const row = this.#deps.logStore.stream(stream)
+    const state = row === undefined ? { expected: firstExpectation(stream), foreign: false } : streamState(row)
+    this.#streams.set(stream, state)
+    return state
+  }
+
+  #setStream(stream: string, state: StreamState, changes: PageChanges): void {
+    this.#streams.set(stream, state)
+    changes.streams.set(stream, state)
+  }
+}
+
+function isCheckpoint({ type, stream, tenant }: Header): boolean {
+  return type === 'CheckpointSigned' && stream === ledgerStream(tenant)
+}
+
+/** The mac fits, but who holds the key may have sealed anything. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function placeOf({ position, stream, revision }: ReadRecord): { position: string; stream: string; revision: number } {
+  return { position, stream, revision }
+}
+
+function streamRow(stream: string, { expected, foreign }: StreamState): LogStreamRow {
+  const { revision: nextRevision, prevDigest, prevTime, minRingIndex } = expected
+  return {
+    stream,
+    nextRevision,
+    ...(prevDigest !== undefined && { prevDigest }),
+    ...(prevTime !== undefined && { prevTime }),
+    minRingIndex,
+    foreign,
+  }
+}
+
+function streamState({ stream, nextRevision, prevDigest, prevTime, minRingIndex, foreign }: LogStreamRow): StreamState {
+  return { expected: { stream, revision: nextRevision, prevDigest, prevTime, minRingIndex }, foreign }
+}

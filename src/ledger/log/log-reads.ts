@@ -1,0 +1,141 @@
+/** @module What a log answers: tiles, entries and proofs of the published tree. */
+import { proveConsistency } from '../../merkle/consistency.ts'
+import { formatEntryBundle } from '../../merkle/entry-bundle.ts'
+import { emptyRoot, HASH_BYTES } from '../../merkle/hashes.ts'
+import { proveInclusion } from '../../merkle/inclusion.ts'
+import { TILE_WIDTH, type TileId, tileWidth } from '../../merkle/tile-path.ts'
+import { formatTlogProof } from '../../merkle/tlog-proof.ts'
+import type { LeafRow } from '../../store/log-store.ts'
+import type { LogDeps } from './log-deps.ts'
+import type { LogProjection } from './log-projection.ts'
+import type {
+  ConsistencyProof,
+  InclusionProof,
+  LeafQuery,
+  LogAnswer,
+  LogRefusalCode,
+  LogState,
+  TenantLogs,
+} from './tenant-logs.ts'
+import type { TenantTree } from './tenant-tree.ts'
+
+type Reads = Omit<TenantLogs, 'publish' | 'maxDelayMs'>
+
+export class LogReads implements Reads {
+  readonly #deps: LogDeps
+  readonly #projection: LogProjection
+
+  constructor(deps: LogDeps, projection: LogProjection) {
+    this.#deps = deps
+    this.#projection = projection
+  }
+
+  verifierKey(tenant: string): string {
+    return this.#projection.verifier(tenant).text
+  }
+
+  state(tenant: string): LogState {
+    const { size, signedSize: published, stopped } = this.#projection.tree(tenant)
+    return { size, published, ...(stopped && { stopped: stopped.code }) }
+  }
+
+  checkpoint(tenant: string): LogAnswer<string> {
+    const { note, signedSize } = this.#projection.tree(tenant)
+    return note === undefined ? refused('no-checkpoint', signedSize) : { ok: true, value: note }
+  }
+
+  tile(tenant: string, { level, index, width }: TileId): Uint8Array | undefined {
+    const published = this.#projection.tree(tenant).signedSize
+    if (level === 'entries' || width > tileWidth(level, index, published)) return undefined
+    const hashes = this.#deps.logStore.tile(tenant, level, index)
+    const bytes = width * HASH_BYTES
+    return hashes === undefined || hashes.length < bytes ? undefined : hashes.subarray(0, bytes)
+  }
+
+  async entries(tenant: string, { index, width }: TileId): Promise<Uint8Array | undefined> {
+    const published = this.#projection.tree(tenant).signedSize
+    if (width > tileWidth(0, index, published)) return undefined
+    const from = index * TILE_WIDTH
+    const leaves = this.#deps.logStore.leaves(tenant, from, from + width)
+    const headers = await this.#headers(leaves)
+    return headers === undefined ? undefined : formatEntryBundle(headers)
+  }
+
+  inclusion(tenant: string, leaf: LeafQuery, size?: number): LogAnswer<InclusionProof> {
+    const tree = this.#projection.tree(tenant)
+    const published = tree.signedSize
+    if (published === 0) return refused('no-checkpoint', published)
+    if (size !== undefined && size > published) return refused('beyond-checkpoint', published)
+    const row = this.#find(tenant, leaf)
+    if (row === undefined) return refused('index' in leaf ? 'beyond-checkpoint' : 'not-in-log', published)
+    if (row.index >= published) return refused('not-published', published)
+    if (size !== undefined && row.index >= size) return refused('not-a-range', published)
+    return { ok: true, value: inclusionProof(tree, row, size ?? published) }
+  }
+
+  consistency(tenant: string, from: number, to?: number): LogAnswer<ConsistencyProof> {
+    const tree = this.#projection.tree(tenant)
+    const published = tree.signedSize
+    if (published === 0) return refused('no-checkpoint', published)
+    const end = to ?? published
+    if (from > published || end > published) return refused('beyond-checkpoint', published)
+    if (from > end) return refused('not-a-range', published)
+    const proof = proveConsistency(from, end, tree.read)
+    return { ok: true, value: { from, fromRoot: rootOf(tree, from), to: end, toRoot: rootOf(tree, end), proof } }
+  }
+
+  proofFile(tenant: string, eventId: string): LogAnswer<string> {
+    const { note } = this.#projection.tree(tenant)
+    const found = this.inclusion(tenant, { eventId })
+    if (!found.ok) return found
+    if (note === undefined) return refused('no-checkpoint', 0)
+    const { index, proof } = found.value
+    return { ok: true, value: formatTlogProof({ index, hashes: proof, checkpoint: note }) }
+  }
+
+  #find(tenant: string, leaf: LeafQuery): LeafRow | undefined {
+    const { logStore } = this.#deps
+    return 'index' in leaf ? logStore.leaf(tenant, leaf.index) : logStore.leafOf(tenant, leaf.eventId)
+  }
+
+  /** Header texts in the order of the leaves. Neighbours of one stream are read as one range; undefined where one is gone. */
+  async #headers(leaves: readonly LeafRow[]): Promise<readonly string[] | undefined> {
+    const wanted = new Map<string, { from: number; to: number }>()
+    for (const { stream, revision } of leaves) {
+      const range = wanted.get(stream)
+      // Leaves of one stream stand in the order of its revisions, without gaps.
+      wanted.set(stream, range === undefined ? { from: revision, to: revision } : { ...range, to: revision })
+    }
+    const found = new Map<string, string>()
+    for (const [stream, range] of wanted) {
+      for await (const page of this.#deps.store.readStream(stream, range)) {
+        for (const { revision, header } of page) found.set(`${revision} ${stream}`, header)
+      }
+    }
+    const headers = leaves.map(({ stream, revision }) => found.get(`${revision} ${stream}`))
+    const present = headers.filter((header) => header !== undefined)
+    return present.length === headers.length ? present : undefined
+  }
+}
+
+function refused(code: LogRefusalCode, size: number): { ok: false; code: LogRefusalCode; size: number } {
+  return { ok: false, code, size }
+}
+
+function rootOf(tree: TenantTree, size: number): Uint8Array {
+  return size === 0 ? emptyRoot() : tree.rootAt(size)
+}
+
+function inclusionProof(tree: TenantTree, { index, eventId, stream, revision }: LeafRow, size: number): InclusionProof {
+  const leaf = tree.read({ level: 0, index })
+  return {
+    index,
+    eventId,
+    stream,
+    revision,
+    size,
+    leaf,
+    root: tree.rootAt(size),
+    proof: proveInclusion(index, size, tree.read),
+  }
+}

@@ -1,0 +1,74 @@
+/** @module The Merkle logs as HTTP and the command line see them: one a tenant, of what its last checkpoint covers and no more. */
+import type { TileId } from '../../merkle/tile-path.ts'
+
+/** Why a log has no answer. */
+export type LogRefusalCode =
+  /** Nothing was signed yet; the next checkpoint comes within the delay. */
+  | 'no-checkpoint'
+  /** There is no such event in this tenant's log. */
+  | 'not-in-log'
+  /** It is in the log, and no checkpoint covers it yet. */
+  | 'not-published'
+  /** A size or index that the last checkpoint does not cover. */
+  | 'beyond-checkpoint'
+  /** Sizes that fall, or an index that is not below the size. */
+  | 'not-a-range'
+
+export type LogAnswer<T> =
+  | { readonly ok: true; readonly value: T }
+  /** `size`: that of the last checkpoint. */
+  | { readonly ok: false; readonly code: LogRefusalCode; readonly size: number }
+
+export interface LeafPlace {
+  readonly eventId: string
+  readonly stream: string
+  readonly revision: number
+}
+
+export interface InclusionProof extends LeafPlace {
+  readonly index: number
+  readonly size: number
+  readonly leaf: Uint8Array
+  readonly root: Uint8Array
+  readonly proof: readonly Uint8Array[]
+}
+
+export interface ConsistencyProof {
+  readonly from: number
+  readonly fromRoot: Uint8Array
+  readonly to: number
+  readonly toRoot: Uint8Array
+  readonly proof: readonly Uint8Array[]
+}
+
+export type LeafQuery = { readonly index: number } | { readonly eventId: string }
+
+export interface LogState {
+  /** Leaves, published or not. */
+  readonly size: number
+  readonly published: number
+  /** Code of the fault that ended the log. */
+  readonly stopped?: string
+}
+
+export interface TenantLogs {
+  /** Longest time from an append to the checkpoint that covers it, in a process that keeps up. */
+  readonly maxDelayMs: number
+  /** C2SP verifier key of the tenant's log. */
+  verifierKey(tenant: string): string
+  state(tenant: string): LogState
+  /** The last checkpoint: the signed note. */
+  checkpoint(tenant: string): LogAnswer<string>
+  /** Hashes of a tile, full or partial, of the published tree; undefined where it has none. */
+  tile(tenant: string, tile: TileId): Uint8Array | undefined
+  /** The entries of a bundle of the published tree; undefined where it has none. */
+  entries(tenant: string, tile: TileId): Promise<Uint8Array | undefined>
+  /** In the tree of `size` leaves; of the last checkpoint, where none is given. */
+  inclusion(tenant: string, leaf: LeafQuery, size?: number): LogAnswer<InclusionProof>
+  /** Up to the last checkpoint, where no `to` is given. */
+  consistency(tenant: string, from: number, to?: number): LogAnswer<ConsistencyProof>
+  /** An event's proof file (C2SP tlog-proof) against the last checkpoint. */
+  proofFile(tenant: string, eventId: string): LogAnswer<string>
+  /** Follows the store to where it is now, and signs every log that is due. */
+  publish(): Promise<void>
+}

@@ -1,0 +1,45 @@
+/** @module What the ledger is handed: a store, keys, and the effects of the world as values. */
+import type { LedgerKeys } from '../signing/ledger-keys.ts'
+import type { EventStore } from '../store/event-store.ts'
+import type { LogStore } from '../store/log-store.ts'
+import type { ViewStore } from '../store/view-store.ts'
+import type { LogSettings } from './log/log-settings.ts'
+
+/** The keys as they are now; a rotation changes them while the ledger runs. */
+export interface KeySource {
+  readonly current: () => LedgerKeys
+  /** Calls back after a change; returns the unsubscriber. */
+  readonly onChange: (listener: (keys: LedgerKeys) => void) => () => void
+}
+
+export interface Effects {
+  readonly nowMs: () => number
+  /** A new UUIDv7 at each call. */
+  readonly newId: () => string
+  /** 16 random bytes. */
+  readonly newSalt: () => Uint8Array
+  /** 0 up to 1: jitter of retries. */
+  readonly random: () => number
+  readonly sleep: (ms: number) => Promise<void>
+}
+
+/** The little of a logger that the ledger needs; pino fits. */
+export interface Log {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+export interface LedgerOptions {
+  readonly store: EventStore
+  readonly views: ViewStore
+  readonly keys: KeySource
+  readonly effects?: Effects
+  readonly log?: Log
+  /** Prefix of every log's origin, for life; used only where the ledger is founded now. */
+  readonly origin?: string
+  /** What the Merkle logs need; absent: the ledger keeps none. */
+  readonly logs?: LogSettings & { readonly store: LogStore }
+  /** Recent runs kept folded in memory. */
+  readonly hotRunsMax?: number
+}

@@ -1,0 +1,150 @@
+/** @module The run list: a disposable view that catches up when it is asked for, and while the ledger is idle. */
+import type { RecordedEvent } from '../../projections/projection.ts'
+import { evolveRunRow, RUN_ROW_PROJECTION, RUN_ROW_VERSION, type RunRowState } from '../../projections/run-row.ts'
+import { isRunEventType } from '../../schemas/events.ts'
+import type { Header } from '../../schemas/header.ts'
+import type { JsonObject } from '../../schemas/json.ts'
+import { parseStream } from '../../schemas/names.ts'
+import type { EventStore, Position, ReadRecord } from '../store/event-store.ts'
+import type { RunFilter, RunRow, ViewStore } from '../store/view-store.ts'
+import type { Caller } from './ledger.ts'
+
+const IDLE_CATCH_UP_MS = 2_000
+/** Types a row is made of; the others move only its revision and time, which the header holds. */
+const COUNTED = new Set([
+  'RunStarted',
+  'EnvelopeAccepted',
+  'EnvelopeRejected',
+  'RunRewound',
+  'ToolCallClaimed',
+  'BudgetReserved',
+  'UsageRecorded',
+  'BudgetReleased',
+  'ReservationExpired',
+  'RunCompleted',
+  'RunFailed',
+  'RunCompensated',
+])
+
+/** The view's own file takes no writes, as on a full disk: it answers from where it is, and `asOf` says so. */
+class ViewBehindError extends Error {}
+
+function unlessBehind(error: unknown): void {
+  if (!(error instanceof ViewBehindError)) throw error
+}
+
+export class RunList implements Disposable {
+  readonly #store: EventStore
+  readonly #views: ViewStore
+  readonly #isIdle: () => boolean
+  readonly #timer: NodeJS.Timeout
+  #catchingUp: Promise<void> | undefined
+
+  constructor(store: EventStore, views: ViewStore, isIdle: () => boolean) {
+    this.#store = store
+    this.#views = views
+    this.#isIdle = isIdle
+    this.#timer = setInterval(() => this.#whileIdle(), IDLE_CATCH_UP_MS).unref()
+  }
+
+  async list(
+    caller: Caller,
+    filter: Omit<RunFilter, 'tenant'>,
+  ): Promise<{ items: JsonObject[]; asOf: Position | undefined }> {
+    await this.catchUp().catch(unlessBehind)
+    const rows = this.#views.listRuns({ ...filter, tenant: caller.tenant })
+    const asOf = this.#views.checkpoint(RUN_ROW_PROJECTION, RUN_ROW_VERSION)
+    return { items: rows.map(rowBody), asOf }
+  }
+
+  /** Follows the store to where it is now. Many callers share one pass; one that came while it ran waits for the next. */
+  async catchUp(): Promise<void> {
+    if (this.#catchingUp !== undefined) await this.#catchingUp.catch(() => undefined)
+    this.#catchingUp ??= this.#pass().finally(() => {
+      this.#catchingUp = undefined
+    })
+    await this.#catchingUp
+  }
+
+  async #pass(): Promise<void> {
+    const after = this.#views.checkpoint(RUN_ROW_PROJECTION, RUN_ROW_VERSION)
+    for await (const page of this.#store.readAll({ after })) this.#fold(page)
+  }
+
+  #fold(page: readonly ReadRecord[]): void {
+    const touched = new Map<string, { tenant: string; runId: string; state: RunRowState | undefined }>()
+    for (const record of page) {
+      const name = parseStream(record.stream)
+      if (name?.runId === undefined) continue
+      const known = touched.get(record.stream) ?? this.#load(name.tenant, name.runId)
+      known.state = foldRecord(known.state, record)
+      touched.set(record.stream, known)
+    }
+    const rows = [...touched.values()].flatMap(({ tenant, runId, state }) =>
+      state === undefined ? [] : [rowOf(tenant, runId, state)],
+    )
+    const last = page.at(-1)
+    if (last !== undefined) this.#save(rows, last.position)
+  }
+
+  #save(rows: readonly RunRow[], position: Position): void {
+    try {
+      this.#views.saveRuns(rows, RUN_ROW_PROJECTION, RUN_ROW_VERSION, position)
+    } catch (cause) {
+      throw new ViewBehindError('the run list cannot be written', { cause })
+    }
+  }
+
+  #load(tenant: string, runId: string): { tenant: string; runId: string; state: RunRowState | undefined } {
+    const row = this.#views.runRow(tenant, runId)
+    return { tenant, runId, state: row === undefined ? undefined : (JSON.parse(row.fold) as RunRowState) }
+  }
+
+  #whileIdle(): void {
+    if (this.#catchingUp !== undefined || !this.#isIdle()) return
+    this.catchUp().catch(() => undefined)
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+  }
+}
+
+/** The list is no proof: records are folded as they are, unverified, and a broken one is passed over. */
+function foldRecord(state: RunRowState | undefined, record: ReadRecord): RunRowState | undefined {
+  try {
+    const header = JSON.parse(record.header) as Header
+    if (!isRunEventType(header.type)) return state
+    const data: unknown = COUNTED.has(header.type) ? JSON.parse(record.data) : {}
+    return evolveRunRow(state, { type: header.type, data, header } as RecordedEvent)
+  } catch {
+    return state
+  }
+}
+
+function rowOf(tenant: string, runId: string, state: RunRowState): RunRow {
+  const { name, status, tags, actor, startedAt, updatedAt, revision, step, rejections, calls, budget } = state
+  return {
+    tenant,
+    runId,
+    name,
+    status,
+    tags,
+    agents: Object.keys(budget.agents).map((agent) => agent.slice(1)),
+    actor,
+    startedAt,
+    updatedAt,
+    revision,
+    step,
+    rejections,
+    calls,
+    tokens: budget.spend.tokens,
+    cost: budget.spend.cost,
+    ...(budget.currency === undefined ? {} : { currency: budget.currency }),
+    fold: JSON.stringify(state),
+  }
+}
+
+function rowBody({ tenant: _, fold: __, ...row }: RunRow): JsonObject {
+  return row
+}

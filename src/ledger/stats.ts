@@ -1,0 +1,40 @@
+/** @module Counters of the ledger's work, for /metrics. */
+import type { LedgerStats } from './ledger.ts'
+
+export class Stats {
+  #appendedEvents = 0
+  #appends = 0
+  #conflicts = 0
+  #inFlight = 0
+  readonly #refusals: Record<string, number> = {}
+
+  handedOver(): void {
+    this.#inFlight += 1
+  }
+
+  settled(events: number): void {
+    this.#inFlight -= 1
+    if (events === 0) return
+    this.#appends += 1
+    this.#appendedEvents += events
+  }
+
+  conflict(): void {
+    this.#conflicts += 1
+  }
+
+  refused(code: string): void {
+    this.#refusals[code] = (this.#refusals[code] ?? 0) + 1
+  }
+
+  snapshot(more: Pick<LedgerStats, 'hotRuns' | 'viewLagEvents'>): LedgerStats {
+    return {
+      appendedEvents: this.#appendedEvents,
+      appends: this.#appends,
+      conflicts: this.#conflicts,
+      refusals: { ...this.#refusals },
+      inFlightAppends: this.#inFlight,
+      ...more,
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { IdentityError } from '../../src/ledger/founding.ts'
+import { rotateKeyRing } from '../../src/signing/key-ring.ts'
+import { createLedgerKeys, type LedgerKeys } from '../../src/signing/ledger-keys.ts'
+import type { AppendResult } from '../../src/store/event-store.ts'
+import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { collect } from '../support/records.ts'
+import { drive, idempotent, ok, replayed, verifiedFold } from '../support/run-driver.ts'
+import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
+
+const keys = suite('keys')
+
+const newKeys = () => createLedgerKeys(new Date().toISOString(), randomBytes)
+const rotated = (of: LedgerKeys): LedgerKeys => ({
+  ...of,
+  ring: rotateKeyRing(of.ring, new Date().toISOString(), randomBytes),
+})
+
+/** A rotation is put on record behind the caller's back. */
+async function untilSealedWith(test: TestLedger, kid: string): Promise<void> {
+  for (let turns = 0; turns < 1_000; turns += 1) {
+    const facts = await collect(test.store.readStream('ledger-system'))
+    if (facts.some((record) => record.data.includes(`"kid":"${kid}"`))) {
+      // Its append is answered a few turns after it can be read.
+      for (let left = 0; left < 20; left += 1) await new Promise((resolve) => setImmediate(resolve))
+      return
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  throw new Error(`${kid} was never announced`)
+}
+
+const kids = async (run: ReturnType<typeof drive>) => (await run.events()).map((event) => event.header.kid)
+
+keys(
+  'a new key seals once it is on record; what the old one sealed still verifies, in a hot run and in a cold one',
+  async () => {
+    await using test = await testLedger()
+    const run = drive(test, 'r')
+    await run.start()
+    const [first] = test.keys.current().ring.keys
+    const first_ = ok(await run.do({ kind: 'usage', body: { agent: 'a', usage: { tokens: 1 } } }, idempotent('k')))
+    test.keys.replace(rotated(test.keys.current()))
+    const [, second] = test.keys.current().ring.keys
+    await untilSealedWith(test, second?.kid ?? '')
+    ok(await run.hand('a', { x: 1 }))
+    assert.equal(await kids(run), [first?.kid, first?.kid, second?.kid, second?.kid])
+    const restarted = await test.sibling()
+    assert.is((await replayed(restarted, 'r')).verdict, 'VERIFIED')
+    // The mark was made under the old key.
+    const again = await restarted.execute(
+      alice,
+      'r',
+      { kind: 'usage', body: { agent: 'a', usage: { tokens: 1 } } },
+      idempotent('k'),
+    )
+    assert.equal(ok(again), first_)
+    await verifiedFold(test, 'r')
+  },
+)
+
+keys('a process that has not heard of a rotation does not seal behind the new key with the old one', async () => {
+  await using test = await testLedger()
+  const before = test.keys.current()
+  const run = drive(test, 'r')
+  await run.start()
+  // Its own key source is read again only when it meets a key that it does not know.
+  await using late = await testLedger({ store: test.store, keys: before })
+  ok(await drive(late, 'r').hand('a', { x: 1 }))
+  test.keys.replace(rotated(before))
+  const kid = test.keys.current().ring.keys.at(-1)?.kid ?? ''
+  await untilSealedWith(test, kid)
+  ok(await run.hand('a', { x: 2 }))
+  const silent = late.keys as unknown as { current: () => LedgerKeys }
+  silent.current = () => test.keys.current()
+  ok(await drive(late, 'r').hand('a', { x: 3 }))
+  assert.is((await kids(run)).at(-1), kid)
+  await verifiedFold(test, 'r')
+})
+
+keys('keys that did not found the ledger do not open it, and write nothing', async () => {
+  await using test = await testLedger()
+  await drive(test, 'r').start()
+  const end = await test.store.end()
+  const code = async (given: LedgerKeys) => {
+    try {
+      await testLedger({ store: test.store, keys: given })
+    } catch (error) {
+      if (error instanceof IdentityError) return error.code
+      throw error
+    }
+    return 'opened'
+  }
+  const own = test.keys.current()
+  assert.is(await code(newKeys()), 'foreign-keys')
+  assert.is(await code({ ...newKeys(), ring: own.ring }), 'foreign-verifier-key')
+  assert.is(await code({ ...own, ring: newKeys().ring }), 'foreign-keys')
+  assert.is(await test.store.end(), end)
+})
+
+keys('a ring that lacks the key of the last rotation does not open the ledger', async () => {
+  await using test = await testLedger()
+  const old = test.keys.current()
+  test.keys.replace(rotated(old))
+  await untilSealedWith(test, test.keys.current().ring.keys.at(-1)?.kid ?? '')
+  try {
+    await testLedger({ store: test.store, keys: old })
+    assert.unreachable('opened')
+  } catch (error) {
+    assert.is((error as IdentityError).code, 'foreign-keys')
+  }
+})
+
+keys('ledgers that open one empty store at once agree on who it is', async () => {
+  const store = openMemoryStore()
+  const given = newKeys()
+  const opened = await Promise.all([1, 2, 3].map(() => testLedger({ store, keys: given })))
+  assert.is(new Set(opened.map((each) => each.ledger.ledgerId)).size, 1)
+  assert.is((await collect(store.readStream('ledger-system'))).length, 1)
+  for (const each of opened) await each[Symbol.asyncDispose]()
+})
+
+keys(
+  'a rotation that the store does not take ends in an error, not in a loop; the old key goes on sealing',
+  async () => {
+    const store = openMemoryStore()
+    let refusals = 0
+    const shut = Object.assign(Object.create(store) as typeof store, {
+      maxAppendBytes: store.maxAppendBytes,
+      append: async (append: Parameters<typeof store.append>[0]): Promise<AppendResult> => {
+        if (append.stream !== 'ledger-system' || append.expectedRevision < 0) return store.append(append)
+        refusals += 1
+        return { kind: 'full', detail: 'test' }
+      },
+      head: store.head.bind(store),
+      readStream: store.readStream.bind(store),
+      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    })
+    await using test = await testLedger({ store: shut })
+    const run = drive(test, 'r')
+    await run.start()
+    test.keys.replace(rotated(test.keys.current()))
+    for (let left = 0; left < 60; left += 1) await new Promise((resolve) => setTimeout(resolve, 2))
+    assert.ok(refusals > 0 && refusals <= 8, `${refusals} tries`)
+    ok(await run.hand('a', { x: 1 }))
+    assert.is(new Set(await kids(run)).size, 1)
+  },
+)
+
+keys.run()

@@ -1,0 +1,255 @@
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { realEffects } from '../../../src/ledger/effects.ts'
+import { LogStartError } from '../../../src/ledger/log/log-deps.ts'
+import { createRunKeys, currentKey } from '../../../src/signing/key-ring.ts'
+import type { LedgerKeys } from '../../../src/signing/ledger-keys.ts'
+import { sealEvents } from '../../../src/signing/seal.ts'
+import type { EventStore, ReadRecord, RecordPages } from '../../../src/store/event-store.ts'
+import { openMemoryStore } from '../../../src/store/memory/memory-store.ts'
+import { openSqliteLogs } from '../../../src/store/sqlite/sqlite-log.ts'
+import { collect } from '../../support/records.ts'
+import { type TempFolder, tempFolder } from '../../support/temp-folder.ts'
+import { type TestLogs, testLogs } from '../../support/test-logs.ts'
+
+const test = suite('ledger: faults and attacks on the logs')
+
+type Bend = (record: ReadRecord) => ReadRecord
+
+/** A store whose whole reads go through `bend`, while it is set. */
+function bentStore(): { readonly store: EventStore; bend: Bend | undefined; reads: number } {
+  const inner = openMemoryStore()
+  async function* bent(pages: RecordPages): RecordPages {
+    for await (const page of pages) yield hook.bend === undefined ? page : page.map(hook.bend)
+  }
+  const readAll: EventStore['readAll'] = (options) => {
+    hook.reads += 1
+    return bent(inner.readAll(options))
+  }
+  const store = new Proxy(inner, {
+    get: (target, name) => {
+      if (name === 'readAll') return readAll
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  const hook = { store, bend: undefined as Bend | undefined, reads: 0 }
+  return hook
+}
+
+const flipHeader: Bend = (record) =>
+  record.revision === 3 ? { ...record, header: record.header.replace('tester', 'tesuer') } : record
+const flipBody: Bend = (record) =>
+  record.revision === 3 ? { ...record, data: record.data.replace('step', 'stfp') } : record
+
+for (const [what, bend] of [
+  ['header', flipHeader],
+  ['body', flipBody],
+] as const) {
+  test(`a bit of a ${what} that flips between reading and signing is not signed, but told; the next turn signs (F9)`, async () => {
+    const hook = bentStore()
+    await using at = await testLogs({ store: hook.store })
+    await at.fill('acme', 'one', 3)
+    const first = hook.reads + 1
+    hook.bend = (record) => (hook.reads > first ? bend(record) : record)
+    await at.logs.publish()
+    assert.not(at.logs.checkpoint('acme').ok)
+    assert.is(
+      at.lines.filter(({ level, message }) => level === 'error' && message.includes('nothing is signed')).length,
+      1,
+    )
+    hook.bend = undefined
+    await at.logs.publish()
+    assert.ok(at.logs.checkpoint('acme').ok)
+  })
+}
+
+test('a bit that flips on the way to the projection stops nothing: the record is read once more (F9)', async () => {
+  const hook = bentStore()
+  await using at = await testLogs({ store: hook.store })
+  await at.fill('acme', 'one', 3)
+  hook.bend = flipHeader
+  const reads = hook.reads
+  hook.bend = (record) => (hook.reads === reads + 1 ? flipHeader(record) : record)
+  await at.logs.publish()
+  assert.equal(at.logs.state('acme'), { size: 8, published: 7 })
+})
+
+test('hashes that were altered beside the store are never signed', async () => {
+  const folder = tempFolder()
+  await using at = await testLogs({ folder: folder.path })
+  await at.fill('acme', 'one', 3)
+  await at.logs.publish()
+  const tile = at.logs.tile('acme', { level: 0, index: 0, width: 7 })
+  await at.ledger[Symbol.asyncDispose]()
+  const { progress } = { progress: at.logStore.progress() }
+  const log = at.logStore.log('acme')
+  if (tile === undefined || progress === undefined || log === undefined) throw new Error('nothing there')
+  const hashes = Uint8Array.from(Buffer.concat([tile, tile.subarray(0, 32)]))
+  hashes[5] = (hashes[5] ?? 0) ^ 1
+  at.logStore.save({
+    logs: [log],
+    streams: [],
+    leaves: [],
+    tiles: [{ tenant: 'acme', level: 0, index: 0, hashes }],
+    progress,
+  })
+  await using again = await testLogs({ store: at.store, logStore: at.logStore, keys: at.keys, folder: folder.path })
+  await again.fill('acme', 'two', 1)
+  await again.logs.publish()
+  // The look back at the start saw it and made the hashes anew from the store.
+  assert.is(again.lines.filter(({ message }) => message.includes('made anew')).length, 1)
+  assert.ok(again.logs.checkpoint('acme').ok)
+  await again[Symbol.asyncDispose]()
+  folder[Symbol.dispose]()
+})
+
+interface Site extends Disposable {
+  readonly folder: TempFolder
+  readonly keys: LedgerKeys
+}
+
+const FILES = ['store.db', 'log.db'] as const
+
+/** A ledger that published, was copied, went on and published again, and is closed now. */
+async function siteWithOldCopy(): Promise<Site> {
+  const folder = tempFolder()
+  await using first = await testLogs({ folder: folder.path })
+  await first.fill('acme', 'one', 3)
+  await first.logs.publish()
+  const { keys } = first
+  await first[Symbol.asyncDispose]()
+  for (const name of FILES) copyFileSync(folder.file(name), folder.file(`${name}.old`))
+  await using second = await testLogs({ folder: folder.path, keys })
+  await second.fill('acme', 'two', 3)
+  await second.logs.publish()
+  return { folder, keys, [Symbol.dispose]: () => folder[Symbol.dispose]() }
+}
+
+function restore({ folder }: Site, names: readonly (typeof FILES)[number][]): void {
+  for (const name of names) {
+    for (const suffix of ['-wal', '-shm']) rmSync(folder.file(`${name}${suffix}`), { force: true })
+    copyFileSync(folder.file(`${name}.old`), folder.file(name))
+  }
+}
+
+async function refusedCode(folder: TempFolder, keys: LedgerKeys): Promise<string> {
+  try {
+    await using _ = await testLogs({ folder: folder.path, keys })
+    return 'started'
+  } catch (error) {
+    if (!(error instanceof LogStartError)) throw error
+    assert.ok(error.message.includes('store.db.checkpoints'), error.message)
+    return error.code
+  }
+}
+
+for (const names of [['store.db'], ['store.db', 'log.db']] as const) {
+  test(`${names.join(' and ')} put back from an old copy: the start is refused before anything is appended (F11)`, async () => {
+    using site = await siteWithOldCopy()
+    restore(site, names)
+    const before = readFileSync(site.folder.file('store.db'))
+    assert.is(await refusedCode(site.folder, site.keys), 'store-behind-checkpoint')
+    assert.ok(readFileSync(site.folder.file('store.db')).equals(before))
+    // Whoever has lost the newer store for good says so by moving the file away.
+    rmSync(site.folder.file('store.db.checkpoints'))
+    assert.is(await refusedCode(site.folder, site.keys), 'started')
+  })
+}
+
+test('an unharmed store starts, with its log, without its log, and with an older log', async () => {
+  using site = await siteWithOldCopy()
+  assert.is(await refusedCode(site.folder, site.keys), 'started')
+  restore(site, ['log.db'])
+  assert.is(await refusedCode(site.folder, site.keys), 'started')
+  rmSync(site.folder.file('log.db'))
+  assert.is(await refusedCode(site.folder, site.keys), 'started')
+  writeFileSync(site.folder.file('log.db'), 'this is no database')
+  for (const suffix of ['-wal', '-shm']) rmSync(site.folder.file(`log.db${suffix}`), { force: true })
+  assert.is(await refusedCode(site.folder, site.keys), 'started')
+})
+
+test('a store whose log file was deleted under it holds less than was signed: the start is refused (F10)', async () => {
+  using folder = tempFolder()
+  using crashed = tempFolder()
+  await using at = await testLogs({ folder: folder.path })
+  await at.fill('acme', 'one', 3)
+  await at.logs.publish()
+  // As a crash leaves them: the newest events are in the -wal file alone, and that one is gone.
+  for (const name of ['store.db', 'log.db', 'log.db-wal', 'store.db.checkpoints'])
+    copyFileSync(folder.file(name), crashed.file(name))
+  assert.is(await refusedCode(crashed, at.keys), 'store-behind-checkpoint')
+})
+
+test('a damaged or foreign file of kept checkpoints is not passed over', async () => {
+  using site = await siteWithOldCopy()
+  const path = site.folder.file('store.db.checkpoints')
+  const text = readFileSync(path, 'utf8')
+  for (const wrong of ['', '{', text.replace('"v": 1', '"v": 2'), text.replace(/acme\\n\d+\\n/, 'acme\\n999\\n')]) {
+    assert.not.equal(wrong, text)
+    writeFileSync(path, wrong)
+    assert.is(await refusedCode(site.folder, site.keys), 'kept-checkpoints-damaged')
+  }
+})
+
+/** Every event of a store sealed anew with the ledger's own key, one of them with another body. */
+async function rewritten(store: EventStore, keys: LedgerKeys): Promise<EventStore> {
+  const forged = openMemoryStore()
+  const runKeys = createRunKeys(keys.ring)
+  const { newId, newSalt } = realEffects()
+  const { kid } = currentKey(keys.ring)
+  const prev = new Map<string, string>()
+  for (const { stream, revision, header, data } of await collect(store.readAll())) {
+    const { tenant, actor, type, time } = JSON.parse(header) as Record<'tenant' | 'actor' | 'type' | 'time', string>
+    const key = runKeys.keyFor(kid, tenant, stream)
+    if (key === undefined) throw new Error('no key')
+    const changed = JSON.parse(data.replace('step 1', 'step 9'))
+    const context = { stream, tenant, actor, revision, prev: prev.get(stream), clock: time, kid, key, newId, newSalt }
+    const [event] = sealEvents([{ type, data: changed }], context)
+    if (event === undefined) throw new Error('not sealed')
+    prev.set(stream, event.digest)
+    await forged.append({ stream, expectedRevision: revision - 1, records: [event.record] })
+  }
+  return forged
+}
+
+test('a history rewritten with the HMAC key contradicts the checkpoints on record: nothing is signed on top of it (A31)', async () => {
+  await using at = await testLogs()
+  await at.fill('acme', 'one', 3)
+  await at.logs.publish()
+  await using forged = await rewritten(at.store, at.keys)
+  using fresh = openSqliteLogs({ path: ':memory:' })
+  await using after: TestLogs = await testLogs({ store: forged, logStore: fresh, keys: at.keys })
+  await after.fill('acme', 'two', 1)
+  await after.logs.publish()
+  assert.is(after.logs.state('acme').stopped, 'checkpoint-mismatch')
+  assert.not(after.logs.checkpoint('acme').ok)
+})
+
+test('a history rewritten with the HMAC key, checkpoints left out, is refused by the kept checkpoint (A31)', async () => {
+  using folder = tempFolder()
+  await using at = await testLogs({ folder: folder.path })
+  await at.fill('acme', 'one', 3)
+  await at.logs.publish()
+  const records = await collect(at.store.readAll())
+  await using partial = openMemoryStore()
+  for (const record of records.filter(({ header }) => !header.includes('CheckpointSigned'))) {
+    const { id, type } = JSON.parse(record.header) as { id: string; type: string }
+    await partial.append({
+      stream: record.stream,
+      expectedRevision: record.revision - 1,
+      records: [{ ...record, id, type }],
+    })
+  }
+  await using forged = await rewritten(partial, at.keys)
+  using fresh = openSqliteLogs({ path: ':memory:' })
+  try {
+    await using _ = await testLogs({ store: forged, logStore: fresh, keys: at.keys, folder: folder.path })
+    assert.unreachable('it must not start')
+  } catch (error) {
+    assert.is(error instanceof LogStartError ? error.code : error, 'history-rewritten')
+  }
+})
+
+test.run()

@@ -1,0 +1,222 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { LogAnswer } from '../../../src/ledger/log/tenant-logs.ts'
+import { parseCheckpoint } from '../../../src/merkle/checkpoint.ts'
+import { CompactTree } from '../../../src/merkle/compact-tree.ts'
+import { verifyConsistency } from '../../../src/merkle/consistency.ts'
+import { parseEntryBundle } from '../../../src/merkle/entry-bundle.ts'
+import { leafHash } from '../../../src/merkle/hashes.ts'
+import { verifyInclusion } from '../../../src/merkle/inclusion.ts'
+import { parseTlogProof } from '../../../src/merkle/tlog-proof.ts'
+import { openMemoryStore } from '../../../src/store/memory/memory-store.ts'
+import { openSqliteLogs } from '../../../src/store/sqlite/sqlite-log.ts'
+import { appendOf, collect } from '../../support/records.ts'
+import { tempFolder } from '../../support/temp-folder.ts'
+import { openedCheckpoint, type TestLogs, testLogs } from '../../support/test-logs.ts'
+
+const test = suite('ledger: tenant logs')
+
+const answerOf = <T>(answer: LogAnswer<T>): T => {
+  if (!answer.ok) throw new Error(`refused: ${answer.code}`)
+  return answer.value
+}
+const given = <T>(value: T | undefined): T => {
+  if (value === undefined) throw new Error('nothing there')
+  return value
+}
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+function checkpointOf({ logs }: TestLogs, tenant: string) {
+  return given(parseCheckpoint(openedCheckpoint(answerOf(logs.checkpoint(tenant)), logs.verifierKey(tenant))))
+}
+
+/** Header texts of a tenant, in store order. */
+async function headersOf({ store }: TestLogs, tenant: string): Promise<readonly string[]> {
+  return (await collect(store.readAll({ tenant }))).map(({ header }) => header)
+}
+
+function rootOf(headers: readonly string[]): string {
+  const tree = new CompactTree()
+  for (const header of headers) tree.append(leafHash(header))
+  return hex(tree.root())
+}
+
+for (const kind of ['memory', 'sqlite'] as const) {
+  const opened = async (): Promise<TestLogs & { readonly folder: Disposable }> => {
+    const folder = tempFolder()
+    const logs = await testLogs(kind === 'sqlite' ? { folder: folder.path } : {})
+    return {
+      ...logs,
+      folder,
+      [Symbol.asyncDispose]: async () => {
+        await logs[Symbol.asyncDispose]()
+        folder[Symbol.dispose]()
+      },
+    }
+  }
+
+  test(`${kind}: a checkpoint is the root over the header texts of one tenant in store order`, async () => {
+    await using at = await opened()
+    await Promise.all([at.fill('acme', 'one', 40), at.fill('beta', 'one', 20), at.fill('acme', 'two', 30)])
+    await at.logs.publish()
+    for (const tenant of ['acme', 'beta']) {
+      const { origin, size, root } = checkpointOf(at, tenant)
+      const headers = await headersOf(at, tenant)
+      assert.is(origin, `ledger.example/${tenant}`)
+      assert.is(headers.length, size + 1, 'all but the checkpoint itself')
+      assert.is(hex(root), rootOf(headers.slice(0, size)))
+    }
+  })
+
+  test(`${kind}: every event is proven by a file that an auditor checks with the verifier key alone`, async () => {
+    await using at = await opened()
+    await at.fill('acme', 'one', 150)
+    await at.logs.publish()
+    for (const header of (await headersOf(at, 'acme')).slice(0, -1)) {
+      const { id } = JSON.parse(header) as { id: string }
+      const proof = given(parseTlogProof(answerOf(at.logs.proofFile('acme', id))))
+      const { size, root } = given(parseCheckpoint(openedCheckpoint(proof.checkpoint, at.logs.verifierKey('acme'))))
+      assert.ok(verifyInclusion({ index: proof.index, size, leaf: leafHash(header), proof: proof.hashes, root }))
+    }
+  })
+
+  test(`${kind}: each checkpoint continues the one before, and proofs between them verify`, async () => {
+    await using at = await opened()
+    const seen: { size: number; root: Uint8Array }[] = []
+    for (const [turn, count] of [1, 120, 0, 7, 300].entries()) {
+      await at.fill('acme', `run-${turn}`, count)
+      await at.logs.publish()
+      seen.push(checkpointOf(at, 'acme'))
+    }
+    for (const [i, from] of seen.entries()) {
+      for (const to of seen.slice(i)) {
+        const { proof, fromRoot, toRoot } = answerOf(at.logs.consistency('acme', from.size, to.size))
+        assert.equal([hex(fromRoot), hex(toRoot)], [hex(from.root), hex(to.root)])
+        assert.ok(verifyConsistency({ from: from.size, fromRoot: from.root, to: to.size, toRoot: to.root, proof }))
+      }
+    }
+  })
+
+  test(`${kind}: tiles and bundles hold the published tree, and nothing beyond it`, async () => {
+    await using at = await opened()
+    await at.fill('acme', 'one', 300)
+    await at.logs.publish()
+    const { size } = checkpointOf(at, 'acme')
+    await at.fill('acme', 'two', 10)
+    const headers = await headersOf(at, 'acme')
+    const full = given(at.logs.tile('acme', { level: 0, index: 1, width: 256 }))
+    assert.is(
+      hex(full),
+      headers
+        .slice(256, 512)
+        .map((header) => hex(leafHash(header)))
+        .join(''),
+    )
+    const top = new CompactTree()
+    for (const header of headers.slice(256, 512)) top.append(leafHash(header))
+    assert.is(hex(given(at.logs.tile('acme', { level: 1, index: 0, width: 2 })).subarray(32)), hex(top.root()))
+
+    const rest = size % 256
+    const bundle = given(await at.logs.entries('acme', { level: 'entries', index: 2, width: rest }))
+    assert.equal(given(parseEntryBundle(bundle)).map(String), headers.slice(512, size))
+    assert.is(at.logs.tile('acme', { level: 0, index: 2, width: rest + 1 }), undefined)
+    assert.is(await at.logs.entries('acme', { level: 'entries', index: 2, width: rest + 1 }), undefined)
+    assert.is(at.logs.tile('acme', { level: 0, index: 2, width: 256 }), undefined)
+    assert.is(at.logs.tile('acme', { level: 1, index: 0, width: 3 }), undefined)
+    assert.is(at.logs.tile('acme', { level: 7, index: 0, width: 1 }), undefined)
+  })
+
+  test(`${kind}: a checkpoint alone makes no new one due`, async () => {
+    await using at = await opened()
+    await at.fill('acme', 'one', 1)
+    await at.logs.publish()
+    const before = (await collect(at.store.readAll())).length
+    for (let turn = 0; turn < 3; turn += 1) await at.logs.publish()
+    assert.is((await collect(at.store.readAll())).length, before)
+    assert.equal(at.logs.state('acme'), { size: 4, published: 3 })
+  })
+
+  test(`${kind}: the ledger's own facts have a log too`, async () => {
+    await using at = await opened()
+    await at.logs.publish()
+    const { origin, size } = checkpointOf(at, 'system')
+    assert.equal([origin, size], ['ledger.example/system', 1])
+  })
+
+  test(`${kind}: the log made anew from the store is the same log`, async () => {
+    await using at = await opened()
+    await at.fill('acme', 'one', 140)
+    await at.logs.publish()
+    await at.fill('beta', 'one', 3)
+    await at.logs.publish()
+    using fresh = openSqliteLogs({ path: ':memory:' })
+    await using again = await testLogs({ store: at.store, logStore: fresh, keys: at.keys })
+    await again.logs.publish()
+    for (const tenant of ['acme', 'beta', 'system']) {
+      assert.equal(again.logs.checkpoint(tenant), at.logs.checkpoint(tenant))
+      assert.equal(again.logs.state(tenant), at.logs.state(tenant))
+    }
+  })
+}
+
+test('two processes on one store sign the same root, and the one that comes second drops its own', async () => {
+  await using store = openMemoryStore()
+  await using one = await testLogs({ store })
+  await using two = await testLogs({ store, keys: one.keys })
+  await one.fill('acme', 'r', 5)
+  await Promise.all([one.logs.publish(), two.logs.publish()])
+  await Promise.all([one.logs.publish(), two.logs.publish()])
+  const signed = (await collect(store.readAll({ tenant: 'acme' }))).filter(({ header }) =>
+    header.includes('CheckpointSigned'),
+  )
+  assert.is(signed.length, 1)
+  assert.equal(one.logs.checkpoint('acme'), two.logs.checkpoint('acme'))
+})
+
+test('what no checkpoint covers yet has no proof, and a tenant has none of another (A11)', async () => {
+  await using at = await testLogs()
+  await at.fill('acme', 'one', 2)
+  assert.equal(at.logs.checkpoint('acme'), { ok: false, code: 'no-checkpoint', size: 0 })
+  await at.logs.publish()
+  const [header = ''] = await headersOf(at, 'acme')
+  const { id: eventId } = JSON.parse(header) as { id: string }
+  assert.equal(at.logs.inclusion('beta', { eventId }), { ok: false, code: 'no-checkpoint', size: 0 })
+  await at.fill('beta', 'one', 1)
+  await at.logs.publish()
+  assert.equal(at.logs.inclusion('beta', { eventId }), { ok: false, code: 'not-in-log', size: 3 })
+  const codes = [
+    at.logs.inclusion('acme', { index: 5 }),
+    at.logs.inclusion('acme', { index: 0 }, 6),
+    at.logs.inclusion('acme', { index: 3 }, 3),
+    at.logs.consistency('acme', 1, 6),
+    at.logs.consistency('acme', 3, 2),
+  ].map((answer) => (answer.ok ? 'ok' : answer.code))
+  assert.equal(codes, ['not-published', 'beyond-checkpoint', 'not-a-range', 'beyond-checkpoint', 'not-a-range'])
+})
+
+test('a stream that this ledger did not write is reported and in no log; the others go on', async () => {
+  await using at = await testLogs()
+  await at.fill('acme', 'one', 1)
+  await at.store.append(appendOf('run-acme.planted', -1, 2))
+  await at.store.append(appendOf('elsewhere', -1))
+  await at.fill('acme', 'two', 1)
+  await at.logs.publish()
+  assert.is(checkpointOf(at, 'acme').size, 6)
+  assert.is(at.lines.filter(({ message }) => message.includes('did not write')).length, 2)
+})
+
+test('a record that does not verify stops the log of its tenant there; nothing behind it is signed', async () => {
+  await using at = await testLogs()
+  await at.fill('acme', 'one', 1)
+  await at.logs.publish()
+  const head = await at.store.head('run-acme.one')
+  await at.store.append(appendOf('run-acme.one', head))
+  await at.fill('acme', 'two', 1)
+  await at.fill('beta', 'one', 1)
+  await at.logs.publish()
+  assert.equal(at.logs.state('acme'), { size: 4, published: 3, stopped: 'header-schema' })
+  assert.is(checkpointOf(at, 'acme').size, 3)
+  assert.is(checkpointOf(at, 'beta').size, 3)
+})
+
+test.run()

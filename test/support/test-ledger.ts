@@ -1,0 +1,99 @@
+/** @module A real ledger on a store in memory, with a clock and ids that a test holds in its hand. */
+import { randomBytes } from 'node:crypto'
+import { v7 as uuidV7 } from 'uuid'
+import { createLedger } from '../../src/ledger/create-ledger.ts'
+import type { Caller, Command, Ledger, Outcome, RequestInfo } from '../../src/ledger/ledger.ts'
+import type { Effects, KeySource } from '../../src/ledger/ports.ts'
+import { createLedgerKeys, type LedgerKeys } from '../../src/signing/ledger-keys.ts'
+import type { EventStore } from '../../src/store/event-store.ts'
+import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
+import type { ViewStore } from '../../src/store/view-store.ts'
+
+export const alice: Caller = { tenant: 'acme', actor: 'alice' }
+
+export interface TestLedger extends AsyncDisposable {
+  readonly ledger: Ledger
+  readonly store: EventStore
+  readonly views: ViewStore
+  readonly keys: TestKeys
+  readonly clock: TestClock
+  /** A second ledger process, as it were, on the same store and keys. */
+  readonly sibling: () => Promise<Ledger>
+  readonly run: (runId: string, command: Command, info?: RequestInfo) => Promise<Outcome>
+}
+
+export interface TestClock {
+  nowMs: number
+}
+
+/** A key source that a test rotates by hand. */
+export class TestKeys implements KeySource {
+  #keys: LedgerKeys
+  readonly #listeners = new Set<(keys: LedgerKeys) => void>()
+
+  constructor(keys: LedgerKeys) {
+    this.#keys = keys
+  }
+
+  readonly current = (): LedgerKeys => this.#keys
+
+  readonly onChange = (listener: (keys: LedgerKeys) => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  replace(keys: LedgerKeys): void {
+    this.#keys = keys
+    for (const listener of this.#listeners) listener(keys)
+  }
+}
+
+export interface TestLedgerOptions {
+  readonly store?: EventStore
+  readonly keys?: LedgerKeys
+  readonly caller?: Caller
+  /** Let the real clock run instead of the one in hand. */
+  readonly realClock?: boolean
+  readonly hotRunsMax?: number
+  readonly views?: ViewStore
+}
+
+export async function testLedger(options: TestLedgerOptions = {}): Promise<TestLedger> {
+  const store = options.store ?? openMemoryStore()
+  const views = options.views ?? openSqliteViews({ path: ':memory:' })
+  const keys = new TestKeys(options.keys ?? createLedgerKeys(new Date().toISOString(), randomBytes))
+  const clock: TestClock = { nowMs: Date.now() }
+  const effects: Effects = {
+    nowMs: options.realClock === true ? Date.now : () => clock.nowMs,
+    newId: () => uuidV7(),
+    newSalt: () => new Uint8Array(randomBytes(16)),
+    random: Math.random,
+    // With the clock in hand nobody gains by waiting: only the turn has to end.
+    sleep: (ms) => new Promise((resolve) => setTimeout(resolve, options.realClock === true ? ms : 1)),
+  }
+  const open = (viewStore: ViewStore) =>
+    createLedger({
+      store,
+      views: viewStore,
+      keys,
+      effects,
+      ...(options.hotRunsMax === undefined ? {} : { hotRunsMax: options.hotRunsMax }),
+    })
+  const ledger = await open(views)
+  const caller = options.caller ?? alice
+  return {
+    ledger,
+    store,
+    views,
+    keys,
+    clock,
+    sibling: () => open(openSqliteViews({ path: ':memory:' })),
+    run: (runId, command, info = {}) => ledger.execute(caller, runId, command, info),
+    [Symbol.asyncDispose]: async () => {
+      await ledger[Symbol.asyncDispose]()
+      await store[Symbol.asyncDispose]()
+      views[Symbol.dispose]()
+    },
+  }
+}
