@@ -1,0 +1,146 @@
+/** @module What verified events must say: known types and bodies, the first event of each stream, and the order of the ledger's keys. */
+
+import { KeyRotated, LedgerCreated } from '../../schemas/events/ledger-events.ts'
+import { EVENTS } from '../../schemas/events.ts'
+import type { Header } from '../../schemas/header.ts'
+import { parseStream, SYSTEM_STREAM } from '../../schemas/names.ts'
+import { type KeyOrder, ringIndex } from '../signing/key-ring.ts'
+import type { VerifyFaultCode } from './fault.ts'
+
+type Found = readonly { readonly code: VerifyFaultCode; readonly message: string }[]
+
+const NONE: Found = []
+const FIRST_OF_RUN = 'RunStarted'
+const FIRST_OF_LEDGER = 'LedgerCreated'
+
+export interface EventRulesOptions {
+  /** Undefined where there are no keys to compare with. */
+  readonly ring: KeyOrder | undefined
+  /** The verifier key that the given keys make under an origin. */
+  readonly verifierKey?: (origin: string) => string
+  /** Also read each body and compare it with the schema of its type. */
+  readonly bodies: boolean
+}
+
+export interface LedgerFacts {
+  readonly ledgerId: string
+  readonly origin: string
+}
+
+export class EventRules {
+  readonly #options: EventRulesOptions
+  /** Ring index of the key that the ledger has announced last; undefined before its founding event. */
+  #announced: number | undefined
+  #announcedKid: string | undefined
+  readonly #announcedKids = new Set<string>()
+  #facts: LedgerFacts | undefined
+
+  constructor(options: EventRulesOptions) {
+    this.#options = options
+  }
+
+  get facts(): LedgerFacts | undefined {
+    return this.#facts
+  }
+
+  /** The ledger said, under a seal that fits, that it would use this key. */
+  wasAnnounced(kid: string): boolean {
+    return this.#announcedKids.has(kid)
+  }
+
+  /** Rules for an event whose seal fits, or whose seal nobody can check. */
+  check(header: Header, data: string): Found {
+    const found = [...this.#place(header), ...this.#key(header), ...this.#body(header, data)]
+    return found.length === 0 ? NONE : found
+  }
+
+  #place({ stream, revision, type }: Header): Found {
+    if (type === FIRST_OF_LEDGER && stream !== SYSTEM_STREAM)
+      return fault('first-event', `${type} outside ${SYSTEM_STREAM}`)
+    const first = stream === SYSTEM_STREAM ? FIRST_OF_LEDGER : isRun(stream) ? FIRST_OF_RUN : undefined
+    if (first === undefined || (type === first) === (revision === 0)) return NONE
+    return fault(
+      'first-event',
+      revision === 0 ? `the first event is ${type}, not ${first}` : `${type} is not the first event`,
+    )
+  }
+
+  #key(header: Header): Found {
+    const { ring } = this.#options
+    if (ring === undefined || this.#announced === undefined) return NONE
+    if (ringIndex(ring, header.kid) <= this.#announced) return NONE
+    return fault('key-not-announced', `sealed with ${header.kid} before the ledger announced that key`)
+  }
+
+  #body(header: Header, data: string): Found {
+    const system = header.stream === SYSTEM_STREAM
+    if (!this.#options.bodies && !system) return Object.hasOwn(EVENTS, header.type) ? NONE : unknownType(header.type)
+    if (!Object.hasOwn(EVENTS, header.type)) return unknownType(header.type)
+
+    const body = parsed(data)
+    if (versionOf(body) !== 1) return fault('body-version', `this build does not know that version of ${header.type}`)
+    const schema = EVENTS[header.type as keyof typeof EVENTS]
+    const result = schema.safeParse(body)
+    if (!result.success) {
+      const issue = result.error.issues[0]
+      return fault(
+        'body-schema',
+        `the body of ${header.type} does not fit its schema at /${issue?.path.join('/') ?? ''}`,
+      )
+    }
+    if (!system) return NONE
+    return header.type === 'KeyRotated' ? this.#rotate(KeyRotated.parse(body)) : this.#found(header, body)
+  }
+
+  #found(header: Header, body: unknown): Found {
+    const founding = LedgerCreated.safeParse(body)
+    if (header.type !== FIRST_OF_LEDGER || !founding.success) return NONE
+    const { ledgerId, origin, kid, verifierKey } = founding.data
+    this.#facts = { ledgerId, origin }
+    this.#announce(kid)
+    if (this.#options.verifierKey === undefined || this.#options.verifierKey(origin) === verifierKey) return NONE
+    return fault('foreign-verifier-key', `the key file's checkpoint key is not this ledger's (${verifierKey})`)
+  }
+
+  #rotate({ kid, previousKid }: { readonly kid: string; readonly previousKid: string }): Found {
+    const before = this.#announcedKid
+    const beforeIndex = this.#announced
+    this.#announce(kid)
+    if (before !== undefined && previousKid !== before) {
+      return fault('key-rotation', `the key before it was ${before}, not ${previousKid}`)
+    }
+    const index = this.#announced ?? -1
+    if (index < 0 || beforeIndex === undefined || index > beforeIndex) return NONE
+    return fault('key-rotation', `${kid} does not come after ${before} in the key ring`)
+  }
+
+  #announce(kid: string): void {
+    this.#announcedKid = kid
+    this.#announcedKids.add(kid)
+    if (this.#options.ring !== undefined) this.#announced = ringIndex(this.#options.ring, kid)
+  }
+}
+
+function isRun(stream: string): boolean {
+  return parseStream(stream)?.kind === 'run'
+}
+
+function fault(code: VerifyFaultCode, message: string): Found {
+  return [{ code, message }]
+}
+
+function unknownType(type: string): Found {
+  return fault('unknown-type', `this build does not know the type ${type}`)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function versionOf(body: unknown): unknown {
+  return typeof body === 'object' && body !== null && 'v' in body ? body.v : undefined
+}

@@ -1,0 +1,177 @@
+/**
+ * @module Reading a JSONL export back as records. A line must be, byte for byte, the one that its parsed parts would make again, and the
+ * last line must count and digest all the others: a file that was cut has none.
+ */
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import { Digest, parseStream } from '../../schemas/names.ts'
+import { fromBase64url } from '../signing/base64url.ts'
+import { canonicalJson } from '../signing/canonical-json.ts'
+import { decodeUtf8 } from '../signing/utf8.ts'
+import type { VerifyFaultCode } from './fault.ts'
+import { type Line, readLines } from './read-lines.ts'
+import type { PlacedRecord } from './stream-check.ts'
+import type { SourceFault, SourceItem } from './verify-records.ts'
+
+/** A header of 8 KiB and a body that holds more than the payload of 512 KiB that came in. */
+const LINE_MAX_BYTES = 8 * 1024 * 1024
+
+const Trailer = z.strictObject({
+  v: z.literal(1),
+  ledgerId: z.string(),
+  tenant: z.string(),
+  run: z.string().nullable(),
+  events: z.int().min(0),
+  digest: Digest,
+  asOf: z.string().nullable(),
+})
+
+export type ExportTrailer = z.infer<typeof Trailer>
+
+export interface ExportOptions {
+  /** Called with the last line, where there is a sound one. */
+  readonly onTrailer?: (trailer: ExportTrailer) => void
+}
+
+/** Records and faults of an export, in the order of its lines. Errors of `chunks` pass through. */
+export async function* exportPages(
+  chunks: AsyncIterable<Uint8Array>,
+  options: ExportOptions = {},
+): AsyncGenerator<readonly SourceItem[], void> {
+  const reader = new ExportReader(options)
+  for await (const lines of readLines(chunks, LINE_MAX_BYTES)) {
+    const items: SourceItem[] = []
+    for (const line of lines) items.push(...reader.take(line))
+    yield items
+  }
+  yield reader.end()
+}
+
+class ExportReader {
+  readonly #hash = createHash('sha256')
+  readonly #options: ExportOptions
+  readonly #streams = new Set<string>()
+  #events = 0
+  #trailer: ExportTrailer | undefined
+
+  constructor(options: ExportOptions) {
+    this.#options = options
+  }
+
+  take(line: Line): readonly SourceItem[] {
+    if (this.#trailer !== undefined) return [faultOf('after-trailer', line, 'stands after the trailer')]
+    const text = line.tooLong ? undefined : decodeUtf8(line.bytes)
+    const value = text === undefined ? undefined : parsed(text)
+    const isTrailer = isJsonObject(value) && Object.hasOwn(value, 'trailer')
+    // Only a cut leaves a line without its end; of the trailer nothing is lost with it.
+    if (!line.ended && !isTrailer) return []
+    if (text === undefined || !isJsonObject(value)) {
+      this.#count(line)
+      return [faultOf('line-not-json', line, 'is no JSON object on a line of its own')]
+    }
+    if (isTrailer) return this.#takeTrailer(line, text, value)
+    this.#count(line)
+    const item = recordOf(line, text, value)
+    if ('stream' in item) this.#streams.add(item.stream)
+    return [item]
+  }
+
+  end(): readonly SourceItem[] {
+    if (this.#trailer !== undefined) return []
+    const message = 'the last line is no trailer: the export was cut, and events may be missing'
+    return [{ fault: { code: 'no-trailer', message } }]
+  }
+
+  #count(line: Line): void {
+    this.#events += 1
+    this.#hash.update(line.bytes)
+    this.#hash.update('\n')
+  }
+
+  #takeTrailer(line: Line, text: string, value: JsonObject): readonly SourceItem[] {
+    const trailer = Trailer.safeParse(value.trailer)
+    if (!trailer.success || JSON.stringify({ trailer: inOrder(trailer.data) }) !== text) {
+      return [faultOf('line-not-canonical', line, 'is no trailer as an export writes it')]
+    }
+    this.#trailer = trailer.data
+    this.#options.onTrailer?.(trailer.data)
+    const { events, digest } = trailer.data
+    const faults: SourceFault[] = []
+    if (events !== this.#events) {
+      faults.push(faultOf('trailer-count', line, `counts ${events} events, there are ${this.#events}`))
+    }
+    if (digest !== `sha256:${this.#hash.digest('hex')}`) {
+      faults.push(faultOf('trailer-digest', line, 'has the digest of other lines than these'))
+    }
+    for (const stream of this.#streams) {
+      if (isWithin(stream, trailer.data)) continue
+      faults.push(faultOf('trailer-scope', line, `is about others than the stream ${stream}`))
+    }
+    return faults
+  }
+}
+
+function isWithin(stream: string, { tenant, run }: ExportTrailer): boolean {
+  const name = parseStream(stream)
+  return name?.tenant === tenant && (run === null || name.runId === run)
+}
+
+function inOrder({ v, ledgerId, tenant, run, events, digest, asOf }: ExportTrailer): object {
+  return { v, ledgerId, tenant, run, events, digest, asOf }
+}
+
+function recordOf(line: Line, text: string, value: JsonObject): SourceItem {
+  const { header, salt, data } = value
+  const saltBytes = typeof salt === 'string' ? fromBase64url(salt) : undefined
+  const place = placeOf(header)
+  if (place === undefined || saltBytes === undefined || data === undefined) {
+    return faultOf('line-not-canonical', line, 'has no header, salt and data of an event', place)
+  }
+  const headerText = canonical(header)
+  const dataText = canonical(data)
+  if (headerText === undefined || dataText === undefined || exportLine(headerText, String(salt), dataText) !== text) {
+    return faultOf('line-not-canonical', line, 'is not the line that its own parts would make', place)
+  }
+  const record: PlacedRecord = { ...place, header: headerText, salt: saltBytes, data: dataText }
+  return record
+}
+
+/** As `src/export/jsonl.ts` writes it, which stands above this folder; a test holds the two together. */
+function exportLine(header: string, salt: string, data: string): string {
+  return `{"header":${header},"salt":"${salt}","data":${data}}`
+}
+
+function placeOf(header: Json | undefined): { readonly stream: string; readonly revision: number } | undefined {
+  if (!isJsonObject(header)) return undefined
+  const { stream, revision } = header
+  return typeof stream === 'string' && Number.isSafeInteger(revision)
+    ? { stream, revision: Number(revision) }
+    : undefined
+}
+
+function canonical(value: Json | undefined): string | undefined {
+  if (value === undefined) return undefined
+  try {
+    return canonicalJson(value)
+  } catch {
+    return undefined
+  }
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}
+
+function faultOf(
+  code: VerifyFaultCode,
+  line: Line,
+  message: string,
+  place: { readonly stream?: string; readonly revision?: number } = {},
+): SourceFault {
+  return { fault: { code, message: `line ${line.number} ${message}`, ...place } }
+}

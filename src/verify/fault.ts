@@ -1,0 +1,83 @@
+/** @module What a verification can find, and what it means for the verdict (design.md section 8). */
+import type { FaultCode as RecordFaultCode } from '../signing/check.ts'
+
+export type Verdict = 'VERIFIED' | 'TAMPERED' | 'INCOMPLETE' | 'UNVERIFIABLE'
+
+export const VERDICT_EXIT_CODES = {
+  VERIFIED: 0,
+  TAMPERED: 1,
+  INCOMPLETE: 3,
+  UNVERIFIABLE: 3,
+} as const satisfies Record<Verdict, number>
+
+export type VerifyFaultCode =
+  | RecordFaultCode
+  /** Events of a stream are gone, with later ones of it there. */
+  | 'missing'
+  /** Events are gone, and no later event of their streams says which. */
+  | 'position-gap'
+  | 'position-order'
+  | 'out-of-order'
+  | 'request-column'
+  | 'duplicate-id'
+  | 'first-event'
+  | 'key-rotation'
+  | 'key-not-announced'
+  | 'founding-event'
+  | 'foreign-verifier-key'
+  | 'stream-without-events'
+  | 'stream-row-missing'
+  | 'row-type'
+  | 'not-utf8'
+  | 'schema-altered'
+  | 'structure'
+  | 'unreadable'
+  | 'empty'
+  | 'unknown-type'
+  | 'body-version'
+  | 'body-schema'
+  /** Sealed with a key that the ledger announced and the given ring lacks: an older copy of the key file. */
+  | 'key-missing'
+  /** No event at all was sealed with the given keys. */
+  | 'foreign-keys'
+  | 'no-keys'
+  | 'line-not-json'
+  | 'line-not-canonical'
+  | 'no-trailer'
+  | 'trailer-count'
+  | 'trailer-digest'
+  | 'trailer-scope'
+  | 'after-trailer'
+
+/** Faults not named here mean TAMPERED: whoever alters a record must not choose a milder word by how it is altered. */
+const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
+  unreadable: 'INCOMPLETE',
+  empty: 'INCOMPLETE',
+  'no-trailer': 'INCOMPLETE',
+  'unknown-type': 'UNVERIFIABLE',
+  'body-version': 'UNVERIFIABLE',
+  'body-schema': 'UNVERIFIABLE',
+  'key-missing': 'UNVERIFIABLE',
+  'foreign-keys': 'UNVERIFIABLE',
+  'foreign-verifier-key': 'UNVERIFIABLE',
+  'no-keys': 'UNVERIFIABLE',
+}
+
+export interface VerifyFault {
+  readonly code: VerifyFaultCode
+  readonly message: string
+  readonly stream?: string
+  readonly revision?: number
+  readonly position?: string
+  readonly eventId?: string
+}
+
+export function verdictOf(code: VerifyFaultCode): Verdict {
+  return MILDER[code] ?? 'TAMPERED'
+}
+
+const SEVERITY: readonly Verdict[] = ['VERIFIED', 'UNVERIFIABLE', 'INCOMPLETE', 'TAMPERED']
+
+export function worse(a: Verdict, b: Verdict): Verdict {
+  return SEVERITY.indexOf(a) >= SEVERITY.indexOf(b) ? a : b
+}

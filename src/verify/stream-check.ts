@@ -1,0 +1,222 @@
+/**
+ * @module Judging records one stream at a time. After a record that is at fault the check goes on with what the next one says of itself,
+ * so that one change is reported as the event it hit, and its followers are not blamed.
+ */
+import type { Header } from '../../schemas/header.ts'
+import { type CheckKeys, checkRecord, type Expectation, type Fault, firstExpectation } from '../signing/check.ts'
+import { readHeader } from '../signing/header-reader.ts'
+import { ringIndex } from '../signing/key-ring.ts'
+import type { VerifyFaultCode } from './fault.ts'
+
+/** A record as a store or an export holds it; `stream`, `revision` and `requestId` are the store's own columns. */
+export interface PlacedRecord {
+  readonly stream: string
+  readonly revision: number
+  readonly header: string
+  readonly salt: Uint8Array
+  readonly data: string
+  /** Absent in exports. */
+  readonly position?: string
+  readonly requestId?: string | undefined
+  /** Place and request id are columns of a store, beside the header; else they are the header's own. */
+  readonly hasColumns?: boolean
+}
+
+/** What a stream's records so far say about the next one: all that is kept of it. */
+export interface StreamState {
+  next: number
+  /** Undefined at revision 0, and after a record whose own digest cannot be trusted. */
+  digest: string | undefined
+  digestKnown: boolean
+  time: string | undefined
+  ringIndex: number
+}
+
+export interface JudgedFault {
+  readonly code: VerifyFaultCode
+  readonly message: string
+  /** Records that are known to be missing from here on. */
+  readonly missing?: { readonly revision: number; readonly count: number }
+}
+
+export interface Judged {
+  readonly faults: readonly JudgedFault[]
+  /** Present where the header could be read. */
+  readonly header?: Header
+  /** Where the record stands, where no column says so. */
+  readonly revision?: number
+  /** The seal fits: header and body are the ones that the ledger wrote, wherever they stand now. Without keys, always false. */
+  readonly sealed: boolean
+}
+
+export function newStream(): StreamState {
+  return { next: 0, digest: undefined, digestKnown: true, time: undefined, ringIndex: 0 }
+}
+
+/** After these the record's digest is no ground to judge its follower on. */
+const SHAKES_DIGEST: ReadonlySet<VerifyFaultCode> = new Set<VerifyFaultCode>([
+  'header-not-json',
+  'header-not-canonical',
+  'header-schema',
+  'unknown-version',
+  'wrong-stream',
+  'wrong-revision',
+  'tenant',
+  'mac',
+  'unknown-key',
+])
+const BREAKS_SEAL: ReadonlySet<VerifyFaultCode> = new Set<VerifyFaultCode>([
+  ...[...SHAKES_DIGEST].filter((code) => code !== 'wrong-stream' && code !== 'wrong-revision'),
+  'data-digest',
+])
+
+/** Keys absent: links and digests are checked, seals are not. */
+export interface StreamCheckKeys extends CheckKeys {
+  readonly sealsChecked: boolean
+}
+
+export class StreamChecks {
+  readonly #keys: StreamCheckKeys
+  readonly #streams = new Map<string, StreamState>()
+
+  constructor(keys: StreamCheckKeys) {
+    this.#keys = keys
+  }
+
+  get streams(): number {
+    return this.#streams.size
+  }
+
+  has(stream: string): boolean {
+    return this.#streams.has(stream)
+  }
+
+  /** A record that could not even be read: its place is taken, and its follower is judged on its own. */
+  skip(stream: string, revision: number): void {
+    const state = this.#state(stream)
+    if (revision < state.next) return
+    state.next = revision + 1
+    state.digestKnown = false
+  }
+
+  judge(record: PlacedRecord): Judged {
+    const state = this.#placeOf(record)
+    if (state === undefined) return this.#stray(record)
+    const faults: JudgedFault[] = []
+    const claimed = this.#claimedRevision(record, state)
+    if (claimed < state.next) return this.#outOfOrder(record, state)
+    if (claimed > state.next) {
+      faults.push(missing(state.next, claimed - 1))
+      state.next = claimed
+      state.digestKnown = false
+    }
+    const result = checkRecord(record, this.#expectation(record, state), this.#keys)
+    const own = result.ok ? [] : result.faults.filter((fault) => this.#counts(fault, state))
+    faults.push(...own)
+    const revision = state.next
+    this.#advance(state, { header: result.header, digest: result.digest, faults: own })
+    checkRequestColumn(record, result.header, faults)
+    const sealed = this.#keys.sealsChecked && !own.some((fault) => BREAKS_SEAL.has(fault.code))
+    return {
+      faults,
+      sealed,
+      ...(record.hasColumns === true ? {} : { revision }),
+      ...(result.header && { header: result.header }),
+    }
+  }
+
+  /**
+   * Where the record says it stands. One that fits neither by column nor by header is believed only under its seal: an altered number
+   * must not make its followers look displaced.
+   */
+  #claimedRevision(record: PlacedRecord, state: StreamState): number {
+    if (record.revision === state.next) return state.next
+    const read = readHeader(record.header)
+    if (read.ok && read.header.revision === state.next) return state.next
+    return !this.#keys.sealsChecked || record.hasColumns === true || this.#isSealed(record)
+      ? record.revision
+      : state.next
+  }
+
+  #isSealed(record: PlacedRecord): boolean {
+    const result = checkRecord(record, { ...firstExpectation(record.stream), revision: record.revision }, this.#keys)
+    return result.ok || !result.faults.some((fault) => SHAKES_DIGEST.has(fault.code))
+  }
+
+  /** Of an export, a line that names a stream nobody else names, under no seal: its own stream will miss it. */
+  #stray(record: PlacedRecord): Judged {
+    const result = checkRecord(record, { ...firstExpectation(record.stream), revision: record.revision }, this.#keys)
+    const faults = result.ok ? [] : result.faults.filter(({ code }) => code !== 'prev')
+    return { faults, sealed: false, ...(result.header && { header: result.header }) }
+  }
+
+  /** By the columns, as long as they fit; a record whose columns were altered is still known by its header. */
+  #placeOf(record: PlacedRecord): StreamState | undefined {
+    const own = this.#streams.get(record.stream)
+    if (own !== undefined && record.revision === own.next) return own
+    if (own === undefined && record.hasColumns !== true && this.#keys.sealsChecked && !this.#isSealed(record))
+      return undefined
+    if (own === undefined && record.revision === 0) return this.#state(record.stream)
+
+    const read = readHeader(record.header)
+    if (!read.ok || read.header.stream === record.stream) return this.#state(record.stream)
+    const named = this.#streams.get(read.header.stream)
+    return named !== undefined && named.next === read.header.revision ? named : this.#state(record.stream)
+  }
+
+  #expectation(record: PlacedRecord, state: StreamState): Expectation {
+    return {
+      stream: record.stream,
+      revision: state.next,
+      prevDigest: state.digest,
+      prevTime: state.time,
+      minRingIndex: state.ringIndex,
+    }
+  }
+
+  #counts(fault: Fault, state: StreamState): boolean {
+    if (fault.code === 'prev') return state.digestKnown
+    return fault.code !== 'unknown-key' || this.#keys.sealsChecked
+  }
+
+  #advance(
+    state: StreamState,
+    seen: { header: Header | undefined; digest: string | undefined; faults: readonly Fault[] },
+  ): void {
+    const { header, digest, faults } = seen
+    state.next += 1
+    const trusted = header !== undefined && !faults.some((fault) => SHAKES_DIGEST.has(fault.code))
+    state.digestKnown = trusted
+    if (!trusted) return
+    state.digest = digest
+    state.time = header.time
+    state.ringIndex = Math.max(state.ringIndex, ringIndex(this.#keys.ring, header.kid))
+  }
+
+  /** Neither its columns nor its header say what is next here: it stands aside, and the stream goes on without it. */
+  #outOfOrder(record: PlacedRecord, state: StreamState): Judged {
+    const read = readHeader(record.header)
+    const message = `stands where revision ${state.next} is due`
+    const header = read.ok ? { header: read.header } : {}
+    return { faults: [{ code: 'out-of-order', message }], sealed: false, ...header }
+  }
+
+  #state(stream: string): StreamState {
+    const known = this.#streams.get(stream)
+    if (known !== undefined) return known
+    const state = newStream()
+    this.#streams.set(stream, state)
+    return state
+  }
+}
+
+function missing(first: number, last: number): JudgedFault {
+  const which = first === last ? `revision ${first} is` : `revisions ${first} to ${last} are`
+  return { code: 'missing', message: `${which} missing`, missing: { revision: first, count: last - first + 1 } }
+}
+
+function checkRequestColumn(record: PlacedRecord, header: Header | undefined, faults: JudgedFault[]): void {
+  if (record.hasColumns !== true || header === undefined) return
+  if (record.requestId === header.request?.id) return
+  faults.push({ code: 'request-column', message: "the store's column for the request id differs from the header" })
+}

@@ -1,0 +1,257 @@
+/**
+ * @module Offline verification: every record of a store or an export, read once, in order, in memory that does not grow with the
+ * number of events. Integrity is what it shows; what was cut off at the end only a checkpoint held elsewhere can show.
+ */
+import { SYSTEM_STREAM } from '../../schemas/names.ts'
+import type { CheckDepth } from '../signing/check.ts'
+import type { KeyRing, RunKeys } from '../signing/key-ring.ts'
+import { EventRules, type LedgerFacts } from './event-rules.ts'
+import { type Verdict, type VerifyFault, verdictOf, worse } from './fault.ts'
+import { createSeenIds } from './seen-ids.ts'
+import { type Judged, type PlacedRecord, StreamChecks } from './stream-check.ts'
+
+/** What the source itself found wrong where a record should be. With a place, the record there counts as seen. */
+export interface SourceFault {
+  readonly fault: VerifyFault
+}
+
+export type SourceItem = PlacedRecord | SourceFault
+export type SourcePages = AsyncIterable<readonly SourceItem[]> | Iterable<readonly SourceItem[]>
+
+export interface VerifyKeys {
+  readonly ring: Pick<KeyRing, 'keys'>
+  readonly runKeys: RunKeys
+  /** The verifier key that the checkpoint key makes under an origin. */
+  readonly verifierKey?: (origin: string) => string
+}
+
+export interface VerifyOptions {
+  /** Absent: links and digests are checked, seals are not, and the verdict cannot be VERIFIED. */
+  readonly keys?: VerifyKeys
+  /** Default `full`. */
+  readonly depth?: CheckDepth
+  /** The source is a whole store, whose positions have no gaps. */
+  readonly wholeStore?: boolean
+  /** Reads the source from the start once more: needed where an event id may occur twice. */
+  readonly again?: () => SourcePages
+  readonly onFault: (fault: VerifyFault) => void
+  readonly onProgress?: (events: number) => void
+}
+
+export interface VerifyResult {
+  readonly verdict: Verdict
+  readonly events: number
+  readonly streams: number
+  readonly faults: number
+  /** Events whose writer's clock was behind: their time is the one before them, their clock is on record. */
+  readonly behindClock: number
+  readonly ledger?: LedgerFacts
+  /** What this run could not judge, in words. */
+  readonly unchecked: readonly string[]
+}
+
+/** Goes on after a fault. Never throws for what a source may hold; errors of reading it are the source's to report as items. */
+export async function verifyRecords(pages: SourcePages, options: VerifyOptions): Promise<VerifyResult> {
+  const run = new Verification(options)
+  for await (const page of pages) {
+    for (const item of page) run.take(item)
+    options.onProgress?.(run.events)
+  }
+  await run.compareIds()
+  return run.finish()
+}
+
+const NO_KEYS = { ring: { keys: [] }, runKeys: { keyFor: () => undefined } }
+
+class Verification {
+  events = 0
+  readonly #options: VerifyOptions
+  readonly #streams: StreamChecks
+  readonly #rules: EventRules
+  readonly #seen = createSeenIds()
+  readonly #mayRepeat = new Set<string>()
+  readonly #unchecked: string[] = []
+  #verdict: Verdict = 'VERIFIED'
+  #faults = 0
+  #sealed = 0
+  #behindClock = 0
+  /** Positions without a record, less the records known to be missing from a stream. */
+  #unexplained = 0
+  #lastPosition = 0
+  #firstGap: string | undefined
+  readonly #strangers: VerifyFault[] = []
+
+  constructor(options: VerifyOptions) {
+    this.#options = options
+    const { ring, runKeys } = options.keys ?? NO_KEYS
+    const depth = options.depth ?? 'full'
+    this.#streams = new StreamChecks({ ring, runKeys, depth, sealsChecked: options.keys !== undefined })
+    this.#rules = new EventRules({
+      ring: options.keys?.ring,
+      bodies: depth === 'full',
+      ...(options.keys?.verifierKey && { verifierKey: options.keys.verifierKey }),
+    })
+  }
+
+  take(item: SourceItem): void {
+    if ('fault' in item) {
+      const { stream, revision, position } = item.fault
+      this.#report(item.fault)
+      if (position !== undefined) this.#checkPosition(position)
+      if (stream !== undefined && revision !== undefined) this.#streams.skip(stream, revision)
+      return
+    }
+    this.events += 1
+    if (item.position !== undefined) this.#checkPosition(item.position)
+    this.#judge(item)
+  }
+
+  #judge(record: PlacedRecord): void {
+    const judged = this.#streams.judge(record)
+    const { header } = judged
+    for (const { code, message, missing } of judged.faults) {
+      if (missing === undefined) {
+        this.#reportOf(judged, { ...placeOf(record, judged), code, message })
+        continue
+      }
+      this.#unexplained -= missing.count
+      this.#report({ stream: record.stream, revision: missing.revision, code, message })
+    }
+    if (judged.sealed) this.#sealed += 1
+    if (header === undefined) return
+    if (header.clock !== undefined) this.#behindClock += 1
+    if (!judged.sealed && this.#options.keys !== undefined) return
+
+    for (const { code, message } of this.#rules.check(header, record.data)) {
+      this.#report({ ...placeOf(record, judged), code, message })
+    }
+    if (judged.faults.length === 0 && this.#seen.mayRepeat(header.id)) this.#mayRepeat.add(header.id)
+  }
+
+  /** A key that the ring lacks is a stranger's, unless the ledger announced it or the whole ring is another ledger's. */
+  #reportOf({ header }: Judged, fault: VerifyFault): void {
+    const stranger = fault.code === 'unknown-key' && header !== undefined
+    if (stranger && this.#rules.wasAnnounced(header.kid)) {
+      const message = `sealed with ${header.kid}, which the given keys lack: use the newest key file`
+      this.#report({ ...fault, code: 'key-missing', message })
+    } else if (stranger && this.#sealed === 0 && this.#strangers.length < STRANGERS_MAX) {
+      this.#strangers.push(fault)
+    } else {
+      this.#report(fault)
+    }
+  }
+
+  #checkPosition(text: string): void {
+    const position = Number(text)
+    const { wholeStore = false } = this.#options
+    if (position <= this.#lastPosition) {
+      this.#report({
+        code: 'position-order',
+        message: 'its position does not come after the one before it',
+        position: text,
+      })
+      return
+    }
+    const gap = position - this.#lastPosition - 1
+    if (wholeStore && gap > 0) {
+      this.#unexplained += gap
+      this.#firstGap ??= String(this.#lastPosition + 1)
+    }
+    this.#lastPosition = position
+  }
+
+  /** Ids that the filter could not tell apart from earlier ones are looked for in a second reading. */
+  async compareIds(): Promise<void> {
+    const { again } = this.#options
+    if (this.#mayRepeat.size === 0) return
+    if (again === undefined) {
+      this.#unchecked.push('whether an event id occurs twice: this source can be read only once')
+      return
+    }
+    const found = new Set<string>()
+    for await (const page of again()) {
+      for (const item of page) {
+        if ('fault' in item) continue
+        const id = idOf(item.header)
+        if (id === undefined || !this.#mayRepeat.has(id)) continue
+        if (found.has(id)) {
+          this.#report({
+            ...placeOf(item, {}),
+            code: 'duplicate-id',
+            message: `the event id ${id} occurs twice`,
+            eventId: id,
+          })
+        }
+        found.add(id)
+      }
+    }
+  }
+
+  finish(): VerifyResult {
+    this.#judgeStrangers()
+    this.#judgeWhole()
+    const { facts } = this.#rules
+    return {
+      verdict: this.#verdict,
+      events: this.events,
+      streams: this.#streams.streams,
+      faults: this.#faults,
+      behindClock: this.#behindClock,
+      ...(facts && { ledger: facts }),
+      unchecked: this.#unchecked,
+    }
+  }
+
+  #judgeStrangers(): void {
+    if (this.#sealed > 0 || this.#strangers.length === 0) {
+      for (const fault of this.#strangers) this.#report(fault)
+      return
+    }
+    const message = `none of the ${this.events} events was sealed with the given keys: they belong to another ledger`
+    this.#report({ code: 'foreign-keys', message })
+  }
+
+  #judgeWhole(): void {
+    const { keys, wholeStore = false } = this.#options
+    if (keys === undefined) {
+      this.#report({ code: 'no-keys', message: 'no keys: links and digests were checked, seals were not' })
+      this.#unchecked.push('seals: whoever can write the file could have made every event anew')
+    }
+    if (this.events === 0) this.#report({ code: 'empty', message: 'there are no events' })
+    if (!wholeStore) return
+    if (this.#unexplained > 0) {
+      const count = this.#unexplained === 1 ? '1 event is' : `${this.#unexplained} events are`
+      const message = `${count} gone, the first at position ${this.#firstGap}; no later event of the same stream tells which`
+      this.#report({ code: 'position-gap', message, ...(this.#firstGap && { position: this.#firstGap }) })
+    }
+    if (this.events > 0 && !this.#streams.has(SYSTEM_STREAM)) {
+      this.#report({ code: 'founding-event', message: `the stream ${SYSTEM_STREAM} is missing`, stream: SYSTEM_STREAM })
+    }
+  }
+
+  #report(fault: VerifyFault): void {
+    this.#faults += 1
+    this.#verdict = worse(this.#verdict, verdictOf(fault.code))
+    this.#options.onFault(fault)
+  }
+}
+
+/** As many are kept back until it is known whether any event at all was sealed with the given keys. */
+const STRANGERS_MAX = 1_000
+
+function placeOf(
+  record: PlacedRecord,
+  { header, revision = record.revision }: Partial<Judged>,
+): Omit<VerifyFault, 'code' | 'message'> {
+  const { stream, position } = record
+  return {
+    stream,
+    revision,
+    ...(position !== undefined && { position }),
+    ...(header !== undefined && { eventId: header.id }),
+  }
+}
+
+function idOf(header: string): string | undefined {
+  return /"id":"([0-9a-f-]{36})"/.exec(header)?.[1]
+}
