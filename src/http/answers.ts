@@ -1,0 +1,63 @@
+/** @module Responses: JSON, problems and entity tags, with the headers that every answer carries. */
+import type { Json, JsonObject } from '../../schemas/json.ts'
+import type { Found } from '../ledger/ledger.ts'
+import { etagMatches } from './preconditions.ts'
+import { type Problem, problemBody, retryAfterMs, statusOf } from './problems.ts'
+
+type Headers = Readonly<Record<string, string>>
+
+/** A run's record is nobody's to cache, and nothing here is to be guessed as another type. */
+const PRIVATE = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
+const JSON_HEADERS = { 'content-type': 'application/json', ...PRIVATE } as const
+
+export function jsonText(status: number, text: string, headers: Headers = {}): Response {
+  return new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } })
+}
+
+export function json(status: number, body: Json, headers: Headers = {}): Response {
+  return jsonText(status, JSON.stringify(body), headers)
+}
+
+/** A stream of `contentType`; its bytes are sent as they come. */
+export function streamed(
+  body: ReadableStream<Uint8Array> | null,
+  contentType: string,
+  headers: Headers = {},
+): Response {
+  return new Response(body, { headers: { 'content-type': contentType, ...PRIVATE, ...headers } })
+}
+
+/** A revision as a strong entity tag (RFC 9110 section 8.8.3). */
+export function etag(revision: number): string {
+  return `"${revision}"`
+}
+
+/** `instance` is the path that was asked. */
+export function problemResponse(refused: Problem, instance: string, headers: Headers = {}): Response {
+  return new Response(JSON.stringify(problemBody(refused, instance)), {
+    status: statusOf(refused),
+    headers: {
+      'content-type': 'application/problem+json',
+      ...PRIVATE,
+      ...retryAfter(refused),
+      ...refused.headers,
+      ...headers,
+    },
+  })
+}
+
+/** Whole seconds, rounded up: a client that obeys never asks too early. */
+function retryAfter(refused: Problem): Headers {
+  const waitMs = retryAfterMs(refused)
+  return waitMs === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) }
+}
+
+/** What was read from a run, or why not; 304 where the caller has it already. */
+export function foundResponse(found: Found<JsonObject>, instance: string, ifNoneMatch?: string): Response {
+  if (!found.ok) return problemResponse(found.refusal, instance)
+  const tag = etag(found.revision)
+  if (ifNoneMatch !== undefined && etagMatches(ifNoneMatch, tag)) {
+    return new Response(null, { status: 304, headers: { etag: tag, 'cache-control': 'no-store' } })
+  }
+  return json(200, found.value, { etag: tag })
+}

@@ -1,0 +1,74 @@
+/** @module What the HTTP edge is handed, and its limits. */
+import { setMaxListeners } from 'node:events'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { TokenVerifier } from '../signing/tokens.ts'
+
+const KIB = 1024
+
+export interface HttpSettings {
+  /** Body of a single command: the payload's 512 KiB and room for the request's other members. */
+  readonly bodyMaxBytes: number
+  readonly batchMaxBytes: number
+  /** Requests a second of one tenant, and of one token subject; 0 turns the limit off. */
+  readonly ratePerSecond: number
+  /** Requests that may come at once on top of the rate. */
+  readonly rateBurst: number
+  /** Refused tokens a second of one remote address; 0 turns the limit off. */
+  readonly refusedTokensPerSecond: number
+  /** Tails, exports, replays and waiting claims that one tenant may hold open. */
+  readonly streamsPerTenant: number
+  /** Silence on a tail after which a comment is sent. */
+  readonly heartbeatMs: number
+  /** `/metrics` without a token. */
+  readonly openMetrics: boolean
+}
+
+export const HTTP_DEFAULTS: HttpSettings = {
+  bodyMaxBytes: 544 * KIB,
+  batchMaxBytes: 8 * KIB * KIB,
+  ratePerSecond: 5_000,
+  rateBurst: 10_000,
+  refusedTokensPerSecond: 20,
+  streamsPerTenant: 64,
+  heartbeatMs: 15_000,
+  openMetrics: false,
+}
+
+/** The little of a logger that this edge needs; pino fits. */
+export interface HttpLog {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+export interface AppOptions {
+  readonly ledger: Ledger
+  readonly verifier: Pick<TokenVerifier, 'verify'>
+  /** The public keys that check our tokens, as they are now. */
+  readonly jwks: () => object
+  readonly log: HttpLog
+  readonly version: string
+  readonly settings?: Partial<HttpSettings>
+  /** Milliseconds since 1970; the real clock by default. */
+  readonly now?: () => number
+  /** Once aborted: `/readyz` answers 503 and every tail ends with the id to resume from. */
+  readonly draining?: AbortSignal
+}
+
+/** The same with every default filled in. */
+export interface AppDeps extends Required<Omit<AppOptions, 'settings'>> {
+  readonly settings: HttpSettings
+}
+
+export function appDeps(options: AppOptions): AppDeps {
+  const { draining = new AbortController().signal } = options
+  // Every open stream listens to it: many listeners are no leak.
+  setMaxListeners(0, draining)
+  return {
+    now: Date.now,
+    ...options,
+    draining,
+    settings: { ...HTTP_DEFAULTS, ...options.settings },
+  }
+}

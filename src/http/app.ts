@@ -1,0 +1,112 @@
+/** @module The HTTP edge as one application: every route behind one dispatcher, and an answer for whatever matches none. */
+import { OpenAPIHono } from '@hono/zod-openapi'
+import { jsonText, problemResponse } from './answers.ts'
+import { type AppOptions, appDeps } from './app-deps.ts'
+import { dispatcher, failure, type Gate } from './dispatch.ts'
+import type { EdgeContext, EdgeEnv } from './edge-context.ts'
+import { createMetrics } from './metrics.ts'
+import { openApiDocument, registerRoute } from './openapi.ts'
+import { problem } from './problems.ts'
+import { createRateLimiter } from './rate-limit.ts'
+import type { Edge, OpenRoute, Route } from './route.ts'
+import { type BatchOp, batchRoute } from './routes/batch.ts'
+import { budgetRoutes } from './routes/budget.ts'
+import { callRoutes } from './routes/calls.ts'
+import { envelopeRoutes } from './routes/envelopes.ts'
+import { eventRoutes } from './routes/events.ts'
+import { exportRoutes } from './routes/exports.ts'
+import { logRoutes } from './routes/log.ts'
+import { runRoutes } from './routes/runs.ts'
+import { systemRoutes } from './routes/system.ts'
+import { tailRoutes } from './routes/tails.ts'
+import { createStreamSlots } from './stream-slots.ts'
+
+/** Refused tokens of one address that may come at once. */
+const REFUSED_TOKENS_BURST = 100
+
+const runRoutesAll = [
+  ...runRoutes,
+  ...envelopeRoutes,
+  ...callRoutes,
+  ...budgetRoutes,
+  ...eventRoutes,
+  ...exportRoutes,
+  ...tailRoutes,
+  ...logRoutes,
+]
+
+/** The application. `app.request(...)` answers without a socket; `startServer` puts one in front. */
+export function createApp(options: AppOptions): OpenAPIHono<EdgeEnv> {
+  const edge = createEdge(options)
+  const metrics = createMetrics(edge.ledger, edge.slots)
+  const { ratePerSecond: perSecond, rateBurst: burst, refusedTokensPerSecond } = edge.settings
+  const gate: Gate = {
+    edge,
+    metrics,
+    subjectRate: createRateLimiter({ perSecond, burst }),
+    refusedTokenRate: createRateLimiter({ perSecond: refusedTokensPerSecond, burst: REFUSED_TOKENS_BURST }),
+  }
+  const app = new OpenAPIHono<EdgeEnv>()
+  const routes = [...runRoutesAll, batchRoute(batchOps()), ...systemRoutes(edge, metrics), documentRoute(app)]
+  for (const route of routes) {
+    registerRoute(app, route)
+    app.on(route.method.toUpperCase(), honoPath(route), dispatcher(route, gate))
+  }
+  app.notFound(noRoute(routes))
+  app.onError((error, c) => failure(error, edge, c))
+  return app
+}
+
+function createEdge(options: AppOptions): Edge {
+  const deps = appDeps(options)
+  const { ratePerSecond, rateBurst, streamsPerTenant } = deps.settings
+  return {
+    ...deps,
+    slots: createStreamSlots(streamsPerTenant),
+    tenantRate: createRateLimiter({ perSecond: ratePerSecond, burst: rateBurst }),
+  }
+}
+
+const honoPath = ({ path, deep }: Route): string => {
+  const plain = path.replaceAll(/\{(\w+)\}/g, ':$1')
+  return deep === true ? `${plain}{.+}` : plain
+}
+
+/** Every command that has a route of its own, by its kind. */
+function batchOps(): ReadonlyMap<string, BatchOp> {
+  return new Map(runRoutesAll.flatMap(({ path, spec }) => (spec === undefined ? [] : [[spec.kind, { path, spec }]])))
+}
+
+/** Made when first asked for: most processes are never asked. */
+function documentRoute(app: OpenAPIHono<EdgeEnv>): OpenRoute {
+  let text: string | undefined
+  return {
+    open: true,
+    method: 'get',
+    path: '/openapi.json',
+    summary: 'This description',
+    tag: 'system',
+    handle: (_, { version }) => {
+      text ??= openApiDocument(app, version)
+      return jsonText(200, text, { 'cache-control': 'public, max-age=60' })
+    },
+  }
+}
+
+/** 405 where another method would have found the resource, else 404. */
+function noRoute(routes: readonly Route[]): (c: EdgeContext) => Response {
+  const patterns = routes.map(({ method, path, deep }) => ({
+    method,
+    pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, deep === true ? '[^]+' : '[^/]+').replaceAll('.', '\\.')}$`),
+  }))
+  return (c) => {
+    const { path } = c.req
+    const methods = new Set(
+      patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method.toUpperCase()),
+    )
+    if (methods.size === 0) return problemResponse(problem('not-found', 'there is no such resource'), path)
+    if (methods.has('GET')) methods.add('HEAD')
+    const allow = [...methods].join(', ')
+    return problemResponse(problem('method-not-allowed', `this resource takes ${allow}`, { headers: { allow } }), path)
+  }
+}

@@ -1,0 +1,58 @@
+/** @module Who asks: bearer tokens, scopes, and the run and agent a token is bound to. */
+import type { Principal, Scope, TokenFault, TokenVerifier } from '../signing/tokens.ts'
+import { type Problem, problem } from './problems.ts'
+
+/** RFC 6750 section 2.1: the header, and no other place. */
+const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
+
+const REALM = 'Bearer realm="countersign"'
+
+export type Authenticated =
+  | { readonly ok: true; readonly principal: Principal }
+  /** `fault` is for the log alone. */
+  | { readonly ok: false; readonly fault: TokenFault | 'token-missing' | 'token-not-bearer'; readonly problem: Problem }
+
+export async function authenticate(
+  header: string | undefined,
+  verifier: Pick<TokenVerifier, 'verify'>,
+): Promise<Authenticated> {
+  if (header === undefined) return { ok: false, fault: 'token-missing', problem: missing }
+  const token = BEARER.exec(header)?.[1]
+  if (token === undefined) return { ok: false, fault: 'token-not-bearer', problem: refused }
+
+  const result = await verifier.verify(token)
+  return result.ok ? { ok: true, principal: result.claims } : { ok: false, fault: result.code, problem: refused }
+}
+
+/** One body for every fault: what is wrong with a token is nobody's business but its issuer's. */
+const DETAIL = 'this needs a valid bearer token'
+const missing = problem('unauthenticated', DETAIL, { headers: { 'www-authenticate': REALM } })
+const refused = problem('unauthenticated', DETAIL, {
+  headers: { 'www-authenticate': `${REALM}, error="invalid_token"` },
+})
+
+/** Refused where the token has none of `scopes`. */
+export function scopeFault(principal: Principal, scopes: readonly Scope[]): Problem | undefined {
+  if (scopes.some((scope) => principal.scopes.has(scope))) return undefined
+  return problem('scope-missing', `this needs the scope ${scopes.join(' or ')}`, {
+    evidence: { required: [...scopes] },
+    headers: { 'www-authenticate': `${REALM}, error="insufficient_scope", scope="${scopes[0] ?? ''}"` },
+  })
+}
+
+/** Refused where the token is bound to a run and this is another, or none in particular. */
+export function runBondFault(principal: Principal, run: string | undefined): Problem | undefined {
+  if (principal.run === undefined || principal.run === run) return undefined
+  return problem('run-mismatch', `the token is bound to the run ${principal.run}`, {
+    evidence: { bound: principal.run },
+  })
+}
+
+/** Refused where the token is bound to an agent and the body speaks for another. */
+export function agentBondFault(principal: Principal, agent: unknown, pointer: string): Problem | undefined {
+  if (principal.agent === undefined || agent === undefined || agent === principal.agent) return undefined
+  return problem('agent-mismatch', `the token is bound to the agent ${principal.agent}`, {
+    pointer,
+    evidence: { bound: principal.agent },
+  })
+}

@@ -1,0 +1,153 @@
+/** @module The one way in for everything that changes a run: bounded body, strict parse, schema, bonds, preconditions, ledger, answer. */
+import type { z } from 'zod'
+import type { Json, JsonObject } from '../../schemas/json.ts'
+import type { Command, Ledger, Outcome, RequestInfo } from '../ledger/ledger.ts'
+import type { Principal } from '../signing/tokens.ts'
+import { etag, json, problemResponse } from './answers.ts'
+import { agentBondFault } from './authenticate.ts'
+import { checkBody, readJson } from './body.ts'
+import { type Parsed, parseIdempotencyKey, parseIfMatch, validTraceparent } from './preconditions.ts'
+import { type Problem, problem, problemOf } from './problems.ts'
+import { NoQuery } from './query.ts'
+import { type Ask, type CommandSpec, type GuardedRoute, RUN_WRITERS } from './route.ts'
+
+type Success = Extract<Outcome, { ok: true }>
+
+export interface CommandRoute<Body extends object> {
+  readonly path: string
+  readonly summary: string
+  readonly tag: string
+  readonly kind: Command['kind']
+  readonly body: z.ZodType<Body>
+  readonly command: (body: Body, item: string) => Command
+  readonly location?: CommandSpec['location']
+  readonly checksRunBond?: boolean
+  /** Runs in place of `ledger.execute`, where an answer may have to wait. */
+  readonly execute?: (ask: Ask, ready: ReadyCommand) => Promise<Outcome>
+}
+
+/** A command that has passed every check of this edge. */
+export interface ReadyCommand {
+  readonly command: Command
+  readonly info: RequestInfo
+}
+
+/** A route that hands one command to the ledger. */
+export function commandRoute<Body extends object>(route: CommandRoute<Body>): GuardedRoute {
+  const { path, summary, tag, body, location, checksRunBond, execute = executeNow } = route
+  // `checkBody` hands over what `body` has parsed, and nothing else.
+  const spec = {
+    kind: route.kind,
+    body,
+    command: route.command,
+    ...(location && { location }),
+  } as unknown as CommandSpec
+  return {
+    open: false,
+    method: 'post',
+    path,
+    summary,
+    tag,
+    body,
+    scopes: RUN_WRITERS,
+    query: NoQuery,
+    ...(location && { answers: { 201: 'Recorded anew.' } }),
+    ...(checksRunBond && { checksRunBond }),
+    spec,
+    handle: async (ask) => {
+      const ready = await readCommand(ask, spec)
+      if (!ready.ok) return problemResponse(ready.problem, ask.path)
+      return commandResponse(await execute(ask, ready.value), spec, ask.path)
+    },
+  }
+}
+
+const executeNow = ({ edge, caller, run }: Ask, { command, info }: ReadyCommand): Promise<Outcome> =>
+  edge.ledger.execute(caller, run, command, info)
+
+async function readCommand(ask: Ask, spec: CommandSpec): Promise<Parsed<ReadyCommand>> {
+  const { c, edge, caller } = ask
+  const read = await readJson(c, { maxBytes: edge.settings.bodyMaxBytes })
+  if (!read.ok) return read
+  const body = checkBody(spec.body, read.value)
+  if (!body.ok) return body
+  const fault = bondFault(caller, spec, body.value)
+  if (fault !== undefined) return { ok: false, problem: fault }
+
+  const asked = requestInfo(ask, read.value)
+  const info = asked instanceof Promise ? await asked : asked
+  if (!info.ok) return info
+  return { ok: true, value: { command: spec.command(body.value, ask.item), info: info.value } }
+}
+
+/** Refused where the body leaves what the token is bound to. */
+export function bondFault(caller: Principal, { kind }: Pick<CommandSpec, 'kind'>, body: object): Problem | undefined {
+  const { id, agent, reserve } = body as { id?: string; agent?: unknown; reserve?: { agent?: unknown } }
+  if (kind === 'start' && caller.run !== undefined && id !== caller.run) {
+    const evidence = { bound: caller.run }
+    return problem('run-mismatch', `the token is bound to the run ${caller.run}`, { pointer: '/id', evidence })
+  }
+  return agentBondFault(caller, agent, '/agent') ?? agentBondFault(caller, reserve?.agent, '/reserve/agent')
+}
+
+/** What the headers add to a command. */
+export function requestInfo(ask: Ask, body: Json): Parsed<RequestInfo> | Promise<Parsed<RequestInfo>> {
+  const { c, path } = ask
+  const key = parseIdempotencyKey(c.req.header('idempotency-key'))
+  if (!key.ok) return key
+  const ifMatch = parseIfMatch(c.req.header('if-match'))
+  if (!ifMatch.ok) return ifMatch
+  if (ifMatch.value === 'never') return neverMatches(ask)
+
+  const traceparent = validTraceparent(c.req.header('traceparent'))
+  return {
+    ok: true,
+    value: {
+      ...(traceparent !== undefined && { traceparent }),
+      ...(ifMatch.value !== undefined && { ifMatch: ifMatch.value }),
+      ...(key.value !== undefined && { idempotency: { key: key.value, method: 'POST', path, body } }),
+    },
+  }
+}
+
+/** `If-Match` names no revision that any run can have: the answer is 412, but only to who may know that the run is there. */
+async function neverMatches({ edge, caller, run, c }: Ask): Promise<Parsed<never>> {
+  const found = await readRun(edge.ledger, caller, run)
+  if (found !== undefined && !found.ok) return { ok: false, problem: found.refusal }
+  const refused = problem('revision-conflict', 'the entity tag is none of this run', {
+    evidence: { expected: c.req.header('if-match') ?? '', actual: found === undefined ? null : found.revision },
+  })
+  return { ok: false, problem: refused }
+}
+
+function readRun(ledger: Ledger, caller: Principal, run: string): ReturnType<Ledger['run']> | undefined {
+  return run === '' ? undefined : ledger.run(caller, run)
+}
+
+/** The status and body of an outcome: the same alone and in a batch. */
+export function outcomeStatus(outcome: Success, spec: CommandSpec): number {
+  return outcome.created && spec.location !== undefined ? 201 : 200
+}
+
+function commandResponse(outcome: Outcome, spec: CommandSpec, path: string): Response {
+  const replayed = outcome.replayed ? { 'idempotency-replayed': 'true' } : undefined
+  if (!outcome.ok) {
+    const { refusal, revision } = outcome
+    const headers = { ...(revision !== undefined && { etag: etag(revision) }), ...replayed }
+    return problemResponse(problemOf(refusal, runPathOf(path)), path, headers)
+  }
+  const status = outcomeStatus(outcome, spec)
+  const location = status === 201 && spec.location?.(outcome, `/v1/runs/${outcome.runId}`)
+  return json(status, outcome.body, { etag: etag(outcome.revision), ...(location && { location }), ...replayed })
+}
+
+/** `/v1/runs/{run}` of a longer path; undefined where the path names no run. */
+export function runPathOf(path: string): string | undefined {
+  return /^\/v1\/runs\/[^/]+/.exec(path)?.[0]
+}
+
+/** A member of an answer as a text; empty where it is none. */
+export function textMember(body: JsonObject, name: string): string {
+  const value = body[name]
+  return typeof value === 'string' ? value : ''
+}

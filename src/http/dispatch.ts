@@ -1,0 +1,105 @@
+/** @module The way of every request: count it, check token, scope, bonds, rate and query, answer it, and let no exception out. */
+import { randomUUID } from 'node:crypto'
+import { RUN_ID_PATTERN } from '../../schemas/names.ts'
+import { StoreUnavailableError } from '../store/event-store.ts'
+import { problemResponse } from './answers.ts'
+import { authenticate, runBondFault, scopeFault } from './authenticate.ts'
+import { type EdgeContext, remoteAddress } from './edge-context.ts'
+import type { HttpMetrics } from './metrics.ts'
+import { validTraceparent } from './preconditions.ts'
+import { type Problem, problem } from './problems.ts'
+import { parseQuery } from './query.ts'
+import type { RateLimiter } from './rate-limit.ts'
+import type { Edge, GuardedRoute, Route } from './route.ts'
+
+export interface Gate {
+  readonly edge: Edge
+  readonly metrics: HttpMetrics
+  /** By tenant and token subject. */
+  readonly subjectRate: RateLimiter
+  /** By remote address: tokens that were refused. */
+  readonly refusedTokenRate: RateLimiter
+}
+
+export type Handler = (c: EdgeContext) => Promise<Response>
+
+/** The handler of a route. It never throws. */
+export function dispatcher(route: Route, gate: Gate): Handler {
+  const itemName = itemNameOf(route.path)
+  const track = gate.metrics.tracker(route.method, route.path)
+  return async (c) => {
+    const done = track()
+    let response: Response
+    try {
+      response = await (route.open ? route.handle(c, gate.edge) : guarded(route, gate, { c, itemName }))
+    } catch (error) {
+      response = failure(error, gate.edge, c)
+    }
+    const traceparent = validTraceparent(c.req.header('traceparent'))
+    if (traceparent !== undefined) response.headers.set('traceparent', traceparent)
+    done(response.status)
+    return response
+  }
+}
+
+/** Name of the parameter beside the run: `call`, `reservation`. */
+function itemNameOf(path: string): string | undefined {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).find((name) => name !== 'run')
+}
+
+async function guarded(
+  route: GuardedRoute,
+  gate: Gate,
+  { c, itemName }: { c: EdgeContext; itemName: string | undefined },
+): Promise<Response> {
+  const { edge } = gate
+  const who = await authenticate(c.req.header('authorization'), edge.verifier)
+  if (!who.ok) return problemResponse(refusedToken(who, gate, c), c.req.path)
+
+  const caller = who.principal
+  const run = c.req.param('run') ?? ''
+  const withRun = run !== '' || route.path.includes('{run}')
+  const fault =
+    scopeFault(caller, route.scopes) ??
+    (route.checksRunBond === true ? undefined : runBondFault(caller, withRun ? run : undefined)) ??
+    rateFault(gate, caller.tenant, caller.subject)
+  if (fault !== undefined) return problemResponse(fault, c.req.path)
+  if (withRun && !RUN_ID_PATTERN.test(run)) return problemResponse(noSuchRun, c.req.path)
+
+  const mark = c.req.url.indexOf('?')
+  const query = parseQuery(route.query, mark < 0 ? '' : c.req.url.slice(mark + 1))
+  if (!query.ok) return problemResponse(query.problem, c.req.path)
+  const item = itemName === undefined ? '' : (c.req.param(itemName) ?? '')
+  const path = route.path.replace('{run}', () => run).replace(`{${itemName}}`, () => item)
+  return route.handle({ c, edge, caller, run, item, path, query: query.value })
+}
+
+const noSuchRun = problem('run-not-found', 'there is no such run')
+
+/** Counted after the check, so that nobody who shares an address with a guesser is kept out. */
+function refusedToken(who: { readonly fault: string; readonly problem: Problem }, gate: Gate, c: EdgeContext): Problem {
+  const remote = remoteAddress(c)
+  gate.edge.log.info({ fault: who.fault, remote }, 'a token was refused')
+  if (who.fault === 'token-missing') return who.problem
+  const waitMs = gate.refusedTokenRate.take(remote, gate.edge.now())
+  if (waitMs === 0) return who.problem
+  return problem('rate-limited', 'too many refused tokens from this address', { retryAfterMs: waitMs })
+}
+
+function rateFault({ edge, subjectRate }: Gate, tenant: string, subject: string): Problem | undefined {
+  const nowMs = edge.now()
+  const waitMs = edge.tenantRate.take(tenant, nowMs) || subjectRate.take(`${tenant} ${subject}`, nowMs)
+  if (waitMs === 0) return undefined
+  return problem('rate-limited', 'this tenant or token asks more often than it may', { retryAfterMs: waitMs })
+}
+
+/** Broken machinery: told by an id that is in the log, with what happened. */
+export function failure(error: unknown, edge: Pick<Edge, 'log'>, c: EdgeContext): Response {
+  if (error instanceof StoreUnavailableError) {
+    const { retryAfterMs } = error
+    return problemResponse(problem('store-unavailable', 'the store cannot be read now', { retryAfterMs }), c.req.path)
+  }
+  const errorId = randomUUID()
+  edge.log.error({ err: error, errorId, method: c.req.method, path: c.req.path }, 'a request failed')
+  return problemResponse(problem('internal', 'the server failed', { evidence: { errorId } }), c.req.path)
+}

@@ -1,0 +1,15 @@
+/** @module The request's context: Hono's, with node's own request and response where a real server is in front. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Context } from 'hono'
+
+export type EdgeEnv = {
+  /** Empty where the app is called without a socket. */
+  Bindings: { readonly incoming?: IncomingMessage; readonly outgoing?: ServerResponse }
+}
+
+export type EdgeContext = Context<EdgeEnv>
+
+/** Who is at the other end, as far as a socket can tell. */
+export function remoteAddress(c: EdgeContext): string {
+  return c.env?.incoming?.socket.remoteAddress ?? 'unknown'
+}

@@ -1,0 +1,7 @@
+/** @module Events as answers show them: the texts that were signed, byte for byte, never printed anew. */
+import type { LedgerEvent } from '../ledger/ledger.ts'
+
+/** One line of JSON. Header and data are JCS texts: they hold no line feed. */
+export function eventText({ texts, digest }: LedgerEvent): string {
+  return `{"header":${texts.header},"salt":"${texts.salt}","data":${texts.data},"digest":"${digest}"}`
+}

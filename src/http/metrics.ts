@@ -1,0 +1,120 @@
+/** @module Counters for /metrics, on a registry of their own. Labels are route patterns and codes, never what a caller sent. */
+import { setImmediate as nextTick } from 'node:timers/promises'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { StreamSlots } from './stream-slots.ts'
+
+const PREFIX = 'countersign_'
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const STATES = ['ready', 'unavailable', 'failed'] as const
+
+export interface HttpMetrics {
+  /** For one route: call the result at a request's start, and what that gives with the status at its end. */
+  readonly tracker: (method: string, route: string) => () => (status: number) => void
+  /** Prometheus text. */
+  readonly text: () => Promise<string>
+  readonly contentType: string
+}
+
+export function createMetrics(ledger: Pick<Ledger, 'stats' | 'status'>, slots: StreamSlots): HttpMetrics {
+  const registry = new Registry()
+  registerLedger(registry, ledger)
+  registerProcess(registry)
+  const registers = [registry]
+  const requests = new Counter({
+    name: `${PREFIX}http_requests_total`,
+    help: 'Requests answered.',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  })
+  const seconds = new Histogram({
+    name: `${PREFIX}http_request_seconds`,
+    help: 'Time to the head of the answer.',
+    labelNames: ['method', 'route'],
+    buckets: SECONDS,
+    registers,
+  })
+  const inFlight = new Gauge({ name: `${PREFIX}http_in_flight`, help: 'Requests not answered yet.', registers })
+  gauge(registry, 'http_streams', 'Tails, exports and waiting claims that are open.', () => slots.open)
+
+  const tracker: HttpMetrics['tracker'] = (method, route) => {
+    const duration = seconds.labels(method, route)
+    const byStatus = new Map<number, Counter.Internal>()
+    return () => {
+      const startedMs = performance.now()
+      inFlight.inc()
+      return (status) => {
+        inFlight.dec()
+        duration.observe((performance.now() - startedMs) / 1000)
+        const counter = byStatus.get(status) ?? requests.labels(method, route, String(status))
+        byStatus.set(status, counter)
+        counter.inc()
+      }
+    }
+  }
+  return { tracker, text: () => registry.metrics(), contentType: registry.contentType }
+}
+
+function registerLedger(registry: Registry, ledger: Pick<Ledger, 'stats' | 'status'>): void {
+  counter(registry, 'appended_events_total', 'Events sealed and durable.', () => ledger.stats().appendedEvents)
+  counter(registry, 'appends_total', 'Durable writes.', () => ledger.stats().appends)
+  counter(registry, 'append_conflicts_total', 'Writes that met another revision.', () => ledger.stats().conflicts)
+  gauge(registry, 'appends_in_flight', 'Writes not yet durable.', () => ledger.stats().inFlightAppends)
+  gauge(registry, 'hot_runs', 'Runs kept folded in memory.', () => ledger.stats().hotRuns)
+  gauge(registry, 'view_lag_events', 'Events the run list lags behind.', () => ledger.stats().viewLagEvents ?? 0)
+  new Counter({
+    name: `${PREFIX}refusals_total`,
+    help: 'Refusals of the ledger by code.',
+    labelNames: ['code'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [code, count] of Object.entries(ledger.stats().refusals)) this.inc({ code }, count)
+    },
+  })
+  new Gauge({
+    name: `${PREFIX}store_state`,
+    help: '1 for the state the store is in.',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      const { state } = ledger.status()
+      for (const each of STATES) this.set({ state: each }, each === state ? 1 : 0)
+    },
+  })
+}
+
+function registerProcess(registry: Registry): void {
+  gauge(registry, 'resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss())
+  gauge(registry, 'heap_used_bytes', 'Heap in use.', () => process.memoryUsage().heapUsed)
+  gauge(registry, 'uptime_seconds', 'Age of the process.', () => process.uptime())
+  gauge(registry, 'event_loop_lag_seconds', 'Wait of a callback that was due at once.', async () => {
+    const startedMs = performance.now()
+    await nextTick()
+    return (performance.now() - startedMs) / 1000
+  })
+}
+
+function gauge(registry: Registry, name: string, help: string, read: () => number | Promise<number>): void {
+  new Gauge({
+    name: PREFIX + name,
+    help,
+    registers: [registry],
+    async collect() {
+      this.set(await read())
+    },
+  })
+}
+
+/** Mirrors a count that is kept elsewhere. */
+function counter(registry: Registry, name: string, help: string, read: () => number): void {
+  new Counter({
+    name: PREFIX + name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(read())
+    },
+  })
+}

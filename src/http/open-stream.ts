@@ -1,0 +1,38 @@
+/** @module Starting a streamed answer: a slot of the tenant, the headers, and what happens when it ends, breaks or is left. */
+import { problemResponse, streamed } from './answers.ts'
+import { byteStream } from './byte-stream.ts'
+import { problem } from './problems.ts'
+import type { Ask } from './route.ts'
+
+export interface StreamSource {
+  readonly contentType: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Makes the chunks. The signal aborts when the reader leaves or the source is told to stop. */
+  readonly chunks: (signal: AbortSignal) => AsyncIterable<Uint8Array>
+}
+
+/** Answers with a stream, or 429 where the tenant has too many. */
+export function openStream(ask: Ask, source: StreamSource): Response {
+  const { c, edge, caller, path } = ask
+  const { contentType, headers } = source
+  // Nothing would ever read it, so nothing must be held for it.
+  if (c.req.method === 'HEAD') return streamed(null, contentType, headers)
+
+  const release = edge.slots.acquire(caller.tenant)
+  if (release === undefined) return problemResponse(tooMany, path)
+  const left = new AbortController()
+  const stream = byteStream(source.chunks(left.signal), {
+    ended: release,
+    left: () => left.abort(),
+    failed: (error) => {
+      edge.log.error({ err: error, path }, 'a stream broke')
+      // Destroyed here, since node's adapter would print the error itself.
+      const outgoing = c.env?.outgoing
+      outgoing?.destroy()
+      return outgoing !== undefined
+    },
+  })
+  return streamed(stream, contentType, headers)
+}
+
+const tooMany = problem('too-many-streams', 'this tenant holds as many streams open as it may')

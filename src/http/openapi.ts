@@ -1,0 +1,70 @@
+/** @module The description of the API (OpenAPI 3.1), made from the same declarations that serve it. */
+import { createRoute, type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi'
+import type { EdgeEnv } from './edge-context.ts'
+import type { Route } from './route.ts'
+
+/** RFC 9457, with the two members of ours that every problem has. */
+const ProblemSchema = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    instance: z.string(),
+    code: z.string(),
+    pointer: z.string().optional(),
+  })
+  .openapi('Problem')
+
+const PROBLEM = { description: 'Refused', content: { 'application/problem+json': { schema: ProblemSchema } } }
+
+export function registerRoute(app: OpenAPIHono<EdgeEnv>, route: Route): void {
+  app.openAPIRegistry.registerPath(createRoute(configOf(route)))
+}
+
+export function openApiDocument(app: OpenAPIHono<EdgeEnv>, version: string): string {
+  app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+  })
+  const info = {
+    title: 'Countersign',
+    version,
+    description: 'An append-only, signed ledger for AI-agent runs.',
+    license: { name: 'MIT', identifier: 'MIT' },
+  }
+  return JSON.stringify(app.getOpenAPI31Document({ openapi: '3.1.0', info }))
+}
+
+function configOf(route: Route): RouteConfig {
+  const success = { description: 'Done', content: { [route.produces ?? 'application/json']: { schema: z.unknown() } } }
+  const others = Object.entries(route.answers ?? {}).map(([status, description]) => [
+    status,
+    status.startsWith('2') ? { ...success, description } : { description },
+  ])
+  return {
+    method: route.method,
+    path: route.path,
+    operationId: operationId(route),
+    summary: route.summary,
+    tags: [route.tag],
+    ...(!route.open && { security: [{ bearer: [...route.scopes] }] }),
+    request: requestOf(route),
+    responses: { 200: success, ...Object.fromEntries(others), default: PROBLEM },
+  }
+}
+
+function requestOf(route: Route): NonNullable<RouteConfig['request']> {
+  const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '')
+  return {
+    ...(names.length > 0 && { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) }),
+    ...(!route.open && Object.keys(route.query.shape).length > 0 && { query: route.query }),
+    ...(route.body && { body: { required: true, content: { 'application/json': { schema: route.body } } } }),
+  }
+}
+
+/** `get_v1_runs_run_calls`: stable, and unique by construction. */
+function operationId({ method, path }: Route): string {
+  return [method, ...path.split('/').map((part) => part.replaceAll(/\W/g, ''))].filter((part) => part !== '').join('_')
+}

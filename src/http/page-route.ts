@@ -1,0 +1,44 @@
+/** @module A run's lists, page by page, by the revision that made each item. */
+import { z } from 'zod'
+import type { JsonObject } from '../../schemas/json.ts'
+import type { Caller, Found, Ledger } from '../ledger/ledger.ts'
+import { foundResponse, problemResponse } from './answers.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
+import { problem } from './problems.ts'
+import { CursorText, Limit, PAGE_DEFAULT } from './query.ts'
+import { type Ask, type GuardedRoute, RUN_READERS, readRoute } from './route.ts'
+
+const PageQuery = z.strictObject({ cursor: CursorText.optional(), limit: Limit.optional() })
+
+/** Before the first: a run's revisions start at 0. */
+const BEFORE_ALL = -1
+
+export interface PageRoute {
+  readonly path: string
+  readonly summary: string
+  readonly tag: string
+  /** The value has `items`, and `next` where there are more. */
+  readonly read: (
+    ledger: Ledger,
+    caller: Caller,
+    run: string,
+    page: { after: number; limit: number },
+  ) => Promise<Found<JsonObject>>
+}
+
+export function pageRoute({ read, ...route }: PageRoute): GuardedRoute {
+  const handle = async (ask: Ask<z.output<typeof PageQuery>>): Promise<Response> => {
+    const { edge, caller, run, path, query } = ask
+    const scope = [caller.tenant, path]
+    const after = query.cursor === undefined ? BEFORE_ALL : decodeCursor(scope, query.cursor)?.[0]
+    if (typeof after !== 'number') return problemResponse(notACursor, path)
+    const found = await read(edge.ledger, caller, run, { after, limit: query.limit ?? PAGE_DEFAULT })
+    if (!found.ok) return foundResponse(found, path)
+    const { next, ...value } = found.value
+    const nextCursor = typeof next === 'number' ? encodeCursor(scope, [next]) : null
+    return foundResponse({ ...found, value: { ...value, nextCursor, asOf: found.revision } }, path)
+  }
+  return readRoute({ ...route, scopes: RUN_READERS, query: PageQuery, handle })
+}
+
+const notACursor = problem('invalid-cursor', 'this is no cursor of this list')

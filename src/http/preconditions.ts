@@ -1,0 +1,65 @@
+/** @module Headers that bind a request: If-Match, If-None-Match, Idempotency-Key, Prefer, traceparent. */
+import { TRACEPARENT_PATTERN } from '../../schemas/header.ts'
+import { type Problem, problem } from './problems.ts'
+
+export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem }
+
+/** RFC 9110 section 8.8.3: an opaque tag in quotes, `W/` before it where it is weak. */
+const ENTITY_TAG = /^(W\/)?("[\x21\x23-\x7e\x80-\xff]*")$/
+const REVISION_TAG = /^"(0|[1-9]\d{0,14})"$/
+
+export const IDEMPOTENCY_KEY_MAX_CHARS = 256
+/** Longest a claim is held for the outcome of the call it repeats. */
+export const WAIT_MAX_SECONDS = 30
+
+/**
+ * The revision that `If-Match` demands; undefined where it demands none (absent, or `*`: the run must exist, which every
+ * command demands anyway); `'never'` where no revision can match: a weak tag, or one that is no revision of ours.
+ */
+export function parseIfMatch(header: string | undefined): Parsed<number | 'never' | undefined> {
+  if (header === undefined || header.trim() === '*') return { ok: true, value: undefined }
+  const tags = header.split(',').map((tag) => ENTITY_TAG.exec(tag.trim()))
+  if (tags.includes(null))
+    return invalidHeader('if-match', 'send the entity tag of the run as it was given, quotes included')
+
+  const revisions = tags.flatMap((tag) => REVISION_TAG.exec(tag?.[1] === undefined ? (tag?.[2] ?? '') : '')?.[1] ?? [])
+  if (revisions.length > 1) return invalidHeader('if-match', 'send one entity tag: a run has one revision to build on')
+  return { ok: true, value: revisions[0] === undefined ? 'never' : Number(revisions[0]) }
+}
+
+/** Weak comparison (RFC 9110 section 13.1.2). A header that is none matches nothing. */
+export function etagMatches(header: string, current: string): boolean {
+  if (header.trim() === '*') return true
+  return header.split(',').some((tag) => ENTITY_TAG.exec(tag.trim())?.[2] === current)
+}
+
+const QUOTED_KEY = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
+const BARE_KEY = /^[\x21\x23-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
+
+/** A structured-field string, or the same characters without quotes as many clients send them: both name one key. */
+export function parseIdempotencyKey(header: string | undefined): Parsed<string | undefined> {
+  if (header === undefined) return { ok: true, value: undefined }
+  const text = header.trim()
+  const key = QUOTED_KEY.exec(text)?.[1]?.replaceAll(/\\(["\\])/g, '$1') ?? BARE_KEY.exec(text)?.[0]
+  if (key !== undefined && key.length >= 1 && key.length <= IDEMPOTENCY_KEY_MAX_CHARS) return { ok: true, value: key }
+  return invalidHeader(
+    'idempotency-key',
+    `a key is 1 to ${IDEMPOTENCY_KEY_MAX_CHARS} printable ASCII characters, quoted or not`,
+  )
+}
+
+/** Seconds of `Prefer: wait=20` (RFC 7240 section 4.3), capped; undefined where nothing usable is preferred. */
+export function preferredWaitSeconds(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined
+  const seconds = /(?:^|[,;])\s*wait\s*=\s*(\d{1,6})\s*(?:$|[,;])/i.exec(header)?.[1]
+  return seconds === undefined ? undefined : Math.min(Number(seconds), WAIT_MAX_SECONDS)
+}
+
+/** W3C Trace Context: a header that is not valid is treated as absent. */
+export function validTraceparent(header: string | undefined): string | undefined {
+  return header !== undefined && TRACEPARENT_PATTERN.test(header) ? header : undefined
+}
+
+export function invalidHeader(header: string, detail: string): { readonly ok: false; readonly problem: Problem } {
+  return { ok: false, problem: problem('invalid-header', detail, { evidence: { header } }) }
+}

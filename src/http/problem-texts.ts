@@ -1,0 +1,141 @@
+/** @module What each problem means and what to do about it: the pages behind the `type` of every problem. */
+import type { ProblemCode } from './problem-codes.ts'
+
+export interface ProblemText {
+  readonly title: string
+  /** What to do. */
+  readonly remedy: string
+}
+
+const text = (title: string, remedy: string): ProblemText => ({ title, remedy })
+
+export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
+  'run-not-found': text(
+    'No such run',
+    "Check the run id and the tenant of your token; another tenant's runs look like this too.",
+  ),
+  'run-exists': text('The run exists', 'Choose another id, or start with the same name and input to resume the run.'),
+  'run-ended': text(
+    'The run has ended',
+    'Start another run; settles of calls that were open at the end are still taken.',
+  ),
+  'run-taken-over': text(
+    'Another owner resumed the run',
+    'Stop this owner; it may settle its open calls and nothing else.',
+  ),
+  contradiction: text(
+    'The handoff contradicts what was established',
+    'Read `findings`, build on `restored`, and declare what you mean to change in `supersedes`.',
+  ),
+  'stale-parent': text(
+    'The handoff builds on an older one',
+    'Read the context, build on that, sign again where you sign, and post anew.',
+  ),
+  'parent-required': text(
+    'A signed envelope needs its parent',
+    'Set `parent` to the digest of the event you build on, and sign it.',
+  ),
+  'signature-invalid': text(
+    'The signature does not hold',
+    'Sign the canonical envelope with the key that is registered for the agent.',
+  ),
+  'signature-reused': text('The signature was used before', 'Sign each envelope anew.'),
+  'manifest-mismatch': text(
+    'Another manifest is registered',
+    'Read the manifests and send the hash of the one in force, or register yours.',
+  ),
+  'manifest-invalid': text('The manifest cannot be used', 'Mend the member that `pointer` names.'),
+  'context-too-large': text('The context would outgrow its limit', 'Hand over less, or by reference.'),
+  'unknown-step': text('No such step', 'Take one of the steps that lead to the context now.'),
+  'nothing-to-roll-back': text('Nothing to roll back', 'There is no accepted step before the one established now.'),
+  'call-not-found': text('No such call', 'Check the call id; `GET /v1/runs/{run}/calls` lists them.'),
+  'call-in-progress': text(
+    'Another caller runs this call',
+    'Wait for its outcome: ask again after `Retry-After`, or send `Prefer: wait=20`.',
+  ),
+  'call-in-doubt': text('Whether the call was executed is not known', 'Find out, then resolve the call.'),
+  'call-key-reused': text('The key names another call', 'Use a new key for a new call.'),
+  'call-not-in-doubt': text('There is no doubt to end', 'Read the call: it has an outcome, or is still running.'),
+  'recursive-call': text(
+    'A call asks for itself',
+    'One of the callers of this call holds the same key: give the inner call another.',
+  ),
+  compensating: text('A rollback has closed this scope', 'Let the rollback end; nothing new starts in its scope.'),
+  'not-compensating': text('No rollback is under way', 'Start one with `POST /v1/runs/{run}/compensations`.'),
+  'already-compensated': text('This was rolled back before', 'Read the plan; nothing is left to undo.'),
+  'stale-fence': text('The call was claimed anew', 'Only the newest claim may settle; drop this outcome.'),
+  'already-settled': text('This has an outcome', 'Read it; an outcome is recorded once.'),
+  'budget-exceeded': text(
+    'The budget does not hold this',
+    'Ask for less, release what is reserved, or end the run. Waiting alone mends nothing.',
+  ),
+  'currency-mismatch': text('Another currency', 'Use the one currency of the run.'),
+  'reservation-not-found': text('No such reservation', 'Check the reservation id.'),
+  'reservation-ended': text('The reservation has ended', 'Record what was used with `POST /v1/runs/{run}/usage`.'),
+  'open-work': text('Work is open', 'Settle or resolve what is listed, then end the run.'),
+  'refusals-exhausted': text('Refused too often', 'Wait, and mend the caller: its refusals are no longer recorded.'),
+  'idempotency-key-reused': text(
+    'The idempotency key was used for another request',
+    'Use a new key for a new request.',
+  ),
+  'idempotency-in-flight': text('The first request with this key is still under way', 'Ask again in a moment.'),
+  'revision-conflict': text(
+    'The run has moved on',
+    'Read what came between (`conflicting`), then ask with the new revision.',
+  ),
+  'append-too-large': text('Too much for one write', 'Send less in one request.'),
+  contended: text('Too many writers at once', 'Ask again after `Retry-After`.'),
+  'not-attempted': text(
+    'Not attempted',
+    'An envelope of the same run was refused earlier in the batch; mend that one first.',
+  ),
+  'store-full': text('The store is full', 'Nothing was written. Make room; no restart is needed.'),
+  'store-unavailable': text(
+    'The store takes no appends now',
+    'Ask again after `Retry-After`; send an idempotency key, so that nothing is recorded twice.',
+  ),
+  'agent-mismatch': text('The token is bound to another agent', 'Send the agent that the token names.'),
+  'run-mismatch': text('The token is bound to one run', 'Ask for that run, or use a token without the bond.'),
+  'scope-missing': text('The token lacks a scope', 'Ask for a token with one of the scopes in `required`.'),
+  unauthenticated: text('No valid token', 'Send `Authorization: Bearer <token>` with a token that has not expired.'),
+  'not-found': text('No such resource', 'Check the path; `/openapi.json` lists every route.'),
+  'method-not-allowed': text('The resource does not take this method', 'Use one that `Allow` names.'),
+  'malformed-request': text('The request cannot be read', 'Mend its target or its Host header.'),
+  'unsupported-media-type': text('Not JSON', 'Send `Content-Type: application/json`, in UTF-8.'),
+  'unsupported-content-encoding': text('Compressed bodies are not taken', 'Send the body without Content-Encoding.'),
+  'body-missing': text('The body is missing', 'Send a JSON object; `{}` where nothing is to be said.'),
+  'body-incomplete': text('The body ended early', 'Send it again.'),
+  'body-too-large': text('The body is too large', 'Send at most `limit` bytes.'),
+  'invalid-json': text(
+    'Not strict JSON',
+    'Mend the place that `pointer` and `offset` name. Nothing that comes in is silently altered.',
+  ),
+  'invalid-body': text(
+    'The body does not fit its schema',
+    'Mend each place in `errors`; members that are not in the schema are refused.',
+  ),
+  'invalid-query': text(
+    'A query parameter cannot be used',
+    'Mend each parameter in `errors`; unknown ones are refused.',
+  ),
+  'invalid-header': text('A header cannot be used', 'Mend the header that `header` names.'),
+  'invalid-cursor': text(
+    'Not a cursor of this query',
+    'Send a cursor as it was given, to the query that gave it; or start without one.',
+  ),
+  'cursor-gone': text(
+    'The place of this cursor is gone',
+    'The store was copied or restored since: start without a cursor.',
+  ),
+  'rate-limited': text('Too many requests', 'Ask again after `Retry-After`.'),
+  'too-many-streams': text('Too many open streams', 'End a tail or an export of this tenant, then ask again.'),
+  'not-ready': text('Not ready', 'The server is starting, stopping, or its store is not available; ask again.'),
+  'stream-damaged': text(
+    'The record of the run is damaged',
+    'Stop writing, keep a copy of the store, and run `countersign verify`: it names the first bad event.',
+  ),
+  internal: text(
+    'The server failed',
+    'Nothing that you sent should do this. Report `errorId`; ask again with an idempotency key.',
+  ),
+}

@@ -1,0 +1,57 @@
+/** @module Refusals as RFC 9457 problems. What the body of each says, and when to ask again. */
+import type { JsonObject } from '../../schemas/json.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import { type ProblemCode, STATUS } from './problem-codes.ts'
+import { PROBLEM_TEXTS } from './problem-texts.ts'
+
+/** Told where a refusal names no better time. */
+const RETRY_AFTER_DEFAULT_MS = 1_000
+
+/** Like a `Refusal`, with the codes of this edge and the headers that belong to it. */
+export interface Problem extends Omit<Refusal, 'code'> {
+  readonly code: ProblemCode
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export function problem(code: ProblemCode, detail: string, more: Omit<Problem, 'code' | 'detail'> = {}): Problem {
+  return { code, detail, ...more }
+}
+
+export function statusOf({ code, evidence }: Problem): number {
+  // What an agent has signed cannot be mended by asking again with another precondition: it has to sign anew.
+  if (code === 'stale-parent' && evidence?.signed === true) return 409
+  return STATUS[code]
+}
+
+/** Where a fair time to ask again is known or owed to the status. */
+export function retryAfterMs(refused: Problem): number | undefined {
+  if (refused.retryAfterMs !== undefined) return refused.retryAfterMs
+  const status = statusOf(refused)
+  return status === 503 || status === 429 ? RETRY_AFTER_DEFAULT_MS : undefined
+}
+
+/** RFC 9457 section 3. `instance` is the path that was asked. Evidence never overrides the standard members. */
+export function problemBody(refused: Problem, instance: string): JsonObject {
+  const { code, detail, pointer, evidence } = refused
+  const waitMs = retryAfterMs(refused)
+  return {
+    ...evidence,
+    type: `/problems/${code}`,
+    title: PROBLEM_TEXTS[code].title,
+    status: statusOf(refused),
+    detail,
+    instance,
+    code,
+    ...(pointer === undefined ? {} : { pointer }),
+    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+  }
+}
+
+/** A refusal of the ledger as this edge tells it: a conflict says where to read what came between. */
+export function problemOf(refused: Refusal, runPath: string | undefined): Problem {
+  const { evidence } = refused
+  if (refused.code !== 'revision-conflict' || runPath === undefined) return refused
+  const expected = evidence?.expected
+  const from = typeof expected === 'number' ? expected + 1 : 0
+  return { ...refused, evidence: { ...evidence, conflicting: `${runPath}/events?from=${from}` } }
+}

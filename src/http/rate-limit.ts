@@ -1,0 +1,53 @@
+/** @module Token buckets: so many requests a second for each name, and some at once. */
+import { LRUCache } from 'lru-cache'
+
+/** Names remembered. A name that falls out starts with a full bucket again. */
+const NAMES_MAX = 10_000
+
+export interface RateLimit {
+  readonly perSecond: number
+  readonly burst: number
+}
+
+export interface RateLimiter {
+  /** 0 where the request may pass; else the milliseconds until one may. */
+  take(name: string, nowMs: number): number
+  /** Charges what turned out to be more than one request; it may leave a debt. */
+  charge(name: string, nowMs: number, cost: number): void
+}
+
+interface Bucket {
+  level: number
+  atMs: number
+}
+
+/** A limit of 0 a second lets everything pass. */
+export function createRateLimiter({ perSecond, burst }: RateLimit): RateLimiter {
+  if (perSecond === 0) return { take: () => 0, charge: () => undefined }
+  const buckets = new LRUCache<string, Bucket>({ max: NAMES_MAX })
+
+  const bucketOf = (name: string, nowMs: number): Bucket => {
+    const bucket = buckets.get(name)
+    if (bucket === undefined) {
+      const full = { level: burst, atMs: nowMs }
+      buckets.set(name, full)
+      return full
+    }
+    // A clock that went back fills nothing.
+    const passedMs = Math.max(0, nowMs - bucket.atMs)
+    bucket.level = Math.min(burst, bucket.level + (passedMs * perSecond) / 1000)
+    bucket.atMs = nowMs
+    return bucket
+  }
+  return {
+    take: (name, nowMs) => {
+      const bucket = bucketOf(name, nowMs)
+      if (bucket.level < 1) return Math.ceil(((1 - bucket.level) * 1000) / perSecond)
+      bucket.level -= 1
+      return 0
+    },
+    charge: (name, nowMs, cost) => {
+      bucketOf(name, nowMs).level -= cost
+    },
+  }
+}

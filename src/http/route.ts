@@ -1,0 +1,86 @@
+/** @module What a route is: one declaration that the dispatcher, the documentation and the tests of roles all read. */
+import type { z } from 'zod'
+import type { Command, Outcome } from '../ledger/ledger.ts'
+import type { Principal, Scope } from '../signing/tokens.ts'
+import type { AppDeps } from './app-deps.ts'
+import type { EdgeContext } from './edge-context.ts'
+import type { RateLimiter } from './rate-limit.ts'
+import type { StreamSlots } from './stream-slots.ts'
+
+/** What the handlers of one app share. */
+export interface Edge extends AppDeps {
+  readonly slots: StreamSlots
+  readonly tenantRate: RateLimiter
+}
+
+/** A request that has passed token, scope, bonds, rate and query. */
+export interface Ask<Query = unknown> {
+  readonly c: EdgeContext
+  readonly edge: Edge
+  readonly caller: Principal
+  /** The run in the path; empty on routes without one. */
+  readonly run: string
+  /** A further id in the path: a call's, a reservation's; else empty. */
+  readonly item: string
+  /** The path with its parameters decoded: what an idempotency key is bound to. */
+  readonly path: string
+  readonly query: Query
+}
+
+/** How a command is read from a request; the batch reads it the same way. */
+export interface CommandSpec {
+  readonly kind: Command['kind']
+  readonly body: z.ZodType<object>
+  readonly command: (body: object, item: string) => Command
+  /** Set where the command makes a resource: its path, for 201 and `Location`. */
+  readonly location?: (outcome: Extract<Outcome, { ok: true }>, runPath: string) => string
+}
+
+interface RouteDocs {
+  readonly summary: string
+  readonly tag: string
+  /** Status numbers of success, beside the 200 that is assumed. */
+  readonly answers?: Readonly<Record<number, string>>
+  /** Media type of the answer, where it is not JSON. */
+  readonly produces?: string
+  /** Schema of the body, where the route reads one. */
+  readonly body?: z.ZodType
+}
+
+interface RouteBase extends RouteDocs {
+  readonly method: 'get' | 'post'
+  /** OpenAPI form: `/v1/runs/{run}`. */
+  readonly path: string
+  /** The last parameter takes the rest of the path, slashes too. */
+  readonly deep?: boolean
+}
+
+/** Needs no token. */
+export interface OpenRoute extends RouteBase {
+  readonly open: true
+  readonly handle: (c: EdgeContext, edge: Edge) => Response | Promise<Response>
+}
+
+export interface GuardedRoute<Query = unknown> extends RouteBase {
+  readonly open: false
+  /** Any of them is enough. */
+  readonly scopes: readonly Scope[]
+  readonly query: z.ZodObject
+  /** True where a token that is bound to a run may use it though the path names none: the handler looks at the body. */
+  readonly checksRunBond?: boolean
+  readonly spec?: CommandSpec
+  readonly handle: (ask: Ask<Query>) => Response | Promise<Response>
+}
+
+export type Route = OpenRoute | GuardedRoute
+
+export const RUN_READERS: readonly Scope[] = ['runs:read', 'audit:read']
+export const RUN_WRITERS: readonly Scope[] = ['runs:write']
+
+/** A route that reads; its handler sees the query as its schema types it. */
+export function readRoute<Q extends z.ZodObject>(
+  route: Omit<GuardedRoute<z.output<Q>>, 'open' | 'query' | 'method'> & { readonly query: Q },
+): GuardedRoute {
+  // The dispatcher hands over what `query` has parsed, and nothing else.
+  return { ...route, open: false, method: 'get' } as unknown as GuardedRoute
+}

@@ -1,0 +1,79 @@
+/** @module Tool calls: claim, settle, renew, resolve, read; and the rollback that undoes them. */
+import { ClaimCall, RenewCall, ResolveCall, SettleCall, StartCompensation } from '../../../schemas/requests.ts'
+import { foundResponse } from '../answers.ts'
+import { commandRoute, textMember } from '../command-route.ts'
+import { pageRoute } from '../page-route.ts'
+import { NoQuery } from '../query.ts'
+import { type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+import { claimOrWait } from '../wait-for-call.ts'
+
+const tag = 'calls'
+
+export const callRoutes: readonly GuardedRoute[] = [
+  commandRoute({
+    path: '/v1/runs/{run}/calls',
+    summary:
+      'Claim a call: 201 to run it, 200 with the recorded outcome, 409 while another runs it (Prefer: wait=20 waits)',
+    tag,
+    kind: 'claim',
+    body: ClaimCall,
+    command: (body) => ({ kind: 'claim', body }),
+    location: ({ body }, runPath) => `${runPath}/calls/${textMember(body, 'callId')}`,
+    execute: claimOrWait,
+  }),
+  pageRoute({
+    path: '/v1/runs/{run}/calls',
+    summary: 'Calls with status, attempts and outcome, in order of claim',
+    tag,
+    read: (ledger, ...asked) => ledger.calls(...asked),
+  }),
+  readRoute({
+    path: '/v1/runs/{run}/calls/{call}',
+    summary: 'One call',
+    tag,
+    scopes: RUN_READERS,
+    query: NoQuery,
+    handle: async ({ edge, caller, run, item, path }) => foundResponse(await edge.ledger.call(caller, run, item), path),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/calls/{call}/settle',
+    summary: 'Record the outcome of a call',
+    tag,
+    kind: 'settle',
+    body: SettleCall,
+    command: (body, callId) => ({ kind: 'settle', callId, body }),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/calls/{call}/renew',
+    summary: 'Prolong the lease of a call',
+    tag,
+    kind: 'renew',
+    body: RenewCall,
+    command: (body, callId) => ({ kind: 'renew', callId, body }),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/calls/{call}/resolve',
+    summary: 'End the doubt about a call, on evidence',
+    tag,
+    kind: 'resolve',
+    body: ResolveCall,
+    command: (body, callId) => ({ kind: 'resolve', callId, body }),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/compensations',
+    summary: 'Start a rollback: the plan in reverse order, group by group',
+    tag: 'compensations',
+    kind: 'compensate',
+    body: StartCompensation,
+    command: (body) => ({ kind: 'compensate', body }),
+    location: (_, runPath) => `${runPath}/compensations`,
+  }),
+  readRoute({
+    path: '/v1/runs/{run}/compensations',
+    summary: "The rollback's plan with the state of each action",
+    tag: 'compensations',
+    scopes: RUN_READERS,
+    query: NoQuery,
+    handle: async ({ edge, caller, run, path }) => foundResponse(await edge.ledger.compensations(caller, run), path),
+  }),
+]

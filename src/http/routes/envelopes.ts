@@ -1,0 +1,50 @@
+/** @module Handoffs: post one, read them, read what was found in them, and the manifests that bound them. */
+import { PostEnvelope, RegisterManifest } from '../../../schemas/requests.ts'
+import { foundResponse } from '../answers.ts'
+import { commandRoute } from '../command-route.ts'
+import { pageRoute } from '../page-route.ts'
+import { NoQuery } from '../query.ts'
+import { type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+
+const tag = 'envelopes'
+
+export const envelopeRoutes: readonly GuardedRoute[] = [
+  commandRoute({
+    path: '/v1/runs/{run}/envelopes',
+    summary: 'Hand over: 201 and a new context, or 409 with the findings and what was restored',
+    tag,
+    kind: 'envelope',
+    body: PostEnvelope,
+    command: (body) => ({ kind: 'envelope', body }),
+    location: ({ revision }, runPath) => `${runPath}/context?revision=${revision}`,
+  }),
+  pageRoute({
+    path: '/v1/runs/{run}/envelopes',
+    summary: 'Envelopes, accepted and rejected, oldest first',
+    tag,
+    read: (ledger, ...asked) => ledger.envelopes(...asked),
+  }),
+  pageRoute({
+    path: '/v1/runs/{run}/findings',
+    summary: 'Findings of rejected envelopes, and warnings of accepted ones',
+    tag,
+    read: (ledger, ...asked) => ledger.findings(...asked),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/manifests',
+    summary: 'Register what an agent may read, write and spend',
+    tag,
+    kind: 'manifest',
+    body: RegisterManifest,
+    command: (body) => ({ kind: 'manifest', body }),
+    location: (_, runPath) => `${runPath}/manifests`,
+  }),
+  readRoute({
+    path: '/v1/runs/{run}/manifests',
+    summary: 'Manifests in force',
+    tag,
+    scopes: RUN_READERS,
+    query: NoQuery,
+    handle: async ({ edge, caller, run, path }) => foundResponse(await edge.ledger.manifests(caller, run), path),
+  }),
+]

@@ -1,0 +1,122 @@
+/** @module The history, page by page: of a run, and of the tenant. All pages of one listing are one snapshot. */
+import { z } from 'zod'
+import { runStream } from '../../../schemas/names.ts'
+import type { EventFilter, LedgerEvent } from '../../ledger/ledger.ts'
+import type { Position } from '../../store/event-store.ts'
+import { jsonText, problemResponse } from '../answers.ts'
+import type { CursorScope } from '../cursor.ts'
+import { type EventPlace, eventCursor, judgeCursor } from '../event-cursor.ts'
+import { type EventPage, takePage } from '../event-page.ts'
+import { eventText } from '../event-text.ts'
+import type { Parsed } from '../preconditions.ts'
+import { problem } from '../problems.ts'
+import { CursorText, Limit, PAGE_DEFAULT, Text, Whole } from '../query.ts'
+import { type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+import { tailScope } from '../sse.ts'
+
+const tag = 'history'
+
+const Filter = { type: Text.optional(), actor: Text.optional(), cursor: CursorText.optional(), limit: Limit.optional() }
+const TenantQuery = z.strictObject({ ...Filter, after: CursorText.optional() })
+const RunQuery = z.strictObject({ ...Filter, from: Whole.optional(), to: Whole.optional() })
+
+type Query = z.output<typeof TenantQuery> & z.output<typeof RunQuery>
+
+export const eventRoutes: readonly GuardedRoute[] = [
+  readRoute({
+    path: '/v1/runs/{run}/events',
+    summary: "A run's events by revision: the sealed records",
+    tag,
+    scopes: RUN_READERS,
+    query: RunQuery,
+    handle: runEvents,
+  }),
+  readRoute({
+    path: '/v1/events',
+    summary: "The tenant's events in store order",
+    tag,
+    scopes: ['audit:read'],
+    query: TenantQuery,
+    handle: tenantEvents,
+  }),
+]
+
+/** Where a listing goes on, and where it ends. */
+interface Listing {
+  readonly scope: CursorScope
+  readonly after: LedgerEvent | undefined
+  readonly until: Position | undefined
+}
+
+async function runEvents(ask: Ask<z.output<typeof RunQuery>>): Promise<Response> {
+  const { edge, caller, run, path, query } = ask
+  const listing = await resumed(ask)
+  if (!listing.ok) return problemResponse(listing.problem, path)
+  const { after } = listing.value
+  if (after !== undefined && after.header.stream !== runStream(caller.tenant, run)) return problemResponse(gone, path)
+
+  const from = after === undefined ? (query.from ?? 0) : after.header.revision + 1
+  const found = await edge.ledger.runEvents(caller, run, { from, ...(query.to !== undefined && { to: query.to }) })
+  if (!found.ok) return problemResponse(found.refusal, path)
+  return listed(ask, listing.value, found.value)
+}
+
+async function tenantEvents(ask: Ask<z.output<typeof TenantQuery>>): Promise<Response> {
+  const { edge, caller, path } = ask
+  const listing = await resumed(ask)
+  if (!listing.ok) return problemResponse(listing.problem, path)
+  const { after, until } = listing.value
+  const range = { ...(after && { after: after.position }), ...(until !== undefined && { until }) }
+  return listed(ask, listing.value, edge.ledger.tenantEvents(caller, range))
+}
+
+async function listed(
+  ask: Ask<Query>,
+  listing: Listing,
+  source: AsyncIterable<readonly LedgerEvent[]>,
+): Promise<Response> {
+  const { edge, query, caller } = ask
+  const { until } = listing
+  const page = await takePage(source, {
+    limit: query.limit ?? PAGE_DEFAULT,
+    filter: filterOf(query),
+    // What was appended to an empty store since is beyond its end, too.
+    isBeyond: (position) => until === undefined || edge.ledger.comparePositions(position, until) > 0,
+  })
+  return jsonText(200, pageText(page, listing, tailScope(caller.tenant)))
+}
+
+function filterOf({ type, actor }: Query): EventFilter {
+  return { ...(type !== undefined && { types: [type] }), ...(actor !== undefined && { actor }) }
+}
+
+function pageText({ events, resume }: EventPage, { scope, until }: Listing, tail: CursorScope): string {
+  const next = resume && eventCursor(scope, { ...placeOf(resume), ...(until !== undefined && { until }) })
+  const last = events.at(-1)
+  const tailCursor = last && eventCursor(tail, placeOf(last))
+  const rest = { nextCursor: next ?? null, tailCursor: tailCursor ?? null, asOf: until ?? null }
+  return `{"items":[${events.map(eventText).join(',')}],${JSON.stringify(rest).slice(1)}`
+}
+
+const placeOf = ({ position, header }: LedgerEvent): EventPlace => ({ position, id: header.id })
+
+/** The first page pins the end; the cursor carries it on. `after` (an id of a tail) starts a listing of its own. */
+async function resumed({ edge, caller, path, query }: Ask<Query>): Promise<Parsed<Listing>> {
+  const { cursor, limit: _, ...asked } = query
+  const scope = ['events', caller.tenant, path, asked]
+  const given = cursor ?? query.after
+  if (given === undefined) return { ok: true, value: { scope, after: undefined, until: await edge.ledger.end() } }
+
+  const judged = await judgeCursor(edge.ledger, caller, {
+    scope: cursor === undefined ? tailScope(caller.tenant) : scope,
+    cursor: given,
+  })
+  if (judged.kind === 'invalid') return { ok: false, problem: invalid }
+  if (judged.kind === 'gone') return { ok: false, problem: gone }
+  const until =
+    judged.kind === 'place' && judged.place.until !== undefined ? judged.place.until : await edge.ledger.end()
+  return { ok: true, value: { scope, after: judged.kind === 'place' ? judged.event : undefined, until } }
+}
+
+const invalid = problem('invalid-cursor', 'this is no cursor of this listing with these filters')
+const gone = problem('cursor-gone', 'the event at this place is another one now')

@@ -1,0 +1,163 @@
+/** @module The tenant's Merkle log: checkpoint, tiles and proofs in the formats of the C2SP texts, so that public tools check them. */
+import { z } from 'zod'
+import { UUID_PATTERN } from '../../../schemas/header.ts'
+import type { LeafQuery, LogAnswer, LogRefusalCode, TenantLogs } from '../../ledger/log/tenant-logs.ts'
+import { toBase64 } from '../../merkle/base64.ts'
+import { parseTilePath } from '../../merkle/tile-path.ts'
+import { json, problemResponse } from '../answers.ts'
+import { type Problem, problem } from '../problems.ts'
+import { NoQuery, Whole } from '../query.ts'
+import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
+
+const tag = 'log'
+const scopes = ['audit:read'] as const
+
+const EventId = z.string().regex(UUID_PATTERN, 'takes the id of an event')
+const InclusionQuery = z.strictObject({ event: EventId.optional(), index: Whole.optional(), size: Whole.optional() })
+const ConsistencyQuery = z.strictObject({ from: Whole, to: Whole.optional() })
+
+const TEXT = 'text/plain; charset=utf-8'
+const BYTES = 'application/octet-stream'
+/** A tile never changes; it is one tenant's all the same. */
+const IMMUTABLE = 'private, max-age=31536000, immutable'
+/** C2SP tlog-tiles: a checkpoint is not kept beyond a few seconds. */
+const SHORT = 'private, max-age=2'
+
+export const logRoutes: readonly GuardedRoute[] = [
+  readRoute({
+    path: '/v1/log/checkpoint',
+    summary: "The last checkpoint of the tenant's log: a signed note (C2SP tlog-checkpoint)",
+    tag,
+    scopes,
+    query: NoQuery,
+    produces: TEXT,
+    handle: (ask) => withLogs(ask, (logs) => textOf(ask, logs, logs.checkpoint(ask.caller.tenant))),
+  }),
+  readRoute({
+    path: '/v1/log/key',
+    summary: "Verifier key of the tenant's log (C2SP signed-note)",
+    tag,
+    scopes,
+    query: NoQuery,
+    produces: TEXT,
+    handle: (ask) => withLogs(ask, (logs) => plain(`${logs.verifierKey(ask.caller.tenant)}\n`, TEXT, SHORT)),
+  }),
+  readRoute({
+    path: '/v1/log/tile/{tile}',
+    deep: true,
+    summary:
+      'A tile `<L>/<N>[.p/<W>]`, or a bundle of entries `entries/<N>[.p/<W>]` (C2SP tlog-tiles); an entry is the header of an event',
+    tag,
+    scopes,
+    query: NoQuery,
+    produces: BYTES,
+    handle: (ask) => withLogs(ask, (logs) => tile(ask, logs)),
+  }),
+  readRoute({
+    path: '/v1/log/proof/inclusion',
+    summary: 'That an event, by id or index, is in the tree of a size; by default that of the last checkpoint',
+    tag,
+    scopes,
+    query: InclusionQuery,
+    handle: (ask) => withLogs(ask, (logs) => inclusion(ask, logs)),
+  }),
+  readRoute({
+    path: '/v1/log/proof/consistency',
+    summary: 'That the tree of one size begins with that of a smaller one; by default up to the last checkpoint',
+    tag,
+    scopes,
+    query: ConsistencyQuery,
+    handle: (ask) => withLogs(ask, (logs) => consistency(ask, logs)),
+  }),
+  readRoute({
+    path: '/v1/log/events/{event}/proof.tlog-proof',
+    summary: "An event's proof against the last checkpoint, as a file that is checked offline (C2SP tlog-proof)",
+    tag,
+    scopes,
+    query: NoQuery,
+    produces: TEXT,
+    handle: (ask) => withLogs(ask, (logs) => textOf(ask, logs, proofFile(ask, logs))),
+  }),
+]
+
+function withLogs<Q>(
+  ask: Ask<Q>,
+  answer: (logs: TenantLogs) => Response | Promise<Response>,
+): Response | Promise<Response> {
+  const { logs } = ask.edge.ledger
+  return logs === undefined ? problemResponse(problem('not-found', 'this ledger keeps no log'), ask.path) : answer(logs)
+}
+
+function plain(body: string | Uint8Array, type: string, caching: string): Response {
+  const headers = {
+    'content-type': type,
+    'cache-control': caching,
+    'x-content-type-options': 'nosniff',
+    vary: 'authorization',
+  }
+  return new Response(body as BodyInit, { headers })
+}
+
+function textOf({ path }: Ask, logs: TenantLogs, answer: LogAnswer<string>): Response {
+  return answer.ok ? plain(answer.value, TEXT, SHORT) : problemResponse(problemOfLog(answer, logs), path)
+}
+
+async function tile({ caller, item, path }: Ask, logs: TenantLogs): Promise<Response> {
+  const named = parseTilePath(`tile/${item}`)
+  const bytes =
+    named === undefined
+      ? undefined
+      : named.level === 'entries'
+        ? await logs.entries(caller.tenant, named)
+        : logs.tile(caller.tenant, named)
+  if (bytes !== undefined) return plain(bytes, BYTES, IMMUTABLE)
+  return problemResponse(problem('not-found', 'the published log has no such tile'), path)
+}
+
+function inclusion({ caller, query, path }: Ask<z.output<typeof InclusionQuery>>, logs: TenantLogs): Response {
+  const { event, index, size } = query
+  const leaf: LeafQuery | undefined =
+    event !== undefined ? { eventId: event } : index !== undefined ? { index } : undefined
+  if (leaf === undefined || (event !== undefined && index !== undefined)) {
+    return problemResponse(problem('invalid-query', 'name the event by its id or by its index'), path)
+  }
+  const found = logs.inclusion(caller.tenant, leaf, size)
+  if (!found.ok) return problemResponse(problemOfLog(found, logs), path)
+  const { leaf: hash, root, proof, ...place } = found.value
+  return json(200, { ...place, leafHash: toBase64(hash), rootHash: toBase64(root), proof: proof.map(toBase64) })
+}
+
+function consistency({ caller, query, path }: Ask<z.output<typeof ConsistencyQuery>>, logs: TenantLogs): Response {
+  const found = logs.consistency(caller.tenant, query.from, query.to)
+  if (!found.ok) return problemResponse(problemOfLog(found, logs), path)
+  const { from, fromRoot, to, toRoot, proof } = found.value
+  const roots = { fromRootHash: toBase64(fromRoot), toRootHash: toBase64(toRoot) }
+  return json(200, { from, to, ...roots, proof: proof.map(toBase64) })
+}
+
+function proofFile({ caller, item }: Ask, logs: TenantLogs): LogAnswer<string> {
+  if (UUID_PATTERN.test(item)) return logs.proofFile(caller.tenant, item)
+  return { ok: false, code: 'not-in-log', size: logs.state(caller.tenant).published }
+}
+
+const DETAILS: Readonly<Record<LogRefusalCode, string>> = {
+  'no-checkpoint': 'no checkpoint was signed yet',
+  'not-in-log': "there is no such event in this tenant's log",
+  'not-published': 'the event is in the log and no checkpoint covers it yet',
+  'beyond-checkpoint': 'the last checkpoint does not reach that far',
+  'not-a-range': 'these numbers fall: an index lies below its size, and a tree begins with a smaller one',
+}
+/** Waiting helps with these. */
+const LATER: ReadonlySet<LogRefusalCode> = new Set<LogRefusalCode>(['no-checkpoint', 'not-published'])
+
+function problemOfLog(
+  { code, size }: { readonly code: LogRefusalCode; readonly size: number },
+  logs: TenantLogs,
+): Problem {
+  const evidence = { reason: code, treeSize: size }
+  if (code === 'not-a-range') return problem('invalid-query', DETAILS[code], { evidence })
+  return problem('not-found', DETAILS[code], {
+    evidence,
+    ...(LATER.has(code) && { retryAfterMs: Math.max(logs.maxDelayMs, 1) }),
+  })
+}

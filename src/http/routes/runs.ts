@@ -1,0 +1,115 @@
+/** @module Runs: start, list, read, end, and the context they have established. */
+import { z } from 'zod'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { CompleteRun, FailRun, Rollback, StartRun } from '../../../schemas/requests.ts'
+import { foundResponse, json, problemResponse } from '../answers.ts'
+import { commandRoute, textMember } from '../command-route.ts'
+import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { problem } from '../problems.ts'
+import { CursorText, Instant, Limit, NoQuery, PAGE_DEFAULT, Text, Whole } from '../query.ts'
+import { type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+
+const tag = 'runs'
+
+const ListQuery = z.strictObject({
+  status: Text.optional(),
+  name: Text.optional(),
+  tag: Text.optional(),
+  agent: Text.optional(),
+  since: Instant.optional(),
+  until: Instant.optional(),
+  cursor: CursorText.optional(),
+  limit: Limit.optional(),
+})
+
+const ContextQuery = z.strictObject({ step: Whole.optional(), revision: Whole.optional() })
+
+export const runRoutes: readonly GuardedRoute[] = [
+  commandRoute({
+    path: '/v1/runs',
+    summary: 'Start a run, or resume one of the same id, name and input',
+    tag,
+    kind: 'start',
+    body: StartRun,
+    checksRunBond: true,
+    command: (body) => ({ kind: 'start', body }),
+    location: (_, runPath) => runPath,
+  }),
+  readRoute({
+    path: '/v1/runs',
+    summary: 'List runs, newest first',
+    tag,
+    scopes: RUN_READERS,
+    query: ListQuery,
+    handle: listRuns,
+  }),
+  readRoute({
+    path: '/v1/runs/{run}',
+    summary: 'State of a run: totals, open calls, last snapshot',
+    tag,
+    scopes: RUN_READERS,
+    query: NoQuery,
+    answers: { 304: 'The caller has this revision.' },
+    handle: async ({ edge, caller, run, path, c }) =>
+      foundResponse(await edge.ledger.run(caller, run), path, c.req.header('if-none-match')),
+  }),
+  readRoute({
+    path: '/v1/runs/{run}/context',
+    summary: 'The established context, now or as it was at a step or revision',
+    tag,
+    scopes: RUN_READERS,
+    query: ContextQuery,
+    handle: async ({ edge, caller, run, path, query: { step, revision } }) => {
+      if (step !== undefined && revision !== undefined) return problemResponse(stepOrRevision, path)
+      const at = { ...(step !== undefined && { step }), ...(revision !== undefined && { revision }) }
+      return foundResponse(await edge.ledger.context(caller, run, at), path)
+    },
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/rollback',
+    summary: 'Rewind the context by hand',
+    tag,
+    kind: 'rollback',
+    body: Rollback,
+    command: (body) => ({ kind: 'rollback', body }),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/complete',
+    summary: 'End a run with its output',
+    tag,
+    kind: 'complete',
+    body: CompleteRun,
+    command: (body) => ({ kind: 'complete', body }),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/fail',
+    summary: 'End a run with its error',
+    tag,
+    kind: 'fail',
+    body: FailRun,
+    command: (body) => ({ kind: 'fail', body }),
+  }),
+]
+
+const stepOrRevision = problem('invalid-query', 'ask for a step or for a revision, not for both', {
+  evidence: { errors: [{ pointer: '/revision', message: 'not beside step' }] },
+})
+
+const notACursor = problem('invalid-cursor', 'this is no cursor of this list with these filters')
+
+async function listRuns({ edge, caller, path, query }: Ask<z.output<typeof ListQuery>>): Promise<Response> {
+  const { cursor, limit = PAGE_DEFAULT, ...filters } = query
+  const scope = ['runs', caller.tenant, filters]
+  const place = cursor === undefined ? undefined : decodeCursor(scope, cursor)
+  const [startedAt, runId] = place ?? []
+  const after = typeof startedAt === 'string' && typeof runId === 'string' ? { startedAt, runId } : undefined
+  if (cursor !== undefined && after === undefined) return problemResponse(notACursor, path)
+
+  const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
+  const { items, asOf } = await edge.ledger.listRuns(caller, { ...given, ...(after && { after }), limit })
+  const last = items.length < limit ? undefined : items.at(-1)
+  const nextCursor = last === undefined ? null : encodeCursor(scope, rowPlace(last))
+  return json(200, { items, nextCursor, asOf: asOf ?? null })
+}
+
+const rowPlace = (row: JsonObject): string[] => [textMember(row, 'startedAt'), textMember(row, 'runId')]

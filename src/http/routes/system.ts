@@ -1,0 +1,82 @@
+/** @module What is open without a token: health, public keys, the API's description, the pages of its problems; and the metrics. */
+import { json, problemResponse, streamed } from '../answers.ts'
+import type { EdgeContext } from '../edge-context.ts'
+import type { HttpMetrics } from '../metrics.ts'
+import { isProblemCode, STATUS } from '../problem-codes.ts'
+import { PROBLEM_TEXTS } from '../problem-texts.ts'
+import { problem } from '../problems.ts'
+import { NoQuery } from '../query.ts'
+import type { Edge, OpenRoute, Route } from '../route.ts'
+
+const tag = 'system'
+
+export function systemRoutes(edge: Edge, metrics: HttpMetrics): readonly Route[] {
+  return [...openRoutes, metricsRoute(edge, metrics)]
+}
+
+const openRoutes: readonly OpenRoute[] = [
+  {
+    open: true,
+    method: 'get',
+    path: '/healthz',
+    summary: 'The process answers',
+    tag,
+    handle: (_, { version }) => json(200, { status: 'ok', version }),
+  },
+  { open: true, method: 'get', path: '/readyz', summary: 'Ready for requests', tag, handle: readiness },
+  {
+    open: true,
+    method: 'get',
+    path: '/.well-known/jwks.json',
+    summary: 'Public keys that check the tokens made here',
+    tag,
+    handle: (_, { jwks }) => json(200, jwks() as never, { 'cache-control': 'public, max-age=60' }),
+  },
+  {
+    open: true,
+    method: 'get',
+    path: '/problems/{code}',
+    summary: 'What a problem means and what to do about it',
+    tag,
+    handle: problemPage,
+  },
+]
+
+function readiness(c: EdgeContext, { ledger, draining }: Edge): Response {
+  const { state, detail } = ledger.status()
+  if (draining.aborted) return problemResponse(problem('not-ready', 'the server is stopping'), c.req.path)
+  if (state === 'ready') return json(200, { status: 'ready', store: state })
+  return problemResponse(
+    problem('not-ready', detail ?? `the store is ${state}`, { evidence: { store: state } }),
+    c.req.path,
+  )
+}
+
+function problemPage(c: EdgeContext): Response {
+  const code = c.req.param('code') ?? ''
+  if (!isProblemCode(code)) return problemResponse(problem('not-found', 'there is no such problem'), c.req.path)
+  const { title, remedy } = PROBLEM_TEXTS[code]
+  return json(
+    200,
+    { type: `/problems/${code}`, code, title, status: STATUS[code], remedy },
+    { 'cache-control': 'public, max-age=3600' },
+  )
+}
+
+/** Open only where the settings say so: counts tell a competitor much. */
+function metricsRoute({ settings }: Edge, metrics: HttpMetrics): Route {
+  const answer = async (): Promise<Response> => {
+    const text = await metrics.text()
+    const bytes = new TextEncoder().encode(text)
+    return streamed(new Blob([bytes]).stream(), metrics.contentType)
+  }
+  const route = {
+    method: 'get',
+    path: '/metrics',
+    summary: 'Counters for Prometheus',
+    tag,
+    produces: 'text/plain',
+  } as const
+  if (settings.openMetrics) return { ...route, open: true, handle: answer }
+  return { ...route, open: false, scopes: ['admin'], query: NoQuery, handle: answer }
+}

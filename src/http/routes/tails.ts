@@ -1,0 +1,83 @@
+/** @module Tails: of a run, and of the tenant. They end with the token, with the server, or when the reader leaves. */
+import { z } from 'zod'
+import { problemResponse } from '../answers.ts'
+import { judgeCursor, startCursor } from '../event-cursor.ts'
+import { openStream } from '../open-stream.ts'
+import { CursorText } from '../query.ts'
+import { type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+import { type Tail, tailFrames, tailScope } from '../sse.ts'
+
+const tag = 'history'
+const produces = 'text/event-stream'
+/** `EventSource` cannot set a header on its first connect. */
+const TailQuery = z.strictObject({ after: CursorText.optional() })
+
+/** Longest delay of a timer; a token that lives longer is looked at again then. */
+const TIMER_MAX_MS = 2 ** 31 - 1
+
+export const tailRoutes: readonly GuardedRoute[] = [
+  readRoute({
+    path: '/v1/runs/{run}/tail',
+    summary: "A run's events: history, then live",
+    tag,
+    scopes: RUN_READERS,
+    query: TailQuery,
+    produces,
+    handle: async (ask) => {
+      const found = await ask.edge.ledger.run(ask.caller, ask.run)
+      return found.ok ? openTail(ask) : problemResponse(found.refusal, ask.path)
+    },
+  }),
+  readRoute({
+    path: '/v1/tail',
+    summary: "The tenant's events: history, then live",
+    tag,
+    scopes: ['audit:read'],
+    query: TailQuery,
+    produces,
+    handle: openTail,
+  }),
+]
+
+async function openTail(ask: Ask<z.output<typeof TailQuery>>): Promise<Response> {
+  const { edge, caller, run, c, query, path } = ask
+  const scope = tailScope(caller.tenant)
+  const given = c.req.header('last-event-id') ?? query.after
+  const judged = given === undefined ? undefined : await judgeCursor(edge.ledger, caller, { scope, cursor: given })
+  const known = judged?.kind === 'place' || judged?.kind === 'start'
+  const after = judged?.kind === 'place' ? judged.place.position : undefined
+  const from = { ...(run !== '' && { runId: run }), ...(after !== undefined && { after }) }
+  const tail: Omit<Tail, 'events'> = {
+    tenant: caller.tenant,
+    startId: known && given !== undefined ? given : startCursor(scope),
+    heartbeatMs: edge.settings.heartbeatMs,
+    ...(given !== undefined && !known && { resync: run === '' ? '/v1/runs' : path.replace(/\/tail$/, '') }),
+  }
+  return openStream(ask, {
+    contentType: produces,
+    headers: { 'x-accel-buffering': 'no', 'cache-control': 'no-cache, no-store' },
+    chunks: (left) =>
+      whileAllowed(ask, left, (signal) => tailFrames({ ...tail, events: edge.ledger.tail(caller, from, signal) })),
+  })
+}
+
+/** Runs a source until the reader leaves, the server drains, or the token is no longer good. */
+async function* whileAllowed(
+  { edge, caller }: Ask,
+  left: AbortSignal,
+  source: (signal: AbortSignal) => AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  const over = new AbortController()
+  const end = (): void => over.abort()
+  const timer = setTimeout(end, Math.min(Math.max(0, caller.expiresAt - edge.now()), TIMER_MAX_MS))
+  const signals = [left, edge.draining]
+  for (const signal of signals) signal.addEventListener('abort', end)
+  if (signals.some((signal) => signal.aborted)) end()
+  try {
+    yield* source(over.signal)
+  } finally {
+    clearTimeout(timer)
+    for (const signal of signals) signal.removeEventListener('abort', end)
+    end()
+  }
+}

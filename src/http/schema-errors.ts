@@ -1,0 +1,33 @@
+/** @module What a schema found wrong, as JSON Pointers and plain sentences. Values are never repeated: they may be secrets, or long. */
+import type { z } from 'zod'
+import { jsonPointer } from '../signing/json-error.ts'
+
+/** A body can be wrong in thousands of places; the first ones tell enough. */
+export const ERRORS_MAX = 20
+
+export interface SchemaError {
+  /** RFC 6901. */
+  readonly pointer: string
+  readonly message: string
+  readonly [member: string]: string
+}
+
+export function schemaErrors(error: z.ZodError): SchemaError[] {
+  return error.issues.flatMap(errorsOf).slice(0, ERRORS_MAX)
+}
+
+function errorsOf(issue: z.core.$ZodIssue): SchemaError[] {
+  const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
+  if (issue.code !== 'unrecognized_keys') return [{ pointer: jsonPointer(path), message: messageOf(issue) }]
+  return issue.keys
+    .slice(0, ERRORS_MAX)
+    .map((key) => ({ pointer: jsonPointer([...path, key]), message: 'this member is not part of the schema' }))
+}
+
+/** Zod's own words, without the echo of what was sent. */
+function messageOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type' && issue.input === undefined && issue.message.includes('received undefined')) {
+    return 'this member is required'
+  }
+  return issue.message
+}

@@ -1,0 +1,130 @@
+/** @module The socket in front of the application: time-outs, caps, and an end that finishes what was begun. */
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { getRequestListener, RequestError } from '@hono/node-server'
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import { problemResponse } from './answers.ts'
+import type { EdgeEnv } from './edge-context.ts'
+import { problem } from './problems.ts'
+
+export interface ServerLimits {
+  /** Time for the head of a request. */
+  readonly headersTimeoutMs: number
+  /** Time for a whole request to come in; answers may take longer. */
+  readonly requestTimeoutMs: number
+  /** An idle connection is kept this long. */
+  readonly keepAliveTimeoutMs: number
+  /** A connection on which nothing moves is cut: a reader that stopped reading. Heartbeats are movement. */
+  readonly silenceTimeoutMs: number
+  readonly maxHeaderBytes: number
+  readonly maxConnections: number
+}
+
+export const SERVER_DEFAULTS: ServerLimits = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 5_000,
+  silenceTimeoutMs: 120_000,
+  maxHeaderBytes: 16 * 1024,
+  maxConnections: 10_000,
+}
+
+/** How often connections are looked at for the time-outs above, at most. */
+const CHECK_INTERVAL_MS = 1_000
+/** While closing, connections that have become idle are closed this often. */
+const DRAIN_STEP_MS = 25
+
+export interface ServerOptions {
+  readonly app: OpenAPIHono<EdgeEnv>
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  /** Aborted at the start of `close`: the one whose signal the app was given as `draining`. */
+  readonly draining?: AbortController
+  readonly limits?: Partial<ServerLimits>
+}
+
+export interface RunningServer {
+  readonly url: string
+  readonly port: number
+  /** Takes no more connections, ends tails with their resume id, finishes requests; what is left after `graceMs` is cut. */
+  close(graceMs: number): Promise<void>
+}
+
+/** Listens. Rejects with node's own error where the address cannot be had (`EADDRINUSE`, `EACCES`). */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const unused = new Set<Socket>()
+  const server = createNodeServer(options, unused)
+  await listening(server, options)
+  const { address, family, port } = server.address() as AddressInfo
+  const host = family === 'IPv6' ? `[${address}]` : address
+  return {
+    url: `http://${host}:${port}`,
+    port,
+    close: (graceMs) => {
+      options.draining?.abort()
+      return close(server, unused, graceMs)
+    },
+  }
+}
+
+/** `unused` holds the connections that have asked nothing yet: node does not count them as idle, so they would delay the end. */
+function createNodeServer({ app, host, limits }: ServerOptions, unused: Set<Socket>): Server {
+  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, silenceTimeoutMs, maxHeaderBytes, maxConnections } = {
+    ...SERVER_DEFAULTS,
+    ...limits,
+  }
+  const listener = getRequestListener(app.fetch as never, { hostname: host, errorHandler: unreadable })
+  const server = createServer(
+    {
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, headersTimeoutMs),
+      maxHeaderSize: maxHeaderBytes,
+      // A request without Host is refused by node with 400 (RFC 9112 section 3.2).
+      requireHostHeader: true,
+    },
+    (incoming, outgoing) => {
+      unused.delete(incoming.socket)
+      void listener(incoming, outgoing)
+    },
+  )
+  server.on('connection', (socket: Socket) => {
+    unused.add(socket)
+    socket.once('close', () => unused.delete(socket))
+  })
+  server.maxConnections = maxConnections
+  server.timeout = silenceTimeoutMs
+  return server
+}
+
+/** Requests whose target or Host cannot be read never reach the application, and the application itself never throws. */
+function unreadable(error: unknown): Response {
+  if (!(error instanceof RequestError)) return problemResponse(problem('internal', 'the server failed'), '')
+  return problemResponse(problem('malformed-request', 'the target or the Host of the request cannot be read'), '')
+}
+
+function listening(server: Server, { host, port }: ServerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+function close(server: Server, unused: ReadonlySet<Socket>, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const step = setInterval(() => server.closeIdleConnections(), DRAIN_STEP_MS)
+    const cut = setTimeout(() => server.closeAllConnections(), graceMs)
+    server.close(() => {
+      clearInterval(step)
+      clearTimeout(cut)
+      resolve()
+    })
+    server.closeIdleConnections()
+    for (const socket of unused) socket.destroy()
+  })
+}

@@ -1,0 +1,96 @@
+/**
+ * @module Tails as server-sent events: an id first, then history, `caught-up`, and what comes. Frames are made one portion at a
+ * time as they are read, so a slow reader holds one page of the store and no more.
+ */
+import type { LedgerEvent } from '../ledger/ledger.ts'
+import type { CursorScope } from './cursor.ts'
+import { eventCursor } from './event-cursor.ts'
+import { eventText } from './event-text.ts'
+
+/** A browser that lost its connection asks again after this long. */
+const RETRY_MS = 2_000
+const PORTION_CHARS = 64 * 1024
+
+/** Any tail or listing of a tenant takes an id that another of its tails gave. */
+export const tailScope = (tenant: string): CursorScope => ['tail', tenant]
+
+export interface Tail {
+  readonly events: AsyncIterable<readonly LedgerEvent[] | 'caught-up'>
+  readonly tenant: string
+  /** The id to resume from before anything has come. */
+  readonly startId: string
+  /** The reader's own id leads nowhere: it is told so, once, and gets everything anew. */
+  readonly resync?: string
+  readonly heartbeatMs: number
+}
+
+const encoder = new TextEncoder()
+
+/** Frames of a tail. Ends with the id to resume from where `events` ends. */
+export async function* tailFrames(tail: Tail): AsyncGenerator<Uint8Array, void> {
+  let lastId = tail.startId
+  yield encoder.encode(
+    `retry: ${RETRY_MS}\nid: ${lastId}\n\n${tail.resync === undefined ? '' : resyncFrame(tail.resync)}`,
+  )
+
+  for await (const page of heartbeats(tail.events, tail.heartbeatMs)) {
+    if (page === 'quiet') yield encoder.encode(':\n\n')
+    else if (page === 'caught-up') yield encoder.encode('event: caught-up\ndata: {}\n\n')
+    else {
+      for (const { text, id } of portions(page, tail.tenant)) {
+        lastId = id
+        yield encoder.encode(text)
+      }
+    }
+  }
+  yield encoder.encode(`id: ${lastId}\n\n`)
+}
+
+function resyncFrame(state: string): string {
+  return `event: resync\ndata: ${JSON.stringify({ reason: 'cursor-gone', state })}\n\n`
+}
+
+function* portions(page: readonly LedgerEvent[], tenant: string): Generator<{ text: string; id: string }> {
+  const scope = tailScope(tenant)
+  let text = ''
+  let id = ''
+  for (const event of page) {
+    id = eventCursor(scope, { position: event.position, id: event.header.id })
+    text += `id: ${id}\nevent: ${event.header.type}\ndata: ${eventText(event)}\n\n`
+    if (text.length < PORTION_CHARS) continue
+    yield { text, id }
+    text = ''
+  }
+  if (text !== '') yield { text, id }
+}
+
+/** The same items, with `'quiet'` between them where none has come for so long. */
+async function* heartbeats<T>(items: AsyncIterable<T>, quietMs: number): AsyncGenerator<T | 'quiet', void> {
+  const iterator = items[Symbol.asyncIterator]()
+  try {
+    let next = iterator.next()
+    for (;;) {
+      const got = await within(next, quietMs)
+      if (got === 'quiet') yield got
+      else if (got.done === true) return
+      else {
+        yield got.value
+        next = iterator.next()
+      }
+    }
+  } finally {
+    await iterator.return?.()
+  }
+}
+
+async function within<T>(promise: Promise<T>, ms: number): Promise<T | 'quiet'> {
+  let timer: NodeJS.Timeout | undefined
+  const quiet = new Promise<'quiet'>((resolve) => {
+    timer = setTimeout(resolve, ms, 'quiet')
+  })
+  try {
+    return await Promise.race([promise, quiet])
+  } finally {
+    clearTimeout(timer)
+  }
+}

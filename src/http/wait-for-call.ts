@@ -1,0 +1,90 @@
+/** @module Holding a claim for the outcome of the call it repeats (`Prefer: wait=20`), instead of letting its caller poll. */
+import type { JsonObject } from '../../schemas/json.ts'
+import type { Ledger, LedgerEvent, Outcome } from '../ledger/ledger.ts'
+import type { ReadyCommand } from './command-route.ts'
+import { preferredWaitSeconds } from './preconditions.ts'
+import type { Ask } from './route.ts'
+
+type Execute = () => Promise<Outcome>
+
+/** After a lease is over, other clocks are given this long before a claim can end it (record.md, section 2). */
+const LEASE_GRACE_MS = 2_100
+/** Events of the call that leave it running. */
+const STILL_RUNNING: ReadonlySet<string> = new Set(['ToolCallClaimed', 'ToolCallLeaseRenewed'])
+
+/** Executes a claim; where another caller runs the call and this one would rather wait, asks again when that has ended. */
+export async function claimOrWait(ask: Ask, { command, info }: ReadyCommand): Promise<Outcome> {
+  const { edge, caller, run, c } = ask
+  const execute: Execute = () => edge.ledger.execute(caller, run, command, info)
+  const first = await execute()
+  const waitSeconds = preferredWaitSeconds(c.req.header('prefer'))
+  if (waitSeconds === undefined || !isRunning(first)) return first
+
+  const release = edge.slots.acquire(caller.tenant)
+  if (release === undefined) return first
+  const gaveUp = new AbortController()
+  const giveUp = (): void => gaveUp.abort()
+  const timer = setTimeout(giveUp, waitSeconds * 1000)
+  const { signal: left } = c.req.raw
+  edge.draining.addEventListener('abort', giveUp)
+  left.addEventListener('abort', giveUp)
+  try {
+    return await waitFor(ask, execute, gaveUp.signal)
+  } finally {
+    clearTimeout(timer)
+    edge.draining.removeEventListener('abort', giveUp)
+    left.removeEventListener('abort', giveUp)
+    gaveUp.abort()
+    release()
+  }
+}
+
+async function waitFor({ edge, caller, run }: Ask, execute: Execute, gaveUp: AbortSignal): Promise<Outcome> {
+  for (;;) {
+    // The end is taken before asking again, so that no outcome falls between.
+    const after = await edge.ledger.end()
+    const outcome = await execute()
+    if (!isRunning(outcome) || gaveUp.aborted || edge.draining.aborted) return outcome
+    const running = runningCall(outcome)
+    const untilLeaseEndsMs = running.leaseUntilMs - edge.now() + LEASE_GRACE_MS
+    const from = { runId: run, ...(after !== undefined && { after }) }
+    await endOfCall(edge.ledger.tail.bind(edge.ledger, caller, from), running.callId, {
+      gaveUp,
+      atMostMs: Math.max(LEASE_GRACE_MS, untilLeaseEndsMs),
+    })
+  }
+}
+
+/** Resolves when an event ends the call, the time is over, or the caller gave up. */
+async function endOfCall(
+  tail: (signal: AbortSignal) => ReturnType<Ledger['tail']>,
+  callId: string,
+  { gaveUp, atMostMs }: { gaveUp: AbortSignal; atMostMs: number },
+): Promise<void> {
+  const over = new AbortController()
+  const end = (): void => over.abort()
+  const timer = setTimeout(end, atMostMs)
+  gaveUp.addEventListener('abort', end)
+  try {
+    for await (const page of tail(over.signal)) {
+      if (page !== 'caught-up' && page.some((event) => endsCall(event, callId))) return
+      if (over.signal.aborted) return
+    }
+  } finally {
+    clearTimeout(timer)
+    gaveUp.removeEventListener('abort', end)
+  }
+}
+
+const endsCall = ({ header, data }: LedgerEvent, callId: string): boolean =>
+  data.callId === callId && !STILL_RUNNING.has(header.type)
+
+function isRunning(outcome: Outcome): outcome is Extract<Outcome, { ok: false }> {
+  return !outcome.ok && outcome.refusal.code === 'call-in-progress'
+}
+
+function runningCall(outcome: Extract<Outcome, { ok: false }>): { callId: string; leaseUntilMs: number } {
+  const { callId, leaseUntil }: JsonObject = outcome.refusal.evidence ?? {}
+  const leaseUntilMs = typeof leaseUntil === 'string' ? Date.parse(leaseUntil) : 0
+  return { callId: typeof callId === 'string' ? callId : '', leaseUntilMs }
+}

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { exportLine } from '../../src/export/jsonl.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { bodyOf, type TestEdge, testEdge } from '../support/test-edge.ts'
+
+const test = suite('http: exports and replay')
+
+async function filled(options: Parameters<typeof testEdge>[0] = {}): Promise<TestEdge> {
+  const edge = await testEdge(options)
+  for (const run of ['one', 'two']) {
+    await edge.started(run)
+    for (let n = 0; n < 40; n += 1)
+      await edge.post(`/v1/runs/${run}/envelopes`, {
+        agent: 'a',
+        payload: { text: `\u2028 line ${n}\n`, big: 'x'.repeat(3_000) },
+      })
+  }
+  return edge
+}
+
+function trailerOf(text: string): Record<string, unknown> {
+  const lines = text.split('\n')
+  assert.is(lines.pop(), '', 'the last line ends, too')
+  return JSON.parse(lines.at(-1) ?? '').trailer
+}
+
+test('an export is the stored records, one a line, and a trailer that counts and digests them', async () => {
+  await using edge = await filled()
+  const response = await edge.get('/v1/runs/one/export')
+  const text = await response.text()
+  const lines = text.trimEnd().split('\n').slice(0, -1)
+  const records: string[] = []
+  for await (const page of edge.inner.store.readStream('run-acme.one')) {
+    for (const { header, salt, data } of page)
+      records.push(exportLine({ header, salt: Buffer.from(salt).toString('base64url'), data }))
+  }
+  assert.is(response.headers.get('content-type'), 'application/x-ndjson')
+  assert.equal(
+    lines.map((line) => `${line}\n`),
+    records,
+  )
+  const digest = `sha256:${createHash('sha256').update(records.join('')).digest('hex')}`
+  const asOf = await edge.inner.store.end()
+  const { ledgerId } = edge.inner.ledger
+  assert.equal(trailerOf(text), { v: 1, ledgerId, tenant: 'acme', run: 'one', events: 81, digest, asOf })
+})
+
+test("a tenant's export is all its events, pinned to the moment of asking", async () => {
+  await using edge = await filled()
+  const response = await edge.get('/v1/export')
+  await edge.started('later')
+  const text = await response.text()
+  const { run, events } = trailerOf(text)
+  assert.equal([run, events, text.includes('run-acme.later')], [null, 162, false])
+})
+
+test('an export of nothing is a trailer', async () => {
+  await using edge = await testEdge()
+  const text = await (await edge.get('/v1/export')).text()
+  assert.is(trailerOf(text).events, 0)
+  assert.is(text.split('\n').length, 2)
+})
+
+test('an export whose source breaks has no trailer, and does not end as if it were whole (F30)', async () => {
+  const breaking = (ledger: Ledger): Ledger => ({
+    ...ledger,
+    tenantEvents: async function* (...asked) {
+      let pages = 0
+      for await (const page of ledger.tenantEvents(...asked)) {
+        if (pages++ === 1) throw new Error('disk gone: canary')
+        yield page.slice(0, 20)
+      }
+      throw new Error('disk gone: canary')
+    },
+  })
+  await using edge = await filled({ wrap: breaking })
+  const response = await edge.get('/v1/export')
+  let text = ''
+  let broken = ''
+  try {
+    const decoder = new TextDecoder()
+    for await (const chunk of response.body ?? []) text += decoder.decode(chunk, { stream: true })
+  } catch (error) {
+    broken = String(error)
+  }
+  assert.ok(text.length > 0)
+  assert.not.match(text, /trailer/)
+  assert.not.match(broken, /^$|canary/)
+  assert.is(edge.logs.filter(({ level }) => level === 'error').length, 1)
+})
+
+test('an export that nobody reads makes nothing; one that is left stops its source (F26, A43)', async () => {
+  let given = 0
+  let returned = 0
+  const endless = (ledger: Ledger): Ledger => ({
+    ...ledger,
+    tenantEvents: async function* (caller, range) {
+      const pages = []
+      for await (const page of ledger.tenantEvents(caller, range)) pages.push(page)
+      try {
+        for (;;) {
+          given += 1
+          yield pages[0] ?? []
+        }
+      } finally {
+        returned += 1
+      }
+    },
+  })
+  await using edge = await filled({ wrap: endless })
+  const reader = (await edge.get('/v1/export')).body?.getReader()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.is(given, 0)
+  await reader?.read()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.is(given, 1)
+  await reader?.cancel()
+  assert.is(returned, 1)
+})
+
+test('a replay is one line an event and a verdict last', async () => {
+  await using edge = await filled()
+  const lines = (await (await edge.get('/v1/runs/one/replay')).text()).trimEnd().split('\n')
+  assert.is(lines.length, 82)
+  const last = JSON.parse(lines.at(-1) ?? '')
+  assert.ok('verdict' in last, JSON.stringify(last))
+})
+
+test('an export of a run needs the run to be there', async () => {
+  await using edge = await testEdge()
+  for (const path of ['export', 'replay', 'tail', 'events']) {
+    const response = await edge.get(`/v1/runs/nobody/${path}`)
+    assert.equal([response.status, (await bodyOf(response)).code], [404, 'run-not-found'])
+  }
+})
+
+test.run()

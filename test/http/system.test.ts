@@ -1,0 +1,191 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { STATUS } from '../../src/http/problem-codes.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { StoreUnavailableError } from '../../src/store/event-store.ts'
+import { describedRoutes } from '../support/route-requests.ts'
+import { bearer, bodyOf, testEdge } from '../support/test-edge.ts'
+
+const test = suite('http: health, description, metrics, problems')
+
+test('the description is OpenAPI 3.1 and lists every route with its scopes, parameters and bodies', async () => {
+  await using edge = await testEdge()
+  const document = (await (await edge.app.request('/openapi.json')).json()) as Record<string, never> & {
+    openapi: string
+  }
+  assert.match(document.openapi, /^3\.1\./)
+  const listed = (await describedRoutes(edge)).map(
+    ({ method, path }) => `${method} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
+  )
+  const served = edge.app.routes.map(({ method, path }) => `${method} ${path.replace('{.+}', '')}`)
+  assert.equal(listed.sort(), served.sort())
+  assert.is(listed.length, new Set(listed).size)
+
+  const text = JSON.stringify(document)
+  const refs = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name)
+  const { components, paths } = document as unknown as {
+    components: { schemas: object; securitySchemes: object }
+    paths: Record<string, Record<string, Operation>>
+  }
+  for (const name of refs) assert.ok(name !== undefined && name in components.schemas)
+  assert.ok('bearer' in components.securitySchemes)
+  const ids = new Set<string>()
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      ids.add(operation.operationId)
+      assert.ok(operation.summary && operation.responses['200'] && operation.responses.default, path)
+      const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path').map(({ name }) => name)
+      assert.equal(
+        inPath,
+        [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name),
+      )
+      assert.is(operation.requestBody !== undefined, method === 'post', path)
+    }
+  }
+  assert.is(ids.size, listed.length)
+})
+
+interface Operation {
+  readonly operationId: string
+  readonly summary: string
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+  readonly requestBody?: object
+  readonly responses: Record<string, object>
+}
+
+test('health answers always; readiness says when the store is not there or the server stops', async () => {
+  let state: 'ready' | 'unavailable' = 'ready'
+  await using edge = await testEdge({ wrap: (ledger) => ({ ...ledger, status: () => ({ state }) }) })
+  const ready = async () => (await edge.app.request('/readyz')).status
+  assert.is(await ready(), 200)
+  state = 'unavailable'
+  assert.is(await ready(), 503)
+  state = 'ready'
+  edge.draining.abort()
+  assert.is(await ready(), 503)
+  assert.is((await edge.app.request('/healthz')).status, 200)
+})
+
+test('the public keys are public and nothing else', async () => {
+  await using edge = await testEdge()
+  const { keys } = await bodyOf(await edge.app.request('/.well-known/jwks.json'))
+  assert.is(keys.length, 1)
+  for (const key of keys) assert.equal(Object.keys(key).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x'])
+})
+
+test('each problem has a page that says what to do; an unknown one has none', async () => {
+  await using edge = await testEdge()
+  for (const code of Object.keys(STATUS)) {
+    const page = (await (await edge.app.request(`/problems/${code}`)).json()) as Record<string, string>
+    assert.ok(page.title && page.remedy && page.title.length > 5 && page.remedy.length > 5, code)
+  }
+  for (const code of ['nope', '__proto__', 'constructor', 'toString'])
+    assert.is((await edge.app.request(`/problems/${code}`)).status, 404)
+})
+
+test('an unknown path is 404 and another method 405 with Allow, both as problems', async () => {
+  await using edge = await testEdge()
+  const nowhere = await edge.app.request('/v2/runs')
+  assert.equal([nowhere.status, (await bodyOf(nowhere)).code], [404, 'not-found'])
+  for (const [method, path, allow] of [
+    ['DELETE', '/v1/runs/r', 'GET, HEAD'],
+    ['PUT', '/v1/runs', 'POST, GET, HEAD'],
+    ['GET', '/v1/batch', 'POST'],
+    ['PATCH', '/openapi.json', 'GET, HEAD'],
+  ] as const) {
+    const response = await edge.app.request(path, { method })
+    assert.equal(
+      [response.status, response.headers.get('allow'), (await bodyOf(response)).code],
+      [405, allow, 'method-not-allowed'],
+    )
+  }
+})
+
+test('metrics name patterns, codes and states, never what a caller sent (A37)', async () => {
+  await using edge = await testEdge()
+  await edge.started('canary-run')
+  await edge.post('/v1/runs/canary-run/envelopes', { agent: 'canary-agent', payload: { entities: ['A'] } })
+  await edge.post('/v1/runs/canary-run/envelopes', { agent: 'a', payload: {} })
+  await edge.get('/v1/runs/canary-run?canary=1')
+  const response = await edge.get('/metrics')
+  const text = await response.text()
+  assert.match(response.headers.get('content-type') ?? '', /^text\/plain/)
+  assert.match(
+    text,
+    /countersign_http_requests_total\{method="post",route="\/v1\/runs\/\{run\}\/envelopes",status="201"\} 1/,
+  )
+  assert.match(text, /countersign_refusals_total\{code="contradiction"\} 1/)
+  assert.match(text, /countersign_store_state\{state="ready"\} 1/)
+  assert.match(text, /countersign_event_loop_lag_seconds \d/)
+  assert.not.match(text, /canary|acme|alice/)
+})
+
+test('metrics need the scope admin, unless the settings open them', async () => {
+  await using closed = await testEdge()
+  await using open = await testEdge({ settings: { openMetrics: true } })
+  assert.is((await closed.app.request('/metrics')).status, 401)
+  assert.is((await closed.get('/metrics', await bearer(closed, { scopes: ['audit:read'] }))).status, 403)
+  assert.is((await open.app.request('/metrics')).status, 200)
+})
+
+test('what breaks inside is told by an id that is in the log, without a word of it (F25)', async () => {
+  const breaking = (ledger: Ledger): Ledger => ({ ...ledger, run: () => Promise.reject(new Error('secret canary')) })
+  await using edge = await testEdge({ wrap: breaking })
+  const response = await edge.get('/v1/runs/r')
+  const { code, errorId } = await bodyOf(response.clone())
+  assert.equal([response.status, code], [500, 'internal'])
+  assert.not.match(await response.text(), /canary/)
+  assert.ok(
+    edge.logs.some(({ level, fields }) => level === 'error' && 'errorId' in fields && fields.errorId === errorId),
+  )
+  assert.is((await edge.get('/v1/runs')).status, 200)
+})
+
+test('a store that cannot be read now is 503 with Retry-After', async () => {
+  const away = (ledger: Ledger): Ledger => ({
+    ...ledger,
+    end: () => Promise.reject(new StoreUnavailableError('away', 2_500)),
+  })
+  await using edge = await testEdge({ wrap: away })
+  const response = await edge.get('/v1/events')
+  assert.equal(
+    [response.status, response.headers.get('retry-after'), (await bodyOf(response)).code],
+    [503, '3', 'store-unavailable'],
+  )
+})
+
+test('no secret is in any answer, header, log or metric (A37)', async () => {
+  await using edge = await testEdge()
+  const keys = edge.inner.keys.current()
+  const secrets = [
+    ...keys.ring.keys.map(({ secret }) => Buffer.from(secret)),
+    ...keys.tokenKeys.map(({ privateKey }) => Buffer.from(privateKey.export({ format: 'jwk' }).d ?? '', 'base64url')),
+  ].flatMap((bytes) => [bytes.toString('hex'), bytes.toString('base64url'), bytes.toString('base64')])
+  const token = await edge.token()
+  await edge.started('r')
+  let all = ''
+  for (const { path } of (await describedRoutes(edge)).filter(
+    ({ method, path }) => method === 'GET' && !path.endsWith('/tail'),
+  )) {
+    const response = await edge.get(path.replace('{run}', 'r').replace('{call}', 'x').replace('{code}', 'internal'))
+    all += JSON.stringify([...response.headers]) + (await response.text())
+  }
+  await edge.app.request('/v1/runs', { headers: { authorization: `Bearer ${token}x` } })
+  all += JSON.stringify(edge.logs)
+  assert.ok(secrets.length >= 4 && all.length > 10_000)
+  for (const secret of [...secrets, token]) assert.is(all.includes(secret), false)
+})
+
+test('every answer that holds data is not to be stored', async () => {
+  await using edge = await testEdge()
+  await edge.started('r')
+  for (const { path } of (await describedRoutes(edge)).filter(
+    ({ method, path }) => method === 'GET' && path.startsWith('/v1/'),
+  )) {
+    const response = await edge.get(path.replace('{run}', 'r').replace('{call}', 'x'))
+    assert.match(response.headers.get('cache-control') ?? '', /no-store/, path)
+    await response.body?.cancel()
+  }
+})
+
+test.run()

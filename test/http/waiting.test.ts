@@ -1,0 +1,86 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { bodyOf, type TestEdge, testEdge } from '../support/test-edge.ts'
+
+const test = suite('http: claims that wait')
+
+const call = { tool: 'pay', args: { amount: 1 } }
+
+async function claimed(edge: TestEdge): Promise<{ callId: string; fence: number }> {
+  await edge.started('r')
+  return bodyOf(await edge.post('/v1/runs/r/calls', call))
+}
+
+/** Counts the readers that have caught up: only they are woken by what comes. */
+function watched(): { readonly wrap: (ledger: Ledger) => Ledger; readonly waiting: (count: number) => Promise<void> } {
+  let caughtUp = 0
+  const wrap = (ledger: Ledger): Ledger => ({
+    ...ledger,
+    tail: async function* (...asked) {
+      for await (const page of ledger.tail(...asked)) {
+        if (page === 'caught-up') caughtUp += 1
+        yield page
+      }
+    },
+  })
+  const waiting = async (count: number): Promise<void> => {
+    while (caughtUp < count) await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+  return { wrap, waiting }
+}
+
+test('a claim that would rather wait gets the outcome when the call settles', async () => {
+  const readers = watched()
+  await using edge = await testEdge({ wrap: readers.wrap })
+  const { callId, fence } = await claimed(edge)
+  const waiting = Promise.all(
+    Array.from({ length: 3 }, () => edge.post('/v1/runs/r/calls', call, { prefer: 'respond-async, wait=20' })),
+  )
+  await readers.waiting(3)
+  await edge.post('/v1/runs/r/calls', { tool: 'other', args: 1 })
+  await edge.post(`/v1/runs/r/calls/${callId}/renew`, { fence })
+  await edge.post(`/v1/runs/r/calls/${callId}/settle`, { fence, result: 'paid' })
+  for (const response of await waiting) assert.equal([response.status, (await bodyOf(response)).result], [200, 'paid'])
+})
+
+test('a claim that waits is told of a failure too, and may then run the call itself', async () => {
+  const readers = watched()
+  await using edge = await testEdge({ wrap: readers.wrap })
+  const { callId, fence } = await claimed(edge)
+  const waiting = edge.post('/v1/runs/r/calls', call, { prefer: 'wait=20' })
+  await readers.waiting(1)
+  await edge.post(`/v1/runs/r/calls/${callId}/settle`, { fence, error: { message: 'refused' } })
+  const response = await waiting
+  assert.equal([response.status, (await bodyOf(response)).status], [201, 'claimed'])
+})
+
+test('without a wish to wait, with an unusable one, or when the time is over, it is 409 with Retry-After', async () => {
+  await using edge = await testEdge()
+  await claimed(edge)
+  for (const prefer of [undefined, 'wait=x', 'return=minimal', 'wait=0']) {
+    const response = await edge.post('/v1/runs/r/calls', call, prefer === undefined ? {} : { prefer })
+    assert.equal([response.status, (await bodyOf(response)).code], [409, 'call-in-progress'])
+    assert.ok(Number(response.headers.get('retry-after')) >= 1)
+  }
+})
+
+test('a server that stops lets waiting claims go with 409', async () => {
+  await using edge = await testEdge()
+  await claimed(edge)
+  const waiting = edge.post('/v1/runs/r/calls', call, { prefer: 'wait=30' })
+  setTimeout(() => edge.draining.abort(), 50)
+  assert.is((await waiting).status, 409)
+})
+
+test('waiting claims count among the streams of the tenant: one too many does not wait', async () => {
+  await using edge = await testEdge({ settings: { streamsPerTenant: 1 } })
+  await claimed(edge)
+  const first = edge.post('/v1/runs/r/calls', call, { prefer: 'wait=30' })
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.is((await edge.post('/v1/runs/r/calls', call, { prefer: 'wait=30' })).status, 409)
+  edge.draining.abort()
+  assert.is((await first).status, 409)
+})
+
+test.run()

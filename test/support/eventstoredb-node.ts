@@ -1,0 +1,101 @@
+/**
+ * @module A small EventStoreDB node in this process: the real gRPC protocol over loopback, for the real client, with an in-memory log behind
+ * it and troubles on demand. What it answers is what a real 23.10 node was seen to answer.
+ */
+import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net'
+import { GossipService } from '@eventstore/db-client/generated/gossip_grpc_pb.js'
+import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
+import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
+import { Server, ServerCredentials } from '@grpc/grpc-js'
+import { batchAppend, unaryAppend } from './eventstoredb/append-service.ts'
+import { Faults } from './eventstoredb/faults.ts'
+import { EventLog } from './eventstoredb/log.ts'
+import { deleteStream, gossip, supportedMethods, tombstone } from './eventstoredb/other-services.ts'
+import type { NodeParts } from './eventstoredb/parts.ts'
+import { read } from './eventstoredb/read-service.ts'
+
+/** Starts a node on a free port of the loopback. */
+export async function startNode(): Promise<EventStoreNode> {
+  const node = new EventStoreNode()
+  await node.start()
+  return node
+}
+
+export class EventStoreNode implements AsyncDisposable {
+  readonly log = new EventLog()
+  readonly faults = new Faults()
+  readonly #grpc = new Server({ 'grpc.max_receive_message_length': 17 * 1024 * 1024 })
+  readonly #sockets = new Set<Socket>()
+  readonly #parts: NodeParts = { log: this.log, faults: this.faults, cut: () => this.cut(), appends: 0 }
+  readonly #inject: (socket: Socket) => void
+  #listener: NetServer | undefined
+  #port = 0
+
+  constructor() {
+    const parts = this.#parts
+    this.#grpc.addService(StreamsService, {
+      read: read(parts),
+      append: unaryAppend(parts),
+      batchAppend: batchAppend(parts),
+      delete: deleteStream(parts),
+      tombstone: tombstone(parts),
+    })
+    this.#grpc.addService(ServerFeaturesService, { getSupportedMethods: supportedMethods(parts) })
+    this.#grpc.addService(GossipService, { read: gossip(parts, () => this.#port) })
+    const injector = this.#grpc.createConnectionInjector(ServerCredentials.createInsecure())
+    this.#inject = (socket) => injector.injectConnection(socket)
+  }
+
+  get port(): number {
+    return this.#port
+  }
+
+  get url(): string {
+    return `esdb://127.0.0.1:${this.#port}?tls=false`
+  }
+
+  /** Appends that have come in, refused ones too. */
+  get appends(): number {
+    return this.#parts.appends
+  }
+
+  /** Listens; after `stop` on the same port, with everything that was written. */
+  async start(): Promise<void> {
+    const listener = createServer((socket) => {
+      this.#sockets.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => this.#sockets.delete(socket))
+      this.#inject(socket)
+    })
+    await new Promise<void>((resolve, reject) => {
+      listener.once('error', reject)
+      listener.listen(this.#port, '127.0.0.1', resolve)
+    })
+    this.#listener = listener
+    this.#port = (listener.address() as AddressInfo).port
+  }
+
+  /** As `kill -9` looks from outside: connections break, new ones are refused, and remembered event ids are gone. */
+  async stop(): Promise<void> {
+    const listener = this.#listener
+    this.#listener = undefined
+    const closed = new Promise<void>((resolve) => {
+      if (listener === undefined) resolve()
+      else listener.close(() => resolve())
+    })
+    this.cut()
+    this.log.forgetIds()
+    await closed
+  }
+
+  /** Breaks every connection; new ones are taken. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.faults.clear()
+    await this.stop()
+    this.#grpc.forceShutdown()
+  }
+}

@@ -1,0 +1,58 @@
+/** @module The troubles that a protocol node can be told to make. */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export type AppendFault =
+  /** Answers UNAVAILABLE for the whole call: on the batching path that fails everything in flight. Nothing is written. */
+  | 'unavailable'
+  /** Answers this one append as a node does that is starting. Nothing is written. */
+  | 'not-ready'
+  /** Never answers, and writes nothing. */
+  | 'lose-request'
+  /** Writes, and never answers. */
+  | 'lose-answer'
+  /** Cuts every connection, before or after it writes. */
+  | 'cut'
+  | 'write-and-cut'
+
+export interface AppendSeen {
+  readonly stream: string
+  readonly ids: readonly string[]
+  /** 1 for the node's first append. */
+  readonly count: number
+}
+
+export class Faults {
+  /** Asked at each append. */
+  onAppend: (append: AppendSeen) => AppendFault | undefined = () => undefined
+  /** Asked at each read and subscription. */
+  onRead: () => 'unavailable' | undefined = () => undefined
+  /** Every request waits this long. */
+  delayMs = 0
+  #frozen: Promise<void> | undefined
+  #thaw: () => void = () => undefined
+
+  /** Connections stay, answers stop, until `thaw`. */
+  freeze(): void {
+    this.#frozen ??= new Promise((resolve) => {
+      this.#thaw = resolve
+    })
+  }
+
+  thaw(): void {
+    this.#frozen = undefined
+    this.#thaw()
+  }
+
+  /** What every request passes first. */
+  async pass(): Promise<void> {
+    if (this.#frozen !== undefined) await this.#frozen
+    if (this.delayMs > 0) await sleep(this.delayMs)
+  }
+
+  clear(): void {
+    this.onAppend = () => undefined
+    this.onRead = () => undefined
+    this.delayMs = 0
+    this.thaw()
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * @module What an EventStoreDB node keeps and decides, in memory: streams, the global log, expected revisions, idempotency, soft deletes
+ * and tombstones. As the real server it compares the ids of a repeated append and never its content.
+ */
+
+export interface LoggedEvent {
+  readonly id: string
+  readonly stream: string
+  readonly revision: bigint
+  readonly type: string
+  readonly contentType: string
+  readonly data: Uint8Array
+  readonly metadata: Uint8Array
+  readonly position: bigint
+  readonly createdMs: number
+}
+
+export type ProposedEvent = Pick<LoggedEvent, 'id' | 'type' | 'contentType' | 'data' | 'metadata'>
+
+export type Expected = bigint | 'any' | 'no-stream' | 'stream-exists'
+
+export type LogResult =
+  | { readonly kind: 'appended'; readonly revision: bigint; readonly position: bigint }
+  /** `actual` undefined: there is no stream. */
+  | { readonly kind: 'wrong-revision'; readonly actual: bigint | undefined }
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'too-large' }
+
+/** The server's default: over all events of one append, data, metadata and two bytes a character of the type. */
+export const MAX_APPEND_BYTES = 1_048_576
+/** The revision of a tombstone, and the `$tb` of a soft delete. */
+export const LAST_REVISION = 9_223_372_036_854_775_807n
+const FIRST_POSITION = 512n
+const EMPTY = new Uint8Array(0)
+
+interface Stream {
+  readonly events: LoggedEvent[]
+  tombstoned: boolean
+}
+
+export class EventLog {
+  readonly all: LoggedEvent[] = []
+  readonly #streams = new Map<string, Stream>()
+  /** Ids the node remembers; a real one forgets the oldest, and all of them when it restarts. */
+  readonly #ids = new Map<string, LoggedEvent>()
+  readonly #listeners = new Set<() => void>()
+  #nextPosition = FIRST_POSITION
+
+  onAppended(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  forgetIds(): void {
+    this.#ids.clear()
+  }
+
+  append(name: string, expected: Expected, proposed: readonly ProposedEvent[]): LogResult {
+    if (appendBytes(proposed) > MAX_APPEND_BYTES) return { kind: 'too-large' }
+    const stream = this.#streams.get(name)
+    if (stream?.tombstoned === true) return { kind: 'deleted' }
+    const actual = stream === undefined || stream.events.length === 0 ? undefined : BigInt(stream.events.length - 1)
+    const judged = this.#judge(name, { expected, actual, proposed })
+    if (judged !== undefined) return judged
+
+    if (this.isSoftDeleted(name)) this.#write(`$$${name}`, [metadataEvent(`{"$tb":${(actual ?? -1n) + 1n}}`)])
+    return this.#write(name, proposed)
+  }
+
+  /** Undefined: it may be written. */
+  #judge(
+    name: string,
+    {
+      expected,
+      actual,
+      proposed,
+    }: { expected: Expected; actual: bigint | undefined; proposed: readonly ProposedEvent[] },
+  ): LogResult | undefined {
+    const wrong: LogResult = { kind: 'wrong-revision', actual }
+    if (expected === 'any' || expected === 'stream-exists') {
+      if (expected === 'stream-exists' && actual === undefined) return wrong
+      const known = proposed.map(({ id }) => this.#ids.get(id)).filter((event) => event?.stream === name)
+      if (known.length === 0) return undefined
+      return known.length === proposed.length ? repeated(known.at(-1)) : wrong
+    }
+    const [at, head] = [expected === 'no-stream' ? -1n : expected, actual ?? -1n]
+    if (at > head) return wrong
+    if (at === head || proposed.length === 0) return undefined
+    if (expected === 'no-stream' && this.isSoftDeleted(name)) return undefined
+    const there = this.#streams.get(name)?.events.slice(Number(at) + 1, Number(at) + 1 + proposed.length) ?? []
+    const same = there.length === proposed.length && there.every(({ id }, index) => id === proposed[index]?.id)
+    return same ? repeated(there.at(-1)) : wrong
+  }
+
+  #write(name: string, proposed: readonly ProposedEvent[]): LogResult {
+    const stream = this.#streams.get(name) ?? { events: [], tombstoned: false }
+    this.#streams.set(name, stream)
+    for (const event of proposed) this.#add(stream, { ...event, stream: name, revision: BigInt(stream.events.length) })
+    for (const listener of [...this.#listeners]) listener()
+    const last = stream.events.at(-1)
+    return { kind: 'appended', revision: last?.revision ?? 0n, position: last?.position ?? 0n }
+  }
+
+  #add(stream: Stream, event: Omit<LoggedEvent, 'position' | 'createdMs'>): void {
+    const logged = { ...event, position: this.#nextPosition, createdMs: Date.now() }
+    this.#nextPosition += BigInt(64 + event.data.length + event.metadata.length)
+    stream.events.push(logged)
+    this.all.push(logged)
+    this.#ids.set(event.id, logged)
+  }
+
+  /** The events that reads show; a string says why there is nothing to read. */
+  visible(name: string): readonly LoggedEvent[] | 'missing' | 'deleted' {
+    const stream = this.#streams.get(name)
+    if (stream?.tombstoned === true) return 'deleted'
+    if (stream === undefined || this.isSoftDeleted(name)) return 'missing'
+    const { truncateBefore, maxCount } = this.#retention(name)
+    const first = Math.max(truncateBefore, maxCount === undefined ? 0 : stream.events.length - maxCount)
+    return stream.events.slice(first)
+  }
+
+  /** The range of a long stream without a copy of all of it. */
+  range(events: readonly LoggedEvent[], from: bigint, count: number): readonly LoggedEvent[] {
+    const start = Math.max(Number(from - (events[0]?.revision ?? 0n)), 0)
+    return events.slice(start, start + count)
+  }
+
+  isSoftDeleted(name: string): boolean {
+    return this.#metadata(name).includes(`"$tb":${LAST_REVISION}`)
+  }
+
+  softDelete(name: string): bigint {
+    const result = this.#write(`$$${name}`, [metadataEvent(`{"$tb":${LAST_REVISION}}`)])
+    return result.kind === 'appended' ? result.position : 0n
+  }
+
+  tombstone(name: string): bigint {
+    const stream = this.#streams.get(name) ?? { events: [], tombstoned: false }
+    this.#streams.set(name, stream)
+    const mark = { ...metadataEvent(''), type: '$streamDeleted', stream: name, revision: LAST_REVISION }
+    this.#add(stream, mark)
+    stream.tombstoned = true
+    for (const listener of [...this.#listeners]) listener()
+    return this.all.at(-1)?.position ?? 0n
+  }
+
+  #metadata(name: string): string {
+    if (name.startsWith('$$')) return ''
+    const last = this.#streams.get(`$$${name}`)?.events.at(-1)
+    return last === undefined ? '' : Buffer.from(last.data).toString('utf8')
+  }
+
+  #retention(name: string): { readonly truncateBefore: number; readonly maxCount: number | undefined } {
+    const text = this.#metadata(name)
+    const number = (key: string): number | undefined => {
+      const found = new RegExp(`"\\$${key}":(\\d+)`).exec(text)?.[1]
+      return found === undefined ? undefined : Number(found)
+    }
+    return { truncateBefore: number('tb') ?? 0, maxCount: number('maxCount') }
+  }
+}
+
+function repeated(last: LoggedEvent | undefined): LogResult {
+  return { kind: 'appended', revision: last?.revision ?? 0n, position: last?.position ?? 0n }
+}
+
+function appendBytes(proposed: readonly ProposedEvent[]): number {
+  return proposed.reduce((sum, { data, metadata, type }) => sum + data.length + metadata.length + 2 * type.length, 0)
+}
+
+function metadataEvent(text: string): ProposedEvent {
+  const data = Buffer.from(text)
+  return { id: crypto.randomUUID(), type: '$metadata', contentType: 'application/json', data, metadata: EMPTY }
+}

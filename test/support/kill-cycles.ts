@@ -1,0 +1,94 @@
+/** @module SIGKILL under load, again and again: the one fault that an acknowledged append must survive always. */
+import * as assert from 'uvu/assert'
+import { countersign } from './command-line.ts'
+import { lostOrDoubled, recordedMarks } from './recorded-marks.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { Workload } from './workload.ts'
+
+export interface KillOptions {
+  readonly cycles: number
+  /** Load before the kill; it varies between half and all of it, so that kills fall into every part of a write. */
+  readonly loadMs: number
+}
+
+export interface KillFigures {
+  readonly restartMs: number
+  readonly acknowledged: number
+  readonly events: number
+}
+
+/** New runs after so many kills: each check reads the runs in use from their beginning. */
+const CYCLES_PER_WORKLOAD = 10
+/** A restart may take so long (the matrix' row F1); the median counts, since others use the machine as well. */
+const RESTART_MAX_MS = 2_000
+
+export async function killUnderLoad({ cycles, loadMs }: KillOptions): Promise<KillFigures> {
+  await using server = await startServer()
+  const token = await server.token()
+  const workloads: Workload[] = []
+  const restartsMs: number[] = []
+
+  for (let cycle = 0; cycle < cycles; cycle += 1) {
+    if (cycle % CYCLES_PER_WORKLOAD === 0) workloads.push(new Workload({ name: `w${workloads.length}` }))
+    const workload = workloads.at(-1) ?? new Workload({ name: 'none' })
+    await loadAndKill(server, { token, workload, loadMs: loadMs * (0.5 + ((cycle * 7) % 10) / 20) })
+    restartsMs.push(await server.start())
+    await checkAfterKill(server, token, workload)
+  }
+  return await lastChecks(server, { token, workloads, restartsMs })
+}
+
+async function loadAndKill(
+  server: ServerProcess,
+  { token, workload, loadMs }: { token: string; workload: Workload; loadMs: number },
+): Promise<void> {
+  const client = server.clientOf(token)
+  await workload.startRuns(client)
+  const stop = new AbortController()
+  const driven = workload.drive(client, stop.signal)
+  await new Promise((resolve) => setTimeout(resolve, loadMs))
+  await server.kill()
+  stop.abort()
+  await driven
+  await client.close()
+}
+
+/** Before the retries: what was acknowledged is there; after them: everything is there once. */
+async function checkAfterKill(server: ServerProcess, token: string, workload: Workload): Promise<void> {
+  const client = server.clientOf(token)
+  assert.equal(lostOrDoubled(workload, await recordedMarks(client, workload.runs)), [])
+  await workload.settle(client)
+  assert.equal(workload.unexpected, [])
+  await client.close()
+}
+
+async function lastChecks(
+  server: ServerProcess,
+  { token, workloads, restartsMs }: { token: string; workloads: readonly Workload[]; restartsMs: number[] },
+): Promise<KillFigures> {
+  const client = server.clientOf(token)
+  let events = 0
+  let acknowledged = 0
+  for (const workload of workloads) {
+    const recorded = await recordedMarks(client, workload.runs)
+    assert.equal(lostOrDoubled(workload, recorded), [])
+    assert.is(recorded.digests.size, workload.acknowledged.size, 'nothing is recorded that nobody asked for')
+    for (const run of workload.runs) assert.is(await replayVerdict(client, run), 'VERIFIED', run)
+    events += recorded.events
+    acknowledged += workload.acknowledged.size
+  }
+  assert.ok(acknowledged > restartsMs.length * 10, `the load was too light: ${acknowledged}`)
+
+  const verified = await countersign(['verify', '--data', server.data])
+  assert.is(verified.code, 0, verified.stdout + verified.stderr)
+  assert.equal(await server.stop(), { code: 0, signal: null })
+  const restartMs = restartsMs.sort((a, b) => a - b)[Math.floor(restartsMs.length / 2)] ?? 0
+  assert.ok(restartMs < RESTART_MAX_MS, `restart takes ${restartMs} ms`)
+  return { restartMs, acknowledged, events }
+}
+
+async function replayVerdict(client: ReturnType<ServerProcess['clientOf']>, run: string): Promise<unknown> {
+  let last = '{}'
+  for await (const line of client.lines(`/v1/runs/${run}/replay`)) last = line
+  return JSON.parse(last).verdict
+}

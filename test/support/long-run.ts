@@ -1,0 +1,91 @@
+/** @module A run so long that whoever holds it in memory runs out of it. */
+import * as assert from 'uvu/assert'
+import type { JsonObject } from '../../schemas/json.ts'
+import type { ApiClient } from './api-client.ts'
+import { countersign } from './command-line.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+
+/** Envelopes of one request; each makes an EnvelopeAccepted and a SnapshotTaken. */
+const BATCH = 256
+/** The old space of V8. A run of 20,000 events of this size, held as objects, would not fit beside the server. */
+const HEAP_MIB = 128
+const TEXT = 'x'.repeat(1_000)
+const RUN = 'long'
+
+export async function readLongRun({ events }: { readonly events: number }): Promise<void> {
+  await using server = await startServer({ nodeArgs: [`--max-old-space-size=${HEAP_MIB}`] })
+  try {
+    await writeAndRead(server, events)
+  } catch (error) {
+    // A server out of memory says so on its way down, and that is what a failing test must show.
+    await server.stop()
+    throw new Error(`${error}; the server's last words: ${server.said.slice(-2_000)}`)
+  }
+  const verified = await countersign(['verify', '--data', server.data])
+  assert.is(verified.code, 0, verified.stdout + verified.stderr)
+}
+
+async function writeAndRead(server: ServerProcess, events: number): Promise<void> {
+  const client = await server.client()
+  const written = await writeRun(client, events)
+  await assertExported(client, written)
+  await assertReplayed(client, written)
+  assert.is((await client.get('/healthz')).status, 200)
+
+  await server.restart()
+  const after = await server.client()
+  const envelope = { agent: 'a', payload: { n: 'after the restart' } }
+  assert.is(
+    (await after.post(`/v1/runs/${RUN}/envelopes`, envelope)).status,
+    201,
+    'a cold run of this length is loaded',
+  )
+  assert.equal(await server.stop(), { code: 0, signal: null })
+}
+
+/** Gives the number of events. */
+async function writeRun(client: ApiClient, events: number): Promise<number> {
+  assert.is((await client.post('/v1/runs', { id: RUN, name: RUN })).status, 201)
+  let written = 1
+  while (written < events) {
+    const items = Array.from({ length: BATCH }, (_, index) => ({
+      run: RUN,
+      op: 'envelope',
+      body: { agent: 'a', payload: { n: written + index, text: TEXT } },
+    }))
+    const answer = await client.post('/v1/batch', { items })
+    assert.is(answer.status, 200, answer.text)
+    const statuses = (answer.body.items as readonly JsonObject[]).map(({ status }) => status)
+    assert.ok(
+      statuses.every((status) => status === 201),
+      answer.text.slice(0, 500),
+    )
+    written += 2 * BATCH
+  }
+  return written
+}
+
+async function assertExported(client: ApiClient, events: number): Promise<void> {
+  let lines = 0
+  let last = ''
+  for await (const line of client.lines(`/v1/runs/${RUN}/export`)) {
+    lines += 1
+    last = line
+  }
+  assert.is(lines, events + 1)
+  assert.is(JSON.parse(last).trailer?.events, events)
+}
+
+async function assertReplayed(client: ApiClient, events: number): Promise<void> {
+  let lines = 0
+  let last = ''
+  for await (const line of client.lines(`/v1/runs/${RUN}/replay`)) {
+    lines += 1
+    last = line
+  }
+  assert.is(lines, events + 1)
+  const verdict = JSON.parse(last)
+  assert.is(verdict.verdict, 'VERIFIED', last)
+  assert.is(verdict.events, events)
+  assert.is(verdict.snapshots.matched, (events - 1) / 2)
+}

@@ -1,0 +1,69 @@
+/** @module A valid body for every route that takes one, so that a test can walk all routes and meet no other refusal than the one it looks for. */
+import type { TestEdge } from './test-edge.ts'
+
+export const SOME_ID = '0190f0f0-0000-7000-8000-000000000000'
+
+/** By path of the description; a path that is missing here makes the walk fail. */
+export const BODIES: Readonly<Record<string, object>> = {
+  '/v1/runs': { name: 'walk' },
+  '/v1/runs/{run}/envelopes': { agent: 'a', payload: { note: 'x' } },
+  '/v1/runs/{run}/rollback': { reason: 'because' },
+  '/v1/runs/{run}/manifests': { agent: 'a', writes: ['note'] },
+  '/v1/runs/{run}/calls': { tool: 't', args: {} },
+  '/v1/runs/{run}/calls/{call}/settle': { fence: 1, result: null },
+  '/v1/runs/{run}/calls/{call}/renew': { fence: 1 },
+  '/v1/runs/{run}/calls/{call}/resolve': { outcome: 'executed', evidence: 'seen' },
+  '/v1/runs/{run}/compensations': { reason: 'because' },
+  '/v1/runs/{run}/reservations': { agent: 'a', tokens: 1 },
+  '/v1/runs/{run}/reservations/{reservation}/settle': { usage: { tokens: 1 } },
+  '/v1/runs/{run}/reservations/{reservation}/release': {},
+  '/v1/runs/{run}/usage': { agent: 'a', usage: { tokens: 1 } },
+  '/v1/runs/{run}/complete': {},
+  '/v1/runs/{run}/fail': { error: { message: 'broke' } },
+  '/v1/batch': { items: [{ op: 'envelope', run: 'r', body: { agent: 'a', payload: {} } }] },
+}
+
+export interface DescribedRoute {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  /** Any of them is enough; empty: open. */
+  readonly scopes: readonly string[]
+}
+
+/** Every route, as the served description says. */
+export async function describedRoutes(edge: TestEdge): Promise<DescribedRoute[]> {
+  const response = await edge.app.request('/openapi.json')
+  const { paths } = (await response.json()) as {
+    paths: Record<string, Record<string, { security?: { bearer: string[] }[] }>>
+  }
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { security }]) => ({
+      method: method.toUpperCase() as DescribedRoute['method'],
+      path,
+      scopes: security?.[0]?.bearer ?? [],
+    })),
+  )
+}
+
+/** Asks a route on a run; a stream is left at once. */
+export async function ask(
+  edge: TestEdge,
+  { method, path }: Pick<DescribedRoute, 'method' | 'path'>,
+  given: { run: string; headers: Record<string, string> },
+): Promise<{ status: number; body: string }> {
+  const target = path
+    .replace('{run}', given.run)
+    .replace(/\{(call|reservation)\}/, SOME_ID)
+    .replace('{code}', 'internal')
+  const body = BODIES[path]
+  if (method === 'POST' && body === undefined) throw new Error(`no body is known for ${path}`)
+  const response = await edge.app.request(target, {
+    method,
+    headers: { ...given.headers, ...(method === 'POST' && { 'content-type': 'application/json' }) },
+    ...(method === 'POST' && { body: JSON.stringify(body) }),
+  })
+  if (response.headers.get('content-type') !== 'text/event-stream')
+    return { status: response.status, body: await response.text() }
+  await response.body?.cancel()
+  return { status: response.status, body: '' }
+}

@@ -1,0 +1,176 @@
+/** @module A real `countersign serve`, in a process of its own, that a test starts, asks, kills and starts again. */
+import type { ChildProcess } from 'node:child_process'
+import { join } from 'node:path'
+import { readKeyFile } from '../../src/signing/key-file.ts'
+import { issueToken, type TokenRequest } from '../../src/signing/tokens.ts'
+import { ApiClient } from './api-client.ts'
+import { BIN, cleanEnv, collected, type Ended, endOf, type Output, spawnTracked } from './command-line.ts'
+import { type TempFolder, tempFolder } from './temp-folder.ts'
+import { within } from './within.ts'
+
+export const ALL_SCOPES = ['runs:write', 'runs:read', 'audit:read', 'audit:export', 'admin'] as const
+/** Far above what a start takes, so that a slow machine does not fail a test. */
+const START_MAX_MS = 30_000
+const STOP_MAX_MS = 20_000
+
+export interface ServerOptions {
+  /** The data folder; one of its own by default, gone with the server. */
+  readonly data?: string
+  readonly args?: readonly string[]
+  readonly env?: NodeJS.ProcessEnv
+  readonly nodeArgs?: readonly string[]
+  /** Runs node under another program that replaces itself by it, such as `['prlimit', '--nofile=64']`. */
+  readonly under?: readonly string[]
+  readonly uid?: number
+}
+
+/** Starts a server and waits until it listens. Throws with its output where it ends instead. */
+export async function startServer(options: ServerOptions = {}): Promise<ServerProcess> {
+  const server = new ServerProcess(options)
+  try {
+    await server.start()
+    return server
+  } catch (error) {
+    await server[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+export class ServerProcess implements AsyncDisposable {
+  readonly data: string
+  readonly #options: ServerOptions
+  readonly #folder: TempFolder | undefined
+  readonly #clients: ApiClient[] = []
+  #child: ChildProcess | undefined
+  #ended: Promise<Ended> = Promise.resolve({ code: null, signal: null })
+  #output: Output = { stdout: '', stderr: '' }
+  /** What earlier processes of this server said. */
+  #earlier = ''
+  url = ''
+
+  constructor(options: ServerOptions) {
+    this.#options = options
+    this.#folder = options.data === undefined ? tempFolder() : undefined
+    this.data = options.data ?? this.#folder?.file('data') ?? ''
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? -1
+  }
+
+  /** Standard output and error of every process so far. */
+  get said(): string {
+    return this.#earlier + this.#output.stdout + this.#output.stderr
+  }
+
+  get stderr(): string {
+    return this.#output.stderr
+  }
+
+  /** Resolves when the present process has ended. */
+  get ended(): Promise<Ended> {
+    return this.#ended
+  }
+
+  /** Milliseconds from the start of the process until it listens. */
+  async start(env: NodeJS.ProcessEnv = {}): Promise<number> {
+    const { under = [], nodeArgs = [], args = [], uid } = this.#options
+    this.#earlier = this.said
+    const startedMs = performance.now()
+    const child = spawnTracked(
+      [...under, process.execPath, ...nodeArgs, BIN, 'serve', '--port', '0', '--data', this.data, ...args],
+      {
+        env: cleanEnv({ ...this.#options.env, ...env }),
+        stdio: ['ignore', 'pipe', 'pipe'],
+        ...(uid !== undefined && { uid, gid: uid }),
+      },
+    )
+    this.#child = child
+    this.#ended = endOf(child)
+    this.#output = collected(child)
+    this.url = await within(START_MAX_MS, this.#listening(child), 'the start of the server')
+    return performance.now() - startedMs
+  }
+
+  /** SIGKILL, then a new process on the same data. Gives the milliseconds until it listened. */
+  async restart(env: NodeJS.ProcessEnv = {}): Promise<number> {
+    await this.kill()
+    return this.start(env)
+  }
+
+  async kill(): Promise<void> {
+    this.#child?.kill('SIGKILL')
+    await within(STOP_MAX_MS, this.#ended, 'the end after SIGKILL')
+  }
+
+  /** Sends a signal and waits for the end. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ended> {
+    this.#child?.kill(signal)
+    return within(STOP_MAX_MS, this.#ended, `the end after ${signal}`)
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal)
+  }
+
+  /** A token of all scopes for tenant `acme`, unless told otherwise. */
+  token(claims: Partial<TokenRequest> = {}): Promise<string> {
+    return issueToken({
+      keys: readKeyFile(join(this.data, 'keys.json')),
+      issuer: 'countersign',
+      audience: 'countersign',
+      subject: 'alice',
+      tenant: 'acme',
+      scopes: ALL_SCOPES,
+      ttlSeconds: 3_600,
+      now: Date.now(),
+      ...claims,
+    })
+  }
+
+  /** A client of the present process; closed with the server. */
+  async client(claims: Partial<TokenRequest> = {}, connections = 64): Promise<ApiClient> {
+    return this.clientOf(await this.token(claims), connections)
+  }
+
+  clientOf(token: string, connections = 64): ApiClient {
+    const client = new ApiClient({ url: this.url, token, connections })
+    this.#clients.push(client)
+    return client
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child?.kill('SIGKILL')
+    await this.#ended.catch(() => undefined)
+    for (const client of this.#clients) await client.close()
+    this.#folder?.[Symbol.dispose]()
+  }
+
+  /** The address from the log; an error with everything said where the process ends first. */
+  #listening(child: ChildProcess): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        const line = this.#output.stdout.split('\n').find((each) => each.includes('"listening"'))
+        const url = line === undefined ? undefined : /"url":"([^"]+)"/.exec(line)?.[1]
+        if (url !== undefined) resolve(url)
+      }
+      child.stdout?.on('data', look)
+      this.#ended.then(({ code }) => reject(new ServerDidNotStart(code, this.#output)), reject)
+    })
+  }
+}
+
+/** The process ended before it listened. */
+export class ServerDidNotStart extends Error {
+  readonly exitCode: number | null
+  readonly stdout: string
+  readonly stderr: string
+
+  constructor(exitCode: number | null, { stdout, stderr }: Output) {
+    super(`the server ended with ${exitCode} before it listened: ${stderr}${stdout}`)
+    this.name = 'ServerDidNotStart'
+    this.exitCode = exitCode
+    this.stdout = stdout
+    this.stderr = stderr
+  }
+}

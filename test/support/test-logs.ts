@@ -1,0 +1,128 @@
+/** @module A real ledger that keeps Merkle logs, over a store in memory or a file; it publishes when a test says so. */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { createLedger } from '../../src/ledger/create-ledger.ts'
+import { realEffects } from '../../src/ledger/effects.ts'
+import type { Caller, Ledger } from '../../src/ledger/ledger.ts'
+import { KeptCheckpoints } from '../../src/ledger/log/kept-checkpoints.ts'
+import type { TenantLogs } from '../../src/ledger/log/tenant-logs.ts'
+import type { KeySource, Log } from '../../src/ledger/ports.ts'
+import { parseVerifierKey } from '../../src/merkle/note-key.ts'
+import { openNote } from '../../src/merkle/signed-note.ts'
+import { createLedgerKeys, type LedgerKeys } from '../../src/signing/ledger-keys.ts'
+import type { EventStore } from '../../src/store/event-store.ts'
+import type { LogStore } from '../../src/store/log-store.ts'
+import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { openSqliteLogs } from '../../src/store/sqlite/sqlite-log.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
+
+export interface LoggedLine {
+  readonly level: string
+  readonly fields: object
+  readonly message: string
+}
+
+export interface TestLogs extends AsyncDisposable {
+  readonly ledger: Ledger
+  readonly logs: TenantLogs
+  readonly store: EventStore
+  readonly logStore: LogStore
+  readonly keys: LedgerKeys
+  readonly lines: readonly LoggedLine[]
+  /** A run of `count` handoffs, each two events, after its first event. */
+  readonly fill: (tenant: string, runId: string, count: number) => Promise<void>
+}
+
+export interface TestLogsOptions {
+  /** A folder for the store, the logs' file and the kept checkpoints; absent: all in memory. */
+  readonly folder?: string
+  readonly store?: EventStore
+  readonly logStore?: LogStore
+  readonly keys?: LedgerKeys
+  readonly origin?: string
+  readonly keep?: boolean
+}
+
+export const ORIGIN = 'ledger.example'
+
+export async function testLogs(options: TestLogsOptions = {}): Promise<TestLogs> {
+  const { folder } = options
+  const keys = options.keys ?? createLedgerKeys(new Date().toISOString(), randomBytes)
+  const store = options.store ?? (await openStore(folder))
+  const logStore = options.logStore ?? openSqliteLogs({ path: inFolder(folder, 'log.db') })
+  const views = openSqliteViews({ path: ':memory:' })
+  const lines: LoggedLine[] = []
+  const kept =
+    folder === undefined || options.keep === false
+      ? {}
+      : { kept: new KeptCheckpoints(join(folder, 'store.db.checkpoints')) }
+  const closeStores = async (): Promise<void> => {
+    views[Symbol.dispose]()
+    if (options.logStore === undefined) logStore[Symbol.dispose]()
+    if (options.store === undefined) await store[Symbol.asyncDispose]()
+  }
+  let ledger: Ledger
+  try {
+    ledger = await createLedger({
+      store,
+      views,
+      keys: { current: () => keys, onChange: () => () => {} } satisfies KeySource,
+      effects: realEffects(),
+      log: memoryLog(lines),
+      origin: options.origin ?? ORIGIN,
+      logs: { store: logStore, maxDelayMs: 0, ...kept },
+    })
+  } catch (error) {
+    await closeStores()
+    throw error
+  }
+  if (ledger.logs === undefined) throw new Error('the ledger keeps no logs')
+  return {
+    ledger,
+    logs: ledger.logs,
+    store,
+    logStore,
+    keys,
+    lines,
+    fill: (tenant, runId, count) => fill(ledger, { tenant, runId, count }),
+    [Symbol.asyncDispose]: async () => {
+      await ledger[Symbol.asyncDispose]()
+      await closeStores()
+    },
+  }
+}
+
+function openStore(folder: string | undefined): EventStore | Promise<EventStore> {
+  return folder === undefined ? openMemoryStore() : openSqliteStore({ path: join(folder, 'store.db') })
+}
+
+function inFolder(folder: string | undefined, name: string): string {
+  return folder === undefined ? ':memory:' : join(folder, name)
+}
+
+function memoryLog(lines: LoggedLine[]): Log {
+  const at = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message })
+  return { info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+async function fill(
+  ledger: Ledger,
+  { tenant, runId, count }: { tenant: string; runId: string; count: number },
+): Promise<void> {
+  const caller: Caller = { tenant, actor: 'tester' }
+  await ledger.execute(caller, runId, { kind: 'start', body: { id: runId, name: 'try' } }, {})
+  for (let step = 0; step < count; step += 1) {
+    const body = { agent: 'writer', payload: { note: `step ${step}` } }
+    const outcome = await ledger.execute(caller, runId, { kind: 'envelope', body }, {})
+    if (!outcome.ok) throw new Error(`not accepted: ${JSON.stringify(outcome.refusal)}`)
+  }
+}
+
+/** The text of a note that opens under the tenant's verifier key, as an auditor would open it. */
+export function openedCheckpoint(note: string, verifierKey: string): string {
+  const verifier = parseVerifierKey(verifierKey)
+  const opened = verifier === undefined ? undefined : openNote(note, [verifier])
+  if (opened?.ok !== true) throw new Error('the checkpoint does not open under the key')
+  return opened.text
+}
