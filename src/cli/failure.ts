@@ -1,0 +1,56 @@
+/** @module Exit codes, and how an error becomes the one line that a person reads. */
+import { SettingsError } from '../config.ts'
+
+/** design.md section 8. A command that is no verification fails with 1. */
+export const EXIT = { ok: 0, failed: 1, tampered: 1, usage: 2, unproven: 3, network: 4 } as const
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** An end that was expected: one line, an exit code, no stack. */
+export class CliFailure extends Error {
+  readonly code = 'cli-failure'
+  readonly exitCode: ExitCode
+
+  constructor(message: string, exitCode: ExitCode = EXIT.failed, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'CliFailure'
+    this.exitCode = exitCode
+  }
+}
+
+export function usageFailure(message: string): CliFailure {
+  return new CliFailure(`${message} (countersign help says more)`, EXIT.usage)
+}
+
+const OF_SYSTEM: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the address is in use by another program: stop that program, or choose another with --port',
+  EADDRNOTAVAIL: 'this machine does not have the address: choose another with --host',
+  EACCES: 'permission denied: choose a place or port that this user may use',
+  EROFS: 'the file system is read-only: choose another folder with --data',
+  ENOSPC: 'the disk is full: make room and try again',
+  ENOENT: 'no such file or folder',
+  EISDIR: 'it is a folder, a file is needed',
+  ENOTDIR: 'a part of the path is a file, not a folder',
+}
+
+/** The message and exit code of any error. Of an unknown one only the message is shown: a stack helps nobody at a prompt. */
+export function describeFailure(error: unknown): { readonly message: string; readonly exitCode: ExitCode } {
+  if (error instanceof CliFailure) return { message: oneLine(error.message), exitCode: error.exitCode }
+  if (error instanceof SettingsError) return { message: oneLine(error.message), exitCode: EXIT.usage }
+  if (!(error instanceof Error)) return { message: oneLine(String(error)), exitCode: EXIT.failed }
+
+  const code = 'code' in error ? String(error.code) : ''
+  const advice = OF_SYSTEM[code]
+  if (advice === undefined) return { message: oneLine(error.message), exitCode: EXIT.failed }
+  return { message: oneLine(`${subjectOf(error)}${advice}`), exitCode: EXIT.failed }
+}
+
+/** Control characters would let a file's name or content write over the terminal. */
+export function oneLine(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ').trim()
+}
+
+function subjectOf(error: Error): string {
+  if ('path' in error && typeof error.path === 'string') return `${error.path}: `
+  if ('address' in error && 'port' in error) return `${String(error.address)}:${String(error.port)}: `
+  return ''
+}

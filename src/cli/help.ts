@@ -1,0 +1,126 @@
+/** @module What `countersign help` says: one entry a command, the same text for people and for the test that compares it. */
+import { SETTINGS, type SettingName } from '../config.ts'
+
+export interface CommandHelp {
+  readonly usage: string
+  readonly about: string
+  /** Flag with its value, and what it does. */
+  readonly flags?: readonly (readonly [flag: string, about: string])[]
+  readonly settings?: readonly SettingName[]
+  readonly more?: readonly string[]
+}
+
+const VERDICTS = [
+  'Exit code: 0 verified, 1 tampered, 2 usage, 3 incomplete or unverifiable.',
+  'VERIFIED says that nothing was changed, dropped or slipped in before the last event that is there. It does not say',
+  'that nothing is missing after it (only a checkpoint held elsewhere shows that), nor that what was recorded is true.',
+]
+const PLACE = ['data', 'store', 'keys'] as const
+const TENANT = ['--tenant T', 'tenant (default: default)'] as const
+const JSON_FLAG = ['--json', 'print JSON'] as const
+
+export const COMMANDS = {
+  serve: {
+    usage: 'serve [--port 7070] [--host 127.0.0.1] [--data DIR] [--store URL|PATH]',
+    about: 'run the ledger; the first start makes its keys',
+    settings: Object.keys(SETTINGS) as SettingName[],
+  },
+  token: {
+    usage: 'token --scope "runs:write runs:read" [--tenant T] [--sub S] [--ttl 1h]',
+    about: 'print an access token for the keys of the data folder',
+    flags: [
+      ['--scope SCOPES', 'any of runs:write runs:read audit:read audit:export admin'],
+      TENANT,
+      ['--sub S', 'who is responsible (default: local)'],
+      ['--act A', 'who acts on behalf of --sub, such as an agent platform'],
+      ['--run R', 'good for this run only'],
+      ['--agent A', 'good for this agent only'],
+      ['--ttl TIME', 'life of the token, such as 30m; at most 24h (default: 1h)'],
+    ],
+    settings: [...PLACE, 'issuer', 'audience'],
+  },
+  keys: {
+    usage: 'keys list|rotate [--json]',
+    about: 'show the keys without their secrets; put a new sealing key in place',
+    flags: [JSON_FLAG, ['--tokens', 'rotate the key that signs tokens instead: tokens made before are refused']],
+    settings: ['data', 'keys'],
+  },
+  validate: {
+    usage: 'validate [--policy default|relay|FILE] < handoffs.jsonl',
+    about: 'judge handoffs {before, after, supersedes?, evidence?} line by line, without a ledger',
+    flags: [['--policy P', 'default, relay, or a JSON file with a policy']],
+  },
+  verify: {
+    usage: 'verify [STORE|EXPORT.jsonl|-] [--json]',
+    about: 'check every event of a store or an export, offline',
+    flags: [JSON_FLAG, ['--fast', 'check every byte, but not again that bodies are canonical and fit their schemas']],
+    settings: PLACE,
+    more: VERDICTS,
+  },
+  replay: {
+    usage: 'replay RUN [--tenant T] [--json]',
+    about: 'read one run again, fold it, and compare with what its snapshots recorded',
+    flags: [TENANT, JSON_FLAG],
+    settings: PLACE,
+    more: VERDICTS.slice(0, 1),
+  },
+  import: {
+    usage: 'import FILE|- --format openai [--tenant T]',
+    about: 'make signed runs of chat transcripts, one run a line; the same file again adds nothing',
+    flags: [
+      ['--format openai', 'the OpenAI chat format with tool calls: {id, model, messages}'],
+      TENANT,
+      ['--url URL', 'send to a running ledger instead of opening the store'],
+      ['--token TOKEN', 'access token for --url, scope runs:write (better: COUNTERSIGN_TOKEN)'],
+      JSON_FLAG,
+    ],
+    settings: PLACE,
+  },
+  tour: { usage: 'tour', about: 'a guided walk through a small ledger of its own, without a server' },
+  rebuild: {
+    usage: 'rebuild',
+    about: 'drop the views; the next start makes them anew from the store',
+    settings: ['data', 'store'],
+  },
+  help: { usage: 'help [COMMAND]', about: 'this, or more about one command' },
+  version: { usage: 'version', about: 'print the version' },
+} as const satisfies Record<string, CommandHelp>
+
+export type CommandName = keyof typeof COMMANDS
+
+export function isCommandName(name: string): name is CommandName {
+  return Object.hasOwn(COMMANDS, name)
+}
+
+const COLUMN = 12
+const FLAG_COLUMN = 24
+
+export function generalHelp(): string {
+  const commands = Object.entries<CommandHelp>(COMMANDS).map(([name, { about }]) => `  ${name.padEnd(COLUMN)}${about}`)
+  return [
+    'countersign: an append-only, signed ledger for AI-agent runs',
+    '',
+    'usage: countersign COMMAND [ARGUMENTS]',
+    '',
+    ...commands,
+    '',
+    'countersign help COMMAND names its flags. Settings: flags, then COUNTERSIGN_* variables, then defaults.',
+    '',
+  ].join('\n')
+}
+
+export function helpOf({ usage, about, flags = [], settings = [], more = [] }: CommandHelp): string {
+  const own = flags.map(([flag, text]) => `  ${flag.padEnd(FLAG_COLUMN)}${text}`)
+  const shared = settings.map((name) => `  ${`--${name} VALUE`.padEnd(FLAG_COLUMN)}${settingText(name)}`)
+  const extra = more.length === 0 ? [] : ['', ...more]
+  return [`usage: countersign ${usage}`, '', about, ...heading([...own, ...shared]), ...extra, ''].join('\n')
+}
+
+function heading(lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ['', ...lines]
+}
+
+function settingText(name: SettingName): string {
+  const setting: { about: string; fallback?: string; shownDefault?: string } = SETTINGS[name]
+  return `${setting.about} (default: ${setting.shownDefault ?? setting.fallback})`.replaceAll('`', '')
+}

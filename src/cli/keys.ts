@@ -1,0 +1,105 @@
+/** @module `countersign keys list|rotate`: what a ledger's keys are, without their secrets; a new key that seals from now on. */
+import { randomBytes } from 'node:crypto'
+import { closeSync, openSync, rmSync } from 'node:fs'
+import { readIdentity } from '../compose.ts'
+import type { KeyPlace, Settings } from '../config.ts'
+import { requireKeys } from '../key-source.ts'
+import { toBase64url } from '../signing/base64url.ts'
+import { replaceKeyFile, verifierKey } from '../signing/key-file.ts'
+import { currentKey, rotateKeyRing } from '../signing/key-ring.ts'
+import { ed25519PublicBytes, type LedgerKeys, rotateTokenKeys } from '../signing/ledger-keys.ts'
+import { readArguments } from './arguments.ts'
+import { CliFailure, EXIT, usageFailure } from './failure.ts'
+
+export async function keys(args: readonly string[]): Promise<number> {
+  const { settings, has, positionals } = readArguments(args, {
+    settings: ['data', 'store', 'keys'],
+    switches: ['json', 'tokens'],
+    positionals: ['list or rotate'],
+  })
+  const [action] = positionals
+  if (action === 'list') return await list(settings, has('json'))
+  if (action === 'rotate') return rotate(settings.keys, has('tokens') ? 'tokens' : 'ring')
+  throw usageFailure(`keys list or keys rotate, not keys "${action}"`)
+}
+
+interface ListedKey {
+  readonly kid: string
+  readonly use: 'seal' | 'token'
+  readonly created: string
+  readonly retired?: string
+  /** The key in use now. */
+  readonly current: boolean
+}
+
+async function list(settings: Settings, json: boolean): Promise<number> {
+  const ledgerKeys = requireKeys(settings.keys)
+  const identity = await readIdentity(settings)
+  const publicKey = ed25519PublicBytes(ledgerKeys.checkpointKey)
+  const verifier = identity === undefined ? undefined : verifierKey(identity.origin, publicKey)
+  const listed = listedKeys(ledgerKeys)
+  const text = json
+    ? JSON.stringify({ keys: listed, checkpointKey: toBase64url(publicKey), verifierKey: verifier ?? null })
+    : [...listed.map(asLine), `verifier key  ${verifier ?? 'known after the first start'}`].join('\n')
+  process.stdout.write(`${text}\n`)
+  return EXIT.ok
+}
+
+function listedKeys({ ring, tokenKeys }: LedgerKeys): readonly ListedKey[] {
+  const sealing = currentKey(ring).kid
+  const signing = tokenKeys.findLast((key) => key.retired === undefined)?.kid
+  return [
+    ...ring.keys.map((key) => listedKey(key, 'seal', sealing)),
+    ...tokenKeys.map((key) => listedKey(key, 'token', signing)),
+  ]
+}
+
+/** Field by field: a spread would carry the secret along. */
+function listedKey(
+  { kid, created, retired }: { readonly kid: string; readonly created: string; readonly retired?: string },
+  use: ListedKey['use'],
+  current: string | undefined,
+): ListedKey {
+  return { kid, use, created, ...(retired !== undefined && { retired }), current: kid === current }
+}
+
+function asLine({ kid, use, created, retired, current }: ListedKey): string {
+  const job = use === 'seal' ? 'seals events' : 'signs tokens'
+  const state = current ? job : retired === undefined ? 'in reserve' : `retired ${retired}`
+  return `${kid.padEnd(14)}${use.padEnd(7)}created ${created}  ${state}`
+}
+
+function rotate(place: KeyPlace, what: 'ring' | 'tokens'): number {
+  if (place.kind === 'text') {
+    throw new CliFailure('the keys come from COUNTERSIGN_KEYS: rotate them in the key file that they were taken from')
+  }
+  using _ = exclusively(place.path)
+  const before = requireKeys(place)
+  const now = new Date().toISOString()
+  const after =
+    what === 'ring'
+      ? { ...before, ring: rotateKeyRing(before.ring, now, randomBytes) }
+      : rotateTokenKeys(before, now, randomBytes)
+  replaceKeyFile(place.path, after)
+  const kid = what === 'ring' ? currentKey(after.ring).kid : after.tokenKeys.at(-1)?.kid
+  process.stdout.write(`${kid}\n`)
+  process.stderr.write(`${what === 'ring' ? RING_ROTATED : TOKENS_ROTATED}\n`)
+  return EXIT.ok
+}
+
+const RING_ROTATED =
+  'the new key is in the key file: a running ledger takes it up within seconds; copy the file to where you keep its backup'
+const TOKENS_ROTATED = 'tokens made before are refused from now on'
+
+/** Two rotations at once would each drop the other's key, which may have sealed by then. */
+function exclusively(path: string): Disposable {
+  const lock = `${path}.rotating`
+  try {
+    closeSync(openSync(lock, 'wx', 0o600))
+  } catch (error) {
+    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST'
+    if (!exists) throw error
+    throw new CliFailure(`another rotation is at work; if none is, one was cut off: remove ${lock} and try again`)
+  }
+  return { [Symbol.dispose]: () => rmSync(lock, { force: true }) }
+}

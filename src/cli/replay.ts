@@ -1,0 +1,86 @@
+/** @module `countersign replay RUN`: reads one run again, offline, folds it, and compares with what its snapshots recorded. */
+import { RunId, runStream, Tenant } from '../../schemas/names.ts'
+import { openReader } from '../compose.ts'
+import { requireKeys } from '../key-source.ts'
+import type { ReplayLine } from '../ledger/ledger.ts'
+import { replayRecords } from '../ledger/replay.ts'
+import { KeyFileError } from '../signing/key-file.ts'
+import { createRunKeys } from '../signing/key-ring.ts'
+import { StoreOpenError } from '../store/event-store.ts'
+import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
+import { PLACE_SETTINGS, readArguments } from './arguments.ts'
+import { CliFailure, EXIT, oneLine, usageFailure } from './failure.ts'
+import { type Paint, painter } from './terminal.ts'
+
+export async function replay(args: readonly string[]): Promise<number> {
+  const given = readArguments(args, {
+    settings: PLACE_SETTINGS,
+    texts: ['tenant'],
+    switches: ['json'],
+    positionals: ['RUN'],
+  })
+  const stream = streamOf(given.positionals[0] ?? '', given.text('tenant') ?? 'default')
+  try {
+    const { ring } = requireKeys(given.settings.keys)
+    using reader = openReader(given.settings.store)
+    if ((await reader.head(stream)) < 0) {
+      throw new CliFailure(`there is no run ${given.positionals[0]} of this tenant in ${reader.url}`, EXIT.unproven)
+    }
+    const lines = replayRecords(reader.readStream(stream), stream, { ring, runKeys: createRunKeys(ring) })
+    return await print(lines, given.has('json'))
+  } catch (error) {
+    throw asUnproven(error)
+  }
+}
+
+function streamOf(run: string, tenant: string): string {
+  const fault = RunId.safeParse(run).error ?? Tenant.safeParse(tenant).error
+  if (fault !== undefined) throw usageFailure(fault.issues[0]?.message ?? 'no run of that name can exist')
+  return runStream(tenant, run)
+}
+
+/** Exit code 1 is kept for what was tampered with: whatever else ends a replay early leaves the run unproven. */
+function asUnproven(error: unknown): unknown {
+  if (error instanceof CliFailure || !(error instanceof Error)) return error
+  const known = error instanceof StoreOpenError || error instanceof KeyFileError
+  const message = known ? error.message : `the run cannot be replayed: ${error.message}`
+  return new CliFailure(message, EXIT.unproven, { cause: error })
+}
+
+async function print(lines: AsyncIterable<ReplayLine>, json: boolean): Promise<number> {
+  const paint = painter(process.stdout)
+  let last: ReplayLine = {}
+  for await (const line of lines) {
+    last = line
+    process.stdout.write(`${json ? JSON.stringify(line) : textOf(line, paint)}\n`)
+  }
+  const { verdict } = last
+  return verdict === 'VERIFIED' || verdict === 'TAMPERED' ? VERDICT_EXIT_CODES[verdict] : EXIT.unproven
+}
+
+function textOf(line: ReplayLine, paint: Paint): string {
+  if (line.verdict !== undefined) return verdictText(line, paint)
+  const { revision, type = '', time = '', actor = '', ok, step, snapshot, skipped, faults } = line
+  const mark = ok === false ? paint('no', 'red') : paint('ok', 'green')
+  const why = skipped ?? (faults === undefined ? undefined : faultText(faults))
+  const more = [snapshot === undefined ? '' : `snapshot ${String(snapshot)}`, why === undefined ? '' : String(why)]
+  const told = [String(type).padEnd(20), String(time), `step ${String(step ?? '-')}`, String(actor), ...more]
+  const texts = told.filter((part) => part !== '').map((part) => part.replace(CONTROLS, ' '))
+  return [String(revision).padStart(5), mark, ...texts].join('  ').trimEnd()
+}
+
+/** Text of events must not steer the terminal. */
+const CONTROLS = /\p{Cc}+/gu
+
+function faultText(faults: unknown): string {
+  if (!Array.isArray(faults)) return ''
+  return faults.map((fault: { code?: unknown; message?: unknown }) => `${fault.code}: ${fault.message}`).join('; ')
+}
+
+function verdictText(line: ReplayLine, paint: Paint): string {
+  const { verdict, stream, events, snapshots, status } = line
+  const { matched = 0, mismatched = 0, notCompared = 0 } = (snapshots ?? {}) as Record<string, number>
+  const colour = verdict === 'VERIFIED' ? 'green' : 'red'
+  const counts = `${String(events)} events, snapshots: ${matched} met again, ${mismatched} not, ${notCompared} not compared`
+  return `${paint(String(verdict), colour)}  ${oneLine(String(stream))}  ${counts}${status === undefined ? '' : `; the run is ${String(status)}`}`
+}

@@ -1,0 +1,77 @@
+/** @module `countersign serve`: the ledger behind HTTP until a signal ends it. */
+import { resolve } from 'node:path'
+import pino from 'pino'
+import { type Service, startService } from '../compose-service.ts'
+import type { Settings } from '../config.ts'
+import { ALL_SETTINGS, readArguments } from './arguments.ts'
+import { EXIT } from './failure.ts'
+import { firstSteps } from './first-steps.ts'
+import { painter } from './terminal.ts'
+import { packageVersion } from './version.ts'
+
+/** The drain has its own limit below this; whatever still hangs then does not keep the process. */
+const CLOSE_MAX_MS = 4_500
+
+export async function serve(args: readonly string[]): Promise<number> {
+  const { settings } = readArguments(args, { settings: ALL_SETTINGS })
+  const onTerminal = process.stdout.isTTY === true
+  const log = createLog(settings, onTerminal)
+  // What nobody caught left the process in a state that nobody knows; the store needs no farewell to be whole.
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'an error that nothing caught: the process ends')
+    process.exit(EXIT.failed)
+  })
+  const version = packageVersion()
+  const service = await startService({ settings, log, version })
+  log.info({ url: service.url, data: resolve(settings.data), version }, 'listening')
+  if (onTerminal) greet(settings, service.url, version)
+
+  const signal = await nextSignal()
+  log.info({ signal }, 'closing')
+  for (const again of SIGNALS) process.once(again, () => process.exit(EXIT.failed))
+  await closeInTime(service)
+  log.info({}, 'closed')
+  return EXIT.ok
+}
+
+/** A program reads the log from stdout; a person's terminal shows what to do next there, and only warnings beside it. */
+function createLog({ logLevel }: Settings, onTerminal: boolean): pino.Logger {
+  if (!onTerminal) return pino({ level: logLevel, base: null }, pino.destination({ fd: 1, sync: true }))
+  const level = logLevel === 'info' ? 'warn' : logLevel
+  return pino({ level, base: null }, pino.destination({ fd: 2, sync: true }))
+}
+
+function greet(settings: Settings, url: string, version: string): void {
+  const paint = painter(process.stdout)
+  const { data } = settings
+  const lines = [
+    `${paint('Countersign', 'bold')} ${version} listens on ${paint(url, 'bold')}`,
+    `Store and keys are in ${resolve(data)}`,
+    '',
+    'In another terminal:',
+    ...firstSteps({ url, data }).map((line) => `  ${line}`),
+    '',
+    'or, without a server: npm run tour',
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+
+/** The first one; a later one finds no listener of this call. */
+function nextSignal(): Promise<(typeof SIGNALS)[number]> {
+  return new Promise((resolveSignal) => {
+    const take = (signal: NodeJS.Signals): void => {
+      for (const each of SIGNALS) process.off(each, take)
+      resolveSignal(signal as (typeof SIGNALS)[number])
+    }
+    for (const signal of SIGNALS) process.on(signal, take)
+  })
+}
+
+async function closeInTime(service: Service): Promise<void> {
+  const limit = setTimeout(() => process.exit(EXIT.failed), CLOSE_MAX_MS)
+  limit.unref()
+  await service.close()
+  clearTimeout(limit)
+}

@@ -1,0 +1,66 @@
+/** @module `countersign token`: an access token for the keys of the data folder. */
+import { NAME_MAX_CHARS, RunId, Tenant } from '../../schemas/names.ts'
+import { requireKeys } from '../key-source.ts'
+import { type ActClaim, issueToken, SCOPES } from '../signing/tokens.ts'
+import { type Arguments, readArguments } from './arguments.ts'
+import { usageFailure } from './failure.ts'
+
+const TTL_DEFAULT = '1h'
+/** The ledger refuses tokens that live longer. */
+const TTL_MAX_SECONDS = 24 * 60 * 60
+const SECONDS_OF: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
+
+export async function token(args: readonly string[]): Promise<number> {
+  const given = readArguments(args, {
+    settings: ['data', 'store', 'keys', 'issuer', 'audience'],
+    texts: ['scope', 'tenant', 'sub', 'run', 'agent', 'act', 'ttl'],
+  })
+  const request = tokenRequest(given)
+  const { keys: place, issuer, audience } = given.settings
+  const keys = requireKeys(place)
+  process.stdout.write(`${await issueToken({ ...request, keys, issuer, audience, now: Date.now() })}\n`)
+  return 0
+}
+
+function tokenRequest({ text }: Arguments) {
+  const tenant = Tenant.safeParse(text('tenant') ?? 'default')
+  if (!tenant.success) throw usageFailure(`--tenant: ${tenant.error.issues[0]?.message}`)
+  const run = RunId.optional().safeParse(text('run'))
+  if (!run.success) throw usageFailure(`--run: ${run.error.issues[0]?.message}`)
+  return {
+    scopes: scopesOf(text('scope')),
+    tenant: tenant.data,
+    subject: nameOf('sub', text('sub')) ?? 'local',
+    run: run.data,
+    agent: nameOf('agent', text('agent')),
+    act: actOf(nameOf('act', text('act'))),
+    ttlSeconds: secondsOf(text('ttl') ?? TTL_DEFAULT),
+  }
+}
+
+function scopesOf(text: string | undefined): readonly string[] {
+  const scopes = (text ?? '').split(/[\s,]+/).filter((scope) => scope !== '')
+  if (scopes.length === 0) throw usageFailure(`--scope is missing: one or more of ${SCOPES.join(' ')}`)
+  const known: readonly string[] = SCOPES
+  const unknown = scopes.find((scope) => !known.includes(scope))
+  if (unknown !== undefined) throw usageFailure(`--scope: "${unknown}" is none of ${SCOPES.join(' ')}`)
+  return scopes
+}
+
+/** Names end up in signed headers, so what a header cannot hold is refused here. */
+function nameOf(flag: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  if (text !== '' && text.length <= NAME_MAX_CHARS && !/\p{Cc}/u.test(text)) return text
+  throw usageFailure(`--${flag}: takes 1 to ${NAME_MAX_CHARS} characters, none of them a control character`)
+}
+
+function actOf(sub: string | undefined): ActClaim | undefined {
+  return sub === undefined ? undefined : { sub }
+}
+
+function secondsOf(text: string): number {
+  const [, count, unit] = /^(\d{1,6})(s|m|h|d)$/.exec(text) ?? []
+  const seconds = Number(count) * (SECONDS_OF[unit ?? ''] ?? Number.NaN)
+  if (seconds >= 1 && seconds <= TTL_MAX_SECONDS) return seconds
+  throw usageFailure(`--ttl: "${text}" is no time such as 30m or 1h, of at most 24h`)
+}

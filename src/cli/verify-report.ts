@@ -1,0 +1,107 @@
+/** @module What `verify` prints: a line a fault while it goes on, one verdict at the end; or one JSON object. */
+import type { ExportTrailer } from '../verify/export-records.ts'
+import { type VerifyFault, verdictOf } from '../verify/fault.ts'
+import type { VerifyResult } from '../verify/verify-records.ts'
+import { oneLine } from './failure.ts'
+import { type Colour, type Paint, painter } from './terminal.ts'
+
+/** Beyond these, faults are counted only: one broken page may hold thousands. */
+const LINES_MAX = 100
+const JSON_FAULTS_MAX = 1_000
+const MS_PER_SECOND = 1_000
+
+const COLOUR_OF: Readonly<Record<VerifyResult['verdict'], Colour>> = {
+  VERIFIED: 'green',
+  TAMPERED: 'red',
+  INCOMPLETE: 'yellow',
+  UNVERIFIABLE: 'yellow',
+}
+
+export interface Summary {
+  /** What was verified, as it was named. */
+  readonly source: string
+  readonly result: VerifyResult
+  readonly elapsedMs: number
+  readonly trailer?: ExportTrailer | undefined
+}
+
+export interface Report {
+  readonly fault: (fault: VerifyFault) => void
+  readonly finish: (summary: Summary) => void
+}
+
+export function createReport(json: boolean, clearLine: () => void): Report {
+  return json ? jsonReport() : textReport(painter(process.stdout), clearLine)
+}
+
+function jsonReport(): Report {
+  const faults: object[] = []
+  return {
+    fault: (fault) => {
+      if (faults.length < JSON_FAULTS_MAX) faults.push({ verdict: verdictOf(fault.code), ...fault })
+    },
+    finish: ({ source, result, elapsedMs, trailer }) => {
+      const { faults: faultsTotal, ...rest } = result
+      const summary = {
+        source,
+        ...rest,
+        elapsedMs: Math.round(elapsedMs),
+        ...(trailer && { trailer }),
+        faultsTotal,
+        faults,
+      }
+      process.stdout.write(`${JSON.stringify(summary)}\n`)
+    },
+  }
+}
+
+function textReport(paint: Paint, clearLine: () => void): Report {
+  let shown = 0
+  return {
+    fault: (fault) => {
+      shown += 1
+      if (shown > LINES_MAX) return
+      clearLine()
+      process.stdout.write(`${faultLine(fault, paint)}\n`)
+    },
+    finish: (summary) => {
+      if (shown > LINES_MAX)
+        process.stdout.write(`... and ${shown - LINES_MAX} more (--json lists up to ${JSON_FAULTS_MAX})\n`)
+      process.stdout.write(`${summaryLines(summary, paint).join('\n')}\n`)
+    },
+  }
+}
+
+/** `TAMPERED  run-acme.hello @ 3  mac  the mac does not fit the header`. Names come from the file: they are shown on one line, as text. */
+function faultLine({ code, message, stream, revision, position }: VerifyFault, paint: Paint): string {
+  const verdict = verdictOf(code)
+  const place = stream === undefined ? undefined : `${stream}${revision === undefined ? '' : ` @ ${revision}`}`
+  const where = [place, position === undefined ? undefined : `position ${position}`].filter(
+    (part) => part !== undefined,
+  )
+  const parts = [where.length === 0 ? undefined : oneLine(where.join(', ')), code, oneLine(message)]
+  return [paint(verdict, COLOUR_OF[verdict]), ...parts.filter((part) => part !== undefined)].join('  ')
+}
+
+function summaryLines({ result, elapsedMs, trailer }: Summary, paint: Paint): readonly string[] {
+  const { verdict, events, streams, faults, behindClock, unchecked } = result
+  const rate = elapsedMs > 0 ? Math.round((events * MS_PER_SECOND) / elapsedMs) : events
+  const found = faults === 0 ? '' : `${plural(faults, 'fault')} in `
+  const counts = `${found}${plural(events, 'event')} of ${plural(streams, 'stream')}`
+  return [
+    `${paint(verdict, COLOUR_OF[verdict])}  ${counts} (${rate.toLocaleString('en')} events/s)`,
+    ...(trailer === undefined
+      ? []
+      : [
+          `export of ${trailer.run === null ? `tenant ${trailer.tenant}` : `run ${trailer.run}`}, complete up to position ${trailer.asOf ?? 'none'}`,
+        ]),
+    ...(behindClock === 0
+      ? []
+      : [`${plural(behindClock, 'event')} written while the clock was behind; each keeps its reading`]),
+    ...unchecked.map((what) => `not checked: ${what}`),
+  ]
+}
+
+function plural(count: number, word: string): string {
+  return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,74 @@
+/** @module What can be verified: a store's file or an export, read to its end whatever it holds. */
+import { createReadStream } from 'node:fs'
+import { openStoreScan } from '../compose.ts'
+import { StoreOpenError } from '../store/event-store.ts'
+import { type ExportTrailer, exportPages } from '../verify/export-records.ts'
+import { type VerifyFault, verdictOf } from '../verify/fault.ts'
+import {
+  type SourceItem,
+  type SourcePages,
+  type VerifyOptions,
+  type VerifyResult,
+  verifyRecords,
+} from '../verify/verify-records.ts'
+import { CliFailure, EXIT } from './failure.ts'
+
+export interface VerifyTarget {
+  readonly kind: 'store' | 'export'
+  /** Path, or `-` for an export on standard input. */
+  readonly name: string
+}
+
+export type TargetOptions = Omit<VerifyOptions, 'wholeStore' | 'again'> & {
+  /** Called once the source is open, with about as many events as it holds where that is known. */
+  readonly onOpen?: (expected: number | undefined) => void
+}
+
+export interface FoundVerdict {
+  readonly result: VerifyResult
+  readonly trailer?: ExportTrailer | undefined
+}
+
+/** Throws nothing for what a file may hold: damage is a fault, and what cannot be opened is INCOMPLETE. */
+export async function verifyTarget(target: VerifyTarget, options: TargetOptions): Promise<FoundVerdict> {
+  try {
+    return target.kind === 'store'
+      ? { result: await verifyStore(target.name, options) }
+      : await verifyExport(target.name, options)
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    const closed = error instanceof StoreOpenError || 'code' in error
+    if (closed) return { result: unread({ code: 'unreadable', message: error.message }, options) }
+    throw new CliFailure(`the verification could not be finished: ${error.message}`, EXIT.unproven, { cause: error })
+  }
+}
+
+async function verifyStore(path: string, options: TargetOptions): Promise<VerifyResult> {
+  using scan = openStoreScan(path)
+  options.onOpen?.(scan.expected)
+  const thorough = options.depth !== 'fast'
+  const pages = function* (): Generator<readonly SourceItem[], void> {
+    yield* scan.pages()
+    yield scan.structure(thorough)
+  }
+  return await verifyRecords(pages(), { ...options, wholeStore: true, again: () => scan.pages() })
+}
+
+async function verifyExport(path: string, options: TargetOptions): Promise<FoundVerdict> {
+  const stdin = path === '-'
+  let trailer: ExportTrailer | undefined
+  const onTrailer = (found: ExportTrailer): void => {
+    trailer = found
+  }
+  options.onOpen?.(undefined)
+  const pages: SourcePages = exportPages(stdin ? process.stdin : createReadStream(path), { onTrailer })
+  const again = stdin ? {} : { again: () => exportPages(createReadStream(path)) }
+  const result = await verifyRecords(pages, { ...options, ...again })
+  return { result, trailer }
+}
+
+/** Nothing, or no more, could be read: that is an answer too. */
+function unread(fault: VerifyFault, options: VerifyOptions): VerifyResult {
+  options.onFault(fault)
+  return { verdict: verdictOf(fault.code), events: 0, streams: 0, faults: 1, behindClock: 0, unchecked: [] }
+}

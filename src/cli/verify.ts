@@ -1,0 +1,91 @@
+/** @module `countersign verify`: checks every event of a store or an export, offline; one word and one exit code say what came of it. */
+import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { readSettings, type Settings } from '../config.ts'
+import { readKeys } from '../key-source.ts'
+import { KeyFileError, verifierKey } from '../signing/key-file.ts'
+import { createRunKeys } from '../signing/key-ring.ts'
+import { ed25519PublicBytes } from '../signing/ledger-keys.ts'
+import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
+import type { VerifyKeys } from '../verify/verify-records.ts'
+import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
+import { CliFailure, EXIT } from './failure.ts'
+import { type Progress, startProgress } from './progress.ts'
+import { createReport } from './verify-report.ts'
+import { type VerifyTarget, verifyTarget } from './verify-target.ts'
+
+export async function verify(args: readonly string[]): Promise<number> {
+  const given = readArguments(args, {
+    settings: PLACE_SETTINGS,
+    switches: ['json', 'fast'],
+    positionals: ['[store or export]'],
+  })
+  const target = targetOf(given)
+  const keys = keysFor(given, target.settings)
+  let progress: Progress | undefined
+  const report = createReport(given.has('json'), () => progress?.end())
+  const startedMs = performance.now()
+  const found = await verifyTarget(target, {
+    depth: given.has('fast') ? 'fast' : 'full',
+    ...(keys !== undefined && { keys }),
+    onOpen: (total) => {
+      progress = startProgress({ unit: 'events', total })
+    },
+    onFault: (fault) => report.fault(fault),
+    onProgress: (events) => progress?.report(events),
+  })
+  progress?.end()
+  report.finish({ source: target.name, ...found, elapsedMs: performance.now() - startedMs })
+  return VERDICT_EXIT_CODES[found.result.verdict]
+}
+
+type NamedTarget = VerifyTarget & { readonly settings: Settings }
+
+/** A store by default; what is named is a store if it is a folder, a URL or an SQLite file, an export if it begins like one. */
+function targetOf({ positionals, settings, text }: Arguments): NamedTarget {
+  const [named] = positionals
+  if (named === '-') return { kind: 'export', name: named, settings }
+  const flags = { data: text('data'), keys: text('keys'), store: named }
+  const own = named === undefined ? settings : readSettings(flags, process.env)
+  if (own.store.kind === 'memory')
+    throw new CliFailure('a store in memory holds nothing to verify afterwards', EXIT.usage)
+
+  const { path } = own.store
+  if (!existsSync(path))
+    throw new CliFailure(`there is no store or export at ${path}: name one, or its folder with --data`, EXIT.usage)
+  return looksLikeExport(path) ? { kind: 'export', name: path, settings } : { kind: 'store', name: path, settings: own }
+}
+
+const SNIFFED_BYTES = 1
+
+function looksLikeExport(path: string): boolean {
+  const file = openSync(path, 'r')
+  try {
+    const bytes = Buffer.alloc(SNIFFED_BYTES)
+    const read = readSync(file, bytes)
+    return path.endsWith('.jsonl') || (read > 0 && bytes.toString('latin1') === '{')
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Without a key file links and digests are checked all the same; one that was named must be there. */
+function keysFor({ text }: Arguments, settings: Settings): VerifyKeys | undefined {
+  const explicit = text('keys') !== undefined || (process.env.COUNTERSIGN_KEYS ?? '') !== ''
+  try {
+    const keys = readKeys(settings.keys)
+    if (keys === undefined) {
+      if (!explicit) return undefined
+      const path = settings.keys.kind === 'file' ? settings.keys.path : ''
+      throw new CliFailure(`the key file ${path} does not exist`, EXIT.usage)
+    }
+    const publicKey = ed25519PublicBytes(keys.checkpointKey)
+    return {
+      ring: keys.ring,
+      runKeys: createRunKeys(keys.ring),
+      verifierKey: (origin) => verifierKey(origin, publicKey),
+    }
+  } catch (error) {
+    if (error instanceof KeyFileError) throw new CliFailure(error.message, explicit ? EXIT.usage : EXIT.unproven)
+    throw error
+  }
+}

@@ -1,0 +1,167 @@
+/** @module Puts the concrete parts together, in order, and takes them apart in reverse. Nothing else names them. */
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { EVENTS, type EventBody } from '../schemas/events.ts'
+import { SYSTEM_STREAM } from '../schemas/names.ts'
+import { CHECKPOINTS_SUFFIX, type KeyPlace, LOG_FILE, type Settings, type StorePlace, VIEWS_FILE } from './config.ts'
+import { fixedKeys, readKeys, type WatchedKeys, watchKeyFile } from './key-source.ts'
+import { createLedger } from './ledger/create-ledger.ts'
+import type { Ledger } from './ledger/ledger.ts'
+import { KeptCheckpoints } from './ledger/log/kept-checkpoints.ts'
+import type { Log } from './ledger/ports.ts'
+import { createLedgerKeys, writeNewKeyFile } from './signing/key-file.ts'
+import type { LedgerKeys } from './signing/ledger-keys.ts'
+import { type EventStore, StoreOpenError } from './store/event-store.ts'
+import type { LogStore } from './store/log-store.ts'
+import { openMemoryStore } from './store/memory/memory-store.ts'
+import { takeOwnership } from './store/sqlite/owner-lock.ts'
+import { openRowScan, type RowScan } from './store/sqlite/row-scan.ts'
+import { openSqliteLogs } from './store/sqlite/sqlite-log.ts'
+import { openSqliteReader, type StoreReader } from './store/sqlite/sqlite-reader.ts'
+import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
+import { openSqliteViews } from './store/sqlite/sqlite-views.ts'
+import { prepareStorePath } from './store/sqlite/store-path.ts'
+import type { ViewStore } from './store/view-store.ts'
+
+/** What keeps a ledger from starting; `message` says what to do. */
+export class StartError extends Error {
+  readonly code: 'keys-missing' | 'data-folder'
+
+  constructor(code: StartError['code'], message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'StartError'
+    this.code = code
+  }
+}
+
+export interface OpenLedger extends AsyncDisposable {
+  readonly ledger: Ledger
+  readonly keys: WatchedKeys
+  readonly store: EventStore
+}
+
+/**
+ * Opens keys, store, views and ledger, making what a first start needs. Throws `StartError`, `KeyFileError`, `StoreOpenError`;
+ * what was opened until then is closed again.
+ */
+export async function openLedger(settings: Settings, log: Log): Promise<OpenLedger> {
+  const opened = new Closers()
+  try {
+    makeDataFolder(settings)
+    const known = readKeys(settings.keys)
+    const store = opened.add(await openStore(settings.store))
+    const keys = opened.add(watchKeys(settings.keys, known ?? (await makeKeys(settings.keys, store)), log))
+    const views = opened.add(openViews(settings))
+    const origin = settings.origin === undefined ? {} : { origin: settings.origin }
+    const logs = {
+      store: opened.add(openLogs(settings)),
+      maxDelayMs: settings.checkpointDelayMs,
+      ...keptBeside(settings.store),
+    }
+    const ledger = opened.add(await createLedger({ store, views, keys, log, logs, ...origin }))
+    return { ledger, keys, store, [Symbol.asyncDispose]: () => opened.close() }
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+/** Drops the views: the next start makes them anew from the store. Throws `StoreOpenError` where a process owns the store. */
+export function dropViews(settings: Settings): void {
+  if (settings.store.kind === 'memory') return
+  makeDataFolder(settings)
+  using _ = takeOwnership(prepareStorePath(settings.store.path))
+  using views = openViews(settings)
+  using logs = openLogs(settings)
+  views.clear()
+  logs.clear()
+}
+
+/** The store's file for reading, beside its owner or without one. Throws `StoreOpenError`. */
+export function openReader(place: StorePlace): StoreReader {
+  if (place.kind === 'sqlite') return openSqliteReader({ path: place.path })
+  throw new StoreOpenError('store-unreadable', 'a store in memory can be read by its own process only')
+}
+
+/** Every row of the store's file, for verification. Throws `StoreOpenError`. */
+export function openStoreScan(path: string): RowScan {
+  return openRowScan({ path })
+}
+
+/** What the founding event says, unverified; undefined where no ledger has started yet. */
+export async function readIdentity({ store }: Settings): Promise<EventBody<'LedgerCreated'> | undefined> {
+  if (store.kind === 'memory' || !existsSync(store.path)) return undefined
+  using reader = openReader(store)
+  for await (const page of reader.readStream(SYSTEM_STREAM, { to: 0 })) {
+    const body = EVENTS.LedgerCreated.safeParse(JSON.parse(page[0]?.data ?? 'null'))
+    return body.success ? body.data : undefined
+  }
+  return undefined
+}
+
+function makeDataFolder({ data }: Settings): void {
+  try {
+    mkdirSync(data, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new StartError('data-folder', `the data folder ${data} cannot be made: ${reasonOf(error)}`, { cause: error })
+  }
+}
+
+function openStore(place: StorePlace): EventStore | Promise<EventStore> {
+  return place.kind === 'memory' ? openMemoryStore() : openSqliteStore({ path: place.path })
+}
+
+function openViews({ store, data }: Settings): ViewStore {
+  return openSqliteViews({ path: store.kind === 'memory' ? ':memory:' : join(data, VIEWS_FILE) })
+}
+
+function openLogs({ store, data }: Settings): LogStore {
+  return openSqliteLogs({ path: store.kind === 'memory' ? ':memory:' : join(data, LOG_FILE) })
+}
+
+function keptBeside(place: StorePlace): { kept?: KeptCheckpoints } {
+  return place.kind === 'sqlite' ? { kept: new KeptCheckpoints(`${place.path}${CHECKPOINTS_SUFFIX}`) } : {}
+}
+
+/** Only for an empty store, which this process owns by now: keys made beside a history could check nothing of it. */
+async function makeKeys(place: KeyPlace, store: EventStore): Promise<LedgerKeys> {
+  const path = place.kind === 'file' ? place.path : ''
+  if ((await store.end()) !== undefined) {
+    throw new StartError(
+      'keys-missing',
+      `${path} is missing and the store ${store.url} holds events: restore the key file`,
+    )
+  }
+  const keys = createLedgerKeys(new Date().toISOString(), randomBytes)
+  // A store in memory takes its keys along when it goes.
+  if (store.url !== 'memory:') writeNewKeyFile(path, keys)
+  return keys
+}
+
+function watchKeys(place: KeyPlace, keys: LedgerKeys, log: Log): WatchedKeys {
+  if (place.kind === 'text' || !existsSync(place.path)) return fixedKeys(keys)
+  const onError = (error: unknown): void => log.error({ reason: reasonOf(error) }, 'the key file cannot be read again')
+  return watchKeyFile({ path: place.path, keys, onError })
+}
+
+/** Node 20 has no `AsyncDisposableStack`. */
+class Closers {
+  readonly #parts: (Disposable | AsyncDisposable)[] = []
+
+  add<T extends Disposable | AsyncDisposable>(part: T): T {
+    this.#parts.push(part)
+    return part
+  }
+
+  async close(): Promise<void> {
+    for (const part of this.#parts.splice(0).reverse()) {
+      if (Symbol.asyncDispose in part) await part[Symbol.asyncDispose]()
+      else part[Symbol.dispose]()
+    }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

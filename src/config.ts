@@ -1,0 +1,227 @@
+/** @module Settings: flags, then COUNTERSIGN_* of the environment, then defaults. One checked object; nothing else reads the environment. */
+import { existsSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+
+/** A setting that cannot be used: `message` names where it came from and what it takes. */
+export class SettingsError extends Error {
+  readonly code = 'settings-invalid'
+
+  constructor(message: string) {
+    super(message)
+    this.name = 'SettingsError'
+  }
+}
+
+const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
+const PORT_MAX = 65_535
+const CHECKPOINT_MAX_SECONDS = 86_400
+const MS_PER_SECOND = 1_000
+const Path = z.string().min(1, 'a path cannot be empty')
+const Switch = z
+  .enum(['true', 'false', '1', '0'], 'takes true or false')
+  .transform((text) => text === 'true' || text === '1')
+
+interface Setting {
+  /** What the value means; one line of the documentation. */
+  readonly about: string
+  /** As a person would write it; undefined: unset. */
+  readonly fallback?: string
+  readonly schema: z.ZodType<unknown, string>
+  /** The `fallback` of the documentation, where it follows from other settings. */
+  readonly shownDefault?: string
+}
+
+function wholeNumber(min: number, max: number): z.ZodType<number, string> {
+  const message = `takes a whole number from ${min} to ${max}`
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, message)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, message)
+}
+
+/** Every setting, by its flag's name; `COUNTERSIGN_` and the name in capitals is its variable. */
+export const SETTINGS = {
+  data: { about: 'folder of store, views and keys', fallback: '.countersign', schema: Path },
+  store: {
+    about: 'the store: a path, `sqlite:<path>` or `memory:`',
+    schema: Path,
+    shownDefault: '`store.db` in the data folder',
+  },
+  keys: {
+    about: 'the key file; the variable may also hold its JSON text',
+    schema: Path,
+    shownDefault: '`keys.json` in the data folder',
+  },
+  host: { about: 'address to listen on', fallback: '127.0.0.1', schema: z.string().min(1, 'takes an address') },
+  port: { about: 'port to listen on; 0 takes a free one', fallback: '7070', schema: wholeNumber(0, PORT_MAX) },
+  'log-level': {
+    about: `${LOG_LEVELS.join(', ')}`,
+    fallback: 'info',
+    schema: z.enum(LOG_LEVELS, `takes ${LOG_LEVELS.join(', ')}`),
+  },
+  issuer: { about: '`iss` of the tokens made here', fallback: 'countersign', schema: z.string().min(1).max(256) },
+  audience: { about: '`aud` that every token must name', fallback: 'countersign', schema: z.string().min(1).max(256) },
+  'trusted-issuers': {
+    about: 'file of other issuers whose tokens are taken: `[{issuer, jwks, algorithms}]`',
+    schema: Path,
+    shownDefault: 'none',
+  },
+  origin: {
+    about: "prefix of the logs' names, for life: a host name you own; used at the first start only",
+    schema: z.string().regex(/^[a-z0-9][a-z0-9./-]{0,200}$/, 'takes lower-case letters, digits, ".", "/" and "-"'),
+    shownDefault: 'made from the ledger id',
+  },
+  'rate-per-second': {
+    about: 'requests a second that one tenant may make; 0 turns the limit off',
+    fallback: '20000',
+    schema: wholeNumber(0, 1_000_000),
+  },
+  'rate-burst': {
+    about: 'requests that may come at once on top of the rate',
+    fallback: '40000',
+    schema: wholeNumber(1, 10_000_000),
+  },
+  'checkpoint-seconds': {
+    about: 'longest time from an event to the signed checkpoint of its log; 0 signs none',
+    fallback: '10',
+    schema: wholeNumber(0, CHECKPOINT_MAX_SECONDS),
+  },
+  'open-metrics': { about: 'serve `/metrics` without a token', fallback: 'false', schema: Switch },
+} as const satisfies Record<string, Setting>
+
+export type SettingName = keyof typeof SETTINGS
+/** Values as flags gave them; absent: not given. */
+export type Flags = { readonly [name in SettingName]?: string | undefined }
+export type Environment = { readonly [name: string]: string | undefined }
+
+/** Where the store is. */
+export type StorePlace = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'memory' }
+/** Where the keys are: a file, or the text itself. */
+export type KeyPlace =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'text'; readonly text: string }
+
+export interface Settings {
+  readonly data: string
+  readonly store: StorePlace
+  readonly keys: KeyPlace
+  readonly host: string
+  readonly port: number
+  readonly logLevel: (typeof LOG_LEVELS)[number]
+  readonly issuer: string
+  readonly audience: string
+  readonly trustedIssuers?: string
+  readonly origin?: string
+  readonly ratePerSecond: number
+  readonly rateBurst: number
+  readonly checkpointDelayMs: number
+  readonly openMetrics: boolean
+}
+
+export const STORE_FILE = 'store.db'
+export const KEY_FILE = 'keys.json'
+export const VIEWS_FILE = 'views.db'
+export const LOG_FILE = 'log.db'
+/** Put behind the name of the store's file. */
+export const CHECKPOINTS_SUFFIX = '.checkpoints'
+
+/** Settings from flags, environment and defaults. Throws `SettingsError`, naming the flag or variable at fault. */
+export function readSettings(flags: Flags, env: Environment): Settings {
+  const given = new Given(flags, env)
+  const data = given.text('data')
+  const store = storePlace(given.optional('store'), data)
+  const trustedIssuers = given.optional('trusted-issuers')
+  const origin = given.optional('origin')
+  return {
+    data,
+    store,
+    keys: keyPlace(given.optional('keys'), store, data),
+    host: given.text('host'),
+    port: given.number('port'),
+    logLevel: given.checked('log-level') as Settings['logLevel'],
+    issuer: given.text('issuer'),
+    audience: given.text('audience'),
+    ...(trustedIssuers !== undefined && { trustedIssuers }),
+    ...(origin !== undefined && { origin }),
+    ratePerSecond: given.number('rate-per-second'),
+    rateBurst: given.number('rate-burst'),
+    checkpointDelayMs: given.number('checkpoint-seconds') * MS_PER_SECOND,
+    openMetrics: given.checked('open-metrics') === true,
+  }
+}
+
+/** `COUNTERSIGN_LOG_LEVEL` for `log-level`. */
+export function variableOf(name: string): string {
+  return `COUNTERSIGN_${name.toUpperCase().replaceAll('-', '_')}`
+}
+
+/** The documentation's table of settings, in Markdown. */
+export function settingsTable(): string {
+  const rows = Object.entries<Setting>(SETTINGS).map(([name, { about, fallback, shownDefault }]) => {
+    const shown = shownDefault ?? `\`${fallback ?? ''}\``
+    return `| \`--${name}\` | \`${variableOf(name)}\` | ${shown} | ${about} |`
+  })
+  return ['| flag | variable | default | meaning |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+class Given {
+  readonly #flags: Flags
+  readonly #env: Environment
+
+  constructor(flags: Flags, env: Environment) {
+    this.#flags = flags
+    this.#env = env
+  }
+
+  checked(name: SettingName): unknown {
+    const variable = variableOf(name)
+    // An empty variable is one that somebody unset in a file of variables.
+    const fromEnv = this.#env[variable] === '' ? undefined : this.#env[variable]
+    const setting: Setting = SETTINGS[name]
+    const value = this.#flags[name] ?? fromEnv ?? setting.fallback
+    if (value === undefined) return undefined
+
+    const result = setting.schema.safeParse(value)
+    if (result.success) return result.data
+    const source = this.#flags[name] === undefined ? variable : `--${name}`
+    throw new SettingsError(`${source}: ${result.error.issues[0]?.message ?? 'cannot be used'}`)
+  }
+
+  optional(name: SettingName): string | undefined {
+    const value = this.checked(name)
+    return value === undefined ? undefined : String(value)
+  }
+
+  text(name: SettingName): string {
+    return String(this.checked(name))
+  }
+
+  number(name: SettingName): number {
+    return Number(this.checked(name))
+  }
+}
+
+/** A folder stands for the store in it, so that a data folder can be named as a store. */
+export function storePlace(given: string | undefined, data: string): StorePlace {
+  if (given === undefined) return { kind: 'sqlite', path: join(data, STORE_FILE) }
+  if (given === 'memory:') return { kind: 'memory' }
+  const path = given.startsWith('sqlite:') ? given.slice('sqlite:'.length) : given
+  if (path === '' || /^[a-z][a-z0-9+]+:/i.test(path)) {
+    throw new SettingsError(`--store: ${given} is no store this build can open: give a path, sqlite:<path> or memory:`)
+  }
+  return { kind: 'sqlite', path: isFolder(path) ? join(path, STORE_FILE) : path }
+}
+
+/** By default the keys lie beside the store, else in the data folder. */
+function keyPlace(given: string | undefined, store: StorePlace, data: string): KeyPlace {
+  if (given?.trimStart().startsWith('{')) return { kind: 'text', text: given }
+  if (given !== undefined) return { kind: 'file', path: given }
+  const beside = store.kind === 'sqlite' ? join(dirname(store.path), KEY_FILE) : undefined
+  return { kind: 'file', path: beside !== undefined && existsSync(beside) ? beside : join(data, KEY_FILE) }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}

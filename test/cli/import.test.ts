@@ -1,0 +1,150 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { runCli, serveCli } from '../support/cli.ts'
+import { rowsOf } from '../support/tamper.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const importing = suite('cli: import')
+
+/** Real runs, where the checkout has them beside it; not part of the project. */
+const AIRLINE = ['../../shared/data/airline-runs.jsonl', '../../../shared/data/airline-runs.jsonl']
+  .map((place) => fileURLToPath(new URL(`../../${place}`, import.meta.url)))
+  .concat(`${process.cwd()}/../shared/data/airline-runs.jsonl`)
+  .find((path) => existsSync(path))
+
+const call = (id: string, name: string, args: string) => ({ id, type: 'function', function: { name, arguments: args } })
+const transcript = {
+  id: 'chat-1',
+  model: 'm',
+  reward: 1,
+  messages: [
+    { role: 'user', content: 'book a flight' },
+    { role: 'assistant', content: null, tool_calls: [call('a', 'search', '{"to":"SEA"}')] },
+    { role: 'tool', tool_call_id: 'a', content: '[{"flight":"HAT069"}]' },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [call('a', 'book', '{"flight":"HAT069"}'), call('b', 'note', 'not json')],
+    },
+    { role: 'tool', tool_call_id: 'a', content: 'Error: full' },
+    { role: 'tool', tool_call_id: 'b', content: 'true' },
+    { role: 'assistant', content: 'Sorry, it is full.' },
+  ],
+}
+const args = ['--format', 'openai', '--json']
+
+interface Event {
+  readonly type: string
+  readonly data: { readonly [name: string]: unknown }
+}
+
+function eventsOf(path: string, stream: string): readonly Event[] {
+  const rows = rowsOf(path).filter((row) => row.stream === stream)
+  return rows.map(({ header, data }) => ({ type: JSON.parse(header).type, data: JSON.parse(data) }))
+}
+
+importing('a transcript becomes a run whose calls stand under the place they had', async () => {
+  using folder = tempFolder()
+  const { code, stdout, stderr } = await runCli(['import', '-', ...args], {
+    cwd: folder.path,
+    stdin: JSON.stringify(transcript),
+  })
+  assert.is(code, 0, stderr)
+  const { runs, calls, added, events } = JSON.parse(stdout)
+  assert.equal({ runs, calls, added, events }, { runs: 1, calls: 3, added: 1, events: 8 })
+
+  const recorded = eventsOf(folder.file('.countersign/store.db'), 'run-default.chat-1')
+  const claims = recorded
+    .filter(({ type }) => type === 'ToolCallClaimed')
+    .map(({ data }) => [data.key, data.tool, data.args])
+  assert.equal(claims, [
+    ['m1.c0', 'search', { to: 'SEA' }],
+    ['m3.c0', 'book', { flight: 'HAT069' }],
+    ['m3.c1', 'note', 'not json'],
+  ])
+  const results = recorded.filter(({ type }) => type === 'ToolCallSucceeded').map(({ data }) => data.result)
+  assert.equal(results, [[{ flight: 'HAT069' }], 'Error: full', true])
+  assert.equal(recorded.at(-1)?.data, { v: 1, output: 'Sorry, it is full.' })
+})
+
+importing('a call without a result is in doubt, and its run failed rather than completed', async () => {
+  using folder = tempFolder()
+  const open = { ...transcript, id: 'cut', messages: transcript.messages.slice(0, 4) }
+  await runCli(['import', '-', ...args], { cwd: folder.path, stdin: JSON.stringify(open) })
+  const types = eventsOf(folder.file('.countersign/store.db'), 'run-default.cut').map(({ type }) => type)
+  assert.equal(types.slice(-3), ['ToolCallInDoubt', 'ToolCallInDoubt', 'RunFailed'])
+})
+
+importing('a broken line is named by its number, the others go on, and the exit code is 1', async () => {
+  using folder = tempFolder()
+  const lines = [
+    JSON.stringify(transcript),
+    '{"id": "broken", ',
+    JSON.stringify({ id: 'x', messages: [{ role: 'tool', tool_call_id: 'none', content: '' }] }),
+    '{"messages": []}',
+    JSON.stringify({ ...transcript, id: 'no valid run id!' }),
+    JSON.stringify({ ...transcript, messages: transcript.messages.slice(0, 1) }),
+  ]
+  const { code, stdout, stderr } = await runCli(['import', '-', ...args], { cwd: folder.path, stdin: lines.join('\n') })
+  assert.is(code, 1)
+  const { runs, refused } = JSON.parse(stdout)
+  assert.equal({ runs, refused }, { runs: 2, refused: 4 })
+  const named = [...stderr.matchAll(/^countersign: line (\d+): /gm)].map(([, number]) => Number(number))
+  assert.equal(named.sort(), [2, 3, 4, 6])
+})
+
+importing('a server takes the same transcripts, and nothing of them twice', async () => {
+  using folder = tempFolder()
+  const cwd = folder.path
+  await using server = await serveCli({ cwd })
+  const token = (await runCli(['token', '--scope', 'runs:write'], { cwd })).stdout.trim()
+  const env = { COUNTERSIGN_TOKEN: token }
+  const options = { cwd, env, stdin: JSON.stringify(transcript) }
+  const first = await runCli(['import', '-', ...args, '--url', server.url], options)
+  assert.is(first.code, 0, first.stderr)
+  assert.is(JSON.parse(first.stdout).added, 1)
+  const second = await runCli(['import', '-', ...args, '--url', server.url], options)
+  assert.is(JSON.parse(second.stdout).known, 1)
+
+  const refused = await runCli(['import', '-', ...args, '--url', server.url], {
+    ...options,
+    env: { COUNTERSIGN_TOKEN: 'x' },
+  })
+  assert.is(refused.code, 1)
+  await server.stop()
+  const gone = await runCli(['import', '-', ...args, '--url', server.url], options)
+  assert.is(gone.code, 4)
+})
+
+importing('100 real runs with 577 calls are imported once, and verify', async () => {
+  if (AIRLINE === undefined) {
+    process.stdout.write('skipped: the airline data is not here\n')
+    return
+  }
+  using folder = tempFolder()
+  const cwd = folder.path
+  assert.is(readFileSync(AIRLINE, 'utf8').trimEnd().split('\n').length, 100)
+  const first = JSON.parse((await runCli(['import', AIRLINE, ...args], { cwd })).stdout)
+  assert.equal([first.runs, first.calls, first.added, first.events], [100, 577, 100, 1_354])
+  const second = JSON.parse((await runCli(['import', AIRLINE, ...args], { cwd })).stdout)
+  assert.equal([second.runs, second.added, second.known, second.events], [100, 0, 100, 0])
+  const verified = await runCli(['verify'], { cwd })
+  assert.match(verified.stdout, /^VERIFIED {2}1,355 events of 101 streams/)
+})
+
+importing('an import that was cut off goes on where it stopped', async () => {
+  using folder = tempFolder()
+  const cwd = folder.path
+  const half = { ...transcript, id: 'chat-1' }
+  writeFileSync(folder.file('t.jsonl'), `${JSON.stringify(half)}\n`)
+  const runs = Array.from({ length: 40 }, (_, index) => JSON.stringify({ ...transcript, id: `chat-${index}` }))
+  writeFileSync(folder.file('all.jsonl'), runs.join('\n'))
+  await runCli(['import', 't.jsonl', ...args], { cwd })
+  const { stdout } = await runCli(['import', 'all.jsonl', ...args], { cwd })
+  const { added, known } = JSON.parse(stdout)
+  assert.equal({ added, known }, { added: 39, known: 1 })
+})
+
+importing.run()

@@ -1,0 +1,127 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { decodeJwt } from 'jose'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { runCli, serveCli } from '../support/cli.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const keys = suite('cli: keys, token and validate')
+
+/** Long enough for the owner's look at its key file, which comes each second. */
+const NOTICE_MS = 10_000
+
+keys('keys list shows which key seals, and no secret in any spelling (A37)', async () => {
+  using folder = tempFolder()
+  const cwd = folder.path
+  await (await serveCli({ cwd })).stop()
+  await runCli(['keys', 'rotate'], { cwd })
+  const file = readFileSync(folder.file('.countersign/keys.json'), 'utf8')
+  const secrets = [...file.matchAll(/"(?:secret|d)": "([^"]+)"/g)].map(([, secret]) => secret ?? '')
+  assert.is(secrets.length, 4)
+  for (const args of [
+    ['keys', 'list'],
+    ['keys', 'list', '--json'],
+  ]) {
+    const { code, stdout, stderr } = await runCli(args, { cwd })
+    assert.is(code, 0)
+    for (const secret of secrets) assert.not.ok(`${stdout}${stderr}`.includes(secret))
+    assert.match(stdout, /\+[0-9a-f]{8}\+/, 'the verifier key')
+  }
+  const listed = JSON.parse((await runCli(['keys', 'list', '--json'], { cwd })).stdout)
+  assert.equal(
+    listed.keys.map(({ use, current }: { use: string; current: boolean }) => [use, current]),
+    [
+      ['seal', false],
+      ['seal', true],
+      ['token', true],
+    ],
+  )
+})
+
+keys('a rotation is taken up by the running owner, and what it sealed before and after verifies', async () => {
+  using folder = tempFolder()
+  const cwd = folder.path
+  await using server = await serveCli({ cwd })
+  const { code, stdout } = await runCli(['keys', 'rotate'], { cwd })
+  assert.is(code, 0)
+  const kid = stdout.trim()
+  assert.is(statSync(folder.file('.countersign/keys.json')).mode & 0o777, 0o600)
+  for (const until = Date.now() + NOTICE_MS; !server.log().includes('key rotated') && Date.now() < until; )
+    await sleep(50)
+  assert.ok(server.log().includes(kid))
+  const verified = await runCli(['verify', '--json'], { cwd })
+  assert.is(JSON.parse(verified.stdout).events, 2)
+  assert.is(verified.code, 0)
+})
+
+keys('a rotation beside another one is refused', async () => {
+  using folder = tempFolder()
+  const cwd = folder.path
+  await (await serveCli({ cwd })).stop()
+  writeFileSync(folder.file('.countersign/keys.json.rotating'), '')
+  const { code, stderr } = await runCli(['keys', 'rotate'], { cwd })
+  assert.is(code, 1)
+  assert.match(stderr, /rotating/)
+})
+
+keys('a token says what it was asked to say', async () => {
+  using folder = tempFolder()
+  const cwd = folder.path
+  await (await serveCli({ cwd })).stop()
+  const flags = ['--tenant', 'acme', '--sub', 'kim', '--act', 'bot', '--run', 'r1', '--agent', 'writer', '--ttl', '30m']
+  const { stdout } = await runCli(['token', '--scope', 'runs:write runs:read', ...flags], { cwd })
+  const { tenant, sub, act, run, agent, scope, iat = 0, exp = 0 } = decodeJwt(stdout.trim())
+  assert.equal(
+    { tenant, sub, act, run, agent, scope },
+    {
+      ...{ tenant: 'acme', sub: 'kim', act: { sub: 'bot' }, run: 'r1', agent: 'writer', scope: 'runs:write runs:read' },
+    },
+  )
+  assert.is(exp - iat, 1_800)
+})
+
+keys('keys may come from the environment, as text', async () => {
+  using folder = tempFolder()
+  await (await serveCli({ cwd: folder.path })).stop()
+  const text = readFileSync(folder.file('.countersign/keys.json'), 'utf8')
+  const env = { COUNTERSIGN_KEYS: text }
+  const { code } = await runCli(['token', '--scope', 'admin', '--data', 'elsewhere'], { cwd: folder.path, env })
+  assert.is(code, 0)
+  assert.is((await runCli(['verify'], { cwd: folder.path, env })).code, 0)
+})
+
+keys('validate answers each line in order, whatever the line holds, and exits 0', async () => {
+  using folder = tempFolder()
+  const cwd = folder.path
+  const lines = [
+    '{"before":{"facts":{"a":1}},"after":{"facts":{"a":1}}}',
+    '{"before":{"facts":{"a":1}},"after":{"facts":{"a":2}}}',
+    'no json',
+    '',
+    '{"before":{"facts":{"a":1}},"after":{"facts":{"a":2}},"supersedes":[{"path":"/facts/a","reason":"new figure"}]}',
+  ]
+  const { code, stdout } = await runCli(['validate'], { cwd, stdin: lines.join('\n') })
+  assert.is(code, 0)
+  const verdicts = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).verdict)
+  assert.equal(verdicts, ['accept', 'reject', 'reject', 'reject', 'accept'])
+
+  writeFileSync(folder.file('policy.json'), '{"criticalKeys":["other"]}')
+  const lax = await runCli(['validate', '--policy', 'policy.json'], { cwd, stdin: lines[1] ?? '' })
+  assert.is(JSON.parse(lax.stdout).verdict, 'accept')
+  writeFileSync(folder.file('wrong.json'), '{"criticalKeys":"other"}')
+  assert.is((await runCli(['validate', '--policy', 'wrong.json'], { cwd })).code, 2)
+})
+
+keys('validate keeps up with more lines than any buffer holds', async () => {
+  using folder = tempFolder()
+  const line = '{"before":{"facts":{"a":"x"}},"after":{"facts":{"a":"x"}}}\n'
+  const { code, stdout } = await runCli(['validate'], { cwd: folder.path, stdin: line.repeat(20_000) })
+  assert.is(code, 0)
+  assert.is(stdout.split('\n').length, 20_001)
+})
+
+keys.run()

@@ -1,0 +1,127 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { firstSteps } from '../../src/cli/first-steps.ts'
+import { BIN, runCli, serveCli } from '../support/cli.ts'
+import { tamper } from '../support/tamper.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const serve = suite('cli: serve')
+
+serve('the first start makes keys that only their owner may read, and a later one keeps them', async () => {
+  using folder = tempFolder()
+  const cwd = folder.path
+  const keyFile = folder.file('.countersign/keys.json')
+  const first = await serveCli({ cwd })
+  const made = statSync(keyFile)
+  assert.is(made.mode & 0o777, 0o600)
+  assert.is(statSync(folder.file('.countersign')).mode & 0o777, 0o700)
+  assert.is(await first.stop(), 0)
+  assert.not.ok(existsSync(folder.file('.countersign/store.db.owner')))
+
+  const second = await serveCli({ cwd })
+  assert.is(await second.stop('SIGINT'), 0)
+  assert.is(statSync(keyFile).ino, made.ino)
+})
+
+serve('without a terminal stdout is a log of JSON lines and nothing else', async () => {
+  using folder = tempFolder()
+  const server = await serveCli({ cwd: folder.path })
+  await server.stop()
+  const lines = server.log().trimEnd().split('\n')
+  assert.equal(
+    lines.map((line) => (JSON.parse(line) as { msg: string }).msg),
+    ['listening', 'closing', 'closed'],
+  )
+})
+
+serve('the lines that a newcomer is shown work when they are pasted into a shell', async () => {
+  using folder = tempFolder()
+  const data = folder.file('my data')
+  await using server = await serveCli({ cwd: folder.path, args: ['--data', data] })
+  const lines = firstSteps({ url: server.url, data }).join('\n')
+  const script = lines.replaceAll('npx countersign', `"${process.execPath}" "${BIN}"`)
+  const { stdout, stderr, status } = spawnSync('bash', ['-c', script], { cwd: folder.path, encoding: 'utf8' })
+  assert.is(status, 0, stderr)
+  const [started = '', accepted = '', refused = '', verified = ''] = stdout.trimEnd().split('\n')
+  assert.is(JSON.parse(started).runId, 'hello')
+  assert.is(JSON.parse(accepted).step, 1)
+  assert.is(JSON.parse(refused).code, 'contradiction')
+  assert.match(verified, /^VERIFIED {2}6 events of 2 streams/)
+})
+
+serve('a second process on the same store is told which process owns it, and where that one serves (F12)', async () => {
+  using folder = tempFolder()
+  await using server = await serveCli({ cwd: folder.path })
+  for (const args of [['serve', '--port', '0'], ['rebuild'], ['import', '-', '--format', 'openai']]) {
+    const { code, stderr } = await runCli(args, { cwd: folder.path })
+    assert.is(code, 1, args[0])
+    assert.ok(stderr.includes(server.url), stderr)
+    assert.ok(stderr.includes(String(server.child.pid)))
+    assert.is(stderr.trimEnd().split('\n').length, 1)
+  }
+})
+
+serve('what keeps the ledger from starting is said in one line, with exit code 1', async () => {
+  using folder = tempFolder()
+  const cwd = folder.path
+  const busy = await serveCli({ cwd, args: ['--data', 'busy'] })
+  const port = new URL(busy.url).port
+  const refusals: Record<string, string> = {}
+  const refusal = async (name: string, args: readonly string[]): Promise<void> => {
+    const { code, stdout, stderr } = await runCli(['serve', '--port', '0', ...args], { cwd })
+    assert.is(code, 1, name)
+    assert.is(stdout, '', name)
+    assert.match(stderr, /^countersign: [^\n]+\n$/, name)
+    refusals[name] = stderr
+  }
+
+  await refusal('port', ['--data', 'other', '--port', port])
+  await busy.stop()
+  writeFileSync(folder.file('file'), '')
+  await refusal('folder', ['--data', 'file/data'])
+  writeFileSync(folder.file('foreign.db'), 'This is no SQLite file, and it is long enough to be looked at.'.repeat(20))
+  await refusal('foreign', ['--store', 'foreign.db'])
+  chmodSync(folder.file('busy/keys.json'), 0o644)
+  await refusal('mode', ['--data', 'busy'])
+  rmSync(folder.file('busy/keys.json'))
+  await refusal('keys', ['--data', 'busy'])
+  assert.not.ok(existsSync(folder.file('busy/keys.json')), 'no keys are made beside a history')
+  tamper(folder.file('other/store.db'), (db) => db.pragma('user_version = 99'))
+  await refusal('newer', ['--data', 'other'])
+
+  assert.match(refusals.port ?? '', /in use/)
+  assert.match(refusals.mode ?? '', /chmod 600/)
+  assert.match(refusals.keys ?? '', /restore the key file/)
+  assert.match(refusals.newer ?? '', /99/)
+})
+
+serve('views that were dropped come back as they were', async () => {
+  using folder = tempFolder()
+  const cwd = folder.path
+  const stdin = ['a', 'b'].map((id) => JSON.stringify({ id, messages: [{ role: 'user', content: 'hi' }] })).join('\n')
+  await runCli(['import', '-', '--format', 'openai'], { cwd, stdin })
+  const list = async (): Promise<unknown> => {
+    await using server = await serveCli({ cwd })
+    const token = (await runCli(['token', '--scope', 'runs:read'], { cwd })).stdout.trim()
+    const answer = await fetch(`${server.url}/v1/runs`, { headers: { authorization: `Bearer ${token}` } })
+    const { items } = (await answer.json()) as { items: readonly unknown[] }
+    await server.stop()
+    return items
+  }
+  const before = await list()
+  assert.is((before as readonly unknown[]).length, 2)
+  assert.is((await runCli(['rebuild'], { cwd })).code, 0)
+  assert.equal(await list(), before)
+})
+
+serve('a store in memory leaves nothing behind', async () => {
+  using folder = tempFolder()
+  const server = await serveCli({ cwd: folder.path, args: ['--store', 'memory:'] })
+  await server.stop()
+  assert.not.ok(existsSync(folder.file('.countersign/store.db')))
+  assert.not.ok(existsSync(folder.file('.countersign/keys.json')))
+})
+
+serve.run()
