@@ -1,0 +1,26 @@
+# The ledger on its embedded store. Data lives in the volume /data.
+FROM node:20-bookworm-slim AS build
+RUN apt-get update && apt-get install -y --no-install-recommends python3 make g++ && rm -rf /var/lib/apt/lists/*
+WORKDIR /app
+COPY package.json package-lock.json .npmrc tsconfig.json ./
+COPY scripts scripts
+COPY schemas schemas
+COPY projections projections
+COPY src src
+COPY test test
+COPY bench bench
+RUN npm ci && npm prune --omit=dev --ignore-scripts
+
+FROM node:20-bookworm-slim
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+RUN mkdir /data && chown node:node /data
+USER node
+ENV NODE_ENV=production COUNTERSIGN_DATA=/data COUNTERSIGN_HOST=0.0.0.0
+VOLUME /data
+EXPOSE 7070
+HEALTHCHECK --interval=10s --timeout=3s CMD ["node", "-e", "fetch('http://127.0.0.1:7070/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "dist/src/cli/main.js"]
+CMD ["serve"]

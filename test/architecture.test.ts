@@ -1,0 +1,149 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+
+const architecture = suite('architecture')
+
+/** The sources: tests run compiled, from the repository's own folder or from dist in it. */
+const ROOT = sourceRoot(dirname(fileURLToPath(import.meta.url)))
+
+function sourceRoot(folder: string): string {
+  return existsSync(join(folder, 'tsconfig.json')) ? folder : sourceRoot(dirname(folder))
+}
+
+/** Which rooms a room may import from, besides itself. The picture is in docs/architecture.md. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  schemas: [],
+  projections: ['schemas'],
+  'src/domain': ['schemas', 'projections'],
+  'src/merkle': [],
+  'src/signing': ['schemas'],
+  'src/store': ['schemas'],
+  'src/import': ['schemas', 'src/signing', 'src/ledger'],
+  'src/ledger': ['schemas', 'projections', 'src/domain', 'src/merkle', 'src/signing', 'src/store'],
+  'src/export': ['schemas', 'src/signing', 'src/store', 'src/ledger'],
+  'src/verify': ['schemas', 'projections', 'src/merkle', 'src/signing', 'src/store', 'src/export'],
+  'src/http': ['schemas', 'src/domain', 'src/merkle', 'src/signing', 'src/store', 'src/ledger', 'src/export'],
+  'src/compose': ['schemas', 'src/signing', 'src/store', 'src/ledger', 'src/http'],
+  'src/cli': [
+    'schemas',
+    'src/domain',
+    'src/merkle',
+    'src/signing',
+    'src/store',
+    'src/import',
+    'src/ledger',
+    'src/export',
+    'src/verify',
+    'src/http',
+    'src/compose',
+  ],
+}
+
+/** A driver or a framework is known in one room only. */
+const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
+  'better-sqlite3': ['src/store/sqlite/'],
+  '@eventstore/db-client': ['src/store/eventstoredb/'],
+  hono: ['src/http/'],
+  '@hono/node-server': ['src/http/'],
+  '@hono/zod-openapi': ['src/http/'],
+  jose: ['src/signing/'],
+  pino: ['src/cli/'],
+  ajv: ['src/domain/validator/'],
+}
+
+interface Import {
+  readonly from: string
+  readonly to: string
+}
+
+function sources(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') || file.endsWith('.tsx'))
+    .map((file) => `${folder}/${file}`)
+}
+
+const FILES = ['schemas', 'projections', 'src'].flatMap(sources)
+const TESTS = sources('test')
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  const found = text.matchAll(
+    /^(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|^import\s+['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/gm,
+  )
+  return [...found].map((match) => ({ from: file, to: match[1] ?? match[2] ?? match[3] ?? '' }))
+}
+
+/** Files that lie in src itself put the parts together: one room, `src/compose`. */
+function roomOf(file: string): string {
+  const [top = '', second = '', third] = file.split('/')
+  if (top !== 'src') return top
+  return third === undefined ? 'src/compose' : `src/${second}`
+}
+
+function targetOf({ from, to }: Import): string | undefined {
+  return to.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(from), to)) : undefined
+}
+
+function isForbidden(found: Import): boolean {
+  const target = targetOf(found)
+  if (target === undefined) return false
+  const [here, there] = [roomOf(found.from), roomOf(target)]
+  return here !== there && !(MAY_IMPORT[here] ?? []).includes(there)
+}
+
+const say = ({ from, to }: Import) => `${from} -> ${to}`
+
+architecture('imports point one way: no room imports from outside its row of the table', () => {
+  assert.ok(FILES.length > 100, 'the scan must see the code base')
+  assert.equal(FILES.flatMap(importsOf).filter(isForbidden).map(say), [])
+})
+
+architecture('every room of the code has its row in the table', () => {
+  assert.equal(
+    [...new Set(FILES.map(roomOf))].filter((room) => MAY_IMPORT[room] === undefined),
+    [],
+  )
+})
+
+architecture('a driver or a framework is imported in its own room only', () => {
+  const outside = FILES.flatMap(importsOf).filter(({ from, to }) => {
+    const name = to.startsWith('@') ? to.split('/').slice(0, 2).join('/') : (to.split('/')[0] ?? '')
+    const rooms = ONLY_IN[name]
+    return rooms !== undefined && !rooms.some((room) => from.startsWith(room))
+  })
+  assert.equal(outside.map(say), [])
+})
+
+architecture('the pure middle reads no clock, no randomness, no file and no environment', () => {
+  const pure = FILES.filter((file) => /^(schemas|projections|src\/domain)\//.test(file))
+  const impure = pure.filter((file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8')
+    return /Date\.now\(|new Date\(\)|Math\.random\(|process\.env|from 'node:(fs|net|http|child_process)/.test(text)
+  })
+  assert.ok(pure.length > 30, 'the scan must see the pure middle')
+  assert.equal(impure, [])
+})
+
+architecture('no file is longer than 300 lines', () => {
+  const long = FILES.map((file) => ({ file, lines: readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1 }))
+  assert.equal(
+    long.filter(({ lines }) => lines > 300),
+    [],
+  )
+})
+
+architecture('every test file runs the suites that it declares', () => {
+  const tests = TESTS.filter((file) => file.endsWith('.test.ts'))
+  assert.ok(tests.length > 10, 'the scan must see the tests')
+  const silent = tests.filter((file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8')
+    const declared = [...text.matchAll(/const (\w+) = suite[(<]/g)].map((match) => match[1] ?? '')
+    return declared.some((name) => !text.includes(`${name}.run()`))
+  })
+  assert.equal(silent, [])
+})
+
+architecture.run()

@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { settingsTable } from '../src/config.ts'
+import { startServer } from './support/server-process.ts'
+
+const readme = suite('README')
+const run = promisify(execFile)
+
+const BUILT = dirname(dirname(fileURLToPath(import.meta.url)))
+const ROOT = sourceRoot(BUILT)
+const TEXT = readFileSync(join(ROOT, 'README.md'), 'utf8')
+
+function sourceRoot(folder: string): string {
+  return existsSync(join(folder, 'tsconfig.json')) ? folder : sourceRoot(dirname(folder))
+}
+
+readme('every block that names a file is that file', () => {
+  const blocks = [...TEXT.matchAll(/```\w+ file=(\S+)\n([\s\S]*?)```/g)]
+  assert.ok(blocks.length > 0, 'the README shows code that runs')
+  for (const [, file = '', code] of blocks) assert.is(readFileSync(join(ROOT, file), 'utf8'), code)
+})
+
+readme('the table of settings is the one that the code reads', () => {
+  const table = /<!-- settings -->\n([\s\S]*?)\n<!-- \/settings -->/.exec(TEXT)?.[1]
+  assert.is(table, settingsTable())
+})
+
+readme('every document that the README links to is there', () => {
+  const links = [...TEXT.matchAll(/\]\((?!http)([^)#]+)\)/g)].map((match) => match[1] ?? '')
+  assert.equal(links.filter((link) => !existsSync(join(ROOT, link))), [])
+  assert.ok(readdirSync(join(ROOT, 'docs/decisions')).length > 0)
+})
+
+readme('the run-through with curl does what the README says', async () => {
+  await using server = await startServer()
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-readme-'))
+  try {
+    // What `npx countersign` finds in a clone: the built command, on the server's data folder.
+    const npx = `npx() { shift; "${process.execPath}" "${join(BUILT, 'src/cli/main.js')}" "$@"; }\n`
+    const script = npx + readFileSync(join(ROOT, 'examples/run-through.sh'), 'utf8')
+    const env = { ...process.env, URL: server.url, COUNTERSIGN_DATA: server.data }
+    const { stdout } = await run('bash', ['-c', script], { cwd: folder, env })
+    assert.match(stdout, /"status":"open"/)
+    assert.match(stdout, /"code":"contradiction"/)
+    assert.match(stdout, /"critical-key-removed"/)
+    assert.match(stdout, /"status":"succeeded".*"result":\{"payment":"p-1"\}/)
+    assert.match(stdout, /"verdict":"VERIFIED"/)
+    assert.match(stdout, /"status":"completed"/)
+    assert.is(stdout.match(/^VERIFIED {2}/gm)?.length, 2, 'the store and the export verify')
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+readme('the tour shows what it says: exit code 0', async () => {
+  const { stdout } = await run(process.execPath, [join(BUILT, 'src/cli/main.js'), 'tour'])
+  assert.match(stdout, /critical-key-removed at \/entities/)
+  assert.match(stdout, /the card was charged once/)
+  assert.match(stdout, /budget-exceeded/)
+  assert.match(stdout, /the run is COMPENSATED/)
+  assert.match(stdout, /VERIFIED: 22 events/)
+  assert.match(stdout, /^TAMPERED {2}run-default\.tour @ 5/m)
+})
+
+readme.run()
