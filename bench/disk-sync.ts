@@ -1,0 +1,20 @@
+/** @module What the disk itself takes: appending a few bytes to a file and syncing them. */
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
+
+/** Microseconds of each append of `bytes` with its `fdatasync`. */
+export function syncDisk(path: string, bytes: number, milliseconds: number): readonly number[] {
+  const file = openSync(path, 'a')
+  const content = Buffer.alloc(bytes, 'x')
+  const took: number[] = []
+  try {
+    for (const endMs = performance.now() + milliseconds; performance.now() < endMs; ) {
+      const startedMs = performance.now()
+      writeSync(file, content)
+      fdatasyncSync(file)
+      took.push((performance.now() - startedMs) * 1000)
+    }
+    return took
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,99 @@
+/** @module The rows P1 to P5 from their samples. */
+import { type RatioSpec, type Row, ratioRow } from './report.ts'
+import { median, type Samples } from './statistics.ts'
+
+const RATE = 'envelopes/s'
+
+const SPECS: readonly RatioSpec[] = [
+  {
+    id: 'P1',
+    what: 'posts of 64 envelopes, 8 clients ÷ raw, 64 envelopes a transaction',
+    unit: RATE,
+    over: ['batch', 'raw batch'],
+    floor: 0.4,
+    target: 0.6,
+  },
+  {
+    id: 'P2',
+    what: 'single envelopes, 64 clients ÷ raw, one envelope a transaction',
+    unit: RATE,
+    over: ['single', 'raw one'],
+    floor: 1.5,
+    target: 2.5,
+  },
+  {
+    id: 'P3',
+    what: 'single envelopes, 64 clients ÷ the route echoing after zod',
+    unit: RATE,
+    over: ['single', 'echo'],
+    floor: 0.4,
+    target: 0.55,
+  },
+  {
+    id: 'P4 p50',
+    what: 'one client, p50 ÷ raw p50, one envelope a transaction',
+    unit: 'µs',
+    over: ['one p50', 'raw one p50'],
+    floor: 4,
+    target: 2.5,
+    bound: 'at-most',
+  },
+  {
+    id: 'P4 p99',
+    what: 'one client, p99 ÷ p99 of append and fdatasync',
+    unit: 'µs',
+    over: ['one p99', 'sync p99'],
+    floor: 15,
+    target: 6,
+    bound: 'at-most',
+  },
+  {
+    id: 'P5',
+    what: 'single envelopes, 64 clients, with tokens ÷ any token taken unread',
+    unit: RATE,
+    over: ['single', 'open'],
+    floor: 0.8,
+    target: 0.9,
+  },
+  {
+    id: 'P2 no snapshots',
+    what: 'P2 without snapshots',
+    unit: RATE,
+    over: ['single bare', 'raw one bare'],
+  },
+  { id: 'P3 no snapshots', what: 'P3 without snapshots', unit: RATE, over: ['single bare', 'echo'] },
+  {
+    id: 'P4 p50 no snapshots',
+    what: 'P4 p50 without snapshots',
+    unit: 'µs',
+    over: ['one bare p50', 'raw one bare p50'],
+    bound: 'at-most',
+  },
+  {
+    id: 'P4 p99 no snapshots',
+    what: 'P4 p99 without snapshots',
+    unit: 'µs',
+    over: ['one bare p99', 'sync bare p99'],
+    bound: 'at-most',
+  },
+  {
+    id: 'memory',
+    what: 'memory of the server after the load ÷ at rest',
+    unit: 'MiB',
+    over: ['resident', 'resident at rest'],
+    bound: 'at-most',
+  },
+]
+
+/** The rows whose samples were taken. */
+export function httpRows(samples: Samples): readonly Row[] {
+  return SPECS.filter(({ over }) => over.every((name) => samples.has(name))).map((spec) =>
+    ratioRow(samples, { ...spec, ...noteOf(samples, spec) }),
+  )
+}
+
+/** An envelope with its snapshot is two sealed events. */
+function noteOf(samples: Samples, { id, over }: RatioSpec): { readonly note?: string } {
+  if (id !== 'P1' && id !== 'P2') return {}
+  return { note: `${Math.round(2 * median(samples.of(over[0]))).toLocaleString('en-GB')} sealed events/s` }
+}

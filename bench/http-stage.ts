@@ -1,0 +1,88 @@
+/** @module What the HTTP rows stand on: the server as users run it, one that takes any token, one that only echoes; runs to write to. */
+import { startRun as startBody } from './http-requests.ts'
+import { storeFile } from './local-ledger.ts'
+import { type RawRow, sampleUnits } from './raw-sqlite.ts'
+import { makeToken, residentBytes, type ServerChild, serveLedger, startChild } from './server-child.ts'
+import { makeTempFolder, type TempFolder } from './temp-folder.ts'
+
+export const RUNS = 64
+
+/** Runs with a snapshot at each envelope, and runs with hardly any. */
+export type RunKind = 's' | 'n'
+
+export interface Target {
+  readonly url: string
+  readonly token: string
+}
+
+export interface Stage extends AsyncDisposable {
+  readonly folder: TempFolder
+  readonly ledger: Target
+  /** The same server without a check of tokens, on a store of its own. */
+  readonly open: Target
+  readonly echo: Target
+  /** Rows that the ledger wrote for its last envelopes. */
+  readonly units: (kind: RunKind) => readonly (readonly RawRow[])[]
+  /** Events sealed and durable since the server started. */
+  readonly appendedEvents: (target: Target) => Promise<number>
+  readonly residentMiB: () => number
+  readonly residentMiBAtRest: number
+}
+
+const MIB = 1024 * 1024
+
+export async function setStage(parent: string): Promise<Stage> {
+  const folder = makeTempFolder(parent)
+  const children: ServerChild[] = []
+  const close = async (): Promise<void> => {
+    for (const child of children.splice(0)) await child[Symbol.asyncDispose]()
+    folder[Symbol.dispose]()
+  }
+  try {
+    const data = folder.at('data')
+    const server = keep(children, await serveLedger(data))
+    const open = keep(children, await startChild('open-child.js', [folder.at('open')]))
+    const echo = keep(children, await startChild('echo-child.js', []))
+    const ledger = { url: server.url, token: makeToken(data, 'runs:write runs:read') }
+    const stage: Stage = {
+      folder,
+      ledger,
+      open: { url: open.url, token: 'any' },
+      echo: { url: echo.url, token: ledger.token },
+      units: (kind) => sampleUnits(storeFile(data), `run-default.${kind}0`),
+      appendedEvents,
+      residentMiB: () => (residentBytes(server.pid) ?? Number.NaN) / MIB,
+      residentMiBAtRest: (residentBytes(server.pid) ?? Number.NaN) / MIB,
+      [Symbol.asyncDispose]: close,
+    }
+    await startRuns(stage.ledger, ['s', 'n'])
+    await startRuns(stage.open, ['s'])
+    return stage
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function keep(children: ServerChild[], child: ServerChild): ServerChild {
+  children.push(child)
+  return child
+}
+
+async function startRuns({ url, token }: Target, kinds: readonly RunKind[]): Promise<void> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  for (const kind of kinds) {
+    for (let run = 0; run < RUNS; run += 1) {
+      const answer = await fetch(`${url}/v1/runs`, { method: 'POST', headers, body: startBody(kind, run) })
+      if (answer.status !== 201) throw new Error(`a run could not be started: ${answer.status} ${await answer.text()}`)
+      await answer.arrayBuffer()
+    }
+  }
+}
+
+async function appendedEvents({ url }: Target): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const count = /^countersign_appended_events_total (\d+)$/m.exec(text)?.[1]
+  if (count === undefined) throw new Error('the metrics do not say how many events were appended')
+  return Number(count)
+}

@@ -1,0 +1,82 @@
+/** @module A ledger in this process on a store file, as a program that embeds it would open one. */
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { KEY_FILE, STORE_FILE, VIEWS_FILE } from '../src/config.ts'
+import { createLedger } from '../src/ledger/create-ledger.ts'
+import type { Caller, Ledger, Outcome } from '../src/ledger/ledger.ts'
+import { createLedgerKeys, readKeyFile, writeNewKeyFile } from '../src/signing/key-file.ts'
+import type { LedgerKeys } from '../src/signing/ledger-keys.ts'
+import type { EventStore } from '../src/store/event-store.ts'
+import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
+import { openSqliteViews } from '../src/store/sqlite/sqlite-views.ts'
+import { envelopeOf } from './envelopes.ts'
+
+export const CALLER: Caller = { tenant: 'default', actor: 'bench' }
+
+export interface LocalLedger extends AsyncDisposable {
+  readonly ledger: Ledger
+  readonly store: EventStore
+  readonly keys: LedgerKeys
+}
+
+export interface LocalLedgerOptions {
+  /** Views start empty, in memory: every fold and list is made anew. */
+  readonly freshViews?: boolean
+}
+
+/** Opens the data folder, which a server can open afterwards. */
+export async function openLocalLedger(folder: string, options: LocalLedgerOptions = {}): Promise<LocalLedger> {
+  mkdirSync(folder, { recursive: true })
+  const keys = keysOf(join(folder, KEY_FILE))
+  const store = await openSqliteStore({ path: storeFile(folder) })
+  const views = openSqliteViews({ path: options.freshViews === true ? ':memory:' : join(folder, VIEWS_FILE) })
+  const ledger = await createLedger({ store, views, keys: { current: () => keys, onChange: () => () => {} } })
+  return {
+    ledger,
+    store,
+    keys,
+    [Symbol.asyncDispose]: async () => {
+      await ledger[Symbol.asyncDispose]()
+      views[Symbol.dispose]()
+      await store[Symbol.asyncDispose]()
+    },
+  }
+}
+
+export function storeFile(folder: string): string {
+  return join(folder, STORE_FILE)
+}
+
+function keysOf(path: string): LedgerKeys {
+  if (existsSync(path)) return readKeyFile(path)
+  const keys = createLedgerKeys(new Date().toISOString(), randomBytes)
+  writeNewKeyFile(path, keys)
+  return keys
+}
+
+export async function startRun(ledger: Ledger, id: string, policy: { snapshotEvery?: number } = {}): Promise<void> {
+  mustHold(await ledger.execute(CALLER, id, { kind: 'start', body: { id, name: 'bench', policy } }, {}))
+}
+
+/** One envelope, durable when it resolves. Throws where it is refused: a figure over refusals says nothing. */
+export async function postEnvelope(ledger: Ledger, runId: string, n: number): Promise<void> {
+  mustHold(await ledger.execute(CALLER, runId, { kind: 'envelope', body: envelopeOf(n) }, {}))
+}
+
+const BATCH = 64
+
+/** Many envelopes of one run, as fast as they go. */
+export async function postEnvelopes(ledger: Ledger, runId: string, count: number): Promise<void> {
+  for (let n = 0; n < count; n += BATCH) {
+    const items = Array.from({ length: Math.min(BATCH, count - n) }, (_, i) => ({
+      runId,
+      command: { kind: 'envelope', body: envelopeOf(n + i) } as const,
+    }))
+    for (const outcome of await ledger.executeBatch(CALLER, items, {})) mustHold(outcome)
+  }
+}
+
+function mustHold(outcome: Outcome): void {
+  if (!outcome.ok) throw new Error(`the ledger refused: ${outcome.refusal.code} ${outcome.refusal.detail}`)
+}

@@ -1,0 +1,102 @@
+/** @module `npm run bench`: measures the rows of the performance contract and compares them with their floors and targets. */
+import { tmpdir } from 'node:os'
+import type { BenchGroup } from './bench.ts'
+import { canonical } from './canonical.ts'
+import { exportMemory } from './export-memory.ts'
+import { httpAppend } from './http-append.ts'
+import { inProcess } from './in-process.ts'
+import { longRun } from './long-run.ts'
+import { busyWarning, describeMachine, type Machine, machineLine } from './machine.ts'
+import { type BenchOptions, isWanted, readOptions, USAGE } from './options.ts'
+import { formatNotes, formatTable, type Row, rowStatus, selectRows } from './report.ts'
+import { verifySpeed } from './verify-speed.ts'
+
+const GROUPS: readonly BenchGroup[] = [httpAppend, inProcess, canonical, verifySpeed, longRun, exportMemory]
+const EXIT = { ok: 0, floorMissed: 1, usage: 2, broken: 3 } as const
+
+const say = (text: string): void => void process.stderr.write(`${text}\n`)
+
+interface Results {
+  readonly rows: Row[]
+  /** Groups that cannot run here, and why. */
+  readonly skipped: string[]
+}
+
+async function runGroup(group: BenchGroup, options: BenchOptions, { rows, skipped }: Results): Promise<void> {
+  const startedMs = performance.now()
+  const opened = await group.open(options)
+  if ('skipped' in opened) {
+    skipped.push(`${group.name} (${opened.skipped})`)
+    return
+  }
+  await using bench = opened
+  for (let round = 0; round < options.rounds; round += 1) await bench.round()
+  say(`${group.name}: ${((performance.now() - startedMs) / 1000).toFixed(0)} s`)
+  rows.push(...selectRows(bench.rows(), options.only))
+}
+
+function verdict({ rows, skipped }: Results): string {
+  const missed = rows.filter((row) => rowStatus(row) === 'FLOOR MISSED').map(({ id }) => id)
+  const said = rows.length === 0 ? 'nothing was measured' : 'no floor is missed'
+  const about = missed.length === 0 ? said : `FLOOR MISSED: ${missed.join(', ')}`
+  return skipped.length === 0 ? about : `${about}; skipped: ${skipped.join(', ')}`
+}
+
+async function main(options: BenchOptions): Promise<number> {
+  const machine = describeMachine()
+  const warning = busyWarning(machine)
+  if (warning !== undefined) say(`warning: ${warning}`)
+  const results: Results = { rows: [], skipped: [] }
+  for (const group of GROUPS) if (isWanted(options, group.ids)) await runGroup(group, options, results)
+  const { seconds, rounds } = options
+  const said = { machine, seconds, rounds, ...results, warning, verdict: verdict(results) }
+  process.stdout.write(options.json ? `${JSON.stringify(said)}\n` : formatReport(said))
+  return results.rows.some((row) => rowStatus(row) === 'FLOOR MISSED') ? EXIT.floorMissed : EXIT.ok
+}
+
+interface Said {
+  readonly machine: Machine
+  readonly seconds: number
+  readonly rounds: number
+  readonly rows: readonly Row[]
+  readonly warning: string | undefined
+  readonly verdict: string
+}
+
+function formatReport({ machine, seconds, rounds, rows, warning, verdict: verdictText }: Said): string {
+  const how = `${rounds} rounds of ${seconds} s; medians; a ratio is the median of the rounds' ratios`
+  const parts = [
+    `${machineLine(machine)}\n${how}`,
+    rows.length === 0 ? '' : formatTable(rows),
+    formatNotes(rows),
+    warning === undefined ? '' : `warning: ${warning}`,
+    verdictText,
+  ]
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`
+}
+
+function optionsOrUsage(): BenchOptions | undefined {
+  try {
+    const asked = readOptions(process.argv.slice(2), tmpdir())
+    const unknown = asked.only.find((id) => !GROUPS.some(({ ids }) => isWanted({ only: [id] }, ids)))
+    if (unknown !== undefined) throw new TypeError(`--only: there is no row ${unknown}`)
+    return asked
+  } catch (error) {
+    say(`${String(error)}\nusage: ${USAGE}`)
+    return undefined
+  }
+}
+
+// Servers are ended on `exit`, which a signal alone would not bring about.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(EXIT.broken))
+
+const options = optionsOrUsage()
+if (options === undefined) process.exitCode = EXIT.usage
+else {
+  try {
+    process.exitCode = await main(options)
+  } catch (error) {
+    say(`the bench itself broke: ${error instanceof Error ? error.stack : String(error)}`)
+    process.exitCode = EXIT.broken
+  }
+}

@@ -1,0 +1,55 @@
+/** @module What to measure and for how long: the flags of `npm run bench`. */
+import { parseArgs } from 'node:util'
+
+export interface BenchOptions {
+  /** Ids of rows or their beginnings (`P4`, `P7`); empty: all. */
+  readonly only: readonly string[]
+  /** Length of one measurement under load. */
+  readonly seconds: number
+  readonly rounds: number
+  readonly json: boolean
+  /** Where temporary stores go; the disk under it is the one that is measured. */
+  readonly folder: string
+}
+
+/** Nothing here needs more, and a typing error should not load the machine for hours. */
+const SECONDS_MAX = 60
+const ROUNDS_MAX = 20
+
+export const USAGE = 'node dist/bench/main.js [--only P1,P5] [--seconds 3] [--rounds 3] [--json]'
+
+/** Throws `TypeError` for flags that it does not know, and for numbers out of range. */
+export function readOptions(args: readonly string[], folder: string): BenchOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: 'string', default: '' },
+      seconds: { type: 'string', default: '3' },
+      rounds: { type: 'string', default: '3' },
+      json: { type: 'boolean', default: false },
+    },
+  })
+  return {
+    only: values.only.split(',').filter((id) => id !== ''),
+    seconds: wholeNumber('seconds', values.seconds, SECONDS_MAX),
+    rounds: wholeNumber('rounds', values.rounds, ROUNDS_MAX),
+    json: values.json,
+    folder,
+  }
+}
+
+function wholeNumber(name: string, text: string, max: number): number {
+  const value = Number(text)
+  if (Number.isInteger(value) && value >= 1 && value <= max) return value
+  throw new TypeError(`--${name} takes a whole number from 1 to ${max}`)
+}
+
+/** Whether any of `ids` is asked for. */
+export function isWanted({ only }: Pick<BenchOptions, 'only'>, ids: readonly string[]): boolean {
+  return only.length === 0 || ids.some((id) => only.some((asked) => matches(id, asked)))
+}
+
+/** `P1` names the row P1 and its variants (`P1 ...`), never P11. */
+export function matches(id: string, asked: string): boolean {
+  return id === asked || id.startsWith(`${asked} `)
+}

@@ -1,0 +1,158 @@
+/**
+ * @module The denominators: better-sqlite3 as a program would use it that keeps the same rows and needs no proof of them. Same columns,
+ * same indexes, WAL, `synchronous = FULL`, prepared statements, no triggers; on the calling thread, with nothing else to do.
+ */
+import { rmSync } from 'node:fs'
+import Sqlite from 'better-sqlite3'
+
+const SYNCHRONOUS_FULL = 2
+/** As the store has it; SQLite's own 1,000 is some 5 % slower. */
+const LOG_FRAMES = 8_000
+const STREAMS = 64
+/** Part of the time that is spent before the clock starts. */
+const WARM_UP_SHARE = 5
+
+/** What one record is made of on disk. */
+export interface RawRow {
+  readonly header: string
+  readonly salt: Buffer
+  readonly data: string
+}
+
+export interface RawRate {
+  readonly transactionsPerSecond: number
+  /** Microseconds of one transaction. */
+  readonly transactionUs: readonly number[]
+}
+
+export interface RawWrite {
+  readonly path: string
+  /** Rows that belong together, in turn: an envelope, or an envelope with its snapshot. */
+  readonly units: readonly (readonly RawRow[])[]
+  readonly unitsPerTransaction: number
+  readonly milliseconds: number
+}
+
+/** Writes a new file for as long as asked, and removes it. The same rows go to other streams and revisions, as many rows a transaction as the ledger writes. */
+export function writeRaw({ path, units, unitsPerTransaction, milliseconds }: RawWrite): RawRate {
+  const db = openRaw(path)
+  try {
+    const { begin, insert, commit } = prepare(db)
+    const revisions = new Array<number>(STREAMS).fill(-1)
+    let next = 0
+    const transaction = (): void => {
+      begin.run()
+      for (let i = 0; i < unitsPerTransaction; i += 1, next += 1) {
+        const stream = next % STREAMS
+        for (const { header, salt, data } of units[next % units.length] ?? []) {
+          const revision = (revisions[stream] ?? -1) + 1
+          revisions[stream] = revision
+          insert.run(stream, revision, header, salt, data, null)
+        }
+      }
+      commit.run()
+    }
+    repeat(transaction, milliseconds / WARM_UP_SHARE)
+    const startedMs = performance.now()
+    const transactionUs = repeat(transaction, milliseconds)
+    const seconds = (performance.now() - startedMs) / 1000
+    return { transactionsPerSecond: transactionUs.length / seconds, transactionUs }
+  } finally {
+    db.close()
+    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+  }
+}
+
+function repeat(work: () => void, milliseconds: number): number[] {
+  const took: number[] = []
+  const endMs = performance.now() + milliseconds
+  for (let beforeMs = performance.now(); beforeMs < endMs; ) {
+    work()
+    const afterMs = performance.now()
+    took.push((afterMs - beforeMs) * 1000)
+    beforeMs = afterMs
+  }
+  return took
+}
+
+function openRaw(path: string): Sqlite.Database {
+  const db = new Sqlite(path)
+  db.pragma('journal_mode = WAL')
+  db.pragma('synchronous = FULL')
+  db.pragma(`wal_autocheckpoint = ${LOG_FRAMES}`)
+  if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS_FULL)
+    throw new Error('SQLite refuses synchronous = FULL')
+  db.exec(`CREATE TABLE events (
+    position INTEGER PRIMARY KEY, stream_id INTEGER NOT NULL, revision INTEGER NOT NULL,
+    header TEXT NOT NULL, salt BLOB NOT NULL, data TEXT NOT NULL, request TEXT, UNIQUE (stream_id, revision)) STRICT;
+    CREATE UNIQUE INDEX events_request ON events (stream_id, request) WHERE request IS NOT NULL;`)
+  return db
+}
+
+function prepare(db: Sqlite.Database) {
+  return {
+    begin: db.prepare('BEGIN IMMEDIATE'),
+    commit: db.prepare('COMMIT'),
+    insert: db.prepare(
+      'INSERT INTO events (stream_id, revision, header, salt, data, request) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
+  }
+}
+
+type StoredRow = [position: number, stream: string, revision: number, header: string, salt: Buffer, data: string]
+
+const ALL_ROWS = `SELECT e.position, s.name, e.revision, e.header, e.salt, e.data, e.request
+  FROM events e JOIN streams s ON s.id = e.stream_id`
+
+/** Reads every row of a store once, all columns, and does nothing with it: events a second. `stream` narrows to one. */
+export function iterateRaw(path: string, stream?: string): { readonly events: number; readonly seconds: number } {
+  const db = new Sqlite(path, { readonly: true })
+  try {
+    const rows =
+      stream === undefined
+        ? db.prepare<[], StoredRow>(`${ALL_ROWS} ORDER BY e.position`).raw().iterate()
+        : db.prepare<[string], StoredRow>(`${ALL_ROWS} WHERE s.name = ? ORDER BY e.revision`).raw().iterate(stream)
+    const startedMs = performance.now()
+    let events = 0
+    for (const row of rows) if (row[3] !== '') events += 1
+    return { events, seconds: (performance.now() - startedMs) / 1000 }
+  } finally {
+    db.close()
+  }
+}
+
+const SAMPLE_UNITS = 512
+
+/** What the ledger wrote for its last envelopes on a stream: an envelope, and the snapshot behind it where there is one. */
+export function sampleUnits(path: string, stream: string): readonly (readonly RawRow[])[] {
+  const db = new Sqlite(path, { readonly: true })
+  try {
+    const rows = db.prepare<[string, number], StoredRow>(
+      `${ALL_ROWS} WHERE s.name = ? ORDER BY e.revision DESC LIMIT ?`,
+    )
+    const units: RawRow[][] = []
+    for (const [, , , header, salt, data] of rows
+      .raw()
+      .all(stream, 2 * SAMPLE_UNITS)
+      .reverse()) {
+      const row = { header, salt, data }
+      if (header.includes('"type":"EnvelopeAccepted"')) units.push([row])
+      else if (header.includes('"type":"SnapshotTaken"')) units.at(-1)?.push(row)
+    }
+    // The oldest envelope of the sample may have lost its snapshot's place, the newest not have got it yet.
+    const usual = units.slice(1, -1)
+    if (usual.length === 0) throw new Error(`${stream} holds no envelopes to take as a sample`)
+    return usual
+  } finally {
+    db.close()
+  }
+}
+
+export function sqliteVersion(): string {
+  const db = new Sqlite(':memory:')
+  try {
+    return String(db.prepare('SELECT sqlite_version()').pluck().get())
+  } finally {
+    db.close()
+  }
+}

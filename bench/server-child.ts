@@ -1,0 +1,90 @@
+/** @module A server in a process of its own, as users run it: its address read from what it prints, its end waited for. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+const START_MS = 20_000
+const STOP_MS = 10_000
+const KIB = 1024
+/** The limiter stays on the path, with a limit that one machine cannot reach. */
+const RATES = ['--rate-per-second', '1000000', '--rate-burst', '10000000']
+
+export const CLI = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
+
+export interface ServerChild extends AsyncDisposable {
+  readonly url: string
+  readonly pid: number
+}
+
+/** `countersign serve` on a data folder. */
+export function serveLedger(data: string): Promise<ServerChild> {
+  return startServer([CLI, 'serve', '--port', '0', '--data', data, '--open-metrics', 'true', ...RATES])
+}
+
+/** A child of this folder that prints the same kind of line. */
+export function startChild(name: string, args: readonly string[]): Promise<ServerChild> {
+  return startServer([fileURLToPath(new URL(name, import.meta.url)), ...args])
+}
+
+async function startServer(args: readonly string[]): Promise<ServerChild> {
+  const child = spawn(process.execPath, [...args], { stdio: ['ignore', 'pipe', 'inherit'], env: withoutSettings() })
+  // However this process ends, none of its servers outlives it.
+  const kill = (): void => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
+  try {
+    const url = await addressOf(child)
+    return { url, pid: child.pid ?? 0, [Symbol.asyncDispose]: () => stop(child) }
+  } catch (error) {
+    await stop(child)
+    throw error
+  }
+}
+
+/** The caller's settings are not the bench's. */
+function withoutSettings(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('COUNTERSIGN_')))
+}
+
+/** From the first line that names one; the lines behind it are read on, so that the child never waits for us. */
+function addressOf(child: ChildProcess): Promise<string> {
+  const { stdout } = child
+  if (stdout === null) throw new TypeError('the child has no output')
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error('the server did not start in time')), START_MS)
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)))
+    createInterface({ input: stdout }).on('line', (line) => {
+      const url = /"url":"(http:\/\/127\.0\.0\.1:\d+)"/.exec(line)?.[1]
+      if (url === undefined) return
+      clearTimeout(late)
+      resolve(url)
+    })
+  })
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+  await ended
+  clearTimeout(late)
+}
+
+/** A token for the keys of the data folder, as an operator makes one. */
+export function makeToken(data: string, scope: string): string {
+  const args = [CLI, 'token', '--scope', scope, '--sub', 'bench', '--data', data]
+  return execFileSync(process.execPath, args, { encoding: 'utf8', env: withoutSettings() }).trim()
+}
+
+/** Bytes of memory that a process holds; undefined where the system does not say. */
+export function residentBytes(pid: number): number | undefined {
+  try {
+    const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+    return kib === undefined ? undefined : Number(kib) * KIB
+  } catch {
+    return undefined
+  }
+}

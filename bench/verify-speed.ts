@@ -1,0 +1,182 @@
+/** @module P7 and P11: verification, folding, replay and the rebuild of the run list, over plain reading of the same rows. */
+import { evolveRun } from '../projections/run.ts'
+import type { RunState } from '../projections/run-state.ts'
+import type { Header } from '../schemas/header.ts'
+import { runStream } from '../schemas/names.ts'
+import { recordedEvent } from '../src/ledger/parse-record.ts'
+import { replayRecords } from '../src/ledger/replay.ts'
+import { checkRecord, firstExpectation, nextExpectation } from '../src/signing/check.ts'
+import { createRunKeys } from '../src/signing/key-ring.ts'
+import type { RecordPages } from '../src/store/event-store.ts'
+import { openRowScan } from '../src/store/sqlite/row-scan.ts'
+import { openSqliteReader } from '../src/store/sqlite/sqlite-reader.ts'
+import { verifyRecords } from '../src/verify/verify-records.ts'
+import type { Bench, BenchGroup } from './bench.ts'
+import { CALLER, openLocalLedger, postEnvelopes, startRun, storeFile } from './local-ledger.ts'
+import type { BenchOptions } from './options.ts'
+import { iterateRaw } from './raw-sqlite.ts'
+import { type Row, ratioRow } from './report.ts'
+import { Samples } from './statistics.ts'
+import { makeTempFolder } from './temp-folder.ts'
+
+const RUNS = 40
+const ENVELOPES_A_RUN = 1_000
+/** Its start, and an envelope with its snapshot a step. */
+const EVENTS_A_RUN = 1 + 2 * ENVELOPES_A_RUN
+const IDS = ['P7 fast', 'P7 full', 'P11 fold', 'P11 rebuild', 'replay']
+
+export const verifySpeed: BenchGroup = { name: 'verify and replay', ids: IDS, open }
+
+async function open(options: BenchOptions): Promise<Bench> {
+  const folder = makeTempFolder(options.folder)
+  const data = folder.at('data')
+  await fill(data)
+  const samples = new Samples()
+  return {
+    round: async () => {
+      samples.add('iterate', iterated(data))
+      samples.add('fast', await checked(data))
+      samples.add('full', await verified(data))
+      samples.add('fold', await folded(data))
+      samples.add('rebuild', await rebuilt(data))
+      samples.add('replay', await replayed(data))
+    },
+    rows: () => SPECS.map((spec) => rowOf(samples, spec)),
+    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
+  }
+}
+
+interface ReadSpec {
+  readonly id: string
+  readonly what: string
+  /** Name of its samples. */
+  readonly over: string
+  readonly floor: number
+  readonly target: number
+  readonly note?: string
+}
+
+const SPECS: readonly ReadSpec[] = [
+  {
+    id: 'P7 fast',
+    what: 'macs, links and digests, as loading a run checks them',
+    over: 'fast',
+    floor: 0.4,
+    target: 0.55,
+  },
+  { id: 'P7 full', what: 'verification as countersign verify does it', over: 'full', floor: 0.14, target: 0.2 },
+  { id: 'P11 fold', what: 'reading and folding every run anew', over: 'fold', floor: 0.3, target: 0.5 },
+  { id: 'P11 rebuild', what: 'the run list made anew', over: 'rebuild', floor: 0.3, target: 0.5 },
+  {
+    id: 'replay',
+    what: 'replay: full verification, fold and comparison of snapshots',
+    over: 'replay',
+    floor: 0.14,
+    target: 0.2,
+    note: 'it verifies in full, so it is held to the bounds of P7 full',
+  },
+]
+
+function rowOf(samples: Samples, { over, ...spec }: ReadSpec): Row {
+  return ratioRow(samples, {
+    ...spec,
+    what: `${spec.what} ÷ plain iterate`,
+    unit: 'events/s',
+    over: [over, 'iterate'],
+  })
+}
+
+const runId = (run: number): string => `r${run}`
+
+async function fill(data: string): Promise<void> {
+  await using local = await openLocalLedger(data)
+  for (let run = 0; run < RUNS; run += 1) {
+    await startRun(local.ledger, runId(run))
+    await postEnvelopes(local.ledger, runId(run), ENVELOPES_A_RUN)
+  }
+}
+
+function iterated(data: string): number {
+  const { events, seconds } = iterateRaw(storeFile(data))
+  return events / seconds
+}
+
+/** What the ledger checks of each record before it folds a run that it does not have in memory. */
+async function checked(data: string): Promise<number> {
+  const { ring } = await keysOf(data)
+  const keys = { ring, runKeys: createRunKeys(ring), depth: 'fast' } as const
+  return perSecond(data, async (stream, pages) => {
+    let expected = firstExpectation(stream)
+    for await (const page of pages) {
+      for (const record of page) {
+        const result = checkRecord(record, expected, keys)
+        if (!result.ok) throw new Error(`${stream} @ ${record.revision} does not verify`)
+        expected = nextExpectation(result)
+      }
+    }
+  })
+}
+
+async function folded(data: string): Promise<number> {
+  return perSecond(data, async (stream, pages) => {
+    let state: RunState | undefined
+    for await (const page of pages) {
+      for (const record of page) {
+        state = evolveRun(state, recordedEvent(JSON.parse(record.header) as Header, record.data))
+      }
+    }
+    if (state?.step !== ENVELOPES_A_RUN) throw new Error(`${stream} was not folded to its end`)
+  })
+}
+
+async function replayed(data: string): Promise<number> {
+  const { ring } = await keysOf(data)
+  const keys = { ring, runKeys: createRunKeys(ring) }
+  return perSecond(data, async (stream, pages) => {
+    let last: unknown
+    for await (const line of replayRecords(pages, stream, keys)) last = line.verdict
+    if (last !== 'VERIFIED') throw new Error(`${stream} is ${String(last)}`)
+  })
+}
+
+/** Events a second over all runs, one after the other, by the reader that queries use. */
+async function perSecond(data: string, read: (stream: string, pages: RecordPages) => Promise<void>): Promise<number> {
+  using reader = openSqliteReader({ path: storeFile(data) })
+  const startedMs = performance.now()
+  for (let run = 0; run < RUNS; run += 1) {
+    const stream = runStream(CALLER.tenant, runId(run))
+    await read(stream, reader.readStream(stream))
+  }
+  return (RUNS * EVENTS_A_RUN * 1000) / (performance.now() - startedMs)
+}
+
+/** As `countersign verify` does it, without its report. */
+async function verified(data: string): Promise<number> {
+  const { ring } = await keysOf(data)
+  using scan = openRowScan({ path: storeFile(data) })
+  const startedMs = performance.now()
+  const { verdict, events } = await verifyRecords(scan.pages(), {
+    keys: { ring, runKeys: createRunKeys(ring) },
+    wholeStore: true,
+    again: () => scan.pages(),
+    onFault: () => {},
+  })
+  const seconds = (performance.now() - startedMs) / 1000
+  if (verdict !== 'VERIFIED') throw new Error(`the store of the bench is ${verdict}`)
+  return events / seconds
+}
+
+async function keysOf(data: string) {
+  await using local = await openLocalLedger(data, { freshViews: true })
+  return local.keys
+}
+
+/** From an empty views file, as after `countersign rebuild`. */
+async function rebuilt(data: string): Promise<number> {
+  await using local = await openLocalLedger(data, { freshViews: true })
+  const startedMs = performance.now()
+  const { items } = await local.ledger.listRuns(CALLER, { limit: RUNS })
+  const seconds = (performance.now() - startedMs) / 1000
+  if (items.length !== RUNS) throw new Error(`the run list holds ${items.length} runs of ${RUNS}`)
+  return Number(await local.store.end()) / seconds
+}
