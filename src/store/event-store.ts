@@ -85,6 +85,8 @@ export interface EventStore extends AsyncDisposable {
   head(stream: string): Promise<number>
   readStream(stream: string, options?: ReadStreamOptions): RecordPages
   readAll(options?: ReadAllOptions): RecordPages
+  /** The record at exactly this position, undefined where there is none. Throws `TypeError` for text that is no position of this store. */
+  recordAt(position: Position): Promise<ReadRecord | undefined>
   /** Position of the last durable record, undefined in an empty store. */
   end(): Promise<Position | undefined>
   /** Revision of the stream's event that carries this request id, undefined where none does. */

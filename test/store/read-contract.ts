@@ -35,6 +35,19 @@ export function readContract(
     assert.equal(await revisions(stream, { from: 10 }), [])
   })
 
+  test('a record is found at its own position and at no other', async () => {
+    await using store = await open()
+    const stream = nameStream('run-acme.r1')
+    await store.append(appendOf(stream, NO_STREAM, 3))
+    const all = await collect(store.readStream(stream))
+    for (const each of all) assert.equal(await store.recordAt(each.position), each)
+    assert.throws(() => store.comparePositions('junk', all[0]?.position ?? ''), TypeError)
+    await store.recordAt('junk').then(
+      () => assert.unreachable('junk is no position'),
+      (error: unknown) => assert.instance(error, TypeError),
+    )
+  })
+
   test('a long stream comes in several pages that lose and repeat nothing', async () => {
     await using store = await open()
     const stream = nameStream('run-acme.r1')

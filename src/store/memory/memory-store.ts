@@ -84,6 +84,10 @@ class MemoryStore implements EventStore {
     return (this.#streams.get(stream)?.records.length ?? 0) + NO_STREAM
   }
 
+  async recordAt(position: Position): Promise<ReadRecord | undefined> {
+    return this.#all[parsePosition(position) - 1]
+  }
+
   async end(): Promise<Position | undefined> {
     return this.#all.at(-1)?.position
   }

@@ -11,6 +11,7 @@ import {
   type EventStore,
   type Position,
   type ReadAllOptions,
+  type ReadRecord,
   type ReadStreamOptions,
   type RecordPages,
   StoreOpenError,
@@ -100,6 +101,10 @@ class SqliteStore implements EventStore {
 
   head(stream: string): Promise<number> {
     return this.#reads.head(stream)
+  }
+
+  recordAt(position: Position): Promise<ReadRecord | undefined> {
+    return this.#reads.recordAt(position)
   }
 
   end(): Promise<Position | undefined> {

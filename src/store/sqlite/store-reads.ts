@@ -4,6 +4,7 @@ import { parsePosition } from '../decimal-position.ts'
 import {
   type Position,
   type ReadAllOptions,
+  type ReadRecord,
   type ReadStreamOptions,
   type RecordPages,
   StoreUnavailableError,
@@ -41,6 +42,12 @@ export class StoreReads implements Disposable {
 
   async head(stream: string): Promise<number> {
     return (await this.#connected()).head(stream)
+  }
+
+  async recordAt(position: Position): Promise<ReadRecord | undefined> {
+    const until = parsePosition(position)
+    const page = (await this.#connected()).allPage({ after: until - 1, until, tenant: undefined })
+    return page.records[0]
   }
 
   async end(): Promise<Position | undefined> {
