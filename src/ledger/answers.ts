@@ -10,6 +10,7 @@ import { inDoubt } from '../domain/calls.ts'
 import { compensationPlan } from '../domain/compensation.ts'
 import { budgetExceeded } from '../domain/limits.ts'
 import { type Refusal, refusal } from '../domain/refusal.ts'
+import { canonicalJson } from '../signing/canonical-json.ts'
 
 /** An event of a request, with its digest. */
 export type AnsweredEvent = RecordedEvent & { readonly digest: string }
@@ -28,6 +29,11 @@ export type Answer =
       /** Revision of the envelope that a refused handoff restored: its payload is read and added. */
       readonly restored?: { readonly revision: number; readonly body: JsonObject }
     }
+
+/** Members in the order in which they are read back: the answer given again is the same to the byte. */
+function inRecordOrder(value: Json): Json {
+  return JSON.parse(canonicalJson(value)) as Json
+}
 
 /** Facts that a decision meets or draws along; the event before or after them is what the request asked for. */
 function isConsequence(event: RecordedEvent): boolean {
@@ -86,7 +92,7 @@ function contradiction(
         revision: events.at(-1)?.header.revision ?? main.header.revision,
         rejected: { revision: main.header.revision, digest: main.digest },
         confidence,
-        findings: findings as readonly Json[],
+        findings: inRecordOrder(findings as readonly Json[]),
         findingsTotal,
       },
     }),
@@ -97,7 +103,7 @@ function contradiction(
         revision: restoredStep?.revision ?? 0,
         digest: restoredStep?.digest ?? '',
         contextDigest: state.contextDigest,
-        context: state.context,
+        context: inRecordOrder(state.context),
       },
     },
   }
@@ -131,7 +137,7 @@ function bodyOf(main: AnsweredEvent, state: RunState): JsonObject {
     }
     case 'UsageRecorded':
       return {
-        usage: main.data.usage as JsonObject,
+        usage: inRecordOrder(main.data.usage as JsonObject),
         ...(main.data.overshoot && { overshoot: main.data.overshoot }),
         budget: budgetBody(state),
       }
@@ -154,7 +160,7 @@ function acceptedBody(main: Extract<AnsweredEvent, { type: 'EnvelopeAccepted' }>
     parent,
     contextDigest: context,
     confidence,
-    findings: (findings ?? []) as readonly Json[],
+    findings: inRecordOrder((findings ?? []) as readonly Json[]),
   }
 }
 
@@ -164,7 +170,7 @@ function rewoundBody(main: Extract<AnsweredEvent, { type: 'RunRewound' }>, state
     fromStep,
     toStep,
     contextDigest: context,
-    context: state.context,
+    context: inRecordOrder(state.context),
     callsSince,
     parent: state.lineage.at(-1)?.digest ?? '',
   }

@@ -40,7 +40,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const queries = new Queries({ store, runs, reader, sealer, nowMs: effects.nowMs })
   const history = new History(store, queries)
   const write = new WritePath({ store, runs, reader, sealer, effects, stats, ledgerId })
-  const list = new RunList(store, views, () => stats.snapshot({ hotRuns: 0 }).inFlightAppends === 0)
+  const list = new RunList(store, views, () => stats.handedOverTotal)
   const stopKeys = keys.onChange(() => {
     recordRotations(founding).catch((error: unknown) =>
       log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),

@@ -42,7 +42,10 @@ export class History implements HistoryQueries {
     const { runId, after } = from
     if (bounds(caller, runId) !== undefined) return
     const stream = runId === undefined ? undefined : runStream(caller.tenant, runId)
-    for await (const page of this.#store.subscribe({ after, tenant: caller.tenant }, signal)) {
+    // A run's own history is read from its stream: the tenant's whole history need not be walked for it.
+    const end = stream === undefined || after !== undefined ? undefined : await this.#store.end()
+    if (stream !== undefined && end !== undefined) yield* this.#runUntil(stream, end)
+    for await (const page of this.#store.subscribe({ after: end ?? after, tenant: caller.tenant }, signal)) {
       if (page === 'caught-up') {
         yield page
         continue
@@ -52,8 +55,16 @@ export class History implements HistoryQueries {
     }
   }
 
+  async *#runUntil(stream: string, end: Position): AsyncGenerator<readonly LedgerEvent[]> {
+    for await (const page of this.#store.readStream(stream)) {
+      const known = page.filter((record) => this.#store.comparePositions(record.position, end) <= 0)
+      if (known.length > 0) yield known.map(ledgerEvent)
+      if (known.length < page.length) return
+    }
+  }
+
   async eventAt(caller: Caller, position: Position): Promise<LedgerEvent | undefined> {
-    const record = await recordAt(this.#store, position)
+    const record = await this.#store.recordAt(position)
     if (record === undefined || parseStream(record.stream)?.tenant !== caller.tenant) return undefined
     return ledgerEvent(record)
   }
@@ -65,14 +76,6 @@ export class History implements HistoryQueries {
   comparePositions(a: Position, b: Position): number {
     return this.#store.comparePositions(a, b)
   }
-}
-
-async function recordAt(store: EventStore, position: Position): Promise<ReadRecord | undefined> {
-  for await (const page of store.readAll({ until: position })) {
-    const found = page.find((record) => store.comparePositions(record.position, position) === 0)
-    if (found !== undefined) return found
-  }
-  return undefined
 }
 
 async function* eventPages(pages: AsyncIterable<readonly ReadRecord[]>): AsyncGenerator<readonly LedgerEvent[]> {

@@ -1,4 +1,4 @@
-/** @module The run list: a disposable view that catches up when it is asked for, and while the ledger is idle. */
+/** @module The run list: a disposable view that catches up when it is asked for, and while nothing is appended. */
 import type { RecordedEvent } from '../../projections/projection.ts'
 import { evolveRunRow, RUN_ROW_PROJECTION, RUN_ROW_VERSION, type RunRowState } from '../../projections/run-row.ts'
 import { isRunEventType } from '../../schemas/events.ts'
@@ -9,7 +9,8 @@ import type { EventStore, Position, ReadRecord } from '../store/event-store.ts'
 import type { RunFilter, RunRow, ViewStore } from '../store/view-store.ts'
 import type { Caller } from './ledger.ts'
 
-const IDLE_CATCH_UP_MS = 2_000
+/** Quiet for so long, the ledger has time for the list; the next append takes it back. */
+const QUIET_MS = 2_000
 /** Types a row is made of; the others move only its revision and time, which the header holds. */
 const COUNTED = new Set([
   'RunStarted',
@@ -36,15 +37,16 @@ function unlessBehind(error: unknown): void {
 export class RunList implements Disposable {
   readonly #store: EventStore
   readonly #views: ViewStore
-  readonly #isIdle: () => boolean
+  readonly #appendsSoFar: () => number
   readonly #timer: NodeJS.Timeout
+  #appendsSeen = -1
   #catchingUp: Promise<void> | undefined
 
-  constructor(store: EventStore, views: ViewStore, isIdle: () => boolean) {
+  constructor(store: EventStore, views: ViewStore, appendsSoFar: () => number) {
     this.#store = store
     this.#views = views
-    this.#isIdle = isIdle
-    this.#timer = setInterval(() => this.#whileIdle(), IDLE_CATCH_UP_MS).unref()
+    this.#appendsSoFar = appendsSoFar
+    this.#timer = setInterval(() => this.#whileQuiet(), QUIET_MS).unref()
   }
 
   async list(
@@ -60,15 +62,22 @@ export class RunList implements Disposable {
   /** Follows the store to where it is now. Many callers share one pass; one that came while it ran waits for the next. */
   async catchUp(): Promise<void> {
     if (this.#catchingUp !== undefined) await this.#catchingUp.catch(() => undefined)
-    this.#catchingUp ??= this.#pass().finally(() => {
-      this.#catchingUp = undefined
-    })
-    await this.#catchingUp
+    await this.#start(() => true)
   }
 
-  async #pass(): Promise<void> {
+  #start(goOn: () => boolean): Promise<void> {
+    this.#catchingUp ??= this.#pass(goOn).finally(() => {
+      this.#catchingUp = undefined
+    })
+    return this.#catchingUp
+  }
+
+  async #pass(goOn: () => boolean): Promise<void> {
     const after = this.#views.checkpoint(RUN_ROW_PROJECTION, RUN_ROW_VERSION)
-    for await (const page of this.#store.readAll({ after })) this.#fold(page)
+    for await (const page of this.#store.readAll({ after })) {
+      this.#fold(page)
+      if (!goOn()) return
+    }
   }
 
   #fold(page: readonly ReadRecord[]): void {
@@ -100,9 +109,13 @@ export class RunList implements Disposable {
     return { tenant, runId, state: row === undefined ? undefined : (JSON.parse(row.fold) as RunRowState) }
   }
 
-  #whileIdle(): void {
-    if (this.#catchingUp !== undefined || !this.#isIdle()) return
-    this.catchUp().catch(() => undefined)
+  /** A pass that nobody waits for runs only between loads: folding shares this thread with whoever appends. */
+  #whileQuiet(): void {
+    const appends = this.#appendsSoFar()
+    const quiet = appends === this.#appendsSeen
+    this.#appendsSeen = appends
+    if (!quiet || this.#catchingUp !== undefined) return
+    this.#start(() => this.#appendsSoFar() === appends).catch(() => undefined)
   }
 
   [Symbol.dispose](): void {

@@ -6,10 +6,17 @@ export class Stats {
   #appends = 0
   #conflicts = 0
   #inFlight = 0
+  #handedOver = 0
   readonly #refusals: Record<string, number> = {}
+
+  /** Appends handed to the store so far, whatever became of them. */
+  get handedOverTotal(): number {
+    return this.#handedOver
+  }
 
   handedOver(): void {
     this.#inFlight += 1
+    this.#handedOver += 1
   }
 
   settled(events: number): void {

@@ -6,6 +6,7 @@ import type { Append, EventStore } from '../../src/store/event-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { drive, idempotent, ok, refusedWith, verifiedFold } from '../support/run-driver.ts'
 import { alice, testLedger } from '../support/test-ledger.ts'
+import { wrapStore } from '../support/wrap-store.ts'
 
 const batches = suite('batches')
 
@@ -102,13 +103,9 @@ batches("commands of one run do not wait for each other's disk where the store i
     }
     return result
   }
-  const gated: EventStore = Object.assign(Object.create(store) as EventStore, {
+  const gated: EventStore = wrapStore(store, {
     exclusive: true,
-    maxAppendBytes: store.maxAppendBytes,
     append: slow,
-    head: store.head.bind(store),
-    readStream: store.readStream.bind(store),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   })
   await using test = await testLedger({ store: gated })
   await drive(test, 'r').start()

@@ -7,6 +7,7 @@ import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
 import type { FoldRow } from '../../src/store/view-store.ts'
 import { drive, ok, recordsOf, refusedWith, replayed, verifiedFold } from '../support/run-driver.ts'
 import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
+import { wrapStore } from '../support/wrap-store.ts'
 
 const cache = suite('hot runs and cached folds')
 
@@ -146,12 +147,8 @@ cache('a record that does not verify stops the run: nothing is decided, answered
       )
     }
   }
-  const tampered = Object.assign(Object.create(store) as typeof store, {
-    maxAppendBytes: store.maxAppendBytes,
+  const tampered = wrapStore(store, {
     readStream,
-    append: store.append.bind(store),
-    head: store.head.bind(store),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   })
   await using test = await testLedger({ store: tampered })
   const run = drive(test, 'r')

@@ -13,7 +13,9 @@ async function open() {
   return {
     test,
     run,
-    pass: (ms: number) => void (test.clock.nowMs += ms),
+    pass: (ms: number): void => {
+      test.clock.nowMs += ms
+    },
     [Symbol.asyncDispose]: () => test[Symbol.asyncDispose](),
   }
 }

@@ -23,7 +23,9 @@ async function open() {
     rollBack,
     planned,
     ended,
-    pass: (ms: number) => void (test.clock.nowMs += ms),
+    pass: (ms: number): void => {
+      test.clock.nowMs += ms
+    },
     [Symbol.asyncDispose]: async () => {
       await verifiedFold(test, 'r')
       assert.is((await replayed(test.ledger, 'r')).verdict, 'VERIFIED')

@@ -45,15 +45,20 @@ idempotency('a refusal is given again as it was, findings and restored context t
   assert.is(again.replayed, true)
 })
 
+const after = async (first: Promise<unknown>, command: Command): Promise<Command> => {
+  await first
+  return command
+}
+
 const everyKind: readonly [name: string, prepare: (run: ReturnType<typeof drive>) => Promise<Command>][] = [
   ['start', async () => ({ kind: 'start', body: { id: 'r', name: 'test' } })],
   ['envelope', async () => ({ kind: 'envelope', body: { agent: 'a', payload: { x: 1 } } })],
-  ['rollback', async (run) => (await run.hand('a', { x: 1 }), { kind: 'rollback', body: { reason: 'no' } })],
+  ['rollback', (run) => after(run.hand('a', { x: 1 }), { kind: 'rollback', body: { reason: 'no' } })],
   ['manifest', async () => ({ kind: 'manifest', body: { agent: 'a', writes: ['x'] } })],
   ['claim', async () => ({ kind: 'claim', body: { tool: 't', args: {}, reserve: { tokens: 1 } } })],
   ['settle', async (run) => ({ kind: 'settle', callId: await run.claimed('t'), body: { fence: 1, result: 1 } })],
   ['renew', async (run) => ({ kind: 'renew', callId: await run.claimed('t'), body: { fence: 1 } })],
-  ['compensate', async (run) => (await run.called('t'), { kind: 'compensate', body: { reason: 'no' } })],
+  ['compensate', (run) => after(run.called('t'), { kind: 'compensate', body: { reason: 'no' } })],
   ['usage', async () => ({ kind: 'usage', body: { agent: 'a', usage: { tokens: 3 } } })],
   ['complete', async () => ({ kind: 'complete', body: { output: { done: true } } })],
   ['fail', async () => ({ kind: 'fail', body: { error: { message: 'no' } } })],

@@ -9,6 +9,7 @@ import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { collect } from '../support/records.ts'
 import { drive, idempotent, ok, replayed, verifiedFold } from '../support/run-driver.ts'
 import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
+import { wrapStore } from '../support/wrap-store.ts'
 
 const keys = suite('keys')
 
@@ -127,16 +128,12 @@ keys(
   async () => {
     const store = openMemoryStore()
     let refusals = 0
-    const shut = Object.assign(Object.create(store) as typeof store, {
-      maxAppendBytes: store.maxAppendBytes,
+    const shut = wrapStore(store, {
       append: async (append: Parameters<typeof store.append>[0]): Promise<AppendResult> => {
         if (append.stream !== 'ledger-system' || append.expectedRevision < 0) return store.append(append)
         refusals += 1
         return { kind: 'full', detail: 'test' }
       },
-      head: store.head.bind(store),
-      readStream: store.readStream.bind(store),
-      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     })
     await using test = await testLedger({ store: shut })
     const run = drive(test, 'r')

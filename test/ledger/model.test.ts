@@ -193,16 +193,26 @@ function claim(at: Model, asked: Extract<Step, { do: 'claim' }>, outcome: Outcom
   const known = at.calls.get(asked.key)
   const held = known?.status === 'claimed' && !at.isOver(known)
   const over = known?.status === 'claimed' && at.isOver(known)
-  if (held) return assert.is(code(outcome), 'call-in-progress')
-  if (known?.status === 'succeeded') return assert.is(outcome.ok && outcome.body.status, 'succeeded')
+  if (held) {
+    assert.is(code(outcome), 'call-in-progress')
+    return
+  }
+  if (known?.status === 'succeeded') {
+    assert.is(outcome.ok && outcome.body.status, 'succeeded')
+    return
+  }
   if (known !== undefined && (over || known.status === 'in-doubt') && !known.retry) {
     known.status = 'in-doubt'
-    return assert.is(code(outcome), 'call-in-doubt')
+    assert.is(code(outcome), 'call-in-doubt')
+    return
   }
   const fits = at.fits(asked.reserve)
   if (asked.reserve > 0) at.expire()
   if (over && known !== undefined) known.status = 'in-doubt'
-  if (!fits) return assert.ok(['budget-exceeded', 'refusals-exhausted'].includes(code(outcome)), code(outcome))
+  if (!fits) {
+    assert.ok(['budget-exceeded', 'refusals-exhausted'].includes(code(outcome)), code(outcome))
+    return
+  }
   if (!outcome.ok) throw new Error(`${asked.key}: ${code(outcome)}`)
   const { callId, fence, reservationId } = outcome.body
   if (known !== undefined) assert.equal([callId, fence], [known.callId, known.fence + 1])
@@ -224,7 +234,8 @@ function settle(
 ): void {
   const { asked, call } = given
   if (call.status === 'succeeded' || call.status === 'failed') {
-    return assert.ok(outcome.ok ? !outcome.created : code(outcome) === 'already-settled')
+    assert.ok(outcome.ok ? !outcome.created : code(outcome) === 'already-settled')
+    return
   }
   assert.is(code(outcome), 'ok')
   call.status = asked.do === 'settle' ? 'succeeded' : asked.do === 'fail' ? 'failed' : 'in-doubt'

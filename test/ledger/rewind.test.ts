@@ -5,8 +5,9 @@ import { runStream } from '../../schemas/names.ts'
 import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import { textDigest } from '../../src/signing/digests.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import { drive, ok, refusedWith, replayed, verifiedFold } from '../support/run-driver.ts'
+import { drive, evidenceOf, listed, ok, refusedWith, replayed, verifiedFold } from '../support/run-driver.ts'
 import { alice, testLedger } from '../support/test-ledger.ts'
+import { wrapStore } from '../support/wrap-store.ts'
 
 const rewind = suite('snapshots and rewinding')
 
@@ -110,7 +111,7 @@ rewind('a refused handoff after a rollback by hand rewinds to where that led', a
   for (const n of [1, 2, 3]) ok(await at.run.hand('ann', { facts: ['f'], n }))
   ok(await at.rollBack(2))
   const refused = refusedWith(await at.run.hand('bob', {}), 'contradiction')
-  assert.is((refused.evidence?.restored as JsonObject).step, 2)
+  assert.is(evidenceOf(refused, 'restored').step, 2)
 })
 
 rewind('the context can be read as it was at a step or a revision, the rewound branch too', async () => {
@@ -180,9 +181,9 @@ rewind('a manifest bounds what an agent changes and what its payload looks like'
   assert.is(ok(await at.run.do({ kind: 'manifest', body: manifest })).hash, hash)
   ok(await at.run.hand('ann', { n: 1 }, { manifestHash: String(hash) }))
   const outside = refusedWith(await at.run.hand('ann', { n: 1, m: 2 }), 'contradiction')
-  assert.is((outside.evidence?.findings as JsonObject[])[0]?.rule, 'manifest-violation')
+  assert.is(listed(outside, 'findings')[0]?.rule, 'manifest-violation')
   const shape = refusedWith(await at.run.hand('ann', {}), 'contradiction')
-  assert.ok((shape.evidence?.findings as JsonObject[]).some((finding) => finding.rule === 'schema-violation'))
+  assert.ok(listed(shape, 'findings').some((finding) => finding.rule === 'schema-violation'))
   refusedWith(await at.run.hand('ann', { n: 2 }, { manifestHash: `sha256:${'0'.repeat(64)}` }), 'manifest-mismatch')
   refusedWith(
     await at.run.do({ kind: 'manifest', body: { agent: 'ann', schema: { type: 'nonsense' } } }),
@@ -203,11 +204,8 @@ rewind('what was changed on the disk is not restored under a new seal', async ()
     }
   }
   await using test = await testLedger({
-    store: Object.assign(Object.create(store), {
+    store: wrapStore(store, {
       readStream,
-      append: store.append.bind(store),
-      head: store.head.bind(store),
-      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     }),
   })
   const run = drive(test, 'r')

@@ -1,8 +1,9 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { JsonObject } from '../../schemas/json.ts'
 import type { Command } from '../../src/ledger/ledger.ts'
-import { drive, idempotent, ok, refusedWith, verifiedFold } from '../support/run-driver.ts'
+import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { drive, idempotent, listed, ok, refusedWith, verifiedFold } from '../support/run-driver.ts'
+import { shakyStore } from '../support/shaky-store.ts'
 import { alice, testLedger } from '../support/test-ledger.ts'
 
 const life = suite('the life of a run')
@@ -49,7 +50,8 @@ life(
 )
 
 life('an ended run gives its recorded end to whoever starts it again', async () => {
-  await using test = await testLedger()
+  const memory = Object.assign(openMemoryStore(), { exclusive: true })
+  await using test = await testLedger({ store: shakyStore(memory, { random: () => 0.9, rate: 0 }) })
   for (const [id, end, said] of [
     ['c', { kind: 'complete', body: { output: { total: 7 } } }, { status: 'completed', output: { total: 7 } }],
     ['f', { kind: 'fail', body: { error: { message: 'x' } } }, { status: 'failed', error: { message: 'x' } }],
@@ -81,16 +83,16 @@ life(
     await run.start()
     const complete: Command = { kind: 'complete', body: {} }
     const callId = await run.claimed('t', { leaseMs: 1_000, reserve: { tokens: 5, deadlineMs: 1_000 } })
-    const open = refusedWith(await run.do(complete), 'open-work').evidence
+    const open = refusedWith(await run.do(complete), 'open-work')
     assert.equal(
-      (open?.calls as JsonObject[]).map((each) => [each.callId, each.status]),
+      listed(open, 'calls').map((each) => [each.callId, each.status]),
       [[callId, 'claimed']],
     )
-    assert.is((open?.reservations as string[]).length, 1)
+    assert.is(listed(open, 'reservations').length, 1)
     test.clock.nowMs += 10_000
-    const late = refusedWith(await run.do(complete, idempotent('k')), 'open-work').evidence
+    const late = refusedWith(await run.do(complete, idempotent('k')), 'open-work')
     assert.equal(
-      (late?.calls as JsonObject[]).map((each) => each.status),
+      listed(late, 'calls').map((each) => each.status),
       ['in-doubt'],
     )
     assert.equal((await run.types()).slice(-2), ['ToolCallInDoubt', 'ReservationExpired'])

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert'
 import { evolveRun } from '../../projections/run.ts'
 import type { RunState } from '../../projections/run-state.ts'
 import { EVENTS } from '../../schemas/events.ts'
-import type { JsonObject } from '../../schemas/json.ts'
+import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import { runStream } from '../../schemas/names.ts'
 import type { ClaimCall, PostEnvelope, SettleCall, StartRun } from '../../schemas/requests.ts'
 import type { Refusal } from '../../src/domain/refusal.ts'
@@ -28,6 +28,18 @@ export function refusedWith(outcome: Outcome, code: string): Refusal {
   if (outcome.ok) throw new Error(`expected ${code}, was ok: ${JSON.stringify(outcome.body)}`)
   assert.is(outcome.refusal.code, code)
   return outcome.refusal
+}
+
+/** A list in a refusal's evidence; empty where there is none. */
+export function listed(refusal: Refusal, name: string): readonly JsonObject[] {
+  const value = refusal.evidence?.[name]
+  return Array.isArray(value) ? (value as readonly JsonObject[]) : []
+}
+
+/** A part of a refusal's evidence. */
+export function evidenceOf(refusal: Refusal, name: string): JsonObject {
+  const value = refusal.evidence?.[name]
+  return isJsonObject(value) ? value : {}
 }
 
 export function idempotent(key: string, body: JsonObject = {}, path = '/v1/x', method = 'POST'): RequestInfo {

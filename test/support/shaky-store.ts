@@ -3,6 +3,7 @@
  * written; other writers may come in between. Appends handed over in order are applied in order.
  */
 import type { Append, AppendResult, EventStore } from '../../src/store/event-store.ts'
+import { wrapStore } from './wrap-store.ts'
 
 export interface Shakes {
   /** 0 up to 1. */
@@ -38,14 +39,11 @@ export function shakyStore(store: EventStore, { random, rate }: Shakes): ShakySt
     return { kind: 'unknown', detail: 'test' }
   }
 
-  return Object.assign(Object.create(store) as EventStore, {
+  return wrapStore(store, {
     troubles,
     calm: () => {
       calm = true
     },
-    exclusive: store.exclusive === true,
-    maxAppendBytes: store.maxAppendBytes,
-    url: store.url,
     append: async (append: Append): Promise<AppendResult> => {
       const result = line.then(() => applied(append))
       line = result
@@ -54,15 +52,5 @@ export function shakyStore(store: EventStore, { random, rate }: Shakes): ShakySt
       await turns(6)
       return answer
     },
-    head: (stream: string) => store.head(stream),
-    readStream: (...args: Parameters<EventStore['readStream']>) => store.readStream(...args),
-    readAll: (...args: Parameters<EventStore['readAll']>) => store.readAll(...args),
-    end: () => store.end(),
-    findRequest: (...args: Parameters<EventStore['findRequest']>) => store.findRequest(...args),
-    subscribe: (...args: Parameters<EventStore['subscribe']>) => store.subscribe(...args),
-    comparePositions: store.comparePositions,
-    status: () => store.status(),
-    onStatus: () => () => undefined,
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   })
 }

@@ -5,9 +5,10 @@
 import { ledgerStream } from '../../../schemas/names.ts'
 import { formatCheckpoint } from '../../merkle/checkpoint.ts'
 import { CompactTree } from '../../merkle/compact-tree.ts'
-import { leafHash, sameHash } from '../../merkle/hashes.ts'
+import { HASH_BYTES, leafHash, sameHash } from '../../merkle/hashes.ts'
 import { noteSigner } from '../../merkle/note-key.ts'
 import { signNote } from '../../merkle/signed-note.ts'
+import { TILE_WIDTH } from '../../merkle/tile-path.ts'
 import { dataDigest, digestText } from '../../signing/digests.ts'
 import { sealEvents } from '../../signing/seal.ts'
 import { streamTenant } from '../../signing/stream-tenant.ts'
@@ -28,6 +29,8 @@ interface Reread {
   readonly tree: CompactTree
   /** The root that the projection has. */
   readonly root: Uint8Array
+  /** The leaves that the projection has, a tile at a time. */
+  tile?: { readonly index: number; readonly hashes: Uint8Array }
 }
 
 export interface SignedCheckpoint {
@@ -95,13 +98,24 @@ export class CheckpointSigner {
     }
   }
 
-  /** Records that are no leaf, or one before the last checkpoint, are passed over. */
-  #grow({ row, tree }: Reread, record: ReadRecord): void {
+  /** Only the next leaf's own bytes are taken: other records, and one that changed since it was read, are passed over. */
+  #grow(reread: Reread, record: ReadRecord): void {
+    const { row, tree } = reread
     if (tree.size >= row.size) return
-    const leaf = this.#deps.logStore.leaf(row.tenant, tree.size)
-    if (leaf?.position !== record.position || leaf.stream !== record.stream || leaf.revision !== record.revision) return
     if (!record.header.includes(`"dataDigest":"${dataDigest(record.salt, record.data)}"`)) return
-    tree.append(leafHash(record.header))
+    const leaf = leafHash(record.header)
+    if (sameHash(leaf, this.#projectedLeaf(reread))) tree.append(leaf)
+  }
+
+  /** Hash of the next leaf, as the projection has it. */
+  #projectedLeaf(reread: Reread): Uint8Array {
+    const { row, tree } = reread
+    const index = Math.floor(tree.size / TILE_WIDTH)
+    if (reread.tile?.index !== index) {
+      reread.tile = { index, hashes: this.#deps.logStore.tile(row.tenant, 0, index) ?? new Uint8Array(0) }
+    }
+    const at = (tree.size % TILE_WIDTH) * HASH_BYTES
+    return reread.tile.hashes.subarray(at, at + HASH_BYTES)
   }
 
   #isProven({ row, tree, root }: Reread): boolean {

@@ -54,7 +54,7 @@ export class LogProjection {
     this.#origin = origin
   }
 
-  /** Follows the store to where it is now, or to where the signal stops it. Many callers share one pass. */
+  /** Follows the store to where it is at the call, or to where the signal stops it. Passes never overlap. */
   async catchUp(signal?: AbortSignal): Promise<void> {
     if (this.#catchingUp !== undefined) await this.#catchingUp.catch(() => undefined)
     this.#catchingUp ??= this.#pass(signal).finally(() => {
@@ -106,7 +106,10 @@ export class LogProjection {
   async #pass(signal?: AbortSignal): Promise<void> {
     const { store, logStore } = this.#deps
     const after = logStore.progress()?.position
-    for await (const page of store.readAll({ after })) {
+    // Pinned: a pass that chased the writers would never come to an end, and nothing would be signed.
+    const until = await store.end()
+    if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return
+    for await (const page of store.readAll({ after, until })) {
       try {
         await this.#fold(page)
       } catch (error) {

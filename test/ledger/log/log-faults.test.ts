@@ -1,15 +1,13 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { realEffects } from '../../../src/ledger/effects.ts'
 import { LogStartError } from '../../../src/ledger/log/log-deps.ts'
-import { createRunKeys, currentKey } from '../../../src/signing/key-ring.ts'
 import type { LedgerKeys } from '../../../src/signing/ledger-keys.ts'
-import { sealEvents } from '../../../src/signing/seal.ts'
 import type { EventStore, ReadRecord, RecordPages } from '../../../src/store/event-store.ts'
 import { openMemoryStore } from '../../../src/store/memory/memory-store.ts'
 import { openSqliteLogs } from '../../../src/store/sqlite/sqlite-log.ts'
 import { collect } from '../../support/records.ts'
+import { rewritten } from '../../support/rewrite.ts'
 import { type TempFolder, tempFolder } from '../../support/temp-folder.ts'
 import { type TestLogs, testLogs } from '../../support/test-logs.ts'
 
@@ -193,32 +191,11 @@ test('a damaged or foreign file of kept checkpoints is not passed over', async (
   }
 })
 
-/** Every event of a store sealed anew with the ledger's own key, one of them with another body. */
-async function rewritten(store: EventStore, keys: LedgerKeys): Promise<EventStore> {
-  const forged = openMemoryStore()
-  const runKeys = createRunKeys(keys.ring)
-  const { newId, newSalt } = realEffects()
-  const { kid } = currentKey(keys.ring)
-  const prev = new Map<string, string>()
-  for (const { stream, revision, header, data } of await collect(store.readAll())) {
-    const { tenant, actor, type, time } = JSON.parse(header) as Record<'tenant' | 'actor' | 'type' | 'time', string>
-    const key = runKeys.keyFor(kid, tenant, stream)
-    if (key === undefined) throw new Error('no key')
-    const changed = JSON.parse(data.replace('step 1', 'step 9'))
-    const context = { stream, tenant, actor, revision, prev: prev.get(stream), clock: time, kid, key, newId, newSalt }
-    const [event] = sealEvents([{ type, data: changed }], context)
-    if (event === undefined) throw new Error('not sealed')
-    prev.set(stream, event.digest)
-    await forged.append({ stream, expectedRevision: revision - 1, records: [event.record] })
-  }
-  return forged
-}
-
 test('a history rewritten with the HMAC key contradicts the checkpoints on record: nothing is signed on top of it (A31)', async () => {
   await using at = await testLogs()
   await at.fill('acme', 'one', 3)
   await at.logs.publish()
-  await using forged = await rewritten(at.store, at.keys)
+  await using forged = await rewritten(at.store, at.keys, openMemoryStore())
   using fresh = openSqliteLogs({ path: ':memory:' })
   await using after: TestLogs = await testLogs({ store: forged, logStore: fresh, keys: at.keys })
   await after.fill('acme', 'two', 1)
@@ -242,7 +219,7 @@ test('a history rewritten with the HMAC key, checkpoints left out, is refused by
       records: [{ ...record, id, type }],
     })
   }
-  await using forged = await rewritten(partial, at.keys)
+  await using forged = await rewritten(partial, at.keys, openMemoryStore())
   using fresh = openSqliteLogs({ path: ':memory:' })
   try {
     await using _ = await testLogs({ store: forged, logStore: fresh, keys: at.keys, folder: folder.path })
