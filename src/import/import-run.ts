@@ -80,6 +80,8 @@ function commandOf(step: Step, claimed: ReadonlyMap<string, Claimed>): BatchItem
   switch (step.kind) {
     case 'start':
       return { kind: 'start', body: step.run.start }
+    case 'envelope':
+      return { kind: 'envelope', body: step.body }
     case 'claim':
       return { kind: 'claim', body: step.body }
     case 'settle':

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import { NAME_MAX_CHARS, RUN_ID_PATTERN } from '../../schemas/names.ts'
-import type { ClaimCall, CompleteRun, FailRun, StartRun } from '../../schemas/requests.ts'
+import type { ClaimCall, CompleteRun, FailRun, PostEnvelope, StartRun } from '../../schemas/requests.ts'
 import { jsonDigest } from '../signing/digests.ts'
 import { runIdFromKey } from '../signing/request-mark.ts'
 import { parseStrictText } from '../signing/strict-json.ts'
@@ -14,6 +14,7 @@ import { parseStrictText } from '../signing/strict-json.ts'
 export type ImportedOutcome = { readonly result: Json } | { readonly unknown: { readonly reason: string } }
 
 export type ImportStep =
+  | { readonly kind: 'envelope'; readonly key: string; readonly body: PostEnvelope }
   | { readonly kind: 'claim'; readonly key: string; readonly body: ClaimCall }
   | { readonly kind: 'settle'; readonly key: string; readonly outcome: ImportedOutcome }
 
@@ -36,6 +37,7 @@ const FORMAT = 'openai-chat'
 const TAGS_MAX = 64
 const TAG = 'imported'
 const DEFAULT_NAME = 'openai chat'
+const DEFAULT_AGENT = 'assistant'
 
 const Text = z.string().min(1).max(NAME_MAX_CHARS)
 const ToolCall = z.looseObject({
@@ -62,7 +64,7 @@ export function openaiChatRun(line: Json, scope: { readonly tenant: string; read
     }
   }
   const { messages } = parsed.data
-  const calls = stepsOf(messages)
+  const calls = stepsOf(messages, nameOf(line.model) ?? DEFAULT_AGENT)
   if ('fault' in calls) return { ok: false, message: calls.fault }
 
   const start = startOf(line, messages)
@@ -80,11 +82,13 @@ function runIdOf(
   return runIdFromKey(tenant, actor, `${FORMAT}:${typeof id === 'string' ? id : jsonDigest(messages ?? null)}`)
 }
 
-/** The dialogue is the run's input, but for the tools' part of it, which becomes calls: nothing is kept twice, nothing is lost. */
+/** What was said to the agent is the run's input; what it said becomes envelopes, what it called becomes calls: nothing is lost. */
 function startOf(line: JsonObject, messages: readonly Message[]): Omit<StartRun, 'id'> {
   const { messages: raw = [], model, tags, name, ...others } = line
   const dialogue = messages.flatMap(({ role, content }, message) =>
-    role === 'tool' || content === null || content === undefined ? [] : [{ message, role, content: content as Json }],
+    role === 'tool' || role === 'assistant' || content === null || content === undefined
+      ? []
+      : [{ message, role, content: content as Json }],
   )
   return {
     name: nameOf(name) ?? nameOf(model) ?? DEFAULT_NAME,
@@ -121,10 +125,12 @@ interface Asked {
 }
 
 /** Ids repeat in real transcripts: a result belongs to the nearest earlier call of its id that has none yet. */
-function stepsOf(messages: readonly Message[]): Steps {
+function stepsOf(messages: readonly Message[], agent: string): Steps {
   const steps: ImportStep[] = []
   const open: Asked[] = []
   for (const [at, message] of messages.entries()) {
+    const said = saidBy(message)
+    if (said !== undefined) steps.push({ kind: 'envelope', key: `m${at}`, body: { agent, payload: { message: said } } })
     for (const [index, call] of (message.tool_calls ?? []).entries()) {
       const asked = { key: `m${at}.c${index}`, id: call.id, tool: call.function.name }
       open.push(asked)
@@ -140,6 +146,13 @@ function stepsOf(messages: readonly Message[]): Steps {
   const unknown = { reason: 'the transcript holds no result of this call' }
   for (const { key } of open) steps.push({ kind: 'settle', key, outcome: { unknown } })
   return { steps, unanswered: open }
+}
+
+/** What the agent handed to the other side of the dialogue: its text, or its parts as they are. */
+function saidBy({ role, content }: Message): Json | undefined {
+  return role !== 'assistant' || content === null || content === undefined || content === ''
+    ? undefined
+    : (content as Json)
 }
 
 function claimOf({ key, tool }: Asked, args: string): ClaimCall {

@@ -53,7 +53,7 @@ importing('a transcript becomes a run whose calls stand under the place they had
   })
   assert.is(code, 0, stderr)
   const { runs, calls, added, events } = JSON.parse(stdout)
-  assert.equal({ runs, calls, added, events }, { runs: 1, calls: 3, added: 1, events: 8 })
+  assert.equal({ runs, calls, added, events }, { runs: 1, calls: 3, added: 1, events: 10 })
 
   const recorded = eventsOf(folder.file('.countersign/store.db'), 'run-default.chat-1')
   const claims = recorded
@@ -127,11 +127,14 @@ importing('100 real runs with 577 calls are imported once, and verify', async ()
   const cwd = folder.path
   assert.is(readFileSync(AIRLINE, 'utf8').trimEnd().split('\n').length, 100)
   const first = JSON.parse((await runCli(['import', AIRLINE, ...args], { cwd })).stdout)
-  assert.equal([first.runs, first.calls, first.added, first.events], [100, 577, 100, 1_354])
+  assert.equal([first.runs, first.calls, first.added, first.events], [100, 577, 100, 2_584])
   const second = JSON.parse((await runCli(['import', AIRLINE, ...args], { cwd })).stdout)
   assert.equal([second.runs, second.added, second.known, second.events], [100, 0, 100, 0])
   const verified = await runCli(['verify'], { cwd })
-  assert.match(verified.stdout, /^VERIFIED {2}1,355 events of 101 streams/)
+  assert.match(verified.stdout, /^VERIFIED {2}2,5\d\d events of 10\d streams/)
+  const replayed = await runCli(['replay', 'task-0-trial-0', '--json'], { cwd })
+  const { verdict, snapshots } = JSON.parse(replayed.stdout.trimEnd().split('\n').at(-1) ?? '')
+  assert.equal([verdict, snapshots], ['VERIFIED', { matched: 7, mismatched: 0, notCompared: 0 }])
 })
 
 importing('an import that was cut off goes on where it stopped', async () => {

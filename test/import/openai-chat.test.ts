@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json } from '../../schemas/json.ts'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
-import { ClaimCall, CompleteRun, FailRun, StartRun } from '../../schemas/requests.ts'
+import { ClaimCall, CompleteRun, FailRun, PostEnvelope, StartRun } from '../../schemas/requests.ts'
 import { type ImportedRun, openaiChatRun } from '../../src/import/openai-chat.ts'
 
 const chat = suite('import: OpenAI chat transcripts')
@@ -102,8 +102,11 @@ chat('every command fits the schema of its request, and the dialogue is kept', (
   const { dialogue, members } = run.start.input as { dialogue: readonly { message: number }[]; members: unknown }
   assert.equal(
     dialogue.map(({ message }) => message),
-    [0, 1, 4],
+    [0, 1],
   )
+  const said = run.steps.flatMap((step) => (step.kind === 'envelope' ? [step.body] : []))
+  assert.equal(said, [{ agent: 'm', payload: { message: 'bye' } }])
+  for (const body of said) assert.ok(PostEnvelope.safeParse(body).success)
   assert.equal(members, { id: 'r', reward: 0.5 })
   assert.equal(run.start.tags, ['imported', 't'])
 })
