@@ -10,9 +10,12 @@ import { createLedger } from './ledger/create-ledger.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { KeptCheckpoints } from './ledger/log/kept-checkpoints.ts'
 import type { Log } from './ledger/ports.ts'
+import { canonicalJson } from './signing/canonical-json.ts'
 import { createLedgerKeys, writeNewKeyFile } from './signing/key-file.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
 import { type EventStore, StoreOpenError } from './store/event-store.ts'
+import { openEventStoreDbReader, scanEventStoreDb } from './store/eventstoredb/eventstoredb-reader.ts'
+import { openEventStoreDbStore } from './store/eventstoredb/eventstoredb-store.ts'
 import type { LogStore } from './store/log-store.ts'
 import { openMemoryStore } from './store/memory/memory-store.ts'
 import { takeOwnership } from './store/sqlite/owner-lock.ts'
@@ -50,6 +53,7 @@ export async function openLedger(settings: Settings, log: Log): Promise<OpenLedg
   try {
     makeDataFolder(settings)
     const known = readKeys(settings.keys)
+    if (known === undefined && settings.store.kind === 'eventstoredb') throw keysNotGiven(settings.keys)
     const store = opened.add(await openStore(settings.store))
     const keys = opened.add(watchKeys(settings.keys, known ?? (await makeKeys(settings.keys, store)), log))
     const views = opened.add(openViews(settings))
@@ -71,16 +75,18 @@ export async function openLedger(settings: Settings, log: Log): Promise<OpenLedg
 export function dropViews(settings: Settings): void {
   if (settings.store.kind === 'memory') return
   makeDataFolder(settings)
-  using _ = takeOwnership(prepareStorePath(settings.store.path))
+  // Of a store on a server each process has views of its own, which no lock guards: stop the one that has these open.
+  using _ = settings.store.kind === 'sqlite' ? takeOwnership(prepareStorePath(settings.store.path)) : undefined
   using views = openViews(settings)
   using logs = openLogs(settings)
   views.clear()
   logs.clear()
 }
 
-/** The store's file for reading, beside its owner or without one. Throws `StoreOpenError`. */
+/** The store for reading, beside its owner or without one. Throws `StoreOpenError`. */
 export function openReader(place: StorePlace): StoreReader {
   if (place.kind === 'sqlite') return openSqliteReader({ path: place.path })
+  if (place.kind === 'eventstoredb') return openEventStoreDbReader({ url: place.url, canonical: canonicalJson })
   throw new StoreOpenError('store-unreadable', 'a store in memory can be read by its own process only')
 }
 
@@ -89,9 +95,14 @@ export function openStoreScan(path: string): RowScan {
   return openRowScan({ path })
 }
 
+/** Every event of a ledger on a server, for verification. Throws `StoreOpenError` and `StoreUnavailableError`. */
+export function openServerScan(url: string): ReturnType<typeof scanEventStoreDb> {
+  return scanEventStoreDb({ url, canonical: canonicalJson })
+}
+
 /** What the founding event says, unverified; undefined where no ledger has started yet. */
 export async function readIdentity({ store }: Settings): Promise<EventBody<'LedgerCreated'> | undefined> {
-  if (store.kind === 'memory' || !existsSync(store.path)) return undefined
+  if (store.kind === 'memory' || (store.kind === 'sqlite' && !existsSync(store.path))) return undefined
   using reader = openReader(store)
   for await (const page of reader.readStream(SYSTEM_STREAM, { to: 0 })) {
     const body = EVENTS.LedgerCreated.safeParse(JSON.parse(page[0]?.data ?? 'null'))
@@ -109,7 +120,14 @@ function makeDataFolder({ data }: Settings): void {
 }
 
 function openStore(place: StorePlace): EventStore | Promise<EventStore> {
-  return place.kind === 'memory' ? openMemoryStore() : openSqliteStore({ path: place.path })
+  switch (place.kind) {
+    case 'memory':
+      return openMemoryStore()
+    case 'sqlite':
+      return openSqliteStore({ path: place.path })
+    case 'eventstoredb':
+      return openEventStoreDbStore({ url: place.url, canonical: canonicalJson })
+  }
 }
 
 function openViews({ store, data }: Settings): ViewStore {
@@ -122,6 +140,16 @@ function openLogs({ store, data }: Settings): LogStore {
 
 function keptBeside(place: StorePlace): { kept?: KeptCheckpoints } {
   return place.kind === 'sqlite' ? { kept: new KeptCheckpoints(`${place.path}${CHECKPOINTS_SUFFIX}`) } : {}
+}
+
+/** Two processes that each made keys for a store they share would found two ledgers on it. */
+function keysNotGiven(place: KeyPlace): StartError {
+  const path = place.kind === 'file' ? place.path : ''
+  const todo = 'make them once with "countersign keys create", and give the same file to every process'
+  return new StartError(
+    'keys-missing',
+    `a store that processes share is given its keys, and ${path} is missing: ${todo}`,
+  )
 }
 
 /** Only for an empty store, which this process owns by now: keys made beside a history could check nothing of it. */

@@ -45,7 +45,7 @@ function wholeNumber(min: number, max: number): z.ZodType<number, string> {
 export const SETTINGS = {
   data: { about: 'folder of store, views and keys', fallback: '.countersign', schema: Path },
   store: {
-    about: 'the store: a path, `sqlite:<path>` or `memory:`',
+    about: 'the store: a path, `sqlite:<path>`, `memory:`, or `esdb://...` for EventStoreDB and KurrentDB',
     schema: Path,
     shownDefault: '`store.db` in the data folder',
   },
@@ -97,7 +97,11 @@ export type Flags = { readonly [name in SettingName]?: string | undefined }
 export type Environment = { readonly [name: string]: string | undefined }
 
 /** Where the store is. */
-export type StorePlace = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'memory' }
+export type StorePlace =
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 'memory' }
+  /** A connection string, credentials and all: not for logs. */
+  | { readonly kind: 'eventstoredb'; readonly url: string }
 /** Where the keys are: a file, or the text itself. */
 export type KeyPlace =
   | { readonly kind: 'file'; readonly path: string }
@@ -203,13 +207,19 @@ class Given {
   }
 }
 
+const SERVER_URL = /^(esdb|kurrentdb)(\+discover)?:\/\//
+
 /** A folder stands for the store in it, so that a data folder can be named as a store. */
 export function storePlace(given: string | undefined, data: string): StorePlace {
   if (given === undefined) return { kind: 'sqlite', path: join(data, STORE_FILE) }
   if (given === 'memory:') return { kind: 'memory' }
+  if (SERVER_URL.test(given)) return { kind: 'eventstoredb', url: given }
   const path = given.startsWith('sqlite:') ? given.slice('sqlite:'.length) : given
   if (path === '' || /^[a-z][a-z0-9+]+:/i.test(path)) {
-    throw new SettingsError(`--store: ${given} is no store this build can open: give a path, sqlite:<path> or memory:`)
+    const scheme = path.slice(0, path.indexOf(':') + 1)
+    throw new SettingsError(
+      `--store: ${scheme} is no store this build can open: give a path, sqlite:<path>, memory: or esdb://host:2113`,
+    )
   }
   return { kind: 'sqlite', path: isFolder(path) ? join(path, STORE_FILE) : path }
 }

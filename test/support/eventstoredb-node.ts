@@ -61,7 +61,7 @@ export class EventStoreNode implements AsyncDisposable {
 
   /** Listens; after `stop` on the same port, with everything that was written. */
   async start(): Promise<void> {
-    const listener = createServer((socket) => {
+    const listener = createServer({ noDelay: true }, (socket) => {
       this.#sockets.add(socket)
       socket.on('error', () => undefined)
       socket.on('close', () => this.#sockets.delete(socket))

@@ -1,0 +1,154 @@
+/**
+ * @module Reads of `$all`. Only subscriptions honour a filter, so a page is a subscription with a filter of the server's that is left
+ * when it has seen enough: the end is known beforehand, by a look backwards, and the filter lets that last event through as well.
+ */
+import {
+  type Position as AllPosition,
+  type AllStreamResolvedEvent,
+  BACKWARDS,
+  END,
+  START,
+  streamNameFilter,
+} from '@eventstore/db-client'
+import type { Position, ReadAllOptions, ReadRecord } from '../event-store.ts'
+import type { ScanPage } from '../follow.ts'
+import { isOfTenant, type TenantStreams, tenantStreams } from '../tenant-streams.ts'
+import { compareAllPositions, parseAllPosition, positionText } from './all-positions.ts'
+import type { Connection } from './connection.ts'
+import { drain } from './drain.ts'
+import { toRecord } from './event-form.ts'
+import { PAGE_CHARS, PAGE_RECORDS, type ReadDeps } from './stream-reads.ts'
+
+/** What every stream of a ledger begins with. */
+export const LEDGER_PREFIXES: readonly string[] = ['run-', 'ledger-', 'access-']
+const BACKWARDS_EVENTS = 64
+
+export function ledgerFilter(): ReturnType<typeof streamNameFilter> {
+  return streamNameFilter({ prefixes: [...LEDGER_PREFIXES] })
+}
+
+export function isLedgerStream(name: string): boolean {
+  return LEDGER_PREFIXES.some((prefix) => name.startsWith(prefix))
+}
+
+/** Position of the last event of a ledger; what the server keeps for itself behind it is stepped over. */
+export async function lastPosition(connection: Connection): Promise<AllPosition | undefined> {
+  let from: AllPosition | typeof END = END
+  for (;;) {
+    const { found, lowest } = await lookBackwards(connection, from)
+    // Whether a position is let in or left out backwards, the same lowest one twice is the beginning.
+    const isStart = lowest === undefined || (from !== END && compareAllPositions(lowest, from) === 0)
+    if (found !== undefined || isStart) return found
+    from = lowest
+  }
+}
+
+interface Backwards {
+  readonly found: AllPosition | undefined
+  readonly lowest: AllPosition | undefined
+}
+
+async function lookBackwards(connection: Connection, from: AllPosition | typeof END): Promise<Backwards> {
+  return await connection.read(async (client) => {
+    let found: AllPosition | undefined
+    let lowest: AllPosition | undefined
+    const onItem = ({ event }: AllStreamResolvedEvent): boolean => {
+      if (event === undefined) return true
+      lowest = event.position
+      if (isLedgerStream(event.streamId)) found = event.position
+      return found === undefined
+    }
+    const options = {
+      direction: BACKWARDS,
+      fromPosition: from,
+      maxCount: BACKWARDS_EVENTS,
+      requiresLeader: true,
+    } as const
+    await drain(client.readAll(options), { onItem, idleMs: connection.timings.callMs })
+    return { found, lowest }
+  })
+}
+
+export interface ScanOptions extends ReadAllOptions {
+  /** Whoever is woken by what comes later need not look for it: the end is where it was when the scan began. */
+  readonly isWoken?: boolean
+}
+
+/** Throws `TypeError` for text that is no position, `StoreUnavailableError`. */
+export async function* scanAll(deps: ReadDeps, options: ScanOptions): AsyncGenerator<ScanPage> {
+  const { after, until, tenant, isWoken = false } = options
+  const limit = until === undefined ? undefined : parseAllPosition(until)
+  const wanted = tenant === undefined ? undefined : tenantStreams(tenant)
+  let at = after === undefined ? undefined : parseAllPosition(after)
+  for (;;) {
+    const end = lower(await lastPosition(deps.connection), limit)
+    if (end === undefined || (at !== undefined && compareAllPositions(at, end) >= 0)) return
+    while (at === undefined || compareAllPositions(at, end) < 0) {
+      const { records, upTo } = await readPage(deps, { at, end, wanted })
+      at = upTo
+      yield { records, upTo: positionText(upTo) }
+    }
+    if (isWoken || end === limit) return
+  }
+}
+
+function lower(a: AllPosition | undefined, b: AllPosition | undefined): AllPosition | undefined {
+  if (a === undefined || b === undefined) return a
+  return compareAllPositions(a, b) < 0 ? a : b
+}
+
+interface PageAsked {
+  /** Exclusive. */
+  readonly at: AllPosition | undefined
+  /** Inclusive; an event of the filter lies there or beyond. */
+  readonly end: AllPosition
+  readonly wanted: TenantStreams | undefined
+}
+
+interface Page {
+  readonly records: readonly ReadRecord[]
+  readonly upTo: AllPosition
+}
+
+async function readPage({ connection, canonical, onEvent }: ReadDeps, { at, end, wanted }: PageAsked): Promise<Page> {
+  return await connection.read(async (client) => {
+    const records: ReadRecord[] = []
+    let upTo = end
+    let chars = 0
+    const onItem = ({ event }: AllStreamResolvedEvent): boolean => {
+      if (event === undefined) return true
+      if (compareAllPositions(event.position, end) > 0) return false
+      upTo = event.position
+      if (wanted === undefined || isOfTenant(event.streamId, wanted)) {
+        const record = toRecord(event, canonical)
+        onEvent?.(event)
+        records.push(record)
+        chars += record.header.length + record.data.length
+      }
+      return compareAllPositions(upTo, end) < 0 && records.length < PAGE_RECORDS && chars < PAGE_CHARS
+    }
+    const stream = client.subscribeToAll({ fromPosition: at ?? START, filter: ledgerFilter(), requiresLeader: true })
+    await drain(stream, { onItem, idleMs: connection.timings.callMs })
+    return { records, upTo }
+  })
+}
+
+/** The event at exactly this position, where a ledger's event is there. A read lets its first position in. */
+export async function recordAt({ connection, canonical }: ReadDeps, at: AllPosition): Promise<ReadRecord | undefined> {
+  return await connection.read(async (client) => {
+    let found: ReadRecord | undefined
+    const onItem = ({ event }: AllStreamResolvedEvent): boolean => {
+      const isThere = event !== undefined && compareAllPositions(event.position, at) === 0
+      if (isThere && isLedgerStream(event.streamId)) found = toRecord(event, canonical)
+      return true
+    }
+    const stream = client.readAll({ fromPosition: at, maxCount: 1, requiresLeader: true })
+    await drain(stream, { onItem, idleMs: connection.timings.callMs })
+    return found
+  })
+}
+
+/** Throws `TypeError` for text that is no position. */
+export function comparePositionTexts(a: Position, b: Position): number {
+  return compareAllPositions(parseAllPosition(a), parseAllPosition(b))
+}

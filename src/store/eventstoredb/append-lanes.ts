@@ -1,0 +1,114 @@
+/**
+ * @module One append of a stream under way at a time. Were the next one sent before the answer to the one it builds on, it could land on the
+ * event of another process that took that one's place: its expected revision would be right, its `prev` would not.
+ */
+import type { Append, AppendResult } from '../event-store.ts'
+
+/** Sends one append and finds out what became of it. Rejects for what is the caller's error. */
+export type Send = (append: Append) => Promise<AppendResult>
+
+interface Waiting {
+  readonly append: Append
+  readonly resolve: (result: AppendResult) => void
+  readonly reject: (error: unknown) => void
+  /** Revision of the stream when this one is written. */
+  readonly end: number
+  /** The append under way whose last revision this one expects. */
+  builtOn: Waiting | undefined
+  result?: AppendResult
+}
+
+interface Lane {
+  readonly queue: Waiting[]
+  /** The latest append under way by the revision it ends at. */
+  readonly ends: Map<number, Waiting>
+  /** The highest revision that the node has told of. */
+  head: number | undefined
+}
+
+const BUSY: AppendResult = { kind: 'unavailable', detail: 'too many appends are waiting', retryAfterMs: 1_000 }
+
+export class AppendLanes {
+  readonly #send: Send
+  readonly #waitingMax: number
+  readonly #lanes = new Map<string, Lane>()
+  #waiting = 0
+  #idle: () => void = () => undefined
+
+  constructor(send: Send, waitingMax: number) {
+    this.#send = send
+    this.#waitingMax = waitingMax
+  }
+
+  append(append: Append): Promise<AppendResult> {
+    if (this.#waiting >= this.#waitingMax) return Promise.resolve(BUSY)
+    return new Promise((resolve, reject) => {
+      const { stream, expectedRevision, records } = append
+      const lane = this.#lanes.get(stream)
+      const end = expectedRevision + records.length
+      const waiting = { append, resolve, reject, end, builtOn: lane?.ends.get(expectedRevision) }
+      this.#waiting += 1
+      if (lane === undefined) void this.#run(stream, waiting)
+      else add(lane, waiting)
+    })
+  }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    if (this.#waiting === 0) return
+    await new Promise<void>((resolve) => {
+      this.#idle = resolve
+    })
+  }
+
+  async #run(stream: string, first: Waiting): Promise<void> {
+    const lane: Lane = { queue: [], ends: new Map(), head: undefined }
+    this.#lanes.set(stream, lane)
+    add(lane, first)
+    for (let next = lane.queue.shift(); next !== undefined; next = lane.queue.shift()) {
+      await this.#settle(lane, next)
+      if (lane.ends.get(next.end) === next) lane.ends.delete(next.end)
+      this.#waiting -= 1
+    }
+    this.#lanes.delete(stream)
+    if (this.#waiting === 0) this.#idle()
+  }
+
+  async #settle(lane: Lane, waiting: Waiting): Promise<void> {
+    try {
+      const result = answeredHere(lane, waiting) ?? (await this.#send(waiting.append))
+      waiting.result = result
+      const told = result.kind === 'appended' ? result.revision : result.kind === 'conflict' ? result.actual : undefined
+      if (told !== undefined) lane.head = Math.max(lane.head ?? told, told)
+      waiting.resolve(result)
+    } catch (error) {
+      waiting.result = { kind: 'conflict', actual: waiting.append.expectedRevision }
+      waiting.reject(error)
+    }
+    // Else every append would hold on to all before it.
+    waiting.builtOn = undefined
+  }
+}
+
+function add(lane: Lane, waiting: Waiting): void {
+  lane.queue.push(waiting)
+  lane.ends.set(waiting.end, waiting)
+}
+
+/** What needs no question to the node: nothing of it is written. */
+function answeredHere(lane: Lane, { append, builtOn }: Waiting): AppendResult | undefined {
+  const before = builtOn?.result
+  if (before !== undefined && before.kind !== 'appended') return afterFailure(before)
+  const { head } = lane
+  return head !== undefined && append.expectedRevision < head ? { kind: 'conflict', actual: head } : undefined
+}
+
+function afterFailure(before: Exclude<AppendResult, { kind: 'appended' }>): AppendResult {
+  if (before.kind === 'conflict') return before
+  const detail = 'detail' in before ? before.detail : before.kind
+  return {
+    kind: 'unavailable',
+    detail: `the append that this one builds on is not written: ${detail}`,
+    retryAfterMs: 1_000,
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * @module Sends an append and finds out what became of it. A lost answer is settled by reading on from the expected revision and
+ * comparing headers, ids and macs with them; so is every success that was not the first attempt, since the server compares ids only.
+ * The same batch at the same expected revision is exact however often it is sent.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type AppendResult as ClientResult,
+  ErrorType,
+  type JSONEventData,
+  NO_STREAM as NEW_STREAM,
+} from '@eventstore/db-client'
+import { type Append, type AppendResult, NO_STREAM } from '../event-store.ts'
+import { positionText } from './all-positions.ts'
+import { actualRevision, isOutage, reasonOf, typeOf } from './client-errors.ts'
+import type { Connection } from './connection.ts'
+import { type Canonical, toEvents } from './event-form.ts'
+import { readHead, readRange } from './stream-reads.ts'
+
+const RETRY_AFTER_MS = 1_000
+const BACKOFF_MS = 25
+const BACKOFF_MAX_MS = 400
+
+export interface SenderOptions {
+  readonly connection: Connection
+  readonly canonical: Canonical
+}
+
+/** What a look at the stream says; `absent` may still change while an attempt is under way. */
+type Look = AppendResult | 'absent'
+
+/** One attempt: an answer, or the error that leaves it open. */
+type Attempt = { readonly answer: AppendResult } | { readonly open: unknown }
+
+/** Rejects with `RangeError` or `TypeError` for what no server would take. */
+export async function sendAppend(options: SenderOptions, append: Append): Promise<AppendResult> {
+  const { connection } = options
+  const events = toEvents(append)
+  if (!(await connection.usable())) return notSent(connection)
+  const first = await attempt(connection, append, events)
+  if ('answer' in first) return first.answer
+
+  const deadlineMs = performance.now() + connection.timings.settleMs
+  let lost = first.open
+  for (let tries = 0; performance.now() < deadlineMs && !connection.closing.aborted; tries += 1) {
+    await sleep(Math.min(BACKOFF_MS * 2 ** tries, BACKOFF_MAX_MS) * Math.random())
+    if (!(await connection.whenReady(deadlineMs - performance.now()))) break
+    try {
+      const found = await look(options, append)
+      if (found !== 'absent') return found
+      const again = await attempt(connection, append, events)
+      if ('open' in again) lost = again.open
+      else if (again.answer.kind === 'appended') continue
+      else return await lastLook(options, append, again.answer)
+    } catch (error) {
+      lost = error
+    }
+  }
+  return { kind: 'unknown', detail: reasonOf(lost) }
+}
+
+function notSent(connection: Connection): AppendResult {
+  const { message, retryAfterMs } = connection.unavailable()
+  return { kind: 'unavailable', detail: message, retryAfterMs }
+}
+
+async function attempt(connection: Connection, append: Append, events: JSONEventData[]): Promise<Attempt> {
+  const { stream, expectedRevision, records } = append
+  const expected = expectedRevision === NO_STREAM ? NEW_STREAM : BigInt(expectedRevision)
+  try {
+    const result = await connection.call((client) =>
+      client.appendToStream(stream, events, { expectedRevision: expected, requiresLeader: true }),
+    )
+    return { answer: appended(connection, result, { stream, end: expectedRevision + records.length }) }
+  } catch (error) {
+    return isOutage(error) ? { open: error } : { answer: refused(connection, error, stream) }
+  }
+}
+
+/** A stream that was deleted counts on where it ended: what was written there is no beginning. */
+function appended(
+  connection: Connection,
+  result: ClientResult,
+  { stream, end }: { readonly stream: string; readonly end: number },
+): AppendResult {
+  const revision = Number(result.nextExpectedRevision)
+  if (result.success && result.position !== undefined && revision === end) {
+    return { kind: 'appended', revision, position: positionText(result.position) }
+  }
+  const detail = `${stream} ends at revision ${revision} and not at ${end}: events of it were deleted on the server`
+  connection.fail(detail)
+  return { kind: 'unknown', detail }
+}
+
+/** The node's own refusals: nothing was written. */
+function refused(connection: Connection, error: unknown, stream: string): AppendResult {
+  const actual = actualRevision(error)
+  if (actual !== undefined) return { kind: 'conflict', actual }
+  const type = typeOf(error)
+  if (type === ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED) {
+    throw new RangeError('the server takes smaller appends than its default: raise its MaxAppendSize')
+  }
+  const detail = type === ErrorType.STREAM_DELETED ? `${stream} was deleted on the server` : reasonOf(error)
+  if (type === ErrorType.STREAM_DELETED) connection.fail(detail)
+  return { kind: 'unavailable', detail, retryAfterMs: RETRY_AFTER_MS }
+}
+
+async function look({ connection, canonical }: SenderOptions, append: Append): Promise<Look> {
+  const { stream, expectedRevision, records } = append
+  const range = { from: expectedRevision + 1, to: expectedRevision + records.length }
+  const found = await readRange({ connection, canonical }, stream, range)
+  if (found.length === 0) return 'absent'
+  const last = found.at(-1)
+  const isOurs =
+    found.length === records.length && found.every(({ header }, index) => header === records[index]?.header)
+  if (isOurs && last !== undefined) return { kind: 'appended', revision: last.revision, position: last.position }
+  return { kind: 'conflict', actual: await readHead(connection, stream) }
+}
+
+/** A later attempt that is refused may be so because an earlier one was written. */
+async function lastLook(options: SenderOptions, append: Append, answer: AppendResult): Promise<AppendResult> {
+  const found = await look(options, append)
+  return found === 'absent' ? answer : found
+}

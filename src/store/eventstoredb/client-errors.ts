@@ -1,0 +1,56 @@
+/**
+ * @module What went wrong, by the client's `type`: its names and messages say nothing, and its batching path throws bare gRPC errors.
+ * Whatever is not known to be an answer is an outage, whose writes may have happened.
+ */
+import { ErrorType, WrongExpectedVersionError } from '@eventstore/db-client'
+import { NO_STREAM } from '../event-store.ts'
+
+/** No answer within the time given. */
+export class NoAnswerError extends Error {
+  readonly code = 'no-answer'
+
+  constructor(ms: number) {
+    super(`no answer within ${ms} ms`)
+    this.name = 'NoAnswerError'
+  }
+}
+
+const ANSWERS: ReadonlySet<unknown> = new Set([
+  ErrorType.STREAM_NOT_FOUND,
+  ErrorType.STREAM_DELETED,
+  ErrorType.WRONG_EXPECTED_VERSION,
+  ErrorType.ACCESS_DENIED,
+  ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED,
+  ErrorType.INVALID_ARGUMENT,
+])
+const GRPC_UNAVAILABLE = 14
+
+export function typeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined
+}
+
+/** The node did not answer, or said that it cannot now. Its own refusals are no outage. */
+export function isOutage(error: unknown): boolean {
+  return !ANSWERS.has(typeOf(error))
+}
+
+/** The client opens a new channel by itself after this one, and only after this one. */
+export function isUnavailable(error: unknown): boolean {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  return typeOf(error) === ErrorType.UNAVAILABLE || code === GRPC_UNAVAILABLE
+}
+
+export function isMissingStream(error: unknown): boolean {
+  return typeOf(error) === ErrorType.STREAM_NOT_FOUND
+}
+
+/** The revision that a refused append met; undefined where it was refused for another reason. */
+export function actualRevision(error: unknown): number | undefined {
+  if (!(error instanceof WrongExpectedVersionError)) return undefined
+  return typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : NO_STREAM
+}
+
+export function reasonOf(error: unknown): string {
+  const said = error instanceof Error && error.message !== '' ? error.message : undefined
+  return said ?? String(typeOf(error) ?? 'no reason given')
+}

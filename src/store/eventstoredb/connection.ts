@@ -1,0 +1,170 @@
+/**
+ * @module Calls to the node with a deadline, and a breaker: an outage is noticed once, told to whoever listens, and probed for its end.
+ * Meanwhile nothing is sent, so nothing piles up.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EventStoreDBClient } from '@eventstore/db-client'
+import { type StoreStatus, StoreUnavailableError } from '../event-store.ts'
+import { isMissingStream, isOutage, isUnavailable, NoAnswerError, reasonOf } from './client-errors.ts'
+import { drain } from './drain.ts'
+import type { SharedClient } from './shared-client.ts'
+import type { Timings } from './timings.ts'
+
+/** Never written to: the probe asks for it, and "not found" is an answer. */
+const PROBE_STREAM = 'ledger-system'
+const RETRY_AFTER_MS = 1_000
+const READ_TRIES = 4
+/** A page that keeps coming may take longer than a call: silence has a limit of its own. */
+const READ_CALLS = 6
+
+export class Connection {
+  readonly shared: SharedClient
+  readonly timings: Timings
+  readonly #listeners = new Set<(status: StoreStatus) => void>()
+  readonly #closing = new AbortController()
+  #status: StoreStatus = { state: 'ready' }
+  #lostAtMs = 0
+  #readiness: Promise<void> = Promise.resolve()
+  #becomeReady: () => void = () => undefined
+
+  constructor(shared: SharedClient, timings: Timings) {
+    this.shared = shared
+    this.timings = timings
+  }
+
+  /** Aborts when the store closes. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  get status(): StoreStatus {
+    return this.#status
+  }
+
+  onStatus(listener: (status: StoreStatus) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** One call, with a deadline of our own: the client keeps none while it batches. Rejects with what the client said. */
+  async call<T>(work: (client: EventStoreDBClient) => Promise<T>, ms = this.timings.callMs): Promise<T> {
+    const client = this.shared.current
+    try {
+      return await within(ms, work(client))
+    } catch (error) {
+      if (isOutage(error)) this.#lost(error, client)
+      throw error
+    }
+  }
+
+  /** A read may be asked again: through a short outage the caller sees nothing. Throws `StoreUnavailableError` beyond that. */
+  async read<T>(work: (client: EventStoreDBClient) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      if (!(await this.usable())) throw this.unavailable()
+      try {
+        return await this.call(work, this.timings.callMs * READ_CALLS)
+      } catch (error) {
+        if (!isOutage(error)) throw error
+        if (tries === READ_TRIES) throw this.unavailable()
+      }
+    }
+  }
+
+  unavailable(): StoreUnavailableError {
+    const { state, detail = 'no reason given' } = this.#status
+    const why = state === 'failed' ? detail : `the event store does not answer: ${detail}`
+    return new StoreUnavailableError(this.closing.aborted ? 'the store is closed' : why, RETRY_AFTER_MS)
+  }
+
+  /** Whether a call may be sent. In the first moments of an outage it waits for its end; later it says no at once. */
+  async usable(): Promise<boolean> {
+    if (this.closing.aborted) return false
+    if (this.#status.state === 'ready') return true
+    const leftMs = this.#lostAtMs + this.timings.graceMs - performance.now()
+    return leftMs > 0 && (await this.whenReady(leftMs))
+  }
+
+  /** Waits for the end of an outage; false where it did not come in time, or the store closed. */
+  async whenReady(ms: number, signal: AbortSignal = this.closing): Promise<boolean> {
+    if (this.#status.state !== 'ready') await waitFor(this.#readiness, ms, AbortSignal.any([signal, this.closing]))
+    return this.#status.state === 'ready' && !this.closing.aborted && !signal.aborted
+  }
+
+  /** For what the node's own answers show to be wrong: it does not pass by itself. */
+  fail(detail: string): void {
+    this.#tell({ state: 'failed', detail })
+  }
+
+  /** One look at the node, whatever the breaker says. */
+  async probe(): Promise<void> {
+    const client = this.shared.current
+    try {
+      const stream = client.readStream(PROBE_STREAM, { maxCount: 1, requiresLeader: true })
+      await drain(stream, { onItem: () => true, idleMs: this.timings.probeCallMs })
+    } catch (error) {
+      if (isMissingStream(error)) return
+      if (!isUnavailable(error)) this.shared.replace(client)
+      throw error
+    }
+  }
+
+  close(): void {
+    this.#closing.abort()
+    this.#becomeReady()
+  }
+
+  #lost(error: unknown, client: EventStoreDBClient): void {
+    if (!isUnavailable(error)) this.shared.replace(client)
+    if (this.#status.state !== 'ready' || this.closing.aborted) return
+    this.#lostAtMs = performance.now()
+    this.#readiness = new Promise((resolve) => {
+      this.#becomeReady = resolve
+    })
+    this.#tell({ state: 'unavailable', detail: reasonOf(error) })
+    void this.#probeUntilBack()
+  }
+
+  async #probeUntilBack(): Promise<void> {
+    while (!this.closing.aborted) {
+      try {
+        await this.probe()
+        break
+      } catch {
+        await sleep(this.timings.probeMs * (0.5 + Math.random()), undefined, { ref: false })
+      }
+    }
+    if (this.#status.state === 'unavailable') this.#tell({ state: 'ready' })
+    this.#becomeReady()
+  }
+
+  #tell(status: StoreStatus): void {
+    this.#status = status
+    for (const listener of [...this.#listeners]) listener(status)
+  }
+}
+
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new NoAnswerError(ms)), ms)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function waitFor(promise: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  let timer: NodeJS.Timeout | undefined
+  let end: () => void = () => undefined
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+    timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', end)
+  })
+  await Promise.race([promise, ended])
+  clearTimeout(timer)
+  signal.removeEventListener('abort', end)
+}

@@ -1,0 +1,60 @@
+/** @module Reading one of the client's streams to where one wants it, and leaving nothing of it behind. */
+import { NoAnswerError } from './client-errors.ts'
+
+/** What is used of the client's streams, reads and subscriptions: each has one of the two last. */
+export interface ClientStream {
+  on(event: string, listener: (...args: unknown[]) => void): unknown
+  once(event: string, listener: (...args: unknown[]) => void): unknown
+  off(event: string, listener: (...args: unknown[]) => void): unknown
+  pause(): unknown
+  readonly readableEnded: boolean
+  cancel?(): Promise<void>
+  unsubscribe?(): Promise<void>
+}
+
+export interface DrainOptions<T> {
+  /** False: enough. */
+  readonly onItem: (item: T) => boolean
+  /** Longest silence. */
+  readonly idleMs: number
+  /** Names of events, besides the end, that are an end as well. */
+  readonly endsOn?: readonly string[]
+}
+
+/** Resolves at the end, or when `onItem` has enough. Rejects with the stream's error, or `NoAnswerError` after too long a silence. */
+export function drain<T>(stream: ClientStream, { onItem, idleMs, endsOn = [] }: DrainOptions<T>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => finish(new NoAnswerError(idleMs)), idleMs)
+    let finished = false
+    const finish = (error?: unknown): void => {
+      if (finished) return
+      finished = true
+      clearTimeout(timer)
+      stream.off('data', taken)
+      stream.pause()
+      if (!stream.readableEnded) cancel(stream)
+      if (error === undefined) resolve()
+      else reject(error)
+    }
+    const take = (item: T): void => {
+      timer.refresh()
+      try {
+        if (!onItem(item)) finish()
+      } catch (error) {
+        finish(error)
+      }
+    }
+    const taken = take as (item: unknown) => void
+    // Stays for good: an error that comes after the end would have no listener, and end the process.
+    stream.on('error', finish)
+    stream.once('end', () => finish())
+    for (const name of endsOn) stream.once(name, () => finish())
+    stream.on('data', taken)
+  })
+}
+
+/** The client's own cancellation waits for a call that may have failed to start. */
+export function cancel(stream: ClientStream): void {
+  const cancelled = stream.cancel?.() ?? stream.unsubscribe?.()
+  cancelled?.catch(() => undefined)
+}

@@ -1,0 +1,76 @@
+/**
+ * @module Read-only access to a ledger on EventStoreDB, beside the processes that serve it: for `verify`, `replay` and the like.
+ * The node is asked at the first read; where it does not answer, that read throws `StoreUnavailableError`.
+ */
+import type { RecordedEvent } from '@eventstore/db-client'
+import type { ReadRecord } from '../event-store.ts'
+import type { StoreReader } from '../sqlite/sqlite-reader.ts'
+import { scanAll } from './all-reads.ts'
+import { Connection } from './connection.ts'
+import { readConnectionUrl } from './connection-url.ts'
+import { differingCopies } from './event-form.ts'
+import { type EventStoreDbOptions, EventStoreDbStore } from './eventstoredb-store.ts'
+import { acquireClient } from './shared-client.ts'
+import { DEFAULT_TIMINGS } from './timings.ts'
+
+/** Throws `StoreOpenError` for a URL that cannot be used. */
+export function openEventStoreDbReader({ url, canonical, timings }: EventStoreDbOptions): StoreReader {
+  const { connection: target, shown } = readConnectionUrl(url)
+  const connection = new Connection(acquireClient(target), { ...DEFAULT_TIMINGS, ...timings })
+  const store = new EventStoreDbStore(connection, { url: shown, canonical })
+  return {
+    url: shown,
+    comparePositions: store.comparePositions,
+    head: (stream) => store.head(stream),
+    end: () => store.end(),
+    findRequest: (stream, requestId) => store.findRequest(stream, requestId),
+    readStream: (stream, options) => store.readStream(stream, options),
+    readAll: (options) => store.readAll(options),
+    subscribe: (options, signal) => store.subscribe(options, signal),
+    [Symbol.dispose]: () => void store[Symbol.asyncDispose]().catch(() => undefined),
+  }
+}
+
+/** A record without its position, whose gaps say nothing; stream, revision and request id are the server's and stand beside the header. */
+export type ScannedEvent = Omit<ReadRecord, 'position'> & { readonly hasColumns: true }
+
+/** A copy of a header field that says something else than the header. */
+export interface CopyFault {
+  readonly fault: {
+    readonly code: 'metadata-copy'
+    readonly message: string
+    readonly stream: string
+    readonly revision: number
+  }
+}
+
+/** Every event of the ledger's streams for verification, with what the server shows of it besides. Throws `StoreUnavailableError`. */
+export async function* scanEventStoreDb(
+  options: EventStoreDbOptions,
+): AsyncGenerator<readonly (ScannedEvent | CopyFault)[], void> {
+  const { url, canonical, timings } = options
+  const connection = new Connection(acquireClient(readConnectionUrl(url).connection), {
+    ...DEFAULT_TIMINGS,
+    ...timings,
+  })
+  let faults: CopyFault[] = []
+  const onEvent = (event: RecordedEvent): void => {
+    const differing = differingCopies(event)
+    if (differing.length > 0) faults.push(copyFault(event, differing))
+  }
+  try {
+    for await (const { records } of scanAll({ connection, canonical, onEvent }, {})) {
+      yield records.map(({ position: _, ...record }) => ({ ...record, hasColumns: true as const }))
+      yield faults
+      faults = []
+    }
+  } finally {
+    connection.close()
+    await connection.shared.release()
+  }
+}
+
+function copyFault({ streamId, revision }: RecordedEvent, differing: readonly string[]): CopyFault {
+  const message = `beside the header the server holds another ${differing.join(', ')}`
+  return { fault: { code: 'metadata-copy', message, stream: streamId, revision: Number(revision) } }
+}

@@ -1,0 +1,188 @@
+/**
+ * @module The store on EventStoreDB or KurrentDB: any number of processes share one node or cluster, and expected revisions are all
+ * that orders them. An append is retried within its own call only while the same batch at the same revision is exact.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ErrorType } from '@eventstore/db-client'
+import { checkAppend } from '../check-append.ts'
+import {
+  type Append,
+  type AppendResult,
+  type EventStore,
+  type Position,
+  type ReadAllOptions,
+  type ReadRecord,
+  type ReadStreamOptions,
+  type RecordPages,
+  StoreOpenError,
+  type StoreStatus,
+  StoreUnavailableError,
+} from '../event-store.ts'
+import { follow, type ScanPage } from '../follow.ts'
+import { Wakeups } from '../wakeups.ts'
+import { parseAllPosition, positionText } from './all-positions.ts'
+import { comparePositionTexts, lastPosition, recordAt, scanAll } from './all-reads.ts'
+import { AppendLanes } from './append-lanes.ts'
+import { sendAppend } from './append-sender.ts'
+import { reasonOf, typeOf } from './client-errors.ts'
+import { Connection } from './connection.ts'
+import { readConnectionUrl } from './connection-url.ts'
+import { type Canonical, SERVER_APPEND_BYTES } from './event-form.ts'
+import { watchForEvents } from './live-watch.ts'
+import { refuseRetention } from './retention-check.ts'
+import { acquireClient } from './shared-client.ts'
+import { readHead, readStreamPages } from './stream-reads.ts'
+import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
+
+/** What the server takes, less room for the metadata around header and salt. */
+const MAX_APPEND_BYTES = SERVER_APPEND_BYTES - 65_536
+const WAITING_MAX = 10_000
+const OPEN_AGAIN_MS = 250
+const HOUR_MS = 3_600_000
+
+export interface EventStoreDbOptions {
+  /** `esdb://host:2113?tls=false`, `esdb+discover://...`, `kurrentdb://...`. */
+  readonly url: string
+  /** The canonical text of a JSON value, RFC 8785: what comes back from the server is signed in no other form. */
+  readonly canonical: Canonical
+  readonly timings?: Partial<Timings>
+}
+
+/**
+ * Waits for the node, and looks whether it keeps what it is given. Throws `StoreOpenError`: `store-unsupported` for a URL that cannot be used
+ * and for streams that the server may forget, `store-unreadable` where no node answers in time.
+ */
+export async function openEventStoreDbStore({ url, canonical, timings }: EventStoreDbOptions): Promise<EventStore> {
+  const { connection: target, shown } = readConnectionUrl(url)
+  const shared = acquireClient(target)
+  const connection = new Connection(shared, { ...DEFAULT_TIMINGS, ...timings })
+  try {
+    await waitForNode(connection, shown)
+    await refuseRetention(connection)
+  } catch (error) {
+    connection.close()
+    await shared.release()
+    if (!(error instanceof StoreUnavailableError)) throw error
+    throw new StoreOpenError('store-unreadable', `${shown}: ${error.message}`, { cause: error })
+  }
+  return new EventStoreDbStore(connection, { url: shown, canonical })
+}
+
+async function waitForNode(connection: Connection, shown: string): Promise<void> {
+  const deadlineMs = performance.now() + connection.timings.openMs
+  for (;;) {
+    try {
+      return await connection.probe()
+    } catch (error) {
+      if (typeOf(error) === ErrorType.ACCESS_DENIED) {
+        throw new StoreOpenError('store-unreadable', `${shown} refuses these credentials`, { cause: error })
+      }
+      if (performance.now() > deadlineMs) {
+        throw new StoreOpenError('store-unreadable', `no node answers at ${shown}: ${reasonOf(error)}`, {
+          cause: error,
+        })
+      }
+    }
+    await sleep(OPEN_AGAIN_MS)
+  }
+}
+
+export class EventStoreDbStore implements EventStore {
+  readonly url: string
+  readonly maxAppendBytes = MAX_APPEND_BYTES
+  readonly comparePositions = comparePositionTexts
+  readonly #connection: Connection
+  readonly #canonical: Canonical
+  readonly #lanes: AppendLanes
+  readonly #wakeups = new Wakeups()
+  #watching: Promise<void> | undefined
+
+  constructor(connection: Connection, { url, canonical }: { readonly url: string; readonly canonical: Canonical }) {
+    this.url = url
+    this.#connection = connection
+    this.#canonical = canonical
+    this.#lanes = new AppendLanes((append) => sendAppend({ connection, canonical }, append), WAITING_MAX)
+  }
+
+  async append(append: Append): Promise<AppendResult> {
+    checkAppend(append, this.maxAppendBytes)
+    const result = await this.#lanes.append(append)
+    if (result.kind === 'appended') this.#wakeups.notify()
+    return result
+  }
+
+  async head(stream: string): Promise<number> {
+    return await readHead(this.#connection, stream)
+  }
+
+  readStream(stream: string, options?: ReadStreamOptions): RecordPages {
+    return readStreamPages(this.#deps, stream, options)
+  }
+
+  async *readAll(options: ReadAllOptions = {}): RecordPages {
+    for await (const { records } of scanAll(this.#deps, options)) if (records.length > 0) yield records
+  }
+
+  async recordAt(position: Position): Promise<ReadRecord | undefined> {
+    return await recordAt(this.#deps, parseAllPosition(position))
+  }
+
+  async end(): Promise<Position | undefined> {
+    const last = await lastPosition(this.#connection)
+    return last === undefined ? undefined : positionText(last)
+  }
+
+  /** The server keeps no index of request ids: the stream is read. */
+  async findRequest(stream: string, requestId: string): Promise<number | undefined> {
+    for await (const page of this.readStream(stream)) {
+      const found = page.find((record) => record.requestId === requestId)
+      if (found !== undefined) return found.revision
+    }
+    return undefined
+  }
+
+  subscribe(options: Omit<ReadAllOptions, 'until'>, signal: AbortSignal): ReturnType<EventStore['subscribe']> {
+    this.#watching ??= watchForEvents(this.#connection, this.#wakeups)
+    const scan = (after: Position | undefined): AsyncIterable<ScanPage> =>
+      this.#patientScan({ ...options, after }, signal)
+    return follow({ scan, wakeups: this.#wakeups, after: options.after, signal })
+  }
+
+  /** Through an outage a subscriber waits and reads on from where it was. */
+  async *#patientScan(options: ReadAllOptions, signal: AbortSignal): AsyncGenerator<ScanPage> {
+    let { after } = options
+    while (!signal.aborted && !this.#wakeups.closed) {
+      try {
+        for await (const page of scanAll(this.#deps, { ...options, after, isWoken: true })) {
+          after = page.upTo
+          yield page
+        }
+        return
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError)) throw error
+        await this.#connection.whenReady(HOUR_MS, signal)
+      }
+    }
+  }
+
+  status(): StoreStatus {
+    return this.#connection.status
+  }
+
+  onStatus(listener: (status: StoreStatus) => void): () => void {
+    return this.#connection.onStatus(listener)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#wakeups.closed) return
+    this.#wakeups.close()
+    await this.#lanes.idle()
+    this.#connection.close()
+    await this.#watching
+    await this.#connection.shared.release()
+  }
+
+  get #deps(): { readonly connection: Connection; readonly canonical: Canonical } {
+    return { connection: this.#connection, canonical: this.#canonical }
+  }
+}

@@ -1,0 +1,100 @@
+/** @module Reads of one stream, page by page: each page is a call of its own, so a slow reader holds nothing open. */
+import { BACKWARDS, END, FORWARDS, type RecordedEvent, type ResolvedEvent } from '@eventstore/db-client'
+import { NO_STREAM, type ReadRecord, type ReadStreamOptions, type RecordPages } from '../event-store.ts'
+import { isMissingStream } from './client-errors.ts'
+import type { Connection } from './connection.ts'
+import { drain } from './drain.ts'
+import { type Canonical, toRecord } from './event-form.ts'
+
+export interface ReadDeps {
+  readonly connection: Connection
+  readonly canonical: Canonical
+  /** Sees each event of a scan of `$all` as the server gave it, before its page is handed on; again where a page is read again. */
+  readonly onEvent?: (event: RecordedEvent) => void
+}
+
+export const PAGE_RECORDS = 256
+/** A page ends early with the record that passes this. */
+export const PAGE_CHARS = 4 * 1024 * 1024
+
+/** Last revision, always asked of the leader. Throws `StoreUnavailableError`. */
+export async function readHead(connection: Connection, stream: string): Promise<number> {
+  let head = NO_STREAM
+  await connection.read(async (client) => {
+    const options = { direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true } as const
+    const onItem = ({ event }: ResolvedEvent): boolean => {
+      if (event !== undefined) head = Number(event.revision)
+      return true
+    }
+    await drain(client.readStream(stream, options), { onItem, idleMs: connection.timings.callMs }).catch(unlessMissing)
+  })
+  return head
+}
+
+export async function readRange(
+  deps: ReadDeps,
+  stream: string,
+  range: { readonly from: number; readonly to: number },
+): Promise<readonly ReadRecord[]> {
+  const found: ReadRecord[] = []
+  for await (const page of readStreamPages(deps, stream, range)) found.push(...page)
+  return found
+}
+
+export async function* readStreamPages(deps: ReadDeps, stream: string, options: ReadStreamOptions = {}): RecordPages {
+  const { from = 0, to = Number.POSITIVE_INFINITY, direction = 'forwards' } = options
+  const backwards = direction === 'backwards'
+  // Backwards from beyond the end the server finds nothing.
+  const last = backwards ? Math.min(to, await readHead(deps.connection, stream)) : to
+  let next = backwards ? last : Math.max(from, 0)
+  for (;;) {
+    const left = backwards ? next - Math.max(from, 0) + 1 : last - next + 1
+    if (left < 1) return
+    const count = Math.min(PAGE_RECORDS, left)
+    const { records, cut } = await readPage(deps, { stream, next, count, backwards })
+    const end = records.at(-1)
+    if (end === undefined) return
+    yield records
+    if (records.length < count && !cut) return
+    next = end.revision + (backwards ? -1 : 1)
+  }
+}
+
+interface PageAsked {
+  readonly stream: string
+  readonly next: number
+  readonly count: number
+  readonly backwards: boolean
+}
+
+interface Page {
+  readonly records: readonly ReadRecord[]
+  /** Ended by its size: there may be more. */
+  readonly cut: boolean
+}
+
+async function readPage({ connection, canonical }: ReadDeps, asked: PageAsked): Promise<Page> {
+  return await connection.read(async (client) => {
+    const records: ReadRecord[] = []
+    let chars = 0
+    const onItem = ({ event }: ResolvedEvent): boolean => {
+      if (event === undefined) return true
+      const record = toRecord(event, canonical)
+      records.push(record)
+      chars += record.header.length + record.data.length
+      return chars < PAGE_CHARS
+    }
+    const stream = client.readStream(asked.stream, {
+      direction: asked.backwards ? BACKWARDS : FORWARDS,
+      fromRevision: BigInt(asked.next),
+      maxCount: asked.count,
+      requiresLeader: true,
+    })
+    await drain(stream, { onItem, idleMs: connection.timings.callMs }).catch(unlessMissing)
+    return { records, cut: chars >= PAGE_CHARS }
+  })
+}
+
+function unlessMissing(error: unknown): void {
+  if (!isMissingStream(error)) throw error
+}

@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { ApiClient } from '../support/api-client.ts'
+import type { AppendFault } from '../support/eventstoredb/faults.ts'
+import { lostOrDoubled, recordedMarks } from '../support/recorded-marks.ts'
+import { type SharedStore, sharedStore } from '../support/shared-store.ts'
+import { eventually } from '../support/within.ts'
+import { Workload } from '../support/workload.ts'
+
+const test = suite('two ledger processes on one EventStoreDB, under load and faults')
+
+const CLIENTS = 16
+const REQUESTS = 2_000
+const LOAD_MAX_MS = 8 * 60_000
+
+/** About one append in 50 meets a fault; a lost answer costs a whole deadline, so it is the rarest. */
+function randomFault(): AppendFault | undefined {
+  const draw = Math.random()
+  if (draw < 0.008) return 'write-and-cut'
+  if (draw < 0.015) return 'cut'
+  if (draw < 0.018) return 'unavailable'
+  return draw < 0.02 ? 'lose-answer' : undefined
+}
+
+async function clientsOf({ servers }: SharedStore): Promise<readonly ApiClient[]> {
+  return Promise.all(servers.map((server) => server.client()))
+}
+
+/** Half of the clients on each process, until so many requests are acknowledged. */
+async function load(workload: Workload, clients: readonly ApiClient[], requests: number): Promise<void> {
+  const stop = new AbortController()
+  const driven = clients.map((client) => workload.drive(client, stop.signal))
+  const enough = (): true | undefined => (workload.acknowledged.size >= requests ? true : undefined)
+  await eventually(LOAD_MAX_MS, enough, `${requests} acknowledged requests`).finally(() => stop.abort())
+  await Promise.all(driven)
+}
+
+/** Everything acknowledged is there, under its digest, once; nothing that nobody asked for; the chain is whole. */
+async function checkAll(shared: SharedStore, workload: Workload, client: ApiClient): Promise<void> {
+  assert.equal(workload.unexpected, [])
+  const recorded = await recordedMarks(client, workload.runs)
+  assert.equal(lostOrDoubled(workload, recorded), [])
+  assert.is(recorded.digests.size, workload.acknowledged.size)
+  const verified = await shared.command(['verify'])
+  assert.is(verified.code, 0, verified.stdout + verified.stderr)
+}
+
+test('16 clients write 2,000 handoffs, claims and reservations to one run through cuts and lost answers: none missing, none twice', async () => {
+  await using shared = await sharedStore(2)
+  const [first, second] = await clientsOf(shared)
+  if (first === undefined || second === undefined) throw new Error('two servers were asked for')
+  const workload = new Workload({ name: 'chaos', clients: CLIENTS / 2, runs: 1 })
+  await workload.startRuns(first)
+  shared.node.faults.onAppend = randomFault
+  await load(workload, [first, second], REQUESTS)
+  shared.node.faults.clear()
+  await workload.settle(second)
+  console.log(JSON.stringify(Object.fromEntries(workload.statuses)), `${shared.node.appends} appends`)
+  await checkAll(shared, workload, first)
+})
+
+test('a store that is away for 10 s under load: 503s, no crash, nothing acknowledged lost, served again within 2 s of its return', async () => {
+  await using shared = await sharedStore(2)
+  const [first, second] = await clientsOf(shared)
+  if (first === undefined || second === undefined) throw new Error('two servers were asked for')
+  const workload = new Workload({ name: 'away', clients: CLIENTS / 2, runs: 4 })
+  await workload.startRuns(first)
+  const stop = new AbortController()
+  const driven = [first, second].map((client) => workload.drive(client, stop.signal))
+  await sleep(2_000)
+  await shared.node.stop()
+  await sleep(10_000)
+  const refusedWhileAway = workload.statuses.get(503) ?? 0
+  const before = workload.acknowledged.size
+  const backMs = performance.now()
+  await shared.node.start()
+  await eventually(5_000, () => workload.acknowledged.size > before || undefined, 'the first acknowledgement')
+  const recoveredMs = performance.now() - backMs
+  await sleep(1_000)
+  stop.abort()
+  await Promise.all(driven)
+  assert.ok(refusedWhileAway > 0)
+  assert.ok(recoveredMs < 2_000, `served again after ${recoveredMs} ms`)
+  await workload.settle(second)
+  await checkAll(shared, workload, first)
+})
+
+test.run()
