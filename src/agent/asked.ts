@@ -1,0 +1,75 @@
+/** @module Which call is this? Settled synchronously, at the moment a tool is called (runtime.md, section 1). */
+import type { Json } from '../../schemas/json.ts'
+import type { ClaimCall } from '../../schemas/requests.ts'
+import { jsonDigest } from '../signing/digests.ts'
+import { AgentError } from './errors.ts'
+import type { Place } from './place.ts'
+import { recordable } from './recordable.ts'
+import type { ToolSpec } from './tool-spec.ts'
+
+/** A call as it was asked for. */
+export interface Asked {
+  readonly spec: ToolSpec
+  readonly place: Place
+  readonly phase: 'forward' | 'model'
+  /** As the record keeps them. */
+  readonly args: Json
+  readonly argsDigest: string
+  readonly occurrence: number
+  readonly key: string
+  /** As they were given: what the tool gets. */
+  readonly given: unknown
+}
+
+/** Throws `not-recordable` and `recursive-call`. */
+export function askedAt(place: Place, spec: ToolSpec, given: unknown): Asked {
+  const args = recordable(given)
+  if (!args.ok) {
+    throw new AgentError('not-recordable', `the arguments of ${spec.name} cannot be recorded: ${args.reason}`, {
+      tool: spec.name,
+    })
+  }
+  const argsDigest = jsonDigest(args.value)
+  const ancestor = place.ancestors.find((each) => each.tool === spec.name && each.argsDigest === argsDigest)
+  if (ancestor !== undefined) {
+    const message = `${spec.name} calls itself with the same arguments: it would wait for itself`
+    throw new AgentError('recursive-call', message, { tool: spec.name, callId: ancestor.callId })
+  }
+  const phase = 'forward'
+  const occurrence = place.session.occurrence(place.scope, `call ${spec.name}\n${phase}\n${argsDigest}`)
+  const identity = { spec, place, phase, args: args.value, occurrence } as const
+  return { ...identity, argsDigest, given, key: spec.key?.(given) ?? keyOf(identity) }
+}
+
+/** By arguments alone, or by arguments and position. */
+function keyOf({
+  spec,
+  place,
+  phase,
+  args,
+  occurrence,
+}: Pick<Asked, 'spec' | 'place' | 'phase' | 'args' | 'occurrence'>): string {
+  const call = { tool: spec.name, phase, args }
+  if ((spec.dedupe ?? place.dedupe) === 'args') return jsonDigest(call)
+  return jsonDigest({ ...call, occurrence, ...(place.scope !== undefined && { scope: place.scope }) })
+}
+
+export function claimOf(asked: Asked): ClaimCall {
+  const { spec, place, phase, args, key, occurrence } = asked
+  const parentCall = place.ancestors.at(-1)?.callId
+  return {
+    tool: spec.name,
+    args,
+    phase,
+    key,
+    occurrence,
+    runFence: place.session.fence,
+    onUnknown: spec.onUnknown,
+    compensate: 'tool' in spec.compensate ? { tool: spec.compensate.tool } : spec.compensate.kind,
+    ...(spec.compensateUnknown && { compensateUnknown: true }),
+    ...(spec.leaseMs !== undefined && { leaseMs: spec.leaseMs }),
+    ...(place.scope !== undefined && { scope: place.scope }),
+    ...(place.group !== undefined && { group: place.group }),
+    ...(parentCall !== undefined && { parentCall }),
+  }
+}

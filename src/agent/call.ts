@@ -1,0 +1,271 @@
+/** @module A tool call from the ask to its value: served from the record, or claimed, carried out and settled (runtime.md, sections 1 to 3). */
+import type { Json, JsonObject } from '../../schemas/json.ts'
+import { UnreachableError } from '../client/errors.ts'
+import { pause } from '../client/transport.ts'
+import { type Asked, askedAt, claimOf } from './asked.ts'
+import { backoffMs } from './backoff.ts'
+import { type Attempted, carryOut } from './carry-out.ts'
+import type { Reply } from './connection.ts'
+import { clearDoubt } from './doubt.ts'
+import { AgentError, failureOf, InDoubt, LedgerRefused, OutcomeNotRecorded, RecordedFailure } from './errors.ts'
+import { type Claimed, keepLease } from './lease.ts'
+import { joined, type Place, runAt } from './place.ts'
+import type { Memory } from './recollection.ts'
+import type { RecordedOutcome } from './recorded-run.ts'
+import { liveOf, numberOf, reach, textOf } from './session.ts'
+import { type Settling, settled, settleSuccess } from './settle.ts'
+import { issuePointer } from './standard-schema.ts'
+import type { ToolSpec } from './tool-spec.ts'
+
+/** What became of a call, told while it happens. */
+export interface CallTrace {
+  callId?: string
+  attempts: number
+  startedAt?: string
+  endedAt?: string
+}
+
+/** Calls a tool at a place in a run. What can be told at once is: identity, divergence and recursion are judged before this returns. */
+export async function callTool(
+  place: Place,
+  spec: ToolSpec,
+  given: unknown,
+  trace: CallTrace = { attempts: 0 },
+): Promise<unknown> {
+  const { session } = place
+  session.mustBeActive()
+  const asked = askedAt(place, spec, given)
+  try {
+    session.recollection?.expect(asked)
+  } catch (error) {
+    throw error instanceof Error ? session.halt(error) : error
+  }
+  return session.joined(`${asked.phase} ${asked.key}`, spec.name, () => new Call(asked, trace).value())
+}
+
+/** What one look or one attempt came to. */
+type Step =
+  | { readonly kind: 'value'; readonly value: Json }
+  | { readonly kind: 'failed'; readonly error: unknown; readonly live: boolean }
+  | { readonly kind: 'again' }
+
+const IN_PROGRESS_WAIT_MS = 1_000
+/** Refusals after which this process is not the run's any more. */
+const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'unauthenticated'])
+
+class Call {
+  readonly #asked: Asked
+  readonly #trace: CallTrace
+  readonly #spec: ToolSpec
+  #args: unknown
+
+  constructor(asked: Asked, trace: CallTrace) {
+    this.#asked = asked
+    this.#trace = trace
+    this.#spec = asked.spec
+  }
+
+  async value(): Promise<unknown> {
+    const { session } = this.#asked.place
+    await this.#parse()
+    for (let failures = 0; ; ) {
+      session.mustBeActive()
+      const step = this.#remembered() ?? (await this.#live())
+      if (step.kind === 'value') return step.value
+      if (step.kind === 'again') continue
+      failures += 1
+      const { retries, retryScope, backoff } = this.#spec
+      if (session.halted !== undefined) throw session.halted
+      if (failures > retries || retryScope === 'transaction' || session.signal?.aborted === true) throw step.error
+      if (step.live) await pause(backoffMs(backoff, failures, Math.random()), session.signal)
+    }
+  }
+
+  /** Arguments that do not fit are refused before anything is claimed. */
+  async #parse(): Promise<void> {
+    const { input, name } = this.#spec
+    this.#args = this.#asked.given
+    if (input === undefined) return
+    const parsed = await input['~standard'].validate(this.#asked.given)
+    if (parsed.issues === undefined) {
+      this.#args = parsed.value
+      return
+    }
+    const issues = parsed.issues.map((issue) => ({ pointer: issuePointer(issue), message: issue.message }))
+    const first = issues[0] === undefined ? '' : `: ${issues[0].pointer} ${issues[0].message}`
+    throw new AgentError('invalid-arguments', `the arguments of ${name} do not fit its schema${first}`, {
+      tool: name,
+      issues,
+    })
+  }
+
+  #remembered(): Step | undefined {
+    const { recollection, live } = this.#asked.place.session
+    const memory = recollection?.next(this.#asked)
+    if (memory === undefined || memory.kind !== 'outcome') {
+      if (live === undefined) throw this.#notInRecord(memory)
+      return undefined
+    }
+    const { call, attempt, outcome } = memory
+    this.#note(call.callId, attempt.claimedAt)
+    if (attempt.endedAt !== undefined) this.#trace.endedAt = attempt.endedAt
+    recollection?.ended(call.callId, attempt.endedAfter)
+    return servedStep(outcome, { tool: this.#spec.name, callId: call.callId })
+  }
+
+  /** A replay has come to something that the record does not tell. */
+  #notInRecord(memory: Memory | undefined): Error {
+    const { session } = this.#asked.place
+    if (memory?.kind === 'open') return session.halt(new InDoubt({ tool: this.#spec.name, callId: memory.call.callId }))
+    return session.halt(
+      session.recollection?.unknown(this.#asked) ?? new TypeError('a session is live, or has a record'),
+    )
+  }
+
+  async #live(): Promise<Step> {
+    const { session } = this.#asked.place
+    session.signal?.throwIfAborted()
+    const { claims } = liveOf(session)
+    const ask = (): Promise<Reply> => claims.claim(claimOf(this.#asked))
+    const reply = this.#spec.unreachable === 'run' ? await unlessUnreachable(ask) : await reach(session, ask)
+    if (reply === undefined) return { kind: 'value', value: (await this.#bare()) as Json }
+    if (!reply.ok) return this.#refused(new LedgerRefused(reply.problem))
+    return reply.created ? this.#carryOut(claimedIn(reply.body)) : this.#recorded(reply.body)
+  }
+
+  /** The author chose to go on without a record. */
+  async #bare(): Promise<unknown> {
+    const context = { idempotencyKey: this.#asked.key, callId: '', attempt: 1, signal: new AbortController().signal }
+    return this.#spec.execute(this.#args, context)
+  }
+
+  async #refused(refusal: LedgerRefused): Promise<Step> {
+    const { session } = this.#asked.place
+    if (refusal.code === 'call-in-progress') {
+      await pause(refusal.retryAfterMs ?? IN_PROGRESS_WAIT_MS, session.signal)
+      return { kind: 'again' }
+    }
+    if (refusal.code === 'call-in-doubt') {
+      const callId = textOf(refusal.evidence, 'callId')
+      const { connection } = liveOf(session)
+      const cleared = await clearDoubt(connection, this.#spec, {
+        runId: session.runId,
+        callId,
+        args: this.#asked.given,
+      })
+      if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
+      if (cleared.kind === 'not-executed') return { kind: 'again' }
+      throw session.halt(new InDoubt({ tool: this.#spec.name, callId }, { cause: refusal }))
+    }
+    if (HALTING.has(refusal.code)) session.halt(refusal)
+    throw refusal
+  }
+
+  /** Another ask of the same key has the outcome. */
+  #recorded(body: JsonObject): Step {
+    this.#note(textOf(body, 'callId'))
+    if (body.status === 'succeeded') return { kind: 'value', value: body.result ?? null }
+    const status = textOf(body, 'status')
+    throw new LedgerRefused({ code: 'compensating', detail: `this call is ${status}`, evidence: body })
+  }
+
+  async #carryOut(claimed: Claimed): Promise<Step> {
+    const { session } = this.#asked.place
+    this.#note(claimed.callId, new Date().toISOString())
+    const { connection } = liveOf(session)
+    using _ = keepLease(connection, session.runId, claimed)
+    const { callId, attempt } = claimed
+    const inside = this.#inside(callId)
+    if (attempt > 1 && inside.scope !== undefined) session.restart(inside.scope)
+    const attempted = await carryOut({
+      context: { idempotencyKey: callId, callId, attempt },
+      timeoutMs: this.#spec.timeoutMs,
+      signal: session.signal,
+      run: (context) => runAt({ ...inside, context }, () => this.#spec.execute(this.#args, context)),
+    })
+    // A nested call that found the run taken over or diverged: whether this one is done cannot be said.
+    if (session.halted !== undefined && attempted.kind === 'failed') throw session.halted
+    session.recollection?.ended(callId)
+    const settling = { connection, runId: session.runId, tool: this.#spec.name, claimed }
+    try {
+      return await this.#settle(settling, attempted)
+    } catch (error) {
+      throw error instanceof OutcomeNotRecorded ? session.halt(error) : error
+    } finally {
+      this.#trace.endedAt = new Date().toISOString()
+    }
+  }
+
+  async #settle(settling: Settling, attempted: Attempted): Promise<Step> {
+    const { callId } = settling.claimed
+    if (attempted.kind === 'succeeded') {
+      const kept = await settleSuccess(settling, attempted.value)
+      if (kept.kind === 'result') return { kind: 'value', value: kept.value }
+      this.#asked.place.session.unrecorded.set(callId, attempted.value)
+      throw resultNotRecorded(this.#spec.name, callId, kept.reason)
+    }
+    if (attempted.kind === 'failed') {
+      await settled(settling, { error: failureOf(attempted.error) })
+      return { kind: 'failed', error: attempted.error, live: true }
+    }
+    await settled(settling, { unknown: { reason: attempted.reason } })
+    return this.#afterUnknown(callId, attempted.error)
+  }
+
+  async #afterUnknown(callId: string, cause: unknown): Promise<Step> {
+    const { session } = this.#asked.place
+    const call = { runId: session.runId, callId, args: this.#asked.given }
+    const cleared = await clearDoubt(liveOf(session).connection, this.#spec, call)
+    if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
+    if (cleared.kind === 'not-executed') return { kind: 'failed', error: cause, live: true }
+    const doubt = new InDoubt({ tool: this.#spec.name, callId }, { cause })
+    if (this.#spec.onUnknown === 'retry') return { kind: 'failed', error: doubt, live: true }
+    throw doubt
+  }
+
+  #inside(callId: string): Place {
+    const { place, argsDigest } = this.#asked
+    return {
+      session: place.session,
+      scope: joined(place.scope, `in:${callId}`),
+      dedupe: 'position',
+      ancestors: [...place.ancestors, { callId, tool: this.#spec.name, argsDigest }],
+    }
+  }
+
+  #note(callId: string, startedAt?: string): void {
+    this.#trace.callId = callId
+    this.#trace.attempts += 1
+    if (startedAt !== undefined) this.#trace.startedAt ??= startedAt
+  }
+}
+
+async function unlessUnreachable(ask: () => Promise<Reply>): Promise<Reply | undefined> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof UnreachableError) return undefined
+    throw error
+  }
+}
+
+function servedStep(outcome: RecordedOutcome, call: { tool: string; callId: string }): Step {
+  if (outcome.kind === 'succeeded' && outcome.unrecorded === undefined) return { kind: 'value', value: outcome.result }
+  if (outcome.kind === 'succeeded') throw resultNotRecorded(call.tool, call.callId, outcome.unrecorded ?? '')
+  if (outcome.kind === 'failed') return { kind: 'failed', error: new RecordedFailure(outcome.error), live: false }
+  return { kind: 'again' }
+}
+
+function resultNotRecorded(tool: string, callId: string, reason: string): AgentError {
+  const message = `${tool} ran, but its result cannot be recorded (${reason}): the run is rolled back`
+  return new AgentError('result-not-recorded', message, { tool, callId, reason })
+}
+
+function claimedIn(body: JsonObject): Claimed {
+  return {
+    callId: textOf(body, 'callId'),
+    fence: numberOf(body, 'fence'),
+    leaseMs: numberOf(body, 'leaseMs'),
+    attempt: numberOf(body, 'attempt'),
+  }
+}

@@ -1,0 +1,36 @@
+/** @module `countersign/agent`: tools, runs and sagas on a signed ledger. */
+export type { Backoff } from './backoff.ts'
+export {
+  AgentError,
+  InDoubt,
+  LedgerRefused,
+  OutcomeNotRecorded,
+  OutcomeUnknown,
+  RecordedFailure,
+  ResumeDiverged,
+} from './errors.ts'
+export type { OpenOptions } from './open.ts'
+export { connect, fromEnv, open } from './open.ts'
+export type { CallRef, RollbackStatus, RunOutcome } from './outcome.ts'
+export { outcomeOf } from './outcome.ts'
+export { currentCall } from './place.ts'
+export type { DoubtfulCallReport, Recovery } from './recover.ts'
+export type { ReplayResult, ReplaySource } from './replay.ts'
+export type { Run } from './run.ts'
+export type { BudgetOptions, Cost, RunOptions } from './run-options.ts'
+export type { Countersign } from './runtime.ts'
+export type { SagaResult, StepReport, StepStatus } from './saga-result.ts'
+export { sagaReport } from './saga-result.ts'
+export type { SagaStep, SagaSteps } from './saga-steps.ts'
+export type { StandardSchema } from './standard-schema.ts'
+export type {
+  CallContext,
+  CheckResult,
+  DefinedTool,
+  FunctionTool,
+  ParsedToolDefinition,
+  Tool,
+  ToolDefinition,
+  ToolOptions,
+  Undo,
+} from './tool-options.ts'

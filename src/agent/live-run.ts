@@ -1,0 +1,144 @@
+/** @module The life of a run in this process: start or resume, body, and one of its ends (runtime.md, section 4). */
+import type { Json, JsonObject } from '../../schemas/json.ts'
+import { ClaimQueue } from './claim-queue.ts'
+import type { Connection } from './connection.ts'
+import { AgentError, failureOf, LedgerRefused, RecordedFailure } from './errors.ts'
+import { NOTHING, noteOutcome, outcomeIn, type RunOutcome } from './outcome.ts'
+import { type Place, runAt } from './place.ts'
+import { Recollection } from './recollection.ts'
+import { recordable } from './recordable.ts'
+import { type RecordedRun, readRun } from './recorded-run.ts'
+import { openOutcome, rollBack } from './roll-back.ts'
+import { type Run, runOf } from './run.ts'
+import { type RunOptions, startRequest } from './run-options.ts'
+import { numberOf, Session, textOf } from './session.ts'
+import type { ToolRegistry } from './tool-spec.ts'
+
+export interface Home {
+  readonly connection: Connection
+  readonly registry: ToolRegistry
+}
+
+export type Body<Input, Output> = (run: Run<Input>) => Output
+
+/** Resolves with the output; an exception of the body rolls the run back and is thrown again, the same object. */
+export async function liveRun<Input, Output>(
+  home: Home,
+  options: RunOptions<Input>,
+  body: Body<Input, Output>,
+): Promise<Awaited<Output>> {
+  home.registry.mustBeWhole()
+  const { connection, registry } = home
+  const start = startRequest(options, body.name)
+  const started = await connection.execute(options.id ?? '', { kind: 'start', body: start })
+  if (!started.ok) throw new LedgerRefused(started.problem)
+  const runId = textOf(started.body, 'runId')
+  if (started.body.status !== 'open') return (await recordedEnd(home, runId, started.body)) as Awaited<Output>
+
+  const record = started.body.resumed === true ? await readRun(connection.events(runId)) : undefined
+  if (record?.rollbacks.some(({ scope }) => scope === undefined)) return finishRollback(home, runId, record)
+  const session = new Session({
+    runId,
+    registry,
+    live: { connection, claims: new ClaimQueue(connection, runId), fence: numberOf(started.body, 'fence') },
+    ...(record !== undefined && { recollection: new Recollection(record, 'resume-diverged') }),
+    ...(options.signal !== undefined && { signal: options.signal }),
+  })
+  const place: Place = { session, dedupe: 'args', ancestors: [] }
+  const run = runOf(place, (start.input ?? null) as Input)
+  try {
+    const output = await runAt(place, () => body(run))
+    return (await complete(session, connection, output)) as Awaited<Output>
+  } catch (error) {
+    noteOutcome(error, await endFailed(home, session, { error, options }))
+    throw error
+  } finally {
+    session.close()
+  }
+}
+
+/** Waits for every call that was started; then the output goes on record. */
+async function complete(session: Session, connection: Connection, output: unknown): Promise<Json> {
+  await awaitForgotten(session)
+  if (session.halted !== undefined) throw session.halted
+  session.recollection?.mustBeSpent()
+  const kept = recordable(output)
+  if (!kept.ok) throw new AgentError('not-recordable', `the output of the run cannot be recorded: ${kept.reason}`)
+  const reply = await connection.execute(session.runId, { kind: 'complete', body: { output: kept.value } })
+  if (!reply.ok) throw session.halt(new LedgerRefused(reply.problem))
+  return kept.value
+}
+
+export async function awaitForgotten(session: Session): Promise<void> {
+  const forgotten = session.underWay
+  const failure = await session.settled()
+  session.close()
+  if (forgotten.length === 0) return
+  const tools = [...new Set(forgotten)].join(', ')
+  if (failure !== undefined) throw failure
+  process.emitWarning(`the run ${session.runId} ended before calls of ${tools} did: is an await missing?`, {
+    code: 'COUNTERSIGN_FORGOTTEN_AWAIT',
+  })
+}
+
+async function endFailed(
+  { connection, registry }: Home,
+  session: Session,
+  { error, options }: { error: unknown; options: RunOptions },
+): Promise<RunOutcome> {
+  const { runId } = session
+  // The code has left the record, or the ledger is out of reach: the run stays as it is, to be resumed.
+  if (session.halted !== undefined || isDivergence(error)) return openOutcome(runId)
+  try {
+    const overBudget = error instanceof LedgerRefused && error.code === 'budget-exceeded'
+    if (!overBudget || options.compensateOnBudgetExceeded !== false) {
+      const { name, message } = error instanceof Error ? error : { name: 'thrown', message: String(error) }
+      return await rollBack({ connection, registry, runId, reason: `${name}: ${message}`, session })
+    }
+    await session.settled()
+    const failed = await connection.execute(runId, { kind: 'fail', body: { error: failureOf(error) } })
+    return failed.ok ? { runId, status: 'FAILED', ...NOTHING } : openOutcome(runId, new LedgerRefused(failed.problem))
+  } catch (rollbackError) {
+    // What kept the rollback from its end never hides why it was needed.
+    return openOutcome(runId, rollbackError)
+  }
+}
+
+function isDivergence(error: unknown): boolean {
+  return error instanceof AgentError && error.code === 'resume-diverged'
+}
+
+/** The run ended before: its output, or its failure. */
+async function recordedEnd(home: Home, runId: string, body: JsonObject): Promise<Json> {
+  if (body.status === 'completed') return body.output ?? null
+  if (body.status === 'compensated') return throwRolledBack(runId, await readRun(home.connection.events(runId)))
+  const cause = new RecordedFailure(failureIn(body.error))
+  const failed = new AgentError('run-failed', `the run ${runId} has failed: ${cause.message}`, { runId }, { cause })
+  noteOutcome(failed, { runId, status: 'FAILED', ...NOTHING })
+  throw failed
+}
+
+function failureIn(error: Json | undefined): { readonly message: string } {
+  return typeof error === 'object' && error !== null && 'message' in error
+    ? { ...error, message: String(error.message) }
+    : { message: 'no reason recorded' }
+}
+
+/** An earlier process was rolling the run back: that goes first, and is the run's end. */
+async function finishRollback(home: Home, runId: string, record: RecordedRun): Promise<never> {
+  const reason = record.rollbacks.find(({ scope }) => scope === undefined)?.reason ?? ''
+  await rollBack({ ...home, runId, reason })
+  return throwRolledBack(runId, await readRun(home.connection.events(runId)))
+}
+
+function throwRolledBack(runId: string, record: RecordedRun): never {
+  const reason = record.rollbacks.find(({ scope }) => scope === undefined)?.reason ?? ''
+  const outcome = outcomeIn(record, runId)
+  const error = new AgentError('run-rolled-back', `the run ${runId} was rolled back: ${reason}`, {
+    runId,
+    reason,
+    status: outcome.status,
+  })
+  noteOutcome(error, outcome)
+  throw error
+}

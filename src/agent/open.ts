@@ -1,0 +1,50 @@
+/** @module The two homes of the runtime: a ledger behind HTTP, or in this process. */
+import { type ClientOptions, createClient } from '../client/client.ts'
+import { openEmbedded } from '../embedded.ts'
+import { AgentError } from './errors.ts'
+import { httpConnection } from './http-connection.ts'
+import { ledgerConnection } from './ledger-connection.ts'
+import { type Countersign, createRuntime } from './runtime.ts'
+
+export interface OpenOptions {
+  /** The data folder; default `./.countersign`. `:memory:` keeps everything in this process, for tests. */
+  readonly path?: string
+  /** Who writes; default `local`. */
+  readonly actor?: string
+  /** Default `default`. */
+  readonly tenant?: string
+}
+
+const PATH_DEFAULT = '.countersign'
+
+/**
+ * Opens a ledger in this process, without a server. One handle per store: opened again, it is shared and closed with its last user.
+ * Throws `StoreOpenError` (`store-locked`), naming the server's URL, where another process owns the store.
+ */
+export async function open(options: OpenOptions = {}): Promise<Countersign> {
+  const { path = PATH_DEFAULT, actor = 'local', tenant = 'default' } = options
+  const { ledger, close } = await openEmbedded(path)
+  return createRuntime(ledgerConnection({ ledger, caller: { tenant, actor }, place: path, close }))
+}
+
+/** A ledger behind HTTP. Nothing is asked until the first run. */
+export function connect(options: ClientOptions): Countersign {
+  return createRuntime(httpConnection(createClient(options)))
+}
+
+/**
+ * `COUNTERSIGN_URL` and `COUNTERSIGN_TOKEN`: a ledger behind HTTP. Else in this process: `COUNTERSIGN_DATA`, `COUNTERSIGN_ACTOR`,
+ * `COUNTERSIGN_TENANT`, or with nothing set `./.countersign`.
+ */
+export async function fromEnv(env: Readonly<Record<string, string | undefined>> = process.env): Promise<Countersign> {
+  const { COUNTERSIGN_URL: url, COUNTERSIGN_TOKEN: token } = env
+  if (!url) {
+    return open({
+      ...(env.COUNTERSIGN_DATA && { path: env.COUNTERSIGN_DATA }),
+      ...(env.COUNTERSIGN_ACTOR && { actor: env.COUNTERSIGN_ACTOR }),
+      ...(env.COUNTERSIGN_TENANT && { tenant: env.COUNTERSIGN_TENANT }),
+    })
+  }
+  if (!token) throw new AgentError('setting-missing', 'COUNTERSIGN_URL is set: COUNTERSIGN_TOKEN must be, too')
+  return connect({ url, token })
+}

@@ -1,0 +1,41 @@
+/** @module Where in a run the code stands: it travels with asynchronous calls, and can be handed on by hand. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Session } from './session.ts'
+import type { CallContext } from './tool-options.ts'
+
+export interface Place {
+  readonly session: Session
+  /** Path of names; absent in the run's own body. */
+  readonly scope?: string
+  /** Calls of one group are undone side by side. */
+  readonly group?: string
+  /** How equal calls here are told apart, where the tool does not say. */
+  readonly dedupe: 'args' | 'position'
+  /** The call in whose tool the code runs, innermost last. */
+  readonly ancestors: readonly Ancestor[]
+  /** A tool that is called while another is undone is part of the undoing: it runs bare. */
+  readonly undoing?: boolean
+  readonly context?: CallContext
+}
+
+export interface Ancestor {
+  readonly callId: string
+  readonly tool: string
+  readonly argsDigest: string
+}
+
+const places = new AsyncLocalStorage<Place>()
+
+export const placeNow = (): Place | undefined => places.getStore()
+export const runAt = <T>(place: Place, fn: () => T): T => places.run(place, fn)
+
+/** What the runtime tells the tool that is running now; undefined outside of one. For wrapped functions, whose signature is their own. */
+export function currentCall(): CallContext | undefined {
+  return placeNow()?.context
+}
+
+/** One name of a path; a slash in it would make two. */
+export function joined(scope: string | undefined, name: string): string {
+  const part = name.replaceAll(/[%/]/g, encodeURIComponent)
+  return scope === undefined ? part : `${scope}/${part}`
+}

@@ -1,0 +1,156 @@
+/** @module A run's record as the runtime needs it: calls with every outcome in order, rollbacks, and the end. A pure fold. */
+import type { EventBody } from '../../schemas/events.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
+import type { Failure } from '../../schemas/values.ts'
+import type { RunEvent } from './connection.ts'
+
+export type RecordedOutcome =
+  | { readonly kind: 'succeeded'; readonly result: Json; readonly unrecorded?: string }
+  | { readonly kind: 'failed'; readonly error: Failure }
+  /** `seen`: its own process said so, and the code of then saw it as a failure; else the process was gone. */
+  | { readonly kind: 'unknown'; readonly seen: boolean; readonly reason: string }
+  /** Somebody looked: it was not executed. */
+  | { readonly kind: 'not-executed'; readonly seen: boolean; readonly reason: string }
+
+export interface RecordedAttempt {
+  readonly claimedAt: string
+  endedAt?: string
+  /** How many events had been recorded by then. */
+  endedAfter?: number
+  /** Undefined where the process died first. */
+  outcome?: RecordedOutcome
+}
+
+export interface RecordedCall {
+  readonly callId: string
+  readonly key: string
+  readonly tool: string
+  readonly phase: 'forward' | 'compensation' | 'model'
+  readonly args: Json
+  readonly argsDigest: string
+  readonly compensate: 'none' | 'not-needed' | { readonly tool: string } | undefined
+  readonly scope: string | undefined
+  readonly occurrence: number
+  readonly parentCall: string | undefined
+  readonly attempts: RecordedAttempt[]
+  /** How its undoing ended, where it was undone. */
+  undone?: 'compensated' | 'failed' | 'unknown'
+}
+
+interface RecordedRollback {
+  readonly scope: string | undefined
+  readonly reason: string
+}
+
+type RecordedEnd =
+  | { readonly kind: 'completed'; readonly output: Json }
+  | { readonly kind: 'failed'; readonly error: Failure }
+  | { readonly kind: 'compensated'; readonly status: EventBody<'RunCompensated'>['status'] }
+
+export interface RecordedRun {
+  input: Json
+  events: number
+  readonly calls: Map<string, RecordedCall>
+  /** Forward and model calls by key, oldest generation first. */
+  readonly byKey: Map<string, RecordedCall[]>
+  readonly rollbacks: RecordedRollback[]
+  end?: RecordedEnd
+}
+
+export async function readRun(events: AsyncIterable<RunEvent>): Promise<RecordedRun> {
+  const run: RecordedRun = { input: null, events: 0, calls: new Map(), byKey: new Map(), rollbacks: [] }
+  for await (const event of events) fold(run, event)
+  return run
+}
+
+function fold(run: RecordedRun, { type, time, data }: RunEvent): void {
+  run.events += 1
+  switch (type) {
+    case 'RunStarted':
+      run.input = data.input ?? null
+      return
+    case 'ToolCallClaimed':
+      foldClaim(run, data as unknown as EventBody<'ToolCallClaimed'>, time)
+      return
+    case 'CompensationStarted':
+      run.rollbacks.push({ scope: data.scope as string | undefined, reason: String(data.reason) })
+      return
+    case 'RunCompleted':
+      run.end = { kind: 'completed', output: data.output ?? null }
+      return
+    case 'RunFailed':
+      run.end = { kind: 'failed', error: data.error as unknown as Failure }
+      return
+    case 'RunCompensated':
+      run.end = { kind: 'compensated', status: data.status as EventBody<'RunCompensated'>['status'] }
+      return
+    default:
+      foldOutcome(run, { type, time, data })
+  }
+}
+
+function foldClaim(run: RecordedRun, data: EventBody<'ToolCallClaimed'>, time: string): void {
+  const known = run.calls.get(data.callId)
+  if (known !== undefined) {
+    known.attempts.push({ claimedAt: time })
+    return
+  }
+  const { callId, key, tool, phase, args, argsDigest, compensate, scope, occurrence = 0, parentCall } = data
+  const identity = { callId, key, tool, phase, args, argsDigest, compensate, scope, occurrence, parentCall }
+  const call: RecordedCall = { ...identity, attempts: [{ claimedAt: time }] }
+  run.calls.set(callId, call)
+  if (phase === 'compensation') return
+  const slot = slotOf(phase, key)
+  run.byKey.set(slot, [...(run.byKey.get(slot) ?? []), call])
+}
+
+export function slotOf(phase: string, key: string): string {
+  return `${phase} ${key}`
+}
+
+const VERDICTS: Readonly<Record<string, RecordedCall['undone']>> = {
+  CompensationSucceeded: 'compensated',
+  CompensationFailed: 'failed',
+  CompensationInDoubt: 'unknown',
+}
+
+function foldOutcome(run: RecordedRun, { type, time, data }: RunEvent): void {
+  const call = run.calls.get(String(data.callId))
+  const attempt = call?.attempts.at(-1)
+  const outcome = outcomeOf(type, data, attempt?.outcome)
+  if (call === undefined || attempt === undefined || outcome === undefined) return
+  attempt.outcome = outcome
+  attempt.endedAt = time
+  attempt.endedAfter = run.events
+  const undone = run.calls.get(String(data.compensates ?? (call.phase === 'compensation' ? call.key : '')))
+  const verdict = VERDICTS[type] ?? (outcome.kind === 'succeeded' ? 'compensated' : 'failed')
+  if (undone !== undefined) undone.undone = verdict
+  if (type === 'ToolCallResolved' && data.outcome === 'compensated') call.undone = 'compensated'
+}
+
+function outcomeOf(type: string, data: JsonObject, before: RecordedOutcome | undefined): RecordedOutcome | undefined {
+  switch (type) {
+    case 'ToolCallSucceeded':
+    case 'CompensationSucceeded': {
+      const { result = null, unrecorded } = data as unknown as EventBody<'ToolCallSucceeded'>
+      return { kind: 'succeeded', result, ...(unrecorded && { unrecorded: unrecorded.reason }) }
+    }
+    case 'ToolCallFailed':
+    case 'CompensationFailed':
+      return { kind: 'failed', error: data.error as unknown as Failure }
+    case 'ToolCallInDoubt':
+    case 'CompensationInDoubt':
+      return {
+        kind: 'unknown',
+        seen: data.cause === 'outcome-unknown',
+        reason: String(data.reason ?? 'the outcome is not known'),
+      }
+    case 'ToolCallResolved':
+      if (data.outcome !== 'not-executed') return { kind: 'succeeded', result: data.result ?? null }
+      return before?.kind === 'unknown'
+        ? { ...before, kind: 'not-executed' }
+        : { kind: 'not-executed', seen: false, reason: 'it was not executed' }
+    default:
+      return undefined
+  }
+}

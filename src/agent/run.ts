@@ -1,0 +1,79 @@
+/** @module What the body of a run is handed: calls by hand, values that come from the record, and scopes. */
+import type { Json } from '../../schemas/json.ts'
+import { callTool } from './call.ts'
+import { AgentError } from './errors.ts'
+import { isCovered } from './outcome.ts'
+import { joined, type Place, placeNow, runAt } from './place.ts'
+import { carrySaga, type SagaOptions } from './saga.ts'
+import type { SagaResult } from './saga-result.ts'
+import type { SagaSteps } from './saga-steps.ts'
+import type { DefinedTool, FunctionTool } from './tool-options.ts'
+import { type ToolSpec, toolSpec } from './tool-spec.ts'
+import { specOf } from './wrap-tool.ts'
+
+export interface Run<Input = Json> {
+  readonly id: string
+  /** As it is on record. */
+  readonly input: Input
+  readonly signal: AbortSignal | undefined
+  /** Calls a tool in this run where the asynchronous context is lost: behind an emitter, a queue, a callback of a library. */
+  call<Args extends readonly unknown[], Result>(
+    tool: FunctionTool<Args, Result>,
+    args: NoInfer<Args>,
+  ): Promise<Awaited<Result>>
+  call<Args, Parsed, Result>(tool: DefinedTool<Args, Parsed, Result>, args: NoInfer<Args>): Promise<Awaited<Result>>
+  /** Runs `fn` once in the life of the run: a resume and a replay get the recorded value. */
+  once<T>(name: string, fn: () => T | Promise<T>): Promise<T>
+  /** The time, from the record on resume and replay. */
+  now(): Promise<Date>
+  /** A fresh random UUID, from the record on resume and replay. */
+  uuid(): Promise<string>
+  /** A branch of the code with a place of its own: give one to each that runs beside others. */
+  scope<T>(name: string, fn: (run: Run<Input>) => T): Promise<Awaited<T>>
+  /** Carries out a sequence of calls; rolls it back where it fails. Never throws for what a step does. */
+  saga(steps: SagaSteps, options?: SagaOptions): Promise<SagaResult>
+}
+
+export function runOf<Input>(place: Place, input: Input): Run<Input> {
+  const { session } = place
+  /** Where the code stands now, if that is below this run's own place; else here. */
+  const here = (): Place => {
+    const now = placeNow()
+    return now !== undefined && now.session === session && isCovered(place.scope, now.scope) ? now : place
+  }
+  const once = <T>(name: string, fn: () => T | Promise<T>): Promise<T> =>
+    callTool({ ...here(), dedupe: 'position' }, valueSpec(name, fn), null) as Promise<T>
+
+  return {
+    id: session.runId,
+    input,
+    signal: session.signal,
+    call: (tool: unknown, args: unknown) => {
+      const spec = specOf(tool)
+      if (spec === undefined)
+        return Promise.reject(new AgentError('unknown-tool', 'run.call takes a tool that cs.tool made'))
+      return callTool(here(), spec, args) as Promise<never>
+    },
+    once: (name, fn) => once(`run.once:${name}`, fn),
+    now: async () => new Date(await once('run.now', () => new Date().toISOString())),
+    uuid: () => once('run.uuid', () => globalThis.crypto.randomUUID() as string),
+    scope: async <T>(name: string, fn: (run: Run<Input>) => T): Promise<Awaited<T>> => {
+      const inner = { ...here(), scope: scopeBelow(here(), name) }
+      return await runAt(inner, () => fn(runOf(inner, input)))
+    },
+    saga: (steps, options) => carrySaga(here(), steps, options),
+  }
+}
+
+/** The same name again is another place: counted when it is asked for. */
+export function scopeBelow(place: Place, name: string): string {
+  const path = joined(place.scope, name)
+  const count = place.session.occurrence(place.scope, `scope ${name}`)
+  return count === 0 ? path : `${path}#${count + 1}`
+}
+
+/** A value that differs from run to run, as a call: nothing to undo, and safe to ask for again. */
+function valueSpec(name: string, fn: () => unknown): ToolSpec {
+  const given = { name, input: undefined, takes: 'value', execute: fn } as const
+  return toolSpec(given, { compensate: 'not-needed', onUnknown: 'retry' })
+}

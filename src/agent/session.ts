@@ -1,0 +1,130 @@
+/** @module One run in this process: its counters, the calls under way, what it remembers of an earlier life, and why it stopped. */
+import type { JsonObject } from '../../schemas/json.ts'
+import { UnreachableError } from '../client/errors.ts'
+import type { ClaimQueue } from './claim-queue.ts'
+import type { Connection } from './connection.ts'
+import { AgentError } from './errors.ts'
+import type { Recollection } from './recollection.ts'
+import type { ToolRegistry } from './tool-spec.ts'
+
+export interface SessionOptions {
+  readonly runId: string
+  readonly registry: ToolRegistry
+  /** Absent: nothing is live, everything comes from the recollection. */
+  readonly live?: { readonly connection: Connection; readonly claims: ClaimQueue; readonly fence: number }
+  readonly recollection?: Recollection
+  readonly signal?: AbortSignal
+}
+
+export class Session {
+  readonly runId: string
+  readonly registry: ToolRegistry
+  readonly live: SessionOptions['live']
+  readonly recollection: Recollection | undefined
+  readonly signal: AbortSignal | undefined
+  /** Values that could not be recorded, for the compensation that still needs them. */
+  readonly unrecorded = new Map<string, unknown>()
+  /** By scope, then by what was asked for. */
+  readonly #counts = new Map<string, Map<string, number>>()
+  readonly #joinable = new Map<string, Promise<unknown>>()
+  readonly #underWay = new Map<Promise<unknown>, string>()
+  #halted: Error | undefined
+  #closed = false
+
+  constructor({ runId, registry, live, recollection, signal }: SessionOptions) {
+    this.runId = runId
+    this.registry = registry
+    this.live = live
+    this.recollection = recollection
+    this.signal = signal
+  }
+
+  get fence(): number {
+    return this.live?.fence ?? 1
+  }
+
+  /** How often this was asked for in this scope before. */
+  occurrence(scope: string | undefined, what: string): number {
+    const counts = this.#counts.get(scope ?? '') ?? new Map<string, number>()
+    const count = counts.get(what) ?? 0
+    this.#counts.set(scope ?? '', counts.set(what, count + 1))
+    return count
+  }
+
+  /** A tool begins anew: what it asks for below this scope is what its last attempt asked for. */
+  restart(scope: string): void {
+    for (const counted of this.#counts.keys()) {
+      if (counted === scope || counted.startsWith(`${scope}/`)) this.#counts.delete(counted)
+    }
+  }
+
+  /** Why the run cannot go on in this process, though it has not ended: nothing more runs, nothing is rolled back. */
+  get halted(): Error | undefined {
+    return this.#halted
+  }
+
+  halt<E extends Error>(error: E): E {
+    this.#halted ??= error
+    return error
+  }
+
+  /** No call may start after the body of the run has ended. */
+  close(): void {
+    this.#closed = true
+  }
+
+  mustBeActive(): void {
+    if (this.#halted !== undefined) throw this.#halted
+    if (this.#closed) throw new AgentError('no-active-run', `the run ${this.runId} is over`, { runId: this.runId })
+  }
+
+  /** Carries a call out; an equal one that is under way is joined. */
+  joined<T>(key: string, tool: string, start: () => Promise<T>): Promise<T> {
+    const running = this.#joinable.get(key)
+    if (running !== undefined) return running as Promise<T>
+    const call = start().finally(() => {
+      this.#joinable.delete(key)
+      this.#underWay.delete(call)
+    })
+    this.#joinable.set(key, call)
+    this.#underWay.set(call, tool)
+    // Whoever awaits it hears of a failure; one that nobody awaits is found by `settled`.
+    call.catch(() => undefined)
+    return call
+  }
+
+  /** Tools whose calls have not ended. */
+  get underWay(): readonly string[] {
+    return [...this.#underWay.values()]
+  }
+
+  /** Resolves when no call is under way; gives the first failure among those that were. */
+  async settled(): Promise<unknown> {
+    let failure: unknown
+    while (this.#underWay.size > 0) {
+      for (const result of await Promise.allSettled(this.#underWay.keys())) {
+        if (result.status === 'rejected') failure ??= result.reason
+      }
+    }
+    return failure
+  }
+}
+
+/** The connection of a live session; a replay has none. */
+export function liveOf(session: Session): NonNullable<Session['live']> {
+  if (session.live === undefined) throw new AgentError('replay-diverged', 'a replay carries nothing out')
+  return session.live
+}
+
+/** An answer, or an error that also halts the run where the ledger is out of reach. */
+export async function reach<T>(session: Session, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof UnreachableError) session.halt(error)
+    throw error
+  }
+}
+
+export const textOf = (body: JsonObject, name: string): string => String(body[name] ?? '')
+export const numberOf = (body: JsonObject, name: string): number => Number(body[name] ?? 0)

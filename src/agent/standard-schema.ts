@@ -1,0 +1,24 @@
+/** @module The part of Standard Schema (standardschema.dev, version 1) that arguments are parsed with: zod, valibot, arktype and others fit. */
+
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined
+  }
+}
+
+export type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] }
+
+export interface SchemaIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** The place of an issue as a JSON Pointer. */
+export function issuePointer({ path = [] }: SchemaIssue): string {
+  return path.map((part) => `/${String(typeof part === 'object' ? part.key : part)}`).join('')
+}

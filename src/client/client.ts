@@ -1,0 +1,126 @@
+/** @module A client of the ledger's HTTP interface. It needs `fetch` and nothing of Node, so it runs in a browser as well. */
+import type { Json, JsonObject } from '../../schemas/json.ts'
+import { type BatchItem, batchItem, type Command, commandPath, runPath } from './commands.ts'
+import { type Ask, createTransport, type TransportOptions } from './transport.ts'
+
+export type ClientOptions = TransportOptions
+
+export interface AskOptions {
+  readonly signal?: AbortSignal
+}
+
+export interface CommandOptions extends AskOptions {
+  /** Default: a new one for each call, kept over its retries. */
+  readonly idempotencyKey?: string
+  /** Expected revision of the run: 412 where it has moved on. */
+  readonly ifMatch?: number
+  /** Seconds that a claim may be held for the outcome of the call it repeats. */
+  readonly waitSeconds?: number
+}
+
+/** `created`: something new was recorded; `replayed`: the answer of an earlier request under the same key. */
+export interface Recorded {
+  readonly created: boolean
+  readonly replayed: boolean
+  readonly body: JsonObject
+}
+
+/** One outcome of a batch: the status and body that the command would have had alone. */
+export interface BatchAnswer {
+  readonly status: number
+  readonly body: JsonObject
+}
+
+export interface EventRecord {
+  readonly header: JsonObject
+  readonly data: JsonObject
+  readonly digest: string
+}
+
+export interface Page {
+  readonly items: readonly JsonObject[]
+  readonly nextCursor: string | null
+}
+
+export type Query = Readonly<Record<string, string | number | undefined>>
+
+/** Every method throws `LedgerError` for a refusal, `UnreachableError` where no answer comes, the signal's reason after an abort. */
+export interface Client {
+  readonly url: string
+  /** Carries out one command; `runId` is ignored where `start` names none. */
+  execute(runId: string, command: Command, options?: CommandOptions): Promise<Recorded>
+  /** At most 256 commands, in order. A refused item is an answer here, never thrown. */
+  batch(items: readonly BatchItem[], options?: CommandOptions): Promise<readonly BatchAnswer[]>
+  run(runId: string, options?: AskOptions): Promise<JsonObject>
+  context(runId: string, at?: Query, options?: AskOptions): Promise<JsonObject>
+  call(runId: string, callId: string, options?: AskOptions): Promise<JsonObject>
+  budget(runId: string, options?: AskOptions): Promise<JsonObject>
+  compensations(runId: string, options?: AskOptions): Promise<readonly JsonObject[]>
+  /** All items, page after page. */
+  calls(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
+  envelopes(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
+  events(runId: string, filter?: Query, options?: AskOptions): AsyncIterable<EventRecord>
+  runs(filter?: Query, options?: AskOptions): AsyncIterable<JsonObject>
+  /** The JSONL export of a run, in portions of text. */
+  exportRun(runId: string, options?: AskOptions): AsyncIterable<string>
+}
+
+const PAGE_ITEMS = 500
+
+export function createClient(options: ClientOptions): Client {
+  const transport = createTransport(options)
+
+  const get = async (path: string, query: Query, { signal }: AskOptions): Promise<JsonObject> =>
+    (await transport.json({ method: 'GET', path: path + search(query), signal })).body
+
+  async function* pages(path: string, query: Query, options: AskOptions): AsyncGenerator<JsonObject, void> {
+    let cursor: string | undefined
+    do {
+      const page = (await get(path, { limit: PAGE_ITEMS, ...query, cursor }, options)) as unknown as Page
+      yield* page.items
+      cursor = page.nextCursor ?? undefined
+    } while (cursor !== undefined)
+  }
+
+  return {
+    url: transport.url,
+    execute: async (runId, command, options = {}) => {
+      const answer = await transport.json(post(commandPath(runId, command), command.body, options))
+      return {
+        created: answer.status === 201,
+        replayed: answer.headers.get('idempotency-replayed') === 'true',
+        body: answer.body,
+      }
+    },
+    batch: async (items, options = {}) => {
+      const answer = await transport.json(post('/v1/batch', { items: items.map(batchItem) }, options))
+      return answer.body.items as unknown as readonly BatchAnswer[]
+    },
+    run: (runId, options = {}) => get(runPath(runId), {}, options),
+    context: (runId, at = {}, options = {}) => get(`${runPath(runId)}/context`, at, options),
+    call: (runId, callId, options = {}) => get(`${runPath(runId)}/calls/${encodeURIComponent(callId)}`, {}, options),
+    budget: (runId, options = {}) => get(`${runPath(runId)}/budget`, {}, options),
+    compensations: async (runId, options = {}) =>
+      (await get(`${runPath(runId)}/compensations`, {}, options)).items as readonly JsonObject[],
+    calls: (runId, options = {}) => pages(`${runPath(runId)}/calls`, {}, options),
+    envelopes: (runId, options = {}) => pages(`${runPath(runId)}/envelopes`, {}, options),
+    events: (runId, filter = {}, options = {}) =>
+      pages(`${runPath(runId)}/events`, filter, options) as AsyncIterable<Json> as AsyncIterable<EventRecord>,
+    runs: (filter = {}, options = {}) => pages('/v1/runs', filter, options),
+    exportRun: (runId, { signal } = {}) => transport.text({ method: 'GET', path: `${runPath(runId)}/export`, signal }),
+  }
+}
+
+function post(path: string, body: object, { idempotencyKey, ifMatch, waitSeconds, signal }: CommandOptions): Ask {
+  const headers = {
+    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+    ...(ifMatch !== undefined && { 'if-match': `"${ifMatch}"` }),
+    ...(waitSeconds !== undefined && { prefer: `wait=${waitSeconds}` }),
+  }
+  return { method: 'POST', path, body, headers, signal }
+}
+
+function search(query: Query): string {
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+}

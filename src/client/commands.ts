@@ -1,0 +1,85 @@
+/** @module What may be asked of a run, and the route of each command. */
+import type {
+  ClaimCall,
+  CompleteRun,
+  FailRun,
+  PostEnvelope,
+  PostReservation,
+  PostUsage,
+  RegisterManifest,
+  ReleaseReservation,
+  RenewCall,
+  ResolveCall,
+  Rollback,
+  SettleCall,
+  SettleReservation,
+  StartCompensation,
+  StartRun,
+} from '../../schemas/requests.ts'
+
+/** One change asked for. */
+export type Command =
+  | { readonly kind: 'start'; readonly body: StartRun }
+  | { readonly kind: 'envelope'; readonly body: PostEnvelope }
+  | { readonly kind: 'rollback'; readonly body: Rollback }
+  | { readonly kind: 'manifest'; readonly body: RegisterManifest }
+  | { readonly kind: 'claim'; readonly body: ClaimCall }
+  | { readonly kind: 'settle'; readonly callId: string; readonly body: SettleCall }
+  | { readonly kind: 'renew'; readonly callId: string; readonly body: RenewCall }
+  | { readonly kind: 'resolve'; readonly callId: string; readonly body: ResolveCall }
+  | { readonly kind: 'compensate'; readonly body: StartCompensation }
+  | { readonly kind: 'reserve'; readonly body: PostReservation }
+  | { readonly kind: 'settle-reservation'; readonly reservationId: string; readonly body: SettleReservation }
+  | { readonly kind: 'release'; readonly reservationId: string; readonly body: ReleaseReservation }
+  | { readonly kind: 'usage'; readonly body: PostUsage }
+  | { readonly kind: 'complete'; readonly body: CompleteRun }
+  | { readonly kind: 'fail'; readonly body: FailRun }
+
+/** One command of a batch. */
+export interface BatchItem {
+  readonly runId: string
+  readonly command: Command
+}
+
+/** Below `/v1/runs/{run}`; `*` stands for the call or the reservation. */
+const PATHS: Readonly<Record<Exclude<Command['kind'], 'start'>, string>> = {
+  envelope: 'envelopes',
+  rollback: 'rollback',
+  manifest: 'manifests',
+  claim: 'calls',
+  settle: 'calls/*/settle',
+  renew: 'calls/*/renew',
+  resolve: 'calls/*/resolve',
+  compensate: 'compensations',
+  reserve: 'reservations',
+  'settle-reservation': 'reservations/*/settle',
+  release: 'reservations/*/release',
+  usage: 'usage',
+  complete: 'complete',
+  fail: 'fail',
+}
+
+export function runPath(runId: string): string {
+  return `/v1/runs/${encodeURIComponent(runId)}`
+}
+
+export function commandPath(runId: string, command: Command): string {
+  if (command.kind === 'start') return '/v1/runs'
+  return `${runPath(runId)}/${PATHS[command.kind].replace('*', () => encodeURIComponent(itemOf(command)))}`
+}
+
+/** An item as `POST /v1/batch` takes it. */
+export function batchItem({ runId, command }: BatchItem): object {
+  return {
+    run: runId,
+    op: command.kind,
+    ...('callId' in command && { call: command.callId }),
+    ...('reservationId' in command && { reservation: command.reservationId }),
+    body: command.body,
+  }
+}
+
+function itemOf(command: Command): string {
+  if ('callId' in command) return command.callId
+  return 'reservationId' in command ? command.reservationId : ''
+}

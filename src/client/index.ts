@@ -1,0 +1,15 @@
+/** @module `countersign/client`: the ledger over HTTP, from Node or a browser. */
+
+export type {
+  AskOptions,
+  BatchAnswer,
+  Client,
+  ClientOptions,
+  CommandOptions,
+  EventRecord,
+  Query,
+  Recorded,
+} from './client.ts'
+export { createClient } from './client.ts'
+export type { BatchItem, Command } from './commands.ts'
+export { LedgerError, UnreachableError } from './errors.ts'

@@ -1,0 +1,106 @@
+/** @module The runtime in both of its homes, over a real ledger with a clock in hand: the same tests run on each. */
+
+import type { Connection } from '../../src/agent/connection.ts'
+import { httpConnection } from '../../src/agent/http-connection.ts'
+import { ledgerConnection } from '../../src/agent/ledger-connection.ts'
+import { type Countersign, createRuntime } from '../../src/agent/runtime.ts'
+import { createClient } from '../../src/client/client.ts'
+import { testEdge } from '../support/test-edge.ts'
+import { alice, type TestClock, testLedger } from '../support/test-ledger.ts'
+
+export interface TestHome extends AsyncDisposable {
+  readonly clock: TestClock
+  readonly connection: Connection
+  /** A process, as it were: a runtime with no tools yet. `change` puts something between it and the ledger. */
+  readonly process: (change?: (connection: Connection) => Connection) => Countersign
+}
+
+export interface HomeKind {
+  readonly name: string
+  readonly open: () => Promise<TestHome>
+}
+
+export const HOMES: readonly HomeKind[] = [
+  { name: 'in process', open: inProcess },
+  { name: 'over HTTP', open: overHttp },
+]
+
+export async function inProcess(): Promise<TestHome> {
+  const inner = await testLedger()
+  const connection = ledgerConnection({ ledger: inner.ledger, caller: alice, place: 'test', close: async () => {} })
+  return home(inner.clock, connection, () => inner[Symbol.asyncDispose]())
+}
+
+async function overHttp(): Promise<TestHome> {
+  const edge = await testEdge({ realClock: false })
+  const token = await edge.token()
+  const fetch = async (url: string, init: RequestInit): Promise<Response> => edge.app.request(url, init)
+  const connection = httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1 }))
+  return home(edge.inner.clock, connection, () => edge[Symbol.asyncDispose]())
+}
+
+function home(clock: TestClock, connection: Connection, close: () => PromiseLike<void>): TestHome {
+  return {
+    clock,
+    connection,
+    process: (change = (same) => same) => createRuntime(change(connection)),
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+export interface Killed {
+  readonly change: (connection: Connection) => Connection
+  /** Resolves at the moment of death. */
+  readonly dead: Promise<void>
+}
+
+/** The process is gone after `commands` commands: the last of them may have reached the ledger, nothing is heard of any more. */
+export function killedAfter(commands: number, lastArrives: boolean): Killed {
+  const silence = new Promise<never>(() => {})
+  let die = (): void => undefined
+  const dies = new Promise<void>((resolve) => {
+    die = resolve
+  })
+  const onTheWay = new Set<Promise<unknown>>()
+  let left = commands
+  const until = async <T>(ask: () => Promise<T>): Promise<T> => {
+    left -= 1
+    if (left < 0 || (left === 0 && !lastArrives)) {
+      die()
+      return silence
+    }
+    const asked = ask()
+    onTheWay.add(asked)
+    await asked
+    if (left > 0) return asked
+    die()
+    return silence
+  }
+  // What was on its way arrives: nothing of this life comes later than its death.
+  const dead = dies.then(async () => void (await Promise.allSettled(onTheWay)))
+  const change = (connection: Connection): Connection => ({
+    ...connection,
+    execute: (...asked) => until(() => connection.execute(...asked)),
+    batch: (...asked) => until(() => connection.batch(...asked)),
+  })
+  return { change, dead }
+}
+
+/** Beyond every lease. */
+export const LONG_MS = 15 * 60_000
+
+export async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  let output: unknown
+  try {
+    output = await promise
+  } catch (error) {
+    return error
+  }
+  throw new Error(`it should have failed, and gave ${JSON.stringify(output)}`)
+}
+
+export function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}
+
+export const NO_WAIT = { type: 'fixed', delayMs: 0 } as const

@@ -1,0 +1,74 @@
+/** @module A process that does real things and kills itself at a bad moment: `kill-child.js FOLDER SCENARIO [die]`. */
+import { randomUUID } from 'node:crypto'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { open } from '../../src/agent/open.ts'
+import { outcomeOf } from '../../src/agent/outcome.ts'
+import { currentCall } from '../../src/agent/place.ts'
+import type { Countersign } from '../../src/agent/runtime.ts'
+
+const [folder = '', scenario = '', fate] = process.argv.slice(2)
+const EFFECTS = join(folder, 'effects')
+const SHORT_LEASE = { leaseMs: 100 }
+
+const effects = (): string => (existsSync(EFFECTS) ? readFileSync(EFFECTS, 'utf8') : '')
+const effect = (line: string): void => appendFileSync(EFFECTS, `${line}\n`)
+const dieHere = (): void => {
+  if (fate === 'die') process.kill(process.pid, 'SIGKILL')
+}
+
+/** Between the effect and the settle. */
+function charges(cs: Countersign, order: () => string, checked: boolean): Promise<string> {
+  const charge = cs.tool(
+    async (to: string) => {
+      effect(`charge ${currentCall()?.idempotencyKey}`)
+      dieHere()
+      // A signal to oneself arrives a moment later: nothing may be settled until then.
+      if (fate === 'die') await new Promise(() => setInterval(() => {}, 1_000))
+      return `paid ${to}`
+    },
+    {
+      name: 'charge',
+      ...SHORT_LEASE,
+      ...(checked && {
+        check: ([to], { idempotencyKey }) =>
+          effects().includes(idempotencyKey) ? { done: true, result: `paid ${to}` } : { done: false },
+      }),
+    },
+  )
+  return cs.run({ id: 'order' }, () => charge(order()))
+}
+
+/** Between the first compensation and the second. */
+function undoes(cs: Countersign): Promise<never> {
+  const step = cs.tool((n: number) => n, {
+    name: 'step',
+    ...SHORT_LEASE,
+    onUnknown: 'retry',
+    compensate: async ({ args: [n] }) => {
+      if (n === 2) dieHere()
+      if (n === 2 && fate === 'die') await new Promise(() => setInterval(() => {}, 1_000))
+      effect(`undo ${n}`)
+    },
+  })
+  return cs.run({ id: 'order' }, async () => {
+    for (const n of [1, 2, 3]) await step(n)
+    throw new Error('no truck')
+  })
+}
+
+const SCENARIOS: Readonly<Record<string, (cs: Countersign) => Promise<unknown>>> = {
+  blind: (cs) => charges(cs, () => 'order', false),
+  checked: (cs) => charges(cs, () => 'order', true),
+  uuid: (cs) => charges(cs, randomUUID, true),
+  undo: undoes,
+}
+
+await using cs = await open({ path: join(folder, 'data') })
+try {
+  const output = await SCENARIOS[scenario]?.(cs)
+  process.stdout.write(JSON.stringify({ output }))
+} catch (error) {
+  const code = error instanceof Error && 'code' in error ? error.code : String(error)
+  process.stdout.write(JSON.stringify({ code, status: outcomeOf(error)?.status }))
+}

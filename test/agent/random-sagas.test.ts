@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Connection } from '../../src/agent/connection.ts'
+import type { SagaResult } from '../../src/agent/saga-result.ts'
+import { HOMES, type TestHome } from './homes.ts'
+import { expectedOf, nameOf, registerTools, type SagaPlan, sagas, type World } from './saga-model.ts'
+
+/** Over HTTP the same code runs; there a sample is enough. */
+const RUNS: Readonly<Record<string, number>> = { 'in process': 1_000, 'over HTTP': 30 }
+
+for (const { name, open } of HOMES) {
+  const random = suite(`random sagas ${name}`)
+
+  random('have the effects and the statuses that the model has', async () => {
+    await using home = await open()
+    const seen = new Set<string>()
+    await fc.assert(
+      fc.asyncProperty(sagas, async (plan) => {
+        const world: World = { executions: {}, undone: [] }
+        const result = await carried(home, plan, world)
+        seen.add(result.status)
+        assert.equal(observed(result, world), sorted(expectedOf(plan)))
+        assert.ok(isNewestFirst(world.undone), `undone newest group first: ${world.undone}`)
+        assert.is(await recordedStatus(home.connection, result.runId), result.status)
+      }),
+      { numRuns: RUNS[name] ?? 1 },
+    )
+    if (name === 'in process') {
+      assert.equal([...seen].sort(), [
+        'COMPENSATED',
+        'COMPENSATION_FAILED',
+        'IN_DOUBT',
+        'PARTLY_COMPENSATED',
+        'SUCCESS',
+      ])
+    }
+  })
+
+  random.run()
+}
+
+async function carried(home: TestHome, plan: SagaPlan, world: World): Promise<SagaResult> {
+  const cs = home.process()
+  registerTools(cs, plan, world)
+  return cs.saga(plan.map((group, g) => group.map((_, i) => ({ tool: nameOf(g, i) }))))
+}
+
+function observed({ status, tries, steps }: SagaResult, world: World) {
+  return sorted({
+    status,
+    tries,
+    steps: steps.map((step) => ({ status: step.status, attempts: step.attempts })),
+    ...world,
+  })
+}
+
+function sorted<T extends { readonly undone: readonly string[] }>(value: T): T {
+  return { ...value, undone: [...value.undone].sort() }
+}
+
+/** Within one try: a saga that was begun anew undoes anew. */
+function isNewestFirst(undone: readonly string[]): boolean {
+  const groups = undone.map((each) => Number(/^t(\d+)/.exec(each)?.[1]))
+  const seen = new Set<string>()
+  let last = Number.POSITIVE_INFINITY
+  for (const [i, group] of groups.entries()) {
+    const name = undone[i] ?? ''
+    if (seen.has(name) || (group > last && group === Math.max(...groups.slice(i)))) {
+      seen.clear()
+      last = Number.POSITIVE_INFINITY
+    }
+    if (group > last) return false
+    seen.add(name)
+    last = group
+  }
+  return true
+}
+
+/** What the ledger itself says of the run's end. */
+async function recordedStatus(connection: Connection, runId: string): Promise<unknown> {
+  let status: unknown
+  for await (const { type, data } of connection.events(runId)) {
+    if (type === 'RunCompleted') status = 'SUCCESS'
+    if (type === 'RunCompensated') status = data.status
+  }
+  return status
+}

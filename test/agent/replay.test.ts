@@ -1,0 +1,95 @@
+import { writeFileSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { ResumeDiverged } from '../../src/agent/errors.ts'
+import type { Countersign } from '../../src/agent/runtime.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { codeOf, HOMES, NO_WAIT, rejection } from './homes.ts'
+
+for (const { name, open } of HOMES) {
+  const replay = suite(`replay ${name}`)
+
+  const program = (cs: Countersign, log: string[]) => {
+    const charge = cs.tool((cents: number) => `p-${log.push(`charge ${cents}`)}`, {
+      name: 'charge',
+      compensate: ({ result }) => void log.push(`refund ${result}`),
+    })
+    const ship = cs.tool(
+      (address: string) => {
+        log.push('ship')
+        if (address === '') throw new Error('no address')
+        return 'label'
+      },
+      { name: 'ship', retries: 1, backoff: NO_WAIT },
+    )
+    return (cents: number, address: string) => async (run: { uuid(): Promise<string> }) =>
+      `${await run.uuid()} ${await charge(cents)} ${await ship(address)}`
+  }
+
+  replay('gives the recorded output and calls no tool', async () => {
+    await using home = await open()
+    const log: string[] = []
+    const live = home.process()
+    const output = await live.run({ id: 'r' }, program(live, log)(5, 'here'))
+    const cs = home.process()
+    const result = await cs.replay('r', program(cs, log)(5, 'here'))
+    assert.is(result.output, output)
+    assert.is(result.end, 'completed')
+    assert.is(result.calls, 3)
+    assert.equal(log, ['charge 5', 'ship'])
+    assert.is((await home.connection.calls('r')).length, 3, 'nothing is written')
+  })
+
+  replay('of a run that was rolled back ends as that run did', async () => {
+    await using home = await open()
+    const log: string[] = []
+    const live = home.process()
+    await rejection(live.run({ id: 'r' }, program(live, log)(5, '')))
+    const before = [...log]
+    const cs = home.process()
+    const result = await cs.replay('r', program(cs, log)(5, ''))
+    assert.is(result.end, 'compensated')
+    assert.is(result.outcome?.status, 'COMPENSATED')
+    assert.is((result.error as Error).message, 'no address')
+    assert.equal(log, before)
+  })
+
+  replay('names the first divergence, expected and actual', async () => {
+    await using home = await open()
+    const log: string[] = []
+    const live = home.process()
+    await live.run({ id: 'r' }, program(live, log)(5, 'here'))
+    const replayed = async (cents: number, address: string) => {
+      const cs = home.process()
+      return (await rejection(cs.replay('r', program(cs, log)(cents, address)))) as ResumeDiverged
+    }
+    const error = await replayed(6, 'here')
+    assert.is(error.code, 'replay-diverged')
+    assert.equal((error.evidence.actual as { args: unknown }).args, [6])
+    assert.equal((error.evidence.expected as { args: unknown }[])[0]?.args, [5])
+    assert.is((await replayed(5, 'there')).code, 'replay-diverged')
+    const short = home.process()
+    program(short, log)
+    assert.is(codeOf(await rejection(short.replay('r', async () => 'nothing'))), 'replay-diverged')
+    assert.equal(log, ['charge 5', 'ship'])
+  })
+
+  replay('works on an exported file, without the run', async () => {
+    using folder = tempFolder()
+    const file = folder.file('run.jsonl')
+    const log: string[] = []
+    await using home = await open()
+    const live = home.process()
+    const output = await live.run({ id: 'r' }, program(live, log)(5, 'here'))
+    let text = ''
+    for await (const part of live.export('r')) text += part
+    writeFileSync(file, text)
+    await using elsewhere = await open()
+    const cs = elsewhere.process()
+    assert.is((await cs.replay({ file }, program(cs, log)(5, 'here'))).output, output)
+    writeFileSync(file, text.split('\n').slice(0, -2).join('\n'))
+    assert.is(codeOf(await rejection(cs.replay({ file }, async () => ''))), 'not-an-export')
+  })
+
+  replay.run()
+}

@@ -1,0 +1,129 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createClient } from '../../src/client/client.ts'
+import { LedgerError, UnreachableError } from '../../src/client/errors.ts'
+import { testEdge } from '../support/test-edge.ts'
+
+const client = suite('client')
+
+interface Sent {
+  readonly url: string
+  readonly headers: Record<string, string>
+  readonly body: unknown
+}
+
+/** A network that gives these answers in turn; an error is thrown. */
+function scripted(...answers: (Response | Error)[]) {
+  const sent: Sent[] = []
+  const fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    sent.push({ url, headers: init.headers as Record<string, string>, body: init.body })
+    const answer = answers.shift()
+    if (answer instanceof Response) return answer
+    throw answer ?? new Error('the script is over')
+  }
+  return { sent, client: createClient({ url: 'http://ledger.test/', token: 't', fetch, backoffMs: 1 }) }
+}
+
+const json = (status: number, body: object, headers: Record<string, string> = {}): Response =>
+  new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } })
+
+client('a command whose answer was lost is sent again under the same idempotency key', async () => {
+  const script = scripted(new TypeError('fetch failed'), json(503, { code: 'contended' }), json(201, { callId: 'c' }))
+  const recorded = await script.client.execute('r', { kind: 'claim', body: { tool: 't', args: {} } })
+  assert.is(recorded.created, true)
+  assert.is(script.sent.length, 3)
+  const keys = new Set(script.sent.map(({ headers }) => headers['idempotency-key']))
+  assert.is(keys.size, 1, 'one key for all tries')
+  assert.match([...keys][0] ?? '', /^[0-9a-f-]{36}$/)
+  assert.is(script.sent[0]?.url, 'http://ledger.test/v1/runs/r/calls')
+})
+
+client('two commands have two keys', async () => {
+  const script = scripted(json(200, {}), json(200, {}))
+  await script.client.execute('r', { kind: 'complete', body: {} })
+  await script.client.execute('r', { kind: 'complete', body: {} })
+  assert.is.not(script.sent[0]?.headers['idempotency-key'], script.sent[1]?.headers['idempotency-key'])
+})
+
+client('a refusal is not tried again, and carries its code and evidence', async () => {
+  const script = scripted(json(409, { code: 'call-in-doubt', detail: 'not known', callId: 'c-1' }))
+  const error = await rejection(script.client.execute('r', { kind: 'claim', body: { tool: 't', args: {} } }))
+  assert.instance(error, LedgerError)
+  assert.is((error as LedgerError).code, 'call-in-doubt')
+  assert.is((error as LedgerError).problem.callId, 'c-1')
+  assert.is(script.sent.length, 1)
+})
+
+client('a ledger out of reach is an error of its own, after the last try', async () => {
+  const script = scripted(...Array.from({ length: 6 }, () => new TypeError('fetch failed')))
+  assert.instance(await rejection(script.client.run('r')), UnreachableError)
+  assert.is(script.sent.length, 6)
+})
+
+client('a page of a proxy is no answer of a ledger', async () => {
+  const script = scripted(new Response('<html>', { status: 200 }))
+  assert.instance(await rejection(script.client.run('r')), UnreachableError)
+})
+
+client('an abort ends the retries with its own reason', async () => {
+  const aborting = new AbortController()
+  const reason = new Error('no more')
+  const fetch = async (): Promise<Response> => {
+    aborting.abort(reason)
+    throw new TypeError('fetch failed')
+  }
+  const aborted = createClient({ url: 'http://ledger.test', token: 't', fetch })
+  assert.is(await rejection(aborted.run('r', { signal: aborting.signal })), reason)
+})
+
+client('told to wait long, it leaves the decision to its caller', async () => {
+  const script = scripted(json(429, { code: 'refusals-exhausted', retryAfterMs: 60_000 }))
+  const error = await rejection(script.client.run('r'))
+  assert.is((error as LedgerError).retryAfterMs, 60_000)
+  assert.is(script.sent.length, 1)
+})
+
+client('reads, lists, batches and exports a real ledger', async () => {
+  await using edge = await testEdge()
+  const token = await edge.token()
+  const real = createClient({
+    url: 'http://ledger.test',
+    token: () => token,
+    fetch: async (url, init) => edge.app.request(url, init),
+  })
+  await real.execute('', { kind: 'start', body: { id: 'r', name: 'walk' } })
+  const claims = Array.from({ length: 3 }, (_, n) => ({
+    runId: 'r',
+    command: { kind: 'claim', body: { tool: 't', args: { n } } } as const,
+  }))
+  const answers = await real.batch(claims)
+  assert.equal(
+    answers.map(({ status }) => status),
+    [201, 201, 201],
+  )
+  assert.is((await real.run('r')).name, 'walk')
+  assert.is((await collect(real.calls('r'))).length, 3)
+  assert.equal(
+    (await collect(real.events('r', { limit: 1 }))).map(({ header }) => header.revision),
+    [0, 1, 2, 3],
+  )
+  assert.is((await collect(real.runs({ status: 'open' }))).length, 1)
+  const lines = (await collect(real.exportRun('r'))).join('').trim().split('\n')
+  assert.is(lines.length, 5)
+  assert.is(JSON.parse(lines[4] ?? '').trailer.events, 4)
+})
+
+async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => assert.unreachable('it should have been refused'),
+    (error: unknown) => error,
+  )
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+client.run()

@@ -1,0 +1,68 @@
+import { fileURLToPath } from 'node:url'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { cleanEnv, runCommand } from './support/command-line.ts'
+import { tempFolder } from './support/temp-folder.ts'
+
+const examples = suite('examples')
+
+/** What an example prints, run in a folder of its own without a key or a network. */
+async function printed(name: string, cwd?: string): Promise<string[]> {
+  using folder = tempFolder()
+  const file = fileURLToPath(new URL(`../examples/${name}.js`, import.meta.url))
+  const { code, stdout, stderr } = await runCommand([process.execPath, file], {
+    cwd: cwd ?? folder.path,
+    env: cleanEnv(),
+  })
+  assert.is(code, 0, stderr)
+  return stdout.trim().split('\n')
+}
+
+examples('first: the run gives its output; run again, its record', async () => {
+  using folder = tempFolder()
+  assert.equal(await printed('first', folder.path), ['charging 2500 to card-1', 'label for payment-1'])
+  assert.equal(await printed('first', folder.path), ['label for payment-1'])
+})
+
+examples('order saga: undone newest first, what stands is said', async () => {
+  assert.equal(await printed('order-saga'), [
+    'put back book x 2',
+    'refund 2500 cents of p-1',
+    'no carrier goes to Atlantis',
+    'PARTLY_COMPENSATED: undone pay, reserve; standing notify',
+  ])
+})
+
+examples('parallel saga: the last group first, the report says each step', async () => {
+  const lines = await printed('parallel-saga')
+  assert.is(lines[0], 'SUCCESS')
+  assert.equal(lines.slice(1, 3).sort(), ['cancel car in Oslo', 'cancel hotel in Oslo'])
+  assert.is(lines[3], 'cancel flight in Oslo')
+  assert.match(lines[4] ?? '', /^saga saga:1 of run trip-2: COMPENSATED /)
+  assert.match(lines[6] ?? '', /^ {2}1 +flight +compensated +1/)
+  assert.match(lines[9] ?? '', /^ {2}3 +pay +failed +1 .*card declined$/)
+})
+
+examples('retries: of the tool alone, and of the whole saga', async () => {
+  assert.equal(await printed('retries'), [
+    'scope tool: SUCCESS after 3 attempts, the saga begun 1 time',
+    'hold a seat',
+    'let the seat go',
+    'hold a seat',
+    'scope transaction: SUCCESS, the saga begun 2 times',
+  ])
+})
+
+examples('crash and resume: one charge', async () => {
+  assert.equal(await printed('crash-and-resume'), ['the first process ended by SIGKILL', 'label 36', 'charges: 1'])
+})
+
+examples('replay: served from the record, and the first divergence', async () => {
+  const lines = await printed('replay')
+  assert.equal(lines.slice(0, 2), ['searching Oslo', 'booking Oslo Inn'])
+  assert.match(lines[2] ?? '', /^exact: 2 calls served, output \{.*"b-1".*\}$/)
+  assert.match(lines[3] ?? '', /^replay-diverged: \{"tool":"book","args":\["Oslo Inn",3\]/)
+  assert.is(lines.length, 4)
+})
+
+examples.run()
