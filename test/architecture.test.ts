@@ -27,6 +27,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'src/verify': ['schemas', 'projections', 'src/merkle', 'src/signing', 'src/store', 'src/export'],
   'src/http': ['schemas', 'src/domain', 'src/merkle', 'src/signing', 'src/store', 'src/ledger', 'src/export'],
   'src/compose': ['schemas', 'src/signing', 'src/store', 'src/ledger', 'src/http'],
+  'src/client': ['schemas'],
+  'src/agent': ['schemas', 'src/signing', 'src/ledger', 'src/export', 'src/client', 'src/compose'],
   'src/cli': [
     'schemas',
     'src/domain',

@@ -40,8 +40,8 @@ export const COMMANDS = {
     settings: [...PLACE, 'issuer', 'audience'],
   },
   keys: {
-    usage: 'keys list|rotate [--json]',
-    about: 'show the keys without their secrets; put a new sealing key in place',
+    usage: 'keys create|list|rotate [--json]',
+    about: 'make the first keys of a shared store; show the keys without their secrets; put a new sealing key in place',
     flags: [JSON_FLAG, ['--tokens', 'rotate the key that signs tokens instead: tokens made before are refused']],
     settings: ['data', 'keys'],
   },
@@ -51,11 +51,23 @@ export const COMMANDS = {
     flags: [['--policy P', 'default, relay, or a JSON file with a policy']],
   },
   verify: {
-    usage: 'verify [STORE|EXPORT.jsonl|-] [--json]',
+    usage: 'verify [STORE|EXPORT.jsonl|-] [--checkpoint FILE] [--json]',
     about: 'check every event of a store or an export, offline',
     flags: [JSON_FLAG, ['--fast', 'check every byte, but not again that bodies are canonical and fit their schemas']],
     settings: PLACE,
     more: VERDICTS,
+  },
+  checkpoint: {
+    usage: 'checkpoint [--tenant T] [--key]',
+    about: "print the last checkpoint of a tenant's log: keep it where this ledger cannot reach it",
+    flags: [TENANT, ['--key', 'print the verifier key of the log instead']],
+    settings: PLACE,
+  },
+  proof: {
+    usage: 'proof EVENT [--tenant T] > EVENT.tlog-proof',
+    about: 'print a file that proves offline that an event is in its log',
+    flags: [TENANT, ['--verifier-key KEY', 'key of the log, where the key file is not at hand']],
+    settings: PLACE,
   },
   replay: {
     usage: 'replay RUN [--tenant T] [--json]',
@@ -77,6 +89,15 @@ export const COMMANDS = {
     settings: PLACE,
   },
   tour: { usage: 'tour', about: 'a guided walk through a small ledger of its own, without a server' },
+  witness: {
+    usage: 'witness --log KEY[,KEY...] [--name NAME] [--data DIR] [--port 7070]',
+    about: 'cosign checkpoints of other ledgers (POST /add-checkpoint), if each continues the one before',
+    flags: [
+      ['--log KEY', 'verifier keys of the logs to witness (countersign checkpoint --key prints one)'],
+      ['--name NAME', 'name of the witness, such as a host name and path of yours'],
+    ],
+    settings: ['data', 'host', 'port'],
+  },
   rebuild: {
     usage: 'rebuild',
     about: 'drop the views; the next start makes them anew from the store',

@@ -1,11 +1,12 @@
-/** @module `countersign keys list|rotate`: what a ledger's keys are, without their secrets; a new key that seals from now on. */
+/** @module `countersign keys create|list|rotate`: a shared store's first keys; what the keys are, without their secrets; a new one that seals. */
 import { randomBytes } from 'node:crypto'
-import { closeSync, openSync, rmSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { readIdentity } from '../compose.ts'
 import type { KeyPlace, Settings } from '../config.ts'
 import { requireKeys } from '../key-source.ts'
 import { toBase64url } from '../signing/base64url.ts'
-import { replaceKeyFile, verifierKey } from '../signing/key-file.ts'
+import { createLedgerKeys, replaceKeyFile, verifierKey, writeNewKeyFile } from '../signing/key-file.ts'
 import { currentKey, rotateKeyRing } from '../signing/key-ring.ts'
 import { ed25519PublicBytes, type LedgerKeys, rotateTokenKeys } from '../signing/ledger-keys.ts'
 import { readArguments } from './arguments.ts'
@@ -15,12 +16,22 @@ export async function keys(args: readonly string[]): Promise<number> {
   const { settings, has, positionals } = readArguments(args, {
     settings: ['data', 'store', 'keys'],
     switches: ['json', 'tokens'],
-    positionals: ['list or rotate'],
+    positionals: ['create, list or rotate'],
   })
   const [action] = positionals
+  if (action === 'create') return create(settings.keys)
   if (action === 'list') return await list(settings, has('json'))
   if (action === 'rotate') return rotate(settings.keys, has('tokens') ? 'tokens' : 'ring')
-  throw usageFailure(`keys list or keys rotate, not keys "${action}"`)
+  throw usageFailure(`keys create, keys list or keys rotate, not keys "${action}"`)
+}
+
+/** For a store on a server, which several processes share: each is given a copy of the one file. A file store makes its own. */
+function create(place: KeyPlace): number {
+  if (place.kind === 'text') throw new CliFailure('COUNTERSIGN_KEYS holds keys already')
+  mkdirSync(dirname(place.path), { recursive: true, mode: 0o700 })
+  writeNewKeyFile(place.path, createLedgerKeys(new Date().toISOString(), randomBytes))
+  process.stdout.write(`${place.path}\n`)
+  return EXIT.ok
 }
 
 interface ListedKey {

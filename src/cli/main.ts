@@ -10,15 +10,18 @@ const LOADERS: Readonly<Record<string, () => Promise<(args: readonly string[]) =
   keys: async () => (await import('./keys.ts')).keys,
   validate: async () => (await import('./validate.ts')).validate,
   verify: async () => (await import('./verify.ts')).verify,
+  checkpoint: async () => (await import('./checkpoint.ts')).checkpoint,
+  proof: async () => (await import('./proof.ts')).proof,
   replay: async () => (await import('./replay.ts')).replay,
   import: async () => (await import('./import.ts')).importRuns,
   rebuild: async () => (await import('./rebuild.ts')).rebuild,
   tour: async () => (await import('./tour.ts')).tour,
+  witness: async () => (await import('./witness.ts')).witness,
   version: async () => (await import('./version.ts')).version,
 }
 
 /** Of these, exit code 1 says "tampered": a breakdown of their own must not. */
-const PROVES = ['verify', 'replay']
+const PROVES = ['verify', 'replay', 'proof', 'checkpoint']
 
 async function run(args: readonly string[]): Promise<number> {
   const [name = 'help', ...rest] = args

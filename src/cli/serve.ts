@@ -21,12 +21,14 @@ export async function serve(args: readonly string[]): Promise<number> {
     log.fatal({ err: error }, 'an error that nothing caught: the process ends')
     process.exit(EXIT.failed)
   })
+  // From here on, so that a signal during the start, or right after the word that we listen, ends in order too.
+  const signalled = nextSignal()
   const version = packageVersion()
   const service = await startService({ settings, log, version })
   log.info({ url: service.url, data: resolve(settings.data), version }, 'listening')
   if (onTerminal) greet(settings, service.url, version)
 
-  const signal = await nextSignal()
+  const signal = await signalled
   log.info({ signal }, 'closing')
   for (const again of SIGNALS) process.once(again, () => process.exit(EXIT.failed))
   await closeInTime(service)

@@ -1,7 +1,8 @@
 /** @module What can be verified: a store's file or an export, read to its end whatever it holds. */
 import { createReadStream } from 'node:fs'
-import { openStoreScan } from '../compose.ts'
+import { openServerScan, openStoreScan } from '../compose.ts'
 import { StoreOpenError } from '../store/event-store.ts'
+import { type ReadCheckpoint, withCheckpoint } from '../verify/checkpoint-check.ts'
 import { type ExportTrailer, exportPages } from '../verify/export-records.ts'
 import { type VerifyFault, verdictOf } from '../verify/fault.ts'
 import {
@@ -14,14 +15,18 @@ import {
 import { CliFailure, EXIT } from './failure.ts'
 
 export interface VerifyTarget {
-  readonly kind: 'store' | 'export'
-  /** Path, or `-` for an export on standard input. */
+  readonly kind: 'store' | 'server' | 'export'
+  /** Path, a server's URL without its credentials, or `-` for an export on standard input. */
   readonly name: string
+  /** The server's whole URL. */
+  readonly url?: string
 }
 
 export type TargetOptions = Omit<VerifyOptions, 'wholeStore' | 'again'> & {
   /** Called once the source is open, with about as many events as it holds where that is known. */
   readonly onOpen?: (expected: number | undefined) => void
+  /** What the history is held against. */
+  readonly checkpoint?: Extract<ReadCheckpoint, { ok: true }>
 }
 
 export interface FoundVerdict {
@@ -32,6 +37,7 @@ export interface FoundVerdict {
 /** Throws nothing for what a file may hold: damage is a fault, and what cannot be opened is INCOMPLETE. */
 export async function verifyTarget(target: VerifyTarget, options: TargetOptions): Promise<FoundVerdict> {
   try {
+    if (target.url !== undefined) return { result: await verifyServer(target.url, options) }
     return target.kind === 'store'
       ? { result: await verifyStore(target.name, options) }
       : await verifyExport(target.name, options)
@@ -51,7 +57,13 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
     yield* scan.pages()
     yield scan.structure(thorough)
   }
-  return await verifyRecords(pages(), { ...options, wholeStore: true, again: () => scan.pages() })
+  return await verifyRecords(heldAgainst(pages(), options), { ...options, wholeStore: true, again: () => scan.pages() })
+}
+
+async function verifyServer(url: string, options: TargetOptions): Promise<VerifyResult> {
+  options.onOpen?.(undefined)
+  const again = (): SourcePages => openServerScan(url)
+  return await verifyRecords(heldAgainst(again(), options), { ...options, wholeStore: true, again })
 }
 
 async function verifyExport(path: string, options: TargetOptions): Promise<FoundVerdict> {
@@ -63,8 +75,12 @@ async function verifyExport(path: string, options: TargetOptions): Promise<Found
   options.onOpen?.(undefined)
   const pages: SourcePages = exportPages(stdin ? process.stdin : createReadStream(path), { onTrailer })
   const again = stdin ? {} : { again: () => exportPages(createReadStream(path)) }
-  const result = await verifyRecords(pages, { ...options, ...again })
+  const result = await verifyRecords(heldAgainst(pages, options), { ...options, ...again })
   return { result, trailer }
+}
+
+function heldAgainst(pages: SourcePages, { checkpoint }: TargetOptions): SourcePages {
+  return checkpoint === undefined ? pages : withCheckpoint(pages, checkpoint)
 }
 
 /** Nothing, or no more, could be read: that is an answer too. */

@@ -10,23 +10,27 @@ import type { VerifyKeys } from '../verify/verify-records.ts'
 import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
 import { CliFailure, EXIT } from './failure.ts'
 import { type Progress, startProgress } from './progress.ts'
+import { checkpointFor } from './verify-checkpoint.ts'
 import { createReport } from './verify-report.ts'
 import { type VerifyTarget, verifyTarget } from './verify-target.ts'
 
 export async function verify(args: readonly string[]): Promise<number> {
   const given = readArguments(args, {
     settings: PLACE_SETTINGS,
+    texts: ['checkpoint', 'verifier-key'],
     switches: ['json', 'fast'],
     positionals: ['[store or export]'],
   })
   const target = targetOf(given)
   const keys = keysFor(given, target.settings)
+  const checkpoint = await checkpointFor(given, target.settings)
   let progress: Progress | undefined
   const report = createReport(given.has('json'), () => progress?.end())
   const startedMs = performance.now()
   const found = await verifyTarget(target, {
     depth: given.has('fast') ? 'fast' : 'full',
     ...(keys !== undefined && { keys }),
+    ...(checkpoint && { checkpoint }),
     onOpen: (total) => {
       progress = startProgress({ unit: 'events', total })
     },
@@ -48,6 +52,11 @@ function targetOf({ positionals, settings, text }: Arguments): NamedTarget {
   const own = named === undefined ? settings : readSettings(flags, process.env)
   if (own.store.kind === 'memory')
     throw new CliFailure('a store in memory holds nothing to verify afterwards', EXIT.usage)
+
+  if (own.store.kind === 'eventstoredb') {
+    const { url } = own.store
+    return { kind: 'server', name: url.replace(/\/\/[^@/]*@/, '//'), url, settings: own }
+  }
 
   const { path } = own.store
   if (!existsSync(path))

@@ -23,7 +23,7 @@ export interface HttpSettings {
   readonly openMetrics: boolean
 }
 
-export const HTTP_DEFAULTS: HttpSettings = {
+const HTTP_DEFAULTS: HttpSettings = {
   bodyMaxBytes: 544 * KIB,
   batchMaxBytes: 8 * KIB * KIB,
   ratePerSecond: 5_000,

@@ -8,9 +8,9 @@ export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok
 const ENTITY_TAG = /^(W\/)?("[\x21\x23-\x7e\x80-\xff]*")$/
 const REVISION_TAG = /^"(0|[1-9]\d{0,14})"$/
 
-export const IDEMPOTENCY_KEY_MAX_CHARS = 256
+const IDEMPOTENCY_KEY_MAX_CHARS = 256
 /** Longest a claim is held for the outcome of the call it repeats. */
-export const WAIT_MAX_SECONDS = 30
+const WAIT_MAX_SECONDS = 30
 
 /**
  * The revision that `If-Match` demands; undefined where it demands none (absent, or `*`: the run must exist, which every
@@ -60,6 +60,6 @@ export function validTraceparent(header: string | undefined): string | undefined
   return header !== undefined && TRACEPARENT_PATTERN.test(header) ? header : undefined
 }
 
-export function invalidHeader(header: string, detail: string): { readonly ok: false; readonly problem: Problem } {
+function invalidHeader(header: string, detail: string): { readonly ok: false; readonly problem: Problem } {
   return { ok: false, problem: problem('invalid-header', detail, { evidence: { header } }) }
 }

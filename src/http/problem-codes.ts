@@ -2,7 +2,7 @@
 import type { RefusalCode } from '../domain/refusal.ts'
 
 /** What only this edge refuses. */
-export type HttpCode =
+type HttpCode =
   | 'unauthenticated'
   | 'not-found'
   | 'method-not-allowed'

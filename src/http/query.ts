@@ -6,7 +6,7 @@ import { problem } from './problems.ts'
 import { type SchemaError, schemaErrors } from './schema-errors.ts'
 
 export const PAGE_DEFAULT = 100
-export const PAGE_MAX = 500
+const PAGE_MAX = 500
 const TEXT_MAX_CHARS = 256
 
 /** A whole number as a query says it. */

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { jsonPointer } from '../signing/json-error.ts'
 
 /** A body can be wrong in thousands of places; the first ones tell enough. */
-export const ERRORS_MAX = 20
+const ERRORS_MAX = 20
 
 export interface SchemaError {
   /** RFC 6901. */

@@ -20,7 +20,7 @@ export interface ServerLimits {
   readonly maxConnections: number
 }
 
-export const SERVER_DEFAULTS: ServerLimits = {
+const SERVER_DEFAULTS: ServerLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 5_000,

@@ -19,6 +19,8 @@ export type VerifyFaultCode =
   | 'position-order'
   | 'out-of-order'
   | 'request-column'
+  /** What a server shows beside the header differs from it. */
+  | 'metadata-copy'
   | 'duplicate-id'
   | 'first-event'
   | 'key-rotation'
@@ -48,12 +50,17 @@ export type VerifyFaultCode =
   | 'trailer-digest'
   | 'trailer-scope'
   | 'after-trailer'
+  /** Fewer events than a checkpoint covers. */
+  | 'log-behind-checkpoint'
+  /** Other events than a checkpoint covers. */
+  | 'checkpoint-mismatch'
 
 /** Faults not named here mean TAMPERED: whoever alters a record must not choose a milder word by how it is altered. */
 const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   unreadable: 'INCOMPLETE',
   empty: 'INCOMPLETE',
   'no-trailer': 'INCOMPLETE',
+  'log-behind-checkpoint': 'INCOMPLETE',
   'unknown-type': 'UNVERIFIABLE',
   'body-version': 'UNVERIFIABLE',
   'body-schema': 'UNVERIFIABLE',

@@ -51,7 +51,7 @@ keys('a rotation is taken up by the running owner, and what it sealed before and
     await sleep(50)
   assert.ok(server.log().includes(kid))
   const verified = await runCli(['verify', '--json'], { cwd })
-  assert.is(JSON.parse(verified.stdout).events, 2)
+  assert.ok(JSON.parse(verified.stdout).events >= 2)
   assert.is(verified.code, 0)
 })
 

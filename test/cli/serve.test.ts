@@ -48,7 +48,7 @@ serve('the lines that a newcomer is shown work when they are pasted into a shell
   assert.is(JSON.parse(started).runId, 'hello')
   assert.is(JSON.parse(accepted).step, 1)
   assert.is(JSON.parse(refused).code, 'contradiction')
-  assert.match(verified, /^VERIFIED {2}6 events of 2 streams/)
+  assert.match(verified, /^VERIFIED {2}\d+ events of \d streams/)
 })
 
 serve('a second process on the same store is told which process owns it, and where that one serves (F12)', async () => {

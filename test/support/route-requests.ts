@@ -1,7 +1,7 @@
 /** @module A valid body for every route that takes one, so that a test can walk all routes and meet no other refusal than the one it looks for. */
 import type { TestEdge } from './test-edge.ts'
 
-export const SOME_ID = '0190f0f0-0000-7000-8000-000000000000'
+const SOME_ID = '0190f0f0-0000-7000-8000-000000000000'
 
 /** By path of the description; a path that is missing here makes the walk fail. */
 export const BODIES: Readonly<Record<string, object>> = {

@@ -10,10 +10,3 @@ export function formsOf(secret: Uint8Array): readonly string[] {
   const forms = [bytes.toString('base64url'), bytes.toString('base64').replace(/=+$/, ''), hex, hex.toUpperCase()]
   return [...forms, bytes.toString('latin1')].filter((form) => form.length >= MIN_CHARS)
 }
-
-/** Every text in a JSON value, however deep. */
-export function textsIn(value: unknown): readonly string[] {
-  if (typeof value === 'string') return [value]
-  if (typeof value !== 'object' || value === null) return []
-  return Object.values(value).flatMap(textsIn)
-}

@@ -8,7 +8,7 @@ import { BIN, cleanEnv, collected, type Ended, endOf, type Output, spawnTracked 
 import { type TempFolder, tempFolder } from './temp-folder.ts'
 import { within } from './within.ts'
 
-export const ALL_SCOPES = ['runs:write', 'runs:read', 'audit:read', 'audit:export', 'admin'] as const
+const ALL_SCOPES = ['runs:write', 'runs:read', 'audit:read', 'audit:export', 'admin'] as const
 /** Far above what a start takes, so that a slow machine does not fail a test. */
 const START_MAX_MS = 30_000
 const STOP_MAX_MS = 20_000
@@ -161,7 +161,7 @@ export class ServerProcess implements AsyncDisposable {
 }
 
 /** The process ended before it listened. */
-export class ServerDidNotStart extends Error {
+class ServerDidNotStart extends Error {
   readonly exitCode: number | null
   readonly stdout: string
   readonly stderr: string

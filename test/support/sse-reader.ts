@@ -1,6 +1,6 @@
 /** @module Reads server-sent events by the rules of the HTML standard, as far as tests need them. */
 
-export interface Frame {
+interface Frame {
   readonly id: string | undefined
   readonly event: string | undefined
   readonly data: string | undefined

@@ -40,6 +40,7 @@ export function tamper(path: string, change: (db: Sqlite.Database) => void): voi
   const db = new Sqlite(path)
   try {
     db.pragma('journal_mode = DELETE')
+    db.pragma('synchronous = OFF')
     db.pragma('foreign_keys = OFF')
     const triggers = db
       .prepare<[], { name: string; sql: string }>(`SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'`)

@@ -8,11 +8,11 @@ import type { Ledger } from '../../src/ledger/ledger.ts'
 import { createTokenVerifier, issueToken, publicJwks, type TokenRequest } from '../../src/signing/tokens.ts'
 import { type TestLedger, type TestLedgerOptions, testLedger } from './test-ledger.ts'
 
-export const ISSUER = 'test-issuer'
-export const AUDIENCE = 'test-audience'
+const ISSUER = 'test-issuer'
+const AUDIENCE = 'test-audience'
 export const ALL_SCOPES = ['runs:write', 'runs:read', 'audit:read', 'audit:export', 'admin']
 
-export interface Logged {
+interface Logged {
   readonly level: string
   readonly fields: object
   readonly message: string
@@ -138,7 +138,7 @@ export interface AnswerBody {
 }
 
 /** An event, a row or an answer of a batch. */
-export interface ItemBody {
+interface ItemBody {
   readonly header: Header
   readonly data: object
   readonly salt: string

@@ -15,7 +15,7 @@ import { type Problem, problem, problemBody, problemOf, statusOf } from '../prob
 import { NoQuery } from '../query.ts'
 import { type Ask, type CommandSpec, type GuardedRoute, RUN_WRITERS } from '../route.ts'
 
-export const BATCH_MAX_ITEMS = 256
+const BATCH_MAX_ITEMS = 256
 /** `{items: [{body: ...}]}`: the levels around a body that alone may be 64 deep. */
 const AROUND_BODY_DEPTH = 3
 const BODY_MAX_DEPTH = 64
@@ -31,7 +31,7 @@ export interface BatchOp {
 }
 
 const Name = z.string().min(1).max(256)
-export const BatchBody = z.strictObject({
+const BatchBody = z.strictObject({
   items: z
     .array(
       z.strictObject({

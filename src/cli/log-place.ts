@@ -1,0 +1,56 @@
+/** @module Which log a command means: its tenant, the key it is under, and the last checkpoint on record. */
+import { EVENTS } from '../../schemas/events.ts'
+import { ledgerStream, SYSTEM_TENANT, Tenant } from '../../schemas/names.ts'
+import { readIdentity } from '../compose.ts'
+import type { Settings } from '../config.ts'
+import { readKeys } from '../key-source.ts'
+import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
+import type { StoreReader } from '../store/sqlite/sqlite-reader.ts'
+import { CliFailure, EXIT, usageFailure } from './failure.ts'
+
+/** `system` is a log too: of the ledger's own facts. */
+export function tenantOf(text: string | undefined): string {
+  if (text === SYSTEM_TENANT) return text
+  const tenant = Tenant.safeParse(text ?? 'default')
+  if (!tenant.success) throw usageFailure(`--tenant: ${tenant.error.issues[0]?.message}`)
+  return tenant.data
+}
+
+/** The key of a log, from the text that was given or from the key file. Throws `CliFailure` where there is neither. */
+export async function logVerifier(
+  settings: Settings,
+  origin: string | undefined,
+  given?: string,
+): Promise<NoteVerifier> {
+  if (given !== undefined) {
+    const verifier = parseVerifierKey(given)
+    if (verifier === undefined) throw usageFailure(`"${given}" is no verifier key`)
+    return verifier
+  }
+  const keys = readKeys(settings.keys)
+  if (keys === undefined || origin === undefined) {
+    throw new CliFailure(
+      'a checkpoint is checked under a key: name the key file with --keys, or the verifier key with --verifier-key',
+      EXIT.usage,
+    )
+  }
+  return noteVerifier(origin, keys.checkpointKey)
+}
+
+/** `<origin>/<tenant>`, as the founding event has it. */
+export async function originOf(settings: Settings, tenant: string): Promise<string> {
+  const identity = await readIdentity(settings)
+  if (identity === undefined) throw new CliFailure('there is no ledger in this store yet', EXIT.unproven)
+  return `${identity.origin}/${tenant}`
+}
+
+/** The signed note of the last checkpoint on record; undefined before the first. */
+export async function lastCheckpoint(reader: StoreReader, tenant: string): Promise<string | undefined> {
+  for await (const page of reader.readStream(ledgerStream(tenant), { direction: 'backwards' })) {
+    for (const { data } of page) {
+      const body = EVENTS.CheckpointSigned.safeParse(JSON.parse(data))
+      if (body.success) return body.data.note
+    }
+  }
+  return undefined
+}

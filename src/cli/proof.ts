@@ -1,0 +1,33 @@
+/** @module `countersign proof EVENT`: a file that shows, offline and without our keys, that an event is in its tenant's log. */
+import { UUID_PATTERN } from '../../schemas/header.ts'
+import { openReader } from '../compose.ts'
+import { type OfflineProof, proveOffline } from '../verify/offline-log.ts'
+import { PLACE_SETTINGS, readArguments } from './arguments.ts'
+import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import { lastCheckpoint, logVerifier, originOf, tenantOf } from './log-place.ts'
+
+const REASONS: Readonly<Record<Extract<OfflineProof, { ok: false }>['code'], string>> = {
+  'not-in-log': 'there is no such event in the log of this tenant',
+  'not-published': 'no checkpoint covers this event yet: a running ledger signs one within seconds',
+  'checkpoint-invalid': 'the last checkpoint on record does not verify: run "countersign verify"',
+  'checkpoint-mismatch': 'the events are not those that the last checkpoint signed: run "countersign verify"',
+}
+
+export async function proof(args: readonly string[]): Promise<number> {
+  const { settings, text, positionals } = readArguments(args, {
+    settings: PLACE_SETTINGS,
+    texts: ['tenant', 'verifier-key'],
+    positionals: ['EVENT'],
+  })
+  const [eventId = ''] = positionals
+  if (!UUID_PATTERN.test(eventId)) throw usageFailure(`"${eventId}" is no event id`)
+  const tenant = tenantOf(text('tenant'))
+  const verifier = await logVerifier(settings, await originOf(settings, tenant), text('verifier-key'))
+  using reader = openReader(settings.store)
+  const note = await lastCheckpoint(reader, tenant)
+  if (note === undefined) throw new CliFailure(REASONS['not-published'], EXIT.unproven)
+  const found = await proveOffline(reader.readAll(), { tenant, eventId, note, verifier })
+  if (!found.ok) throw new CliFailure(REASONS[found.code], EXIT.unproven)
+  process.stdout.write(found.file)
+  return EXIT.ok
+}

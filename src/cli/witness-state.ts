@@ -1,0 +1,111 @@
+/** @module What a witness keeps: its key, and the last checkpoint of each log. One without the other must never cosign. */
+import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { fromBase64, toBase64 } from '../merkle/base64.ts'
+import { HASH_BYTES } from '../merkle/hashes.ts'
+import { cosigner, type NoteVerifier } from '../merkle/note-key.ts'
+import { signText } from '../merkle/signed-note.ts'
+import { judgeAddCheckpoint, type Witnessed, type WitnessVerdict } from '../merkle/witness.ts'
+import { linkNewFile, replaceFile } from '../signing/durable-file.ts'
+import { CliFailure, EXIT } from './failure.ts'
+
+const KEY_FILE = 'witness-key.pem'
+const STATE_FILE = 'witness-state.json'
+const MS_PER_SECOND = 1_000
+
+const State = z.strictObject({
+  v: z.literal(1),
+  logs: z.record(z.string(), z.strictObject({ size: z.int().min(0), root: z.string() })),
+})
+
+export interface WitnessAnswer {
+  readonly status: number
+  readonly body: string
+  readonly contentType?: string
+}
+
+export interface Witness {
+  readonly verifierKey: string
+  /** Answers one request. What is cosigned is durable before this returns; no two requests overlap in it. */
+  readonly add: (request: string) => WitnessAnswer
+}
+
+export interface WitnessOptions {
+  readonly folder: string
+  readonly name: string
+  readonly verifiers: readonly NoteVerifier[]
+  readonly nowMs?: () => number
+}
+
+/** Opens or founds a witness. Throws `CliFailure` where its key is there and its memory is gone: it could be made to cosign a fork. */
+export function openWitness({ folder, name, verifiers, nowMs = Date.now }: WitnessOptions): Witness {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const [keyPath, statePath] = [join(folder, KEY_FILE), join(folder, STATE_FILE)]
+  const key = openKey(keyPath, statePath)
+  const witnessed = readState(statePath)
+  const logs = new Map<string, NoteVerifier[]>()
+  for (const verifier of verifiers) logs.set(verifier.name, [...(logs.get(verifier.name) ?? []), verifier])
+  const signer = cosigner(name, key, () => Math.floor(nowMs() / MS_PER_SECOND))
+
+  return {
+    verifierKey: signer.verifier.text,
+    add: (request) => {
+      const verdict = judgeAddCheckpoint(request, { logs, witnessed })
+      if (verdict.status !== 200) {
+        keepEvidence(folder, verdict)
+        return verdict
+      }
+      const { origin, size, root } = verdict.checkpoint
+      writeState(statePath, new Map([...witnessed, [origin, { size, root }]]))
+      witnessed.set(origin, { size, root })
+      return { status: 200, body: signText(verdict.text, signer) }
+    },
+  }
+}
+
+function openKey(keyPath: string, statePath: string): KeyObject {
+  if (existsSync(keyPath) && existsSync(statePath)) return createPrivateKey(readFileSync(keyPath, 'utf8'))
+  if (existsSync(keyPath)) {
+    const message = `${statePath} is gone: this key may have cosigned what it does not know of. Restore the file, or found a new witness elsewhere`
+    throw new CliFailure(message, EXIT.failed)
+  }
+  // The memory first: a crash between the two leaves a witness that never cosigned.
+  writeState(statePath, new Map())
+  const { privateKey } = generateKeyPairSync('ed25519')
+  linkNewFile(keyPath, privateKey.export({ format: 'pem', type: 'pkcs8' }).toString())
+  return privateKey
+}
+
+function readState(path: string): Map<string, Witnessed> {
+  const state = State.safeParse(parsed(readFileSync(path, 'utf8')))
+  const entries = Object.entries(state.data?.logs ?? {}).map(([origin, { size, root }]) => {
+    return [origin, { size, root: fromBase64(root) ?? new Uint8Array(0) }] as const
+  })
+  if (state.success && entries.every(([, { root }]) => root.length === HASH_BYTES)) return new Map(entries)
+  throw new CliFailure(`${path} is damaged: restore it, or found a new witness elsewhere`, EXIT.failed)
+}
+
+function writeState(path: string, witnessed: ReadonlyMap<string, Witnessed>): void {
+  const logs = Object.fromEntries(
+    [...witnessed].map(([origin, { size, root }]) => [origin, { size, root: toBase64(root) }]),
+  )
+  replaceFile(path, `${JSON.stringify({ v: 1, logs }, null, 2)}\n`)
+}
+
+/** Two notes of one log that do not fit together prove its misdeed by its own signatures. */
+function keepEvidence(folder: string, verdict: Exclude<WitnessVerdict, { status: 200 }>): void {
+  if (verdict.evidence === undefined) return
+  const { note } = verdict.evidence
+  const name = createHash('sha256').update(note).digest('hex').slice(0, 16)
+  linkNewFile(join(folder, `evidence-${name}.txt`), note)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,72 @@
+/** @module `countersign witness`: cosigns checkpoints of logs that it knows, so that no log can show two people two histories. */
+
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { parseVerifierKey } from '../merkle/note-key.ts'
+import { readArguments } from './arguments.ts'
+import { EXIT, usageFailure } from './failure.ts'
+import { openWitness, type Witness } from './witness-state.ts'
+
+/** C2SP: a note of 100 signatures and 63 proof lines fits many times. */
+const BODY_MAX_BYTES = 64 * 1024
+const REQUEST_MAX_MS = 10_000
+const NAME_DEFAULT = 'countersign.local/witness'
+
+export async function witness(args: readonly string[]): Promise<number> {
+  const { settings, text } = readArguments(args, { settings: ['data', 'host', 'port'], texts: ['name', 'log'] })
+  const logs = (text('log') ?? '').split(',').filter((key) => key !== '')
+  const verifiers = logs.map((key) => parseVerifierKey(key) ?? refuseKey(key))
+  if (verifiers.length === 0)
+    throw usageFailure('--log is missing: name the verifier keys of the logs to witness, with commas between')
+
+  const opened = openWitness({ folder: settings.data, name: text('name') ?? NAME_DEFAULT, verifiers })
+  const server = serveWitness(opened)
+  server.listen(settings.port, settings.host)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  process.stdout.write(`${opened.verifierKey}\n`)
+  process.stderr.write(`witness of ${verifiers.length} logs at http://${settings.host}:${port}/add-checkpoint\n`)
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+  })
+  server.close()
+  server.closeAllConnections()
+  return EXIT.ok
+}
+
+function refuseKey(key: string): never {
+  throw usageFailure(`--log: "${key}" is no verifier key`)
+}
+
+export function serveWitness(opened: Witness): Server {
+  return createServer({ requestTimeout: REQUEST_MAX_MS }, (request, response) => {
+    const answer = (status: number, body: string, type = 'text/plain; charset=utf-8'): void => {
+      response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body)
+    }
+    if (request.url !== '/add-checkpoint') return answer(404, 'there is /add-checkpoint alone\n')
+    if (request.method !== 'POST') return answer(405, 'POST only\n')
+    readBody(request)
+      .then((body) => {
+        if (body === undefined) return answer(413, `at most ${BODY_MAX_BYTES} bytes\n`)
+        const { status, body: text, contentType } = opened.add(body)
+        answer(status, text, contentType)
+      })
+      .catch((error: unknown) => {
+        process.stderr.write(`countersign witness: ${error instanceof Error ? error.message : String(error)}\n`)
+        answer(500, 'the witness failed: nothing was cosigned\n')
+      })
+  })
+}
+
+/** Undefined where it is too long. Bytes that are no UTF-8 come out as another text, which no signature fits. */
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > BODY_MAX_BYTES) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

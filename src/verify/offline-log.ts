@@ -1,0 +1,86 @@
+/** @module A tenant's log read from the store alone: its leaves, its last checkpoint, and proofs against it, without a server. */
+import { CompactTree } from '../merkle/compact-tree.ts'
+import { HASH_BYTES, leafHash, sameHash } from '../merkle/hashes.ts'
+import { proveInclusion } from '../merkle/inclusion.ts'
+import type { NoteVerifier } from '../merkle/note-key.ts'
+import type { HashReader } from '../merkle/subtrees.ts'
+import { tileHashReader } from '../merkle/tile-hashes.ts'
+import { TILE_HEIGHT, TILE_WIDTH } from '../merkle/tile-path.ts'
+import { formatTlogProof } from '../merkle/tlog-proof.ts'
+import { isLeaf, readLogCheckpoint } from './checkpoint-check.ts'
+
+export interface LogRecord {
+  readonly stream: string
+  readonly revision: number
+  readonly header: string
+}
+
+export type OfflineProof =
+  | { readonly ok: true; readonly file: string }
+  | { readonly ok: false; readonly code: 'not-in-log' | 'not-published' | 'checkpoint-invalid' | 'checkpoint-mismatch' }
+
+export interface ProofRequest {
+  readonly tenant: string
+  readonly eventId: string
+  /** The signed note of the last checkpoint. */
+  readonly note: string
+  readonly verifier: NoteVerifier
+}
+
+/** The proof file of an event, made from the records of the store in its order. The macs are not checked: `verify` does that. */
+export async function proveOffline(
+  pages: AsyncIterable<readonly LogRecord[]>,
+  request: ProofRequest,
+): Promise<OfflineProof> {
+  const { tenant, eventId, note, verifier } = request
+  const read = readLogCheckpoint(note, verifier)
+  if (!read.ok) return { ok: false, code: 'checkpoint-invalid' }
+  const { size, root } = read.checkpoint
+  const leaves = new KeptTree()
+  const streams = new Set<string>()
+  let index: number | undefined
+  for await (const page of pages) {
+    for (const record of page) {
+      if (!isLeaf(record, tenant, streams)) continue
+      if (record.header.includes(`"id":"${eventId}"`)) index ??= leaves.size
+      leaves.append(leafHash(record.header))
+      if (leaves.size === size && !sameHash(leaves.root(), root)) return { ok: false, code: 'checkpoint-mismatch' }
+    }
+  }
+  if (leaves.size < size) return { ok: false, code: 'checkpoint-mismatch' }
+  if (index === undefined) return { ok: false, code: 'not-in-log' }
+  if (index >= size) return { ok: false, code: 'not-published' }
+  return {
+    ok: true,
+    file: formatTlogProof({ index, hashes: proveInclusion(index, size, leaves.read), checkpoint: note }),
+  }
+}
+
+/** A tree that keeps its tiles in memory: 33 bytes a leaf. */
+class KeptTree {
+  readonly read: HashReader
+  readonly #tree = new CompactTree()
+  readonly #tiles = new Map<string, Uint8Array>()
+
+  constructor() {
+    this.read = tileHashReader((level, index) => this.#tiles.get(`${level}/${index}`))
+  }
+
+  get size(): number {
+    return this.#tree.size
+  }
+
+  root(): Uint8Array {
+    return this.#tree.root()
+  }
+
+  append(leaf: Uint8Array): void {
+    this.#tree.append(leaf, (level, index, hash) => {
+      if (level % TILE_HEIGHT !== 0) return
+      const name = `${level / TILE_HEIGHT}/${Math.floor(index / TILE_WIDTH)}`
+      const tile = this.#tiles.get(name) ?? new Uint8Array(TILE_WIDTH * HASH_BYTES)
+      tile.set(hash, (index % TILE_WIDTH) * HASH_BYTES)
+      this.#tiles.set(name, tile)
+    })
+  }
+}

@@ -1,0 +1,96 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { CliFailure } from '../../src/cli/failure.ts'
+import { serveWitness } from '../../src/cli/witness.ts'
+import { openWitness, type Witness } from '../../src/cli/witness-state.ts'
+import { formatAddCheckpoint } from '../../src/merkle/add-checkpoint.ts'
+import { formatCheckpoint } from '../../src/merkle/checkpoint.ts'
+import { leafHash, nodeHash } from '../../src/merkle/hashes.ts'
+import { noteSigner, parseVerifierKey } from '../../src/merkle/note-key.ts'
+import { openNote, signNote } from '../../src/merkle/signed-note.ts'
+import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
+
+const test = suite('cli: witness')
+
+const { privateKey } = generateKeyPairSync('ed25519')
+const signer = noteSigner('example.com/log', privateKey)
+const [one, two] = [leafHash('one'), leafHash('two')]
+const noteOf = (size: number, root: Uint8Array): string =>
+  signNote(formatCheckpoint({ origin: 'example.com/log', size, root }), [signer])
+const first = noteOf(1, one)
+const second = noteOf(2, nodeHash(one, two))
+const addFirst = formatAddCheckpoint({ oldSize: 0, proof: [], checkpoint: first })
+const addSecond = formatAddCheckpoint({ oldSize: 1, proof: [two], checkpoint: second })
+
+const open = (folder: TempFolder): Witness =>
+  openWitness({ folder: folder.path, name: 'witness.example', verifiers: [signer.verifier] })
+
+const failsToOpen = (folder: TempFolder): void =>
+  assert.throws(
+    () => open(folder),
+    (error: unknown) => error instanceof CliFailure,
+  )
+
+test('a cosignature opens, added to the checkpoint, under the witness key; after a restart the witness goes on', () => {
+  using folder = tempFolder()
+  const witness = open(folder)
+  assert.is(witness.add(addFirst).status, 200)
+  const again = open(folder)
+  assert.is(again.verifierKey, witness.verifierKey)
+  const { status, body } = again.add(addSecond)
+  const verifier = parseVerifierKey(witness.verifierKey)
+  if (verifier === undefined) throw new Error('no key')
+  assert.is(status, 200)
+  assert.equal(openNote(second + body, [verifier, signer.verifier]).ok, true)
+  assert.equal(openNote(second + body, [verifier]).ok, true)
+})
+
+test('a witness that lost its memory does not cosign again under its key (A35)', () => {
+  using folder = tempFolder()
+  open(folder).add(addFirst)
+  const state = readFileSync(folder.file('witness-state.json'), 'utf8')
+  rmSync(folder.file('witness-state.json'))
+  failsToOpen(folder)
+  for (const damaged of [
+    '',
+    '{}',
+    state.replace('"size": 1', '"size": -1'),
+    state.replace(/"root": ".{4}/, '"root": "'),
+  ]) {
+    writeFileSync(folder.file('witness-state.json'), damaged)
+    failsToOpen(folder)
+  }
+  writeFileSync(folder.file('witness-state.json'), state)
+  assert.is(open(folder).add(addSecond).status, 200)
+})
+
+test('a split view is refused over HTTP, and the note that proves it is kept (A32)', async () => {
+  using folder = tempFolder()
+  const server = serveWitness(open(folder)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const post = (body: string) => fetch(`${url}/add-checkpoint`, { method: 'POST', body })
+  try {
+    assert.is((await post(addFirst)).status, 200)
+    const forked = await post(formatAddCheckpoint({ oldSize: 1, proof: [], checkpoint: noteOf(1, two) }))
+    assert.equal(
+      [forked.status, forked.headers.get('content-type'), await forked.text()],
+      [409, 'text/x.tlog.size', '1\n'],
+    )
+    const [kept = ''] = readdirSync(folder.path).filter((name) => name.startsWith('evidence-'))
+    assert.is(readFileSync(folder.file(kept), 'utf8'), noteOf(1, two))
+    assert.is((await post(addSecond)).status, 200)
+    assert.is((await post('x'.repeat(70_000))).status, 413)
+    assert.is((await fetch(`${url}/add-checkpoint`)).status, 405)
+    assert.is((await fetch(`${url}/elsewhere`)).status, 404)
+  } finally {
+    server.close()
+    server.closeAllConnections()
+  }
+})
+
+test.run()

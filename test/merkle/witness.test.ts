@@ -1,0 +1,104 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { formatAddCheckpoint, SIZE_TYPE } from '../../src/merkle/add-checkpoint.ts'
+import { formatCheckpoint } from '../../src/merkle/checkpoint.ts'
+import { CompactTree } from '../../src/merkle/compact-tree.ts'
+import { proveConsistency } from '../../src/merkle/consistency.ts'
+import { leafHash } from '../../src/merkle/hashes.ts'
+import { noteSigner } from '../../src/merkle/note-key.ts'
+import { signNote } from '../../src/merkle/signed-note.ts'
+import type { HashReader } from '../../src/merkle/subtrees.ts'
+import { judgeAddCheckpoint, type Witnessed, type WitnessVerdict } from '../../src/merkle/witness.ts'
+
+const test = suite('merkle: what a witness decides')
+
+const ORIGIN = 'example.com/log'
+const { privateKey } = generateKeyPairSync('ed25519')
+const { privateKey: strangerKey } = generateKeyPairSync('ed25519')
+const signer = noteSigner(ORIGIN, privateKey)
+
+/** Roots and a reader of a log whose leaves are named after it. */
+function logOf(name: string, size: number): { rootAt: (size: number) => Uint8Array; read: HashReader } {
+  const nodes = new Map<string, Uint8Array>()
+  const tree = new CompactTree()
+  const roots = [tree.root()]
+  for (let i = 0; i < size; i += 1) {
+    tree.append(leafHash(`${name} ${i}`), (level, index, hash) => nodes.set(`${level}/${index}`, hash))
+    roots.push(tree.root())
+  }
+  const given = (hash: Uint8Array | undefined): Uint8Array => {
+    if (hash === undefined) throw new RangeError('no such node')
+    return hash
+  }
+  return { rootAt: (at) => given(roots[at]), read: ({ level, index }) => given(nodes.get(`${level}/${index}`)) }
+}
+
+const log = logOf('log', 20)
+const fork = logOf('fork', 20)
+const cosigned = (size: number): Witnessed => ({ size, root: log.rootAt(size) })
+
+interface Posted {
+  readonly from: number
+  readonly size: number
+  readonly tree?: typeof log
+  readonly origin?: string
+  readonly key?: KeyObject
+  readonly proof?: readonly Uint8Array[]
+}
+
+function noteOf({ size, tree = log, origin = ORIGIN, key = privateKey }: Posted): string {
+  return signNote(formatCheckpoint({ origin, size, root: tree.rootAt(size) }), [noteSigner(origin, key)])
+}
+
+function post(posted: Posted, last?: Witnessed): WitnessVerdict {
+  const { from, size, tree = log } = posted
+  const proof = posted.proof ?? (from <= size ? proveConsistency(from, size, tree.read) : [])
+  const request = formatAddCheckpoint({ oldSize: from, proof, checkpoint: noteOf(posted) })
+  const witnessed = new Map(last === undefined ? [] : [[ORIGIN, last] as const])
+  return judgeAddCheckpoint(request, { logs: new Map([[ORIGIN, [signer.verifier]]]), witnessed })
+}
+
+test('a log is cosigned from its first checkpoint on, along proofs', () => {
+  assert.is(post({ from: 0, size: 7 }).status, 200)
+  assert.is(post({ from: 7, size: 20 }, cosigned(7)).status, 200)
+  assert.is(post({ from: 7, size: 7 }, cosigned(7)).status, 200)
+  assert.is(post({ from: 0, size: 0 }).status, 200)
+})
+
+test('a checkpoint of a size that the witness has left behind is answered with the size that it knows (A33)', () => {
+  for (const posted of [
+    { from: 0, size: 20 },
+    { from: 5, size: 20 },
+    { from: 5, size: 6 },
+    { from: 0, size: 0 },
+  ]) {
+    assert.equal(post(posted, cosigned(7)), { status: 409, body: '7\n', contentType: SIZE_TYPE })
+  }
+})
+
+test('wrong origin, wrong key, falling sizes and a proof that does not lead there have the statuses of the C2SP text (A33)', () => {
+  assert.is(post({ from: 0, size: 7, origin: 'example.com/other' }).status, 404)
+  assert.is(post({ from: 0, size: 7, key: strangerKey }).status, 403)
+  assert.is(post({ from: 7, size: 6 }, cosigned(7)).status, 400)
+  assert.is(post({ from: 7, size: 20, proof: [] }, cosigned(7)).status, 422)
+  assert.is(post({ from: 7, size: 20, proof: proveConsistency(6, 20, log.read) }, cosigned(7)).status, 422)
+  assert.is(post({ from: 0, size: 20, proof: [log.rootAt(3)] }).status, 422)
+  const knowledge = { logs: new Map([[ORIGIN, [signer.verifier]]]), witnessed: new Map() }
+  for (const body of ['', 'old 0\n\n', 'old 0\n\nx\n', `old 00\n\n${noteOf({ from: 0, size: 7 })}`]) {
+    assert.is(judgeAddCheckpoint(body, knowledge).status, 400)
+  }
+})
+
+test('two trees of one size, and a tree that forks, are refused; the signed note is kept as evidence (A32)', () => {
+  for (const posted of [
+    { from: 7, size: 7, tree: fork },
+    { from: 7, size: 20, tree: fork },
+  ]) {
+    const verdict = post(posted, cosigned(7))
+    assert.is(verdict.status, posted.size === 7 ? 409 : 422)
+    assert.equal('evidence' in verdict && verdict.evidence, { origin: ORIGIN, note: noteOf(posted) })
+  }
+})
+
+test.run()

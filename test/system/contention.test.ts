@@ -1,0 +1,107 @@
+import type { ChildProcess } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Answer } from '../support/api-client.ts'
+import { cleanEnv, spawnTracked } from '../support/command-line.ts'
+import { startServer } from '../support/server-process.ts'
+import { within } from '../support/within.ts'
+
+const test = suite('many callers at once')
+const CHILD = fileURLToPath(new URL('claim-child.js', import.meta.url))
+
+interface Contender extends Disposable {
+  ask(request: object): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>
+}
+
+async function contender(url: string, token: string): Promise<Contender> {
+  const child: ChildProcess = spawnTracked([process.execPath, CHILD, url, token], {
+    env: cleanEnv(),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  if (child.stdout === null) throw new Error('the child has no output')
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const next = async (): Promise<string> => String((await within(10_000, lines.next(), 'a line of the child')).value)
+  assert.is(await next(), 'ready')
+  return {
+    ask: async (request) => {
+      child.stdin?.write(`${JSON.stringify(request)}\n`)
+      return JSON.parse(await next())
+    },
+    [Symbol.dispose]: () => child.kill('SIGKILL'),
+  }
+}
+
+const countOf = (answers: readonly { readonly status: number }[], status: number): number =>
+  answers.filter((answer) => answer.status === status).length
+
+test('of 8 processes that claim one call at once, one gets it and the others hear who runs it, 20 times over', async () => {
+  await using server = await startServer()
+  const client = await server.client()
+  await client.post('/v1/runs', { id: 'race', name: 'race' })
+  const contenders = await Promise.all(Array.from({ length: 8 }, () => contender(server.url, client.token)))
+  try {
+    for (let round = 0; round < 20; round += 1) {
+      const claim = { path: '/v1/runs/race/calls', body: { tool: 'charge', args: { round } } }
+      const answers = await Promise.all(contenders.map((each) => each.ask(claim)))
+      assert.is(countOf(answers, 201), 1, `round ${round}`)
+      assert.is(countOf(answers, 409), 7, `round ${round}`)
+      const ids = new Set(answers.map(({ body }) => body.callId))
+      assert.is(ids.size, 1, 'all are told of the same call')
+    }
+  } finally {
+    for (const each of contenders) each[Symbol.dispose]()
+  }
+})
+
+test('32 reservations at once on a budget for 10: exactly 10 are granted, and the rest is refused on record', async () => {
+  await using server = await startServer()
+  const client = await server.client()
+  await client.post('/v1/runs', { id: 'budget', name: 'budget', budget: { tokens: 1_000 } })
+  const answers = await Promise.all(
+    Array.from({ length: 32 }, (_, agent) =>
+      client.post('/v1/runs/budget/reservations', { agent: `a${agent}`, tokens: 100 }),
+    ),
+  )
+  assert.is(countOf(answers, 201), 10)
+  const refused = answers.filter(({ status }) => status !== 201)
+  for (const { status, body } of refused) {
+    assert.ok(status === 409 || status === 429, String(status))
+    assert.ok(body.code === 'budget-exceeded' || body.code === 'refusals-exhausted', String(body.code))
+  }
+  const budget = (await client.get('/v1/runs/budget/budget')).body
+  assert.is(budget.reservedTokens, 1_000)
+})
+
+test('of 64 clients that build on one revision, one writes and 63 learn the revision that it wrote, round after round (F13)', async () => {
+  await using server = await startServer()
+  const client = await server.client()
+  await client.post('/v1/runs', { id: 'tag', name: 'tag' })
+  for (let round = 0; round < 10; round += 1) {
+    const etag = String((await client.get('/v1/runs/tag')).headers.etag)
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, (_, each) =>
+        client.post('/v1/runs/tag/envelopes', { agent: 'a', payload: { round, each } }, { 'if-match': etag }),
+      ),
+    )
+    assert.is(countOf(answers, 201), 1, `round ${round}`)
+    const late = answers.filter(({ status }) => status === 412)
+    assert.is(late.length, 63)
+    const written = answers.find(({ status }) => status === 201)
+    for (const each of late) assert.is(each.body.actual, written?.body.revision)
+  }
+})
+
+test('without If-Match all 64 decide again and write, each once (F13)', async () => {
+  await using server = await startServer()
+  const client = await server.client()
+  await client.post('/v1/runs', { id: 'free', name: 'free' })
+  const answers: Answer[] = await Promise.all(
+    Array.from({ length: 64 }, (_, each) => client.post('/v1/runs/free/envelopes', { agent: 'a', payload: { each } })),
+  )
+  assert.is(countOf(answers, 201), 64)
+  assert.is(new Set(answers.map(({ body }) => body.step)).size, 64)
+})
+
+test.run()

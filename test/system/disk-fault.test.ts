@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { ApiClient } from '../support/api-client.ts'
+import { countersign } from '../support/command-line.ts'
+import { armDisk, buildFaultyDisk, type Fault } from '../support/disk-fault.ts'
+import { lostOrDoubled, recordedMarks } from '../support/recorded-marks.ts'
+import { startServer } from '../support/server-process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { eventually } from '../support/within.ts'
+import { Workload } from '../support/workload.ts'
+
+const test = suite('a disk that fails while the server serves')
+const folder = tempFolder()
+test.after(() => folder[Symbol.dispose]())
+const env = buildFaultyDisk(folder.path)
+if (env === undefined) console.log('skipped: failing syncs, there is no C compiler')
+// The disk is armed from this process, through the file that the server's library maps.
+process.env.DISK_FAULT_FILE = env?.DISK_FAULT_FILE
+const claim = env === undefined ? test.skip : test
+
+const FAULTS: readonly Fault[] = [
+  { op: 'sync', error: 'EIO', nth: 1 },
+  { op: 'sync', error: 'EIO', nth: 2, times: 2 },
+  { op: 'sync', error: 'EIO', nth: 7 },
+  { op: 'write', error: 'EIO', nth: 3 },
+  { op: 'write', error: 'EIO', nth: 5, shortWrite: true },
+]
+
+/** The library counts down to the failing operation: 0 once it has failed. */
+function hasStruck(): true | undefined {
+  const countdown = readFileSync(env?.DISK_FAULT_FILE ?? '').readInt32LE(4)
+  return countdown === 0 ? true : undefined
+}
+
+async function isReady(client: ApiClient): Promise<true | undefined> {
+  return (await client.get('/readyz')).status === 200 ? true : undefined
+}
+
+/** Load over one fault; afterwards everything asked for is there once. Gives how often clients were told 503. */
+async function surviveFault(client: ApiClient, fault: Fault, name: string): Promise<number> {
+  const workload = new Workload({ name })
+  await workload.startRuns(client)
+  const stop = new AbortController()
+  const driven = workload.drive(client, stop.signal)
+  armDisk(fault)
+  await eventually(5_000, hasStruck, `${name}: the fault`)
+  await eventually(5_000, () => isReady(client), `${name}: the store open again`)
+  const acknowledgedBefore = workload.acknowledged.size
+  await eventually(
+    5_000,
+    () => (workload.acknowledged.size > acknowledgedBefore ? true : undefined),
+    `${name}: new writes`,
+  )
+  stop.abort()
+  await driven
+
+  assert.equal(lostOrDoubled(workload, await recordedMarks(client, workload.runs)), [], name)
+  await workload.settle(client)
+  assert.equal(workload.unexpected, [], name)
+  assert.equal(lostOrDoubled(workload, await recordedMarks(client, workload.runs)), [], name)
+  return workload.statuses.get(503) ?? 0
+}
+
+claim(
+  'a failed sync or write is a 503 for those who wait; the store opens again, nothing is lost or doubled (F5)',
+  async () => {
+    // The library looks at files of this name only.
+    const store = folder.file('data/ledger.sqlite')
+    await using server = await startServer({
+      args: ['--store', store],
+      data: folder.file('data'),
+      ...(env !== undefined && { env }),
+    })
+    const client = server.clientOf(await server.token())
+    let refused = 0
+    for (const [index, fault] of FAULTS.entries()) {
+      refused += await surviveFault(client, fault, `f${index}`)
+      assert.is((await client.get('/healthz')).status, 200)
+    }
+    assert.ok(refused > 0, 'some were told to come later')
+    assert.equal(await server.stop(), { code: 0, signal: null })
+    const verified = await countersign(['verify', '--data', folder.file('data'), '--store', store])
+    assert.is(verified.code, 0, verified.stdout + verified.stderr)
+  },
+)
+
+test.run()

@@ -1,0 +1,71 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Answer, ApiClient } from '../support/api-client.ts'
+import { countersign } from '../support/command-line.ts'
+import { startServer } from '../support/server-process.ts'
+import { smallDisk } from '../support/small-disk.ts'
+import { within } from '../support/within.ts'
+
+const test = suite('a server on a full disk')
+const disk = smallDisk(4)
+if (disk === undefined) console.log('skipped: a full disk, only root may mount one')
+test.after(() => disk?.[Symbol.dispose]())
+const claim = disk === undefined ? test.skip : test
+
+const TEXT = 'x'.repeat(16_000)
+
+/** Posts until a refusal; gives the last answer and how many were accepted. */
+async function fillUp(
+  client: ApiClient,
+  from: number,
+): Promise<{ readonly refused: Answer; readonly accepted: number }> {
+  for (let n = from; ; n += 1) {
+    const payload = { n, text: TEXT }
+    const answer = await client.postOnce('/v1/runs/full/envelopes', `n${n}`, { agent: 'a', payload })
+    if (answer.status !== 201) return { refused: answer, accepted: n - from }
+  }
+}
+
+claim(
+  'a full disk answers 507, goes on reading, and takes appends again without a restart once there is room (F6)',
+  async () => {
+    if (disk === undefined) return
+    disk.fill(2 * 1024 * 1024)
+    await using server = await startServer({ data: `${disk.path}/data` })
+    const client = await server.client()
+    await client.post('/v1/runs', { id: 'full', name: 'full' })
+    const first = await fillUp(client, 0)
+    assert.is(first.refused.status, 507, first.refused.text)
+    assert.is(first.refused.body.code, 'store-full')
+    assert.ok(first.accepted > 10, String(first.accepted))
+
+    const reads = [
+      '/v1/runs/full',
+      '/v1/runs/full/context',
+      '/v1/runs/full/events',
+      '/v1/events',
+      '/v1/runs',
+      '/v1/runs/full/export',
+    ]
+    for (const path of [...reads, '/healthz', '/metrics']) {
+      assert.is((await client.get(path)).status, 200, path)
+    }
+    assert.is((await client.get('/v1/runs/full/context')).body.context instanceof Object, true)
+    const again = await client.postOnce('/v1/runs/full/envelopes', 'small', { agent: 'a', payload: { text: TEXT } })
+    assert.is(again.status, 507, 'and it stays 507')
+
+    disk.free()
+    const pid = server.pid
+    const second = await within(10_000, fillUp(client, first.accepted), 'appends after room was made')
+    assert.ok(second.accepted > 10, `${second.accepted} after room was made: ${second.refused.text}`)
+    assert.is(server.pid, pid)
+    const events = await client.get('/v1/runs/full')
+    assert.is(events.body.step, first.accepted + second.accepted, 'each acknowledged envelope, and no other')
+
+    assert.equal(await server.stop(), { code: 0, signal: null })
+    const verified = await countersign(['verify', '--data', server.data])
+    assert.is(verified.code, 0, verified.stdout + verified.stderr)
+  },
+)
+
+test.run()

@@ -1,0 +1,55 @@
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import { countersign } from '../support/command-line.ts'
+import { assertOneLine, serveToEnd } from '../support/refused-start.ts'
+import { startServer } from '../support/server-process.ts'
+import { smallDisk } from '../support/small-disk.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const test = suite('a start that cannot be')
+const isRoot = process.getuid?.() === 0
+/** The unprivileged user of Linux: root may write everywhere, and proves nothing. */
+const NOBODY = 65_534
+/** Root may become that user, who must be able to read the program. */
+const canBeNobody = isRoot && (await countersign(['version'], { uid: NOBODY })).code === 0
+const asNobody = canBeNobody ? test : test.skip
+if (!canBeNobody) console.log('skipped: folders of another user, this one cannot act as another')
+
+asNobody('a data folder that this user may not write to refuses the start with one line (F7)', async () => {
+  using folder = tempFolder()
+  chmodSync(folder.path, 0o755)
+  mkdirSync(folder.file('data'), { mode: 0o555 })
+  assertOneLine(await serveToEnd(folder.file('data'), { uid: NOBODY }), /permission|cannot|denied|read-only/i)
+  assertOneLine(await serveToEnd(folder.file('none/data'), { uid: NOBODY }), /permission|cannot|denied|read-only/i)
+})
+
+asNobody('a store file that is read-only refuses the start with one line, and is what it was (F7)', async () => {
+  using folder = tempFolder()
+  chmodSync(folder.path, 0o755)
+  await using server = await startServer({ data: folder.file('data') })
+  await server.stop()
+  for (const file of ['', 'keys.json', 'views.db']) chownSync(join(server.data, file), NOBODY, NOBODY)
+  chmodSync(join(server.data, 'store.db'), 0o444)
+  assertOneLine(await serveToEnd(server.data, { uid: NOBODY }), /permission|cannot|denied|read-only/i)
+  chmodSync(join(server.data, 'store.db'), 0o600)
+  await server.start()
+})
+
+test('a file system that is read-only refuses the start with one line (F7)', async () => {
+  using disk = smallDisk(8)
+  if (disk === undefined) return console.log('skipped: a read-only disk, only root may mount one')
+  await using server = await startServer({ data: `${disk.path}/data` })
+  await server.stop()
+  disk.makeReadOnly()
+  assertOneLine(await serveToEnd(server.data), /read-only|cannot/i)
+})
+
+test('a store that is no store refuses the start with one line, and is left alone (F7)', async () => {
+  await using server = await startServer()
+  await server.stop()
+  writeFileSync(join(server.data, 'store.db'), 'this is no database, and never was one. '.repeat(200))
+  assertOneLine(await serveToEnd(server.data), /store/)
+})
+
+test.run()

@@ -1,0 +1,155 @@
+import { connect } from 'node:net'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { countersign } from '../support/command-line.ts'
+import { lostOrDoubled, recordedMarks } from '../support/recorded-marks.ts'
+import { type ServerProcess, startServer } from '../support/server-process.ts'
+import { eventually, within } from '../support/within.ts'
+import { Workload } from '../support/workload.ts'
+
+const test = suite('stopping the server')
+const STOP_MAX_MS = 5_000
+
+/** A request of which only a part has been sent; `rest` sends what is missing and gives everything that is answered. */
+async function halfSent(server: ServerProcess, path: string, body: string): Promise<{ rest(): Promise<string> }> {
+  const { hostname, port } = new URL(server.url)
+  const token = await server.token()
+  const socket = connect(Number(port), hostname)
+  socket.setEncoding('utf8')
+  let answer = ''
+  socket.on('data', (text) => {
+    answer += text
+  })
+  const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  socket.on('error', () => {})
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    'Host: x',
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, 10)}`)
+  return {
+    rest: async () => {
+      socket.write(body.slice(10))
+      await within(STOP_MAX_MS, ended, 'the end of the connection')
+      return answer
+    },
+  }
+}
+
+test('SIGTERM under load: the end comes in five seconds with code 0, and every acknowledged append is there (F24)', async () => {
+  await using server = await startServer()
+  const token = await server.token()
+  const client = server.clientOf(token)
+  const workload = new Workload({ name: 'w' })
+  await workload.startRuns(client)
+  const driven = workload.drive(client, new AbortController().signal)
+  await eventually(5_000, () => (workload.acknowledged.size > 200 ? true : undefined), 'load')
+
+  const ended = within(STOP_MAX_MS, server.stop('SIGTERM'), 'the end after SIGTERM')
+  await driven
+  assert.equal(await ended, { code: 0, signal: null })
+  assert.is((await countersign(['verify', '--data', server.data])).code, 0)
+
+  await server.start()
+  const after = server.clientOf(token)
+  assert.equal(lostOrDoubled(workload, await recordedMarks(after, workload.runs)), [])
+  await workload.settle(after)
+  assert.equal(workload.unexpected, [])
+  assert.equal(lostOrDoubled(workload, await recordedMarks(after, workload.runs)), [])
+})
+
+test('requests in flight are answered: one that is still being sent, and one that waits for a call (F24)', async () => {
+  await using server = await startServer()
+  const client = await server.client()
+  await client.post('/v1/runs', { id: 'r', name: 'r' })
+  const call = { tool: 'slow', args: {} }
+  await client.post('/v1/runs/r/calls', call)
+  const waiting = client.post('/v1/runs/r/calls', call, { prefer: 'wait=20' }).catch(() => undefined)
+  const half = await halfSent(server, '/v1/runs/r/envelopes', JSON.stringify({ agent: 'a', payload: { late: true } }))
+  await eventually(
+    2_000,
+    async () => ((await client.get('/metrics')).text.includes('countersign_http_streams 1') ? true : undefined),
+    'the claim waits',
+  )
+
+  const ended = server.stop('SIGTERM')
+  const held = await within(STOP_MAX_MS, waiting, 'the waiting claim')
+  assert.is(held?.status, 409)
+  assert.is(held?.body.code, 'call-in-progress')
+  assert.match(await half.rest(), /^HTTP\/1\.1 201 /)
+  assert.equal(await within(STOP_MAX_MS, ended), { code: 0, signal: null })
+
+  await server.start()
+  const context = await (await server.client()).get('/v1/runs/r/context')
+  assert.equal(context.body.context, { late: true }, 'what was answered is there')
+})
+
+test('tails end whole, with an id that a new server resumes from (F24)', async () => {
+  await using server = await startServer()
+  const token = await server.token()
+  const client = server.clientOf(token)
+  await client.post('/v1/runs', { id: 'r', name: 'r' })
+  const lines: string[] = []
+  const tail = (async () => {
+    for await (const line of client.lines('/v1/runs/r/tail')) lines.push(line)
+  })().then(
+    () => 'whole',
+    () => 'cut',
+  )
+  await eventually(3_000, () => (lines.includes('event: caught-up') ? true : undefined), 'history')
+  await client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { n: 1 } })
+  await eventually(3_000, () => (lines.includes('event: SnapshotTaken') ? true : undefined), 'live events')
+
+  assert.equal(await within(STOP_MAX_MS, server.stop('SIGTERM')), { code: 0, signal: null })
+  assert.is(await within(1_000, tail, 'the end of the tail'), 'whole')
+  const id = lines.findLast((line) => line.startsWith('id: '))?.slice(4) ?? ''
+
+  await server.start()
+  const after = server.clientOf(token)
+  await after.post('/v1/runs/r/envelopes', { agent: 'a', payload: { n: 2 } })
+  const resumed: string[] = []
+  for await (const line of after.lines(`/v1/runs/r/tail?after=${id}`)) {
+    resumed.push(line)
+    if (line === 'event: caught-up') break
+  }
+  const types = resumed.filter((line) => line.startsWith('event: '))
+  assert.equal(
+    types,
+    ['event: EnvelopeAccepted', 'event: SnapshotTaken', 'event: caught-up'],
+    'nothing twice, nothing missing',
+  )
+})
+
+test('a second SIGTERM does not wait for a request that hangs, and loses nothing that was acknowledged (F24)', async () => {
+  await using server = await startServer()
+  const client = await server.client()
+  await client.post('/v1/runs', { id: 'r', name: 'r' })
+  assert.is((await client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { n: 1 } })).status, 201)
+  await halfSent(server, '/v1/runs/r/envelopes', JSON.stringify({ agent: 'a', payload: { never: true } }))
+  await eventually(
+    2_000,
+    async () => ((await client.get('/metrics')).text.includes('countersign_http_in_flight 2') ? true : undefined),
+    'the half request',
+  )
+  await client.close()
+
+  server.signal('SIGTERM')
+  await eventually(2_000, () => (server.said.includes('"closing"') ? true : undefined), 'the first signal')
+  const { code } = await within(2_000, server.stop('SIGTERM'), 'the end after the second')
+  assert.is(code, 1)
+  await server.start()
+  assert.equal((await (await server.client()).get('/v1/runs/r/context')).body.context, { n: 1 })
+})
+
+test('a request that never ends does not keep the server past five seconds (F24)', async () => {
+  await using server = await startServer()
+  const client = await server.client()
+  await client.post('/v1/runs', { id: 'r', name: 'r' })
+  await halfSent(server, '/v1/runs/r/envelopes', JSON.stringify({ agent: 'a', payload: { never: true } }))
+  assert.equal(await within(STOP_MAX_MS, server.stop('SIGTERM')), { code: 0, signal: null })
+})
+
+test.run()
