@@ -23,4 +23,4 @@ api runs/hello/complete -d '{"output": {"paid": true}}'
 
 # Offline: the store, and an export.
 npx countersign verify
-api export > export.jsonl && npx countersign verify export.jsonl
+curl -s "$URL/v1/export" -H "Authorization: Bearer $TOKEN" > export.jsonl && npx countersign verify export.jsonl

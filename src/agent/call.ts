@@ -107,7 +107,7 @@ class Call {
       return undefined
     }
     const { call, attempt, outcome } = memory
-    this.#note(call.callId, attempt.claimedAt)
+    this.#note(call.callId, { startedAt: attempt.claimedAt, attempts: memory.attempts })
     if (attempt.endedAt !== undefined) this.#trace.endedAt = attempt.endedAt
     recollection?.ended(call.callId, attempt.endedAfter)
     return servedStep(outcome, { tool: this.#spec.name, callId: call.callId })
@@ -116,7 +116,12 @@ class Call {
   /** A replay has come to something that the record does not tell. */
   #notInRecord(memory: Memory | undefined): Error {
     const { session } = this.#asked.place
-    if (memory?.kind === 'open') return session.halt(new InDoubt({ tool: this.#spec.name, callId: memory.call.callId }))
+    if (memory?.kind === 'open') {
+      this.#note(memory.call.callId, { attempts: memory.seen ? 1 : 0 })
+      const doubt = new InDoubt({ tool: this.#spec.name, callId: memory.call.callId })
+      // What the code of then was told, the code of now is told; else the record ends here.
+      return memory.seen ? doubt : session.halt(doubt)
+    }
     return session.halt(
       session.recollection?.unknown(this.#asked) ?? new TypeError('a session is live, or has a record'),
     )
@@ -155,7 +160,9 @@ class Call {
       })
       if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
       if (cleared.kind === 'not-executed') return { kind: 'again' }
-      throw session.halt(new InDoubt({ tool: this.#spec.name, callId }, { cause: refusal }))
+      const doubt = new InDoubt({ tool: this.#spec.name, callId }, { cause: refusal })
+      // Reached on a resume: somebody has to look before the run goes on.
+      throw session.recollection === undefined ? doubt : session.halt(doubt)
     }
     if (HALTING.has(refusal.code)) session.halt(refusal)
     throw refusal
@@ -171,7 +178,7 @@ class Call {
 
   async #carryOut(claimed: Claimed): Promise<Step> {
     const { session } = this.#asked.place
-    this.#note(claimed.callId, new Date().toISOString())
+    this.#note(claimed.callId, { startedAt: new Date().toISOString() })
     const { connection } = liveOf(session)
     using _ = keepLease(connection, session.runId, claimed)
     const { callId, attempt } = claimed
@@ -233,9 +240,9 @@ class Call {
     }
   }
 
-  #note(callId: string, startedAt?: string): void {
+  #note(callId: string, { startedAt, attempts = 1 }: { startedAt?: string; attempts?: number } = {}): void {
     this.#trace.callId = callId
-    this.#trace.attempts += 1
+    this.#trace.attempts += attempts
     if (startedAt !== undefined) this.#trace.startedAt ??= startedAt
   }
 }
@@ -249,11 +256,13 @@ async function unlessUnreachable(ask: () => Promise<Reply>): Promise<Reply | und
   }
 }
 
-function servedStep(outcome: RecordedOutcome, call: { tool: string; callId: string }): Step {
-  if (outcome.kind === 'succeeded' && outcome.unrecorded === undefined) return { kind: 'value', value: outcome.result }
-  if (outcome.kind === 'succeeded') throw resultNotRecorded(call.tool, call.callId, outcome.unrecorded ?? '')
+function servedStep(
+  outcome: Extract<RecordedOutcome, { kind: 'succeeded' | 'failed' }>,
+  call: { tool: string; callId: string },
+): Step {
   if (outcome.kind === 'failed') return { kind: 'failed', error: new RecordedFailure(outcome.error), live: false }
-  return { kind: 'again' }
+  if (outcome.unrecorded !== undefined) throw resultNotRecorded(call.tool, call.callId, outcome.unrecorded)
+  return { kind: 'value', value: outcome.result }
 }
 
 function resultNotRecorded(tool: string, callId: string, reason: string): AgentError {

@@ -49,7 +49,7 @@ function itemReply(status: number, body: JsonObject): Reply {
   return { ok: false, problem: problemOf(body) }
 }
 
-export function problemOf(body: JsonObject): Problem {
+function problemOf(body: JsonObject): Problem {
   const { code, detail, retryAfterMs } = body
   return {
     code: String(code ?? 'refused'),

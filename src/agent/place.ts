@@ -18,7 +18,7 @@ export interface Place {
   readonly context?: CallContext
 }
 
-export interface Ancestor {
+interface Ancestor {
   readonly callId: string
   readonly tool: string
   readonly argsDigest: string

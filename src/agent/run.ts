@@ -66,7 +66,7 @@ export function runOf<Input>(place: Place, input: Input): Run<Input> {
 }
 
 /** The same name again is another place: counted when it is asked for. */
-export function scopeBelow(place: Place, name: string): string {
+function scopeBelow(place: Place, name: string): string {
   const path = joined(place.scope, name)
   const count = place.session.occurrence(place.scope, `scope ${name}`)
   return count === 0 ? path : `${path}#${count + 1}`

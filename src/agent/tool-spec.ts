@@ -31,7 +31,7 @@ export interface ToolSpec {
   readonly unreachable: 'stop' | 'run'
 }
 
-export type CompensateSpec =
+type CompensateSpec =
   | { readonly kind: 'none' }
   | { readonly kind: 'not-needed' }
   | {

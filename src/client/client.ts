@@ -37,7 +37,7 @@ export interface EventRecord {
   readonly digest: string
 }
 
-export interface Page {
+interface Page {
   readonly items: readonly JsonObject[]
   readonly nextCursor: string | null
 }

@@ -25,7 +25,7 @@ export interface Ask {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly body: JsonObject

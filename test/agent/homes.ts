@@ -25,7 +25,7 @@ export const HOMES: readonly HomeKind[] = [
   { name: 'over HTTP', open: overHttp },
 ]
 
-export async function inProcess(): Promise<TestHome> {
+async function inProcess(): Promise<TestHome> {
   const inner = await testLedger()
   const connection = ledgerConnection({ ledger: inner.ledger, caller: alice, place: 'test', close: async () => {} })
   return home(inner.clock, connection, () => inner[Symbol.asyncDispose]())

@@ -6,7 +6,7 @@ import type { Countersign } from '../../src/agent/runtime.ts'
 import type { StepStatus } from '../../src/agent/saga-result.ts'
 import { NO_WAIT } from './homes.ts'
 
-export interface StepPlan {
+interface StepPlan {
   /** So many executions fail, over all tries of the saga. */
   readonly fails: number
   readonly retries: number
