@@ -16,12 +16,6 @@ export const JsonRecord = z
 export const TOKENS_MAX = 1_000_000_000
 export const Tokens = z.int().min(0).max(TOKENS_MAX)
 
-/** RFC 6901. */
-export const Pointer = z
-  .string()
-  .max(4096)
-  .regex(/^(?:\/(?:[^~/]|~[01])*)*$/, 'a JSON Pointer is empty or starts with /')
-
 /** Path of names that the runtime keeps, such as `step:researcher/fork:analyst`. */
 export const Scope = z.string().min(1).max(1024)
 export const Phase = z.enum(['forward', 'compensation', 'model'])

@@ -119,7 +119,8 @@ function makeDataFolder({ data }: Settings): void {
   }
 }
 
-function openStore(place: StorePlace): EventStore | Promise<EventStore> {
+/** The store itself, for writing: a file's only owner, or one of a server's processes. Throws `StoreOpenError`. */
+export function openStore(place: StorePlace): EventStore | Promise<EventStore> {
   switch (place.kind) {
     case 'memory':
       return openMemoryStore()

@@ -33,7 +33,10 @@ readme('the table of settings is the one that the code reads', () => {
 
 readme('every document that the README links to is there', () => {
   const links = [...TEXT.matchAll(/\]\((?!http)([^)#]+)\)/g)].map((match) => match[1] ?? '')
-  assert.equal(links.filter((link) => !existsSync(join(ROOT, link))), [])
+  assert.equal(
+    links.filter((link) => !existsSync(join(ROOT, link))),
+    [],
+  )
   assert.ok(readdirSync(join(ROOT, 'docs/decisions')).length > 0)
 })
 

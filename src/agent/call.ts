@@ -208,8 +208,9 @@ class Call {
     if (attempted.kind === 'succeeded') {
       const kept = await settleSuccess(settling, attempted.value)
       if (kept.kind === 'result') return { kind: 'value', value: kept.value }
-      this.#asked.place.session.unrecorded.set(callId, attempted.value)
-      throw resultNotRecorded(this.#spec.name, callId, kept.reason)
+      const { session } = this.#asked.place
+      session.unrecorded.set(callId, attempted.value)
+      throw session.fail(resultNotRecorded(this.#spec.name, callId, kept.reason))
     }
     if (attempted.kind === 'failed') {
       await settled(settling, { error: failureOf(attempted.error) })

@@ -60,7 +60,8 @@ export async function liveRun<Input, Output>(
 /** Waits for every call that was started; then the output goes on record. */
 async function complete(session: Session, connection: Connection, output: unknown): Promise<Json> {
   await awaitForgotten(session)
-  if (session.halted !== undefined) throw session.halted
+  const stopped = session.halted ?? session.failed
+  if (stopped !== undefined) throw stopped
   session.recollection?.mustBeSpent()
   const kept = recordable(output)
   if (!kept.ok) throw new AgentError('not-recordable', `the output of the run cannot be recorded: ${kept.reason}`)

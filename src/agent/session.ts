@@ -29,6 +29,7 @@ export class Session {
   readonly #joinable = new Map<string, Promise<unknown>>()
   readonly #underWay = new Map<Promise<unknown>, string>()
   #halted: Error | undefined
+  #failed: Error | undefined
   #closed = false
 
   constructor({ runId, registry, live, recollection, signal }: SessionOptions) {
@@ -68,13 +69,24 @@ export class Session {
     return error
   }
 
+  /** The run cannot end well any more, whatever its body makes of the error: it will be rolled back. */
+  fail<E extends Error>(error: E): E {
+    this.#failed ??= error
+    return error
+  }
+
+  get failed(): Error | undefined {
+    return this.#failed
+  }
+
   /** No call may start after the body of the run has ended. */
   close(): void {
     this.#closed = true
   }
 
   mustBeActive(): void {
-    if (this.#halted !== undefined) throw this.#halted
+    const stopped = this.#halted ?? this.#failed
+    if (stopped !== undefined) throw stopped
     if (this.#closed) throw new AgentError('no-active-run', `the run ${this.runId} is over`, { runId: this.runId })
   }
 

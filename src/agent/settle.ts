@@ -19,6 +19,8 @@ export interface Settling {
   readonly runId: string
   readonly tool: string
   readonly claimed: Claimed
+  /** Default: up to seven seconds in all. */
+  readonly waitsMs?: readonly number[]
 }
 
 /** How a success went on record: as it is, or with the reason why its result could not. */
@@ -51,7 +53,7 @@ async function settle(settling: Settling, outcome: Omit<SettleCall, 'fence'>, li
   const { connection, runId, claimed } = settling
   const { callId, fence } = claimed
   const kind = 'unrecorded' in outcome ? 'unrecorded' : 'outcome'
-  for (const waitMs of [...WAITS_MS, undefined]) {
+  for (const waitMs of [...(settling.waitsMs ?? WAITS_MS), undefined]) {
     try {
       const body = { fence, ...outcome }
       return await connection.execute(

@@ -60,7 +60,12 @@ export const COMMANDS = {
   checkpoint: {
     usage: 'checkpoint [--tenant T] [--key]',
     about: "print the last checkpoint of a tenant's log: keep it where this ledger cannot reach it",
-    flags: [TENANT, ['--key', 'print the verifier key of the log instead']],
+    flags: [
+      TENANT,
+      ['--key', 'print the verifier key of the log instead'],
+      ['--witness URL', 'have a witness cosign it first'],
+      ['--witness-key KEY', 'verifier key of that witness'],
+    ],
     settings: PLACE,
   },
   proof: {
@@ -97,6 +102,19 @@ export const COMMANDS = {
       ['--name NAME', 'name of the witness, such as a host name and path of yours'],
     ],
     settings: ['data', 'host', 'port'],
+  },
+  copy: {
+    usage: 'copy --from STORE --to STORE [--json]',
+    about: 'copy a whole ledger into an empty store, every event verified; the same again goes on where it stopped',
+    flags: [
+      [
+        '--from STORE',
+        'a path, sqlite:<path> or esdb://...; it may be served meanwhile, and is read up to its present end',
+      ],
+      ['--to STORE', 'an empty store that nobody serves'],
+      JSON_FLAG,
+    ],
+    settings: ['data', 'keys'],
   },
   rebuild: {
     usage: 'rebuild',

@@ -14,6 +14,7 @@ const LOADERS: Readonly<Record<string, () => Promise<(args: readonly string[]) =
   proof: async () => (await import('./proof.ts')).proof,
   replay: async () => (await import('./replay.ts')).replay,
   import: async () => (await import('./import.ts')).importRuns,
+  copy: async () => (await import('./copy.ts')).copy,
   rebuild: async () => (await import('./rebuild.ts')).rebuild,
   tour: async () => (await import('./tour.ts')).tour,
   witness: async () => (await import('./witness.ts')).witness,
@@ -21,7 +22,7 @@ const LOADERS: Readonly<Record<string, () => Promise<(args: readonly string[]) =
 }
 
 /** Of these, exit code 1 says "tampered": a breakdown of their own must not. */
-const PROVES = ['verify', 'replay', 'proof', 'checkpoint']
+const PROVES = ['verify', 'replay', 'proof', 'checkpoint', 'copy']
 
 async function run(args: readonly string[]): Promise<number> {
   const [name = 'help', ...rest] = args

@@ -21,3 +21,7 @@ export async function checkpointFor({ text }: Arguments, settings: Settings): Pr
   if (!read.ok) throw new CliFailure(`${path} cannot be used as a checkpoint: ${read.message}`, EXIT.unproven)
   return read
 }
+
+export function heldAgainst({ checkpoint }: HeldCheckpoint): string {
+  return `held against a checkpoint of ${checkpoint.size} events of the log ${checkpoint.origin}`
+}

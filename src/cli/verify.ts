@@ -10,7 +10,7 @@ import type { VerifyKeys } from '../verify/verify-records.ts'
 import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
 import { CliFailure, EXIT } from './failure.ts'
 import { type Progress, startProgress } from './progress.ts'
-import { checkpointFor } from './verify-checkpoint.ts'
+import { checkpointFor, heldAgainst } from './verify-checkpoint.ts'
 import { createReport } from './verify-report.ts'
 import { type VerifyTarget, verifyTarget } from './verify-target.ts'
 
@@ -39,6 +39,7 @@ export async function verify(args: readonly string[]): Promise<number> {
   })
   progress?.end()
   report.finish({ source: target.name, ...found, elapsedMs: performance.now() - startedMs })
+  if (checkpoint !== undefined && !given.has('json')) process.stdout.write(`${heldAgainst(checkpoint)}\n`)
   return VERDICT_EXIT_CODES[found.result.verdict]
 }
 

@@ -20,7 +20,7 @@ const State = z.strictObject({
   logs: z.record(z.string(), z.strictObject({ size: z.int().min(0), root: z.string() })),
 })
 
-export interface WitnessAnswer {
+interface WitnessAnswer {
   readonly status: number
   readonly body: string
   readonly contentType?: string

@@ -25,22 +25,21 @@ import { refused } from './write-refusals.ts'
  * under way; the store and the views stay open: who opened them closes them.
  */
 export async function createLedger(options: LedgerOptions): Promise<Ledger> {
-  const { store, views, keys } = options
-  const effects = options.effects ?? realEffects()
-  const log = options.log ?? silentLog
+  const { store, views, keys, effects = realEffects(), log = silentLog } = options
   const sealer = new Sealer(keys)
   const founding: FoundingDeps = { store, keys, sealer, effects, log, origin: options.origin }
-  const openLogs = await guardedLogs(options.logs, { store, keys, sealer, effects, log })
+  const stats = new Stats()
+  const appendsSoFar = () => stats.handedOverTotal
+  const openLogs = await guardedLogs(options.logs, { store, keys, sealer, effects, log, appendsSoFar })
   const { ledgerId, origin } = await openIdentity(founding)
   const logs = openLogs?.(origin)
 
-  const stats = new Stats()
   const runs = new HotRuns({ store, views, sealer }, options.hotRunsMax)
   const reader = new Reader(store, runs, sealer)
   const queries = new Queries({ store, runs, reader, sealer, nowMs: effects.nowMs })
   const history = new History(store, queries)
   const write = new WritePath({ store, runs, reader, sealer, effects, stats, ledgerId })
-  const list = new RunList(store, views, () => stats.handedOverTotal)
+  const list = new RunList(store, views, appendsSoFar)
   const stopKeys = keys.onChange(() => {
     recordRotations(founding).catch((error: unknown) =>
       log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),

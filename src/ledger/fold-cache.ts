@@ -1,12 +1,13 @@
 /** @module Cached folds of long runs, under a mac: a file that anybody can write must not decide anything. Losing one loses nothing. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { RUN_PROJECTION_VERSION, type RunState } from '../../projections/run-state.ts'
+import { runProjection } from '../../projections/run.ts'
+import type { RunState } from '../../projections/run-state.ts'
 import { dumpEvidence, type EvidenceDump, loadEvidence } from '../domain/validator/evidence.ts'
 import type { FoldRow, ViewStore } from '../store/view-store.ts'
 import type { Head, HotRun } from './hot-run.ts'
 import type { VerifyDeps } from './verified-events.ts'
 
-const FOLD_PROJECTION = `run/${RUN_PROJECTION_VERSION}`
+const FOLD_PROJECTION = `${runProjection.name}/${runProjection.version}`
 const FOLD_PREFIX = 'countersign/fold/v1\n'
 /** A tail this long is worth a cached fold. */
 export const CACHE_EVERY_EVENTS = 1_000

@@ -99,14 +99,6 @@ export type Found<T> =
   | { readonly ok: true; readonly value: T; readonly revision: number }
   | { readonly ok: false; readonly refusal: Refusal }
 
-export interface Page<T> {
-  readonly items: readonly T[]
-  /** Where the next page starts; undefined at the end. Opaque to callers of HTTP, plain here. */
-  readonly next?: { readonly position: Position; readonly id: string }
-  /** Position of the last event that the answer takes into account. */
-  readonly asOf: Position | undefined
-}
-
 /** Where a context is asked for: a step, a revision, or (neither) now. */
 export interface ContextAt {
   readonly step?: number

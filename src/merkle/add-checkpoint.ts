@@ -3,7 +3,7 @@ import { toBase64 } from './base64.ts'
 import { parseNote } from './signed-note.ts'
 import { parseDecimal, parseHashes } from './text-parts.ts'
 
-export const PROOF_LINES_MAX = 63
+const PROOF_LINES_MAX = 63
 /** Media type of the size that a witness answers a stale request with. */
 export const SIZE_TYPE = 'text/x.tlog.size'
 

@@ -4,9 +4,9 @@ import { isKeyName, isSignedBy, type NoteSigner, type NoteVerifier } from './not
 import { isWellFormed } from './text-parts.ts'
 
 /** C2SP: a verifier takes at least 16 signatures and sets a limit. */
-export const SIGNATURES_MAX = 100
+const SIGNATURES_MAX = 100
 /** Far above any checkpoint with its cosignatures. */
-export const NOTE_MAX_BYTES = 1024 * 1024
+const NOTE_MAX_BYTES = 1024 * 1024
 const KEY_ID_BYTES = 4
 const SIGNATURE_LINE = /^\u2014 (\S+) ([A-Za-z0-9+/]+={0,2})$/u
 
@@ -45,7 +45,7 @@ function hasControls(text: string): boolean {
   return false
 }
 
-export function signatureLine({ name, keyId, signature }: NoteSignature): string {
+function signatureLine({ name, keyId, signature }: NoteSignature): string {
   return `\u2014 ${name} ${toBase64(Buffer.concat([Buffer.from(keyId, 'hex'), signature]))}\n`
 }
 

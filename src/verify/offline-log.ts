@@ -1,5 +1,8 @@
 /** @module A tenant's log read from the store alone: its leaves, its last checkpoint, and proofs against it, without a server. */
+
+import type { Checkpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
+import { proveConsistency } from '../merkle/consistency.ts'
 import { HASH_BYTES, leafHash, sameHash } from '../merkle/hashes.ts'
 import { proveInclusion } from '../merkle/inclusion.ts'
 import type { NoteVerifier } from '../merkle/note-key.ts'
@@ -54,6 +57,22 @@ export async function proveOffline(
     ok: true,
     file: formatTlogProof({ index, hashes: proveInclusion(index, size, leaves.read), checkpoint: note }),
   }
+}
+
+/** The proof from an earlier size to that of the checkpoint; undefined where the records are not those that were signed. */
+export async function proveOfflineConsistency(
+  pages: AsyncIterable<readonly LogRecord[]>,
+  { tenant, from, checkpoint }: { readonly tenant: string; readonly from: number; readonly checkpoint: Checkpoint },
+): Promise<readonly Uint8Array[] | undefined> {
+  const leaves = new KeptTree()
+  const streams = new Set<string>()
+  for await (const page of pages) {
+    for (const record of page) {
+      if (leaves.size < checkpoint.size && isLeaf(record, tenant, streams)) leaves.append(leafHash(record.header))
+    }
+  }
+  if (leaves.size < checkpoint.size || !sameHash(leaves.root(), checkpoint.root)) return undefined
+  return from > checkpoint.size ? undefined : proveConsistency(from, checkpoint.size, leaves.read)
 }
 
 /** A tree that keeps its tiles in memory: 33 bytes a leaf. */

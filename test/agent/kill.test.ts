@@ -3,47 +3,67 @@ import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runCommand } from '../support/command-line.ts'
-import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const kill = suite('a killed process')
 
 const CHILD = fileURLToPath(new URL('./kill-child.js', import.meta.url))
 
-async function lifeOf(folder: TempFolder, scenario: string, ...fate: string[]) {
-  const { signal, stdout, stderr } = await runCommand([process.execPath, CHILD, folder.path, scenario, ...fate])
-  return { signal, said: stdout === '' ? undefined : (JSON.parse(stdout) as unknown), stderr }
-}
-
-const effects = (folder: TempFolder): string[] => readFileSync(folder.file('effects'), 'utf8').trim().split('\n')
-
-kill('between effect and settle: without a check the call is in doubt, and the effect is one', async () => {
-  using folder = tempFolder()
-  assert.is((await lifeOf(folder, 'blind', 'die')).signal, 'SIGKILL')
-  assert.equal((await lifeOf(folder, 'blind')).said, { code: 'call-in-doubt', status: 'OPEN' })
-  assert.is(effects(folder).length, 1)
+const FOLDERS = { blind: tempFolder(), checked: tempFolder(), uuid: tempFolder(), undo: tempFolder() }
+process.on('exit', () => {
+  for (const folder of Object.values(FOLDERS)) folder[Symbol.dispose]()
 })
 
-kill('between effect and settle: a check finds the effect, and the run goes on', async () => {
-  using folder = tempFolder()
-  await lifeOf(folder, 'checked', 'die')
-  assert.equal((await lifeOf(folder, 'checked')).said, { output: 'paid order' })
-  assert.equal((await lifeOf(folder, 'checked')).said, { output: 'paid order' }, 'the recorded end')
-  assert.is(effects(folder).length, 1)
+interface Story {
+  readonly signals: readonly unknown[]
+  readonly said: readonly unknown[]
+  readonly effects: readonly string[]
+}
+
+/** A life that ends badly and those after it, one after another. Each waits for leases to be over: the stories go on side by side. */
+async function storyOf(scenario: keyof typeof FOLDERS, lives: number): Promise<Story> {
+  const folder = FOLDERS[scenario]
+  const signals: unknown[] = []
+  const said: unknown[] = []
+  for (let life = 0; life < lives; life += 1) {
+    const fate = life === 0 ? ['die'] : []
+    const ended = await runCommand([process.execPath, CHILD, folder.path, scenario, ...fate])
+    signals.push(ended.signal)
+    if (life > 0) said.push(ended.stdout === '' ? ended.stderr : JSON.parse(ended.stdout))
+  }
+  return { signals, said, effects: readFileSync(folder.file('effects'), 'utf8').trim().split('\n') }
+}
+
+const STORIES = {
+  blind: storyOf('blind', 2),
+  checked: storyOf('checked', 3),
+  uuid: storyOf('uuid', 2),
+  undo: storyOf('undo', 2),
+}
+
+kill('between effect and settle: without a check the call is in doubt, and the effect is one', async () => {
+  const { signals, said, effects } = await STORIES.blind
+  assert.is(signals[0], 'SIGKILL')
+  assert.equal(said, [{ code: 'call-in-doubt', status: 'OPEN' }])
+  assert.is(effects.length, 1)
+})
+
+kill('between effect and settle: a check finds the effect, and the run goes on to its recorded end', async () => {
+  const { said, effects } = await STORIES.checked
+  assert.equal(said, [{ output: 'paid order' }, { output: 'paid order' }])
+  assert.is(effects.length, 1)
 })
 
 kill('resumed with a fresh uuid in the arguments: refused, one effect', async () => {
-  using folder = tempFolder()
-  await lifeOf(folder, 'uuid', 'die')
-  assert.equal((await lifeOf(folder, 'uuid')).said, { code: 'resume-diverged', status: 'OPEN' })
-  assert.is(effects(folder).length, 1)
+  const { said, effects } = await STORIES.uuid
+  assert.equal(said, [{ code: 'resume-diverged', status: 'OPEN' }])
+  assert.is(effects.length, 1)
 })
 
 kill('between compensations: the rollback goes on, and undoes each call once', async () => {
-  using folder = tempFolder()
-  await lifeOf(folder, 'undo', 'die')
-  assert.equal(effects(folder), ['undo 3'])
-  assert.equal((await lifeOf(folder, 'undo')).said, { code: 'run-rolled-back', status: 'COMPENSATED' })
-  assert.equal(effects(folder), ['undo 3', 'undo 2', 'undo 1'])
+  const { said, effects } = await STORIES.undo
+  assert.equal(said, [{ code: 'run-rolled-back', status: 'COMPENSATED' }])
+  assert.equal(effects, ['undo 3', 'undo 2', 'undo 1'])
 })
 
 kill.run()

@@ -222,6 +222,8 @@ for (const { name, open } of HOMES) {
     const error = await rejection(cs.run(() => huge()))
     assert.is(codeOf(error), 'result-not-recorded')
     assert.equal(undone, [10n ** 20n])
+    const swallowed = await rejection(cs.run(() => huge().catch(() => 'all is well')))
+    assert.is(codeOf(swallowed), 'result-not-recorded', 'the body cannot swallow it')
     assert.is(outcomeOf(error)?.status, 'COMPENSATED')
   })
 

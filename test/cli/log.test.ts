@@ -1,6 +1,10 @@
+import { once } from 'node:events'
 import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { serveWitness } from '../../src/cli/witness.ts'
+import { openWitness } from '../../src/cli/witness-state.ts'
 import { openLedger } from '../../src/compose.ts'
 import { readSettings } from '../../src/config.ts'
 import { requireKeys } from '../../src/key-source.ts'
@@ -8,6 +12,7 @@ import { silentLog } from '../../src/ledger/effects.ts'
 import { parseCheckpoint } from '../../src/merkle/checkpoint.ts'
 import { leafHash } from '../../src/merkle/hashes.ts'
 import { verifyInclusion } from '../../src/merkle/inclusion.ts'
+import { parseVerifierKey } from '../../src/merkle/note-key.ts'
 import { parseTlogProof } from '../../src/merkle/tlog-proof.ts'
 import { openSqliteReader } from '../../src/store/sqlite/sqlite-reader.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
@@ -124,6 +129,34 @@ test('a history that the holder of the key wrote anew verifies by itself, and no
   const { code, stdout } = await held(at)
   assert.is(code, 1)
   assert.match(stdout, /TAMPERED.*checkpoint-mismatch/)
+})
+
+test('a witness cosigns the checkpoint, follows the log by proof, and refuses a fork of it (A32)', async () => {
+  using at = await site()
+  using memory = tempFolder()
+  const { stdout: logKey } = await at.run('checkpoint', '--tenant', 'acme', '--key')
+  const verifier = parseVerifierKey(logKey.trim())
+  if (verifier === undefined) throw new Error('no key')
+  const opened = openWitness({ folder: memory.path, name: 'witness.example', verifiers: [verifier] })
+  const server = serveWitness(opened).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const post = () => at.run('checkpoint', '--tenant', 'acme', '--witness', url, '--witness-key', opened.verifierKey)
+  try {
+    for (const more of ['three', 'four']) {
+      const { code, stdout } = await post()
+      assert.is(code, 0)
+      assert.ok(openedCheckpoint(stdout, opened.verifierKey) === openedCheckpoint(stdout, logKey.trim()))
+      await addRuns(at.folder, [more])
+    }
+    assert.is((await post()).code, 0)
+    cut(at.folder, 'position > 20')
+    assert.is((await post()).code, 3)
+  } finally {
+    server.close()
+    server.closeAllConnections()
+  }
+  assert.is((await post()).code, 4)
 })
 
 test('a checkpoint of another key, another log or another spelling proves nothing: exit 3', async () => {

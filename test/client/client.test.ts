@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createClient } from '../../src/client/client.ts'
@@ -111,6 +113,17 @@ client('reads, lists, batches and exports a real ledger', async () => {
   const lines = (await collect(real.exportRun('r'))).join('').trim().split('\n')
   assert.is(lines.length, 5)
   assert.is(JSON.parse(lines[4] ?? '').trailer.events, 4)
+})
+
+client('imports nothing of Node, and nothing at run time but its own files', () => {
+  const folder = fileURLToPath(new URL('../../src/client/', import.meta.url))
+  const files = readdirSync(folder).filter((file) => file.endsWith('.js'))
+  assert.ok(files.length >= 5, 'the scan must see the client')
+  const outside = files.flatMap((file) => {
+    const imports = readFileSync(folder + file, 'utf8').matchAll(/from\s+['"]([^'"]+)['"]/g)
+    return [...imports].map((match) => match[1] ?? '').filter((from) => !/^\.\/[a-z-]+\.js$/.test(from))
+  })
+  assert.equal(outside, [])
 })
 
 async function rejection(promise: Promise<unknown>): Promise<unknown> {

@@ -15,8 +15,6 @@ import type { EventStore, ReadRecord } from '../../src/store/event-store.ts'
 import { collect } from './records.ts'
 import { alice, type TestKeys, type TestLedger } from './test-ledger.ts'
 
-export type Ok = Extract<Outcome, { ok: true }>
-
 /** The body of an outcome that must be one. */
 export function ok(outcome: Outcome): JsonObject {
   if (!outcome.ok) throw new Error(`refused: ${outcome.refusal.code}: ${outcome.refusal.detail}`)

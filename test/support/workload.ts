@@ -24,6 +24,8 @@ export interface WorkloadOptions {
   readonly name: string
   readonly clients?: number
   readonly runs?: number
+  /** How long a client rests that was told to come later, as Retry-After asks of it. Default 0. */
+  readonly restMs?: number
 }
 
 /** Enough for any load here: the sums stay exact. */
@@ -44,10 +46,12 @@ export class Workload {
   readonly statuses = new Map<number, number>()
   readonly #clients: number
   readonly #name: string
+  readonly #restMs: number
   #turn = 0
 
-  constructor({ name, clients = 16, runs = 4 }: WorkloadOptions) {
+  constructor({ name, clients = 16, runs = 4, restMs = 0 }: WorkloadOptions) {
     this.#name = name
+    this.#restMs = restMs
     this.#clients = clients
     this.runs = Array.from({ length: runs }, (_, index) => `${name}-r${index}`)
   }
@@ -123,7 +127,10 @@ export class Workload {
     this.open.set(request.key, request)
     const answer = await client.postOnce(request.path, request.key, request.body)
     this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1)
-    if (NOT_NOW.has(answer.status)) return undefined
+    if (NOT_NOW.has(answer.status)) {
+      if (this.#restMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#restMs))
+      return undefined
+    }
     this.open.delete(request.key)
     if (answer.status !== 200 && answer.status !== 201) {
       this.unexpected.push(`${request.path} ${request.key}: ${answer.status} ${answer.text}`)

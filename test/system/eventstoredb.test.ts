@@ -32,7 +32,10 @@ test('what one process wrote another one reads, builds on, lists and verifies, a
   const [events, sameEvents] = await Promise.all(clients.map((client) => client.get('/v1/events?limit=100')))
   assert.equal(digests(events?.body), digests(sameEvents?.body))
   assert.is(digests(events?.body).length, 41)
-  assert.equal(((await second.get('/v1/runs')).body.items as { runId: string }[]).map(({ runId }) => runId), ['both'])
+  assert.equal(
+    ((await second.get('/v1/runs')).body.items as { runId: string }[]).map(({ runId }) => runId),
+    ['both'],
+  )
 
   const verified = await shared.command(['verify'])
   assert.is(verified.code, 0, verified.stdout + verified.stderr)

@@ -69,7 +69,8 @@ async function* whileAllowed(
 ): AsyncGenerator<Uint8Array, void> {
   const over = new AbortController()
   const end = (): void => over.abort()
-  const timer = setTimeout(end, Math.min(Math.max(0, caller.expiresAt - edge.now()), TIMER_MAX_MS))
+  // A stream that nobody reads holds no process: its connection does that.
+  const timer = setTimeout(end, Math.min(Math.max(0, caller.expiresAt - edge.now()), TIMER_MAX_MS)).unref()
   const signals = [left, edge.draining]
   for (const signal of signals) signal.addEventListener('abort', end)
   if (signals.some((signal) => signal.aborted)) end()

@@ -11,6 +11,8 @@ export interface LogDeps {
   readonly sealer: Sealer
   readonly effects: Effects
   readonly log: Log
+  /** Appends handed to the store so far: while it stands still, the logs have time. */
+  readonly appendsSoFar: () => number
 }
 
 /** Name of a tenant's log and of the key that signs it, for life. */

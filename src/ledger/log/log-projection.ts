@@ -27,7 +27,7 @@ import { TenantTree } from './tenant-tree.ts'
 const TREES_MAX = 1_000
 const STREAMS_MAX = 20_000
 /** A stop's code where a checkpoint on record is none of this log's. */
-export const CHECKPOINT_MISMATCH = 'checkpoint-mismatch'
+const CHECKPOINT_MISMATCH = 'checkpoint-mismatch'
 
 interface StreamState {
   readonly expected: Expectation

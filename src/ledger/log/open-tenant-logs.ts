@@ -11,6 +11,10 @@ import type { TenantLogs } from './tenant-logs.ts'
 
 /** The rest of the delay is for the pass itself. */
 const TURN_SHARE = 0.8
+/** Between loads a checkpoint comes sooner: after this share of the delay. */
+const QUIET_TURN_SHARE = 0.15
+/** How often is looked whether appends come. The logs share this thread with whoever appends, and wait for a lull. */
+const LOOK_MS = 1_000
 /** Longest wait for the last checkpoint at the end of the process. */
 const LAST_PASS_MS = 1_500
 
@@ -58,13 +62,14 @@ function openTenantLogs(
     await publishing
   }
   const stop = new AbortController()
+  const isTurn = turns(maxDelayMs, deps.appendsSoFar)
   const inTurns = (): void => {
-    if (publishing !== undefined) return
+    if (!isTurn() || publishing !== undefined) return
     publish(stop.signal).catch((error: unknown) =>
       deps.log.error({ err: error }, 'the logs could not be brought up to date'),
     )
   }
-  const timer = maxDelayMs > 0 ? setInterval(inTurns, maxDelayMs * TURN_SHARE).unref() : undefined
+  const timer = maxDelayMs > 0 ? setInterval(inTurns, lookMs(maxDelayMs)).unref() : undefined
 
   return {
     maxDelayMs,
@@ -86,5 +91,26 @@ function openTenantLogs(
         deps.log.warn({ err: error }, 'no last checkpoint: what it would cover is covered by the next one'),
       )
     },
+  }
+}
+
+function lookMs(maxDelayMs: number): number {
+  return Math.min(LOOK_MS, maxDelayMs * TURN_SHARE)
+}
+
+/** Whether a look is one to publish at: the first in a lull once a share of the delay has passed, or the last before it is over. */
+function turns(maxDelayMs: number, appendsSoFar: () => number): () => boolean {
+  const atLatest = Math.max(1, Math.floor((maxDelayMs * TURN_SHARE) / lookMs(maxDelayMs)))
+  const inLull = Math.max(1, Math.floor((maxDelayMs * QUIET_TURN_SHARE) / lookMs(maxDelayMs)))
+  let looks = 0
+  let seen = -1
+  return () => {
+    const appends = appendsSoFar()
+    const quiet = appends === seen
+    seen = appends
+    looks += 1
+    if (looks < (quiet ? inLull : atLatest)) return false
+    looks = 0
+    return true
   }
 }

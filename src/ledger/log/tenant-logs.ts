@@ -19,7 +19,7 @@ export type LogAnswer<T> =
   /** `size`: that of the last checkpoint. */
   | { readonly ok: false; readonly code: LogRefusalCode; readonly size: number }
 
-export interface LeafPlace {
+interface LeafPlace {
   readonly eventId: string
   readonly stream: string
   readonly revision: number

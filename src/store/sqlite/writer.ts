@@ -30,10 +30,17 @@ export function startWriter(settings: WriterSettings, events: WriterEvents): Pro
   })
 
   const say = (message: ToWriter): void => worker.postMessage(message)
+  let waiting = 0
   const writer: Writer = {
-    post: (group) => say({ kind: 'append', group }),
+    post: (group) => {
+      // An idle thread keeps no process alive; one with work to report does.
+      waiting += 1
+      worker.ref()
+      say({ kind: 'append', group })
+    },
     close: async () => {
       quiet = true
+      worker.ref()
       say({ kind: 'close' })
       await ended
     },
@@ -41,11 +48,19 @@ export function startWriter(settings: WriterSettings, events: WriterEvents): Pro
 
   return new Promise((resolve, reject) => {
     worker.on('message', (message: FromWriter) => {
-      if (message.kind === 'outcome') events.onOutcome(message.id, message.outcome)
-      else if (message.kind === 'open-failed') failure = openError(message)
-      else if (message.kind === 'stopped') events.onStopped(message.detail)
-      else if (message.kind === 'ready') {
+      if (message.kind === 'outcome') {
+        waiting -= 1
+        // After a failure the thread ends, and whoever waits for that must not end first.
+        if (waiting === 0 && message.outcome.kind !== 'failed') worker.unref()
+        events.onOutcome(message.id, message.outcome)
+      }
+      if (message.kind === 'open-failed') failure = openError(message)
+      else if (message.kind === 'stopped') {
+        worker.ref()
+        events.onStopped(message.detail)
+      } else if (message.kind === 'ready') {
         quiet = false
+        worker.unref()
         resolve(writer)
       }
     })

@@ -1,0 +1,156 @@
+/**
+ * @module `countersign copy`: a whole ledger from one store into another, digest for digest, in the order of the source, up to where its end
+ * was at the start. Each event is verified before it is written; a copy that was cut off goes on where it stopped.
+ */
+
+import type { AppendRecord } from '../../schemas/header.ts'
+import { openReader, openStore } from '../compose.ts'
+import { type StorePlace, storePlace } from '../config.ts'
+import { requireKeys } from '../key-source.ts'
+import { type CheckKeys, checkRecord, type Expectation, firstExpectation, nextExpectation } from '../signing/check.ts'
+import { createRunKeys } from '../signing/key-ring.ts'
+import type { Append, EventStore, ReadRecord, RecordPages } from '../store/event-store.ts'
+import { readArguments } from './arguments.ts'
+import { CliFailure, EXIT, oneLine, usageFailure } from './failure.ts'
+import { startProgress } from './progress.ts'
+
+const GROUP_RECORDS_MAX = 128
+const AGAIN_MAX = 30
+
+/** An event of the source does not verify: the one end that exit code 1 stands for. */
+class TamperedError extends Error {}
+
+export async function copy(args: readonly string[]): Promise<number> {
+  const { settings, text, has } = readArguments(args, {
+    settings: ['data', 'keys'],
+    texts: ['from', 'to'],
+    switches: ['json'],
+  })
+  const [from, to] = [placeOf('from', text('from'), settings.data), placeOf('to', text('to'), settings.data)]
+  if (JSON.stringify(from) === JSON.stringify(to)) throw usageFailure('--from and --to are the same store')
+  const { ring } = requireKeys(settings.keys)
+  using source = openReader(from)
+  await using target = await openStore(to)
+  const until = await source.end()
+  if (until === undefined) throw new CliFailure(`${source.url} is empty`, EXIT.unproven)
+
+  const progress = startProgress({ unit: 'events' })
+  const work = new Copy(target, { ring, runKeys: createRunKeys(ring) }, progress.report)
+  try {
+    await work.run(source.readAll({ until }))
+  } catch (error) {
+    if (!(error instanceof TamperedError)) throw error
+    progress.end()
+    process.stderr.write(`countersign: ${oneLine(error.message)}\n`)
+    return EXIT.tampered
+  } finally {
+    progress.end()
+  }
+  const { copied, known } = work
+  const said = { from: source.url, to: target.url, copied, known }
+  const line = `${copied} events copied from ${source.url} to ${target.url}, ${known} were there already`
+  process.stdout.write(`${has('json') ? JSON.stringify(said) : line}\n`)
+  return EXIT.ok
+}
+
+function placeOf(flag: string, given: string | undefined, data: string): StorePlace {
+  if (given === undefined) throw usageFailure(`--${flag} is missing: a path, sqlite:<path> or esdb://...`)
+  const place = storePlace(given, data)
+  if (place.kind === 'memory') throw usageFailure(`--${flag}: a store in memory cannot be copied`)
+  return place
+}
+
+class Copy {
+  copied = 0
+  known = 0
+  readonly #target: EventStore
+  readonly #keys: CheckKeys
+  readonly #report: (done: number) => void
+  readonly #expected = new Map<string, Expectation>()
+
+  constructor(target: EventStore, keys: CheckKeys, report: (done: number) => void) {
+    this.#target = target
+    this.#keys = keys
+    this.#report = report
+  }
+
+  async run(source: RecordPages): Promise<void> {
+    const there = singly(this.#target.readAll())
+    for await (const page of source) {
+      const fresh: ReadRecord[] = []
+      for (const record of page) {
+        const known = await there.next()
+        if (known.done === true) fresh.push(record)
+        else this.#take(record, known.value)
+      }
+      for (const append of this.#appendsOf(fresh)) await this.#write(append)
+      this.#report(this.copied + this.known)
+    }
+    if ((await there.next()).done !== true) throw otherEvents(this.#target)
+  }
+
+  /** What is there already must be the beginning of the source, event for event. */
+  #take(record: ReadRecord, there: ReadRecord): void {
+    const same =
+      record.stream === there.stream &&
+      record.revision === there.revision &&
+      record.header === there.header &&
+      record.data === there.data
+    if (!same) throw otherEvents(this.#target)
+    this.#verified(record)
+    this.known += 1
+  }
+
+  /** Records of one stream that stand together go together. */
+  *#appendsOf(records: readonly ReadRecord[]): Generator<Append, void> {
+    let group: { stream: string; expectedRevision: number; records: AppendRecord[]; bytes: number } | undefined
+    for (const record of records) {
+      const checked = this.#verified(record)
+      const bytes = Buffer.byteLength(record.header) + Buffer.byteLength(record.data) + record.salt.byteLength
+      const fits = (group?.bytes ?? 0) + bytes <= this.#target.maxAppendBytes
+      if (group?.stream === record.stream && fits && group.records.length < GROUP_RECORDS_MAX) {
+        group.records.push(checked)
+        group.bytes += bytes
+        continue
+      }
+      if (group !== undefined) yield group
+      group = { stream: record.stream, expectedRevision: record.revision - 1, records: [checked], bytes }
+    }
+    if (group !== undefined) yield group
+  }
+
+  #verified(record: ReadRecord): AppendRecord {
+    const { stream, revision, header, salt, data } = record
+    const checked = checkRecord(record, this.#expected.get(stream) ?? firstExpectation(stream), this.#keys)
+    if (!checked.ok) {
+      const why = checked.faults.map(({ code, message }) => `${code}: ${message}`).join('; ')
+      throw new TamperedError(`${stream} @ ${revision} does not verify (${why}); the copy ends before it`)
+    }
+    this.#expected.set(stream, nextExpectation(checked))
+    const { id, type, request } = checked.header
+    return { id, type, header, salt, data, ...(request !== undefined && { requestId: request.id }) }
+  }
+
+  async #write(append: Append): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      const result = await this.#target.append(append)
+      if (result.kind === 'appended') break
+      if (result.kind !== 'unavailable' || tries === AGAIN_MAX) {
+        throw new CliFailure(
+          `${append.stream} cannot be written to ${this.#target.url} (${result.kind}); ask for the copy again`,
+        )
+      }
+      await new Promise((resolve) => setTimeout(resolve, result.retryAfterMs))
+    }
+    this.copied += append.records.length
+  }
+}
+
+function otherEvents({ url }: EventStore): CliFailure {
+  return new CliFailure(`${url} holds events that are not the beginning of the source: copy into an empty store`)
+}
+
+async function* singly(pages: RecordPages): AsyncGenerator<ReadRecord, undefined> {
+  for await (const page of pages) yield* page
+  return undefined
+}

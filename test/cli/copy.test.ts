@@ -1,0 +1,94 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { canonicalJson } from '../../src/signing/canonical-json.ts'
+import { recordDigest } from '../../src/signing/digests.ts'
+import type { EventStore, ReadRecord } from '../../src/store/event-store.ts'
+import { openEventStoreDbStore } from '../../src/store/eventstoredb/eventstoredb-store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { countersign } from '../support/command-line.ts'
+import { type EventStoreNode, startNode } from '../support/eventstoredb-node.ts'
+import { appendOf, collect } from '../support/records.ts'
+import { smallStore } from '../support/small-store.ts'
+
+const test = suite('countersign copy')
+
+async function recordsOf(opening: EventStore | Promise<EventStore>): Promise<readonly ReadRecord[]> {
+  await using store = await opening
+  return await collect(store.readAll())
+}
+
+const digests = (records: readonly ReadRecord[]): readonly string[] => records.map(({ header }) => recordDigest(header))
+const onNode = (node: EventStoreNode): Promise<EventStore> =>
+  openEventStoreDbStore({ url: node.url, canonical: canonicalJson })
+
+test('from a file to a server and back into a file every digest, body and place is the same, and the copy verifies', async () => {
+  using small = await smallStore()
+  await using node = await startNode()
+  const keys = ['--keys', small.keysPath]
+  const back = small.folder.file('back.db')
+  const there = await countersign(['copy', '--from', small.path, '--to', node.url, '--json', ...keys])
+  assert.is(there.code, 0, there.stderr)
+  const home = await countersign(['copy', '--from', node.url, '--to', back, ...keys])
+  assert.is(home.code, 0, home.stderr)
+
+  const original = await recordsOf(openSqliteStore({ path: small.path }))
+  assert.ok(original.length > 10)
+  for (const records of [await recordsOf(onNode(node)), await recordsOf(openSqliteStore({ path: back }))]) {
+    assert.equal(digests(records), digests(original))
+    assert.equal(
+      records.map(({ stream, revision, data, requestId }) => [stream, revision, data, requestId]),
+      original.map(({ stream, revision, data, requestId }) => [stream, revision, data, requestId]),
+    )
+  }
+  assert.is(JSON.parse(there.stdout).copied, original.length)
+  for (const store of [node.url, back]) assert.is((await countersign(['verify', store, ...keys])).code, 0)
+})
+
+test('a copy that was cut off goes on where it stopped, and a second one adds nothing', async () => {
+  using small = await smallStore()
+  await using node = await startNode()
+  const original = await recordsOf(openSqliteStore({ path: small.path }))
+  const begun = await onNode(node)
+  for (const record of original.slice(0, 5)) {
+    const { id, type, request } = JSON.parse(record.header)
+    const requestId = request === undefined ? {} : { requestId: request.id }
+    await begun.append({
+      stream: record.stream,
+      expectedRevision: record.revision - 1,
+      records: [{ ...record, id, type, ...requestId }],
+    })
+  }
+  await begun[Symbol.asyncDispose]()
+  const ask = ['copy', '--from', small.path, '--to', node.url, '--json', '--keys', small.keysPath]
+  const { copied, known } = JSON.parse((await countersign(ask)).stdout)
+  assert.equal([copied, known], [original.length - 5, 5])
+  assert.is(JSON.parse((await countersign(ask)).stdout).copied, 0)
+  assert.equal(digests(await recordsOf(onNode(node))), digests(original))
+})
+
+test('a target that holds anything else is left as it is', async () => {
+  using small = await smallStore()
+  await using node = await startNode()
+  const other = await onNode(node)
+  await other.append(appendOf('run-acme.other', -1, 2))
+  await other[Symbol.asyncDispose]()
+  const { code, stderr } = await countersign(['copy', '--from', small.path, '--to', node.url, '--keys', small.keysPath])
+  assert.is(code, 3, stderr)
+  assert.is((await recordsOf(onNode(node))).length, 2)
+})
+
+test('an event that was tampered with ends the copy before it', async () => {
+  using small = await smallStore()
+  await using node = await startNode()
+  const keys = ['--keys', small.keysPath]
+  await countersign(['copy', '--from', small.path, '--to', node.url, ...keys])
+  const { all } = node.log
+  const at = all.length - 3
+  const event = all[at]
+  if (event !== undefined) all[at] = { ...event, data: Uint8Array.from(Buffer.from('{"forged":true}')) }
+  const path = small.folder.file('stopped.db')
+  assert.is((await countersign(['copy', '--from', node.url, '--to', path, ...keys])).code, 1)
+  assert.ok((await recordsOf(openSqliteStore({ path }))).length <= at)
+})
+
+test.run()
