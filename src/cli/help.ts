@@ -93,7 +93,11 @@ export const COMMANDS = {
     ],
     settings: PLACE,
   },
-  tour: { usage: 'tour', about: 'a guided walk through a small ledger of its own, without a server' },
+  tour: {
+    usage: 'tour [--store esdb://...]',
+    about: 'a guided walk through a small ledger of its own, without a server',
+    flags: [['--store URL', 'an empty store on a server instead; it keeps the run of the tour']],
+  },
   witness: {
     usage: 'witness --log KEY[,KEY...] [--name NAME] [--data DIR] [--port 7070]',
     about: 'cosign checkpoints of other ledgers (POST /add-checkpoint), if each continues the one before',

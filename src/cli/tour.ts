@@ -1,25 +1,31 @@
 /** @module `countersign tour`: everything the ledger is for, on a temporary store, in under a minute and without a server. */
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLedger } from '../compose.ts'
-import { readSettings } from '../config.ts'
+import { KEY_FILE, readSettings } from '../config.ts'
+import { createLedgerKeys, writeNewKeyFile } from '../signing/key-file.ts'
+import { readArguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
-import { painter } from './terminal.ts'
+import { type Paint, painter } from './terminal.ts'
 import { Tour } from './tour-run.ts'
 import { tamper } from './tour-tamper.ts'
 import { verify } from './verify.ts'
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** Exit code 0 where the ledger did all that the tour says it does. */
-export async function tour(_args: readonly string[]): Promise<number> {
+/** Exit code 0 where the ledger did all that the tour says it does. On a server it wants an empty store, which keeps the tour's run. */
+export async function tour(args: readonly string[]): Promise<number> {
+  const store = readArguments(args, { texts: ['store'] }).text('store')
   const folder = mkdtempSync(join(tmpdir(), 'countersign-tour-'))
-  const settings = readSettings({ data: folder }, {})
+  const settings = readSettings({ data: folder, store }, {})
   const paint = painter(process.stdout)
   const say = (line: string): void => void process.stdout.write(`${line}\n`)
   try {
-    say(paint('A ledger on a temporary store; a run of three agents', 'bold'))
+    const onServer = settings.store.kind === 'eventstoredb'
+    say(paint(`A ledger on ${onServer ? 'a server' : 'a temporary store'}; a run of three agents`, 'bold'))
+    if (onServer) makeKeys(join(folder, KEY_FILE))
     const opened = await openLedger(settings, silent)
     const walk = new Tour(opened.ledger, say, paint)
     await walk.handoffs()
@@ -29,11 +35,10 @@ export async function tour(_args: readonly string[]): Promise<number> {
     await walk.replay()
     await opened[Symbol.asyncDispose]()
 
-    say(paint('\n6. Anyone who holds the keys verifies the file, offline', 'bold'))
-    const whole = await verify(['--data', folder])
-    say(paint('\n7. One byte of the file is changed behind its back', 'bold'))
-    say(`   ${tamper(join(folder, 'store.db'))}`)
-    const broken = await verify(['--data', folder])
+    const place = ['--data', folder, ...(onServer && store !== undefined ? ['--store', store] : [])]
+    say(paint('\n6. Anyone who holds the keys verifies the store, offline', 'bold'))
+    const whole = await verify(place)
+    const broken = onServer ? EXIT.tampered : await tamperAndVerify(folder, say, paint)
     const asTold = walk.failures.length === 0 && whole === EXIT.ok && broken === EXIT.tampered
     for (const failure of walk.failures) say(paint(`unexpected: ${failure}`, 'red'))
     say(asTold ? '\nNext: npm start, and the README' : paint('\nThe tour did not go as it should', 'red'))
@@ -41,4 +46,15 @@ export async function tour(_args: readonly string[]): Promise<number> {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+async function tamperAndVerify(folder: string, say: (line: string) => void, paint: Paint): Promise<number> {
+  say(paint('\n7. One byte of the file is changed behind its back', 'bold'))
+  say(`   ${tamper(join(folder, 'store.db'))}`)
+  return await verify(['--data', folder])
+}
+
+/** A file store makes its own keys; one on a server is given them. */
+function makeKeys(path: string): void {
+  writeNewKeyFile(path, createLedgerKeys(new Date().toISOString(), randomBytes))
 }

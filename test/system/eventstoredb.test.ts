@@ -102,6 +102,13 @@ test('while the store is away the API answers 503 with Retry-After and is not re
   assert.ok(performance.now() - backMs < 2_000)
 })
 
+test('the tour walks on a server as it does on a file', async () => {
+  await using node = await startNode()
+  const { code, stdout, stderr } = await countersign(['tour', '--store', node.url])
+  assert.is(code, 0, stdout + stderr)
+  assert.match(stdout, /^VERIFIED/m)
+})
+
 test('a ledger on a shared store makes no keys of its own, and refuses keys that did not found it', async () => {
   await using node = await startNode()
   using folder = tempFolder()

@@ -48,7 +48,7 @@ export class Connection {
 
   /** One call, with a deadline of our own: the client keeps none while it batches. Rejects with what the client said. */
   async call<T>(work: (client: EventStoreDBClient) => Promise<T>, ms = this.timings.callMs): Promise<T> {
-    const client = this.shared.current
+    const client = await this.shared.whenSafe()
     try {
       return await within(ms, work(client))
     } catch (error) {

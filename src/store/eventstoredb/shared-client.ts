@@ -2,9 +2,11 @@
  * @module One client a process and node. All clients of a process share one table of appends under way, and the end of one fails those of
  * all: so stores of the same URL share a client, and it is replaced only when it is broken anyway.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { EventStoreDBClient } from '@eventstore/db-client'
 import { StoreOpenError } from '../event-store.ts'
 
+const DISPOSE_MAX_MS = 1_000
 const clients = new Map<string, SharedClient>()
 
 /** Throws `StoreOpenError` for a connection string that the client refuses. Release it in the end. */
@@ -20,6 +22,7 @@ export class SharedClient {
   readonly #connection: string
   readonly #listeners = new Set<() => void>()
   #current: EventStoreDBClient
+  #replaced: Promise<unknown> = Promise.resolve()
 
   constructor(connection: string) {
     this.#connection = connection
@@ -30,11 +33,21 @@ export class SharedClient {
     return this.#current
   }
 
+  /**
+   * The client, once the one before it has ended: its end empties the shared table, and an answer that then finds its append gone
+   * from there is an uncaught error in the client.
+   */
+  async whenSafe(): Promise<EventStoreDBClient> {
+    await this.#replaced
+    return this.#current
+  }
+
   /** A client that no longer answers gives way to a new one; its calls under way end as failed. */
   replace(broken: EventStoreDBClient): void {
     if (broken !== this.#current) return
     this.#current = connect(this.#connection)
-    broken.dispose().catch(() => undefined)
+    const ended = broken.dispose().catch(() => undefined)
+    this.#replaced = Promise.race([ended, sleep(DISPOSE_MAX_MS, undefined, { ref: false })])
     for (const listener of [...this.#listeners]) listener()
   }
 
