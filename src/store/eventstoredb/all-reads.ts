@@ -15,16 +15,23 @@ import type { ScanPage } from '../follow.ts'
 import { isOfTenant, type TenantStreams, tenantStreams } from '../tenant-streams.ts'
 import { compareAllPositions, parseAllPosition, positionText } from './all-positions.ts'
 import type { Connection } from './connection.ts'
-import { drain } from './drain.ts'
+import { AT_WORK, drain } from './drain.ts'
 import { toRecord } from './event-form.ts'
 import { PAGE_CHARS, PAGE_RECORDS, type ReadDeps } from './stream-reads.ts'
 
 /** What every stream of a ledger begins with. */
 export const LEDGER_PREFIXES: readonly string[] = ['run-', 'ledger-', 'access-']
 const BACKWARDS_EVENTS = 64
+/** Events that the server looks at in one step. */
+const SEARCH_WINDOW = 1_000
 
+/** Between events of others that it steps over, the server says every so often that it is at work. */
 export function ledgerFilter(): ReturnType<typeof streamNameFilter> {
-  return streamNameFilter({ prefixes: [...LEDGER_PREFIXES] })
+  return streamNameFilter({
+    prefixes: [...LEDGER_PREFIXES],
+    maxSearchWindow: SEARCH_WINDOW,
+    checkpointReached: (subscription) => void subscription.emit(AT_WORK),
+  })
 }
 
 export function isLedgerStream(name: string): boolean {

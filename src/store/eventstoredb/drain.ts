@@ -12,6 +12,9 @@ export interface ClientStream {
   unsubscribe?(): Promise<void>
 }
 
+/** Emitted on a stream that is silent for a good reason. */
+export const AT_WORK = 'countersign-at-work'
+
 export interface DrainOptions<T> {
   /** False: enough. */
   readonly onItem: (item: T) => boolean
@@ -48,6 +51,7 @@ export function drain<T>(stream: ClientStream, { onItem, idleMs, endsOn = [] }: 
     // Stays for good: an error that comes after the end would have no listener, and end the process.
     stream.on('error', finish)
     stream.once('end', () => finish())
+    stream.on(AT_WORK, () => !finished && timer.refresh())
     for (const name of endsOn) stream.once(name, () => finish())
     stream.on('data', taken)
   })

@@ -62,10 +62,18 @@ export async function openEventStoreDbStore({ url, canonical, timings }: EventSt
   } catch (error) {
     connection.close()
     await shared.release()
-    if (!(error instanceof StoreUnavailableError)) throw error
-    throw new StoreOpenError('store-unreadable', `${shown}: ${error.message}`, { cause: error })
+    throw asOpenError(error, shown)
   }
   return new EventStoreDbStore(connection, { url: shown, canonical })
+}
+
+function asOpenError(error: unknown, shown: string): unknown {
+  if (typeOf(error) === ErrorType.ACCESS_DENIED) {
+    const message = `${shown} refuses these credentials: the ledger needs a user that may write its streams and read $all`
+    return new StoreOpenError('store-unreadable', message, { cause: error })
+  }
+  if (!(error instanceof StoreUnavailableError)) return error
+  return new StoreOpenError('store-unreadable', `${shown}: ${error.message}`, { cause: error })
 }
 
 async function waitForNode(connection: Connection, shown: string): Promise<void> {
@@ -74,9 +82,7 @@ async function waitForNode(connection: Connection, shown: string): Promise<void>
     try {
       return await connection.probe()
     } catch (error) {
-      if (typeOf(error) === ErrorType.ACCESS_DENIED) {
-        throw new StoreOpenError('store-unreadable', `${shown} refuses these credentials`, { cause: error })
-      }
+      if (typeOf(error) === ErrorType.ACCESS_DENIED) throw error
       if (performance.now() > deadlineMs) {
         throw new StoreOpenError('store-unreadable', `no node answers at ${shown}: ${reasonOf(error)}`, {
           cause: error,
