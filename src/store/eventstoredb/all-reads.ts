@@ -23,7 +23,7 @@ import { PAGE_CHARS, PAGE_RECORDS, type ReadDeps } from './stream-reads.ts'
 export const LEDGER_PREFIXES: readonly string[] = ['run-', 'ledger-', 'access-']
 const BACKWARDS_EVENTS = 64
 /** Events that the server looks at in one step. */
-const SEARCH_WINDOW = 1_000
+const SEARCH_WINDOW = 200
 
 /** Between events of others that it steps over, the server says every so often that it is at work. */
 export function ledgerFilter(): ReturnType<typeof streamNameFilter> {

@@ -14,8 +14,6 @@ import type { Timings } from './timings.ts'
 const PROBE_STREAM = 'ledger-system'
 const RETRY_AFTER_MS = 1_000
 const READ_TRIES = 4
-/** A page that keeps coming may take longer than a call: silence has a limit of its own. */
-const READ_CALLS = 6
 
 export class Connection {
   readonly shared: SharedClient
@@ -47,22 +45,26 @@ export class Connection {
   }
 
   /** One call, with a deadline of our own: the client keeps none while it batches. Rejects with what the client said. */
-  async call<T>(work: (client: EventStoreDBClient) => Promise<T>, ms = this.timings.callMs): Promise<T> {
+  async call<T>(work: (client: EventStoreDBClient) => Promise<T>): Promise<T> {
+    return await this.#attempt((client) => within(this.timings.callMs, work(client)))
+  }
+
+  async #attempt<T>(work: (client: EventStoreDBClient) => Promise<T>): Promise<T> {
     const client = await this.shared.whenSafe()
     try {
-      return await within(ms, work(client))
+      return await work(client)
     } catch (error) {
       if (isOutage(error)) this.#lost(error, client)
       throw error
     }
   }
 
-  /** A read may be asked again: through a short outage the caller sees nothing. Throws `StoreUnavailableError` beyond that. */
+  /** A read may be asked again: through a short outage the caller sees nothing. It limits its own silence. Throws `StoreUnavailableError` beyond that. */
   async read<T>(work: (client: EventStoreDBClient) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       if (!(await this.usable())) throw this.unavailable()
       try {
-        return await this.call(work, this.timings.callMs * READ_CALLS)
+        return await this.#attempt(work)
       } catch (error) {
         if (!isOutage(error)) throw error
         if (tries === READ_TRIES) throw this.unavailable()
