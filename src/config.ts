@@ -84,8 +84,8 @@ export const SETTINGS = {
     schema: wholeNumber(1, 10_000_000),
   },
   'checkpoint-seconds': {
-    about: 'longest time from an event to the signed checkpoint of its log, sooner in a lull; 0 signs none',
-    fallback: '60',
+    about: 'longest time from an event to the signed checkpoint of its log, within seconds in a lull; 0 signs none',
+    fallback: '300',
     schema: wholeNumber(0, CHECKPOINT_MAX_SECONDS),
   },
   'open-metrics': { about: 'serve `/metrics` without a token', fallback: 'false', schema: Switch },

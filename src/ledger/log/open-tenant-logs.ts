@@ -11,8 +11,10 @@ import type { TenantLogs } from './tenant-logs.ts'
 
 /** The rest of the delay is for the pass itself. */
 const TURN_SHARE = 0.8
-/** Between loads a checkpoint comes sooner: after this share of the delay. */
-const QUIET_TURN_SHARE = 0.15
+/** In a lull a checkpoint comes sooner: so long after the last one. */
+const LULL_TURN_MS = 5_000
+/** A pass that is not due yet gives way when appends come again; so often is looked. */
+const GIVE_WAY_MS = 20
 /** How often is looked whether appends come. The logs share this thread with whoever appends, and wait for a lull. */
 const LOOK_MS = 1_000
 /** Longest wait for the last checkpoint at the end of the process. */
@@ -62,12 +64,16 @@ function openTenantLogs(
     await publishing
   }
   const stop = new AbortController()
-  const isTurn = turns(maxDelayMs, deps.appendsSoFar)
+  const turns = createTurns(maxDelayMs, deps.appendsSoFar)
   const inTurns = (): void => {
-    if (!isTurn() || publishing !== undefined) return
-    publish(stop.signal).catch((error: unknown) =>
-      deps.log.error({ err: error }, 'the logs could not be brought up to date'),
-    )
+    const turn = turns.next()
+    if (turn === undefined || publishing !== undefined) return
+    const lull = turn === 'lull' ? whileNothingIsAppended(deps.appendsSoFar) : undefined
+    const signal = lull === undefined ? stop.signal : AbortSignal.any([stop.signal, lull.signal])
+    publish(signal)
+      .then(() => signal.aborted || turns.taken())
+      .catch((error: unknown) => deps.log.error({ err: error }, 'the logs could not be brought up to date'))
+      .finally(() => lull?.[Symbol.dispose]())
   }
   const timer = maxDelayMs > 0 ? setInterval(inTurns, lookMs(maxDelayMs)).unref() : undefined
 
@@ -98,19 +104,40 @@ function lookMs(maxDelayMs: number): number {
   return Math.min(LOOK_MS, maxDelayMs * TURN_SHARE)
 }
 
-/** Whether a look is one to publish at: the first in a lull once a share of the delay has passed, or the last before it is over. */
-function turns(maxDelayMs: number, appendsSoFar: () => number): () => boolean {
-  const atLatest = Math.max(1, Math.floor((maxDelayMs * TURN_SHARE) / lookMs(maxDelayMs)))
-  const inLull = Math.max(1, Math.floor((maxDelayMs * QUIET_TURN_SHARE) / lookMs(maxDelayMs)))
+interface Turns {
+  /** Asked at each look: in a lull once some time has passed since the last turn, and at the latest before the delay is over. */
+  readonly next: () => 'lull' | 'due' | undefined
+  /** A pass came to its end; one that gave way has not taken its turn. */
+  readonly taken: () => void
+}
+
+function createTurns(maxDelayMs: number, appendsSoFar: () => number): Turns {
+  const looksIn = (ms: number) => Math.max(1, Math.floor(ms / lookMs(maxDelayMs)))
+  const due = looksIn(maxDelayMs * TURN_SHARE)
+  const inLull = Math.min(due, looksIn(LULL_TURN_MS))
   let looks = 0
   let seen = -1
-  return () => {
-    const appends = appendsSoFar()
-    const quiet = appends === seen
-    seen = appends
-    looks += 1
-    if (looks < (quiet ? inLull : atLatest)) return false
-    looks = 0
-    return true
+  return {
+    next: () => {
+      const appends = appendsSoFar()
+      const quiet = appends === seen
+      seen = appends
+      looks += 1
+      if (looks >= due) return 'due'
+      return quiet && looks >= inLull ? 'lull' : undefined
+    },
+    taken: () => {
+      looks = 0
+    },
   }
+}
+
+/** Aborted as soon as another append is handed over. */
+function whileNothingIsAppended(appendsSoFar: () => number): { readonly signal: AbortSignal } & Disposable {
+  const appends = appendsSoFar()
+  const over = new AbortController()
+  const look = setInterval(() => {
+    if (appendsSoFar() !== appends) over.abort()
+  }, GIVE_WAY_MS).unref()
+  return { signal: over.signal, [Symbol.dispose]: () => clearInterval(look) }
 }
