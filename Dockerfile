@@ -9,6 +9,7 @@ COPY projections projections
 COPY src src
 COPY test test
 COPY bench bench
+COPY examples examples
 RUN npm ci && npm prune --omit=dev --ignore-scripts
 
 FROM node:20-bookworm-slim
@@ -22,5 +23,6 @@ ENV NODE_ENV=production COUNTERSIGN_DATA=/data COUNTERSIGN_HOST=0.0.0.0
 VOLUME /data
 EXPOSE 7070
 HEALTHCHECK --interval=10s --timeout=3s CMD ["node", "-e", "fetch('http://127.0.0.1:7070/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "dist/src/cli/main.js"]
+# Room for young objects: under load a sixth more appends a second, for some 100 MiB of memory.
+ENTRYPOINT ["node", "--max-semi-space-size=64", "dist/src/cli/main.js"]
 CMD ["serve"]

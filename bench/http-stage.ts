@@ -2,7 +2,7 @@
 import { startRun as startBody } from './http-requests.ts'
 import { storeFile } from './local-ledger.ts'
 import { type RawRow, sampleUnits } from './raw-sqlite.ts'
-import { makeToken, residentBytes, type ServerChild, serveLedger, startChild } from './server-child.ts'
+import { makeToken, residentBytes, type ServerChild, START_FLAGS, serveLedger, startChild } from './server-child.ts'
 import { makeTempFolder, type TempFolder } from './temp-folder.ts'
 
 export const RUNS = 64
@@ -40,7 +40,7 @@ export async function setStage(parent: string): Promise<Stage> {
   }
   try {
     const data = folder.at('data')
-    const server = keep(children, await serveLedger(data))
+    const server = keep(children, await serveLedger(data, START_FLAGS))
     const open = keep(children, await startChild('open-child.js', [folder.at('open')]))
     const echo = keep(children, await startChild('echo-child.js', []))
     const ledger = { url: server.url, token: makeToken(data, 'runs:write runs:read') }

@@ -18,14 +18,17 @@ export interface ServerChild extends AsyncDisposable {
   readonly pid: number
 }
 
+/** What `npm start` gives node: the servers that are loaded run as users run them. */
+export const START_FLAGS = ['--max-semi-space-size=64'] as const
+
 /** `countersign serve` on a data folder. */
-export function serveLedger(data: string): Promise<ServerChild> {
-  return startServer([CLI, 'serve', '--port', '0', '--data', data, '--open-metrics', 'true', ...RATES])
+export function serveLedger(data: string, nodeFlags: readonly string[] = []): Promise<ServerChild> {
+  return startServer([...nodeFlags, CLI, 'serve', '--port', '0', '--data', data, '--open-metrics', 'true', ...RATES])
 }
 
 /** A child of this folder that prints the same kind of line. */
 export function startChild(name: string, args: readonly string[]): Promise<ServerChild> {
-  return startServer([fileURLToPath(new URL(name, import.meta.url)), ...args])
+  return startServer([...START_FLAGS, fileURLToPath(new URL(name, import.meta.url)), ...args])
 }
 
 async function startServer(args: readonly string[]): Promise<ServerChild> {

@@ -168,7 +168,7 @@ function groupContract(name: string, open: OpenStore, { nameStream = (stream) =>
     assert.equal(results[4], { kind: 'conflict', actual: 0 })
   })
 
-  test('one poison append in 64 fails alone and leaves nothing behind', async () => {
+  test('one poison append in 64 fails alone and leaves nothing behind (F17)', async () => {
     await using store = await open()
     const appends = Array.from({ length: 64 }, (_, index) => appendOf(nameStream(`run-acme.r${index}`), NO_STREAM, 2))
     const poison = { ...appendOf(nameStream('run-acme.r33'), 9, 2) }
