@@ -1,45 +1,7 @@
 /** @module What may be asked of a run, and the route of each command. */
-import type {
-  ClaimCall,
-  CompleteRun,
-  FailRun,
-  PostEnvelope,
-  PostReservation,
-  PostUsage,
-  RegisterManifest,
-  ReleaseReservation,
-  RenewCall,
-  ResolveCall,
-  Rollback,
-  SettleCall,
-  SettleReservation,
-  StartCompensation,
-  StartRun,
-} from '../../schemas/requests.ts'
+import type { BatchItem, Command } from '../../schemas/commands.ts'
 
-/** One change asked for. */
-export type Command =
-  | { readonly kind: 'start'; readonly body: StartRun }
-  | { readonly kind: 'envelope'; readonly body: PostEnvelope }
-  | { readonly kind: 'rollback'; readonly body: Rollback }
-  | { readonly kind: 'manifest'; readonly body: RegisterManifest }
-  | { readonly kind: 'claim'; readonly body: ClaimCall }
-  | { readonly kind: 'settle'; readonly callId: string; readonly body: SettleCall }
-  | { readonly kind: 'renew'; readonly callId: string; readonly body: RenewCall }
-  | { readonly kind: 'resolve'; readonly callId: string; readonly body: ResolveCall }
-  | { readonly kind: 'compensate'; readonly body: StartCompensation }
-  | { readonly kind: 'reserve'; readonly body: PostReservation }
-  | { readonly kind: 'settle-reservation'; readonly reservationId: string; readonly body: SettleReservation }
-  | { readonly kind: 'release'; readonly reservationId: string; readonly body: ReleaseReservation }
-  | { readonly kind: 'usage'; readonly body: PostUsage }
-  | { readonly kind: 'complete'; readonly body: CompleteRun }
-  | { readonly kind: 'fail'; readonly body: FailRun }
-
-/** One command of a batch. */
-export interface BatchItem {
-  readonly runId: string
-  readonly command: Command
-}
+export type { BatchItem, Command }
 
 /** Below `/v1/runs/{run}`; `*` stands for the call or the reservation. */
 const PATHS: Readonly<Record<Exclude<Command['kind'], 'start'>, string>> = {

@@ -3,25 +3,9 @@
  * in-process runtime all stand on this interface and on nothing behind it.
  */
 
+import type { BatchItem, Command } from '../../schemas/commands.ts'
 import type { Header } from '../../schemas/header.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
-import type {
-  ClaimCall,
-  CompleteRun,
-  FailRun,
-  PostEnvelope,
-  PostReservation,
-  PostUsage,
-  RegisterManifest,
-  ReleaseReservation,
-  RenewCall,
-  ResolveCall,
-  Rollback,
-  SettleCall,
-  SettleReservation,
-  StartCompensation,
-  StartRun,
-} from '../../schemas/requests.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
 import type { RunFilter } from '../store/view-store.ts'
@@ -38,23 +22,7 @@ export interface Caller {
   readonly agent?: string
 }
 
-/** One change asked for. */
-export type Command =
-  | { readonly kind: 'start'; readonly body: StartRun }
-  | { readonly kind: 'envelope'; readonly body: PostEnvelope }
-  | { readonly kind: 'rollback'; readonly body: Rollback }
-  | { readonly kind: 'manifest'; readonly body: RegisterManifest }
-  | { readonly kind: 'claim'; readonly body: ClaimCall }
-  | { readonly kind: 'settle'; readonly callId: string; readonly body: SettleCall }
-  | { readonly kind: 'renew'; readonly callId: string; readonly body: RenewCall }
-  | { readonly kind: 'resolve'; readonly callId: string; readonly body: ResolveCall }
-  | { readonly kind: 'compensate'; readonly body: StartCompensation }
-  | { readonly kind: 'reserve'; readonly body: PostReservation }
-  | { readonly kind: 'settle-reservation'; readonly reservationId: string; readonly body: SettleReservation }
-  | { readonly kind: 'release'; readonly reservationId: string; readonly body: ReleaseReservation }
-  | { readonly kind: 'usage'; readonly body: PostUsage }
-  | { readonly kind: 'complete'; readonly body: CompleteRun }
-  | { readonly kind: 'fail'; readonly body: FailRun }
+export type { BatchItem, Command }
 
 /** What came with the request beside its body. */
 export interface RequestInfo {
@@ -75,11 +43,6 @@ export type Outcome =
       readonly replayed: boolean
     }
   | { readonly ok: false; readonly refusal: Refusal; readonly revision?: number; readonly replayed: boolean }
-
-export interface BatchItem {
-  readonly runId: string
-  readonly command: Command
-}
 
 /** An event as it is read: the parsed parts, and the exact texts that were signed. */
 export interface LedgerEvent {

@@ -1,0 +1,41 @@
+/** @module What may be asked of a run: the ledger carries it out, the client sends it. */
+import type {
+  ClaimCall,
+  CompleteRun,
+  FailRun,
+  PostEnvelope,
+  PostReservation,
+  PostUsage,
+  RegisterManifest,
+  ReleaseReservation,
+  RenewCall,
+  ResolveCall,
+  Rollback,
+  SettleCall,
+  SettleReservation,
+  StartCompensation,
+  StartRun,
+} from './requests.ts'
+
+/** One change asked for. */
+export type Command =
+  | { readonly kind: 'start'; readonly body: StartRun }
+  | { readonly kind: 'envelope'; readonly body: PostEnvelope }
+  | { readonly kind: 'rollback'; readonly body: Rollback }
+  | { readonly kind: 'manifest'; readonly body: RegisterManifest }
+  | { readonly kind: 'claim'; readonly body: ClaimCall }
+  | { readonly kind: 'settle'; readonly callId: string; readonly body: SettleCall }
+  | { readonly kind: 'renew'; readonly callId: string; readonly body: RenewCall }
+  | { readonly kind: 'resolve'; readonly callId: string; readonly body: ResolveCall }
+  | { readonly kind: 'compensate'; readonly body: StartCompensation }
+  | { readonly kind: 'reserve'; readonly body: PostReservation }
+  | { readonly kind: 'settle-reservation'; readonly reservationId: string; readonly body: SettleReservation }
+  | { readonly kind: 'release'; readonly reservationId: string; readonly body: ReleaseReservation }
+  | { readonly kind: 'usage'; readonly body: PostUsage }
+  | { readonly kind: 'complete'; readonly body: CompleteRun }
+  | { readonly kind: 'fail'; readonly body: FailRun }
+
+export interface BatchItem {
+  readonly runId: string
+  readonly command: Command
+}
