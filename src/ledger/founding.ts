@@ -1,18 +1,15 @@
 /** @module One ledger, one identity: the founding event, and the rotations behind it (record.md, section 3). */
 import type { EventBody } from '../../schemas/events.ts'
 import { EVENTS } from '../../schemas/events.ts'
-import type { Json } from '../../schemas/json.ts'
 import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../schemas/names.ts'
 import { checkRecord, type Expectation, firstExpectation, nextExpectation } from '../signing/check.ts'
 import { currentKey, ringIndex } from '../signing/key-ring.ts'
 import { ed25519PublicBytes, verifierKey } from '../signing/ledger-keys.ts'
-import { sealEvents } from '../signing/seal.ts'
-import { type EventStore, NO_STREAM } from '../store/event-store.ts'
+import type { EventStore } from '../store/event-store.ts'
+import { appendFact } from './append-fact.ts'
 import type { Effects, KeySource, Log } from './ports.ts'
 import type { Sealer } from './sealer.ts'
 
-/** Who writes the ledger's own facts. */
-const SYSTEM_ACTOR = 'countersign'
 /** Where nobody named the logs: the ledger's own id keeps two ledgers' logs apart. */
 const DEFAULT_ORIGIN = 'countersign.local'
 const APPEND_AGAIN_MAX = 8
@@ -75,27 +72,8 @@ async function found(deps: FoundingDeps): Promise<void> {
   const { kid } = currentKey(keys.current().ring)
   deps.sealer.sealWith(kid)
   const data = { v: 1, ledgerId, origin, kid, verifierKey: ownVerifierKey(deps, origin) }
-  await appendFact(deps, { type: 'LedgerCreated', data }, firstExpectation(SYSTEM_STREAM))
-}
-
-/** One event on `ledger-system`; whether it was written is seen by reading on. */
-async function appendFact(deps: FoundingDeps, draft: { type: string; data: Json }, at: Expectation): Promise<void> {
-  const { store, sealer, effects } = deps
-  const [event] = sealEvents([draft], {
-    stream: SYSTEM_STREAM,
-    tenant: SYSTEM_TENANT,
-    actor: SYSTEM_ACTOR,
-    revision: at.revision,
-    prev: at.prevDigest,
-    prevTime: at.prevTime,
-    clock: new Date(effects.nowMs()).toISOString(),
-    ...sealer.current(SYSTEM_TENANT, SYSTEM_STREAM),
-    newId: effects.newId,
-    newSalt: effects.newSalt,
-  })
-  if (event === undefined) return
-  const expectedRevision = at.revision === 0 ? NO_STREAM : at.revision - 1
-  await store.append({ stream: SYSTEM_STREAM, expectedRevision, records: [event.record] })
+  // Whether it was written is seen by reading on.
+  await appendFact(deps, { tenant: SYSTEM_TENANT, type: 'LedgerCreated', data, at: firstExpectation(SYSTEM_STREAM) })
 }
 
 async function readSystemStream(deps: FoundingDeps): Promise<SystemStream | undefined> {
@@ -170,6 +148,7 @@ export async function recordRotations(deps: FoundingDeps): Promise<void> {
     if (tries > 0) await effects.sleep(ROTATE_AGAIN_MS * 2 ** tries)
     tries += 1
     previousKid = known.kid
-    await appendFact(deps, { type: 'KeyRotated', data: { v: 1, kid: next.kid, previousKid } }, known.next)
+    const data = { v: 1, kid: next.kid, previousKid }
+    await appendFact(deps, { tenant: SYSTEM_TENANT, type: 'KeyRotated', data, at: known.next })
   }
 }

@@ -10,16 +10,14 @@ import { noteSigner } from '../../merkle/note-key.ts'
 import { signNote } from '../../merkle/signed-note.ts'
 import { TILE_WIDTH } from '../../merkle/tile-path.ts'
 import { dataDigest, digestText } from '../../signing/digests.ts'
-import { sealEvents } from '../../signing/seal.ts'
 import { streamTenant } from '../../signing/stream-tenant.ts'
-import { NO_STREAM, type ReadRecord } from '../../store/event-store.ts'
+import type { ReadRecord } from '../../store/event-store.ts'
 import type { LogRow } from '../../store/log-store.ts'
+import { appendFact } from '../append-fact.ts'
 import type { LogDeps } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 
-/** Who writes the ledger's own facts. */
-const SIGNING_ACTOR = 'countersign'
 /** Appends handed over at once: they share a commit. */
 const APPENDS_AT_ONCE = 64
 
@@ -128,7 +126,7 @@ export class CheckpointSigner {
   }
 
   async #sign({ row: { tenant, size }, root }: Reread): Promise<SignedCheckpoint | undefined> {
-    const { store, keys, sealer, effects } = this.#deps
+    const { keys } = this.#deps
     const stream = ledgerStream(tenant)
     const at = this.#projection.expectation(stream)
     if (at === undefined) {
@@ -142,21 +140,7 @@ export class CheckpointSigner {
       throw new TypeError('the signature does not verify under its own key')
 
     const data = { v: 1, origin: verifier.name, size, root: digestText(root), note }
-    const [event] = sealEvents([{ type: 'CheckpointSigned', data }], {
-      stream,
-      tenant,
-      actor: SIGNING_ACTOR,
-      revision: at.revision,
-      prev: at.prevDigest,
-      prevTime: at.prevTime,
-      clock: new Date(effects.nowMs()).toISOString(),
-      ...sealer.current(tenant, stream),
-      newId: effects.newId,
-      newSalt: effects.newSalt,
-    })
-    if (event === undefined) return undefined
-    const expectedRevision = at.revision === 0 ? NO_STREAM : at.revision - 1
-    const result = await store.append({ stream, expectedRevision, records: [event.record] })
+    const result = await appendFact(this.#deps, { tenant, type: 'CheckpointSigned', data, at })
     // Whatever else it says, the next pass reads what is there and goes on from it.
     return result.kind === 'appended' ? { tenant, note } : undefined
   }

@@ -1,0 +1,45 @@
+/** @module One event on a stream of the ledger's own facts: founding, rotations, checkpoints. */
+import type { Json } from '../../schemas/json.ts'
+import type { Expectation } from '../signing/check.ts'
+import { sealEvents } from '../signing/seal.ts'
+import { type AppendResult, type EventStore, NO_STREAM } from '../store/event-store.ts'
+import type { Effects } from './ports.ts'
+import type { Sealer } from './sealer.ts'
+
+/** Who writes the ledger's own facts. */
+const LEDGER_ACTOR = 'countersign'
+
+interface FactDeps {
+  readonly store: EventStore
+  readonly sealer: Sealer
+  readonly effects: Effects
+}
+
+interface Fact {
+  readonly tenant: string
+  readonly type: string
+  readonly data: Json
+  /** Where it goes: the stream, and what stands before it. */
+  readonly at: Expectation
+}
+
+export function appendFact(
+  { store, sealer, effects }: FactDeps,
+  { tenant, type, data, at }: Fact,
+): Promise<AppendResult> {
+  const { stream, revision } = at
+  const events = sealEvents([{ type, data }], {
+    stream,
+    tenant,
+    actor: LEDGER_ACTOR,
+    revision,
+    prev: at.prevDigest,
+    prevTime: at.prevTime,
+    clock: new Date(effects.nowMs()).toISOString(),
+    ...sealer.current(tenant, stream),
+    newId: effects.newId,
+    newSalt: effects.newSalt,
+  })
+  const expectedRevision = revision === 0 ? NO_STREAM : revision - 1
+  return store.append({ stream, expectedRevision, records: events.map((event) => event.record) })
+}
