@@ -26,6 +26,7 @@ import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
 import { openSqliteViews } from './store/sqlite/sqlite-views.ts'
 import { prepareStorePath } from './store/sqlite/store-path.ts'
 import type { ViewStore } from './store/view-store.ts'
+import { readWitnesses } from './witness-client.ts'
 
 /** What keeps a ledger from starting; `message` says what to do. */
 export class StartError extends Error {
@@ -61,6 +62,7 @@ export async function openLedger(settings: Settings, log: Log): Promise<OpenLedg
     const logs = {
       store: opened.add(openLogs(settings)),
       maxDelayMs: settings.checkpointDelayMs,
+      witnesses: readWitnesses(settings.witnesses),
       ...keptBeside(settings.store),
     }
     const ledger = opened.add(await createLedger({ store, views, keys, log, logs, ...origin }))

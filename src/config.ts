@@ -88,6 +88,11 @@ export const SETTINGS = {
     fallback: '300',
     schema: wholeNumber(0, CHECKPOINT_MAX_SECONDS),
   },
+  witnesses: {
+    about: 'file of the witnesses that cosign each checkpoint: `[{url, key}]`',
+    schema: Path,
+    shownDefault: 'none',
+  },
   'open-metrics': { about: 'serve `/metrics` without a token', fallback: 'false', schema: Switch },
 } as const satisfies Record<string, Setting>
 
@@ -121,6 +126,7 @@ export interface Settings {
   readonly ratePerSecond: number
   readonly rateBurst: number
   readonly checkpointDelayMs: number
+  readonly witnesses?: string
   readonly openMetrics: boolean
 }
 
@@ -138,6 +144,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
   const store = storePlace(given.optional('store'), data)
   const trustedIssuers = given.optional('trusted-issuers')
   const origin = given.optional('origin')
+  const witnesses = given.optional('witnesses')
   return {
     data,
     store,
@@ -152,6 +159,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     ratePerSecond: given.number('rate-per-second'),
     rateBurst: given.number('rate-burst'),
     checkpointDelayMs: given.number('checkpoint-seconds') * MS_PER_SECOND,
+    ...(witnesses !== undefined && { witnesses }),
     openMetrics: given.checked('open-metrics') === true,
   }
 }

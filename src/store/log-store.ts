@@ -76,6 +76,8 @@ export interface LogStore extends Disposable {
   /** Logs with a leaf, other than CheckpointSigned, beyond their last checkpoint; none that stopped. */
   dueLogs(): readonly LogRow[]
   stoppedLogs(): readonly LogRow[]
+  /** Tenants whose log has a signed checkpoint. */
+  signedTenants(): readonly string[]
   stream(stream: string): LogStreamRow | undefined
   leaf(tenant: string, index: number): LeafRow | undefined
   leafOf(tenant: string, eventId: string): LeafRow | undefined

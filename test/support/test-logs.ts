@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createLedger } from '../../src/ledger/create-ledger.ts'
 import { realEffects } from '../../src/ledger/effects.ts'
 import type { Caller, Ledger } from '../../src/ledger/ledger.ts'
+import type { Witness } from '../../src/ledger/log/ask-witness.ts'
 import { KeptCheckpoints } from '../../src/ledger/log/kept-checkpoints.ts'
 import type { TenantLogs } from '../../src/ledger/log/tenant-logs.ts'
 import type { KeySource, Log } from '../../src/ledger/ports.ts'
@@ -42,6 +43,7 @@ export interface TestLogsOptions {
   readonly keys?: LedgerKeys
   readonly origin?: string
   readonly keep?: boolean
+  readonly witnesses?: readonly Witness[]
 }
 
 export const ORIGIN = 'ledger.example'
@@ -71,7 +73,7 @@ export async function testLogs(options: TestLogsOptions = {}): Promise<TestLogs>
       effects: realEffects(),
       log: memoryLog(lines),
       origin: options.origin ?? ORIGIN,
-      logs: { store: logStore, maxDelayMs: 0, ...kept },
+      logs: { store: logStore, maxDelayMs: 0, witnesses: options.witnesses ?? [], ...kept },
     })
   } catch (error) {
     await closeStores()

@@ -18,16 +18,19 @@ import type {
   TenantLogs,
 } from './tenant-logs.ts'
 import type { TenantTree } from './tenant-tree.ts'
+import type { WitnessPosts } from './witness-posts.ts'
 
 type Reads = Omit<TenantLogs, 'publish' | 'maxDelayMs'>
 
 export class LogReads implements Reads {
   readonly #deps: LogDeps
   readonly #projection: LogProjection
+  readonly #posts: WitnessPosts
 
-  constructor(deps: LogDeps, projection: LogProjection) {
+  constructor(deps: LogDeps, projection: LogProjection, posts: WitnessPosts) {
     this.#deps = deps
     this.#projection = projection
+    this.#posts = posts
   }
 
   verifierKey(tenant: string): string {
@@ -36,11 +39,12 @@ export class LogReads implements Reads {
 
   state(tenant: string): LogState {
     const { size, signedSize: published, stopped } = this.#projection.tree(tenant)
-    return { size, published, ...(stopped && { stopped: stopped.code }) }
+    return { size, published, witnesses: this.#posts.sizes(tenant), ...(stopped && { stopped: stopped.code }) }
   }
 
   checkpoint(tenant: string): LogAnswer<string> {
-    const { note, signedSize } = this.#projection.tree(tenant)
+    const { signedSize } = this.#projection.tree(tenant)
+    const note = this.#posts.cosigned(tenant)
     return note === undefined ? refused('no-checkpoint', signedSize) : { ok: true, value: note }
   }
 
@@ -85,7 +89,7 @@ export class LogReads implements Reads {
   }
 
   proofFile(tenant: string, eventId: string): LogAnswer<string> {
-    const { note } = this.#projection.tree(tenant)
+    const note = this.#posts.cosigned(tenant)
     const found = this.inclusion(tenant, { eventId })
     if (!found.ok) return found
     if (note === undefined) return refused('no-checkpoint', 0)

@@ -1,4 +1,5 @@
 /** @module How the logs are kept. */
+import type { Witness } from './ask-witness.ts'
 import type { KeptCheckpoints } from './kept-checkpoints.ts'
 
 /** Longest time from an append to its checkpoint, unless the settings say otherwise. */
@@ -9,4 +10,6 @@ export interface LogSettings {
   readonly maxDelayMs?: number
   /** Absent where nothing outlives the process. */
   readonly kept?: KeptCheckpoints
+  /** Who is asked to cosign each checkpoint; none by default. */
+  readonly witnesses?: readonly Witness[]
 }

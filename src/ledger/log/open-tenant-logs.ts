@@ -1,5 +1,6 @@
 /** @module The logs of a ledger, put together: the guard before the first append, then the projection and the signing in turns. */
 
+import { proveConsistency } from '../../merkle/consistency.ts'
 import type { LogStore } from '../../store/log-store.ts'
 import { CheckpointSigner } from './checkpoint-signer.ts'
 import type { LogDeps } from './log-deps.ts'
@@ -8,6 +9,7 @@ import { LogProjection } from './log-projection.ts'
 import { LogReads } from './log-reads.ts'
 import { CHECKPOINT_DELAY_MS, type LogSettings } from './log-settings.ts'
 import type { TenantLogs } from './tenant-logs.ts'
+import { type PostedLogs, WitnessPosts } from './witness-posts.ts'
 
 /** The rest of the delay is for the pass itself. */
 const TURN_SHARE = 0.8
@@ -41,20 +43,24 @@ export async function guardedLogs(
 function openTenantLogs(
   deps: LogDeps,
   origin: string,
-  { maxDelayMs = CHECKPOINT_DELAY_MS, kept }: LogSettings,
+  { maxDelayMs = CHECKPOINT_DELAY_MS, kept, witnesses = [] }: LogSettings,
 ): OpenLogs {
   const projection = new LogProjection(deps, origin)
   const signer = new CheckpointSigner(deps, projection)
-  const reads = new LogReads(deps, projection)
+  const posts = new WitnessPosts(witnesses, postedLogs(projection), deps.log)
+  const reads = new LogReads(deps, projection, posts)
   let publishing: Promise<void> | undefined
 
   const pass = async (signal?: AbortSignal): Promise<void> => {
     await projection.catchUp(signal)
     if (signal?.aborted === true) return
     const signed = await signer.signDue()
-    if (signed.length === 0) return
-    kept?.save(origin, new Map(signed.map(({ tenant, note }) => [tenant, note])))
-    await projection.catchUp(signal)
+    if (signed.length > 0) {
+      kept?.save(origin, new Map(signed.map(({ tenant, note }) => [tenant, note])))
+      await projection.catchUp(signal)
+    }
+    // Of all logs: another process may have signed, and a restart forgets who cosigned.
+    if (witnesses.length > 0) for (const tenant of deps.logStore.signedTenants()) posts.post(tenant)
   }
   const publish = async (signal?: AbortSignal): Promise<void> => {
     if (publishing !== undefined) await publishing.catch(() => undefined)
@@ -91,6 +97,7 @@ function openTenantLogs(
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer)
       stop.abort()
+      posts[Symbol.dispose]()
       await publishing?.catch(() => undefined)
       if (timer === undefined) return
       await publish(AbortSignal.timeout(LAST_PASS_MS)).catch((error: unknown) =>
@@ -140,4 +147,15 @@ function whileNothingIsAppended(appendsSoFar: () => number): { readonly signal: 
     if (appendsSoFar() !== appends) over.abort()
   }, GIVE_WAY_MS).unref()
   return { signal: over.signal, [Symbol.dispose]: () => clearInterval(look) }
+}
+
+/** Notes and proofs of the published trees. */
+function postedLogs(projection: LogProjection): PostedLogs {
+  return {
+    note: (tenant) => {
+      const { note: text, signedSize: size } = projection.tree(tenant)
+      return text === undefined ? undefined : { text, size }
+    },
+    proof: (tenant, from, to) => (from > to ? undefined : proveConsistency(from, to, projection.tree(tenant).read)),
+  }
 }

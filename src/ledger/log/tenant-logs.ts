@@ -47,6 +47,8 @@ export interface LogState {
   /** Leaves, published or not. */
   readonly size: number
   readonly published: number
+  /** Size that each witness cosigned last, since this process started. */
+  readonly witnesses: readonly { readonly name: string; readonly size: number }[]
   /** Code of the fault that ended the log. */
   readonly stopped?: string
 }
@@ -57,7 +59,7 @@ export interface TenantLogs {
   /** C2SP verifier key of the tenant's log. */
   verifierKey(tenant: string): string
   state(tenant: string): LogState
-  /** The last checkpoint: the signed note. */
+  /** The last checkpoint: the signed note, with the cosignatures that are there. */
   checkpoint(tenant: string): LogAnswer<string>
   /** Hashes of a tile, full or partial, of the published tree; undefined where it has none. */
   tile(tenant: string, tile: TileId): Uint8Array | undefined

@@ -80,6 +80,7 @@ function prepareStatements(db: Database) {
     due: db.prepare<[], LogColumns>(
       `SELECT ${LOG_COLUMNS} FROM logs WHERE stopped IS NULL AND last_fact >= signed_size`,
     ),
+    signed: db.prepare<[], { readonly tenant: string }>('SELECT tenant FROM logs WHERE note IS NOT NULL'),
     stopped: db.prepare<[], LogColumns>(`SELECT ${LOG_COLUMNS} FROM logs WHERE stopped IS NOT NULL`),
     saveLog: db
       .prepare<unknown[], number>(`INSERT INTO logs (${LOG_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)
@@ -135,6 +136,10 @@ class SqliteLogs implements LogStore {
 
   dueLogs(): readonly LogRow[] {
     return this.#statements.due.all().map(toLog)
+  }
+
+  signedTenants(): readonly string[] {
+    return this.#statements.signed.all().map(({ tenant }) => tenant)
   }
 
   stoppedLogs(): readonly LogRow[] {

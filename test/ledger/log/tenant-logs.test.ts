@@ -133,7 +133,7 @@ for (const kind of ['memory', 'sqlite'] as const) {
     const before = (await collect(at.store.readAll())).length
     for (let turn = 0; turn < 3; turn += 1) await at.logs.publish()
     assert.is((await collect(at.store.readAll())).length, before)
-    assert.equal(at.logs.state('acme'), { size: 4, published: 3 })
+    assert.equal(at.logs.state('acme'), { size: 4, published: 3, witnesses: [] })
   })
 
   test(`${kind}: the ledger's own facts have a log too`, async () => {
@@ -214,7 +214,7 @@ test('a record that does not verify stops the log of its tenant there; nothing b
   await at.fill('acme', 'two', 1)
   await at.fill('beta', 'one', 1)
   await at.logs.publish()
-  assert.equal(at.logs.state('acme'), { size: 4, published: 3, stopped: 'header-schema' })
+  assert.equal(at.logs.state('acme'), { size: 4, published: 3, witnesses: [], stopped: 'header-schema' })
   assert.is(checkpointOf(at, 'acme').size, 3)
   assert.is(checkpointOf(at, 'beta').size, 3)
 })

@@ -1,0 +1,69 @@
+/** @module Asking a witness for its cosignature: where it is behind, it says so, and gets the proof from there (C2SP tlog-witness). */
+import { formatAddCheckpoint, parseSize } from '../../merkle/add-checkpoint.ts'
+import type { NoteVerifier } from '../../merkle/note-key.ts'
+import { openNote, parseSignatureLines } from '../../merkle/signed-note.ts'
+
+const STALE = 409
+
+/** A witness, and what carries a request to it. */
+export interface Witness {
+  /** Submission prefix. */
+  readonly url: string
+  readonly verifier: NoteVerifier
+  /** Sends the body of an add-checkpoint request. Rejects where the witness does not answer. */
+  readonly add: (body: string) => Promise<{ readonly status: number; readonly body: string }>
+}
+
+export interface Question {
+  /** The signed note. */
+  readonly note: string
+  /** Size of the log that the witness is believed to know. */
+  readonly knownSize: number
+  /** The proof from an earlier size; undefined where there is none. */
+  readonly proofFrom: (size: number) => readonly Uint8Array[] | undefined | Promise<readonly Uint8Array[] | undefined>
+}
+
+export type Cosigning =
+  /** Signature lines to put under the note. */
+  | { readonly ok: true; readonly lines: string }
+  | { readonly ok: false; readonly code: 'unreachable' | 'refused' | 'no-proof' | 'not-a-cosignature'; message: string }
+
+/** Asks once, and once more with the proof from the size that the witness names. Never throws for what the witness does. */
+export async function askWitness(witness: Witness, question: Question): Promise<Cosigning> {
+  try {
+    const first = await add(witness, question, question.knownSize)
+    if (first?.status !== STALE) return judge(witness, question, first)
+    const size = parseSize(first.body)
+    return judge(witness, question, size === undefined ? undefined : await add(witness, question, size), first.body)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return failed('unreachable', `the witness at ${witness.url} does not answer: ${reason}`)
+  }
+}
+
+type Answer = { readonly status: number; readonly body: string }
+
+async function add(witness: Witness, { note, proofFrom }: Question, oldSize: number): Promise<Answer | undefined> {
+  const proof = oldSize === 0 ? [] : await proofFrom(oldSize)
+  return proof && (await witness.add(formatAddCheckpoint({ oldSize, proof, checkpoint: note })))
+}
+
+function judge(witness: Witness, { note }: Question, answer: Answer | undefined, known = ''): Cosigning {
+  if (answer === undefined) {
+    const counts = `the witness knows ${known.trim().slice(0, 20) || 'another number of'} events of this log`
+    return failed('no-proof', `${counts}: no proof leads from there to this checkpoint`)
+  }
+  if (answer.status !== 200) {
+    const code = answer.status >= 500 ? 'unreachable' : 'refused'
+    return failed(code, `the witness refuses this checkpoint (${answer.status}): ${answer.body.trim().slice(0, 200)}`)
+  }
+  // A wrong cosignature must not spoil the note that it is put under.
+  const valid = parseSignatureLines(answer.body) !== undefined && openNote(note + answer.body, [witness.verifier]).ok
+  return valid
+    ? { ok: true, lines: answer.body }
+    : failed('not-a-cosignature', 'the answer of the witness is no cosignature under its key')
+}
+
+function failed(code: Extract<Cosigning, { ok: false }>['code'], message: string): Cosigning {
+  return { ok: false, code, message }
+}

@@ -1,0 +1,129 @@
+/**
+ * @module Posting checkpoints to witnesses, behind the signing of them: nothing waits for a witness. Cosignatures are served with the
+ * checkpoint as they come, and are asked for again where a restart forgot them.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Log } from '../ports.ts'
+import { askWitness, type Cosigning, type Witness } from './ask-witness.ts'
+
+const FIRST_RETRY_MS = 1_000
+const LAST_RETRY_MS = 5 * 60_000
+
+/** The logs, as far as a witness is concerned. */
+export interface PostedLogs {
+  /** The signed note of the last checkpoint. */
+  readonly note: (tenant: string) => { readonly text: string; readonly size: number } | undefined
+  /** That the tree of one size begins with that of another; undefined where there is no such proof. */
+  readonly proof: (tenant: string, from: number, to: number) => readonly Uint8Array[] | undefined
+}
+
+/** What is known of one witness and one log. */
+interface Post {
+  /** The checkpoint that was cosigned or refused last. */
+  note: string
+  /** Signature lines; absent where it was refused. */
+  lines?: string
+  /** Size that the witness cosigned last. */
+  knownSize: number
+}
+
+export class WitnessPosts implements Disposable {
+  readonly #couriers: readonly Courier[]
+  readonly #logs: PostedLogs
+  readonly #stop = new AbortController()
+
+  constructor(witnesses: readonly Witness[], logs: PostedLogs, log: Log) {
+    this.#logs = logs
+    this.#couriers = witnesses.map((witness) => new Courier({ witness, logs, log, signal: this.#stop.signal }))
+  }
+
+  /** The last checkpoint with every cosignature that is there, and posts it where one is missing. */
+  cosigned(tenant: string): string | undefined {
+    const note = this.#logs.note(tenant)?.text
+    if (note === undefined) return undefined
+    return note + this.#couriers.map((courier) => courier.linesFor(tenant, note)).join('')
+  }
+
+  /** Posts the last checkpoint to every witness that has not judged it yet. */
+  post(tenant: string): void {
+    this.cosigned(tenant)
+  }
+
+  /** Size that each witness cosigned last, by its name. */
+  sizes(tenant: string): readonly { readonly name: string; readonly size: number }[] {
+    return this.#couriers.map((courier) => courier.size(tenant))
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop.abort()
+  }
+}
+
+interface CourierOptions {
+  readonly witness: Witness
+  readonly logs: PostedLogs
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+/** Goes to one witness, one log at a time. */
+class Courier {
+  readonly #options: CourierOptions
+  readonly #posts = new Map<string, Post>()
+  readonly #waiting = new Set<string>()
+  #going = false
+
+  constructor(options: CourierOptions) {
+    this.#options = options
+  }
+
+  linesFor(tenant: string, note: string): string {
+    const post = this.#posts.get(tenant)
+    if (post?.note === note) return post.lines ?? ''
+    this.#waiting.add(tenant)
+    if (!this.#going) void this.#go()
+    return ''
+  }
+
+  size(tenant: string): { readonly name: string; readonly size: number } {
+    return { name: this.#options.witness.verifier.name, size: this.#posts.get(tenant)?.knownSize ?? 0 }
+  }
+
+  async #go(): Promise<void> {
+    const { signal } = this.#options
+    this.#going = true
+    let retryMs = FIRST_RETRY_MS
+    for (const tenant of this.#waiting) {
+      if (signal.aborted) break
+      const answer = await this.#ask(tenant)
+      // Put at the end again, the other logs go first.
+      this.#waiting.delete(tenant)
+      if (answer?.ok !== false || answer.code !== 'unreachable') {
+        retryMs = FIRST_RETRY_MS
+        continue
+      }
+      this.#waiting.add(tenant)
+      await sleep(retryMs, undefined, { signal, ref: false }).catch(() => undefined)
+      retryMs = Math.min(2 * retryMs, LAST_RETRY_MS)
+    }
+    this.#going = false
+  }
+
+  /** Undefined where there is nothing to ask. */
+  async #ask(tenant: string): Promise<Cosigning | undefined> {
+    const { witness, logs, log } = this.#options
+    const note = logs.note(tenant)
+    const known = this.#posts.get(tenant)
+    if (note === undefined || known?.note === note.text) return undefined
+    const knownSize = known?.knownSize ?? 0
+    const proofFrom = (from: number) => logs.proof(tenant, from, note.size)
+    const answer = await askWitness(witness, { note: note.text, knownSize, proofFrom })
+    if (answer.ok) {
+      this.#posts.set(tenant, { note: note.text, lines: answer.lines, knownSize: note.size })
+      return answer
+    }
+    log.warn({ tenant, witness: witness.verifier.name, code: answer.code }, answer.message)
+    if (answer.code !== 'unreachable') this.#posts.set(tenant, { note: note.text, knownSize })
+    return answer
+  }
+}
