@@ -26,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'src/export': ['schemas', 'src/signing', 'src/store', 'src/ledger'],
   'src/verify': ['schemas', 'projections', 'src/merkle', 'src/signing', 'src/store', 'src/export'],
   'src/http': ['schemas', 'src/domain', 'src/merkle', 'src/signing', 'src/store', 'src/ledger', 'src/export'],
-  'src/compose': ['schemas', 'src/signing', 'src/store', 'src/ledger', 'src/http'],
+  'src/compose': ['schemas', 'src/merkle', 'src/signing', 'src/store', 'src/ledger', 'src/http'],
   'src/client': ['schemas'],
   'src/agent': ['schemas', 'src/signing', 'src/ledger', 'src/export', 'src/client', 'src/compose'],
   'src/cli': [
