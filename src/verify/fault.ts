@@ -50,6 +50,8 @@ export type VerifyFaultCode =
   | 'trailer-digest'
   | 'trailer-scope'
   | 'after-trailer'
+  /** A checkpoint on record is not the log's, or not of the events before it. */
+  | 'recorded-checkpoint'
   /** Fewer events than a checkpoint covers. */
   | 'log-behind-checkpoint'
   /** Other events than a checkpoint covers. */

@@ -47,6 +47,8 @@ export interface Judged {
   readonly revision?: number
   /** The seal fits: header and body are the ones that the ledger wrote, wherever they stand now. Without keys, always false. */
   readonly sealed: boolean
+  /** The record's own digest, where it could be read. */
+  readonly digest?: string
 }
 
 export function newStream(): StreamState {
@@ -122,6 +124,7 @@ export class StreamChecks {
       sealed,
       ...(record.hasColumns === true ? {} : { revision }),
       ...(result.header && { header: result.header }),
+      ...(result.digest && { digest: result.digest }),
     }
   }
 

@@ -7,6 +7,7 @@ import type { CheckDepth } from '../signing/check.ts'
 import type { KeyRing, RunKeys } from '../signing/key-ring.ts'
 import { EventRules, type LedgerFacts } from './event-rules.ts'
 import { type Verdict, type VerifyFault, verdictOf, worse } from './fault.ts'
+import { RecordedCheckpoints } from './recorded-checkpoints.ts'
 import { createSeenIds } from './seen-ids.ts'
 import { type Judged, type PlacedRecord, StreamChecks } from './stream-check.ts'
 
@@ -68,6 +69,7 @@ class Verification {
   readonly #options: VerifyOptions
   readonly #streams: StreamChecks
   readonly #rules: EventRules
+  readonly #checkpoints: RecordedCheckpoints
   readonly #seen = createSeenIds()
   readonly #mayRepeat = new Set<string>()
   readonly #unchecked: string[] = []
@@ -91,6 +93,7 @@ class Verification {
       bodies: depth === 'full',
       ...(options.keys?.verifierKey && { verifierKey: options.keys.verifierKey }),
     })
+    this.#checkpoints = new RecordedCheckpoints(options.keys ?? {})
   }
 
   take(item: SourceItem): void {
@@ -125,7 +128,16 @@ class Verification {
     for (const { code, message } of this.#rules.check(header, record.data)) {
       this.#report({ ...placeOf(record, judged), code, message })
     }
+    this.#checkCheckpoint(record, judged)
     if (judged.faults.length === 0 && this.#seen.mayRepeat(header.id)) this.#mayRepeat.add(header.id)
+  }
+
+  /** Of a whole store alone: elsewhere the events that a checkpoint covers need not all be here. */
+  #checkCheckpoint(record: PlacedRecord, judged: Judged): void {
+    const { header, digest } = judged
+    if (this.#options.wholeStore !== true || header === undefined || digest === undefined) return
+    const message = this.#checkpoints.take(header, record.data, digest)
+    if (message !== undefined) this.#report({ ...placeOf(record, judged), code: 'recorded-checkpoint', message })
   }
 
   /** A key that the ring lacks is a stranger's, unless the ledger announced it or the whole ring is another ledger's. */
@@ -219,6 +231,10 @@ class Verification {
     }
     if (this.events === 0) this.#report({ code: 'empty', message: 'there are no events' })
     if (!wholeStore) return
+    if (this.#checkpoints.tooFar)
+      this.#unchecked.push(
+        'checkpoints on record: some follow their events by too many others; hold one against the store with --checkpoint',
+      )
     if (this.#unexplained > 0) {
       const count = this.#unexplained === 1 ? '1 event is' : `${this.#unexplained} events are`
       const message = `${count} gone, the first at position ${this.#firstGap}; no later event of the same stream tells which`
@@ -231,6 +247,7 @@ class Verification {
 
   #report(fault: VerifyFault): void {
     this.#faults += 1
+    if (verdictOf(fault.code) === 'TAMPERED') this.#checkpoints.giveUp(fault.stream)
     this.#verdict = worse(this.#verdict, verdictOf(fault.code))
     this.#options.onFault(fault)
   }

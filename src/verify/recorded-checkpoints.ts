@@ -1,0 +1,146 @@
+/**
+ * @module The checkpoints on record, held against the events before them: the note is the log's own, and its root is the root of just
+ * those events. A history that was written anew with the sealing keys alone does not get past it.
+ */
+import { CheckpointSigned } from '../../schemas/events/ledger-events.ts'
+import type { Header } from '../../schemas/header.ts'
+import { ledgerStream } from '../../schemas/names.ts'
+import { parseCheckpoint } from '../merkle/checkpoint.ts'
+import { CompactTree } from '../merkle/compact-tree.ts'
+import { HASH_BYTES, sameHash } from '../merkle/hashes.ts'
+import { parseVerifierKey } from '../merkle/note-key.ts'
+import { openNote, parseNote } from '../merkle/signed-note.ts'
+import { digestText } from '../signing/digests.ts'
+import { streamTenant } from '../signing/stream-tenant.ts'
+
+/** Leaves of all logs that may wait for the checkpoint that covers them: 32 bytes each. */
+const WAITING_MAX = 4 * 1024 * 1024
+const FIRST_CAPACITY = 256
+
+export interface RecordedCheckpointsOptions {
+  /** The verifier key that the given keys make under an origin; absent: roots are checked, signatures are not. */
+  readonly verifierKey?: (origin: string) => string
+}
+
+export class RecordedCheckpoints {
+  readonly #options: RecordedCheckpointsOptions
+  readonly #logs = new Map<string, GrowingLog>()
+  readonly #streams = new Set<string>()
+  #waiting = 0
+  #tooFar = false
+
+  constructor(options: RecordedCheckpointsOptions) {
+    this.#options = options
+  }
+
+  /** Some checkpoint was too far behind its events to be compared within memory. */
+  get tooFar(): boolean {
+    return this.#tooFar
+  }
+
+  /** What was found wrong with this stream's log is told already; its later checkpoints would only say so again. */
+  giveUp(stream: string | undefined): void {
+    const tenant = stream === undefined ? undefined : streamTenant(stream)
+    if (tenant !== undefined) this.#drop(tenant)
+    else for (const known of this.#logs.keys()) this.#drop(known)
+  }
+
+  /** The next event in the store's order; says what is wrong with it where it is a checkpoint. `digest` is the event's own. */
+  take({ stream, revision, tenant, type }: Header, data: string, digest: string): string | undefined {
+    if (revision === 0) this.#streams.add(stream)
+    if (!this.#streams.has(stream)) return undefined
+    const log = this.#logOf(tenant)
+    if (log.dropped) return undefined
+    // Before it is a leaf itself: no checkpoint covers its own record.
+    const wrong =
+      type === 'CheckpointSigned' && stream === ledgerStream(tenant) ? this.#judge(log, tenant, data) : undefined
+    if (wrong !== undefined) this.#drop(tenant)
+    else if (this.#waiting < WAITING_MAX) this.#waiting += log.add(digest)
+    else this.#overflow(tenant)
+    return wrong
+  }
+
+  #judge(log: GrowingLog, tenant: string, data: string): string | undefined {
+    const body = CheckpointSigned.safeParse(JSON.parse(data))
+    if (!body.success) return undefined
+    const { origin, size, root, note } = body.data
+    const checkpoint = parseCheckpoint(parseNote(note)?.text ?? '')
+    const says = checkpoint && { origin: checkpoint.origin, size: checkpoint.size, root: digestText(checkpoint.root) }
+    if (says?.origin !== origin || says.size !== size || says.root !== root || !origin.endsWith(`/${tenant}`))
+      return 'its note is not of the log, size and root that it names'
+    const verifier = parseVerifierKey(this.#options.verifierKey?.(origin) ?? '')
+    if (verifier !== undefined && !openNote(note, [verifier]).ok) return "its note is not signed by the log's key"
+    if (size <= log.signedSize) return `it covers ${size} events, no more than the checkpoint before it`
+    if (size > log.size) return `it covers ${size} events of the log, and only ${log.size} come before it`
+    const before = log.waiting
+    const fits = sameHash(log.rootAt(size), checkpoint?.root ?? new Uint8Array(0))
+    this.#waiting -= before - log.waiting
+    return fits ? undefined : `the ${size} events that it covers are not those that come before it`
+  }
+
+  #logOf(tenant: string): GrowingLog {
+    const known = this.#logs.get(tenant)
+    if (known !== undefined) return known
+    const log = new GrowingLog()
+    this.#logs.set(tenant, log)
+    return log
+  }
+
+  #overflow(tenant: string): void {
+    this.#tooFar = true
+    this.#drop(tenant)
+  }
+
+  #drop(tenant: string): void {
+    const log = this.#logOf(tenant)
+    this.#waiting -= log.waiting
+    log.drop()
+  }
+}
+
+/** One tree up to its last checkpoint, and the leaves behind it. */
+class GrowingLog {
+  readonly #tree = new CompactTree()
+  #leaves = Buffer.alloc(0)
+  #waiting = 0
+  dropped = false
+
+  get signedSize(): number {
+    return this.#tree.size
+  }
+
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  get size(): number {
+    return this.#tree.size + this.#waiting
+  }
+
+  /** Returns how many leaves wait longer now. */
+  add(digest: string): number {
+    const at = this.#waiting * HASH_BYTES
+    if (at === this.#leaves.length)
+      this.#leaves = Buffer.concat([this.#leaves], Math.max(FIRST_CAPACITY, 2 * this.#waiting) * HASH_BYTES)
+    this.#leaves.write(digest.slice(digest.indexOf(':') + 1), at, HASH_BYTES, 'hex')
+    this.#waiting += 1
+    return 1
+  }
+
+  /** Root of the first `size` leaves, which lie behind the last checkpoint; what they cover waits no longer. */
+  rootAt(size: number): Uint8Array {
+    const count = size - this.#tree.size
+    for (let i = 0; i < count; i += 1) {
+      this.#tree.append(Uint8Array.prototype.slice.call(this.#leaves, i * HASH_BYTES, (i + 1) * HASH_BYTES))
+    }
+    this.#leaves.copyWithin(0, count * HASH_BYTES, this.#waiting * HASH_BYTES)
+    this.#waiting -= count
+    return this.#tree.root()
+  }
+
+  drop(): void {
+    this.dropped = true
+    this.#leaves = Buffer.alloc(0)
+    this.#waiting = 0
+  }
+}
