@@ -40,9 +40,13 @@ export const COMMANDS = {
     settings: [...PLACE, 'issuer', 'audience'],
   },
   keys: {
-    usage: 'keys create|list|rotate [--json]',
+    usage: 'keys create|list|rotate [--tenant T] [--json]',
     about: 'make the first keys of a shared store; show the keys without their secrets; put a new sealing key in place',
-    flags: [JSON_FLAG, ['--tokens', 'rotate the key that signs tokens instead: tokens made before are refused']],
+    flags: [
+      JSON_FLAG,
+      ['--tenant T', 'whose log is named with its verifier key by list (default: default)'],
+      ['--tokens', 'rotate the key that signs tokens instead: tokens made before are refused'],
+    ],
     settings: ['data', 'keys'],
   },
   validate: {

@@ -11,16 +11,18 @@ import { currentKey, rotateKeyRing } from '../signing/key-ring.ts'
 import { ed25519PublicBytes, type LedgerKeys, rotateTokenKeys } from '../signing/ledger-keys.ts'
 import { readArguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import { tenantOf } from './log-place.ts'
 
 export async function keys(args: readonly string[]): Promise<number> {
-  const { settings, has, positionals } = readArguments(args, {
+  const { settings, has, text, positionals } = readArguments(args, {
     settings: ['data', 'store', 'keys'],
+    texts: ['tenant'],
     switches: ['json', 'tokens'],
     positionals: ['create, list or rotate'],
   })
   const [action] = positionals
   if (action === 'create') return create(settings.keys)
-  if (action === 'list') return await list(settings, has('json'))
+  if (action === 'list') return await list(settings, tenantOf(text('tenant')), has('json'))
   if (action === 'rotate') return rotate(settings.keys, has('tokens') ? 'tokens' : 'ring')
   throw usageFailure(`keys create, keys list or keys rotate, not keys "${action}"`)
 }
@@ -43,15 +45,22 @@ interface ListedKey {
   readonly current: boolean
 }
 
-async function list(settings: Settings, json: boolean): Promise<number> {
+async function list(settings: Settings, tenant: string, json: boolean): Promise<number> {
   const ledgerKeys = requireKeys(settings.keys)
   const identity = await readIdentity(settings)
   const publicKey = ed25519PublicBytes(ledgerKeys.checkpointKey)
-  const verifier = identity === undefined ? undefined : verifierKey(identity.origin, publicKey)
+  // Checkpoints are signed under the name of the tenant's log; the founding event names the same key by the origin alone.
+  const verifier = identity && verifierKey(identity.origin, publicKey)
+  const logKey = identity && verifierKey(`${identity.origin}/${tenant}`, publicKey)
   const listed = listedKeys(ledgerKeys)
   const text = json
-    ? JSON.stringify({ keys: listed, checkpointKey: toBase64url(publicKey), verifierKey: verifier ?? null })
-    : [...listed.map(asLine), `verifier key  ${verifier ?? 'known after the first start'}`].join('\n')
+    ? JSON.stringify({
+        keys: listed,
+        checkpointKey: toBase64url(publicKey),
+        verifierKey: verifier ?? null,
+        logKey: logKey ?? null,
+      })
+    : [...listed.map(asLine), `log of ${tenant}: verifier key  ${logKey ?? 'known after the first start'}`].join('\n')
   process.stdout.write(`${text}\n`)
   return EXIT.ok
 }

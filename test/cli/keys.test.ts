@@ -39,6 +39,18 @@ keys('keys list shows which key seals, and no secret in any spelling (A37)', asy
   )
 })
 
+keys('the verifier key that is listed for a tenant is the one its checkpoints open under', async () => {
+  using folder = tempFolder()
+  const cwd = folder.path
+  await (await serveCli({ cwd })).stop()
+  for (const tenant of ['default', 'acme']) {
+    const listed = JSON.parse((await runCli(['keys', 'list', '--tenant', tenant, '--json'], { cwd })).stdout)
+    const { stdout } = await runCli(['checkpoint', '--tenant', tenant, '--key'], { cwd })
+    assert.is(listed.logKey, stdout.trim())
+    assert.ok(listed.logKey.includes(`/${tenant}+`))
+  }
+})
+
 keys('a rotation is taken up by the running owner, and what it sealed before and after verifies', async () => {
   using folder = tempFolder()
   const cwd = folder.path
