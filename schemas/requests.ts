@@ -37,6 +37,9 @@ export const StartRun = z.strictObject({
 
 const RunFence = z.int().min(1).optional()
 
+/** Where in the run's code this is asked for: a resume and a replay find it by that. */
+const Asked = { scope: Scope.optional(), occurrence: z.int().min(0).optional(), runFence: RunFence }
+
 export const PostEnvelope = z.strictObject({
   agent: Name,
   payload: JsonRecord,
@@ -47,10 +50,14 @@ export const PostEnvelope = z.strictObject({
   manifestHash: Digest.optional(),
   supersedes: z.array(Supersession).max(256).optional(),
   signature: z.string().max(4096).optional(),
-  runFence: RunFence,
+  ...Asked,
 })
 
-export const Rollback = z.strictObject({ reason: z.string().min(1).max(4096), toStep: z.int().min(0).optional() })
+export const Rollback = z.strictObject({
+  reason: z.string().min(1).max(4096),
+  toStep: z.int().min(0).optional(),
+  ...Asked,
+})
 
 export const RegisterManifest = z.strictObject({ agent: Name, ...ManifestBody.shape })
 

@@ -3,7 +3,10 @@ import { z } from 'zod'
 import { Finding } from '../finding.ts'
 import { Digest, Name } from '../names.ts'
 import { Snapshot } from '../snapshot.ts'
-import { HandoffMode, JsonRecord, Supersession, Tokens, Uuid } from '../values.ts'
+import { HandoffMode, JsonRecord, Scope, Supersession, Tokens, Uuid } from '../values.ts'
+
+/** Where in the run's code it was asked for; absent where the caller keeps no places. */
+const place = { scope: Scope.optional(), occurrence: z.int().min(0).optional() }
 
 const handoff = {
   agent: Name,
@@ -16,6 +19,7 @@ const handoff = {
   supersedes: z.array(Supersession).optional(),
   /** The agent's own detached JWS over the envelope (record.md, section 1). */
   signature: z.string().optional(),
+  ...place,
 }
 
 export const EnvelopeAccepted = z.strictObject({
@@ -48,6 +52,7 @@ export const RunRewound = z.strictObject({
   snapshot: z.int().min(0),
   cause: z.enum(['contradiction', 'rollback']),
   reason: z.string().optional(),
+  ...place,
   /** Digest of the restored context. */
   context: Digest,
   /** The restored context itself where it is not the last snapshot's: a fold need not look back. */

@@ -104,6 +104,8 @@ function judge(
     ...(envelope.supersedes === undefined ? {} : { supersedes: envelope.supersedes }),
     ...(manifest?.writes === undefined ? {} : { writes: manifest.writes }),
     ...(manifest?.schema === undefined ? {} : { schema: manifest.schema }),
+    ...(manifest?.maxTokens === undefined ? {} : { maxTokens: manifest.maxTokens }),
+    ...(envelope.tokens === undefined ? {} : { tokens: envelope.tokens }),
   })
 }
 
@@ -121,7 +123,15 @@ function handoffBody(
     ...(manifestHash === undefined ? {} : { manifestHash }),
     ...(supersedes === undefined ? {} : { supersedes }),
     ...(signature === undefined ? {} : { signature }),
+    ...placeOf(envelope),
   }
+}
+
+function placeOf({ scope, occurrence }: Pick<PostEnvelope, 'scope' | 'occurrence'>): {
+  scope?: string
+  occurrence?: number
+} {
+  return { ...(scope === undefined ? {} : { scope }), ...(occurrence === undefined ? {} : { occurrence }) }
 }
 
 function accepted(
@@ -177,7 +187,7 @@ export function decideRollback(
   state: RunState,
   command: Rollback & { readonly contextAt: (revision: number) => JsonObject | undefined },
 ): Decision {
-  const closed = mustBeOpen(state)
+  const closed = mustBeOpen(state, command.runFence)
   if (closed !== undefined) return refuse(closed)
 
   const now = state.lineage.at(-1)
@@ -197,6 +207,7 @@ export function decideRollback(
       snapshot: target.revision,
       cause: 'rollback',
       reason: command.reason,
+      ...placeOf(command),
       context: target.context,
       restored,
       callsSince: callsSince(state, target.revision),

@@ -6,7 +6,7 @@
 import { isEqual } from '../../projections/json-equality.ts'
 import type { RecordedEvent } from '../../projections/projection.ts'
 import { evolveRun } from '../../projections/run.ts'
-import type { RunState } from '../../projections/run-state.ts'
+import { type RunState, slot } from '../../projections/run-state.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { runStream } from '../../schemas/names.ts'
 import { addEvidence, type Evidence, emptyEvidence } from '../domain/validator/evidence.ts'
@@ -59,7 +59,8 @@ export class HotRun {
   fold(event: RecordedEvent): void {
     const context = this.state?.context
     this.state = evolveRun(this.state, event)
-    if (this.state.policy.ungrounded !== 'off') this.evidence = foldEvidence(this.evidence, event, context)
+    if (this.state.policy.ungrounded === 'off' || isSaid(event, this.state)) return
+    this.evidence = foldEvidence(this.evidence, event, context)
   }
 
   /**
@@ -107,7 +108,12 @@ async function inTurn(earlier: Promise<boolean>, handOver: () => Promise<AppendR
   return (await earlier) ? handOver() : { kind: 'not-sent' }
 }
 
-/** What a later handoff may cite: the run's input, every established context, every recorded output. */
+/** What a model or an agent gave: said, not seen. It would be evidence for itself. */
+function isSaid(event: RecordedEvent, state: RunState): boolean {
+  return 'callId' in event.data && state.calls[slot(event.data.callId ?? '')]?.phase === 'model'
+}
+
+/** What a later handoff may cite: the run's input, every established context, every recorded output of a tool. */
 function foldEvidence(evidence: Evidence, event: RecordedEvent, context: JsonObject | undefined): Evidence {
   switch (event.type) {
     case 'RunStarted':

@@ -27,6 +27,9 @@ export interface HandoffInput {
   readonly writes?: readonly string[]
   /** JSON Schema (2020-12) registered for the agent's payloads. */
   readonly schema?: JsonObject
+  /** Most tokens that the agent's manifest lets it hand over, and what it says it did. */
+  readonly maxTokens?: number
+  readonly tokens?: number
   /** What the agent handed over, where that is not `after` itself: the schema is about this. */
   readonly payload?: JsonObject
   /** The run's first handoff: policy `relay` does not judge it. */
@@ -49,6 +52,7 @@ export function validateHandoff(input: HandoffInput): Verdict {
   const changedKeys = relay === undefined ? checkEstablished(input, report) : relay.changedKeys
 
   if (input.writes !== undefined) checkWrites(input, changedKeys, report)
+  checkTokens(input, report)
   if (input.schema !== undefined) checkSchema(input.schema, input.payload ?? input.after, report)
   if (input.evidence !== undefined && input.policy.ungrounded !== 'off') {
     checkGrounds(input, { evidence: input.evidence, mode: input.policy.ungrounded }, report)
@@ -117,6 +121,18 @@ function checkWrites(input: HandoffInput, changedKeys: readonly string[], report
       message: "the agent's manifest does not let it change this key",
     })
   }
+}
+
+function checkTokens({ tokens = 0, maxTokens = Number.POSITIVE_INFINITY }: HandoffInput, report: Report): void {
+  if (tokens <= maxTokens) return
+  addFinding(report, {
+    rule: 'manifest-violation',
+    severity: 'error',
+    path: '',
+    before: maxTokens,
+    after: tokens,
+    message: `the agent's manifest lets it hand over ${maxTokens} tokens, not ${tokens}: say it shorter`,
+  })
 }
 
 function keptShare({ before, policy }: HandoffInput, report: Report): number {
