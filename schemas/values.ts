@@ -30,6 +30,9 @@ export const Usage = z.strictObject({
   tokens: Tokens,
   inputTokens: Tokens.optional(),
   outputTokens: Tokens.optional(),
+  /** Part of `inputTokens`: read from the provider's cache, and written to it. */
+  cachedInputTokens: Tokens.optional(),
+  cacheWriteTokens: Tokens.optional(),
   cost: Money.optional(),
   currency: Currency.optional(),
   provider: Name.optional(),

@@ -1,7 +1,7 @@
 /** @module Bodies of budget events (design.md section 6, runtime.md section 8). */
 import { z } from 'zod'
 import { Currency, Digest, Money, Name } from '../names.ts'
-import { Tokens, Usage, Uuid } from '../values.ts'
+import { Phase, Tokens, Usage, Uuid } from '../values.ts'
 
 export const BudgetReserved = z.strictObject({
   v: z.literal(1),
@@ -33,7 +33,12 @@ export const BudgetReleased = z.strictObject({
 })
 
 /** The reservation's deadline passed unsettled: charged in full as an estimate; a late settle corrects it. */
-export const ReservationExpired = z.strictObject({ v: z.literal(1), reservationId: Uuid })
+export const ReservationExpired = z.strictObject({
+  v: z.literal(1),
+  reservationId: Uuid,
+  /** Ended before its deadline: the attempt that it was for is gone, and its call was claimed anew. */
+  cause: z.literal('claimed-anew').optional(),
+})
 
 export const BudgetExceeded = z.strictObject({
   v: z.literal(1),
@@ -45,4 +50,6 @@ export const BudgetExceeded = z.strictObject({
   reserved: z.string(),
   requested: z.string(),
   fingerprint: Digest,
+  /** The claim that was refused, where it was one: a resume is served the refusal. */
+  claim: z.strictObject({ tool: Name, phase: Phase, key: z.string().min(1).max(512) }).optional(),
 })

@@ -1,11 +1,13 @@
 /** @module Hard budgets: nothing is reserved beyond a limit (design.md section 6, runtime.md section 8). */
-import type { ReservationState, RunState } from '../../projections/run-state.ts'
+import { type CallState, type ReservationState, type RunState, slot } from '../../projections/run-state.ts'
+import type { EventBody } from '../../schemas/events.ts'
 import {
   type ClaimCall,
   type PostReservation,
   RESERVATION_DEADLINE_DEFAULT_MS,
   type Reserve,
 } from '../../schemas/requests.ts'
+import type { Phase } from '../../schemas/values.ts'
 import { append, type Decision, type Draft, type Env, pastBefore, type Refused, refuse, timeAfter } from './decision.ts'
 import { budgetExceeded, currencyFault, type Exceeded, findExceeded, sumFault } from './limits.ts'
 import { mustBeOpen, recordOnce } from './run-rules.ts'
@@ -18,17 +20,37 @@ export function decideReservation(state: RunState, body: PostReservation, env: E
   return reserved.kind === 'refuse' ? reserved : append(...reserved.drafts)
 }
 
-/** The reservation that a claim asks for, in the claim's own write. */
-export function reserveFor(state: RunState, claim: ClaimCall, given: { callId: string; env: Env }): Drafts {
-  if (claim.reserve === undefined) return { kind: 'drafts', drafts: [] }
+export interface ClaimInHand {
+  readonly callId: string
+  readonly phase: Phase
+  readonly key: string
+  /** The call as it stands, where it is claimed anew. */
+  readonly before: CallState | undefined
+  readonly env: Env
+}
+
+/** The reservation that a claim asks for, in the claim's own write. What the attempt before it had reserved and not settled is charged. */
+export function reserveFor(state: RunState, claim: ClaimCall, given: ClaimInHand): Drafts {
+  const left = state.reservations[slot(given.before?.reservationId ?? '')]
+  const gone = left?.status === 'open' ? left : undefined
+  if (claim.reserve === undefined) return { kind: 'drafts', drafts: gone === undefined ? [] : [goneDraft(gone)] }
   const agent = claim.reserve.agent ?? claim.agent ?? given.env.actor
-  return reserve(state, { ...claim.reserve, agent }, given)
+  const { callId, phase, key, env } = given
+  return reserve(state, { ...claim.reserve, agent }, { callId, gone, env, claim: { tool: claim.tool, phase, key } })
 }
 
 type Asked = Reserve & { readonly agent: string }
 
-function reserve(state: RunState, asked: Asked, given: { callId?: string; env: Env }): Drafts {
-  const { env, callId } = given
+interface Asking {
+  readonly env: Env
+  readonly callId?: string
+  readonly claim?: EventBody<'BudgetExceeded'>['claim']
+  /** Reserved for an attempt that is gone. */
+  readonly gone?: ReservationState | undefined
+}
+
+function reserve(state: RunState, asked: Asked, given: Asking): Drafts {
+  const { env, callId, gone } = given
   const { agent, tokens = 0, cost = '0', provider, model } = asked
   const fault = currencyFault(state, asked.currency) ?? sumFault(state, { agent, cost })
   if (fault !== undefined) return { kind: 'refuse', refusal: fault }
@@ -36,7 +58,7 @@ function reserve(state: RunState, asked: Asked, given: { callId?: string; env: E
   const expired = expiredReservations(state, env)
   const ended = expired.map(expiredDraft)
   const exceeded = findExceeded(state, { agent, tokens, cost }, expired)
-  if (exceeded !== undefined) return exceededRefusal(state, env, { exceeded, asked, ended })
+  if (exceeded !== undefined) return exceededRefusal(state, env, { exceeded, asked, ended, claim: given.claim })
 
   const reservationId = env.newId()
   const currency = asked.currency ?? (asked.cost === undefined ? undefined : state.currency)
@@ -55,7 +77,8 @@ function reserve(state: RunState, asked: Asked, given: { callId?: string; env: E
       ...(callId === undefined ? {} : { callId }),
     },
   }
-  return { kind: 'drafts', drafts: [...ended, draft], reservationId }
+  const replaced = gone === undefined || expired.includes(gone) ? [] : [goneDraft(gone)]
+  return { kind: 'drafts', drafts: [...ended, ...replaced, draft], reservationId }
 }
 
 /** Open reservations past their deadline: whoever decides on the budget ends them. */
@@ -71,14 +94,28 @@ export function expiredDraft(reservation: ReservationState): Draft {
   return { type: 'ReservationExpired', data: { v: 1, reservationId: reservation.reservationId } }
 }
 
-function exceededRefusal(
-  state: RunState,
-  env: Env,
-  given: { exceeded: Exceeded; asked: Asked; ended: readonly Draft[] },
-): Refused {
-  const { exceeded, asked, ended } = given
+function goneDraft({ reservationId }: ReservationState): Draft {
+  return { type: 'ReservationExpired', data: { v: 1, reservationId, cause: 'claimed-anew' } }
+}
+
+interface Refusing {
+  readonly exceeded: Exceeded
+  readonly asked: Asked
+  readonly ended: readonly Draft[]
+  readonly claim: Asking['claim']
+}
+
+function exceededRefusal(state: RunState, env: Env, { exceeded, asked, ended, claim }: Refusing): Refused {
   const { agent, scope, dimension } = exceeded
-  const fingerprint = env.digestOf({ agent, tokens: asked.tokens ?? 0, cost: asked.cost ?? '0', scope, dimension })
-  const record: Draft = { type: 'BudgetExceeded', data: { v: 1, ...exceeded, fingerprint } }
+  const of = claim === undefined ? {} : { claim }
+  const fingerprint = env.digestOf({
+    agent,
+    tokens: asked.tokens ?? 0,
+    cost: asked.cost ?? '0',
+    scope,
+    dimension,
+    ...of,
+  })
+  const record: Draft = { type: 'BudgetExceeded', data: { v: 1, ...exceeded, fingerprint, ...of } }
   return { ...recordOnce(state, env, { refusal: budgetExceeded(exceeded), record, fingerprint }), before: ended }
 }

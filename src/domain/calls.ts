@@ -186,7 +186,8 @@ function claimNow(state: RunState, asked: Asked, given: { known: CallState | und
   const again = known !== undefined && known.status !== 'compensated'
   const callId = again ? known.callId : env.newId()
   const expired = known?.status === 'claimed' ? [leaseExpired(known)] : []
-  const reserved = reserveFor(state, asked.claim, { callId, env })
+  const { phase, key } = asked
+  const reserved = reserveFor(state, asked.claim, { callId, phase, key, before: again ? known : undefined, env })
   if (reserved.kind === 'refuse') return { ...reserved, before: [...expired, ...(reserved.before ?? [])] }
 
   const leaseMs = asked.claim.leaseMs ?? LEASE_DEFAULT_MS

@@ -5,7 +5,7 @@ import { addMoney, fromNano, MONEY_MAX_NANO, toNano } from '../../schemas/money.
 import type { BudgetLimits, Usage } from '../../schemas/values.ts'
 import { type Refusal, refusal } from './refusal.ts'
 
-export type Exceeded = Omit<EventBody<'BudgetExceeded'>, 'v' | 'fingerprint'>
+export type Exceeded = Omit<EventBody<'BudgetExceeded'>, 'v' | 'fingerprint' | 'claim'>
 
 export interface Wanted {
   readonly agent: string

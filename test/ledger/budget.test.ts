@@ -182,6 +182,37 @@ budget('a call whose outcome is not known keeps its reservation: it may have cos
 })
 
 budget(
+  'a call claimed anew charges what its last attempt had reserved, and a late settle of that one corrects it',
+  async () => {
+    await using at = await open({ tokens: 100 })
+    const claim = { key: 'k', reserve: { tokens: 40 }, onUnknown: 'retry', leaseMs: 1_000 } as const
+    const callId = await at.run.claimed('ask', claim)
+    at.pass(10_000)
+    ok(await at.run.claim('ask', claim))
+    const { tokens, reservedTokens } = await at.run.budget()
+    assert.equal([tokens, reservedTokens], [40, 40])
+    ok(await at.run.settle(callId, { fence: 2, result: 1, usage: { tokens: 3 } }))
+    refusedWith(await at.run.settle(callId, { fence: 1, result: 1, usage: { tokens: 5 } }), 'stale-fence')
+    assert.is((await at.run.budget()).tokens, 8)
+    ok(await at.run.do({ kind: 'complete', body: {} }))
+  },
+)
+
+budget(
+  'a claim that the budget refuses is on record with its key, and the reservation of its last attempt stays',
+  async () => {
+    await using at = await open({ tokens: 50 })
+    const claim = { key: 'k', onUnknown: 'retry', leaseMs: 1_000 } as const
+    await at.run.claimed('ask', { ...claim, reserve: { tokens: 40 } })
+    at.pass(10_000)
+    refusedWith(await at.run.claim('ask', { ...claim, reserve: { tokens: 20 } }), 'budget-exceeded')
+    const last = (await at.run.events()).findLast(({ header }) => header.type === 'BudgetExceeded')
+    assert.equal((last?.data as { claim?: object } | undefined)?.claim, { tool: 'ask', phase: 'forward', key: 'k' })
+    assert.is((await at.run.budget()).reservedTokens, 40)
+  },
+)
+
+budget(
   'tokens of an envelope are charged where its agent recorded no model call; a refused one cost them too',
   async () => {
     await using at = await open()

@@ -87,6 +87,14 @@ class Model {
     }
   }
 
+  /** Reserved for an attempt that is gone. */
+  charge(id: string | undefined): void {
+    const reservation = id === undefined ? undefined : this.reservations.get(id)
+    if (reservation?.state !== 'open') return
+    reservation.state = 'expired'
+    this.spent += reservation.tokens
+  }
+
   open(id: string, tokens: number, ms: number): void {
     this.reservations.set(id, { tokens, deadline: this.now + ms, state: 'open' })
   }
@@ -216,6 +224,7 @@ function claim(at: Model, asked: Extract<Step, { do: 'claim' }>, outcome: Outcom
   if (!outcome.ok) throw new Error(`${asked.key}: ${code(outcome)}`)
   const { callId, fence, reservationId } = outcome.body
   if (known !== undefined) assert.equal([callId, fence], [known.callId, known.fence + 1])
+  at.charge(known?.reservation)
   if (typeof reservationId === 'string') at.open(reservationId, asked.reserve, DEADLINE_MS)
   at.calls.set(asked.key, {
     callId: String(callId),
