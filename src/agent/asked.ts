@@ -35,7 +35,8 @@ export function askedAt(place: Place, spec: ToolSpec, given: unknown): Asked {
     const message = `${spec.name} calls itself with the same arguments: it would wait for itself`
     throw new AgentError('recursive-call', message, { tool: spec.name, callId: ancestor.callId })
   }
-  const phase = 'forward'
+  const phase = spec.phase ?? 'forward'
+  if (phase === 'model' && place.step !== undefined) place.step.modelCalls += 1
   const occurrence = place.session.occurrence(place.scope, `call ${spec.name}\n${phase}\n${argsDigest}`)
   const identity = { spec, place, phase, args: args.value, occurrence } as const
   return { ...identity, argsDigest, given, key: spec.key?.(given) ?? keyOf(identity) }
@@ -57,6 +58,7 @@ function keyOf({
 export function claimOf(asked: Asked): ClaimCall {
   const { spec, place, phase, args, key, occurrence } = asked
   const parentCall = place.ancestors.at(-1)?.callId
+  const agent = spec.agent ?? place.step?.agent
   return {
     tool: spec.name,
     args,
@@ -71,5 +73,7 @@ export function claimOf(asked: Asked): ClaimCall {
     ...(place.scope !== undefined && { scope: place.scope }),
     ...(place.group !== undefined && { group: place.group }),
     ...(parentCall !== undefined && { parentCall }),
+    ...(agent !== undefined && { agent }),
+    ...(spec.reserve !== undefined && { reserve: spec.reserve }),
   }
 }

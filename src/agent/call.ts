@@ -8,8 +8,9 @@ import { type Attempted, carryOut } from './carry-out.ts'
 import type { Reply } from './connection.ts'
 import { clearDoubt } from './doubt.ts'
 import { AgentError, failureOf, InDoubt, LedgerRefused, OutcomeNotRecorded, RecordedFailure } from './errors.ts'
+import { holdForStep, placeInside } from './inside.ts'
 import { type Claimed, keepLease } from './lease.ts'
-import { joined, type Place, runAt } from './place.ts'
+import { type Place, runAt } from './place.ts'
 import type { Memory } from './recollection.ts'
 import type { RecordedOutcome } from './recorded-run.ts'
 import { liveOf, numberOf, reach, textOf } from './session.ts'
@@ -131,6 +132,7 @@ class Call {
     const { session } = this.#asked.place
     session.signal?.throwIfAborted()
     const { claims } = liveOf(session)
+    if (this.#asked.phase === 'model') await this.#asked.place.step?.release?.()
     const ask = (): Promise<Reply> => claims.claim(claimOf(this.#asked))
     const reply = this.#spec.unreachable === 'run' ? await unlessUnreachable(ask) : await reach(session, ask)
     if (reply === undefined) return { kind: 'value', value: (await this.#bare()) as Json }
@@ -182,7 +184,8 @@ class Call {
     const { connection } = liveOf(session)
     using _ = keepLease(connection, session.runId, claimed)
     const { callId, attempt } = claimed
-    const inside = this.#inside(callId)
+    const inside = placeInside(this.#asked, callId)
+    holdForStep(this.#asked, claimed)
     if (attempt > 1 && inside.scope !== undefined) session.restart(inside.scope)
     const attempted = await carryOut({
       context: { idempotencyKey: callId, callId, attempt },
@@ -206,7 +209,8 @@ class Call {
   async #settle(settling: Settling, attempted: Attempted): Promise<Step> {
     const { callId } = settling.claimed
     if (attempted.kind === 'succeeded') {
-      const kept = await settleSuccess(settling, attempted.value)
+      const usage = this.#spec.usage?.(attempted.value)
+      const kept = await settleSuccess({ ...settling, usage }, attempted.value)
       if (kept.kind === 'result') return { kind: 'value', value: kept.value }
       const { session } = this.#asked.place
       session.unrecorded.set(callId, attempted.value)
@@ -229,16 +233,6 @@ class Call {
     const doubt = new InDoubt({ tool: this.#spec.name, callId }, { cause })
     if (this.#spec.onUnknown === 'retry') return { kind: 'failed', error: doubt, live: true }
     throw doubt
-  }
-
-  #inside(callId: string): Place {
-    const { place, argsDigest } = this.#asked
-    return {
-      session: place.session,
-      scope: joined(place.scope, `in:${callId}`),
-      dedupe: 'position',
-      ancestors: [...place.ancestors, { callId, tool: this.#spec.name, argsDigest }],
-    }
   }
 
   #note(callId: string, { startedAt, attempts = 1 }: { startedAt?: string; attempts?: number } = {}): void {
@@ -277,5 +271,6 @@ function claimedIn(body: JsonObject): Claimed {
     fence: numberOf(body, 'fence'),
     leaseMs: numberOf(body, 'leaseMs'),
     attempt: numberOf(body, 'attempt'),
+    ...(typeof body.reservationId === 'string' && { reservationId: body.reservationId }),
   }
 }

@@ -6,6 +6,8 @@ export interface Claimed {
   readonly fence: number
   readonly leaseMs: number
   readonly attempt: number
+  /** What is held on the budget for it. */
+  readonly reservationId?: string
 }
 
 const PART = 3

@@ -13,9 +13,20 @@ export interface Place {
   readonly dedupe: 'args' | 'position'
   /** The call in whose tool the code runs, innermost last. */
   readonly ancestors: readonly Ancestor[]
+  /** The agent whose step this is: calls are its calls. */
+  readonly step?: StepFrame
   /** A tool that is called while another is undone is part of the undoing: it runs bare. */
   readonly undoing?: boolean
   readonly context?: CallContext
+}
+
+export interface StepFrame {
+  readonly agent: string
+  readonly scope: string
+  /** Model calls that were asked for in it: they tell what it used. */
+  modelCalls: number
+  /** Gives back what was held for the whole step: its model calls reserve for themselves. */
+  release?: () => Promise<void>
 }
 
 interface Ancestor {

@@ -1,6 +1,7 @@
 /** @module Puts the outcome of an attempt on record, again and again until the ledger has it. */
 import type { Json } from '../../schemas/json.ts'
 import type { SettleCall } from '../../schemas/requests.ts'
+import type { Usage } from '../../schemas/values.ts'
 import { LedgerError, UnreachableError } from '../client/errors.ts'
 import { pause } from '../client/transport.ts'
 import type { Connection, Reply } from './connection.ts'
@@ -19,6 +20,8 @@ export interface Settling {
   readonly runId: string
   readonly tool: string
   readonly claimed: Claimed
+  /** What a success used. */
+  readonly usage?: Usage | undefined
   /** Default: up to seven seconds in all. */
   readonly waitsMs?: readonly number[]
 }
@@ -32,15 +35,19 @@ export type Kept =
 export async function settleSuccess(settling: Settling, live: unknown): Promise<Kept> {
   const result = recordable(live)
   if (!result.ok) return settleUnrecorded(settling, result.reason, live)
-  const reply = await settle(settling, { result: result.value }, live)
+  const reply = await settle(settling, { result: result.value, ...used(settling) }, live)
   if (reply.ok) return { kind: 'result', value: result.value }
   if (!TOO_MUCH.has(reply.problem.code)) throw new LedgerRefused(reply.problem)
   return settleUnrecorded(settling, reply.problem.code, live)
 }
 
 async function settleUnrecorded(settling: Settling, reason: string, live: unknown): Promise<Kept> {
-  await settled(settling, { unrecorded: { reason: clip(reason, REASON_MAX_CHARS) } }, live)
+  await settled(settling, { unrecorded: { reason: clip(reason, REASON_MAX_CHARS) }, ...used(settling) }, live)
   return { kind: 'unrecorded', reason }
+}
+
+function used({ usage }: Settling): Pick<SettleCall, 'usage'> {
+  return usage === undefined ? {} : { usage }
 }
 
 /** Any other outcome. Throws like `settleSuccess`. */

@@ -1,6 +1,9 @@
 /** @module A tool inside the runtime: every option settled, types options. */
+import type { Reserve } from '../../schemas/requests.ts'
+import type { Usage } from '../../schemas/values.ts'
 import { BACKOFF_DEFAULT, type Backoff } from './backoff.ts'
 import { AgentError } from './errors.ts'
+import type { Place } from './place.ts'
 import type { StandardSchema } from './standard-schema.ts'
 import type { CallContext, CheckResult, ToolOptions, Undo } from './tool-options.ts'
 
@@ -29,6 +32,16 @@ export interface ToolSpec {
   readonly key: ((args: unknown) => string) | undefined
   readonly leaseMs: number | undefined
   readonly unreachable: 'stop' | 'run'
+  /** Default `forward`. A call of phase `model` gives what was said: nothing to undo, no evidence. */
+  readonly phase?: 'forward' | 'model'
+  /** Whose call it is, where that is not told by its place. */
+  readonly agent?: string
+  /** Held on the budget while it runs. */
+  readonly reserve?: Reserve
+  /** What it used, told by its result. */
+  readonly usage?: (result: unknown) => Usage | undefined
+  /** Calls made inside it stand in its own scope, and are told apart so; default: in a scope of the call, by position. */
+  readonly inside?: Pick<Place, 'dedupe' | 'step'>
 }
 
 type CompensateSpec =
