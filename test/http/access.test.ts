@@ -34,7 +34,7 @@ test('each scope opens the routes that name it and no other (A12)', async () => 
 test('a run of another tenant looks like a run that does not exist, on every route (A11)', async () => {
   await using edge = await testEdge()
   await edge.started('theirs')
-  const headers = await bearer(edge, { tenant: 'beta' })
+  const headers = await bearer(edge, { tenant: edge.foreign })
   for (const route of (await describedRoutes(edge)).filter(({ path }) => path.includes('{run}'))) {
     const foreign = await ask(edge, route, { run: 'theirs', headers })
     const unknown = await ask(edge, route, { run: 'nobody', headers })
@@ -47,7 +47,7 @@ test('a run of another tenant looks like a run that does not exist, on every rou
 test('lists, events, tails and exports of a tenant hold nothing of another (A11)', async () => {
   await using edge = await testEdge()
   await edge.started('theirs')
-  const headers = await bearer(edge, { tenant: 'beta' })
+  const headers = await bearer(edge, { tenant: edge.foreign })
   const runs = await bodyOf(await edge.get('/v1/runs', headers))
   const events = await bodyOf(await edge.get('/v1/events', headers))
   const lines = (await (await edge.get('/v1/export', headers)).text()).trim().split('\n')
@@ -62,7 +62,10 @@ test('a cursor of one tenant is none of another (A11)', async () => {
   await edge.started('r')
   await edge.started('s')
   const { nextCursor } = await bodyOf(await edge.get('/v1/events?limit=1'))
-  const foreign = await edge.get(`/v1/events?limit=1&cursor=${nextCursor}`, await bearer(edge, { tenant: 'beta' }))
+  const foreign = await edge.get(
+    `/v1/events?limit=1&cursor=${nextCursor}`,
+    await bearer(edge, { tenant: edge.foreign }),
+  )
   assert.is(foreign.status, 400)
   assert.is((await bodyOf(foreign)).code, 'invalid-cursor')
 })
@@ -77,7 +80,7 @@ test('every fault of a token has the same answer; the log alone tells them apart
     audience: await edge.token({ audience: 'another' }),
     issuer: await edge.token({ issuer: 'another' }),
     signature: `${good.slice(0, -4)}AAAA`,
-    unsigned: `${part({ alg: 'none', typ: 'at+jwt' })}.${part({ sub: 'alice', tenant: 'acme' })}.`,
+    unsigned: `${part({ alg: 'none', typ: 'at+jwt' })}.${part({ sub: 'alice', tenant: edge.tenant })}.`,
     critical: `${part({ alg: 'EdDSA', typ: 'at+jwt', crit: ['x'] })}.e30.AAAA`,
     prototype: `${part({ alg: 'EdDSA', typ: 'at+jwt', kid: '__proto__' })}.${part({ iss: 'test-issuer' })}.AAAA`,
     tenant: await edge.token({ tenant: 'system' }),

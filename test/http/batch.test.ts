@@ -126,7 +126,7 @@ test("a batch reaches no other tenant's run, and no run or agent that the token 
   await using edge = await testEdge()
   await edge.started('r')
   await edge.started('s')
-  const foreign = await batch(edge, [envelope('r', {})], await bearer(edge, { tenant: 'beta' }))
+  const foreign = await batch(edge, [envelope('r', {})], await bearer(edge, { tenant: edge.foreign }))
   const bound = await batch(
     edge,
     [envelope('r', { n: '1' }), envelope('s', {}), { op: 'start', run: 's', body: { name: 'x' } }],

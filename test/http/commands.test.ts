@@ -118,6 +118,7 @@ test('an Idempotency-Key with another body, path or method is 422, after a resta
   await using restarted = await testEdge({
     store: edge.inner.store,
     keys: edge.inner.keys.current(),
+    tenant: edge.tenant,
     wrap: () => ledger,
   })
   const later = await restarted.post('/v1/runs/r/envelopes', handoff({ n: 2 }), key)

@@ -212,7 +212,12 @@ test('a server that closes finishes requests, ends tails with their id, and is g
   })
   await using edge = await testEdge()
   await edge.started('r')
-  await using slowEdge = await testEdge({ store: edge.inner.store, keys: edge.inner.keys.current(), wrap: slow })
+  await using slowEdge = await testEdge({
+    store: edge.inner.store,
+    keys: edge.inner.keys.current(),
+    tenant: edge.tenant,
+    wrap: slow,
+  })
   const server = await startServer({ app: slowEdge.app, host: '127.0.0.1', port: 0, draining: slowEdge.draining })
   const headers = { authorization: `Bearer ${await slowEdge.token()}`, 'content-type': 'application/json' }
   const tail = readSse(await fetch(`${server.url}/v1/runs/r/tail`, { headers }))

@@ -75,13 +75,13 @@ test("a tenant's tail shows all its runs; a run's tail shows that run", async ()
   await using edge = await testEdge()
   await edge.started('one')
   await edge.started('two')
-  await edge.post('/v1/runs', { id: 'foreign', name: 'x' }, await bearer(edge, { tenant: 'beta' }))
+  await edge.post('/v1/runs', { id: 'foreign', name: 'x' }, await bearer(edge, { tenant: edge.foreign }))
   const streams = async (path: string) =>
     (await readSse(await edge.get(path)).until('caught-up')).flatMap(({ data }) =>
       data ? (JSON.parse(data).header?.stream ?? []) : [],
     )
-  assert.equal(await streams('/v1/tail'), ['run-acme.one', 'run-acme.two'])
-  assert.equal(await streams('/v1/runs/two/tail'), ['run-acme.two'])
+  assert.equal(await streams('/v1/tail'), [`run-${edge.tenant}.one`, `run-${edge.tenant}.two`])
+  assert.equal(await streams('/v1/runs/two/tail'), [`run-${edge.tenant}.two`])
 })
 
 test('silence is broken by comments', async () => {
@@ -146,7 +146,7 @@ test('a reader that does not read is not read for, and a tenant has so many stre
   const tooMany = await edge.get('/v1/runs/r/export')
   assert.equal([tooMany.status, (await bodyOf(tooMany)).code], [429, 'too-many-streams'])
   assert.ok(tooMany.headers.get('retry-after'))
-  assert.is((await edge.get('/v1/export', await bearer(edge, { tenant: 'beta' }))).status, 200)
+  assert.is((await edge.get('/v1/export', await bearer(edge, { tenant: edge.foreign }))).status, 200)
   await paused[0]?.body?.cancel()
   assert.is((await edge.get('/v1/runs/r/export')).status, 200)
 })

@@ -1,8 +1,8 @@
 /** @module SIGKILL under load, again and again: the one fault that an acknowledged append must survive always. */
 import * as assert from 'uvu/assert'
-import { countersign } from './command-line.ts'
+import { type LedgerProcesses, ledgerProcesses } from './ledger-processes.ts'
 import { lostOrDoubled, recordedMarks } from './recorded-marks.ts'
-import { type ServerProcess, startServer } from './server-process.ts'
+import type { ServerProcess } from './server-process.ts'
 import { Workload } from './workload.ts'
 
 export interface KillOptions {
@@ -23,7 +23,8 @@ const CYCLES_PER_WORKLOAD = 10
 const RESTART_MAX_MS = 2_000
 
 export async function killUnderLoad({ cycles, loadMs }: KillOptions): Promise<KillFigures> {
-  await using server = await startServer()
+  await using ledger = await ledgerProcesses(1)
+  const server = ledger.first
   const token = await server.token()
   const workloads: Workload[] = []
   const restartsMs: number[] = []
@@ -35,7 +36,7 @@ export async function killUnderLoad({ cycles, loadMs }: KillOptions): Promise<Ki
     restartsMs.push(await server.start())
     await checkAfterKill(server, token, workload)
   }
-  return await lastChecks(server, { token, workloads, restartsMs })
+  return await lastChecks(ledger, { token, workloads, restartsMs })
 }
 
 async function loadAndKill(
@@ -63,9 +64,10 @@ async function checkAfterKill(server: ServerProcess, token: string, workload: Wo
 }
 
 async function lastChecks(
-  server: ServerProcess,
+  ledger: LedgerProcesses,
   { token, workloads, restartsMs }: { token: string; workloads: readonly Workload[]; restartsMs: number[] },
 ): Promise<KillFigures> {
+  const server = ledger.first
   const client = server.clientOf(token)
   let events = 0
   let acknowledged = 0
@@ -79,8 +81,7 @@ async function lastChecks(
   }
   assert.ok(acknowledged > restartsMs.length * 10, `the load was too light: ${acknowledged}`)
 
-  const verified = await countersign(['verify', '--data', server.data])
-  assert.is(verified.code, 0, verified.stdout + verified.stderr)
+  await ledger.verify()
   assert.equal(await server.stop(), { code: 0, signal: null })
   const restartMs = restartsMs.sort((a, b) => a - b)[Math.floor(restartsMs.length / 2)] ?? 0
   assert.ok(restartMs < RESTART_MAX_MS, `restart takes ${restartMs} ms`)

@@ -22,6 +22,8 @@ export interface ServerOptions {
   /** Runs node under another program that replaces itself by it, such as `['prlimit', '--nofile=64']`. */
   readonly under?: readonly string[]
   readonly uid?: number
+  /** Of its tokens. Default `acme`. */
+  readonly tenant?: string
 }
 
 /** Starts a server and waits until it listens. Throws with its output where it ends instead. */
@@ -113,14 +115,14 @@ export class ServerProcess implements AsyncDisposable {
     this.#child?.kill(signal)
   }
 
-  /** A token of all scopes for tenant `acme`, unless told otherwise. */
+  /** A token of all scopes for the server's tenant, unless told otherwise. */
   token(claims: Partial<TokenRequest> = {}): Promise<string> {
     return issueToken({
       keys: readKeyFile(join(this.data, 'keys.json')),
       issuer: 'countersign',
       audience: 'countersign',
       subject: 'alice',
-      tenant: 'acme',
+      tenant: this.#options.tenant ?? 'acme',
       scopes: ALL_SCOPES,
       ttlSeconds: 3_600,
       now: Date.now(),

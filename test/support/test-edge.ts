@@ -7,6 +7,7 @@ import type { EdgeEnv } from '../../src/http/edge-context.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { createTokenVerifier, issueToken, publicJwks, type TokenRequest } from '../../src/signing/tokens.ts'
 import { type TestLedger, type TestLedgerOptions, testLedger } from './test-ledger.ts'
+import { freshTenant } from './test-store.ts'
 
 const ISSUER = 'test-issuer'
 const AUDIENCE = 'test-audience'
@@ -21,6 +22,10 @@ interface Logged {
 export interface TestEdge extends AsyncDisposable {
   readonly app: OpenAPIHono<EdgeEnv>
   readonly inner: TestLedger
+  /** Of every token, unless told otherwise. */
+  readonly tenant: string
+  /** A tenant that none of this edge's tokens is of by itself. */
+  readonly foreign: string
   readonly draining: AbortController
   readonly logs: readonly Logged[]
   readonly token: (claims?: Partial<TokenRequest>) => Promise<string>
@@ -33,12 +38,15 @@ export interface TestEdge extends AsyncDisposable {
 
 export interface TestEdgeOptions extends TestLedgerOptions {
   readonly settings?: Partial<HttpSettings>
+  /** Default: one of its own. */
+  readonly tenant?: string
   /** Wraps the ledger, to make it fail or wait. */
   readonly wrap?: (ledger: Ledger) => Ledger
 }
 
 export async function testEdge(options: TestEdgeOptions = {}): Promise<TestEdge> {
   const inner = await testLedger({ realClock: true, ...options })
+  const [tenant, foreign] = [options.tenant ?? freshTenant('acme'), freshTenant('beta')]
   const draining = new AbortController()
   const logs: Logged[] = []
   const now = Date.now
@@ -58,7 +66,7 @@ export async function testEdge(options: TestEdgeOptions = {}): Promise<TestEdge>
       issuer: ISSUER,
       audience: AUDIENCE,
       subject: 'alice',
-      tenant: 'acme',
+      tenant,
       scopes: ALL_SCOPES,
       ttlSeconds: 600,
       now: now(),
@@ -80,6 +88,8 @@ export async function testEdge(options: TestEdgeOptions = {}): Promise<TestEdge>
   return {
     app,
     inner,
+    tenant,
+    foreign,
     draining,
     logs,
     token,

@@ -1,14 +1,14 @@
-/** @module A real ledger on a store in memory, with a clock and ids that a test holds in its hand. */
+/** @module A real ledger on the store under test, in memory by default, with a clock and ids that a test holds in its hand. */
 import { randomBytes } from 'node:crypto'
 import { v7 as uuidV7 } from 'uuid'
 import { createLedger } from '../../src/ledger/create-ledger.ts'
 import type { Caller, Command, Ledger, Outcome, RequestInfo } from '../../src/ledger/ledger.ts'
 import type { Effects, KeySource } from '../../src/ledger/ports.ts'
-import { createLedgerKeys, type LedgerKeys } from '../../src/signing/ledger-keys.ts'
+import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
-import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
 import type { ViewStore } from '../../src/store/view-store.ts'
+import { openTestStore, testStoreKeys } from './test-store.ts'
 
 export const alice: Caller = { tenant: 'acme', actor: 'alice' }
 
@@ -60,9 +60,9 @@ export interface TestLedgerOptions {
 }
 
 export async function testLedger(options: TestLedgerOptions = {}): Promise<TestLedger> {
-  const store = options.store ?? openMemoryStore()
+  const store = options.store ?? (await openTestStore())
   const views = options.views ?? openSqliteViews({ path: ':memory:' })
-  const keys = new TestKeys(options.keys ?? createLedgerKeys(new Date().toISOString(), randomBytes))
+  const keys = new TestKeys(options.keys ?? testStoreKeys())
   const clock: TestClock = { nowMs: Date.now() }
   const effects: Effects = {
     nowMs: options.realClock === true ? Date.now : () => clock.nowMs,

@@ -1,5 +1,4 @@
-/** @module A real ledger that keeps Merkle logs, over a store in memory or a file; it publishes when a test says so. */
-import { randomBytes } from 'node:crypto'
+/** @module A real ledger that keeps Merkle logs, over the store under test or a file; it publishes when a test says so. */
 import { join } from 'node:path'
 import { createLedger } from '../../src/ledger/create-ledger.ts'
 import { realEffects } from '../../src/ledger/effects.ts'
@@ -10,13 +9,13 @@ import type { TenantLogs } from '../../src/ledger/log/tenant-logs.ts'
 import type { KeySource, Log } from '../../src/ledger/ports.ts'
 import { parseVerifierKey } from '../../src/merkle/note-key.ts'
 import { openNote } from '../../src/merkle/signed-note.ts'
-import { createLedgerKeys, type LedgerKeys } from '../../src/signing/ledger-keys.ts'
+import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import type { LogStore } from '../../src/store/log-store.ts'
-import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { openSqliteLogs } from '../../src/store/sqlite/sqlite-log.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
+import { openTestStore, testStoreKeys } from './test-store.ts'
 
 export interface LoggedLine {
   readonly level: string
@@ -50,7 +49,7 @@ export const ORIGIN = 'ledger.example'
 
 export async function testLogs(options: TestLogsOptions = {}): Promise<TestLogs> {
   const { folder } = options
-  const keys = options.keys ?? createLedgerKeys(new Date().toISOString(), randomBytes)
+  const keys = options.keys ?? testStoreKeys()
   const store = options.store ?? (await openStore(folder))
   const logStore = options.logStore ?? openSqliteLogs({ path: inFolder(folder, 'log.db') })
   const views = openSqliteViews({ path: ':memory:' })
@@ -95,8 +94,8 @@ export async function testLogs(options: TestLogsOptions = {}): Promise<TestLogs>
   }
 }
 
-function openStore(folder: string | undefined): EventStore | Promise<EventStore> {
-  return folder === undefined ? openMemoryStore() : openSqliteStore({ path: join(folder, 'store.db') })
+function openStore(folder: string | undefined): Promise<EventStore> {
+  return folder === undefined ? openTestStore() : openSqliteStore({ path: join(folder, 'store.db') })
 }
 
 function inFolder(folder: string | undefined, name: string): string {

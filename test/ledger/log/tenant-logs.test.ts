@@ -198,7 +198,7 @@ test('a stream that this ledger did not write is reported and in no log; the oth
   await using at = await testLogs()
   await at.fill('acme', 'one', 1)
   await at.store.append(appendOf('run-acme.planted', -1, 2))
-  await at.store.append(appendOf('elsewhere', -1))
+  await at.store.append(appendOf('run-elsewhere', -1))
   await at.fill('acme', 'two', 1)
   await at.logs.publish()
   assert.is(checkpointOf(at, 'acme').size, 6)
