@@ -1,5 +1,6 @@
 /** @module Every event type with the schema of its body. A published body never changes meaning: add a type, or upcast on read. */
 import type { z } from 'zod'
+import { AccessRecorded } from './events/access-events.ts'
 import {
   BudgetExceeded,
   BudgetReleased,
@@ -60,7 +61,7 @@ export const RUN_EVENTS = {
   RunCompensated,
 } as const
 
-export const LEDGER_EVENTS = { LedgerCreated, KeyRotated, CheckpointSigned } as const
+export const LEDGER_EVENTS = { LedgerCreated, KeyRotated, CheckpointSigned, AccessRecorded } as const
 export const EVENTS = { ...RUN_EVENTS, ...LEDGER_EVENTS } as const
 
 export type RunEventType = keyof typeof RUN_EVENTS

@@ -1,22 +1,23 @@
 /** @module Money as an integer count of 1e-9 units inside and a decimal string outside; never a float. */
 
 const DECIMALS = 9
-const NANO = 10n ** BigInt(DECIMALS)
+/** Parts of one unit. */
+export const MONEY_SCALE = 10n ** BigInt(DECIMALS)
 /** JSON holds at most 18 digits; a sum beyond them is refused by whoever would write it. */
 export const MONEY_MAX_NANO = 10n ** 18n - 1n
 
 /** Count of 1e-9 units in a decimal string such as `2.50`. The caller has checked the form (`Money`). */
 export function toNano(amount: string): bigint {
   const [whole = '0', fraction = ''] = amount.split('.')
-  return BigInt(whole) * NANO + BigInt(fraction.padEnd(DECIMALS, '0'))
+  return BigInt(whole) * MONEY_SCALE + BigInt(fraction.padEnd(DECIMALS, '0'))
 }
 
 /** Shortest decimal string of a count of 1e-9 units. */
 export function fromNano(nano: bigint): string {
   const sign = nano < 0n ? '-' : ''
   const size = nano < 0n ? -nano : nano
-  const fraction = (size % NANO).toString().padStart(DECIMALS, '0').replace(/0+$/, '')
-  return `${sign}${size / NANO}${fraction === '' ? '' : `.${fraction}`}`
+  const fraction = (size % MONEY_SCALE).toString().padStart(DECIMALS, '0').replace(/0+$/, '')
+  return `${sign}${size / MONEY_SCALE}${fraction === '' ? '' : `.${fraction}`}`
 }
 
 export function addMoney(a: string, b: string): string {

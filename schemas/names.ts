@@ -47,8 +47,10 @@ export function ledgerStream(tenant: string): string {
   return `ledger-${tenant}`
 }
 
+const WRITER_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
 export interface StreamName {
-  readonly kind: 'run' | 'ledger'
+  readonly kind: 'run' | 'ledger' | 'access'
   readonly tenant: string
   /** Present where `kind` is `run`. */
   readonly runId?: string
@@ -61,10 +63,16 @@ export function parseStream(stream: string): StreamName | undefined {
     return TENANT_PATTERN.test(tenant) ? { kind: 'ledger', tenant } : undefined
   }
   const dot = stream.indexOf('.')
-  if (!stream.startsWith('run-') || dot < 0) return undefined
+  if (dot < 0) return undefined
+  const [kind = '', tenant = ''] = splitOnce(stream.slice(0, dot), '-')
+  const rest = stream.slice(dot + 1)
+  if (!TENANT_PATTERN.test(tenant)) return undefined
+  if (kind === 'run' && RUN_ID_PATTERN.test(rest)) return { kind, tenant, runId: rest }
+  if (kind === 'access' && WRITER_PATTERN.test(rest)) return { kind, tenant }
+  return undefined
+}
 
-  const tenant = stream.slice('run-'.length, dot)
-  const runId = stream.slice(dot + 1)
-  if (!TENANT_PATTERN.test(tenant) || !RUN_ID_PATTERN.test(runId)) return undefined
-  return { kind: 'run', tenant, runId }
+function splitOnce(text: string, mark: string): [string, string] {
+  const at = text.indexOf(mark)
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
 }

@@ -4,7 +4,15 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { EVENTS, type EventBody } from '../schemas/events.ts'
 import { SYSTEM_STREAM } from '../schemas/names.ts'
-import { CHECKPOINTS_SUFFIX, type KeyPlace, LOG_FILE, type Settings, type StorePlace, VIEWS_FILE } from './config.ts'
+import {
+  AUDIT_FILE,
+  CHECKPOINTS_SUFFIX,
+  type KeyPlace,
+  LOG_FILE,
+  type Settings,
+  type StorePlace,
+  VIEWS_FILE,
+} from './config.ts'
 import { fixedKeys, readKeys, type WatchedKeys, watchKeyFile } from './key-source.ts'
 import { createLedger } from './ledger/create-ledger.ts'
 import type { Ledger } from './ledger/ledger.ts'
@@ -13,6 +21,7 @@ import type { Log } from './ledger/ports.ts'
 import { canonicalJson } from './signing/canonical-json.ts'
 import { createLedgerKeys, writeNewKeyFile } from './signing/key-file.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
+import type { AuditIndex } from './store/audit-index.ts'
 import { type EventStore, StoreOpenError } from './store/event-store.ts'
 import { openEventStoreDbReader, scanEventStoreDb } from './store/eventstoredb/eventstoredb-reader.ts'
 import { openEventStoreDbStore } from './store/eventstoredb/eventstoredb-store.ts'
@@ -20,6 +29,7 @@ import type { LogStore } from './store/log-store.ts'
 import { openMemoryStore } from './store/memory/memory-store.ts'
 import { takeOwnership } from './store/sqlite/owner-lock.ts'
 import { openRowScan, type RowScan } from './store/sqlite/row-scan.ts'
+import { openSqliteAudit } from './store/sqlite/sqlite-audit.ts'
 import { openSqliteLogs } from './store/sqlite/sqlite-log.ts'
 import { openSqliteReader, type StoreReader } from './store/sqlite/sqlite-reader.ts'
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
@@ -65,7 +75,8 @@ export async function openLedger(settings: Settings, log: Log): Promise<OpenLedg
       witnesses: readWitnesses(settings.witnesses),
       ...keptBeside(settings.store),
     }
-    const ledger = opened.add(await createLedger({ store, views, keys, log, logs, ...origin }))
+    const audit = { index: opened.add(openAuditIndex(settings)) }
+    const ledger = opened.add(await createLedger({ store, views, keys, log, logs, audit, ...origin }))
     return { ledger, keys, store, [Symbol.asyncDispose]: () => opened.close() }
   } catch (error) {
     await opened.close()
@@ -81,8 +92,10 @@ export function dropViews(settings: Settings): void {
   using _ = settings.store.kind === 'sqlite' ? takeOwnership(prepareStorePath(settings.store.path)) : undefined
   using views = openViews(settings)
   using logs = openLogs(settings)
+  using audit = openAuditIndex(settings)
   views.clear()
   logs.clear()
+  audit.clear()
 }
 
 /** The store for reading, beside its owner or without one. Throws `StoreOpenError`. */
@@ -139,6 +152,10 @@ function openViews({ store, data }: Settings): ViewStore {
 
 function openLogs({ store, data }: Settings): LogStore {
   return openSqliteLogs({ path: store.kind === 'memory' ? ':memory:' : join(data, LOG_FILE) })
+}
+
+function openAuditIndex({ store, data }: Settings): AuditIndex {
+  return openSqliteAudit({ path: store.kind === 'memory' ? ':memory:' : join(data, AUDIT_FILE) })
 }
 
 function keptBeside(place: StorePlace): { kept?: KeptCheckpoints } {

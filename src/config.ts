@@ -134,6 +134,7 @@ export const STORE_FILE = 'store.db'
 export const KEY_FILE = 'keys.json'
 export const VIEWS_FILE = 'views.db'
 export const LOG_FILE = 'log.db'
+export const AUDIT_FILE = 'audit.db'
 /** Put behind the name of the store's file. */
 export const CHECKPOINTS_SUFFIX = '.checkpoints'
 

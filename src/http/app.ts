@@ -9,6 +9,7 @@ import { openApiDocument, registerRoute } from './openapi.ts'
 import { problem } from './problems.ts'
 import { createRateLimiter } from './rate-limit.ts'
 import type { Edge, OpenRoute, Route } from './route.ts'
+import { auditRoutes } from './routes/audit.ts'
 import { type BatchOp, batchRoute } from './routes/batch.ts'
 import { budgetRoutes } from './routes/budget.ts'
 import { callRoutes } from './routes/calls.ts'
@@ -33,6 +34,7 @@ const runRoutesAll = [
   ...exportRoutes,
   ...tailRoutes,
   ...logRoutes,
+  ...auditRoutes,
 ]
 
 /** The application. `app.request(...)` answers without a socket; `startServer` puts one in front. */

@@ -24,13 +24,6 @@ export const Limit = z
 export const Text = z.string().min(1).max(TEXT_MAX_CHARS)
 export const CursorText = z.string().regex(/^[A-Za-z0-9_-]{1,2048}$/, 'takes a cursor as it was given')
 
-/** RFC 3339 in any zone, as UTC with milliseconds: text order is time order. */
-export const Instant = z.iso
-  .datetime({ offset: true })
-  .max(64)
-  .refine((text) => !Number.isNaN(Date.parse(text)), 'takes a time such as 2026-01-31T12:00:00Z')
-  .transform((text) => new Date(text).toISOString())
-
 /** An object with no member that a query could name. */
 export const NoQuery = z.strictObject({})
 

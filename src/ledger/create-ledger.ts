@@ -2,10 +2,11 @@
 import { runStream } from '../../schemas/names.ts'
 import { runIdFromKey } from '../signing/request-mark.ts'
 import type { EventStore } from '../store/event-store.ts'
+import { openAudit } from './audit/open-audit.ts'
 import { agentFault, asAgent, bounds } from './bounds.ts'
 import { realEffects, silentLog } from './effects.ts'
 import { type FoundingDeps, openIdentity, recordRotations } from './founding.ts'
-import { History } from './history.ts'
+import { History, type HistoryQueries } from './history.ts'
 import { HotRuns } from './hot-runs.ts'
 import type { BatchItem, Caller, Command, Found, Ledger, Outcome, ReplayLine, RequestInfo } from './ledger.ts'
 import { guardedLogs } from './log/open-tenant-logs.ts'
@@ -40,6 +41,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const history = new History(store, queries)
   const write = new WritePath({ store, runs, reader, sealer, effects, stats, ledgerId })
   const list = new RunList(store, views, appendsSoFar)
+  const audit = options.audit && openAudit({ store, sealer, appendsSoFar, index: options.audit.index })
   const stopKeys = keys.onChange(() => {
     recordRotations(founding).catch((error: unknown) =>
       log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),
@@ -59,6 +61,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ledgerId,
     origin,
     ...(logs && { logs }),
+    ...(audit && { audit: audit.reads }),
     execute,
     executeBatch: (caller, items, info) => executeBatch(write, { caller, items, info }),
     run: (caller, runId) => queries.run(caller, runId),
@@ -70,12 +73,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     findings: (caller, runId, page) => queries.findings(caller, runId, page),
     manifests: (caller, runId) => queries.manifests(caller, runId),
     compensations: (caller, runId) => queries.compensations(caller, runId),
-    runEvents: (caller, runId, range) => history.runEvents(caller, runId, range),
-    tenantEvents: (caller, range) => history.tenantEvents(caller, range),
-    tail: (caller, from, signal) => history.tail(caller, from, signal),
-    eventAt: (caller, position) => history.eventAt(caller, position),
-    end: () => history.end(),
-    comparePositions: (a, b) => history.comparePositions(a, b),
+    ...historyOf(history),
     replay: (caller, runId) => replay({ store, sealer, queries }, caller, runId),
     listRuns: (caller, filter) => list.list(caller, filter),
     status: () => store.status(),
@@ -85,9 +83,21 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
       stopKeys()
       stopStatus()
       list[Symbol.dispose]()
+      audit?.[Symbol.dispose]()
       await runs.drained()
       await logs?.[Symbol.asyncDispose]()
     },
+  }
+}
+
+function historyOf(history: History): HistoryQueries {
+  return {
+    runEvents: (caller, runId, range) => history.runEvents(caller, runId, range),
+    tenantEvents: (caller, range) => history.tenantEvents(caller, range),
+    tail: (caller, from, signal) => history.tail(caller, from, signal),
+    eventAt: (caller, position) => history.eventAt(caller, position),
+    end: () => history.end(),
+    comparePositions: (a, b) => history.comparePositions(a, b),
   }
 }
 

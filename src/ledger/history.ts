@@ -6,7 +6,10 @@ import type { Caller, Found, Ledger, LedgerEvent } from './ledger.ts'
 import { ledgerEvent } from './parse-record.ts'
 import type { Queries } from './queries.ts'
 
-type HistoryQueries = Pick<Ledger, 'runEvents' | 'tenantEvents' | 'tail' | 'eventAt' | 'end' | 'comparePositions'>
+export type HistoryQueries = Pick<
+  Ledger,
+  'runEvents' | 'tenantEvents' | 'tail' | 'eventAt' | 'end' | 'comparePositions'
+>
 
 export class History implements HistoryQueries {
   readonly #store: EventStore

@@ -9,6 +9,7 @@ import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
 import type { RunFilter } from '../store/view-store.ts'
+import type { AuditReads } from './audit/audit-reads.ts'
 import type { TenantLogs } from './log/tenant-logs.ts'
 
 /** Who asks, on whose behalf, and under which bounds: from the token, never from a body. */
@@ -77,6 +78,8 @@ export interface Ledger extends AsyncDisposable {
   readonly origin: string
   /** The Merkle logs, where the ledger keeps them. */
   readonly logs?: TenantLogs
+  /** What auditors ask, where the ledger keeps an index for it. */
+  readonly audit?: AuditReads
 
   /** Decides, seals and appends one command; `runId` is ignored where `start` names none. Never throws for what a caller sent. */
   execute(caller: Caller, runId: string, command: Command, info: RequestInfo): Promise<Outcome>

@@ -1,5 +1,6 @@
 /** @module What the ledger is handed: a store, keys, and the effects of the world as values. */
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
+import type { AuditIndex } from '../store/audit-index.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { LogStore } from '../store/log-store.ts'
 import type { ViewStore } from '../store/view-store.ts'
@@ -40,6 +41,8 @@ export interface LedgerOptions {
   readonly origin?: string
   /** What the Merkle logs need; absent: the ledger keeps none. */
   readonly logs?: LogSettings & { readonly store: LogStore }
+  /** The auditors' index; absent: the ledger answers no audit queries. */
+  readonly audit?: { readonly index: AuditIndex }
   /** Recent runs kept folded in memory. */
   readonly hotRunsMax?: number
 }

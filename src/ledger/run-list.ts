@@ -8,9 +8,8 @@ import { parseStream } from '../../schemas/names.ts'
 import type { EventStore, Position, ReadRecord } from '../store/event-store.ts'
 import type { RunFilter, RunRow, ViewStore } from '../store/view-store.ts'
 import type { Caller } from './ledger.ts'
+import { QuietFollower } from './quiet-follower.ts'
 
-/** Quiet for so long, the ledger has time for the list; the next append takes it back. */
-const QUIET_MS = 2_000
 /** Types a row is made of; the others move only its revision and time, which the header holds. */
 const COUNTED = new Set([
   'RunStarted',
@@ -37,16 +36,12 @@ function unlessBehind(error: unknown): void {
 export class RunList implements Disposable {
   readonly #store: EventStore
   readonly #views: ViewStore
-  readonly #appendsSoFar: () => number
-  readonly #timer: NodeJS.Timeout
-  #appendsSeen = -1
-  #catchingUp: Promise<void> | undefined
+  readonly #follower: QuietFollower
 
   constructor(store: EventStore, views: ViewStore, appendsSoFar: () => number) {
     this.#store = store
     this.#views = views
-    this.#appendsSoFar = appendsSoFar
-    this.#timer = setInterval(() => this.#whileQuiet(), QUIET_MS).unref()
+    this.#follower = new QuietFollower((goOn) => this.#pass(goOn), appendsSoFar)
   }
 
   async list(
@@ -59,17 +54,9 @@ export class RunList implements Disposable {
     return { items: rows.map(rowBody), asOf }
   }
 
-  /** Follows the store to where it is now. Many callers share one pass; one that came while it ran waits for the next. */
-  async catchUp(): Promise<void> {
-    if (this.#catchingUp !== undefined) await this.#catchingUp.catch(() => undefined)
-    await this.#start(() => true)
-  }
-
-  #start(goOn: () => boolean): Promise<void> {
-    this.#catchingUp ??= this.#pass(goOn).finally(() => {
-      this.#catchingUp = undefined
-    })
-    return this.#catchingUp
+  /** Follows the store to where it is now. */
+  catchUp(): Promise<void> {
+    return this.#follower.catchUp()
   }
 
   async #pass(goOn: () => boolean): Promise<void> {
@@ -109,17 +96,8 @@ export class RunList implements Disposable {
     return { tenant, runId, state: row === undefined ? undefined : (JSON.parse(row.fold) as RunRowState) }
   }
 
-  /** A pass that nobody waits for runs only between loads: folding shares this thread with whoever appends. */
-  #whileQuiet(): void {
-    const appends = this.#appendsSoFar()
-    const quiet = appends === this.#appendsSeen
-    this.#appendsSeen = appends
-    if (!quiet || this.#catchingUp !== undefined) return
-    this.#start(() => this.#appendsSoFar() === appends).catch(() => undefined)
-  }
-
   [Symbol.dispose](): void {
-    clearInterval(this.#timer)
+    this.#follower[Symbol.dispose]()
   }
 }
 

@@ -6,6 +6,7 @@ import type { Caller, Command, Ledger, Outcome, RequestInfo } from '../../src/le
 import type { Effects, KeySource } from '../../src/ledger/ports.ts'
 import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
+import { openSqliteAudit } from '../../src/store/sqlite/sqlite-audit.ts'
 import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
 import type { ViewStore } from '../../src/store/view-store.ts'
 import { openTestStore, testStoreKeys } from './test-store.ts'
@@ -57,6 +58,8 @@ export interface TestLedgerOptions {
   readonly realClock?: boolean
   readonly hotRunsMax?: number
   readonly views?: ViewStore
+  /** Keep the auditors' index. */
+  readonly audit?: boolean
 }
 
 export async function testLedger(options: TestLedgerOptions = {}): Promise<TestLedger> {
@@ -78,6 +81,7 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       views: viewStore,
       keys,
       effects,
+      ...(options.audit === true && { audit: { index: openSqliteAudit({ path: ':memory:' }) } }),
       ...(options.hotRunsMax === undefined ? {} : { hotRunsMax: options.hotRunsMax }),
     })
   const ledger = await open(views)

@@ -1,12 +1,13 @@
 /** @module Runs: start, list, read, end, and the context they have established. */
 import { z } from 'zod'
+import { Instant } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { CompleteRun, FailRun, Rollback, StartRun } from '../../../schemas/requests.ts'
 import { foundResponse, json, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { problem } from '../problems.ts'
-import { CursorText, Instant, Limit, NoQuery, PAGE_DEFAULT, Text, Whole } from '../query.ts'
+import { CursorText, Limit, NoQuery, PAGE_DEFAULT, Text, Whole } from '../query.ts'
 import { type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
 
 const tag = 'runs'

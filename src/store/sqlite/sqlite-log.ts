@@ -2,41 +2,14 @@
  * @module The logs' file: a file of its own, because making it anew means checking every mac of the history, which a change of the
  * views' tables must not cause. Nothing here is evidence, so nothing is synced.
  */
-import { rmSync } from 'node:fs'
 import type { LeafRow, LogBatch, LogProgress, LogRow, LogStop, LogStore, LogStreamRow } from '../log-store.ts'
+import { openDisposable } from './disposable-file.ts'
 import { LOG_TABLES, prepareLogSchema } from './log-schema.ts'
-import { type Database, isSqliteCode, openDatabase } from './open.ts'
-import { makeFile } from './store-path.ts'
-
-const BUSY_TIMEOUT_MS = 2_000
+import type { Database } from './open.ts'
 
 /** `path` may be `:memory:`. A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
 export function openSqliteLogs({ path }: { readonly path: string }): LogStore {
-  return new SqliteLogs(openOrReplace(path))
-}
-
-function openOrReplace(path: string): Database {
-  try {
-    return openLogs(path)
-  } catch (error) {
-    if (!isSqliteCode(error, 'SQLITE_CORRUPT', 'SQLITE_NOTADB')) throw error
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${path}${suffix}`, { force: true })
-    return openLogs(path)
-  }
-}
-
-function openLogs(path: string): Database {
-  if (path !== ':memory:') makeFile(path)
-  const db = openDatabase({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
-  try {
-    db.pragma('journal_mode = WAL')
-    db.pragma('synchronous = OFF')
-    prepareLogSchema(db)
-    return db
-  } catch (error) {
-    db.close()
-    throw error
-  }
+  return new SqliteLogs(openDisposable(path, prepareLogSchema))
 }
 
 interface LogColumns {

@@ -2,43 +2,16 @@
  * @module The views' file: tables that are made anew from the event store whenever they are lost, damaged or of another version.
  * Nothing here is evidence, so nothing is synced.
  */
-import { rmSync } from 'node:fs'
 import type { Position } from '../event-store.ts'
 import type { FoldRow, RunFilter, RunRow, ViewStore } from '../view-store.ts'
-import { type Database, isSqliteCode, openDatabase } from './open.ts'
+import { openDisposable } from './disposable-file.ts'
+import type { Database } from './open.ts'
 import { fromRunRow, type RunColumns, runQuery, toRunColumns } from './run-rows.ts'
-import { makeFile } from './store-path.ts'
 import { prepareViewSchema, VIEW_TABLES } from './view-schema.ts'
-
-const BUSY_TIMEOUT_MS = 2_000
 
 /** `path` may be `:memory:`. A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
 export function openSqliteViews({ path }: { readonly path: string }): ViewStore {
-  return new SqliteViews(openOrReplace(path))
-}
-
-function openOrReplace(path: string): Database {
-  try {
-    return openViews(path)
-  } catch (error) {
-    if (!isSqliteCode(error, 'SQLITE_CORRUPT', 'SQLITE_NOTADB')) throw error
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${path}${suffix}`, { force: true })
-    return openViews(path)
-  }
-}
-
-function openViews(path: string): Database {
-  if (path !== ':memory:') makeFile(path)
-  const db = openDatabase({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
-  try {
-    db.pragma('journal_mode = WAL')
-    db.pragma('synchronous = OFF')
-    prepareViewSchema(db)
-    return db
-  } catch (error) {
-    db.close()
-    throw error
-  }
+  return new SqliteViews(openDisposable(path, prepareViewSchema))
 }
 
 class SqliteViews implements ViewStore {

@@ -1,0 +1,138 @@
+/**
+ * @module What each event adds to the bill: the spending of a run as single charges, so that sums by run, agent, model and period can be
+ * made of them. Their sum is what the run's own fold says (`run-budget.ts`); a test holds the two together.
+ */
+import type { EventBody } from '../schemas/events.ts'
+import { subtractMoney } from '../schemas/money.ts'
+import type { RecordedEvent } from './projection.ts'
+import { type Slots, slot } from './run-state.ts'
+
+export interface Charge {
+  readonly agent: string
+  /** Negative in the correction of an estimate. */
+  readonly tokens: number
+  /** Decimal string; negative in the correction of an estimate. */
+  readonly cost: string
+  readonly currency?: string
+  readonly provider?: string
+  readonly model?: string
+  /** Charged in full for a reservation whose deadline passed; a late settle takes it back. */
+  readonly estimated?: true
+}
+
+interface HeldReservation {
+  readonly agent: string
+  readonly tokens: number
+  readonly cost: string
+  readonly provider?: string
+  readonly model?: string
+  expired?: true
+}
+
+/** JSON throughout; it holds what is not settled yet and nothing else. */
+export interface ChargeState {
+  currency?: string
+  readonly modelCallers: Slots<true>
+  readonly held: Slots<HeldReservation>
+}
+
+export const noCharges = (): ChargeState => ({ modelCallers: {}, held: {} })
+
+/** Types that this fold looks at. */
+export const CHARGING_TYPES: ReadonlySet<string> = new Set([
+  'RunStarted',
+  'EnvelopeAccepted',
+  'EnvelopeRejected',
+  'ToolCallClaimed',
+  'BudgetReserved',
+  'UsageRecorded',
+  'BudgetReleased',
+  'ReservationExpired',
+])
+
+/** Changes the state and says what the event costs. */
+export function foldCharges(state: ChargeState, event: RecordedEvent): readonly Charge[] {
+  switch (event.type) {
+    case 'RunStarted':
+      noteCurrency(state, event.data.budget?.cost?.currency)
+      return []
+    case 'EnvelopeAccepted':
+    case 'EnvelopeRejected':
+      return envelopeCharge(state, event.data)
+    case 'ToolCallClaimed':
+      if (event.data.phase === 'model') state.modelCallers[slot(event.data.agent ?? '')] = true
+      return []
+    case 'BudgetReserved':
+      hold(state, event.data)
+      return []
+    case 'UsageRecorded':
+      return usageCharges(state, event.data)
+    case 'BudgetReleased':
+      if (state.held[slot(event.data.reservationId)]?.expired === undefined)
+        delete state.held[slot(event.data.reservationId)]
+      return []
+    case 'ReservationExpired':
+      return estimate(state, event.data.reservationId)
+    default:
+      return []
+  }
+}
+
+function noteCurrency(state: ChargeState, currency: string | undefined): void {
+  if (currency !== undefined) state.currency ??= currency
+}
+
+function inCurrency({ currency }: ChargeState): { currency?: string } {
+  return currency === undefined ? {} : { currency }
+}
+
+/** Where no model call was recorded since the agent's last envelope (runtime.md, section 8). */
+function envelopeCharge(
+  state: ChargeState,
+  { agent, tokens }: EventBody<'EnvelopeAccepted'> | EventBody<'EnvelopeRejected'>,
+): readonly Charge[] {
+  const charged = state.modelCallers[slot(agent)] ?? state.modelCallers[slot('')] ?? false
+  delete state.modelCallers[slot(agent)]
+  delete state.modelCallers[slot('')]
+  return tokens === undefined || tokens === 0 || charged ? [] : [{ agent, tokens, cost: '0', ...inCurrency(state) }]
+}
+
+function hold(state: ChargeState, data: EventBody<'BudgetReserved'>): void {
+  const { reservationId, agent, tokens, cost, currency, provider, model } = data
+  noteCurrency(state, currency)
+  state.held[slot(reservationId)] = { agent, tokens, cost, ...madeBy({ provider, model }) }
+}
+
+function usageCharges(state: ChargeState, data: EventBody<'UsageRecorded'>): readonly Charge[] {
+  const { agent, usage, reservationId } = data
+  noteCurrency(state, usage.currency)
+  const held = reservationId === undefined ? undefined : state.held[slot(reservationId)]
+  if (reservationId !== undefined) delete state.held[slot(reservationId)]
+  const { provider = held?.provider, model = held?.model } = usage
+  const { tokens, cost = '0' } = usage
+  const charge: Charge = { agent, tokens, cost, ...inCurrency(state), ...madeBy({ provider, model }) }
+  return held?.expired === undefined ? [charge] : [takenBack(held, state), charge]
+}
+
+function estimate(state: ChargeState, reservationId: string): readonly Charge[] {
+  const held = state.held[slot(reservationId)]
+  if (held === undefined || held.expired !== undefined) return []
+  held.expired = true
+  const { expired: _, ...charge } = held
+  return [{ ...charge, ...inCurrency(state), estimated: true }]
+}
+
+function takenBack({ expired: _, ...held }: HeldReservation, state: ChargeState): Charge {
+  const { tokens, cost } = held
+  return { ...held, tokens: -tokens, cost: subtractMoney('0', cost), ...inCurrency(state), estimated: true }
+}
+
+function madeBy(by: { provider: string | undefined; model: string | undefined }): {
+  provider?: string
+  model?: string
+} {
+  return {
+    ...(by.provider !== undefined && { provider: by.provider }),
+    ...(by.model !== undefined && { model: by.model }),
+  }
+}

@@ -1,0 +1,38 @@
+/** @module Bodies of the access record: who read what (record.md, section 9). */
+import { z } from 'zod'
+import { TIME_PATTERN, VIA_MAX } from '../header.ts'
+import { Name } from '../names.ts'
+
+/** Reads that one event holds at most. */
+export const ACCESS_ENTRIES_MAX = 256
+const FILTER_MAX_CHARS = 1_024
+
+export const AccessEntry = z.strictObject({
+  /** When it was asked, by the ledger's clock. */
+  at: z.string().regex(TIME_PATTERN),
+  actor: Name,
+  principal: Name.optional(),
+  via: z.array(Name).max(VIA_MAX).optional(),
+  /** What was asked: `events`, `export`, `tail`, `replay`, `page`, or `audit/<name>` of a named query. */
+  query: z.string().min(1).max(64),
+  /** The run it was about, where it was about one. */
+  run: z.string().max(128).optional(),
+  /** Filters as they were given, by name. */
+  filters: z.record(z.string().max(64), z.string().max(FILTER_MAX_CHARS)).optional(),
+  /** What the answer was pinned to: a size of the tenant's log, a place in the store. */
+  asOf: z.strictObject({ treeSize: z.int().min(0).optional(), position: z.string().max(128).optional() }).optional(),
+  /** Items, events or lines that were given; absent where the answer has no end, as a tail. */
+  count: z.int().min(0).optional(),
+  /** Of a replay or a verification. */
+  verdict: z.enum(['VERIFIED', 'TAMPERED', 'INCOMPLETE', 'UNVERIFIABLE']).optional(),
+  /** The answer broke off before its end. */
+  cut: z.literal(true).optional(),
+})
+
+/** Reads of some 100 ms, one entry each; in `access-<tenant>.<writer>`, a writer being one process from its start on. */
+export const AccessRecorded = z.strictObject({
+  v: z.literal(1),
+  entries: z.array(AccessEntry).min(1).max(ACCESS_ENTRIES_MAX),
+})
+
+export type AccessEntry = z.infer<typeof AccessEntry>

@@ -1,0 +1,131 @@
+/** @module What auditors ask: one route a named query, made from the table of the queries, and an event by its id. */
+import { z } from 'zod'
+import { EventQueryParams } from '../../../schemas/event-query.ts'
+import { UUID_PATTERN } from '../../../schemas/header.ts'
+import type { Json } from '../../../schemas/json.ts'
+import { AUDIT_QUERIES, type AuditQueryDefinition, type AuditQueryName } from '../../ledger/audit/audit-queries.ts'
+import type { AuditPageRequest, AuditQuestion, AuditReads } from '../../ledger/audit/audit-reads.ts'
+import { json, jsonText, problemResponse } from '../answers.ts'
+import { type CursorScope, decodeCursor, encodeCursor } from '../cursor.ts'
+import { eventText } from '../event-text.ts'
+import { type Problem, problem } from '../problems.ts'
+import { CursorText, Limit, NoQuery, PAGE_DEFAULT, Text, Whole } from '../query.ts'
+import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
+
+const tag = 'audit'
+const scopes = ['audit:read'] as const
+
+/** Events by their place in the log can be listed from either end. */
+const ORDERED: ReadonlySet<string> = new Set([
+  'events',
+  'rejections',
+  'access',
+  'open-calls',
+  'open-reservations',
+  'open-compensations',
+])
+
+export const auditRoutes: readonly GuardedRoute[] = [
+  ...Object.keys(AUDIT_QUERIES).map((name) => queryRoute(name as AuditQueryName)),
+  readRoute({
+    path: '/v1/audit/events/{event}',
+    summary: 'One event of the tenant by its id: the sealed record',
+    tag,
+    scopes,
+    query: NoQuery,
+    handle: (ask) => withAudit(ask, (audit) => oneEvent(ask, audit)),
+  }),
+]
+
+function queryRoute(name: AuditQueryName): GuardedRoute {
+  const definition: AuditQueryDefinition = AUDIT_QUERIES[name]
+  return readRoute({
+    path: `/v1/audit/${name}`,
+    summary: definition.summary,
+    tag,
+    scopes,
+    query: paramsOf(name, definition),
+    handle: (ask) => withAudit(ask, (audit) => answer(ask as Ask<Params>, audit, name)),
+  })
+}
+
+/** Names of parameters come from the definition alone: no filter is taken that the query does not know. */
+function paramsOf(name: AuditQueryName, { filters, shape }: AuditQueryDefinition): z.ZodObject {
+  const picked = Object.fromEntries(filters.map((filter) => [filter, EventQueryParams.shape[filter]]))
+  return z.strictObject({
+    ...picked,
+    ...(name === 'spend' && { by: Text.optional() }),
+    ...(name === 'sample' && { seed: Text }),
+    ...(ORDERED.has(shape) && { order: z.enum(['asc', 'desc'], 'takes asc or desc').optional() }),
+    /** Size of the log. */
+    asOf: Whole.optional(),
+    cursor: CursorText.optional(),
+    limit: Limit.optional(),
+  })
+}
+
+interface Params extends Record<string, unknown> {
+  readonly by?: string
+  readonly seed?: string
+  readonly order?: 'asc' | 'desc'
+  readonly asOf?: number
+  readonly cursor?: string
+  readonly limit?: number
+}
+
+function withAudit(ask: Ask, answered: (audit: AuditReads) => Promise<Response>): Response | Promise<Response> {
+  const { audit } = ask.edge.ledger
+  if (audit !== undefined) return answered(audit)
+  return problemResponse(problem('not-found', 'this ledger keeps no index for auditors'), ask.path)
+}
+
+async function answer(
+  { caller, path, query }: Ask<Params>,
+  audit: AuditReads,
+  name: AuditQueryName,
+): Promise<Response> {
+  const { by, seed, order, asOf, cursor, limit = PAGE_DEFAULT, ...filter } = query
+  const scope = ['audit', caller.tenant, name, { by, seed, order, asOf, filter }]
+  const place = cursor === undefined ? undefined : placeOf(scope, cursor)
+  if (cursor !== undefined && place === undefined) return problemResponse(notACursor, path)
+
+  const question: AuditQuestion = { name, filter, ...(by !== undefined && { by }), ...(seed !== undefined && { seed }) }
+  const found = await audit.ask(caller, question, {
+    ...(asOf !== undefined && { treeSize: asOf }),
+    ...place,
+    limit,
+    newestFirst: order === 'desc',
+  })
+  if (!found.ok) return problemResponse(problemOf(found), path)
+  const { ok: _, items, next, asOf: pin, ...more } = found
+  const nextCursor = next === undefined ? null : encodeCursor(scope, [pin.treeSize, pin.eventId, ...next])
+  return json(200, { query: name, items, nextCursor, asOf: { ...pin }, ...more })
+}
+
+/** A cursor holds the size of the log, the id of its last event, and where the page ended. */
+function placeOf(
+  scope: CursorScope,
+  cursor: string,
+): Pick<AuditPageRequest, 'after' | 'treeSize' | 'eventId'> | undefined {
+  const [treeSize, eventId, ...after] = decodeCursor(scope, cursor) ?? []
+  if (typeof treeSize !== 'number' || typeof eventId !== 'string' || after.length === 0) return undefined
+  return { treeSize, eventId, after: after as readonly Json[] }
+}
+
+const notACursor = problem('invalid-cursor', 'this is no cursor of this query with these filters')
+const noSuchEvent = problem('not-found', 'there is no such event')
+
+function problemOf({
+  code,
+  detail,
+}: {
+  readonly code: 'invalid-query' | 'cursor-gone' | 'run-mismatch'
+  readonly detail: string
+}): Problem {
+  return problem(code, detail)
+}
+
+async function oneEvent({ caller, item, path }: Ask, audit: AuditReads): Promise<Response> {
+  const event = UUID_PATTERN.test(item) ? await audit.event(caller, item) : undefined
+  return event === undefined ? problemResponse(noSuchEvent, path) : jsonText(200, eventText(event))
+}

@@ -1,0 +1,98 @@
+/** @module From rows of the index to events of the store: read where they stand, their seal checked, and shown with the way to their proof. */
+import { eventDetail } from '../../../projections/event-detail.ts'
+import { type Phrases, snippetOf } from '../../../projections/search-text.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { checkRecord } from '../../signing/check.ts'
+import type { AuditRow } from '../../store/audit-index.ts'
+import type { EventStore, ReadRecord } from '../../store/event-store.ts'
+import { ledgerEvent } from '../parse-record.ts'
+import type { Sealer } from '../sealer.ts'
+import { DamagedIndexError, type MatchedEvent } from './audit-reads.ts'
+
+/** Reads under way at once. */
+const READS_AT_ONCE = 16
+
+export interface EventDeps {
+  readonly store: Pick<EventStore, 'readStream'>
+  /** Absent where there are no keys: rows then say nothing of their seal. */
+  readonly sealer?: Sealer | undefined
+}
+
+export type FoundEvent = MatchedEvent & {
+  readonly row: AuditRow
+  /** Whether the mac and the body's digest fit; the links between events are what `verify` and `replay` check. */
+  readonly seal?: 'valid' | 'invalid'
+}
+
+interface RowRange {
+  readonly stream: string
+  readonly rows: AuditRow[]
+}
+
+/** The events of rows, in their order. Throws `DamagedIndexError` where the store has none or another in an event's place. */
+export async function eventsOf(deps: EventDeps, rows: readonly AuditRow[]): Promise<readonly FoundEvent[]> {
+  const ranges = neighbours(rows)
+  const found: FoundEvent[] = []
+  for (let from = 0; from < ranges.length; from += READS_AT_ONCE) {
+    const reads = ranges.slice(from, from + READS_AT_ONCE).map((range) => readRange(deps, range))
+    found.push(...(await Promise.all(reads)).flat())
+  }
+  return found
+}
+
+/** Rows of one stream whose revisions follow each other are read at once. */
+function neighbours(rows: readonly AuditRow[]): readonly RowRange[] {
+  const ranges: RowRange[] = []
+  for (const row of rows) {
+    const range = ranges.at(-1)
+    const last = range?.rows.at(-1)
+    if (range !== undefined && last?.stream === row.stream && last.revision + 1 === row.revision) range.rows.push(row)
+    else ranges.push({ stream: row.stream, rows: [row] })
+  }
+  return ranges
+}
+
+async function readRange({ store, sealer }: EventDeps, { stream, rows }: RowRange): Promise<readonly FoundEvent[]> {
+  const [first, last] = [rows[0]?.revision ?? 0, rows.at(-1)?.revision ?? 0]
+  const records = new Map<number, ReadRecord>()
+  for await (const page of store.readStream(stream, { from: first, to: last })) {
+    for (const record of page) records.set(record.revision, record)
+  }
+  return rows.map((row) => {
+    const record = records.get(row.revision)
+    const event = record && ledgerEvent(record)
+    if (record === undefined || event?.header.id !== row.id) throw new DamagedIndexError(stream, row.revision)
+    return { ...event, row, leaf: row.leaf, ...(sealer && { seal: sealOf(sealer, record) }) }
+  })
+}
+
+function sealOf(sealer: Sealer, record: ReadRecord): 'valid' | 'invalid' {
+  const { stream, revision } = record
+  const { prev } = JSON.parse(record.header) as { prev?: string }
+  const expected = { stream, revision, prevDigest: prev, prevTime: undefined, minRingIndex: 0 }
+  const { ring, runKeys } = sealer
+  return checkRecord(record, expected, { ring, runKeys, depth: 'fast' }).ok ? 'valid' : 'invalid'
+}
+
+/** As a list shows it; `phrases` adds where they stand. */
+export function eventBody(found: FoundEvent, phrases?: Phrases): JsonObject {
+  const { row, header, data, digest, seal } = found
+  const { tenant: _, stream, clocked: __, id, position: ___, ...facts } = row
+  const snippet = phrases === undefined ? undefined : snippetOf(phrases, data)
+  return {
+    ...facts,
+    ...(row.run === undefined && { stream }),
+    event: id,
+    ...(header.via !== undefined && { via: header.via }),
+    ...(header.clock !== undefined && { clock: header.clock }),
+    digest,
+    ...(seal !== undefined && { seal }),
+    ...(snippet !== undefined && { snippet: { ...snippet } }),
+    detail: eventDetail(data),
+    links: linksOf(id),
+  }
+}
+
+export function linksOf(eventId: string): JsonObject {
+  return { event: `/v1/audit/events/${eventId}`, proof: `/v1/log/events/${eventId}/proof.tlog-proof` }
+}

@@ -1,0 +1,196 @@
+/**
+ * @module The auditors' index follows the store: one row an event, its charges and its words. Records are taken as they are, unverified,
+ * since the index is no proof: each row leads to its event, and that to its proof. Streams whose first event is not ours have no rows,
+ * as they have no leaves in the log (record.md, section 9).
+ */
+import { LRUCache } from 'lru-cache'
+import { CHARGING_TYPES, type ChargeState, foldCharges, noCharges } from '../../../projections/charges.ts'
+import { callOf, eventFacts } from '../../../projections/event-facts.ts'
+import type { RecordedEvent } from '../../../projections/projection.ts'
+import { searchableText } from '../../../projections/search-text.ts'
+import { isRunEventType } from '../../../schemas/events.ts'
+import type { Header } from '../../../schemas/header.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { toNano } from '../../../schemas/money.ts'
+import { parseStream } from '../../../schemas/names.ts'
+import { checkRecord, firstExpectation } from '../../signing/check.ts'
+import type { AuditEntry, AuditIndex, ChargeRow } from '../../store/audit-index.ts'
+import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
+import type { Sealer } from '../sealer.ts'
+
+/** Charge states kept at hand; the others are read again when their next event comes. */
+const STATES_MAX = 2_000
+const CLAIMS_MAX = 10_000
+
+/** The index's own file takes no writes, as on a full disk: it answers from where it is, and `asOf` says so. */
+export class IndexBehindError extends Error {}
+
+export interface ProjectionDeps {
+  readonly store: Pick<EventStore, 'readAll' | 'end' | 'comparePositions'>
+  readonly index: AuditIndex
+  /** Absent where there are no keys: every stream counts as ours. */
+  readonly sealer?: Sealer | undefined
+  /** Only this tenant's events, and the ledger's own. */
+  readonly tenant?: string
+  readonly onProgress?: (events: number) => void
+}
+
+interface PageChanges {
+  readonly entries: AuditEntry[]
+  readonly states: Map<string, ChargeState>
+  readonly foreign: Set<string>
+  readonly sizes: Map<string, number>
+}
+
+export class AuditProjection {
+  readonly #deps: ProjectionDeps
+  readonly #states = new LRUCache<string, ChargeState>({ max: STATES_MAX })
+  readonly #claims = new LRUCache<string, { agent?: string; tool?: string }>({ max: CLAIMS_MAX })
+  readonly #known = new LRUCache<string, true>({ max: CLAIMS_MAX })
+
+  constructor(deps: ProjectionDeps) {
+    this.#deps = deps
+  }
+
+  /** Follows the store to where it is at the call; stops after a page where `goOn` says no. */
+  async pass(goOn: () => boolean): Promise<void> {
+    const { store, index, tenant, onProgress } = this.#deps
+    const after = index.progress()
+    // Pinned: a pass that chased the writers would never come to an end.
+    const until = await store.end()
+    if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return
+    let from = after
+    let events = 0
+    for await (const page of store.readAll({ after, until, tenant })) {
+      if (!this.#fold(page, from)) return
+      from = page.at(-1)?.position
+      events += page.length
+      onProgress?.(events)
+      if (!goOn()) return
+    }
+  }
+
+  /** False where another process has taken the index further meanwhile. */
+  #fold(page: readonly ReadRecord[], from: Position | undefined): boolean {
+    const { index } = this.#deps
+    const progress = page.at(-1)?.position
+    if (progress === undefined) return true
+    const changes: PageChanges = { entries: [], states: new Map(), foreign: new Set(), sizes: new Map() }
+    for (const record of page) this.#take(record, changes)
+    const states = new Map([...changes.states].map(([stream, state]) => [stream, JSON.stringify(state)]))
+    try {
+      const saved = index.save({ entries: changes.entries, states, foreign: [...changes.foreign], progress }, from)
+      if (!saved) this.#forget()
+      return saved
+    } catch (cause) {
+      this.#forget()
+      throw new IndexBehindError("the auditors' index cannot be written", { cause })
+    }
+  }
+
+  /** States in memory are ahead of what was saved. */
+  #forget(): void {
+    this.#states.clear()
+    this.#claims.clear()
+    this.#known.clear()
+  }
+
+  #take(record: ReadRecord, changes: PageChanges): void {
+    const { stream, revision } = record
+    const name = parseStream(stream)
+    if (name === undefined || changes.foreign.has(stream) || this.#isForeign(record)) {
+      changes.foreign.add(stream)
+      return
+    }
+    const { tenant } = name
+    const read = parsed(record)
+    if (read === undefined) return
+    const { header, data } = read
+    const leaf = changes.sizes.get(tenant) ?? this.#deps.index.size(tenant)
+    changes.sizes.set(tenant, leaf + 1)
+    const call = callOf(header.type, data)
+    const facts = eventFacts(header, data, call === undefined ? {} : this.#claim(tenant, stream, call))
+    if (header.type === 'ToolCallClaimed' && facts.call !== undefined) {
+      const { agent, tool } = facts
+      this.#claims.set(`${facts.call} ${stream}`, { ...(agent && { agent }), ...(tool && { tool }) })
+    }
+    const isRun = isRunEventType(header.type)
+    changes.entries.push({
+      row: {
+        ...facts,
+        ...{ tenant, leaf, stream, revision, position: record.position, id: header.id },
+        ...(name.runId !== undefined && { run: name.runId }),
+        clocked: header.clock !== undefined,
+      },
+      charges: isRun && CHARGING_TYPES.has(header.type) ? this.#charges({ ...read, stream }, changes) : [],
+      text: isRun && header.type !== 'SnapshotTaken' ? searchableText(data) : '',
+    })
+  }
+
+  #charges(
+    { header, data, stream }: { header: Header; data: JsonObject; stream: string },
+    changes: PageChanges,
+  ): ChargeRow[] {
+    const state = this.#state(stream)
+    const before = JSON.stringify(state)
+    try {
+      const charges = foldCharges(state, { type: header.type, data, header } as unknown as RecordedEvent)
+      if (JSON.stringify(state) !== before) changes.states.set(stream, state)
+      return charges.map(({ cost, estimated: _, ...charge }) => ({ ...charge, costNano: signedNano(cost) }))
+    } catch {
+      return []
+    }
+  }
+
+  #state(stream: string): ChargeState {
+    const known = this.#states.get(stream)
+    if (known !== undefined) return known
+    const saved = this.#deps.index.chargeState(stream)
+    const state = saved === undefined ? noCharges() : (JSON.parse(saved) as ChargeState)
+    this.#states.set(stream, state)
+    return state
+  }
+
+  #claim(tenant: string, stream: string, call: string): { agent?: string; tool?: string } {
+    const key = `${call} ${stream}`
+    const known = this.#claims.get(key) ?? this.#deps.index.claim(tenant, stream, call) ?? {}
+    this.#claims.set(key, known)
+    return known
+  }
+
+  /** A stream is ours if its first event was sealed by this ledger. */
+  #isForeign(record: ReadRecord): boolean {
+    const { index, sealer } = this.#deps
+    if (sealer === undefined || this.#known.has(record.stream)) return false
+    if (record.revision > 0) {
+      const foreign = index.isForeign(record.stream) || !index.hasStream(record.stream)
+      if (!foreign) this.#known.set(record.stream, true)
+      return foreign
+    }
+    const check = () =>
+      checkRecord(record, firstExpectation(record.stream), {
+        ring: sealer.ring,
+        runKeys: sealer.runKeys,
+        depth: 'fast',
+      })
+    let checked = check()
+    if (!checked.ok && checked.faults.some(({ code }) => code === 'unknown-key')) {
+      sealer.reload()
+      checked = check()
+    }
+    if (checked.ok) this.#known.set(record.stream, true)
+    return !checked.ok
+  }
+}
+
+function parsed(record: ReadRecord): { readonly header: Header; readonly data: JsonObject } | undefined {
+  try {
+    return { header: JSON.parse(record.header) as Header, data: JSON.parse(record.data) as JsonObject }
+  } catch {
+    return undefined
+  }
+}
+
+function signedNano(cost: string): bigint {
+  return cost.startsWith('-') ? -toNano(cost.slice(1)) : toNano(cost)
+}

@@ -1,0 +1,158 @@
+/**
+ * @module The queries that auditors ask by name, as data: HTTP, OpenAPI, the command line and the dashboard are all made of this table.
+ * `questions` are those of the auditors' list that a query answers.
+ */
+import type { EventQuery } from '../../../schemas/event-query.ts'
+import type { AuditFilter } from '../../store/audit-index.ts'
+
+export type FilterName = keyof EventQuery
+
+/** What a query lists: events, or groups of them. */
+export type AuditShape =
+  | 'events'
+  | 'rejections'
+  | 'open-calls'
+  | 'open-reservations'
+  | 'open-compensations'
+  | 'runs'
+  | 'spend'
+  | 'keys'
+  | 'access'
+  | 'sample'
+
+export interface AuditQueryDefinition {
+  readonly summary: string
+  readonly shape: AuditShape
+  readonly filters: readonly FilterName[]
+  /** Always asked along with what the caller asks. */
+  readonly preset?: Pick<AuditFilter, 'types' | 'verdict' | 'rule' | 'clocked'>
+  /** Members of a row that a table shows, in this order. */
+  readonly columns: readonly string[]
+  /** Filters without which there is nothing to ask. */
+  readonly required?: readonly FilterName[]
+}
+
+const WHO = ['actor', 'principal', 'agent'] as const
+const WHEN = ['since', 'until'] as const
+const OF_CALL = ['tool', 'call'] as const
+const OF_MODEL = ['provider', 'model'] as const
+const EVERY = ['run', 'types', ...WHO, ...OF_CALL, 'rule', 'verdict', ...OF_MODEL, 'kid', ...WHEN, 'text'] as const
+
+const EVENT_COLUMNS = ['leaf', 'time', 'type', 'run', 'revision', 'actor', 'agent', 'tool', 'verdict', 'rules'] as const
+
+export const AUDIT_QUERIES = {
+  events: {
+    summary: 'Events by any filters: everything of an actor, a principal, a tool, a call, a verdict, a time',
+    shape: 'events',
+    filters: EVERY,
+    columns: EVENT_COLUMNS,
+  },
+  search: {
+    summary:
+      'Events whose payloads, results, errors and reasons hold the words of `text`, with the place where they stand',
+    shape: 'events',
+    filters: EVERY,
+    required: ['text'],
+    columns: ['leaf', 'time', 'type', 'run', 'revision', 'agent', 'snippet'],
+  },
+  runs: {
+    summary: 'The population: every run with its count of events and the revisions that are missing',
+    shape: 'runs',
+    filters: ['run', ...WHEN],
+    columns: ['run', 'started', 'last', 'events', 'lastRevision', 'missing', 'status', 'rejections'],
+  },
+  'open-runs': {
+    summary: 'Runs without an end',
+    shape: 'runs',
+    filters: ['run', ...WHEN],
+    columns: ['run', 'started', 'last', 'events', 'rejections'],
+  },
+  'open-calls': {
+    summary: 'Calls that were started and have no outcome: claimed, or in doubt',
+    shape: 'open-calls',
+    filters: ['run', ...WHO, ...OF_CALL, 'kid', ...WHEN],
+    columns: ['leaf', 'time', 'run', 'revision', 'tool', 'agent', 'call', 'status'],
+  },
+  rejections: {
+    summary: 'Handoffs that were refused, by which rules, and to where the run was rewound',
+    shape: 'rejections',
+    filters: ['run', ...WHO, 'rule', 'kid', ...WHEN, 'text'],
+    preset: { types: ['EnvelopeRejected'] },
+    columns: ['leaf', 'time', 'run', 'revision', 'agent', 'actor', 'rules', 'rewind'],
+  },
+  violations: {
+    summary: 'Handoffs that wrote outside the boundary of their agent',
+    shape: 'rejections',
+    filters: ['run', ...WHO, 'kid', ...WHEN],
+    preset: { types: ['EnvelopeRejected', 'EnvelopeAccepted'], rule: 'manifest-violation' },
+    columns: ['leaf', 'time', 'run', 'revision', 'agent', 'actor', 'verdict', 'rewind'],
+  },
+  refusals: {
+    summary: 'Requests that were refused: each is evidence that a gate works',
+    shape: 'events',
+    filters: ['run', ...WHO, 'rule', 'kid', ...WHEN, 'text'],
+    preset: { types: ['RequestRefused', 'BudgetExceeded'] },
+    columns: ['leaf', 'time', 'run', 'revision', 'actor', 'agent', 'rules', 'detail'],
+  },
+  spend: {
+    summary: 'Tokens and money, summed from the events by run, agent, model, day, month or tenant; one row a currency',
+    shape: 'spend',
+    filters: ['run', ...WHO, ...OF_MODEL, ...WHEN],
+    columns: ['key', 'tokens', 'cost', 'currency'],
+  },
+  overshoots: {
+    summary: 'Usage that came to light over a limit (reservations that a limit refused are under `refusals`)',
+    shape: 'events',
+    filters: ['run', ...WHO, ...OF_MODEL, ...WHEN],
+    preset: { verdict: 'overshoot' },
+    columns: ['leaf', 'time', 'run', 'revision', 'agent', 'detail'],
+  },
+  'open-reservations': {
+    summary: 'Reservations that were never settled nor released; an expired one is charged in full, as an estimate',
+    shape: 'open-reservations',
+    filters: ['run', ...WHO, ...OF_MODEL, ...WHEN],
+    columns: ['leaf', 'time', 'run', 'revision', 'agent', 'reservation', 'status', 'detail'],
+  },
+  'open-compensations': {
+    summary: 'Compensations that failed or whose outcome is not known',
+    shape: 'open-compensations',
+    filters: ['run', ...WHO, ...OF_CALL, ...WHEN],
+    columns: ['leaf', 'time', 'run', 'revision', 'tool', 'compensates', 'verdict', 'detail'],
+  },
+  'clock-regressions': {
+    summary: "Events whose writer's clock was behind the event before them",
+    shape: 'events',
+    filters: ['run', 'types', ...WHO, 'kid', ...WHEN],
+    preset: { clocked: true },
+    columns: ['leaf', 'time', 'type', 'run', 'revision', 'actor'],
+  },
+  keys: {
+    summary: 'Each sealing key: its period on record, what it sealed, and what it sealed outside of that period',
+    shape: 'keys',
+    filters: ['run', ...WHEN],
+    columns: ['kid', 'announced', 'retired', 'events', 'first', 'last', 'before', 'after'],
+  },
+  access: {
+    summary: 'Who read, exported, replayed or verified what, and when',
+    shape: 'access',
+    filters: ['actor', ...WHEN],
+    preset: { types: ['AccessRecorded', 'ExportIssued'] },
+    columns: ['at', 'actor', 'principal', 'query', 'filters', 'count', 'verdict'],
+  },
+  verifications: {
+    summary: 'The verification history: replays and verifications with their verdicts',
+    shape: 'access',
+    filters: ['actor', 'run', ...WHEN],
+    preset: { types: ['AccessRecorded'] },
+    columns: ['at', 'actor', 'query', 'filters', 'verdict'],
+  },
+  sample: {
+    summary:
+      'A random sample of runs that neither side picks: the seed is the root of a checkpoint, and the same seed draws the same runs',
+    shape: 'sample',
+    filters: WHEN,
+    columns: ['run', 'started', 'last', 'events', 'status'],
+  },
+} as const satisfies Record<string, AuditQueryDefinition>
+
+export type AuditQueryName = keyof typeof AUDIT_QUERIES

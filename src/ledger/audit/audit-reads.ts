@@ -1,0 +1,86 @@
+/**
+ * @module What auditors ask, as HTTP, the command line, exports and the dashboard see it: named queries over one tenant's events, each as
+ * of a size of its log. The table of the queries is `audit-queries.ts`.
+ */
+import type { EventQuery } from '../../../schemas/event-query.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { Position } from '../../store/event-store.ts'
+import type { Caller, LedgerEvent } from '../ledger.ts'
+import type { AuditQueryName } from './audit-queries.ts'
+
+/** The first `treeSize` events of the tenant's log: whatever is asked as of them is answered the same for ever. */
+export interface AsOf {
+  readonly treeSize: number
+  /** Of the last of them in the store; null in an empty log. */
+  readonly position: Position | null
+  /** Id of the last of them. */
+  readonly eventId: string | null
+}
+
+export interface AuditQuestion {
+  readonly name: AuditQueryName
+  /** Members that the query does not take are refused, as a filter that is silently passed over would lie. */
+  readonly filter: EventQuery
+  /** Of `spend` alone: what is summed by. */
+  readonly by?: string
+  /** Of `sample` alone. */
+  readonly seed?: string
+}
+
+export interface AuditPageRequest {
+  /** Where the page before ended. */
+  readonly after?: readonly Json[]
+  readonly limit: number
+  /** The log as it was with so many events; absent: as it is. */
+  readonly treeSize?: number
+  /** Id of the last of them, where a cursor carries it: another event there is another log. */
+  readonly eventId?: string
+  readonly newestFirst?: boolean
+}
+
+export interface AuditPage {
+  readonly ok: true
+  readonly items: readonly JsonObject[]
+  /** `after` of the next page; absent on the last one. */
+  readonly next?: readonly Json[]
+  readonly asOf: AsOf
+  /** Groups there are, on all pages, where that is counted. */
+  readonly total?: number
+}
+
+export interface AuditRefusal {
+  readonly ok: false
+  readonly code: 'invalid-query' | 'cursor-gone' | 'run-mismatch'
+  readonly detail: string
+}
+
+export interface AuditReads {
+  /** The log as it is now: what pages and exports are pinned to. */
+  asOf(caller: Caller): Promise<AsOf>
+  ask(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Promise<AuditPage | AuditRefusal>
+  /** An event of the tenant by its id. */
+  event(caller: Caller, eventId: string): Promise<MatchedEvent | undefined>
+  /**
+   * Whole events that answer a query, in the order of the log, up to `asOf`: what an export is made of. It ends early with
+   * `DamagedIndexError` where the store no longer holds an event of the index.
+   */
+  matching(
+    caller: Caller,
+    filter: EventQuery,
+    range: { readonly asOf: AsOf; readonly afterLeaf?: number },
+  ): AsyncIterable<readonly MatchedEvent[]>
+}
+
+export type MatchedEvent = LedgerEvent & { readonly leaf: number }
+
+/** The store does not hold an event that the index says it had: it was restored or cut. */
+export class DamagedIndexError extends Error {
+  readonly code = 'index-damaged'
+
+  constructor(stream: string, revision: number) {
+    super(
+      `${stream} @ ${revision} is in the index and not in the store: run "countersign verify", then "countersign rebuild"`,
+    )
+    this.name = 'DamagedIndexError'
+  }
+}

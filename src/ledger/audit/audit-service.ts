@@ -1,0 +1,270 @@
+/** @module Asking: the query's definition, the log as of a size, one page of rows, and the answer of its shape. */
+import { type Phrases, parsePhrases } from '../../../projections/search-text.ts'
+import { type EventQuery, SEARCH_MAX_TERMS } from '../../../schemas/event-query.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { runStream } from '../../../schemas/names.ts'
+import type { AuditFilter, AuditIndex, AuditRow, LeafPage, SpendBy } from '../../store/audit-index.ts'
+import type { EventStore } from '../../store/event-store.ts'
+import { bounds } from '../bounds.ts'
+import type { Caller } from '../ledger.ts'
+import type { Sealer } from '../sealer.ts'
+import { eventBody, eventsOf, type FoundEvent, linksOf } from './audit-events.ts'
+import {
+  accessItems,
+  type GroupAnswer,
+  type GroupAsk,
+  keysAnswer,
+  runsAnswer,
+  sampleAnswer,
+  spendAnswer,
+} from './audit-groups.ts'
+import { AUDIT_QUERIES, type AuditQueryDefinition, type FilterName } from './audit-queries.ts'
+import type {
+  AsOf,
+  AuditPage,
+  AuditPageRequest,
+  AuditQuestion,
+  AuditReads,
+  AuditRefusal,
+  MatchedEvent,
+} from './audit-reads.ts'
+
+/** Rows of a page of `matching`. */
+const MATCHING_PAGE = 256
+
+export const SPEND_BY: readonly SpendBy[] = ['run', 'agent', 'model', 'day', 'month', 'tenant']
+
+export interface AuditDeps {
+  readonly store: Pick<EventStore, 'readStream' | 'comparePositions'>
+  readonly index: AuditIndex
+  readonly sealer?: Sealer | undefined
+  /** Brings the index to where the store is now, as far as it can. */
+  readonly catchUp: () => Promise<void>
+}
+
+/** A question as it is asked of the index. */
+interface Asked extends GroupAsk {
+  readonly definition: AuditQueryDefinition
+  readonly question: AuditQuestion
+  readonly newestFirst: boolean
+  readonly phrases: Phrases | undefined
+}
+
+export class AuditService implements AuditReads {
+  readonly #deps: AuditDeps
+
+  constructor(deps: AuditDeps) {
+    this.#deps = deps
+  }
+
+  async asOf({ tenant }: Caller): Promise<AsOf> {
+    await this.#deps.catchUp()
+    return asOfPin(this.#deps.index.pin(tenant))
+  }
+
+  async ask(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Promise<AuditPage | AuditRefusal> {
+    await this.#deps.catchUp()
+    const asked = this.#asked(caller, question, page)
+    if ('code' in asked) return asked
+    const answer = await this.#answer(asked)
+    return { ok: true, ...answer, asOf: asked.asOf }
+  }
+
+  async event(caller: Caller, eventId: string): Promise<MatchedEvent | undefined> {
+    await this.#deps.catchUp()
+    const row = this.#deps.index.rowOf(caller.tenant, eventId)
+    return row === undefined || bounds(caller, row.run) !== undefined
+      ? undefined
+      : (await eventsOf(this.#deps, [row]))[0]
+  }
+
+  async *matching(
+    caller: Caller,
+    filter: EventQuery,
+    { asOf, afterLeaf }: { readonly asOf: AsOf; readonly afterLeaf?: number },
+  ): AsyncGenerator<readonly MatchedEvent[], void> {
+    await this.#deps.catchUp()
+    const asked = this.#asked(caller, { name: 'events', filter }, { limit: MATCHING_PAGE, treeSize: asOf.treeSize })
+    if ('code' in asked) throw new RangeError(asked.detail)
+    const { index, store } = this.#deps
+    for (let after = afterLeaf; ; ) {
+      const rows = index.rows(asked.view, asked.filter, { after, limit: MATCHING_PAGE })
+      const last = rows.at(-1)
+      if (last === undefined) return
+      yield await eventsOf({ store }, rows)
+      after = last.leaf
+    }
+  }
+
+  #asked(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Asked | AuditRefusal {
+    const outside = bounds(caller, question.filter.run)
+    if (outside !== undefined) return { ok: false, code: 'run-mismatch', detail: outside.detail }
+    const definition: AuditQueryDefinition = AUDIT_QUERIES[question.name]
+    const fault = filterFault(question, definition) ?? spendFault(question)
+    if (fault !== undefined) return { ok: false, code: 'invalid-query', detail: fault }
+
+    const { text, ...filter } = question.filter
+    const phrases = text === undefined ? undefined : parsePhrases(text)
+    if (text !== undefined && (phrases === undefined || phrases.length > SEARCH_MAX_TERMS)) {
+      const detail = `text takes 1 to ${SEARCH_MAX_TERMS} words; words in double quotes stand together and count once`
+      return { ok: false, code: 'invalid-query', detail }
+    }
+    const { tenant } = caller
+    const pin = this.#deps.index.pin(tenant, page.treeSize)
+    const asOf = asOfPin(page.treeSize === 0 ? undefined : pin)
+    if ((page.treeSize ?? 0) > 0 && pin === undefined) return beyondLog(this.#deps.index.size(tenant))
+    if (page.eventId !== undefined && page.eventId !== asOf.eventId) return otherLog
+    return {
+      definition,
+      question,
+      asOf,
+      view: { tenant, size: asOf.treeSize },
+      filter: { ...narrowed(filter, definition), ...(phrases && { phrases }) },
+      phrases,
+      after: page.after,
+      limit: page.limit,
+      newestFirst: page.newestFirst ?? false,
+    }
+  }
+
+  async #answer(asked: Asked): Promise<GroupAnswer> {
+    const { index } = this.#deps
+    const { definition, view, filter, question } = asked
+    switch (definition.shape) {
+      case 'events':
+        return this.#listed(asked, (page) => index.rows(view, filter, page))
+      case 'rejections':
+        return this.#withRewinds(view.tenant, await this.#listed(asked, (page) => index.rows(view, filter, page)))
+      case 'open-calls':
+        return this.#open(asked, (page) => index.openCalls(view, filter, page), 'ToolCallInDoubt')
+      case 'open-reservations':
+        return this.#open(asked, (page) => index.openReservations(view, filter, page), 'ReservationExpired')
+      case 'open-compensations':
+        return this.#listed(asked, (page) => index.openCompensations(view, filter, page))
+      case 'runs':
+        return runsAnswer(this.#deps, asked, question.name === 'open-runs')
+      case 'spend':
+        return spendAnswer(this.#deps, asked, spendBy(question) ?? 'run')
+      case 'keys':
+        return keysAnswer(this.#deps, asked)
+      case 'access':
+        return this.#access(asked)
+      case 'sample':
+        return sampleAnswer(this.#deps, asked, question.seed ?? '')
+    }
+  }
+
+  async #listed(asked: Asked, rowsOf: (page: LeafPage) => readonly AuditRow[]): Promise<GroupAnswer> {
+    const { events, next } = await this.#page(asked, rowsOf)
+    return { items: events.map((event) => eventBody(event, asked.phrases)), ...next }
+  }
+
+  async #page(
+    { after, limit, newestFirst }: Asked,
+    rowsOf: (page: LeafPage) => readonly AuditRow[],
+  ): Promise<{ readonly events: readonly FoundEvent[]; readonly next: { readonly next?: readonly Json[] } }> {
+    const leaf = typeof after?.[0] === 'number' ? after[0] : undefined
+    const rows = rowsOf({ after: leaf, limit: limit + 1, newestFirst })
+    const shown = rows.slice(0, limit)
+    const last = shown.at(-1)
+    const next = rows.length > limit && last !== undefined ? { next: [last.leaf] } : {}
+    return { events: await eventsOf(this.#deps, shown), next }
+  }
+
+  /** What was begun and not ended; `doubt` is the type that says so without ending it. */
+  async #open(asked: Asked, rowsOf: (page: LeafPage) => readonly AuditRow[], doubt: string): Promise<GroupAnswer> {
+    const { index } = this.#deps
+    const answer = await this.#listed(asked, rowsOf)
+    const items = answer.items.map((item): JsonObject => {
+      const of = doubt === 'ToolCallInDoubt' ? { call: String(item.call) } : {}
+      const types = doubt === 'ToolCallInDoubt' ? [doubt, 'CompensationInDoubt'] : [doubt]
+      const later = index.rows(
+        asked.view,
+        { types, run: String(item.run), ...of },
+        { after: Number(item.leaf), limit: 256 },
+      )
+      const found = later.find((row) => doubt === 'ToolCallInDoubt' || row.reservation === item.reservation)
+      const status = doubt === 'ToolCallInDoubt' ? ['claimed', 'in-doubt'] : ['open', 'expired']
+      return { ...item, status: status[found === undefined ? 0 : 1] ?? '' }
+    })
+    return { ...answer, items }
+  }
+
+  /** The rewind stands right behind the rejection: both were written at once. */
+  async #withRewinds(tenant: string, answer: GroupAnswer): Promise<GroupAnswer> {
+    const items = await Promise.all(
+      answer.items.map(async (item): Promise<JsonObject> => {
+        if (item.type !== 'EnvelopeRejected') return { ...item, rewind: null }
+        const revision = Number(item.revision) + 1
+        for await (const page of this.#deps.store.readStream(runStream(tenant, String(item.run)), {
+          from: revision,
+          to: revision,
+        })) {
+          const [record] = page
+          const header = JSON.parse(record?.header ?? '{}') as { type?: string; id?: string }
+          if (record === undefined || header.type !== 'RunRewound' || header.id === undefined) break
+          const { fromStep, toStep, snapshot } = JSON.parse(record.data) as Record<string, number>
+          const steps = { fromStep: fromStep ?? 0, toStep: toStep ?? 0, snapshot: snapshot ?? 0 }
+          return { ...item, rewind: { revision, event: header.id, ...steps, links: linksOf(header.id) } }
+        }
+        return { ...item, rewind: null }
+      }),
+    )
+    return { ...answer, items }
+  }
+
+  async #access(asked: Asked): Promise<GroupAnswer> {
+    const { index } = this.#deps
+    const { actor, run, ...filter } = asked.filter
+    const { events, next } = await this.#page(asked, (page) => index.rows(asked.view, filter, page))
+    const verdicts = asked.question.name === 'verifications'
+    return { items: accessItems(events, { actor, run, verdicts }), ...next }
+  }
+}
+
+function asOfPin(
+  pin: { readonly size: number; readonly position: string; readonly eventId: string } | undefined,
+): AsOf {
+  if (pin === undefined) return { treeSize: 0, position: null, eventId: null }
+  return { treeSize: pin.size, position: pin.position, eventId: pin.eventId }
+}
+
+function beyondLog(size: number): AuditRefusal {
+  const detail = `the log has ${size} events and no more: ask as of at most so many`
+  return { ok: false, code: 'invalid-query', detail }
+}
+
+const otherLog: AuditRefusal = {
+  ok: false,
+  code: 'cursor-gone',
+  detail: 'the log that these pages were pinned to is another one now: begin anew',
+}
+
+function filterFault(
+  { name, filter }: AuditQuestion,
+  { filters, required = [] }: AuditQueryDefinition,
+): string | undefined {
+  const given = Object.keys(filter).filter((key) => filter[key as FilterName] !== undefined)
+  const stranger = given.find((key) => !filters.includes(key as FilterName))
+  if (stranger !== undefined) return `the query ${name} takes no ${stranger}; it takes ${filters.join(', ')}`
+  const missing = required.find((key) => filter[key] === undefined)
+  return missing === undefined ? undefined : `the query ${name} needs ${missing}`
+}
+
+function spendBy({ by }: AuditQuestion): SpendBy | undefined {
+  return SPEND_BY.find((each) => each === by)
+}
+
+function spendFault(question: AuditQuestion): string | undefined {
+  const { name, by, seed } = question
+  if (by !== undefined && name !== 'spend') return `the query ${name} takes no by`
+  if (by !== undefined && spendBy(question) === undefined) return `by takes one of ${SPEND_BY.join(', ')}`
+  if (seed !== undefined && name !== 'sample') return `the query ${name} takes no seed`
+  if (name === 'sample' && (seed ?? '') === '') return 'the query sample needs a seed: the root hash of a checkpoint'
+  return undefined
+}
+
+/** The definition's own conditions go first: no caller widens them. */
+function narrowed(filter: Omit<EventQuery, 'text'>, { preset = {} }: AuditQueryDefinition): AuditFilter {
+  return { ...filter, ...preset }
+}

@@ -1,0 +1,45 @@
+/** @module When a view follows the store: whenever it is asked for, and while nothing is appended. It costs the write path nothing. */
+
+/** Quiet for so long, the ledger has time for its views; the next append takes it back. */
+const QUIET_MS = 2_000
+
+export class QuietFollower implements Disposable {
+  readonly #pass: (goOn: () => boolean) => Promise<void>
+  readonly #appendsSoFar: () => number
+  readonly #timer: NodeJS.Timeout
+  #appendsSeen = -1
+  #catchingUp: Promise<void> | undefined
+
+  /** `pass` follows the store to its end, and stops after a page where `goOn` says no. */
+  constructor(pass: (goOn: () => boolean) => Promise<void>, appendsSoFar: () => number) {
+    this.#pass = pass
+    this.#appendsSoFar = appendsSoFar
+    this.#timer = setInterval(() => this.#whileQuiet(), QUIET_MS).unref()
+  }
+
+  /** Many callers share one pass; one that came while it ran waits for the next. */
+  async catchUp(): Promise<void> {
+    if (this.#catchingUp !== undefined) await this.#catchingUp.catch(() => undefined)
+    await this.#start(() => true)
+  }
+
+  #start(goOn: () => boolean): Promise<void> {
+    this.#catchingUp ??= this.#pass(goOn).finally(() => {
+      this.#catchingUp = undefined
+    })
+    return this.#catchingUp
+  }
+
+  /** A pass that nobody waits for runs only between loads: folding shares this thread with whoever appends. */
+  #whileQuiet(): void {
+    const appends = this.#appendsSoFar()
+    const quiet = appends === this.#appendsSeen
+    this.#appendsSeen = appends
+    if (!quiet || this.#catchingUp !== undefined) return
+    this.#start(() => this.#appendsSoFar() === appends).catch(() => undefined)
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * @module The port of the auditors' index: what every event says, in the order of its tenant's log, in one local file. Rows never
+ * change, so that whatever is asked as of a size of the log gets the same answer later. Losing the file loses nothing: it is made anew.
+ */
+import type { EventQuery } from '../../schemas/event-query.ts'
+import type { Position } from './event-store.ts'
+
+/** One event. `leaf` is its index in its tenant's log, counted here. */
+export interface AuditRow {
+  readonly tenant: string
+  readonly leaf: number
+  readonly stream: string
+  readonly run?: string
+  readonly revision: number
+  readonly position: Position
+  readonly id: string
+  readonly type: string
+  readonly time: string
+  readonly actor: string
+  readonly principal: string
+  readonly kid: string
+  readonly agent?: string
+  readonly tool?: string
+  readonly call?: string
+  readonly reservation?: string
+  readonly compensates?: string
+  readonly provider?: string
+  readonly model?: string
+  readonly verdict?: string
+  readonly rules: readonly string[]
+  /** The writer's clock was behind the event before it. */
+  readonly clocked: boolean
+}
+
+/** What an event adds to the bill. Money in 1e-9 units, signed. */
+export interface ChargeRow {
+  readonly agent: string
+  readonly tokens: number
+  readonly costNano: bigint
+  readonly currency?: string
+  readonly provider?: string
+  readonly model?: string
+}
+
+export interface AuditEntry {
+  readonly row: AuditRow
+  readonly charges: readonly ChargeRow[]
+  /** Words to be found by; empty: none. */
+  readonly text: string
+}
+
+export interface AuditBatch {
+  readonly entries: readonly AuditEntry[]
+  /** State of each stream's charges, as JSON. */
+  readonly states: ReadonlyMap<string, string>
+  /** Streams that are none of the ledger's: no row is made of them. */
+  readonly foreign: readonly string[]
+  readonly progress: Position
+}
+
+/** The first `size` events of a tenant's log. */
+export interface AuditPin {
+  readonly size: number
+  /** Of its last event. */
+  readonly position: Position
+  readonly eventId: string
+}
+
+/** What a read is confined to: a tenant, and the log as it was. */
+export interface AuditView {
+  readonly tenant: string
+  readonly size: number
+}
+
+export interface AuditFilter extends Omit<EventQuery, 'text'> {
+  /** Words, each phrase several that stand together. */
+  readonly phrases?: readonly (readonly string[])[]
+  /** Only events whose writer's clock was behind. */
+  readonly clocked?: boolean
+}
+
+export interface LeafPage {
+  /** Exclusive; undefined begins at the start of the order. */
+  readonly after: number | undefined
+  readonly limit: number
+  readonly newestFirst?: boolean
+}
+
+/** Groups of rows are paged by their key. */
+export interface KeyPage {
+  readonly after: readonly string[] | undefined
+  readonly limit: number
+}
+
+export interface RunGroup {
+  readonly run: string
+  readonly events: number
+  readonly firstRevision: number
+  readonly lastRevision: number
+  readonly firstTime: string
+  readonly lastTime: string
+  readonly rejections: number
+  /** Type of the last event that ends a run; absent while the run is open. */
+  readonly end?: string
+}
+
+export type SpendBy = 'run' | 'agent' | 'model' | 'day' | 'month' | 'tenant'
+
+export interface SpendGroup {
+  readonly key: string
+  readonly tokens: number
+  readonly costNano: bigint
+  readonly currency?: string
+}
+
+export interface KeyGroup {
+  readonly kid: string
+  readonly events: number
+  readonly firstTime: string
+  readonly lastTime: string
+}
+
+export interface AuditIndex extends Disposable {
+  /** Position of the last record that was looked at. */
+  progress(): Position | undefined
+  /** Leaves of a tenant so far. */
+  size(tenant: string): number
+  isForeign(stream: string): boolean
+  hasStream(stream: string): boolean
+  chargeState(stream: string): string | undefined
+  /** What the claim of a call says. */
+  claim(tenant: string, stream: string, call: string): { readonly agent?: string; readonly tool?: string } | undefined
+  /** All of it and the new progress in one transaction; false, and nothing, where another writer was first: `from` is no longer the progress. */
+  save(batch: AuditBatch, from: Position | undefined): boolean
+  clear(): void
+
+  /** The whole log as it is, or its first `size` events; undefined where it has fewer, or none. */
+  pin(tenant: string, size?: number): AuditPin | undefined
+  row(tenant: string, leaf: number): AuditRow | undefined
+  rowOf(tenant: string, eventId: string): AuditRow | undefined
+  rows(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[]
+  /** Claims that no outcome followed. */
+  openCalls(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[]
+  /** Reservations that neither a settle nor a release followed. */
+  openReservations(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[]
+  /** Failed or unknown compensations that no success and no resolution followed. */
+  openCompensations(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[]
+  runs(
+    view: AuditView,
+    filter: Pick<AuditFilter, 'since' | 'until' | 'run'>,
+    page: KeyPage & { readonly openOnly?: boolean },
+  ): readonly RunGroup[]
+  countRuns(view: AuditView, filter: Pick<AuditFilter, 'since' | 'until' | 'run'>, openOnly: boolean): number
+  /** Revisions of a run that are not there, the first `limit` of them. */
+  missingRevisions(view: AuditView, run: string, limit: number): readonly number[]
+  spend(view: AuditView, filter: AuditFilter, page: KeyPage & { readonly by: SpendBy }): readonly SpendGroup[]
+  keys(view: AuditView, filter: AuditFilter, page: KeyPage): readonly KeyGroup[]
+}

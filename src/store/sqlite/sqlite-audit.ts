@@ -1,0 +1,226 @@
+/**
+ * @module The auditors' index in a file of its own, made anew from the event store whenever it is lost, damaged or of another version.
+ * Nothing here is evidence, so nothing is synced.
+ */
+import { MONEY_SCALE } from '../../../schemas/money.ts'
+import type {
+  AuditBatch,
+  AuditEntry,
+  AuditFilter,
+  AuditIndex,
+  AuditPin,
+  AuditRow,
+  AuditView,
+  ChargeRow,
+  LeafPage,
+} from '../audit-index.ts'
+import type { Position } from '../event-store.ts'
+import { countRuns, keyGroups, missingRevisions, runGroups, spendGroups } from './audit-groups.ts'
+import {
+  type AuditColumns,
+  conditionsOf,
+  fromAuditColumns,
+  matchText,
+  tenantWord,
+  toAuditColumns,
+} from './audit-rows.ts'
+import { makeTables, prepareAuditSchema } from './audit-schema.ts'
+import { openDisposable } from './disposable-file.ts'
+import type { Database } from './open.ts'
+
+/** What ends a claim, a reservation, a failed compensation; `o` is the later event. */
+const NOT_FOLLOWED = {
+  call: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.call = e.call AND o.stream = e.stream AND o.leaf > e.leaf AND o.leaf < ?
+    AND o.type IN ('ToolCallClaimed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed'))`,
+  reservation: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.reservation = e.reservation AND o.stream = e.stream
+    AND o.leaf > e.leaf AND o.leaf < ? AND o.type IN ('UsageRecorded', 'BudgetReleased'))`,
+  compensation: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.compensates = e.compensates AND o.stream = e.stream
+    AND o.leaf > e.leaf AND o.leaf < ? AND o.type IN ('CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'))
+    AND NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.call IN (e.call, e.compensates) AND o.stream = e.stream
+    AND o.leaf > e.leaf AND o.leaf < ? AND o.type = 'ToolCallResolved')`,
+} as const
+
+/** `path` may be `:memory:`. A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
+export function openSqliteAudit({ path }: { readonly path: string }): AuditIndex {
+  return new SqliteAudit(openDisposable(path, prepareAuditSchema))
+}
+
+class SqliteAudit implements AuditIndex {
+  readonly #db: Database
+  #statements
+  readonly #save
+
+  constructor(db: Database) {
+    this.#db = db
+    this.#statements = prepareStatements(db)
+    this.#save = db.transaction((batch: AuditBatch, from: Position | undefined) => {
+      if (this.progress() !== from) return false
+      for (const entry of batch.entries) this.#add(entry)
+      for (const [stream, state] of batch.states) this.#statements.saveState.run(stream, state)
+      for (const stream of batch.foreign) this.#statements.saveForeign.run(stream)
+      this.#statements.saveProgress.run(batch.progress)
+      return true
+    })
+  }
+
+  progress(): Position | undefined {
+    return this.#statements.progress.get()
+  }
+
+  size(tenant: string): number {
+    return Number(this.#statements.size.get(tenant))
+  }
+
+  isForeign(stream: string): boolean {
+    return this.#statements.isForeign.get(stream) !== undefined
+  }
+
+  hasStream(stream: string): boolean {
+    return this.#statements.hasStream.get(stream) !== undefined
+  }
+
+  chargeState(stream: string): string | undefined {
+    return this.#statements.state.get(stream)
+  }
+
+  claim(tenant: string, stream: string, call: string): { agent?: string; tool?: string } | undefined {
+    const found = this.#statements.claim.get(tenant, call, stream)
+    if (found === undefined) return undefined
+    return { ...(found.agent !== null && { agent: found.agent }), ...(found.tool !== null && { tool: found.tool }) }
+  }
+
+  save(batch: AuditBatch, from: Position | undefined): boolean {
+    return this.#save.immediate(batch, from)
+  }
+
+  #add({ row, charges, text }: AuditEntry): void {
+    const seq = this.#statements.saveEvent.run(toAuditColumns(row)).lastInsertRowid
+    for (const charge of charges) this.#statements.saveCharge.run({ seq, ...chargeColumns(charge) })
+    if (text !== '') this.#statements.saveText.run(seq, tenantWord(row.tenant), text)
+  }
+
+  clear(): void {
+    this.#db.transaction(() => makeTables(this.#db)).immediate()
+    this.#statements = prepareStatements(this.#db)
+  }
+
+  pin(tenant: string, size?: number): AuditPin | undefined {
+    const present = this.size(tenant)
+    const wanted = size ?? present
+    const last = wanted < 1 || wanted > present ? undefined : this.row(tenant, wanted - 1)
+    return last === undefined ? undefined : { size: wanted, position: last.position, eventId: last.id }
+  }
+
+  row(tenant: string, leaf: number): AuditRow | undefined {
+    const found = this.#statements.row.get(tenant, leaf)
+    return found === undefined ? undefined : fromAuditColumns(found)
+  }
+
+  rowOf(tenant: string, eventId: string): AuditRow | undefined {
+    const found = this.#statements.rowOf.get(tenant, eventId)
+    return found === undefined ? undefined : fromAuditColumns(found)
+  }
+
+  rows(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[] {
+    const { phrases } = filter
+    const conditions = conditionsOf(view, filter)
+    if (phrases === undefined) return this.#list(conditions, page, 'events e')
+    const { sql, values } = conditions
+    const match = matchText(view.tenant, phrases)
+    return this.#list({ sql: `t.audit_text MATCH ? AND ${sql}`, values: [match, ...values] }, page, TEXT_FIRST)
+  }
+
+  openCalls(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[] {
+    return this.#list(notFollowed(view, { ...filter, types: ['ToolCallClaimed'] }, 'call'), page, 'events e')
+  }
+
+  openReservations(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[] {
+    return this.#list(notFollowed(view, { ...filter, types: ['BudgetReserved'] }, 'reservation'), page, 'events e')
+  }
+
+  openCompensations(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[] {
+    const types = ['CompensationFailed', 'CompensationInDoubt']
+    return this.#list(notFollowed(view, { ...filter, types }, 'compensation'), page, 'events e')
+  }
+
+  #list(
+    { sql, values }: { readonly sql: string; readonly values: readonly unknown[] },
+    { after, limit, newestFirst = false }: LeafPage,
+    from: string,
+  ): readonly AuditRow[] {
+    const beyond = after === undefined ? '' : `AND e.leaf ${newestFirst ? '<' : '>'} ?`
+    // Leaves of one tenant rise with the rows, so that either order is the other; the text is walked by row.
+    const order = `${from === TEXT_FIRST ? 't.rowid' : 'e.leaf'} ${newestFirst ? 'DESC' : 'ASC'}`
+    return this.#db
+      .prepare<unknown[], AuditColumns>(
+        `SELECT ${COLUMNS.map((name) => `e.${name}`).join(', ')} FROM ${from} WHERE ${sql} ${beyond} ORDER BY ${order} LIMIT ?`,
+      )
+      .all(...values, ...(after === undefined ? [] : [after]), limit)
+      .map(fromAuditColumns)
+  }
+
+  readonly runs: AuditIndex['runs'] = (view, filter, page) => runGroups(this.#db, view, { filter, page })
+  readonly countRuns: AuditIndex['countRuns'] = (view, filter, openOnly) =>
+    countRuns(this.#db, view, { filter, page: { openOnly } })
+  readonly spend: AuditIndex['spend'] = (view, filter, page) => spendGroups(this.#db, view, { filter, page })
+  readonly keys: AuditIndex['keys'] = (view, filter, page) => keyGroups(this.#db, view, { filter, page })
+
+  missingRevisions(view: AuditView, run: string, limit: number): readonly number[] {
+    return missingRevisions(this.#db, view, { run, limit })
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close()
+  }
+}
+
+const TEXT_FIRST = 'audit_text t CROSS JOIN events e ON e.seq = t.rowid'
+
+const COLUMNS = [
+  ...['tenant', 'leaf', 'stream', 'run', 'revision', 'position', 'id', 'type', 'time', 'actor', 'principal', 'kid'],
+  ...['agent', 'tool', 'call', 'reservation', 'compensates', 'provider', 'model', 'verdict', 'rules', 'clocked'],
+]
+
+function notFollowed(view: AuditView, filter: AuditFilter, by: keyof typeof NOT_FOLLOWED) {
+  const { sql, values } = conditionsOf(view, filter)
+  const sizes = NOT_FOLLOWED[by].split('?').slice(1)
+  return { sql: `${sql} AND ${NOT_FOLLOWED[by]}`, values: [...values, ...sizes.map(() => view.size)] }
+}
+
+function chargeColumns({ agent, tokens, costNano, currency, provider, model }: ChargeRow) {
+  return {
+    agent,
+    tokens,
+    whole: costNano / MONEY_SCALE,
+    nano: costNano % MONEY_SCALE,
+    currency: currency ?? null,
+    provider: provider ?? null,
+    model: model ?? null,
+  }
+}
+
+function prepareStatements(db: Database) {
+  return {
+    progress: db.prepare<[], string>('SELECT position FROM progress').pluck(),
+    saveProgress: db.prepare('INSERT OR REPLACE INTO progress (one, position) VALUES (1, ?)'),
+    size: db.prepare<[string], number>('SELECT ifnull(max(leaf) + 1, 0) FROM events WHERE tenant = ?').pluck(),
+    isForeign: db.prepare('SELECT 1 FROM foreign_streams WHERE stream = ?').pluck(),
+    saveForeign: db.prepare('INSERT OR IGNORE INTO foreign_streams (stream) VALUES (?)'),
+    hasStream: db.prepare('SELECT 1 FROM events WHERE stream = ? LIMIT 1').pluck(),
+    state: db.prepare<[string], string>('SELECT state FROM states WHERE stream = ?').pluck(),
+    saveState: db.prepare('INSERT OR REPLACE INTO states (stream, state) VALUES (?, ?)'),
+    claim: db.prepare<unknown[], { agent: string | null; tool: string | null }>(
+      `SELECT agent, tool FROM events WHERE tenant = ? AND call = ? AND stream = ? AND type = 'ToolCallClaimed' ORDER BY leaf LIMIT 1`,
+    ),
+    row: db.prepare<unknown[], AuditColumns>(`SELECT ${COLUMNS.join(', ')} FROM events WHERE tenant = ? AND leaf = ?`),
+    rowOf: db.prepare<unknown[], AuditColumns>(
+      `SELECT ${COLUMNS.join(', ')} FROM events WHERE tenant = ? AND id = ? LIMIT 1`,
+    ),
+    saveEvent: db.prepare(
+      `INSERT INTO events (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map((name) => `@${name}`).join(', ')})`,
+    ),
+    saveCharge: db.prepare(`INSERT INTO charges (seq, agent, tokens, whole, nano, currency, provider, model)
+      VALUES (@seq, @agent, @tokens, @whole, @nano, @currency, @provider, @model)`),
+    saveText: db.prepare('INSERT INTO audit_text (rowid, tenant, body) VALUES (?, ?, ?)'),
+  }
+}
