@@ -28,7 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'src/http': ['schemas', 'src/domain', 'src/merkle', 'src/signing', 'src/store', 'src/ledger', 'src/export'],
   'src/compose': ['schemas', 'src/merkle', 'src/signing', 'src/store', 'src/ledger', 'src/http'],
   'src/client': ['schemas'],
-  'src/agent': ['schemas', 'src/signing', 'src/ledger', 'src/export', 'src/client', 'src/compose'],
+  'src/agent': ['schemas', 'projections', 'src/signing', 'src/ledger', 'src/export', 'src/client', 'src/compose'],
   'src/cli': [
     'schemas',
     'src/domain',

@@ -101,7 +101,8 @@ class Call {
   }
 
   #remembered(): Step | undefined {
-    const { recollection, live } = this.#asked.place.session
+    const { session } = this.#asked.place
+    const { recollection, live } = session
     const memory = recollection?.next(this.#asked)
     if (memory === undefined || memory.kind !== 'outcome') {
       if (live === undefined) throw this.#notInRecord(memory)
@@ -110,7 +111,7 @@ class Call {
     const { call, attempt, outcome } = memory
     this.#note(call.callId, { startedAt: attempt.claimedAt, attempts: memory.attempts })
     if (attempt.endedAt !== undefined) this.#trace.endedAt = attempt.endedAt
-    recollection?.ended(call.callId, attempt.endedAfter)
+    session.ended(call, attempt.endedAfter)
     return servedStep(outcome, { tool: this.#spec.name, callId: call.callId })
   }
 
@@ -195,7 +196,7 @@ class Call {
     })
     // A nested call that found the run taken over or diverged: whether this one is done cannot be said.
     if (session.halted !== undefined && attempted.kind === 'failed') throw session.halted
-    session.recollection?.ended(callId)
+    session.ended({ callId, scope: this.#asked.place.scope })
     const settling = { connection, runId: session.runId, tool: this.#spec.name, claimed }
     try {
       return await this.#settle(settling, attempted)

@@ -29,6 +29,8 @@ export interface Connection extends AsyncDisposable {
   execute(runId: string, command: Command, options?: { readonly idempotencyKey?: string }): Promise<Reply>
   /** Commands of one run, carried out in order. */
   batch(runId: string, commands: readonly Command[]): Promise<readonly Reply[]>
+  /** The context that is established now. */
+  context(runId: string): Promise<JsonObject>
   /** All calls of a run, in order of their latest claim. */
   calls(runId: string): Promise<readonly JsonObject[]>
   /** Each rollback with its plan. */

@@ -13,6 +13,8 @@ export type AgentErrorCode =
   | 'invalid-saga'
   | 'invalid-budget'
   | 'not-recordable'
+  | 'invalid-manifest'
+  | 'handoff-in-step'
   | 'recursive-call'
   | 'call-in-doubt'
   | 'resume-diverged'

@@ -22,6 +22,7 @@ export function httpConnection(client: Client): Connection {
       }
       return replies
     },
+    context: (runId) => client.context(runId),
     calls: (runId) => collect(client.calls(runId)),
     compensations: (runId) => client.compensations(runId),
     events: (runId, type) => runEvents(client.events(runId, { type })),

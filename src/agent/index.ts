@@ -13,6 +13,18 @@ export type { OpenOptions } from './open.ts'
 export { connect, fromEnv, open } from './open.ts'
 export type { CallRef, RollbackStatus, RunOutcome } from './outcome.ts'
 export { outcomeOf } from './outcome.ts'
+export type {
+  Envelope,
+  Established,
+  Finding,
+  HandoffMode,
+  HandoffOptions,
+  HandoffResult,
+  Rewound,
+  RollbackOptions,
+  Supersession,
+} from './pipeline/handoff-types.ts'
+export type { Manifest } from './pipeline/manifest.ts'
 export { currentCall } from './place.ts'
 export type { DoubtfulCallReport, Recovery } from './recover.ts'
 export type { ReplayResult, ReplaySource } from './replay.ts'

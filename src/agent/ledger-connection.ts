@@ -55,6 +55,7 @@ export function ledgerConnection({ ledger, caller, place, close }: LedgerConnect
       const outcomes = [...(await ledger.executeBatch(caller, items, {}))]
       return faults.map((problem) => (problem === undefined ? replyOf(outcomes.shift()) : { ok: false, problem }))
     },
+    context: async (runId) => foundValue(await ledger.context(caller, runId, {})),
     calls: (runId) => allCalls(ledger, caller, runId),
     compensations: async (runId) =>
       foundValue(await ledger.compensations(caller, runId)).items as readonly JsonObject[],

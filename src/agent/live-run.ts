@@ -1,5 +1,6 @@
 /** @module The life of a run in this process: start or resume, body, and one of its ends (runtime.md, section 4). */
 import type { Json, JsonObject } from '../../schemas/json.ts'
+import { resolvePolicy } from '../../schemas/policy.ts'
 import { ClaimQueue } from './claim-queue.ts'
 import type { Connection } from './connection.ts'
 import { AgentError, failureOf, LedgerRefused, RecordedFailure } from './errors.ts'
@@ -43,6 +44,7 @@ export async function liveRun<Input, Output>(
     live: { connection, claims: new ClaimQueue(connection, runId), fence: numberOf(started.body, 'fence') },
     ...(record !== undefined && { recollection: new Recollection(record, 'resume-diverged') }),
     ...(options.signal !== undefined && { signal: options.signal }),
+    criticalKeys: resolvePolicy(options.policy).criticalKeys,
   })
   const place: Place = { session, dedupe: 'args', ancestors: [] }
   const run = runOf(place, (start.input ?? null) as Input)
@@ -62,7 +64,7 @@ async function complete(session: Session, connection: Connection, output: unknow
   await awaitForgotten(session)
   const stopped = session.halted ?? session.failed
   if (stopped !== undefined) throw stopped
-  session.recollection?.mustBeSpent()
+  session.mustBeSpent()
   const kept = recordable(output)
   if (!kept.ok) throw new AgentError('not-recordable', `the output of the run cannot be recorded: ${kept.reason}`)
   const reply = await connection.execute(session.runId, { kind: 'complete', body: { output: kept.value } })

@@ -3,6 +3,7 @@ import type { EventBody } from '../../schemas/events.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Failure } from '../../schemas/values.ts'
 import type { RunEvent } from './connection.ts'
+import { foldHandoffs, noHandoffs, type RecordedHandoffs } from './pipeline/recorded-handoffs.ts'
 
 export type RecordedOutcome =
   | { readonly kind: 'succeeded'; readonly result: Json; readonly unrecorded?: string }
@@ -54,17 +55,27 @@ export interface RecordedRun {
   /** Forward and model calls by key, oldest generation first. */
   readonly byKey: Map<string, RecordedCall[]>
   readonly rollbacks: RecordedRollback[]
+  readonly handoffs: RecordedHandoffs
   end?: RecordedEnd
 }
 
 export async function readRun(events: AsyncIterable<RunEvent>): Promise<RecordedRun> {
-  const run: RecordedRun = { input: null, events: 0, calls: new Map(), byKey: new Map(), rollbacks: [] }
+  const run: RecordedRun = {
+    input: null,
+    events: 0,
+    calls: new Map(),
+    byKey: new Map(),
+    rollbacks: [],
+    handoffs: noHandoffs([]),
+  }
   for await (const event of events) fold(run, event)
   return run
 }
 
-function fold(run: RecordedRun, { type, time, data }: RunEvent): void {
+function fold(run: RecordedRun, event: RunEvent): void {
+  const { type, time, data } = event
   run.events += 1
+  foldHandoffs(run.handoffs, event, run.events)
   switch (type) {
     case 'RunStarted':
       run.input = data.input ?? null
@@ -85,7 +96,7 @@ function fold(run: RecordedRun, { type, time, data }: RunEvent): void {
       run.end = { kind: 'compensated', status: data.status as EventBody<'RunCompensated'>['status'] }
       return
     default:
-      foldOutcome(run, { type, time, data })
+      foldOutcome(run, event)
   }
 }
 

@@ -47,7 +47,7 @@ export async function replayRun<Input, Output>(
 
   const came = await ended(session, () => runAt(place, () => body(runOf(place, record.input as Input))))
   if (session.halted !== undefined) throw session.halted
-  recollection.mustBeSpent()
+  session.mustBeSpent()
   if ('error' in came) {
     if (record.end?.kind === 'completed') throw diverged('completed', { failed: String(came.error) }, came.error)
     return {

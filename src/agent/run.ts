@@ -3,6 +3,8 @@ import type { Json } from '../../schemas/json.ts'
 import { callTool } from './call.ts'
 import { AgentError } from './errors.ts'
 import { isCovered } from './outcome.ts'
+import { establishedContext, handOff, rollBackContext } from './pipeline/handoff.ts'
+import type { Established, HandoffOptions, HandoffResult, Rewound, RollbackOptions } from './pipeline/handoff-types.ts'
 import { joined, type Place, placeNow, runAt } from './place.ts'
 import { carrySaga, type SagaOptions } from './saga.ts'
 import type { SagaResult } from './saga-result.ts'
@@ -32,6 +34,12 @@ export interface Run<Input = Json> {
   scope<T>(name: string, fn: (run: Run<Input>) => T): Promise<Awaited<T>>
   /** Carries out a sequence of calls; rolls it back where it fails. Never throws for what a step does. */
   saga(steps: SagaSteps, options?: SagaOptions): Promise<SagaResult>
+  /** Hands a payload over: the ledger accepts it, or refuses it with findings and rewinds to the last snapshot. */
+  handoff(payload: object, options: HandoffOptions): Promise<HandoffResult>
+  /** Moves the context back to an earlier step. Calls and what they did stay. */
+  rollback(options: RollbackOptions): Promise<Rewound>
+  /** The established context; on resume and replay the one of then. */
+  context(): Promise<Established>
 }
 
 export function runOf<Input>(place: Place, input: Input): Run<Input> {
@@ -62,6 +70,9 @@ export function runOf<Input>(place: Place, input: Input): Run<Input> {
       return await runAt(inner, () => fn(runOf(inner, input)))
     },
     saga: (steps, options) => carrySaga(here(), steps, options),
+    handoff: (payload, options) => handOff(here(), payload, options),
+    rollback: (options) => rollBackContext(here(), options),
+    context: () => establishedContext(session),
   }
 }
 

@@ -4,7 +4,11 @@ import { UnreachableError } from '../client/errors.ts'
 import type { ClaimQueue } from './claim-queue.ts'
 import type { Connection } from './connection.ts'
 import { AgentError } from './errors.ts'
+import { Pipeline } from './pipeline/pipeline.ts'
+import { noHandoffs } from './pipeline/recorded-handoffs.ts'
+import { joined } from './place.ts'
 import type { Recollection } from './recollection.ts'
+import type { RecordedCall } from './recorded-run.ts'
 import type { ToolRegistry } from './tool-spec.ts'
 
 export interface SessionOptions {
@@ -14,6 +18,8 @@ export interface SessionOptions {
   readonly live?: { readonly connection: Connection; readonly claims: ClaimQueue; readonly fence: number }
   readonly recollection?: Recollection
   readonly signal?: AbortSignal
+  /** Of the policy that a new run is started with; a recorded one tells its own. */
+  readonly criticalKeys?: readonly string[]
 }
 
 export class Session {
@@ -22,6 +28,7 @@ export class Session {
   readonly live: SessionOptions['live']
   readonly recollection: Recollection | undefined
   readonly signal: AbortSignal | undefined
+  readonly pipeline: Pipeline
   /** Values that could not be recorded, for the compensation that still needs them. */
   readonly unrecorded = new Map<string, unknown>()
   /** By scope, then by what was asked for. */
@@ -32,12 +39,14 @@ export class Session {
   #failed: Error | undefined
   #closed = false
 
-  constructor({ runId, registry, live, recollection, signal }: SessionOptions) {
+  constructor({ runId, registry, live, recollection, signal, criticalKeys = [] }: SessionOptions) {
     this.runId = runId
     this.registry = registry
     this.live = live
     this.recollection = recollection
     this.signal = signal
+    const code = live === undefined ? 'replay-diverged' : 'resume-diverged'
+    this.pipeline = new Pipeline(recollection?.run.handoffs ?? noHandoffs(criticalKeys), code)
   }
 
   get fence(): number {
@@ -57,6 +66,19 @@ export class Session {
     for (const counted of this.#counts.keys()) {
       if (counted === scope || counted.startsWith(`${scope}/`)) this.#counts.delete(counted)
     }
+  }
+
+  /** A call has ended: what was asked for while it ran counts as asked. */
+  ended({ callId, scope }: Pick<RecordedCall, 'callId' | 'scope'>, after?: number): void {
+    this.recollection?.ended(callId, after)
+    const inside = joined(scope, `in:${callId}`)
+    this.pipeline.passedOver((each) => each === inside || each.startsWith(`${inside}/`), after ?? 0)
+  }
+
+  /** Throws where recorded calls or handoffs were never asked for: the code took another way. */
+  mustBeSpent(): void {
+    this.recollection?.mustBeSpent()
+    this.pipeline.mustBeSpent()
   }
 
   /** Why the run cannot go on in this process, though it has not ended: nothing more runs, nothing is rolled back. */

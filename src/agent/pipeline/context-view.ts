@@ -1,0 +1,73 @@
+/** @module The established context as the code of this life has come to see it: on resume and replay that of then, not that of now. */
+import { isEqual } from '../../../projections/json-equality.ts'
+import { applyMode } from '../../../projections/merge.ts'
+import { EMPTY_CONTEXT_DIGEST } from '../../../projections/run-state.ts'
+import type { EventBody } from '../../../schemas/events.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { Established } from './handoff-types.ts'
+import type { HandoffFact, RecordedHandoffs } from './recorded-handoffs.ts'
+
+interface LineageStep extends Established {
+  /** Top-level keys whose value this step changed. */
+  readonly changed: readonly string[]
+}
+
+const ROOT: LineageStep = { step: 0, contextDigest: EMPTY_CONTEXT_DIGEST, context: {}, changed: [] }
+
+export class ContextView {
+  readonly #record: RecordedHandoffs
+  /** The steps that lead to the context, oldest first. */
+  readonly #lineage: LineageStep[] = [ROOT]
+  #folded = 0
+
+  constructor(record: RecordedHandoffs) {
+    this.#record = record
+  }
+
+  /** The code of now has come by everything that was recorded up to here. */
+  passed(index: number): void {
+    const { facts } = this.#record
+    for (let fact = facts[this.#folded]; fact !== undefined && fact.index <= index; fact = facts[this.#folded]) {
+      this.#fold(fact)
+      this.#folded += 1
+    }
+  }
+
+  now(): Established {
+    const { step, contextDigest, context } = this.#lineage.at(-1) ?? ROOT
+    return { step, contextDigest, context }
+  }
+
+  /** Top-level keys of the context, latest changed first; those of one step in code unit order. */
+  recency(): string[] {
+    const { context } = this.now()
+    const left = new Set(Object.keys(context))
+    const ranked: string[] = []
+    for (let i = this.#lineage.length - 1; i > 0 && left.size > 0; i -= 1) {
+      for (const key of [...(this.#lineage[i]?.changed ?? [])].sort()) if (left.delete(key)) ranked.push(key)
+    }
+    return ranked
+  }
+
+  #fold({ kind, body }: HandoffFact): void {
+    if (kind === 'accepted') this.#accept(body)
+    if (kind === 'rewound') this.#rewind(body)
+  }
+
+  #accept({ step, mode, payload, context: contextDigest }: EventBody<'EnvelopeAccepted'>): void {
+    const before = this.now().context
+    const context = applyMode({ context: before, payload, mode, criticalKeys: this.#record.criticalKeys })
+    this.#lineage.push({ step, contextDigest, context, changed: changedKeys(before, context) })
+  }
+
+  /** As the ledger folds it: steps beyond the target lead nowhere any more. */
+  #rewind({ toStep }: EventBody<'RunRewound'>): void {
+    while (this.#lineage.length > 1 && (this.#lineage.at(-1)?.step ?? 0) > toStep) this.#lineage.pop()
+  }
+}
+
+function changedKeys(before: JsonObject, after: JsonObject): string[] {
+  return Object.keys(after).filter((key) => {
+    return !Object.hasOwn(before, key) || !isEqual(before[key] as Json, after[key] as Json)
+  })
+}

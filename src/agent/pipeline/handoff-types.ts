@@ -1,0 +1,60 @@
+/** @module What a handoff takes and gives: the types of `run.handoff`, `run.rollback` and `run.context`. */
+import type { Finding } from '../../../schemas/finding.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { HandoffMode, Supersession } from '../../../schemas/values.ts'
+import type { Manifest } from './manifest.ts'
+
+export type { Finding, HandoffMode, Supersession }
+
+export interface HandoffOptions {
+  readonly agent: string
+  /** Default `replace`: the payload is the context. `merge` is RFC 7396, `extend` grows what is there. */
+  readonly mode?: HandoffMode
+  /** What may change though it was established, each with its reason. */
+  readonly supersedes?: readonly Supersession[]
+  /** Charged where the agent recorded no model call since its last handoff. */
+  readonly tokens?: number
+  /** Registered once a run; the ledger judges the handoff by it. */
+  readonly manifest?: Manifest
+}
+
+/** An accepted handoff, as it is on record. */
+export interface Envelope {
+  /** From 1; never given twice in a run. */
+  readonly step: number
+  readonly agent: string
+  readonly mode: HandoffMode
+  /** Digest of the event it builds on. */
+  readonly parent: string
+  readonly contextDigest: string
+  /** Share of what was established that is kept, 0 to 1. */
+  readonly confidence: number
+  /** Warnings. */
+  readonly findings: readonly Finding[]
+}
+
+/** The context that is established. */
+export interface Established {
+  /** 0 before the first handoff. */
+  readonly step: number
+  readonly contextDigest: string
+  readonly context: JsonObject
+}
+
+export type HandoffResult =
+  | { readonly ok: true; readonly envelope: Envelope }
+  /** Refused: `restored` is what the run was rewound to. */
+  | { readonly ok: false; readonly findings: readonly Finding[]; readonly restored: Established }
+
+export interface RollbackOptions {
+  readonly reason: string
+  /** Default: the accepted step before the one established now; repeated, it goes further back. */
+  readonly toStep?: number
+}
+
+/** The context was moved back, and nothing else: calls and what they did stay. */
+export interface Rewound extends Established {
+  readonly fromStep: number
+  /** Calls claimed since that step. */
+  readonly callsSince: readonly string[]
+}

@@ -1,0 +1,194 @@
+/** @module Handoffs and rewinds asked for in the body of a run: served from the record, or posted (runtime.md, sections 4 and 6). */
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import type { PostEnvelope } from '../../../schemas/requests.ts'
+import type { Reply } from '../connection.ts'
+import { AgentError, LedgerRefused } from '../errors.ts'
+import type { Place } from '../place.ts'
+import { recordable } from '../recordable.ts'
+import { readRun } from '../recorded-run.ts'
+import { liveOf, numberOf, reach, type Session, textOf } from '../session.ts'
+import type {
+  Envelope,
+  Established,
+  Finding,
+  HandoffOptions,
+  HandoffResult,
+  Rewound,
+  RollbackOptions,
+} from './handoff-types.ts'
+import { manifestRequest } from './manifest.ts'
+import { type AskedFact, handoffContent } from './pipeline.ts'
+import type { HandoffFact } from './recorded-handoffs.ts'
+
+/** Refusals after which this process is not the run's any more. */
+const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'unauthenticated'])
+
+/** Throws `not-recordable`, `invalid-manifest`, `handoff-in-step`, `resume-diverged`, and `LedgerRefused` for any refusal but a contradiction. */
+export async function handOff(place: Place, payload: object, options: HandoffOptions): Promise<HandoffResult> {
+  mustNotBeStep(place, options.agent)
+  return handOffAt(place, payload, options)
+}
+
+/** For a step: what its agent gave. */
+export async function handOffAt(place: Place, payload: object, options: HandoffOptions): Promise<HandoffResult> {
+  const { session, scope } = place
+  session.mustBeActive()
+  const { agent, mode = 'replace', supersedes, tokens, manifest } = options
+  const asked: AskedFact = {
+    what: 'handoff',
+    agent,
+    scope,
+    occurrence: session.occurrence(scope, `handoff ${agent}`),
+  }
+  const value = objectOf(payload, agent)
+  const registered = manifest === undefined ? undefined : manifestRequest(agent, manifest)
+  const content = handoffContent({ mode, payload: value, supersedes, manifestHash: registered?.hash })
+  return tracked(session, asked, async () => {
+    const fact = servedFact(session, asked, content)
+    if (fact !== undefined) return handoffResult(session, fact)
+    if (registered !== undefined) await register(session, registered)
+    const body: PostEnvelope = {
+      agent,
+      payload: value,
+      mode,
+      occurrence: asked.occurrence,
+      runFence: session.fence,
+      ...(scope !== undefined && { scope }),
+      ...(tokens !== undefined && { tokens }),
+      ...(registered !== undefined && { manifestHash: registered.hash }),
+      ...(supersedes !== undefined && { supersedes: [...supersedes] }),
+    }
+    return posted(session, body)
+  })
+}
+
+/** Moves the context back. Throws like `handOff`, and `LedgerRefused` where there is no such step. */
+export async function rollBackContext(place: Place, { reason, toStep }: RollbackOptions): Promise<Rewound> {
+  const { session, scope } = place
+  session.mustBeActive()
+  mustNotBeStep(place, place.step?.agent ?? '')
+  const asked: AskedFact = { what: 'rollback', agent: '', scope, occurrence: session.occurrence(scope, 'rollback') }
+  return tracked(session, asked, async () => {
+    const fact = servedFact(session, asked, { reason })
+    if (fact?.kind === 'rewound') return rewound(session, fact)
+    const body = {
+      reason,
+      occurrence: asked.occurrence,
+      runFence: session.fence,
+      ...(toStep !== undefined && { toStep }),
+      ...(scope !== undefined && { scope }),
+    }
+    const { connection } = liveOf(session)
+    const reply = await reach(session, () => connection.execute(session.runId, { kind: 'rollback', body }))
+    if (!reply.ok) throw refused(session, reply)
+    const { fromStep, contextDigest, callsSince } = reply.body
+    const rewind = { v: 1, fromStep, toStep: reply.body.toStep, snapshot: 0, cause: 'rollback', reason, callsSince }
+    return rewound(session, added(session, 'rewound', { ...rewind, context: contextDigest ?? '' }, reply.body))
+  })
+}
+
+/** The context as the code has come to see it: the record's of then on resume and replay, else the ledger's of now. */
+export async function establishedContext(session: Session): Promise<Established> {
+  session.mustBeActive()
+  const { pipeline, live, runId } = session
+  if (live === undefined || pipeline.isBehind) return pipeline.view.now()
+  const body = await reach(session, () => live.connection.context(runId))
+  const known = pipeline.view.now()
+  if (known.step === body.step && known.contextDigest === body.contextDigest) return known
+  // Somebody else has handed something over, too.
+  pipeline.refresh((await readRun(live.connection.events(runId))).handoffs)
+  return pipeline.view.now()
+}
+
+/** A step hands off once, at its end: what is handed over beside it would stand in its place. */
+function mustNotBeStep({ step, scope }: Place, agent: string): void {
+  if (step === undefined || step.scope !== scope) return
+  const message = `a step hands off what its function returns: return it, or hand off in run.scope(name, fn)`
+  throw new AgentError('handoff-in-step', message, { step: step.agent, agent })
+}
+
+/** Awaited at the end of the run, like a call; a divergence halts it. */
+function tracked<T>(session: Session, asked: AskedFact, ask: () => Promise<T>): Promise<T> {
+  const name = asked.what === 'rollback' ? 'run.rollback' : `handoff of ${asked.agent}`
+  return session.joined(JSON.stringify(asked), name, ask)
+}
+
+function servedFact(session: Session, asked: AskedFact, content: JsonObject): HandoffFact | undefined {
+  try {
+    const fact = session.pipeline.served(asked, content)
+    if (fact === undefined && session.live === undefined) throw session.pipeline.unknown(asked)
+    return fact
+  } catch (error) {
+    throw error instanceof Error ? session.halt(error) : error
+  }
+}
+
+async function register(session: Session, { body, hash }: ReturnType<typeof manifestRequest>): Promise<void> {
+  const { manifests } = session.pipeline
+  if (manifests.get(body.agent) === hash) return
+  const { connection } = liveOf(session)
+  const reply = await reach(session, () => connection.execute(session.runId, { kind: 'manifest', body }))
+  if (!reply.ok) throw refused(session, reply)
+  manifests.set(body.agent, hash)
+}
+
+async function posted(session: Session, body: PostEnvelope): Promise<HandoffResult> {
+  const { connection } = liveOf(session)
+  const reply = await reach(session, () => connection.execute(session.runId, { kind: 'envelope', body }))
+  const { agent, payload, mode, occurrence } = body
+  const said = { v: 1, agent, payload, mode: mode ?? 'replace', occurrence: occurrence ?? 0 }
+  if (reply.ok) {
+    const { step, parent, contextDigest, confidence, findings } = reply.body
+    const accepted = { ...said, step, parent, context: contextDigest, confidence, findings }
+    return handoffResult(session, added(session, 'accepted', accepted, reply.body))
+  }
+  if (reply.problem.code !== 'contradiction') throw refused(session, reply)
+  const { findings, restored } = reply.problem.evidence as { findings: Json; restored: JsonObject }
+  added(session, 'rejected', { ...said, findings }, reply.problem.evidence)
+  const rewind = { v: 1, toStep: restored.step ?? 0, context: restored.contextDigest ?? '', cause: 'contradiction' }
+  added(session, 'rewound', rewind, reply.problem.evidence)
+  return { ok: false, findings: findings as unknown as readonly Finding[], restored: restoredOf(restored) }
+}
+
+/** What this life has put on record, as the record would tell it. */
+function added(session: Session, kind: HandoffFact['kind'], body: object, answer: JsonObject): HandoffFact {
+  const index = numberOf(answer, 'revision') + 1
+  const fact = { kind, index, scope: undefined, occurrence: undefined, body } as unknown as HandoffFact
+  session.pipeline.add(fact)
+  return fact
+}
+
+function restoredOf(restored: JsonObject): Established {
+  const { step, context } = restored
+  return { step: Number(step ?? 0), contextDigest: textOf(restored, 'contextDigest'), context: context as JsonObject }
+}
+
+function handoffResult(session: Session, fact: HandoffFact): HandoffResult {
+  if (fact.kind === 'accepted') return { ok: true, envelope: envelopeOf(fact.body) }
+  const { findings = [] } = fact.body as { findings?: readonly Finding[] }
+  return { ok: false, findings, restored: session.pipeline.view.now() }
+}
+
+function envelopeOf(body: Extract<HandoffFact, { kind: 'accepted' }>['body']): Envelope {
+  const { step, agent, mode, parent, context, confidence, findings = [] } = body
+  return { step, agent, mode, parent, contextDigest: context, confidence, findings }
+}
+
+function rewound(session: Session, { body }: HandoffFact): Rewound {
+  const { fromStep, callsSince } = body as { fromStep: number; callsSince: readonly string[] }
+  return { ...session.pipeline.view.now(), fromStep, callsSince }
+}
+
+function refused(session: Session, reply: Extract<Reply, { ok: false }>): LedgerRefused {
+  const refusal = new LedgerRefused(reply.problem)
+  return HALTING.has(refusal.code) ? session.halt(refusal) : refusal
+}
+
+function objectOf(payload: unknown, agent: string): JsonObject {
+  const kept = recordable(payload)
+  if (!kept.ok) {
+    throw new AgentError('not-recordable', `what ${agent} hands over cannot be recorded: ${kept.reason}`, { agent })
+  }
+  if (isJsonObject(kept.value)) return kept.value
+  throw new AgentError('not-recordable', `what ${agent} hands over is no JSON object`, { agent })
+}

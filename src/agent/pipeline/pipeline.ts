@@ -1,0 +1,157 @@
+/** @module The handoffs of one run in this process: what the record holds for them, and the context as the code has come to see it. */
+import { isEqual } from '../../../projections/json-equality.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { ResumeDiverged } from '../errors.ts'
+import { ContextView } from './context-view.ts'
+import type { HandoffFact, RecordedHandoffs } from './recorded-handoffs.ts'
+
+/** A handoff or a rollback as the code asks for it. */
+export interface AskedFact {
+  readonly what: 'handoff' | 'rollback'
+  /** Empty for a rollback. */
+  readonly agent: string
+  readonly scope: string | undefined
+  readonly occurrence: number
+}
+
+const SHOWN_MAX = 10
+
+export class Pipeline {
+  readonly #code: 'resume-diverged' | 'replay-diverged'
+  readonly #record: RecordedHandoffs
+  /** Recorded facts by their place, without those that the code of now has asked for. */
+  readonly #unasked = new Map<string, HandoffFact>()
+  #view: ContextView
+
+  constructor(record: RecordedHandoffs, code: 'resume-diverged' | 'replay-diverged') {
+    this.#code = code
+    this.#record = record
+    this.#view = new ContextView(record)
+    for (const fact of record.facts) {
+      if (fact.occurrence !== undefined && !isConsequence(fact)) this.#unasked.set(placeOfFact(fact), fact)
+    }
+  }
+
+  /** The code still walks where the record has been. */
+  get isBehind(): boolean {
+    return this.#unasked.size > 0
+  }
+
+  get view(): ContextView {
+    if (!this.isBehind) this.#view.passed(Number.POSITIVE_INFINITY)
+    return this.#view
+  }
+
+  /** The manifests that are registered, by agent. */
+  get manifests(): Map<string, string> {
+    return this.#record.manifests
+  }
+
+  get criticalKeys(): readonly string[] {
+    return this.#record.criticalKeys
+  }
+
+  /** A fact of this life. */
+  add(fact: HandoffFact): void {
+    this.#record.facts.push(fact)
+  }
+
+  /** What the record holds for this ask. Throws `ResumeDiverged` where it holds something else there. */
+  served(asked: AskedFact, content: JsonObject): HandoffFact | undefined {
+    const place = placeKey(asked)
+    const fact = this.#unasked.get(place)
+    if (fact === undefined) return undefined
+    const recorded = contentOf(fact)
+    for (const [name, value] of Object.entries(recorded)) {
+      if (!isEqual(value, content[name] ?? null)) throw this.#diverged(asked, recorded, content)
+    }
+    this.#unasked.delete(place)
+    // A refusal and its rewind are one write.
+    this.#view.passed(fact.kind === 'rejected' ? fact.index + 1 : fact.index)
+    return fact
+  }
+
+  /** What a call asked for while it ran counts as asked, for the call is served. */
+  passedOver(covers: (scope: string) => boolean, until: number): void {
+    for (const [place, fact] of this.#unasked) {
+      if (fact.index > until || fact.scope === undefined || !covers(fact.scope)) continue
+      this.#unasked.delete(place)
+      this.#view.passed(fact.kind === 'rejected' ? fact.index + 1 : fact.index)
+    }
+  }
+
+  /** The view is made anew from the whole record: others have written to the run as well. */
+  refresh({ criticalKeys, facts }: RecordedHandoffs): void {
+    this.#record.criticalKeys = criticalKeys
+    this.#record.facts.splice(0, this.#record.facts.length, ...facts)
+    this.#view = new ContextView(this.#record)
+  }
+
+  /** Throws where recorded handoffs were never asked for. */
+  mustBeSpent(): void {
+    const left = [...this.#unasked.values()].slice(0, SHOWN_MAX)
+    if (left.length === 0) return
+    const names = left.map((fact) => nameOf(fact)).join(', ')
+    const message = `the record holds handoffs that the code did not ask for: ${names}`
+    throw new ResumeDiverged(message, { expected: left.map(shown), actual: null }, this.#code)
+  }
+
+  /** A handoff that the record does not hold. */
+  unknown(asked: AskedFact): ResumeDiverged {
+    return this.#diverged(asked, null, {})
+  }
+
+  #diverged(asked: AskedFact, recorded: JsonObject | null, content: JsonObject): ResumeDiverged {
+    const { what, agent, scope, occurrence } = asked
+    const place = { what, ...(agent !== '' && { agent }), scope: scope ?? null, occurrence }
+    const by = agent === '' ? what : `${what} of ${agent}`
+    const holds = recorded === null ? 'no such one' : 'another one there'
+    return new ResumeDiverged(
+      `the code asks for a ${by} and the record holds ${holds}: nothing was handed over`,
+      { expected: recorded, actual: { ...place, ...content } },
+      this.#code,
+    )
+  }
+}
+
+/** A rewind after a contradiction follows its handoff; the code asked for that one. */
+function isConsequence(fact: HandoffFact): boolean {
+  return fact.kind === 'rewound' && fact.body.cause === 'contradiction'
+}
+
+function placeOfFact(fact: HandoffFact): string {
+  const { scope, occurrence = 0 } = fact
+  return fact.kind === 'rewound'
+    ? placeKey({ what: 'rollback', agent: '', scope, occurrence })
+    : placeKey({ what: 'handoff', agent: fact.body.agent, scope, occurrence })
+}
+
+function placeKey({ what, agent, scope, occurrence }: AskedFact): string {
+  return JSON.stringify([what, agent, scope ?? null, occurrence])
+}
+
+/** What makes two handoffs at one place the same. Tokens do not: another counter counts otherwise. */
+function contentOf(fact: HandoffFact): JsonObject {
+  if (fact.kind === 'rewound') return { reason: fact.body.reason ?? null }
+  const { mode, payload, supersedes, manifestHash } = fact.body
+  return handoffContent({ mode, payload, supersedes, manifestHash })
+}
+
+/** As `served` compares them. */
+export function handoffContent(given: {
+  mode: string
+  payload: JsonObject
+  supersedes: readonly object[] | undefined
+  manifestHash: string | undefined
+}): JsonObject {
+  const { mode, payload, supersedes, manifestHash } = given
+  return { mode, payload, supersedes: (supersedes ?? null) as Json, manifestHash: manifestHash ?? null }
+}
+
+function nameOf(fact: HandoffFact): string {
+  return fact.kind === 'rewound' ? `a rollback to step ${fact.body.toStep}` : fact.body.agent
+}
+
+function shown(fact: HandoffFact): JsonObject {
+  return { ...contentOf(fact), agent: fact.kind === 'rewound' ? null : fact.body.agent, scope: fact.scope ?? null }
+}

@@ -1,0 +1,40 @@
+/** @module The handoffs and rewinds of a run's record, with the place in the code that asked for each. A pure fold. */
+import type { EventBody } from '../../../schemas/events.ts'
+import type { RunEvent } from '../connection.ts'
+
+interface Placed {
+  /** How many events of the run had been recorded with it: its revision and one. */
+  readonly index: number
+  readonly scope: string | undefined
+  /** Undefined where it was not this runtime that asked for it. */
+  readonly occurrence: number | undefined
+}
+
+export type HandoffFact = Placed &
+  (
+    | { readonly kind: 'accepted'; readonly body: EventBody<'EnvelopeAccepted'> }
+    | { readonly kind: 'rejected'; readonly body: EventBody<'EnvelopeRejected'> }
+    | { readonly kind: 'rewound'; readonly body: EventBody<'RunRewound'> }
+  )
+
+export interface RecordedHandoffs {
+  criticalKeys: readonly string[]
+  readonly facts: HandoffFact[]
+  /** Hash of the manifest registered last, by agent. */
+  readonly manifests: Map<string, string>
+}
+
+export function noHandoffs(criticalKeys: readonly string[]): RecordedHandoffs {
+  return { criticalKeys, facts: [], manifests: new Map() }
+}
+
+const KINDS = { EnvelopeAccepted: 'accepted', EnvelopeRejected: 'rejected', RunRewound: 'rewound' } as const
+
+export function foldHandoffs(recorded: RecordedHandoffs, { type, data }: RunEvent, index: number): void {
+  if (type === 'RunStarted') recorded.criticalKeys = (data as unknown as EventBody<'RunStarted'>).policy.criticalKeys
+  if (type === 'ManifestRegistered') recorded.manifests.set(String(data.agent), String(data.hash))
+  if (!(type in KINDS)) return
+  const kind = KINDS[type as keyof typeof KINDS]
+  const { scope, occurrence } = data as { scope?: string; occurrence?: number }
+  recorded.facts.push({ index, scope, occurrence, kind, body: data } as unknown as HandoffFact)
+}
