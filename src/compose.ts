@@ -23,10 +23,12 @@ import { createLedgerKeys, writeNewKeyFile } from './signing/key-file.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
 import type { AuditIndex } from './store/audit-index.ts'
 import { type EventStore, StoreOpenError } from './store/event-store.ts'
+import { openEventStoreDbProjections } from './store/eventstoredb/eventstoredb-projections.ts'
 import { openEventStoreDbReader, scanEventStoreDb } from './store/eventstoredb/eventstoredb-reader.ts'
 import { openEventStoreDbStore } from './store/eventstoredb/eventstoredb-store.ts'
 import type { LogStore } from './store/log-store.ts'
 import { openMemoryStore } from './store/memory/memory-store.ts'
+import type { ProjectionServer } from './store/projection-server.ts'
 import { takeOwnership } from './store/sqlite/owner-lock.ts'
 import { openRowScan, type RowScan } from './store/sqlite/row-scan.ts'
 import { openSqliteAudit } from './store/sqlite/sqlite-audit.ts'
@@ -113,6 +115,11 @@ export function openStoreScan(path: string): RowScan {
 /** Every event of a ledger on a server, for verification. Throws `StoreOpenError` and `StoreUnavailableError`. */
 export function openServerScan(url: string): ReturnType<typeof scanEventStoreDb> {
   return scanEventStoreDb({ url, canonical: canonicalJson })
+}
+
+/** The projections of the server that a store is on. Throws `StoreOpenError`. */
+export function openProjectionServer(url: string): ProjectionServer {
+  return openEventStoreDbProjections({ url })
 }
 
 /** What the founding event says, unverified; undefined where no ledger has started yet. */

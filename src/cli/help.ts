@@ -124,6 +124,21 @@ export const COMMANDS = {
     ],
     settings: ['data', 'keys'],
   },
+  projections: {
+    usage: 'projections install|status|diff --store esdb://... [--json]',
+    about: "have an EventStoreDB server fold each run's state and its row in the run list; compare its folds with ours",
+    flags: [
+      ['--reset', 'install: fold everything again from the beginning'],
+      ['--wait SECONDS', 'for projections that start, and for a server that lags (default: 10)'],
+      JSON_FLAG,
+    ],
+    settings: ['data', 'store'],
+    more: [
+      'Exit code: 0 all run, all states are the same; 1 one does not run (its reason is printed), or differs; 2 usage;',
+      '3 not compared or not installed (the server lags, runs no projections, or a run is too large); 4 no answer.',
+      'diff compares folds, and checks no macs: verify does.',
+    ],
+  },
   rebuild: {
     usage: 'rebuild',
     about: 'drop the views; the next start makes them anew from the store',

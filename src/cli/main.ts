@@ -15,14 +15,15 @@ const LOADERS: Readonly<Record<string, () => Promise<(args: readonly string[]) =
   replay: async () => (await import('./replay.ts')).replay,
   import: async () => (await import('./import.ts')).importRuns,
   copy: async () => (await import('./copy.ts')).copy,
+  projections: async () => (await import('./projections.ts')).projections,
   rebuild: async () => (await import('./rebuild.ts')).rebuild,
   tour: async () => (await import('./tour.ts')).tour,
   witness: async () => (await import('./witness.ts')).witness,
   version: async () => (await import('./version.ts')).version,
 }
 
-/** Of these, exit code 1 says "tampered": a breakdown of their own must not. */
-const PROVES = ['verify', 'replay', 'proof', 'checkpoint', 'copy']
+/** Of these, exit code 1 says "tampered", or that two states differ: a breakdown of their own must not. */
+const PROVES = ['verify', 'replay', 'proof', 'checkpoint', 'copy', 'projections']
 
 async function run(args: readonly string[]): Promise<number> {
   const [name = 'help', ...rest] = args

@@ -4,19 +4,29 @@
  */
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net'
 import { GossipService } from '@eventstore/db-client/generated/gossip_grpc_pb.js'
+import { ProjectionsService } from '@eventstore/db-client/generated/projections_grpc_pb.js'
 import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
 import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
-import { Server, ServerCredentials } from '@grpc/grpc-js'
+import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js'
 import { batchAppend, unaryAppend } from './eventstoredb/append-service.ts'
 import { Faults } from './eventstoredb/faults.ts'
 import { EventLog } from './eventstoredb/log.ts'
-import { deleteStream, gossip, supportedMethods, tombstone } from './eventstoredb/other-services.ts'
+import { deleteStream, gossip, SERVER_VERSION, supportedMethods, tombstone } from './eventstoredb/other-services.ts'
 import type { NodeParts } from './eventstoredb/parts.ts'
+import { ProjectionEngine } from './eventstoredb/projection-engine.ts'
+import { projectionsService } from './eventstoredb/projection-service.ts'
 import { read } from './eventstoredb/read-service.ts'
 
+export interface NodeOptions {
+  /** As the node tells it; `undefined`: a node too old to be asked. */
+  readonly version?: string | undefined
+  /** False: started with EVENTSTORE_RUN_PROJECTIONS=None. */
+  readonly runsProjections?: boolean
+}
+
 /** Starts a node on a free port of the loopback. */
-export async function startNode(): Promise<EventStoreNode> {
-  const node = new EventStoreNode()
+export async function startNode(options: NodeOptions = {}): Promise<EventStoreNode> {
+  const node = new EventStoreNode(options)
   await node.start()
   return node
 }
@@ -24,6 +34,7 @@ export async function startNode(): Promise<EventStoreNode> {
 export class EventStoreNode implements AsyncDisposable {
   readonly log = new EventLog()
   readonly faults = new Faults()
+  readonly projections = new ProjectionEngine(this.log)
   readonly #grpc = new Server({ 'grpc.max_receive_message_length': 17 * 1024 * 1024 })
   readonly #sockets = new Set<Socket>()
   readonly #parts: NodeParts = { log: this.log, faults: this.faults, cut: () => this.cut(), appends: 0 }
@@ -31,7 +42,8 @@ export class EventStoreNode implements AsyncDisposable {
   #listener: NetServer | undefined
   #port = 0
 
-  constructor() {
+  constructor(options: NodeOptions = {}) {
+    const { version, runsProjections = true } = { version: SERVER_VERSION, ...options }
     const parts = this.#parts
     this.#grpc.addService(StreamsService, {
       read: read(parts),
@@ -40,7 +52,13 @@ export class EventStoreNode implements AsyncDisposable {
       delete: deleteStream(parts),
       tombstone: tombstone(parts),
     })
-    this.#grpc.addService(ServerFeaturesService, { getSupportedMethods: supportedMethods(parts) })
+    if (version !== undefined) {
+      this.#grpc.addService(ServerFeaturesService, { getSupportedMethods: supportedMethods(parts, version) })
+    }
+    if (runsProjections) {
+      const service: UntypedServiceImplementation = { ...projectionsService(parts, this.projections) }
+      this.#grpc.addService(ProjectionsService, service)
+    }
     this.#grpc.addService(GossipService, { read: gossip(parts, () => this.#port) })
     const injector = this.#grpc.createConnectionInjector(ServerCredentials.createInsecure())
     this.#inject = (socket) => injector.injectConnection(socket)

@@ -145,7 +145,7 @@ export class Connection {
   }
 }
 
-async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new NoAnswerError(ms)), ms)

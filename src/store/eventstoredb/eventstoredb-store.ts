@@ -30,6 +30,7 @@ import { readConnectionUrl } from './connection-url.ts'
 import { type Canonical, SERVER_APPEND_BYTES } from './event-form.ts'
 import { watchForEvents } from './live-watch.ts'
 import { refuseRetention } from './retention-check.ts'
+import { refuseOldServer } from './server-version.ts'
 import { acquireClient } from './shared-client.ts'
 import { readHead, readStreamPages } from './stream-reads.ts'
 import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
@@ -49,8 +50,8 @@ export interface EventStoreDbOptions {
 }
 
 /**
- * Waits for the node, and looks whether it keeps what it is given. Throws `StoreOpenError`: `store-unsupported` for a URL that cannot be used
- * and for streams that the server may forget, `store-unreadable` where no node answers in time.
+ * Waits for the node, and looks whether it keeps what it is given. Throws `StoreOpenError`: `store-unsupported` for a URL that cannot be used,
+ * a server that is too old and streams that it may forget, `store-unreadable` where no node answers in time.
  */
 export async function openEventStoreDbStore({ url, canonical, timings }: EventStoreDbOptions): Promise<EventStore> {
   const { connection: target, shown } = readConnectionUrl(url)
@@ -58,6 +59,7 @@ export async function openEventStoreDbStore({ url, canonical, timings }: EventSt
   const connection = new Connection(shared, { ...DEFAULT_TIMINGS, ...timings })
   try {
     await waitForNode(connection, shown)
+    await refuseOldServer(connection)
     await refuseRetention(connection)
   } catch (error) {
     connection.close()

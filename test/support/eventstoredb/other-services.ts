@@ -13,7 +13,7 @@ import { streamDeleted } from './errors.ts'
 import { streamName } from './messages.ts'
 import type { NodeParts } from './parts.ts'
 
-const SERVER_VERSION = '23.10.0'
+export const SERVER_VERSION = '23.10.0'
 const STREAMS = 'event_store.client.streams.streams'
 const METHODS = ['append', 'batchappend', 'delete', 'tombstone', 'read']
 
@@ -47,11 +47,11 @@ export function tombstone({ log, faults }: NodeParts): handleUnaryCall<Tombstone
   }
 }
 
-export function supportedMethods({ faults }: NodeParts): handleUnaryCall<Empty, SupportedMethods> {
+export function supportedMethods({ faults }: NodeParts, version: string): handleUnaryCall<Empty, SupportedMethods> {
   return async (_call, callback) => {
     await faults.pass()
     const methods = new featuresPb.SupportedMethods()
-    methods.setEventStoreServerVersion(SERVER_VERSION)
+    methods.setEventStoreServerVersion(version)
     for (const name of METHODS) {
       const method = new featuresPb.SupportedMethod()
       method.setServiceName(STREAMS)

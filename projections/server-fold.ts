@@ -1,0 +1,111 @@
+/**
+ * @module A projection as the event server's own engine folds it (record.md, section 8): the same `evolve`, in a wrapper that never throws and
+ * whose state stays within what the engine can hold. One exception or one state too large would stop the projection for every run.
+ */
+import type { Header } from '../schemas/header.ts'
+import type { RecordedEvent } from './projection.ts'
+
+/** An event as the engine hands it over, as far as it is used. `data` and `metadata` are parsed when they are asked for, and may throw. */
+export interface ServerEvent {
+  readonly streamId: string
+  readonly sequenceNumber: number
+  readonly data?: unknown
+  readonly metadata?: unknown
+}
+
+/** Why a stream is not folded from here on. */
+export type StopReason =
+  /** It does not begin with RunStarted: another program's stream. */
+  | 'no-run'
+  /** A revision is missing. */
+  | 'gap'
+  /** Not an event of a ledger, or one in another's place. */
+  | 'unreadable'
+  /** Written by a later version of the ledger. */
+  | 'unknown-version'
+  /** The engine keeps a state as one text, and reads and writes all of it at each event. */
+  | 'too-large'
+
+/** What the server keeps of a run, as JSON. */
+export interface ServerState<State> {
+  readonly v: 1
+  /** Of the last event seen; -1 before the first. */
+  revision: number
+  /** UTF-16 units of what was folded, contents left out: the state grows no faster. */
+  folded: number
+  /** Null before the first event, and where folding has stopped. */
+  state: State | null
+  stopped: StopReason | null
+}
+
+export type Evolve<State> = (state: State | undefined, event: RecordedEvent) => State | undefined
+
+/** A state beyond 16 MiB could not be written as an event of the server; it is never more than twice what was folded. */
+export const FOLDED_MAX_CHARS = 4 * 1024 * 1024
+
+export function initialOnServer(): ServerState<never> {
+  return { v: 1, revision: -1, folded: 0, state: null, stopped: null }
+}
+
+/** Folds one event; total. The state given is reused, and is the one returned. */
+export function evolveOnServer<State>(
+  evolve: Evolve<State>,
+  state: ServerState<State>,
+  event: ServerEvent,
+): ServerState<State> {
+  const { sequenceNumber } = event
+  if (sequenceNumber <= state.revision) return state
+  const isNext = sequenceNumber === state.revision + 1
+  state.revision = sequenceNumber
+  if (state.stopped !== null) return state
+  state.stopped = isNext ? fold(evolve, state, event) : 'gap'
+  if (state.stopped !== null) state.state = null
+  return state
+}
+
+function fold<State>(evolve: Evolve<State>, state: ServerState<State>, event: ServerEvent): StopReason | null {
+  try {
+    const { header } = event.metadata as { readonly header: Header }
+    const data = event.data as { readonly v?: unknown }
+    const isOurs = header.stream === event.streamId && header.revision === event.sequenceNumber
+    if (!isOurs || typeof header.type !== 'string' || typeof data !== 'object' || data === null) return 'unreadable'
+    if (state.state === null && header.type !== 'RunStarted') return 'no-run'
+    // A snapshot is compared, never folded: one of another version is passed over (record.md, section 4).
+    if (data.v !== 1 && header.type !== 'SnapshotTaken') return 'unknown-version'
+
+    const lean = withoutContents(data)
+    state.folded += JSON.stringify(header).length + JSON.stringify(lean).length
+    if (state.folded > FOLDED_MAX_CHARS) return 'too-large'
+    state.state = evolve(state.state ?? undefined, { type: header.type, data: lean, header } as RecordedEvent) ?? null
+    return state.state === null ? 'no-run' : null
+  } catch {
+    return 'unreadable'
+  }
+}
+
+const EMPTY = {}
+/** What agents and tools said. The fold has its digests from the event, and keeps these three only as they are. */
+const EMPTIED = ['payload', 'restored', 'manifest']
+const LEFT_OUT = [
+  'args',
+  'result',
+  'error',
+  'input',
+  'output',
+  'findings',
+  'evidence',
+  'supersedes',
+  'plan',
+  'callsSince',
+]
+
+/**
+ * The body without contents. They can be half a mebibyte, and nested as deep as the engine's own serialiser goes; merging them in an
+ * interpreter could take longer than it gives one event.
+ */
+function withoutContents(data: object): object {
+  const lean: { [member: string]: unknown } = { ...data }
+  for (const member of EMPTIED) if (lean[member] !== undefined) lean[member] = EMPTY
+  for (const member of LEFT_OUT) delete lean[member]
+  return lean
+}

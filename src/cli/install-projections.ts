@@ -1,0 +1,80 @@
+/** @module Puts our scripts on the server, and waits until they run. The same again changes nothing. */
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ProjectionServer, ServerProjection } from '../store/projection-server.ts'
+import { OWN_PROJECTIONS, type OwnProjection } from '../verify/server-projections.ts'
+import { CliFailure, EXIT } from './failure.ts'
+import { categoryFault, ownOf } from './own-projections.ts'
+
+export interface InstallOptions {
+  /** Fold everything again from the beginning. */
+  readonly reset: boolean
+  /** For the server's own projection and for ours to run. */
+  readonly waitMs: number
+}
+
+export interface Installed {
+  readonly done: 'created' | 'updated' | 'reset'
+  readonly projection: ServerProjection
+}
+
+const LOOK_AGAIN_MS = 200
+
+/** Throws `CliFailure` where the server sorts no streams by category; a script that the server cannot run is in the answer. */
+export async function installProjections(
+  server: ProjectionServer,
+  options: InstallOptions,
+): Promise<readonly Installed[]> {
+  const scripts = OWN_PROJECTIONS.map((own) => ({ own, script: scriptOf(own) }))
+  const deadlineMs = performance.now() + options.waitMs
+  const before = await lookUntil(server, deadlineMs, (all) => categoryFault(all) === undefined)
+  const fault = categoryFault(before)
+  if (fault !== undefined) throw fault
+
+  const done: Installed['done'][] = []
+  for (const { own, script } of scripts) done.push(await install(server, { own, script, before, reset: options.reset }))
+  const isSettled = (all: readonly ServerProjection[]): boolean => ownOf(all).every(({ state }) => state !== 'starting')
+  const after = ownOf(await lookUntil(server, deadlineMs, isSettled))
+  return after.map((projection, index) => ({ done: done[index] ?? 'updated', projection }))
+}
+
+interface Script {
+  readonly own: OwnProjection
+  readonly script: string
+  readonly before: readonly ServerProjection[]
+  readonly reset: boolean
+}
+
+/** The server keeps a script of its own accord only under a new name, so one that is there is always given ours again. */
+async function install(server: ProjectionServer, { own, script, before, reset }: Script): Promise<Installed['done']> {
+  const { name } = own
+  if (!before.some((each) => each.name === name)) {
+    await server.create(name, script)
+    return 'created'
+  }
+  await server.update(name, script)
+  if (reset) await server.reset(name)
+  await server.enable(name)
+  return reset ? 'reset' : 'updated'
+}
+
+async function lookUntil(
+  server: ProjectionServer,
+  deadlineMs: number,
+  isEnough: (all: readonly ServerProjection[]) => boolean,
+): Promise<readonly ServerProjection[]> {
+  for (;;) {
+    const all = await server.list()
+    if (isEnough(all) || performance.now() >= deadlineMs) return all
+    await sleep(LOOK_AGAIN_MS)
+  }
+}
+
+/** Beside the compiled command line, as the build puts it. */
+function scriptOf({ script }: OwnProjection): string {
+  try {
+    return readFileSync(new URL(`../../projections/server/${script}`, import.meta.url), 'utf8')
+  } catch (cause) {
+    throw new CliFailure(`this installation lacks the script ${script}: build it again`, EXIT.failed, { cause })
+  }
+}

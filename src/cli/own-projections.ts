@@ -1,0 +1,33 @@
+/** @module Our projections among those of a server, and what to do about one that does not run. */
+import type { ServerProjection } from '../store/projection-server.ts'
+import { CATEGORY_PROJECTION, OWN_PROJECTIONS } from '../verify/server-projections.ts'
+import { CliFailure, EXIT, oneLine } from './failure.ts'
+
+/** One each; what the server does not have is stopped. */
+export function ownOf(all: readonly ServerProjection[]): readonly ServerProjection[] {
+  return OWN_PROJECTIONS.map(({ name }) => all.find((each) => each.name === name) ?? missing(name))
+}
+
+function missing(name: string): ServerProjection {
+  const reason = 'run "countersign projections install"'
+  return { name, state: 'stopped', status: 'Not installed', reason, progressPercent: undefined, events: 0n }
+}
+
+/** Undefined where streams are sorted by category. */
+export function categoryFault(all: readonly ServerProjection[]): CliFailure | undefined {
+  const found = all.find(({ name }) => name === CATEGORY_PROJECTION)
+  if (found?.state === 'running') return undefined
+  const status = found === undefined ? 'is missing' : `is not running (${oneLine(`${found.status} ${found.reason}`)})`
+  const todo = 'start the server with EVENTSTORE_START_STANDARD_PROJECTIONS=true, or enable it in its UI'
+  return new CliFailure(`${CATEGORY_PROJECTION} ${status}, so that no projection sees a run: ${todo}`, EXIT.unproven)
+}
+
+/** Throws `CliFailure`: nothing can be compared with what does not run. */
+export function requireRunning(all: readonly ServerProjection[]): void {
+  const fault = categoryFault(all)
+  if (fault !== undefined) throw fault
+  const still = ownOf(all).find(({ state }) => state === 'faulted' || state === 'stopped')
+  if (still === undefined) return
+  const why = oneLine(`${still.name} does not run: ${still.status}, ${still.reason}`)
+  throw new CliFailure(`${why} ("countersign projections status" shows all)`, EXIT.unproven)
+}

@@ -1,0 +1,138 @@
+/** @module `countersign projections install|status|diff`: the folds that an EventStoreDB server runs by itself. */
+import { openProjectionServer, openReader } from '../compose.ts'
+import type { StorePlace } from '../config.ts'
+import { StoreOpenError, StoreUnavailableError } from '../store/event-store.ts'
+import { type ProjectionServer, ProjectionServerError, type ServerProjection } from '../store/projection-server.ts'
+import { type Compared, compareProjections } from '../verify/projection-diff.ts'
+import { OWN_PROJECTIONS } from '../verify/server-projections.ts'
+import { type Arguments, readArguments } from './arguments.ts'
+import { CliFailure, EXIT, type ExitCode, oneLine, usageFailure } from './failure.ts'
+import { installProjections } from './install-projections.ts'
+import { ownOf, requireRunning } from './own-projections.ts'
+import { type Paint, painter } from './terminal.ts'
+
+const MS_PER_SECOND = 1_000
+const WAIT_SECONDS = '10'
+
+export async function projections(args: readonly string[]): Promise<number> {
+  const given = readArguments(args, {
+    settings: ['data', 'store'],
+    texts: ['wait'],
+    switches: ['reset', 'json'],
+    positionals: ['install, status or diff'],
+  })
+  const action = ACTIONS[given.positionals[0] ?? '']
+  if (action === undefined) {
+    throw usageFailure(`projections install, status or diff, not projections "${given.positionals[0]}"`)
+  }
+  if (given.has('reset') && action !== install) throw usageFailure('--reset goes with install')
+  const place = given.settings.store
+  if (place.kind !== 'eventstoredb')
+    throw usageFailure('only a server folds by itself: name it with --store esdb://...')
+  try {
+    await using server = openProjectionServer(place.url)
+    return await action(server, { given, place, waitMs: waitOf(given) })
+  } catch (error) {
+    throw asFailure(error)
+  }
+}
+
+interface Asked {
+  readonly given: Arguments
+  readonly place: StorePlace
+  readonly waitMs: number
+}
+
+type Action = (server: ProjectionServer, asked: Asked) => Promise<number>
+
+const ACTIONS: Readonly<Record<string, Action>> = { install, status, diff }
+
+function waitOf(given: Arguments): number {
+  const text = given.text('wait') ?? WAIT_SECONDS
+  if (!/^\d{1,5}$/.test(text)) throw usageFailure('--wait takes whole seconds')
+  return Number(text) * MS_PER_SECOND
+}
+
+/** Exit code 1 is kept for a projection that stands still and a state that differs. */
+function asFailure(error: unknown): unknown {
+  if (error instanceof StoreUnavailableError) return new CliFailure(error.message, EXIT.network, { cause: error })
+  if (error instanceof StoreOpenError) return new CliFailure(error.message, EXIT.usage, { cause: error })
+  const isRefusal = error instanceof ProjectionServerError
+  return isRefusal ? new CliFailure(error.message, EXIT.unproven, { cause: error }) : error
+}
+
+async function install(server: ProjectionServer, { given, waitMs }: Asked): Promise<number> {
+  const installed = await installProjections(server, { reset: given.has('reset'), waitMs })
+  for (const { done, projection } of installed) {
+    const line = `${projection.name}  ${done}  ${wordOf(projection)}`
+    process.stdout.write(`${given.has('json') ? JSON.stringify({ done, ...asJson(projection) }) : line}\n`)
+  }
+  return exitOf(installed.map(({ projection }) => projection))
+}
+
+async function status(server: ProjectionServer, { given }: Asked): Promise<number> {
+  const paint = painter(process.stdout)
+  const all = ownOf(await server.list())
+  for (const projection of all) {
+    process.stdout.write(`${given.has('json') ? JSON.stringify(asJson(projection)) : statusLine(projection, paint)}\n`)
+  }
+  return exitOf(all)
+}
+
+function exitOf(all: readonly ServerProjection[]): ExitCode {
+  return all.every(({ state }) => state === 'running') ? EXIT.ok : EXIT.failed
+}
+
+function statusLine(projection: ServerProjection, paint: Paint): string {
+  const { name, state, progressPercent, events } = projection
+  const progress = progressPercent === undefined ? '-' : `${progressPercent.toFixed(1)} %`
+  const word = paint(wordOf(projection), state === 'running' ? 'green' : 'red')
+  return `${name.padEnd(NAME_COLUMN)}  ${word}  ${progress}  ${events} events since its start`
+}
+
+const NAME_COLUMN = Math.max(...OWN_PROJECTIONS.map(({ name }) => name.length))
+
+function wordOf({ status: word, reason }: ServerProjection): string {
+  return oneLine(reason === '' ? word : `${word}: ${reason}`)
+}
+
+function asJson({ events, progressPercent, ...rest }: ServerProjection): object {
+  return { ...rest, progressPercent: progressPercent ?? null, events: Number(events) }
+}
+
+async function diff(server: ProjectionServer, { given, place, waitMs }: Asked): Promise<number> {
+  requireRunning(await server.list())
+  using source = openReader(place)
+  const counts = { same: 0, differs: 0, behind: 0, 'not-folded': 0 }
+  for await (const compared of compareProjections({ source, server, projections: OWN_PROJECTIONS, waitMs })) {
+    counts[compared.found.kind] += 1
+    if (given.has('json')) process.stdout.write(`${JSON.stringify(compared)}\n`)
+    else if (compared.found.kind !== 'same') process.stdout.write(`${diffText(compared)}\n`)
+  }
+  const { same, differs, behind, 'not-folded': notFolded } = counts
+  const line = `${same} states are the same, ${differs} differ, ${behind} lag behind, ${notFolded} are not folded on the server`
+  process.stdout.write(`${given.has('json') ? JSON.stringify({ counts }) : line}\n`)
+  if (differs > 0) {
+    process.stderr.write(
+      'countersign: "countersign projections install --reset" has the server fold from the beginning; "countersign verify" checks the events\n',
+    )
+    return EXIT.failed
+  }
+  return behind + notFolded > 0 ? EXIT.unproven : EXIT.ok
+}
+
+function diffText({ stream, projection, revision, found }: Compared): string {
+  const where = oneLine(`${stream} @ ${revision}  ${projection}`)
+  if (found.kind === 'differs') {
+    return `${where}  ${oneLine(found.path) || '/'}\n  ours    ${shown(found.ours)}\n  theirs  ${shown(found.theirs)}`
+  }
+  if (found.kind === 'behind') return `${where}  lags behind ${found.head}: wait longer with --wait SECONDS`
+  return found.kind === 'not-folded' ? `${where}  not folded: ${found.reason}` : `${where}  the same`
+}
+
+const SHOWN_MAX_CHARS = 300
+
+function shown(value: unknown): string {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value)
+  return oneLine(text.length > SHOWN_MAX_CHARS ? `${text.slice(0, SHOWN_MAX_CHARS)}...` : text)
+}

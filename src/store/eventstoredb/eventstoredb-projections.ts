@@ -1,0 +1,85 @@
+/**
+ * @module The projections of an EventStoreDB server. Commands for people, not part of serving: each call has a deadline and is not repeated, and
+ * no breaker stands between.
+ */
+import { ErrorType, type EventStoreDBClient, type ProjectionDetails } from '@eventstore/db-client'
+import type { Json } from '../../../schemas/json.ts'
+import { StoreUnavailableError } from '../event-store.ts'
+import { type ProjectionServer, ProjectionServerError, type ServerProjection } from '../projection-server.ts'
+import { isUnavailable, NoAnswerError, reasonOf, typeOf } from './client-errors.ts'
+import { within } from './connection.ts'
+import { readConnectionUrl } from './connection-url.ts'
+import { acquireClient } from './shared-client.ts'
+import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
+
+export interface ProjectionServerOptions {
+  /** As for the store. */
+  readonly url: string
+  readonly timings?: Partial<Timings>
+}
+
+const GRPC_UNIMPLEMENTED = 12
+const RETRY_AFTER_MS = 1_000
+
+/** Asks nothing of the server yet. Throws `StoreOpenError` for a URL that cannot be used. */
+export function openEventStoreDbProjections({ url, timings }: ProjectionServerOptions): ProjectionServer {
+  const { connection, shown } = readConnectionUrl(url)
+  const shared = acquireClient(connection)
+  const { callMs } = { ...DEFAULT_TIMINGS, ...timings }
+  const ask = async <T>(work: (client: EventStoreDBClient) => Promise<T>): Promise<T> => {
+    try {
+      return await within(callMs, work(await shared.whenSafe()))
+    } catch (error) {
+      throw refusalOf(error, shown)
+    }
+  }
+  return {
+    url: shown,
+    list: async () => (await ask((client) => client.listProjections())).map(projectionOf),
+    create: (name, script) => ask((client) => client.createProjection(name, script)),
+    update: (name, script) => ask((client) => client.updateProjection(name, script)),
+    enable: (name) => ask((client) => client.enableProjection(name)),
+    reset: (name) => ask((client) => client.resetProjection(name)),
+    stateOf: async (name, partition) =>
+      (await ask((client) => client.getProjectionState<Json>(name, { partition }))) ?? null,
+    [Symbol.asyncDispose]: () => shared.release(),
+  }
+}
+
+const STATES: Readonly<Record<string, ServerProjection['state']>> = {
+  Running: 'running',
+  Faulted: 'faulted',
+  Stopped: 'stopped',
+  Completed: 'stopped',
+  Aborted: 'stopped',
+}
+
+/** The status may have more behind its first word: `Stopped/Writing results`, `Faulted (Enabled)`. */
+function projectionOf(details: ProjectionDetails): ServerProjection {
+  const { name, status, stateReason, progress, eventsProcessedAfterRestart } = details
+  return {
+    name,
+    status,
+    state: STATES[/^[A-Za-z]*/.exec(status)?.[0] ?? ''] ?? 'starting',
+    reason: stateReason,
+    progressPercent: progress >= 0 ? progress : undefined,
+    events: eventsProcessedAfterRestart,
+  }
+}
+
+function refusalOf(error: unknown, shown: string): Error {
+  if (error instanceof NoAnswerError || isUnavailable(error)) {
+    return new StoreUnavailableError(`no node answers at ${shown}: ${reasonOf(error)}`, RETRY_AFTER_MS)
+  }
+  const options = { cause: error }
+  const type = typeOf(error)
+  if (type === ErrorType.ACCESS_DENIED) {
+    const message = `${shown} refuses these credentials: projections need a user of the group $admins or $ops`
+    return new ProjectionServerError('access-denied', message, options)
+  }
+  if (typeof error === 'object' && error !== null && 'code' in error && error.code === GRPC_UNIMPLEMENTED) {
+    const message = `${shown} runs no projections: start it with EVENTSTORE_RUN_PROJECTIONS=All`
+    return new ProjectionServerError('projections-off', message, options)
+  }
+  return new ProjectionServerError('projection-refused', `${shown} refuses: ${reasonOf(error)}`, options)
+}

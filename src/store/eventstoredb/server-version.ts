@@ -1,0 +1,31 @@
+/** @module The server's version: what the store relies on was measured on 23.10, and the client asks for 22.6 at least. */
+import type { EventStoreDBClient } from '@eventstore/db-client'
+import { StoreOpenError } from '../event-store.ts'
+import { type Connection, within } from './connection.ts'
+
+const OLDEST: readonly [major: number, minor: number] = [22, 6]
+const VERSION = /^(\d+)\.(\d+)/
+
+/** The client knows it, and shows it to subclasses only. */
+interface VersionedClient {
+  readonly capabilities: Promise<{ readonly serverVersion: string }>
+}
+
+/** Throws `StoreOpenError` (`store-unsupported`) that names both versions; `StoreUnavailableError`. */
+export async function refuseOldServer(connection: Connection): Promise<void> {
+  const version = await connection.read((client) => within(connection.timings.callMs, versionOf(client)))
+  const [, major, minor] = VERSION.exec(version) ?? []
+  const [oldestMajor, oldestMinor] = OLDEST
+  const isOld = Number(major) < oldestMajor || (Number(major) === oldestMajor && Number(minor) < oldestMinor)
+  if (major !== undefined && minor !== undefined && !isOld) return
+  const said = major === undefined ? 'does not say its version, as servers before 21.10' : `is of version ${version}`
+  throw new StoreOpenError(
+    'store-unsupported',
+    `the server ${said}: EventStoreDB ${OLDEST.join('.')} or later is needed (23.10 is what this was made for)`,
+  )
+}
+
+async function versionOf(client: EventStoreDBClient): Promise<string> {
+  const { serverVersion } = await (client as unknown as VersionedClient).capabilities
+  return serverVersion
+}

@@ -1,0 +1,31 @@
+/** @module Where two JSON values differ first, keys in any order. */
+import { isJsonObject, type Json } from '../../schemas/json.ts'
+
+export interface JsonDifference {
+  /** JSON Pointer (RFC 6901). */
+  readonly path: string
+  /** Undefined: nothing is there. */
+  readonly ours: Json | undefined
+  readonly theirs: Json | undefined
+}
+
+/** Undefined where they are equal. Members are looked at in the order of their keys. */
+export function firstDifference(
+  ours: Json | undefined,
+  theirs: Json | undefined,
+  path = '',
+): JsonDifference | undefined {
+  if (ours === theirs) return undefined
+  const [a, b] = [membersOf(ours), membersOf(theirs)]
+  if (a === undefined || b === undefined || Array.isArray(ours) !== Array.isArray(theirs)) return { path, ours, theirs }
+  for (const key of [...new Set([...a.keys(), ...b.keys()])].sort()) {
+    const found = firstDifference(a.get(key), b.get(key), `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function membersOf(value: Json | undefined): ReadonlyMap<string, Json> | undefined {
+  if (Array.isArray(value)) return new Map(value.map((member: Json, index) => [String(index), member]))
+  return isJsonObject(value) ? new Map(Object.entries(value)) : undefined
+}

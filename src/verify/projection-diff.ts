@@ -1,0 +1,90 @@
+/** @module The server's state of each run against ours, folded from the stream up to the same event. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isJsonObject, type Json } from '../../schemas/json.ts'
+import type { RecordPages } from '../store/event-store.ts'
+import type { ProjectionServer } from '../store/projection-server.ts'
+import { firstDifference, type JsonDifference } from './json-difference.ts'
+import type { OwnProjection } from './server-projections.ts'
+
+/** What is read of the ledger. */
+export interface DiffSource {
+  head(stream: string): Promise<number>
+  readAll(): RecordPages
+  readStream(stream: string, options: { readonly to: number }): RecordPages
+}
+
+export interface DiffOptions {
+  readonly source: DiffSource
+  readonly server: ProjectionServer
+  readonly projections: readonly OwnProjection[]
+  /** How long to wait, in all, for a server that lags. */
+  readonly waitMs: number
+}
+
+export interface Compared {
+  readonly stream: string
+  readonly projection: string
+  /** Of the last event that the server has folded; -1: none. */
+  readonly revision: number
+  readonly found:
+    | { readonly kind: 'same' }
+    | ({ readonly kind: 'differs' } & JsonDifference)
+    /** The stream went on to `head`, and the server did not follow in time. */
+    | { readonly kind: 'behind'; readonly head: number }
+    /** Both say that this stream cannot be folded on the server, and why. */
+    | { readonly kind: 'not-folded'; readonly reason: string }
+}
+
+const RUN_PREFIX = 'run-'
+const ASK_AGAIN_MS = 100
+
+/** One answer a run and projection, in the order of the runs' first events. */
+export async function* compareProjections(options: DiffOptions): AsyncGenerator<Compared, void> {
+  const patience = { leftMs: options.waitMs }
+  const seen = new Set<string>()
+  for await (const page of options.source.readAll()) {
+    for (const { stream } of page) {
+      if (!stream.startsWith(RUN_PREFIX) || seen.has(stream)) continue
+      seen.add(stream)
+      for (const projection of options.projections) yield await compare(options, { stream, projection, patience })
+    }
+  }
+}
+
+interface Asked {
+  readonly stream: string
+  readonly projection: OwnProjection
+  readonly patience: { leftMs: number }
+}
+
+async function compare({ source, server }: DiffOptions, { stream, projection, patience }: Asked): Promise<Compared> {
+  const { name } = projection
+  const head = await source.head(stream)
+  const theirs = await caughtUp(() => server.stateOf(name, stream), head, patience)
+  const revision = revisionOf(theirs) ?? head
+  const told = { stream, projection: name, revision }
+  if (revision < head) return { ...told, found: { kind: 'behind', head } }
+
+  const ours = await projection.fold(source.readStream(stream, { to: revision }))
+  const difference = firstDifference(ours, theirs)
+  if (difference !== undefined) return { ...told, found: { kind: 'differs', ...difference } }
+  const reason = isJsonObject(ours) ? ours.stopped : null
+  return { ...told, found: typeof reason === 'string' ? { kind: 'not-folded', reason } : { kind: 'same' } }
+}
+
+async function caughtUp(ask: () => Promise<Json>, head: number, patience: { leftMs: number }): Promise<Json> {
+  for (;;) {
+    const state = await ask()
+    const revision = revisionOf(state)
+    if (revision === undefined || revision >= head || patience.leftMs <= 0) return state
+    patience.leftMs -= ASK_AGAIN_MS
+    await sleep(ASK_AGAIN_MS)
+  }
+}
+
+/** -1 where the server has no state of the run yet; undefined for a state that no script of ours made. */
+function revisionOf(state: Json): number | undefined {
+  if (!isJsonObject(state)) return undefined
+  if (Object.keys(state).length === 0) return -1
+  return typeof state.revision === 'number' ? state.revision : undefined
+}

@@ -1,0 +1,49 @@
+/** @module The projections that are meant to run on the event server, and the same folds here. */
+import * as run from '../../projections/server-run.ts'
+import * as runList from '../../projections/server-run-list.ts'
+import type { Json } from '../../schemas/json.ts'
+import type { ReadRecord, RecordPages } from '../store/event-store.ts'
+
+export interface OwnProjection {
+  /** On the server; it carries the version. */
+  readonly name: string
+  /** File of its script, as the build makes it. */
+  readonly script: string
+  /** What the server should hold once it has seen these events, as JSON. Damaged records are folded as the server folds them. */
+  readonly fold: (records: RecordPages) => Promise<Json>
+}
+
+export const OWN_PROJECTIONS: readonly OwnProjection[] = [
+  { name: run.name, script: 'run.js', fold: folding(run) },
+  { name: runList.name, script: 'run-list.js', fold: folding(runList) },
+]
+
+/** The server's own one, which sorts streams by category: ours see nothing where it does not run. */
+export const CATEGORY_PROJECTION = '$by_category'
+
+interface Folds<State> {
+  readonly init: () => State
+  readonly evolve: (state: State, event: ReturnType<typeof serverEvent>) => State
+}
+
+function folding<State>({ init, evolve }: Folds<State>): OwnProjection['fold'] {
+  return async (records) => {
+    let state = init()
+    for await (const page of records) for (const record of page) state = evolve(state, serverEvent(record))
+    return JSON.parse(JSON.stringify(state))
+  }
+}
+
+/** Parsed when they are asked for, as on the server: what cannot be parsed is the fold's to judge. */
+function serverEvent({ stream, revision, header, data }: ReadRecord) {
+  return {
+    streamId: stream,
+    sequenceNumber: revision,
+    get data(): unknown {
+      return JSON.parse(data)
+    },
+    get metadata(): unknown {
+      return { header: JSON.parse(header) }
+    },
+  }
+}

@@ -1,0 +1,226 @@
+import { randomBytes } from 'node:crypto'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { projections } from '../../src/cli/projections.ts'
+import { canonicalJson } from '../../src/signing/canonical-json.ts'
+import { createLedgerKeys } from '../../src/signing/ledger-keys.ts'
+import { openEventStoreDbStore } from '../../src/store/eventstoredb/eventstoredb-store.ts'
+import { OWN_PROJECTIONS } from '../../src/verify/server-projections.ts'
+import { type CommandResult, countersign } from '../support/command-line.ts'
+import { type EventStoreNode, startNode } from '../support/eventstoredb-node.ts'
+import { runInProcess } from '../support/in-process-command.ts'
+import { randomRun } from '../support/random-run.ts'
+import { smallStore } from '../support/small-store.ts'
+import { testLedger } from '../support/test-ledger.ts'
+
+const test = suite('countersign projections')
+
+const NAMES = OWN_PROJECTIONS.map(({ name }) => name)
+const RUN = NAMES[0] ?? ''
+const KEYS = createLedgerKeys(new Date().toISOString(), randomBytes)
+const STEPS = 12
+const BY_CATEGORY = '$by_category'
+
+type Answer = Pick<CommandResult, 'code' | 'stdout' | 'stderr'>
+const ask = (node: EventStoreNode, action: string, ...more: readonly string[]): Promise<Answer> =>
+  runInProcess(projections, [action, '--store', node.url, ...more])
+const lines = ({ stdout }: Answer): readonly string[] => stdout.trimEnd().split('\n')
+
+/** A node with some runs on it. */
+async function ledgerOn(node: EventStoreNode, runs = 2): Promise<void> {
+  await using test = await testLedger({
+    keys: KEYS,
+    store: await openEventStoreDbStore({ url: node.url, canonical: canonicalJson }),
+  })
+  for (let seed = 1; seed <= runs; seed += 1) await randomRun(test, `r${seed}`, seed, STEPS)
+}
+
+function tamperState(
+  node: EventStoreNode,
+  name: string,
+  change: (state: { state: { spend: { tokens: number } } }) => void,
+): string {
+  const states = node.projections.projections.get(name)?.states
+  const [partition = '', text = '{}'] = [...(states ?? [])].at(-1) ?? []
+  const state = JSON.parse(text)
+  change(state)
+  states?.set(partition, JSON.stringify(state))
+  return partition
+}
+
+test('installed, the server folds every run as the ledger does: diff says so, and again after more events', async () => {
+  await using node = await startNode()
+  await ledgerOn(node)
+  const installed = await countersign(['projections', 'install', '--store', node.url])
+  assert.is(installed.code, 0, installed.stderr)
+  assert.equal(
+    lines(installed),
+    NAMES.map((name) => `${name}  created  Running`),
+  )
+
+  const first = await ask(node, 'diff')
+  assert.is(first.code, 0, first.stdout + first.stderr)
+  assert.match(first.stdout, /^4 states are the same, 0 differ, 0 lag behind, 0 are not folded/)
+  await ledgerOn(node, 4)
+  const second = await ask(node, 'diff')
+  assert.is(second.code, 0, second.stdout + second.stderr)
+  assert.match(second.stdout, /^8 states are the same/)
+
+  const status = await ask(node, 'status')
+  assert.is(status.code, 0)
+  for (const [index, name] of NAMES.entries()) {
+    assert.match(lines(status)[index] ?? '', new RegExp(`^${name} +Running  100\\.0 %  [1-9]\\d* events`))
+  }
+})
+
+test('install again keeps what is there; --reset folds it anew and ends a difference', async () => {
+  await using node = await startNode()
+  await ledgerOn(node)
+  await ask(node, 'install')
+  await ask(node, 'diff')
+  const run = tamperState(node, RUN, (kept) => {
+    kept.state.spend.tokens += 1
+  })
+  const again = await ask(node, 'install')
+  assert.equal([again.code, ...lines(again)], [0, ...NAMES.map((name) => `${name}  updated  Running`)])
+  assert.equal([...node.projections.projections.keys()].sort(), [BY_CATEGORY, ...NAMES].sort())
+
+  const differs = await ask(node, 'diff')
+  assert.is(differs.code, 1)
+  const [where = '', ours = '', theirs = ''] = lines(differs)
+  assert.ok(where.startsWith(`${run} @ `) && where.endsWith(`${RUN}  /state/spend/tokens`), where)
+  assert.is(Number(theirs.replace('theirs', '')), Number(ours.replace('ours', '')) + 1)
+  assert.match(differs.stderr, /projections install --reset/)
+
+  const reset = await ask(node, 'install', '--reset')
+  assert.equal([reset.code, ...lines(reset)], [0, ...NAMES.map((name) => `${name}  reset  Running`)])
+  assert.is((await ask(node, 'diff')).code, 0)
+})
+
+test('a script of somebody else under our name is found out by diff, and replaced by install', async () => {
+  await using node = await startNode()
+  await ledgerOn(node)
+  node.projections.create(
+    RUN,
+    "fromCategory('run').foreachStream().when({ $init: () => ({ n: 0 }), $any: (s) => ({ n: s.n + 1 }) })",
+  )
+  node.projections.create(
+    NAMES[1] ?? '',
+    "fromCategory('run').foreachStream().when({ $any: (s, e) => ({ revision: e.sequenceNumber }) })",
+  )
+  const found = await ask(node, 'diff', '--json')
+  assert.is(found.code, 1)
+  const counts = JSON.parse(lines(found).at(-1) ?? '').counts
+  assert.equal(counts, { same: 0, differs: 4, behind: 0, 'not-folded': 0 })
+  assert.is((await ask(node, 'install', '--reset')).code, 0)
+  assert.is((await ask(node, 'diff')).code, 0)
+})
+
+test('a faulted projection is exit code 1 with its reason; installing ours again has it run', async () => {
+  await using node = await startNode()
+  await ledgerOn(node)
+  assert.is((await ask(node, 'install')).code, 0)
+  const projection = node.projections.projections.get(RUN)
+  assert.ok(projection)
+  node.projections.update(projection, "fromCategory('run').foreachStream().when({ $any: (s, e) => e.nowhere.at.all })")
+  await ledgerOn(node, 3)
+  const status = await ask(node, 'status')
+  assert.is(status.code, 1)
+  assert.match(lines(status)[0] ?? '', /Faulted: .*undefined/)
+  const diff = await ask(node, 'diff')
+  assert.is(diff.code, 3)
+  assert.match(diff.stderr, /does not run: Faulted/)
+  assert.is((await ask(node, 'install')).code, 0)
+  assert.is((await ask(node, 'diff')).code, 0)
+})
+
+test('a script that the server cannot read is created all the same: status names what is wrong with it', async () => {
+  await using node = await startNode()
+  for (const name of NAMES) node.projections.create(name, 'this is no script')
+  const status = await ask(node, 'status')
+  assert.is(status.code, 1)
+  for (const line of lines(status)) assert.match(line, /Faulted: Unexpected identifier/)
+})
+
+test('what is not installed is said to be so, by status and by diff', async () => {
+  await using node = await startNode()
+  const status = await ask(node, 'status')
+  assert.is(status.code, 1)
+  for (const line of lines(status)) assert.match(line, /Not installed: run "countersign projections install"/)
+  const diff = await ask(node, 'diff')
+  assert.equal([diff.code, diff.stdout], [3, ''])
+  assert.match(diff.stderr, /Not installed/)
+})
+
+test('where the server sorts no streams by category, install changes nothing and says what to start', async () => {
+  await using node = await startNode()
+  const category = node.projections.projections.get(BY_CATEGORY)
+  assert.ok(category)
+  node.projections.disable(category)
+  const { code, stderr } = await ask(node, 'install', '--wait', '0')
+  assert.is(code, 3)
+  assert.match(
+    stderr,
+    /^countersign: \$by_category is not running \(Stopped\).*EVENTSTORE_START_STANDARD_PROJECTIONS=true.*\n$/,
+  )
+  assert.equal([...node.projections.projections.keys()], [BY_CATEGORY])
+})
+
+test('a server that lags is waited for, and is neither the same nor different where it does not come', async () => {
+  await using node = await startNode()
+  await ledgerOn(node)
+  await ask(node, 'install')
+  node.projections.paused = true
+  await ledgerOn(node, 3)
+  const behind = await ask(node, 'diff', '--wait', '0')
+  assert.is(behind.code, 3, behind.stdout)
+  assert.match(behind.stdout, /lags behind \d+: wait longer/)
+  node.projections.asked = 0
+  const waiting = ask(node, 'diff', '--wait', '60')
+  while (node.projections.asked === 0) await new Promise((resolve) => setTimeout(resolve, 10))
+  node.projections.paused = false
+  node.projections.wake()
+  assert.is((await waiting).code, 0)
+})
+
+test("another program's stream of the same category is named, and stands in the way of no run", async () => {
+  await using node = await startNode()
+  await ledgerOn(node)
+  const data = Buffer.from('{"speed":"7 km/h"}')
+  const event = {
+    id: crypto.randomUUID(),
+    type: 'Started',
+    contentType: 'application/json',
+    data,
+    metadata: Buffer.from(''),
+  }
+  node.log.append('run-in-the-park', 'no-stream', [event])
+  await ask(node, 'install')
+  const { code, stdout } = await ask(node, 'diff')
+  assert.is(code, 3)
+  assert.match(stdout, /^run-in-the-park @ 0 {2}countersign-run-v1 {2}not folded: unreadable\n/)
+  assert.match(stdout, /\n4 states are the same, 0 differ/)
+})
+
+test('a server that runs no projections, one that is away and a store that is no server each say what to do', async () => {
+  await using without = await startNode({ runsProjections: false })
+  const off = await ask(without, 'status')
+  assert.is(off.code, 3)
+  assert.match(off.stderr, /runs no projections: start it with EVENTSTORE_RUN_PROJECTIONS=All/)
+
+  const gone = await startNode()
+  await gone[Symbol.asyncDispose]()
+  const away = await countersign(['projections', 'install', '--store', gone.url])
+  assert.is(away.code, 4)
+  assert.match(away.stderr, /no node answers at esdb:/)
+
+  using small = await smallStore()
+  const file = await runInProcess(projections, ['status', '--store', small.path])
+  assert.is(file.code, 2)
+  assert.match(file.stderr, /--store esdb:/)
+  for (const wrong of [['sell'], [], ['status', '--reset'], ['diff', '--wait', 'long']]) {
+    assert.is((await runInProcess(projections, [...wrong, '--store', without.url])).code, 2, wrong.join(' '))
+  }
+})
+
+test.run()

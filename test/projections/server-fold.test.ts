@@ -1,0 +1,205 @@
+import { readFileSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { ServerEvent } from '../../projections/server-fold.ts'
+import { evolve, init } from '../../projections/server-run.ts'
+import { evolve as evolveRow, init as initRow } from '../../projections/server-run-list.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import { runStream } from '../../schemas/names.ts'
+import type { Draft } from '../../src/domain/decision.ts'
+import { canonicalJson } from '../../src/signing/canonical-json.ts'
+import type { ReadRecord } from '../../src/store/event-store.ts'
+import { toEvents } from '../../src/store/eventstoredb/event-form.ts'
+import { OWN_PROJECTIONS } from '../../src/verify/server-projections.ts'
+import type { LoggedEvent } from '../support/eventstoredb/log.ts'
+import { ProjectionScript } from '../support/eventstoredb/projection-script.ts'
+import { randomRun } from '../support/random-run.ts'
+import { drive, ok, recordsOf, verifiedFold } from '../support/run-driver.ts'
+import { accepted, claimed, reserved, started } from '../support/run-events.ts'
+import { testLedger } from '../support/test-ledger.ts'
+
+const test = suite('projections on the server')
+
+const STREAM = runStream('acme', 'r')
+const SERVER_STATE_MAX_BYTES = 16 * 1024 * 1024
+
+const scriptOf = (file: string): string =>
+  readFileSync(new URL(`../../projections/server/${file}`, import.meta.url), 'utf8')
+
+function serverEvent({ type, data }: Draft, revision: number, header: object = {}): ServerEvent {
+  const time = '2026-01-01T00:00:00.000Z'
+  const metadata = { header: { v: 1, stream: STREAM, revision, type, time, tenant: 'acme', actor: 'alice', ...header } }
+  return { streamId: STREAM, sequenceNumber: revision, data, metadata }
+}
+
+/** As the node keeps an appended event. */
+function loggedEvents(records: readonly ReadRecord[]): readonly LoggedEvent[] {
+  return records.map((record) => {
+    const header = JSON.parse(record.header)
+    const { stream, revision } = record
+    const [event] = toEvents({
+      stream,
+      expectedRevision: revision - 1,
+      records: [{ ...record, id: header.id, type: header.type }],
+    })
+    if (event === undefined) throw new Error('one event a record')
+    return {
+      id: header.id,
+      stream,
+      revision: BigInt(revision),
+      type: header.type,
+      contentType: 'application/json',
+      data: Buffer.from(JSON.stringify(event.data)),
+      metadata: Buffer.from(event.metadata as Uint8Array),
+      position: BigInt(revision),
+      createdMs: 0,
+    }
+  })
+}
+
+const asPages = async function* (records: readonly ReadRecord[]): AsyncGenerator<readonly ReadRecord[]> {
+  yield records
+}
+
+async function runState(records: readonly ReadRecord[]): Promise<Json> {
+  const own = OWN_PROJECTIONS.find(({ script }) => script === 'run.js')
+  const folded = await own?.fold(asPages(records))
+  return isJsonObject(folded) ? (folded.state ?? null) : null
+}
+
+test("one source, two engines: the script in the server's interpreter holds what the fold here holds, at every event of 60 random runs", async () => {
+  await using ledger = await testLedger()
+  const scripts = OWN_PROJECTIONS.map((own) => ({ own, script: new ProjectionScript(scriptOf(own.script)) }))
+  const types = new Set<string>()
+  for (let seed = 1; seed <= 60; seed += 1) {
+    await randomRun(ledger, `r${seed}`, seed)
+    const records = await recordsOf(ledger.store, `r${seed}`)
+    const events = loggedEvents(records)
+    for (const { own, script } of scripts) {
+      let state: string | undefined
+      for (const [at, event] of events.entries()) {
+        types.add(event.type)
+        state = script.handle(state, event)
+        if (at % 7 !== 0 && at < events.length - 1) continue
+        const ours = await own.fold(asPages(records.slice(0, at + 1)))
+        assert.is(canonicalJson(JSON.parse(state)), canonicalJson(ours), `${own.name}, run ${seed}, event ${at}`)
+        assert.is(JSON.parse(state).stopped, null)
+      }
+    }
+  }
+  assert.ok(types.size >= 18, `too few kinds of events: ${[...types].join(' ')}`)
+})
+
+test("the state on the server is the run's own, but for contexts and manifests", async () => {
+  await using ledger = await testLedger()
+  await randomRun(ledger, 'r', 4, 30)
+  const run = drive(ledger, 'r')
+  await run.do({ kind: 'manifest', body: { agent: 'cat', writes: ['facts'] } })
+  ok(await run.hand('cat', { facts: ['seen'] }, { mode: 'extend' }))
+  const records = await recordsOf(ledger.store, 'r')
+  const state = (await runState(records)) as JsonObject
+  const whole: JsonObject = JSON.parse(JSON.stringify(await verifiedFold(ledger, 'r')))
+  const snapshot = { ...(whole.snapshot as JsonObject), context: {} }
+  const manifests = Object.entries(whole.manifests as JsonObject).map(([key, value]) => [
+    key,
+    { ...(value as JsonObject), manifest: {} },
+  ])
+  assert.ok(manifests.length > 0 && Object.keys(whole.context as JsonObject).length > 0)
+  assert.equal(state, { ...whole, context: {}, snapshot, manifests: Object.fromEntries(manifests) })
+})
+
+test("no content reaches the state: a payload nested deeper than the server's serialiser goes is folded like any other", () => {
+  let deep: Json = 'bottom'
+  for (let level = 0; level < 62; level += 1) deep = [deep]
+  const script = new ProjectionScript(scriptOf('run.js'))
+  const drafts = [started(), accepted(1, { facts: deep }), claimed(1, { args: deep })]
+  let state: string | undefined
+  for (const [revision, draft] of drafts.entries()) {
+    const { data, metadata } = serverEvent(draft, revision)
+    const [raw, meta] = [Buffer.from(JSON.stringify(data)), Buffer.from(JSON.stringify(metadata))]
+    const position = BigInt(revision)
+    const same = { id: 'x', stream: STREAM, contentType: 'application/json', createdMs: 0 }
+    state = script.handle(state, { ...same, type: draft.type, revision: position, position, data: raw, metadata: meta })
+  }
+  assert.not.match(state ?? '', /bottom/)
+  assert.is(JSON.parse(state ?? '').stopped, null)
+})
+
+test('what is no run of a ledger stops its own fold and no other: nothing that a stream holds makes the script throw', () => {
+  const first = serverEvent(started(), 0)
+  const second = serverEvent(claimed(1), 1)
+  const cases: [why: string, events: ServerEvent[]][] = [
+    ['no-run', [serverEvent(claimed(1), 0)]],
+    ['unreadable', [{ ...first, metadata: undefined }]],
+    ['unreadable', [{ ...first, data: 'text' }]],
+    ['unreadable', [first, { ...second, data: null }]],
+    ['unreadable', [first, { ...second, metadata: { header: null } }]],
+    ['unreadable', [first, serverEvent(claimed(1), 1, { revision: 7 })]],
+    ['unreadable', [first, serverEvent(claimed(1), 1, { stream: 'run-other.r' })]],
+    [
+      'unreadable',
+      [
+        first,
+        {
+          ...second,
+          data: { v: 1 },
+          metadata: { header: { ...(second.metadata as { header: object }).header, type: 'UsageRecorded' } },
+        },
+      ],
+    ],
+    ['unknown-version', [first, { ...second, data: { ...(second.data as object), v: 2 } }]],
+    ['gap', [first, serverEvent(claimed(1), 2)]],
+    ['gap', [serverEvent(started(), 1)]],
+  ]
+  for (const [why, events] of cases) {
+    let state = init() as ReturnType<typeof evolve>
+    for (const event of events) state = evolve(state, event)
+    assert.is(state.stopped, why)
+    assert.is(state.state, null)
+    const last = events.at(-1)?.sequenceNumber ?? 0
+    const later = evolve(state, serverEvent(claimed(2), last + 1))
+    assert.equal([later.revision, later.stopped], [last + 1, why], 'it still says how far it has seen')
+  }
+})
+
+test('an event that is handed over twice is folded once', () => {
+  let state = evolve(init(), serverEvent(started(), 0))
+  for (const event of [serverEvent(reserved(1, 5), 1), serverEvent(reserved(1, 5), 1)]) state = evolve(state, event)
+  assert.is(state.state?.spend.reservedTokens, 5)
+})
+
+test('a run without end is left to the ledger before its state outgrows what the server can write, whatever its names', () => {
+  const long = '\u9f8d'.repeat(240)
+  let largest = 0
+  let state = evolve(init(), serverEvent(started(), 0))
+  let row = evolveRow(initRow(), serverEvent(started(), 0))
+  for (let revision = 1; state.stopped === null || row.stopped === null; revision += 1) {
+    const name = `${long}${revision}`
+    const more = { agent: name, tool: name, scope: name, group: name, key: `${long}${name}` }
+    const draft = revision % 2 === 0 ? claimed(revision, more) : reserved(revision, 1, { agent: name })
+    const event = serverEvent(draft, revision, { request: { id: crypto.randomUUID() } })
+    if (revision % 200 === 0)
+      largest = Math.max(largest, Buffer.byteLength(JSON.stringify(state)), Buffer.byteLength(JSON.stringify(row)))
+    state = evolve(state, event)
+    row = evolveRow(row, event)
+  }
+  assert.equal([state.stopped, row.stopped], ['too-large', 'too-large'])
+  assert.ok(largest > 1024 * 1024 && largest < SERVER_STATE_MAX_BYTES, `${largest} bytes`)
+})
+
+test('the scripts hold no schema library and need nothing but ECMAScript', () => {
+  for (const { script } of OWN_PROJECTIONS) {
+    const text = scriptOf(script)
+    assert.not.match(text, /zod|require\(|import |process\.|Date\.now|Math\.random|crypto/)
+    assert.ok(text.length < 40_000, `${script}: ${text.length}`)
+    assert.equal(new ProjectionScript(text).definition, {
+      source: 'category',
+      category: 'run',
+      byStream: true,
+      outputsState: false,
+      handlers: {},
+    })
+  }
+})
+
+test.run()

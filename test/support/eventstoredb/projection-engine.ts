@@ -1,0 +1,140 @@
+/**
+ * @module The projections of a protocol node: they follow the log behind the appends, keep a state a partition, and stop as faulted at the first
+ * exception. `$by_category` is one of them: while it does not run, those of a category see nothing new.
+ */
+import type { EventLog, LoggedEvent } from './log.ts'
+import { categoryOf, ProjectionScript } from './projection-script.ts'
+
+export const BY_CATEGORY = '$by_category'
+
+export interface NodeProjection {
+  readonly name: string
+  source: string
+  script: ProjectionScript | undefined
+  status: 'Running' | 'Stopped' | 'Faulted'
+  reason: string
+  /** Index in the log of the next event to look at. */
+  next: number
+  handled: number
+  /** By partition, as text. */
+  readonly states: Map<string, string>
+}
+
+export class ProjectionEngine {
+  readonly projections = new Map<string, NodeProjection>()
+  /** While true nothing is folded: a server that lags. */
+  paused = false
+  /** States that were asked for while it was paused. */
+  asked = 0
+  readonly #log: EventLog
+  /** How far streams are sorted by category. */
+  #sorted = 0
+  #scheduled = false
+
+  constructor(log: EventLog) {
+    this.#log = log
+    this.projections.set(BY_CATEGORY, { ...fresh(BY_CATEGORY, ''), status: 'Running' })
+    log.onAppended(() => this.wake())
+  }
+
+  create(name: string, source: string): void {
+    const projection = fresh(name, source)
+    this.projections.set(name, projection)
+    compile(projection)
+    this.wake()
+  }
+
+  update(projection: NodeProjection, source: string): void {
+    projection.source = source
+    compile(projection)
+    this.wake()
+  }
+
+  enable(projection: NodeProjection): void {
+    if (projection.status !== 'Running') compile(projection)
+    this.wake()
+  }
+
+  disable(projection: NodeProjection): void {
+    if (projection.status === 'Running') projection.status = 'Stopped'
+  }
+
+  reset(projection: NodeProjection): void {
+    projection.states.clear()
+    projection.next = 0
+    if (projection.status === 'Faulted') compile(projection)
+    this.wake()
+  }
+
+  /** Percent of the events that there are. */
+  progress({ next }: NodeProjection): number {
+    return this.#log.all.length === 0 ? 100 : (100 * next) / this.#log.all.length
+  }
+
+  /** Behind the appends, as on the server: never within one. */
+  wake(): void {
+    if (this.#scheduled || this.paused) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      if (this.paused) return
+      if (this.projections.get(BY_CATEGORY)?.status === 'Running') this.#sorted = this.#log.all.length
+      for (const projection of this.projections.values()) this.#follow(projection)
+    })
+  }
+
+  #follow(projection: NodeProjection): void {
+    const { script } = projection
+    if (script === undefined) {
+      if (projection.name === BY_CATEGORY) projection.next = this.#sorted
+      return
+    }
+    const end = script.definition.source === 'category' ? this.#sorted : this.#log.all.length
+    while (projection.status === 'Running' && projection.next < end) {
+      const event = this.#log.all[projection.next]
+      if (event !== undefined && isSeen(script, event)) handle(projection, script, event)
+      if (projection.status === 'Running') projection.next += 1
+    }
+  }
+}
+
+function fresh(name: string, source: string): NodeProjection {
+  return { name, source, script: undefined, status: 'Stopped', reason: '', next: 0, handled: 0, states: new Map() }
+}
+
+/** Measured: broken source is no error of the call, it is told in the status. */
+function compile(projection: NodeProjection): void {
+  if (projection.name === BY_CATEGORY) {
+    projection.status = 'Running'
+    return
+  }
+  projection.script = undefined
+  try {
+    projection.script = new ProjectionScript(projection.source)
+    projection.status = 'Running'
+    projection.reason = ''
+  } catch (error) {
+    fail(projection, error)
+  }
+}
+
+function fail(projection: NodeProjection, error: unknown): void {
+  projection.status = 'Faulted'
+  // Errors of the script are of its own realm.
+  projection.reason = String((error as { message?: unknown }).message ?? error)
+}
+
+function isSeen({ definition }: ProjectionScript, { stream, type }: LoggedEvent): boolean {
+  if (stream.startsWith('$') || type.startsWith('$')) return false
+  return definition.source === 'all' || categoryOf(stream) === definition.category
+}
+
+function handle(projection: NodeProjection, script: ProjectionScript, event: LoggedEvent): void {
+  const partition = script.definition.byStream ? event.stream : ''
+  try {
+    projection.states.set(partition, script.handle(projection.states.get(partition), event))
+    projection.handled += 1
+  } catch (error) {
+    fail(projection, error)
+  }
+}
