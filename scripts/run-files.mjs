@@ -15,12 +15,12 @@ export function testFiles({ long }) {
 }
 
 /** Prints a line a file, and all that a failed one said; gives `{passed, failed, skipped}`. */
-export async function runFiles(files, { long, env = {} }) {
+export async function runFiles(files, { long, env = {}, timeoutMs = FILE_TIMEOUT_MS[long ? 'long' : 'short'] }) {
   const sum = { passed: 0, failed: 0, skipped: 0 }
   const queue = [...files]
   const worker = async () => {
     for (let file = queue.shift(); file !== undefined; file = queue.shift())
-      report(file, await runFile(file, { long, env }), sum)
+      report(file, await runFile(file, { env, timeoutMs }), sum)
   }
   await Promise.all(Array.from({ length: PARALLEL }, worker))
   return sum
@@ -30,8 +30,7 @@ export function sumLine({ passed, failed, skipped }) {
   return `${passed} passed, ${failed} failed, ${skipped} skipped`
 }
 
-function runFile(file, { long, env }) {
-  const timeoutMs = long ? FILE_TIMEOUT_MS.long : FILE_TIMEOUT_MS.short
+function runFile(file, { env, timeoutMs }) {
   return new Promise((resolve) => {
     const startedMs = Date.now()
     const child = spawn(process.execPath, ['--enable-source-maps', ROOT + file], {

@@ -30,6 +30,8 @@ function realServer() {
 const long = process.argv.includes('--long')
 const words = process.argv.slice(2).filter((word) => word !== '--long')
 const all = testFiles({ long })
+/** A server is asked over the network what memory answers at once. */
+const timeoutMs = (long ? 30 : 5) * 60_000
 const total = { passed: 0, failed: 0, skipped: 0 }
 let found = 0
 for (const { name, shown = name, suites, without = [] } of STORES) {
@@ -40,7 +42,7 @@ for (const { name, shown = name, suites, without = [] } of STORES) {
   if (files.length === 0) continue
   found += files.length
   console.log(`store: ${shown}`)
-  const sum = await runFiles(files, { long, env: { COUNTERSIGN_TEST_STORE: name } })
+  const sum = await runFiles(files, { timeoutMs, env: { COUNTERSIGN_TEST_STORE: name } })
   for (const key of Object.keys(total)) total[key] += sum[key]
   console.log(`store: ${shown}: ${sumLine(sum)}\n`)
 }

@@ -1,18 +1,24 @@
 /** @module The ledger as a service: the parts of `compose.ts`, the HTTP edge over them, and the server. */
 import { readFileSync } from 'node:fs'
-import { openLedger } from './compose.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { OpenLedger } from './compose.ts'
+import { type Opening, startOpening } from './compose-waiting.ts'
 import { type Settings, SettingsError, variableOf } from './config.ts'
 import { createApp } from './http/app.ts'
 import type { HttpLog } from './http/app-deps.ts'
+import { awaitedLedger } from './http/awaited-ledger.ts'
 import { startServer } from './http/server.ts'
-import type { WatchedKeys } from './key-source.ts'
+import { fixedKeys, requireKeys, type WatchedKeys } from './key-source.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
 import { createTokenVerifier, publicJwks, type TokenVerifier, type TrustedIssuer } from './signing/tokens.ts'
+import type { StoreStatus } from './store/event-store.ts'
 import { announceOwner } from './store/sqlite/owner-lock.ts'
 import { prepareStorePath } from './store/sqlite/store-path.ts'
 
 export interface Service {
   readonly url: string
+  /** Rejects where a store that was away at the start turns out to be one that this ledger cannot serve. Else it never settles. */
+  readonly failed: Promise<never>
   /** Stops taking requests, finishes those that run, ends tails, writes what waits, closes the store. */
   readonly close: () => Promise<void>
 }
@@ -25,38 +31,88 @@ export interface ServiceOptions {
 
 /** Longest wait for requests that run; with the closing of the store the process ends within five seconds. */
 const DRAIN_MS = 3_000
+/** A store that starts together with the ledger is waited for so long before it counts as away. */
+const TOGETHER_MS = 1_000
 
-/** Opens everything and listens. What was opened is closed again where a later part fails. */
-export async function startService({ settings, log, version }: ServiceOptions): Promise<Service> {
-  const trusted = readTrustedIssuers(settings)
-  const opened = await openLedger(settings, log)
+/**
+ * Opens everything and listens. What was opened is closed again where a later part fails. Where a store on a server is away the service
+ * listens all the same, is not ready, and becomes so by itself.
+ */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { settings, log } = options
+  const edge = edgeOf(options)
+  const opening = startOpening(settings, log)
+  const closeOpened = (): Promise<void> => {
+    opening.stop()
+    return opening.opened.then(
+      (opened) => opened[Symbol.asyncDispose](),
+      () => undefined,
+    )
+  }
   try {
+    const ready = await Promise.race([opening.opened, opening.away.then(() => sleep(TOGETHER_MS))])
     const draining = new AbortController()
-    const keys = latestKeys(opened.keys)
-    const { ratePerSecond, rateBurst, openMetrics } = settings
-    const app = createApp({
-      ledger: opened.ledger,
+    let app = ready === undefined ? edge(waiting(opening, settings), draining.signal) : edge(ready, draining.signal)
+    const { host, port } = settings
+    const server = await startServer({ app: { fetch: (...args) => app.fetch(...args) }, host, port, draining })
+    announce(settings, server.url)
+    const onceOpen = (opened: OpenLedger): void => {
+      app = edge(opened, draining.signal)
+    }
+    return {
+      url: server.url,
+      failed: ready === undefined ? failureOf(opening.opened.then(onceOpen)) : never(),
+      close: async () => {
+        await server.close(DRAIN_MS)
+        await closeOpened()
+      },
+    }
+  } catch (error) {
+    await closeOpened()
+    throw error
+  }
+}
+
+function never(): Promise<never> {
+  return new Promise(() => undefined)
+}
+
+/** Whoever closes the service does not listen any more: then a rejection is nobody's trouble. */
+function failureOf(work: Promise<void>): Promise<never> {
+  const failed = work.then(never)
+  failed.catch(() => undefined)
+  return failed
+}
+
+type Served = Pick<OpenLedger, 'ledger' | 'keys'>
+
+function waiting(opening: Opening, settings: Settings): Served {
+  const status = (): StoreStatus => ({
+    state: 'unavailable',
+    detail: `the event store does not answer: ${opening.reason()}`,
+  })
+  return { ledger: awaitedLedger(status), keys: fixedKeys(requireKeys(settings.keys)) }
+}
+
+/** Throws `SettingsError` for a file of trusted issuers that cannot be used. */
+function edgeOf({ settings, log, version }: ServiceOptions): (served: Served, draining: AbortSignal) => App {
+  const trusted = readTrustedIssuers(settings)
+  const { ratePerSecond, rateBurst, openMetrics } = settings
+  return ({ ledger, keys: source }, draining) => {
+    const keys = latestKeys(source)
+    return createApp({
+      ledger,
       verifier: verifierFor(settings, { keys, initial: keys(), trusted }),
       jwks: () => publicJwks(keys()),
       log,
       version,
       settings: { ratePerSecond, rateBurst, openMetrics },
-      draining: draining.signal,
+      draining,
     })
-    const server = await startServer({ app, host: settings.host, port: settings.port, draining })
-    announce(settings, server.url)
-    return {
-      url: server.url,
-      close: async () => {
-        await server.close(DRAIN_MS)
-        await opened[Symbol.asyncDispose]()
-      },
-    }
-  } catch (error) {
-    await opened[Symbol.asyncDispose]()
-    throw error
   }
 }
+
+type App = ReturnType<typeof createApp>
 
 /** The keys without a look at the file: it is looked at each second, and checking tokens cannot wait for the disk. */
 function latestKeys(source: WatchedKeys): () => LedgerKeys {

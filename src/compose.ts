@@ -25,7 +25,7 @@ import type { AuditIndex } from './store/audit-index.ts'
 import { type EventStore, StoreOpenError } from './store/event-store.ts'
 import { openEventStoreDbProjections } from './store/eventstoredb/eventstoredb-projections.ts'
 import { openEventStoreDbReader, scanEventStoreDb } from './store/eventstoredb/eventstoredb-reader.ts'
-import { openEventStoreDbStore } from './store/eventstoredb/eventstoredb-store.ts'
+import { openEventStoreDbStore, type Patience } from './store/eventstoredb/eventstoredb-store.ts'
 import type { LogStore } from './store/log-store.ts'
 import { openMemoryStore } from './store/memory/memory-store.ts'
 import type { ProjectionServer } from './store/projection-server.ts'
@@ -59,15 +59,15 @@ export interface OpenLedger extends AsyncDisposable {
 
 /**
  * Opens keys, store, views and ledger, making what a first start needs. Throws `StartError`, `KeyFileError`, `StoreOpenError`;
- * what was opened until then is closed again.
+ * what was opened until then is closed again. `patience` waits for a store on a server that does not answer yet.
  */
-export async function openLedger(settings: Settings, log: Log): Promise<OpenLedger> {
+export async function openLedger(settings: Settings, log: Log, patience?: Patience): Promise<OpenLedger> {
   const opened = new Closers()
   try {
     makeDataFolder(settings)
     const known = readKeys(settings.keys)
     if (known === undefined && settings.store.kind === 'eventstoredb') throw keysNotGiven(settings.keys)
-    const store = opened.add(await openStore(settings.store))
+    const store = opened.add(await openStore(settings.store, patience))
     const keys = opened.add(watchKeys(settings.keys, known ?? (await makeKeys(settings.keys, store)), log))
     const views = opened.add(openViews(settings))
     const origin = settings.origin === undefined ? {} : { origin: settings.origin }
@@ -142,14 +142,14 @@ function makeDataFolder({ data }: Settings): void {
 }
 
 /** The store itself, for writing: a file's only owner, or one of a server's processes. Throws `StoreOpenError`. */
-export function openStore(place: StorePlace): EventStore | Promise<EventStore> {
+export function openStore(place: StorePlace, patience?: Patience): EventStore | Promise<EventStore> {
   switch (place.kind) {
     case 'memory':
       return openMemoryStore()
     case 'sqlite':
       return openSqliteStore({ path: place.path })
     case 'eventstoredb':
-      return openEventStoreDbStore({ url: place.url, canonical: canonicalJson })
+      return openEventStoreDbStore({ url: place.url, canonical: canonicalJson, ...(patience && { patience }) })
   }
 }
 

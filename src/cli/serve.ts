@@ -28,7 +28,10 @@ export async function serve(args: readonly string[]): Promise<number> {
   log.info({ url: service.url, data: resolve(settings.data), version }, 'listening')
   if (onTerminal) greet(settings, service.url, version)
 
-  const signal = await signalled
+  const signal = await Promise.race([signalled, service.failed]).catch(async (error: unknown) => {
+    await closeInTime(service)
+    throw error
+  })
   log.info({ signal }, 'closing')
   for (const again of SIGNALS) process.once(again, () => process.exit(EXIT.failed))
   await closeInTime(service)

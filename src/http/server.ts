@@ -35,7 +35,7 @@ const CHECK_INTERVAL_MS = 1_000
 const DRAIN_STEP_MS = 25
 
 export interface ServerOptions {
-  readonly app: OpenAPIHono<EdgeEnv>
+  readonly app: Pick<OpenAPIHono<EdgeEnv>, 'fetch'>
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number

@@ -119,9 +119,15 @@ export class StoreUnavailableError extends Error {
   }
 }
 
-/** Thrown by `open…Store`: `code` is stable, `message` says what to do. */
+/** Thrown by `open…Store`: `code` is stable, `message` says what to do. Only `store-away` may pass by itself. */
 export class StoreOpenError extends Error {
-  readonly code: 'store-locked' | 'store-newer' | 'store-unreadable' | 'store-corrupt' | 'store-unsupported'
+  readonly code:
+    | 'store-locked'
+    | 'store-newer'
+    | 'store-unreadable'
+    | 'store-corrupt'
+    | 'store-unsupported'
+    | 'store-away'
 
   constructor(code: StoreOpenError['code'], message: string, options?: ErrorOptions) {
     super(message, options)

@@ -196,7 +196,7 @@ test('a start on a node that comes up late waits for it; on one that stays away 
 
   await node.stop()
   const error = await failure(openEventStoreDbStore({ ...options, timings: { ...FAST, openMs: 200 } }))
-  assert.ok(error instanceof StoreOpenError && error.code === 'store-unreadable')
+  assert.ok(error instanceof StoreOpenError && error.code === 'store-away')
 })
 
 test('a frozen node costs one deadline, then nobody waits for it; thawed, it serves again (F22)', async () => {

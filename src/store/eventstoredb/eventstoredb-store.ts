@@ -38,7 +38,8 @@ import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
 /** What the server takes, less room for the metadata around header and salt. */
 const MAX_APPEND_BYTES = SERVER_APPEND_BYTES - 65_536
 const WAITING_MAX = 10_000
-const OPEN_AGAIN_MS = 250
+const OPEN_AGAIN_MS = 100
+const OPEN_AGAIN_MAX_MS = 1_000
 const HOUR_MS = 3_600_000
 
 export interface EventStoreDbOptions {
@@ -47,18 +48,29 @@ export interface EventStoreDbOptions {
   /** The canonical text of a JSON value, RFC 8785: what comes back from the server is signed in no other form. */
   readonly canonical: Canonical
   readonly timings?: Partial<Timings>
+  /** Absent: the node is given up after a while. */
+  readonly patience?: Patience
+}
+
+/** Of a start that may come before its store's: it waits until the signal aborts. */
+export interface Patience {
+  readonly signal: AbortSignal
+  /** Called each time that no node answered. */
+  readonly onAway: (reason: string) => void
 }
 
 /**
  * Waits for the node, and looks whether it keeps what it is given. Throws `StoreOpenError`: `store-unsupported` for a URL that cannot be used,
- * a server that is too old and streams that it may forget, `store-unreadable` where no node answers in time.
+ * a server that is too old and streams that it may forget, `store-unreadable` for credentials it refuses, `store-away` where no node
+ * answers in time, or was waited for until the signal.
  */
-export async function openEventStoreDbStore({ url, canonical, timings }: EventStoreDbOptions): Promise<EventStore> {
+export async function openEventStoreDbStore(options: EventStoreDbOptions): Promise<EventStore> {
+  const { url, canonical, timings, patience } = options
   const { connection: target, shown } = readConnectionUrl(url)
   const shared = acquireClient(target)
   const connection = new Connection(shared, { ...DEFAULT_TIMINGS, ...timings })
   try {
-    await waitForNode(connection, shown)
+    await waitForNode(connection, shown, patience)
     await refuseOldServer(connection)
     await refuseRetention(connection)
   } catch (error) {
@@ -75,23 +87,26 @@ function asOpenError(error: unknown, shown: string): unknown {
     return new StoreOpenError('store-unreadable', message, { cause: error })
   }
   if (!(error instanceof StoreUnavailableError)) return error
-  return new StoreOpenError('store-unreadable', `${shown}: ${error.message}`, { cause: error })
+  return new StoreOpenError('store-away', `${shown}: ${error.message}`, { cause: error })
 }
 
-async function waitForNode(connection: Connection, shown: string): Promise<void> {
-  const deadlineMs = performance.now() + connection.timings.openMs
-  for (;;) {
+async function waitForNode(connection: Connection, shown: string, patience: Patience | undefined): Promise<void> {
+  const deadlineMs = performance.now() + (patience === undefined ? connection.timings.openMs : Number.POSITIVE_INFINITY)
+  for (let tries = 0; ; tries += 1) {
     try {
       return await connection.probe()
     } catch (error) {
       if (typeOf(error) === ErrorType.ACCESS_DENIED) throw error
-      if (performance.now() > deadlineMs) {
-        throw new StoreOpenError('store-unreadable', `no node answers at ${shown}: ${reasonOf(error)}`, {
-          cause: error,
-        })
+      const reason = reasonOf(error)
+      if (performance.now() > deadlineMs || patience?.signal.aborted === true) {
+        throw new StoreOpenError('store-away', `no node answers at ${shown}: ${reason}`, { cause: error })
       }
+      patience?.onAway(reason)
     }
-    await sleep(OPEN_AGAIN_MS)
+    const waitMs = Math.min(OPEN_AGAIN_MS * 2 ** tries, OPEN_AGAIN_MAX_MS) * (0.5 + Math.random() / 2)
+    await sleep(waitMs, undefined, { ...(patience !== undefined && { signal: patience.signal }) }).catch(
+      () => undefined,
+    )
   }
 }
 

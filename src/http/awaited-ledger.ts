@@ -1,0 +1,24 @@
+/** @module Stands in for a ledger whose store has not been reached yet: the edge lives, says that it is not ready, and answers 503 to the rest. */
+import type { Ledger, LedgerStats } from '../ledger/ledger.ts'
+import { type StoreStatus, StoreUnavailableError } from '../store/event-store.ts'
+
+const RETRY_AFTER_MS = 1_000
+const NOTHING_YET: LedgerStats = {
+  appendedEvents: 0,
+  appends: 0,
+  conflicts: 0,
+  refusals: {},
+  inFlightAppends: 0,
+  hotRuns: 0,
+}
+
+/** Whatever is asked of it but its status and its counters throws `StoreUnavailableError`. */
+export function awaitedLedger(status: () => StoreStatus): Ledger {
+  const known: Partial<Ledger> = { status, stats: () => NOTHING_YET }
+  return new Proxy(known, {
+    get: (target, name) => {
+      if (Object.hasOwn(target, name)) return Reflect.get(target, name)
+      throw new StoreUnavailableError('the event store has not been reached yet', RETRY_AFTER_MS)
+    },
+  }) as Ledger
+}
