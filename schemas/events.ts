@@ -22,7 +22,7 @@ import {
   ToolCallSucceeded,
 } from './events/call-events.ts'
 import { EnvelopeAccepted, EnvelopeRejected, RunRewound, SnapshotTaken } from './events/envelope-events.ts'
-import { CheckpointSigned, KeyRotated, LedgerCreated } from './events/ledger-events.ts'
+import { CheckpointSigned, ExportIssued, ExportStarted, KeyRotated, LedgerCreated } from './events/ledger-events.ts'
 import {
   ManifestRegistered,
   RequestRefused,
@@ -61,7 +61,14 @@ export const RUN_EVENTS = {
   RunCompensated,
 } as const
 
-export const LEDGER_EVENTS = { LedgerCreated, KeyRotated, CheckpointSigned, AccessRecorded } as const
+export const LEDGER_EVENTS = {
+  LedgerCreated,
+  KeyRotated,
+  CheckpointSigned,
+  ExportStarted,
+  ExportIssued,
+  AccessRecorded,
+} as const
 export const EVENTS = { ...RUN_EVENTS, ...LEDGER_EVENTS } as const
 
 export type RunEventType = keyof typeof RUN_EVENTS

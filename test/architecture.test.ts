@@ -23,7 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'src/store': ['schemas'],
   'src/import': ['schemas', 'src/signing', 'src/ledger'],
   'src/ledger': ['schemas', 'projections', 'src/domain', 'src/merkle', 'src/signing', 'src/store'],
-  'src/export': ['schemas', 'src/signing', 'src/store', 'src/ledger'],
+  'src/export': ['schemas', 'src/domain', 'src/merkle', 'src/signing', 'src/store', 'src/ledger'],
   'src/verify': ['schemas', 'projections', 'src/merkle', 'src/signing', 'src/store', 'src/export'],
   'src/http': ['schemas', 'src/domain', 'src/merkle', 'src/signing', 'src/store', 'src/ledger', 'src/export'],
   'src/compose': ['schemas', 'src/merkle', 'src/signing', 'src/store', 'src/ledger', 'src/http'],
@@ -54,6 +54,8 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   jose: ['src/signing/'],
   pino: ['src/cli/'],
   ajv: ['src/domain/validator/'],
+  'csv-stringify': ['src/export/'],
+  'tar-stream': ['src/export/'],
 }
 
 interface Import {

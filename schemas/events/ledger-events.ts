@@ -1,7 +1,7 @@
 /** @module Bodies of the ledger's own facts (record.md, section 3). */
 import { z } from 'zod'
-import { Digest, Name } from '../names.ts'
-import { Uuid } from '../values.ts'
+import { Digest, Name, RunId } from '../names.ts'
+import { JsonRecord, Uuid } from '../values.ts'
 
 /** Revision 0 of `ledger-system`: who this ledger is. */
 export const LedgerCreated = z.strictObject({
@@ -28,4 +28,41 @@ export const CheckpointSigned = z.strictObject({
   root: Digest,
   /** C2SP tlog-checkpoint: the signed note, verbatim. */
   note: z.string().min(1).max(NOTE_MAX_CHARS),
+})
+
+/** What leaves the ledger: the same members on both facts of one export. */
+const exported = {
+  v: z.literal(1),
+  exportId: Uuid,
+  /** Name of the line format, or `bundle`. */
+  format: Name,
+  /** Absent: the whole tenant. */
+  run: RunId.optional(),
+  /** The query whose events were asked for. */
+  filter: JsonRecord.optional(),
+  /** Store position up to which the export looks; null where the store was empty. */
+  asOf: z.string().nullable(),
+  /** Leaves of the tenant's log up to there, and their root; null where no log is kept, or it has stopped. */
+  treeSize: z.int().min(0).nullable(),
+  root: Digest.nullable(),
+}
+
+/** On record before the first byte leaves; in `ledger-<tenant>`, written in the name of who asked. */
+export const ExportStarted = z.strictObject({
+  ...exported,
+  /** Bytes that the reader has from an earlier, cut export of the same pin. */
+  offset: z.int().min(0).optional(),
+})
+
+/**
+ * On record before the last byte leaves, or when the reader left. An ExportStarted without it was cut by the end of its process.
+ * Of a `cut` export, events, bytes and digest are of what was made until then.
+ */
+export const ExportIssued = z.strictObject({
+  ...exported,
+  outcome: z.enum(['complete', 'cut']),
+  events: z.int().min(0),
+  bytes: z.int().min(0),
+  /** Over all bytes before the trailer. */
+  digest: Digest,
 })

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../schemas/json.ts'
 import * as requests from '../../schemas/requests.ts'
 import type { Command } from '../client/commands.ts'
 import { LedgerError, UnreachableError } from '../client/errors.ts'
-import { EXPORT_VERSION, exportDigest, exportLine, exportTrailer } from '../export/jsonl.ts'
+import { exportText } from '../export/issue-export.ts'
 import type { Caller, Found, Ledger, LedgerEvent, Outcome } from '../ledger/ledger.ts'
 import type { Connection, Problem, Reply, RunEvent } from './connection.ts'
 
@@ -65,7 +65,7 @@ export function ledgerConnection({ ledger, caller, place, close }: LedgerConnect
       }
     },
     openRuns: () => openRuns(ledger, caller),
-    exportRun: (runId) => exportRun(ledger, caller, runId),
+    exportRun: (runId) => exportText(ledger, caller, { format: 'jsonl', run: runId }),
     [Symbol.asyncDispose]: close,
   }
 }
@@ -116,26 +116,4 @@ async function* openRuns(ledger: Ledger, caller: Caller): AsyncGenerator<string,
     if (last === undefined || items.length < PAGE_ITEMS) return
     after = { startedAt: String(last.startedAt), runId: String(last.runId) }
   }
-}
-
-async function* exportRun(ledger: Ledger, caller: Caller, runId: string): AsyncGenerator<string, void> {
-  const digest = exportDigest()
-  const asOf = (await ledger.end()) ?? null
-  let events = 0
-  for await (const { texts } of eventsOf(ledger, caller, runId)) {
-    const line = exportLine(texts)
-    digest.update(line)
-    events += 1
-    yield line
-  }
-  const { ledgerId } = ledger
-  yield exportTrailer({
-    v: EXPORT_VERSION,
-    ledgerId,
-    tenant: caller.tenant,
-    run: runId,
-    events,
-    digest: digest.text(),
-    asOf,
-  })
 }

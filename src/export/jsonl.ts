@@ -1,28 +1,12 @@
 /** @module The JSONL export: one line an event, byte for byte what was signed, and a last line that proves that none is missing. */
 import { createHash } from 'node:crypto'
-import type { Position } from '../store/event-store.ts'
-
-/** Version of the trailer. */
-export const EXPORT_VERSION = 1
+import type { ExportFormat, ExportTrailer } from './format.ts'
 
 /** The three texts of a stored record, the salt in base64url. */
 export interface ExportTexts {
   readonly header: string
   readonly salt: string
   readonly data: string
-}
-
-export interface ExportTrailer {
-  readonly v: typeof EXPORT_VERSION
-  readonly ledgerId: string
-  readonly tenant: string
-  /** Null where the export holds the whole tenant. */
-  readonly run: string | null
-  readonly events: number
-  /** `sha256:<hex>` over all bytes of the lines before, their line feeds included. */
-  readonly digest: string
-  /** Position of the last event that the export takes into account; null where the store was empty. */
-  readonly asOf: Position | null
 }
 
 /** One line with its line feed. Header and data are JCS texts, so that the line is the one its parsed parts would make again. */
@@ -32,8 +16,12 @@ export function exportLine({ header, salt, data }: ExportTexts): string {
 
 /** The last line. A file without it was cut. */
 export function exportTrailer(trailer: ExportTrailer): string {
-  const { v, ledgerId, tenant, run, events, digest, asOf } = trailer
-  return `${JSON.stringify({ trailer: { v, ledgerId, tenant, run, events, digest, asOf } })}\n`
+  return `${JSON.stringify({ trailer: inOrder(trailer) })}\n`
+}
+
+/** Members in one order, so that the same export ends in the same bytes. */
+function inOrder({ v, ledgerId, tenant, run, filter, events, digest, asOf, treeSize, root }: ExportTrailer): object {
+  return { v, ledgerId, tenant, run, ...(filter && { filter }), events, digest, asOf, treeSize, root }
 }
 
 export interface ExportDigest {
@@ -52,4 +40,15 @@ export function exportDigest(): ExportDigest {
     },
     text: () => `sha256:${hash.digest('hex')}`,
   }
+}
+
+export const jsonl: ExportFormat = {
+  contentType: 'application/x-ndjson',
+  extension: 'jsonl',
+  open: () => ({
+    head: '',
+    event: ({ texts }) => exportLine(texts),
+    rest: () => '',
+    trailer: exportTrailer,
+  }),
 }

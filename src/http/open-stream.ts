@@ -7,12 +7,14 @@ import type { Ask } from './route.ts'
 export interface StreamSource {
   readonly contentType: string
   readonly headers?: Readonly<Record<string, string>>
+  /** What has to be done before the first byte leaves; where it throws, nothing is answered but the failure. */
+  readonly before?: () => Promise<void>
   /** Makes the chunks. The signal aborts when the reader leaves or the source is told to stop. */
   readonly chunks: (signal: AbortSignal) => AsyncIterable<Uint8Array>
 }
 
 /** Answers with a stream, or 429 where the tenant has too many. */
-export function openStream(ask: Ask, source: StreamSource): Response {
+export async function openStream(ask: Ask, source: StreamSource): Promise<Response> {
   const { c, edge, caller, path } = ask
   const { contentType, headers } = source
   // Nothing would ever read it, so nothing must be held for it.
@@ -20,6 +22,12 @@ export function openStream(ask: Ask, source: StreamSource): Response {
 
   const release = edge.slots.acquire(caller.tenant)
   if (release === undefined) return problemResponse(tooMany, path)
+  try {
+    await source.before?.()
+  } catch (error) {
+    release()
+    throw error
+  }
   const left = new AbortController()
   const stream = byteStream(source.chunks(left.signal), {
     ended: release,

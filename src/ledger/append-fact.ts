@@ -1,37 +1,42 @@
-/** @module One event on a stream of the ledger's own facts: founding, rotations, checkpoints. */
+/** @module One event on a stream of the ledger's own facts: founding, rotations, checkpoints, exports. */
 import type { Json } from '../../schemas/json.ts'
 import type { Expectation } from '../signing/check.ts'
 import { sealEvents } from '../signing/seal.ts'
 import { type AppendResult, type EventStore, NO_STREAM } from '../store/event-store.ts'
+import type { Caller } from './ledger.ts'
 import type { Effects } from './ports.ts'
 import type { Sealer } from './sealer.ts'
 
 /** Who writes the ledger's own facts. */
 const LEDGER_ACTOR = 'countersign'
 
-interface FactDeps {
+export interface FactDeps {
   readonly store: EventStore
   readonly sealer: Sealer
   readonly effects: Effects
 }
 
-interface Fact {
+export interface Fact {
   readonly tenant: string
   readonly type: string
   readonly data: Json
+  /** In whose name it is written; absent: the ledger's own. */
+  readonly by?: Pick<Caller, 'actor' | 'principal' | 'via'>
   /** Where it goes: the stream, and what stands before it. */
   readonly at: Expectation
 }
 
 export function appendFact(
   { store, sealer, effects }: FactDeps,
-  { tenant, type, data, at }: Fact,
+  { tenant, type, data, by, at }: Fact,
 ): Promise<AppendResult> {
   const { stream, revision } = at
   const events = sealEvents([{ type, data }], {
     stream,
     tenant,
-    actor: LEDGER_ACTOR,
+    actor: by?.actor ?? LEDGER_ACTOR,
+    principal: by?.principal,
+    via: by?.via,
     revision,
     prev: at.prevDigest,
     prevTime: at.prevTime,

@@ -5,10 +5,12 @@ import type { EventStore } from '../store/event-store.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { agentFault, asAgent, bounds } from './bounds.ts'
 import { realEffects, silentLog } from './effects.ts'
+import { Exports } from './exports.ts'
 import { type FoundingDeps, openIdentity, recordRotations } from './founding.ts'
 import { History, type HistoryQueries } from './history.ts'
 import { HotRuns } from './hot-runs.ts'
 import type { BatchItem, Caller, Command, Found, Ledger, Outcome, ReplayLine, RequestInfo } from './ledger.ts'
+import { LedgerFacts } from './ledger-facts.ts'
 import { guardedLogs } from './log/open-tenant-logs.ts'
 import type { LedgerOptions } from './ports.ts'
 import { Queries } from './queries.ts'
@@ -42,6 +44,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const write = new WritePath({ store, runs, reader, sealer, effects, stats, ledgerId })
   const list = new RunList(store, views, appendsSoFar)
   const audit = options.audit && openAudit({ store, sealer, appendsSoFar, index: options.audit.index })
+  const exports = new Exports({ store, logs, facts: new LedgerFacts({ store, sealer, effects }) })
   const stopKeys = keys.onChange(() => {
     recordRotations(founding).catch((error: unknown) =>
       log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),
@@ -74,6 +77,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     manifests: (caller, runId) => queries.manifests(caller, runId),
     compensations: (caller, runId) => queries.compensations(caller, runId),
     ...historyOf(history),
+    exports,
     replay: (caller, runId) => replay({ store, sealer, queries }, caller, runId),
     listRuns: (caller, filter) => list.list(caller, filter),
     status: () => store.status(),

@@ -4,6 +4,7 @@
  */
 
 import type { BatchItem, Command } from '../../schemas/commands.ts'
+import type { EventBody } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Refusal } from '../domain/refusal.ts'
@@ -73,6 +74,25 @@ export interface ReplayLine {
   readonly [member: string]: Json
 }
 
+/** Where an export ends: a place in the store, and the tenant's tree there. */
+export interface ExportPin {
+  /** Undefined in an empty store. */
+  readonly until: Position | undefined
+  /** Null where the ledger keeps no log, or the log stopped before that place. */
+  readonly tree: { readonly size: number; readonly root: string } | null
+}
+
+export type ExportFact =
+  | { readonly type: 'ExportStarted'; readonly data: EventBody<'ExportStarted'> }
+  | { readonly type: 'ExportIssued'; readonly data: EventBody<'ExportIssued'> }
+
+export interface LedgerExports {
+  /** Pins an export to a place: by default where the store is now. */
+  pin(caller: Caller, until?: Position): Promise<ExportPin>
+  /** Puts an export on record in the tenant's ledger stream. Throws `StoreUnavailableError`: then nothing may leave. */
+  record(caller: Caller, fact: ExportFact): Promise<void>
+}
+
 export interface Ledger extends AsyncDisposable {
   readonly ledgerId: string
   readonly origin: string
@@ -124,6 +144,8 @@ export interface Ledger extends AsyncDisposable {
   /** Position of the last event in the store; undefined in an empty one. */
   end(): Promise<Position | undefined>
   comparePositions(a: Position, b: Position): number
+  /** What leaves the ledger, and its record. */
+  readonly exports: LedgerExports
 
   /** Rereads, verifies and folds a run again: one line a step, a verdict last. */
   replay(caller: Caller, runId: string): Promise<Found<AsyncIterable<ReplayLine>>>

@@ -47,15 +47,24 @@ export async function* verifiedEvents(
 
 /** One event by itself: its seal, body and place are checked; who stands before it is not looked at. */
 export function verifiedEvent(sealer: Sealer, record: ReadRecord): DigestedEvent {
+  const checked = checkAlone(sealer, record)
+  return Object.assign(recordedEvent(checked.header, record.data), { digest: checked.digest })
+}
+
+/** What the stream's next event has to continue, by its last one, of whatever type. */
+export function expectationBehind(sealer: Sealer, record: ReadRecord): Expectation {
+  return nextExpectation(checkAlone(sealer, record))
+}
+
+function checkAlone(sealer: Sealer, record: ReadRecord) {
   const read = readHeader(record.header)
-  const checked = check(sealer, record, {
+  return check(sealer, record, {
     stream: record.stream,
     revision: record.revision,
     prevDigest: read.ok ? read.header.prev : undefined,
     prevTime: undefined,
     minRingIndex: 0,
   })
-  return Object.assign(recordedEvent(checked.header, record.data), { digest: checked.digest })
 }
 
 function check(sealer: Sealer, record: ReadRecord, expected: Expectation) {

@@ -25,6 +25,9 @@ const Trailer = z.strictObject({
   events: z.int().min(0),
   digest: Digest,
   asOf: z.string().nullable(),
+  /** Absent in exports made before trailers named the tree. */
+  treeSize: z.int().min(0).nullable().optional(),
+  root: Digest.nullable().optional(),
 })
 
 export type ExportTrailer = z.infer<typeof Trailer>
@@ -117,8 +120,9 @@ function isWithin(stream: string, { tenant, run }: ExportTrailer): boolean {
   return name?.tenant === tenant && (run === null || name.runId === run)
 }
 
-function inOrder({ v, ledgerId, tenant, run, events, digest, asOf }: ExportTrailer): object {
-  return { v, ledgerId, tenant, run, events, digest, asOf }
+/** Absent members are left out by printing. */
+function inOrder({ v, ledgerId, tenant, run, events, digest, asOf, treeSize, root }: ExportTrailer): object {
+  return { v, ledgerId, tenant, run, events, digest, asOf, treeSize, root }
 }
 
 function recordOf(line: Line, text: string, value: JsonObject): SourceItem {

@@ -38,10 +38,20 @@ test('the digest does not depend on how the bytes are portioned', () => {
 })
 
 test('a trailer is one line with its members in one order', () => {
-  const trailer = { asOf: null, digest: 'sha256:0', events: 0, run: null, tenant: 't', ledgerId: 'l', v: 1 } as const
+  const trailer = {
+    root: 'sha256:1',
+    treeSize: 7,
+    asOf: null,
+    digest: 'sha256:0',
+    events: 0,
+    run: null,
+    tenant: 't',
+    ledgerId: 'l',
+    v: 1,
+  } as const
   assert.is(
     exportTrailer(trailer),
-    '{"trailer":{"v":1,"ledgerId":"l","tenant":"t","run":null,"events":0,"digest":"sha256:0","asOf":null}}\n',
+    '{"trailer":{"v":1,"ledgerId":"l","tenant":"t","run":null,"events":0,"digest":"sha256:0","asOf":null,"treeSize":7,"root":"sha256:1"}}\n',
   )
 })
 

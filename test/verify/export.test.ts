@@ -25,7 +25,7 @@ function exportOf(store: SmallStore): string {
 function trailerFor(lines: readonly string[]): string {
   const digest = exportDigest()
   for (const line of lines) digest.update(line)
-  const place = { ledgerId: 'x', tenant: 'acme', run: null, asOf: '20' }
+  const place = { ledgerId: 'x', tenant: 'acme', run: null, asOf: '20', treeSize: null, root: null }
   return exportTrailer({ v: 1, ...place, events: lines.length, digest: digest.text() })
 }
 

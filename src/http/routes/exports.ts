@@ -1,45 +1,45 @@
 /** @module Streams that end: exports with a trailer that proves them whole, and the replay of a run. */
-import { EXPORT_VERSION, exportDigest, exportLine, exportTrailer } from '../../export/jsonl.ts'
-import type { LedgerEvent, ReplayLine } from '../../ledger/ledger.ts'
+import { z } from 'zod'
+import { FORMAT_NAMES } from '../../export/formats.ts'
+import { prepareExport } from '../../export/issue-export.ts'
+import type { ReplayLine } from '../../ledger/ledger.ts'
 import type { Position } from '../../store/event-store.ts'
 import { problemResponse } from '../answers.ts'
+import { type CursorScope, decodeCursor, encodeCursor } from '../cursor.ts'
 import { openStream } from '../open-stream.ts'
-import { NoQuery } from '../query.ts'
+import { problem } from '../problems.ts'
+import { CursorText, NoQuery, Whole } from '../query.ts'
 import { type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
 
 const tag = 'history'
 const produces = 'application/x-ndjson'
-const PORTION_CHARS = 64 * 1024
+/** Resumes this very export, pinned where it was, with `?cursor=&offset=<bytes received>`. */
+const CURSOR_HEADER = 'countersign-export-cursor'
+
+const ExportQuery = z.strictObject({
+  format: z.enum(FORMAT_NAMES).optional(),
+  cursor: CursorText.optional(),
+  offset: Whole.optional(),
+})
 
 export const exportRoutes: readonly GuardedRoute[] = [
   readRoute({
     path: '/v1/export',
-    summary: "All the tenant's events as JSONL, up to the moment of asking",
+    summary: `All the tenant's events, up to the moment of asking, as ${FORMAT_NAMES.join(', ')}`,
     tag,
     scopes: ['audit:export'],
-    query: NoQuery,
+    query: ExportQuery,
     produces,
-    handle: async (ask) => {
-      const until = await ask.edge.ledger.end()
-      const pages = until === undefined ? none() : ask.edge.ledger.tenantEvents(ask.caller, { until })
-      return exported(ask, pages, until)
-    },
+    handle: exported,
   }),
   readRoute({
     path: '/v1/runs/{run}/export',
-    summary: 'All events of a run as JSONL, up to the moment of asking',
+    summary: `All events of a run, up to the moment of asking, as ${FORMAT_NAMES.join(', ')}`,
     tag,
     scopes: ['audit:export'],
-    query: NoQuery,
+    query: ExportQuery,
     produces,
-    handle: async (ask) => {
-      const { edge, caller, run, path } = ask
-      const state = await edge.ledger.run(caller, run)
-      if (!state.ok) return problemResponse(state.refusal, path)
-      const found = await edge.ledger.runEvents(caller, run, { from: 0, to: state.revision })
-      if (!found.ok) return problemResponse(found.refusal, path)
-      return exported(ask, found.value, await edge.ledger.end())
-    },
+    handle: exported,
   }),
   readRoute({
     path: '/v1/runs/{run}/replay',
@@ -56,52 +56,55 @@ export const exportRoutes: readonly GuardedRoute[] = [
   }),
 ]
 
-function exported(ask: Ask, pages: AsyncIterable<readonly LedgerEvent[]>, asOf: Position | undefined): Response {
-  const name = ask.run === '' ? ask.caller.tenant : ask.run
+async function exported(ask: Ask<z.output<typeof ExportQuery>>): Promise<Response> {
+  const { edge, caller, run, path, query } = ask
+  const { format = 'jsonl' } = query
+  const scope = ['export', caller.tenant, path, format]
+  const resumed = resumedPlace(scope, query)
+  if (resumed === 'invalid') return problemResponse(invalid, path)
+  const prepared = await prepareExport(edge.ledger, caller, {
+    format,
+    ...(run !== '' && { run }),
+    ...(resumed && { resume: { until: resumed.until ?? undefined, offset: query.offset ?? 0 } }),
+  })
+  if (!prepared.ok) return problemResponse(prepared.refusal, path)
+  const { pin, format: form, start, chunks } = prepared.value
+  const tree = pin.tree?.root ?? null
+  if (resumed !== undefined && resumed.root !== tree) return problemResponse(gone, path)
   return openStream(ask, {
-    contentType: produces,
-    // Names of runs and tenants need no quoting: their alphabets hold neither quote nor slash.
-    headers: { 'content-disposition': `attachment; filename="${name}.jsonl"` },
-    chunks: () => exportChunks(ask, pages, asOf),
+    contentType: form.contentType,
+    headers: {
+      // Names of runs and tenants need no quoting: their alphabets hold neither quote nor slash.
+      'content-disposition': `attachment; filename="${run === '' ? caller.tenant : run}.${form.extension}"`,
+      [CURSOR_HEADER]: encodeCursor(scope, [pin.until ?? null, tree]),
+    },
+    before: start,
+    chunks,
   })
 }
 
-async function* exportChunks(
-  { edge, caller, run }: Ask,
-  pages: AsyncIterable<readonly LedgerEvent[]>,
-  asOf: Position | undefined,
-): AsyncGenerator<Uint8Array, void> {
-  const digest = exportDigest()
-  let events = 0
-  for await (const page of pages) {
-    events += page.length
-    for (const chunk of portions(page)) {
-      digest.update(chunk)
-      yield chunk
-    }
-  }
-  const trailer = {
-    v: EXPORT_VERSION,
-    ledgerId: edge.ledger.ledgerId,
-    tenant: caller.tenant,
-    run: run === '' ? null : run,
-  } as const
-  yield Buffer.from(exportTrailer({ ...trailer, events, digest: digest.text(), asOf: asOf ?? null }))
+/** Undefined where the export starts anew. */
+function resumedPlace(
+  scope: CursorScope,
+  { cursor, offset }: z.output<typeof ExportQuery>,
+): { readonly until: Position | null; readonly root: string | null } | 'invalid' | undefined {
+  if (cursor === undefined) return offset === undefined ? undefined : 'invalid'
+  const [until, root, ...rest] = decodeCursor(scope, cursor) ?? []
+  if (until === undefined || root === undefined || rest.length > 0) return 'invalid'
+  if (!isTextOrNull(until) || !isTextOrNull(root)) return 'invalid'
+  return { until, root }
 }
 
-function* portions(page: readonly LedgerEvent[]): Generator<Uint8Array> {
-  let text = ''
-  for (const { texts } of page) {
-    text += exportLine(texts)
-    if (text.length < PORTION_CHARS) continue
-    yield Buffer.from(text)
-    text = ''
-  }
-  if (text !== '') yield Buffer.from(text)
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === 'string'
 }
+
+const invalid = problem(
+  'invalid-cursor',
+  `a cut export is resumed with the ${CURSOR_HEADER} of its first answer, under the same path and format, and offset=<bytes received>`,
+)
+const gone = problem('cursor-gone', 'the history up to this place is another one now: start the export anew')
 
 async function* replayChunks(lines: AsyncIterable<ReplayLine>): AsyncGenerator<Uint8Array, void> {
   for await (const line of lines) yield Buffer.from(`${JSON.stringify(line)}\n`)
 }
-
-async function* none(): AsyncGenerator<readonly LedgerEvent[], void> {}

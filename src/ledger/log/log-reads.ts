@@ -5,6 +5,7 @@ import { emptyRoot, HASH_BYTES } from '../../merkle/hashes.ts'
 import { proveInclusion } from '../../merkle/inclusion.ts'
 import { TILE_WIDTH, type TileId, tileWidth } from '../../merkle/tile-path.ts'
 import { formatTlogProof } from '../../merkle/tlog-proof.ts'
+import type { Position } from '../../store/event-store.ts'
 import type { LeafRow } from '../../store/log-store.ts'
 import type { LogDeps } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
@@ -15,6 +16,7 @@ import type {
   LogAnswer,
   LogRefusalCode,
   LogState,
+  LogTree,
   TenantLogs,
 } from './tenant-logs.ts'
 import type { TenantTree } from './tenant-tree.ts'
@@ -95,6 +97,32 @@ export class LogReads implements Reads {
     if (note === undefined) return refused('no-checkpoint', 0)
     const { index, proof } = found.value
     return { ok: true, value: formatTlogProof({ index, hashes: proof, checkpoint: note }) }
+  }
+
+  async treeAt(tenant: string, position: Position): Promise<LogTree | undefined> {
+    await this.#projection.catchUp()
+    const tree = this.#projection.tree(tenant)
+    const size = this.#leavesUpTo(tenant, position, tree.size)
+    if (tree.stopped !== undefined && size === tree.size) return undefined
+    return { size, root: rootOf(tree, size) }
+  }
+
+  leafIndex(tenant: string, eventId: string): number | undefined {
+    return this.#deps.logStore.leafOf(tenant, eventId)?.index
+  }
+
+  /** Leaves stand in the order of their positions: halving finds the border. */
+  #leavesUpTo(tenant: string, position: Position, total: number): number {
+    const { store, logStore } = this.#deps
+    let known = 0
+    let beyond = total
+    while (known < beyond) {
+      const middle = Math.floor((known + beyond) / 2)
+      const leaf = logStore.leaf(tenant, middle)
+      if (leaf !== undefined && store.comparePositions(leaf.position, position) <= 0) known = middle + 1
+      else beyond = middle
+    }
+    return known
   }
 
   #find(tenant: string, leaf: LeafQuery): LeafRow | undefined {

@@ -93,6 +93,8 @@ function openTenantLogs(
     inclusion: (tenant, leaf, size) => reads.inclusion(tenant, leaf, size),
     consistency: (tenant, from, to) => reads.consistency(tenant, from, to),
     proofFile: (tenant, eventId) => reads.proofFile(tenant, eventId),
+    treeAt: (tenant, position) => reads.treeAt(tenant, position),
+    leafIndex: (tenant, eventId) => reads.leafIndex(tenant, eventId),
     publish: () => publish(),
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer)

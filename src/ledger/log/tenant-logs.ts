@@ -1,5 +1,6 @@
 /** @module The Merkle logs as HTTP and the command line see them: one a tenant, of what its last checkpoint covers and no more. */
 import type { TileId } from '../../merkle/tile-path.ts'
+import type { Position } from '../../store/event-store.ts'
 
 /** Why a log has no answer. */
 export type LogRefusalCode =
@@ -53,6 +54,12 @@ export interface LogState {
   readonly stopped?: string
 }
 
+/** The tree of the leaves up to a place in the store, signed or not. */
+export interface LogTree {
+  readonly size: number
+  readonly root: Uint8Array
+}
+
 export interface TenantLogs {
   /** Longest time from an append to the checkpoint that covers it, in a process that keeps up. */
   readonly maxDelayMs: number
@@ -71,6 +78,10 @@ export interface TenantLogs {
   consistency(tenant: string, from: number, to?: number): LogAnswer<ConsistencyProof>
   /** An event's proof file (C2SP tlog-proof) against the last checkpoint. */
   proofFile(tenant: string, eventId: string): LogAnswer<string>
+  /** Follows the store as far as needed; undefined where the log stopped before that position. */
+  treeAt(tenant: string, position: Position): Promise<LogTree | undefined>
+  /** Index of an event's leaf, published or not; undefined where it has none yet. */
+  leafIndex(tenant: string, eventId: string): number | undefined
   /** Follows the store to where it is now, and signs every log that is due. */
   publish(): Promise<void>
 }

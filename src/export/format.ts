@@ -1,0 +1,57 @@
+/** @module What a line format of exports is: pure text over events in their order, with a trailer in a form of its own. */
+import type { JsonObject } from '../../schemas/json.ts'
+import type { LedgerEvent } from '../ledger/ledger.ts'
+import type { Position } from '../store/event-store.ts'
+
+/** Version of the trailer. */
+export const EXPORT_VERSION = 1
+
+export interface ExportTrailer {
+  readonly v: typeof EXPORT_VERSION
+  readonly ledgerId: string
+  readonly tenant: string
+  /** Null where the export holds more than one run. */
+  readonly run: string | null
+  /** The query whose events it holds; absent where it holds all of the run or the tenant. */
+  readonly filter?: JsonObject
+  readonly events: number
+  /** `sha256:<hex>` over all bytes of the lines before, their line feeds included. */
+  readonly digest: string
+  /** Position of the last event that the export takes into account; null where the store was empty. */
+  readonly asOf: Position | null
+  /** Leaves of the tenant's log up to there, and their root; null where no log is kept. */
+  readonly treeSize: number | null
+  readonly root: string | null
+}
+
+/** What is exported, known before the first event. */
+export interface ExportScope {
+  readonly ledgerId: string
+  readonly tenant: string
+  /** Index of an event's leaf in the tenant's log, where it has one. */
+  readonly leafIndex: (eventId: string) => number | undefined
+}
+
+/** One export under way. The texts, joined, are the file; the same events make the same bytes. */
+export interface FormatWriter {
+  /** Before the first event. */
+  readonly head: string
+  /** May be empty: some formats wait for later events. */
+  readonly event: (event: LedgerEvent) => string
+  /** What was waited for and has not come. */
+  readonly rest: () => string
+  /** Counts and digests all that stands before it: a file that does not end in one was cut. */
+  readonly trailer: (trailer: ExportTrailer) => string
+}
+
+export interface ExportFormat {
+  readonly contentType: string
+  readonly extension: string
+  readonly open: (scope: ExportScope) => FormatWriter
+}
+
+/** A member of a body, where it is a text. */
+export function textOf(data: LedgerEvent['data'], name: string): string | undefined {
+  const value = data[name]
+  return typeof value === 'string' ? value : undefined
+}

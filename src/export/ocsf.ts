@@ -1,0 +1,193 @@
+/**
+ * @module OCSF: every event as API Activity (class 6003) with the profiles `ai_operation` and `record_integrity`, one JSON object a line.
+ * `raw_data` is the sealed record as it was signed: the attestation is over that, not over the OCSF object around it.
+ */
+import type { JsonObject } from '../../schemas/json.ts'
+import type { LedgerEvent } from '../ledger/ledger.ts'
+import { type ExportFormat, type ExportScope, type ExportTrailer, textOf } from './format.ts'
+import { exportLine } from './jsonl.ts'
+import { runOf } from './run-of.ts'
+
+const OCSF_VERSION = '1.9.0-dev'
+const CATEGORY = { uid: 6, name: 'Application Activity' } as const
+const CLASS = { uid: 6003, name: 'API Activity' } as const
+const PRODUCT = { name: 'Countersign', vendor_name: 'Countersign' } as const
+const SERVICE = { name: 'countersign' } as const
+
+const ACTIVITY = { create: 1, read: 2, update: 3 } as const
+const SEVERITY = { informational: 1, medium: 3, high: 4 } as const
+const STATUS = { success: 1, failure: 2 } as const
+const ROLE = { tool: 3, agent: 4, orchestrator: 5 } as const
+const SHA_256 = 3
+const OTHER = 99
+const HEX = 1
+/** How the fingerprint's bytes are made: our own form, so that nobody takes it for the digest of the OCSF object. */
+const SERIALIZATION = 'RFC 6962 leaf hash of the sealed header (RFC 8785) in raw_data'
+
+/** Events that begin something; all others but reads change what is there. */
+const CREATES = /(?:Started|Claimed|Registered|Reserved|Created|Accepted|Taken)$/
+const READS = /^(?:AccessRecorded|ExportStarted|ExportIssued)$/
+const FAILS = /(?:Failed|Rejected|Refused|Exceeded|InDoubt)$/
+const GRAVE = /^(?:Compensation(?:Failed|InDoubt)|ToolCallInDoubt)$/
+
+export const ocsf: ExportFormat = {
+  contentType: 'application/x-ndjson',
+  extension: 'ocsf.jsonl',
+  open: (scope) => {
+    let lastMs = 0
+    return {
+      head: '',
+      event: (event) => {
+        lastMs = Date.parse(event.header.time)
+        return `${JSON.stringify(activity(event, scope))}\n`
+      },
+      rest: () => '',
+      trailer: (trailer) => `${JSON.stringify(trailerActivity(trailer, lastMs))}\n`,
+    }
+  },
+}
+
+function activity(event: LedgerEvent, scope: ExportScope): JsonObject {
+  const { header, texts } = event
+  const activityId = activityOf(header.type)
+  const failed = FAILS.test(header.type)
+  return {
+    ...classOf(activityId),
+    severity_id: GRAVE.test(header.type) ? SEVERITY.high : failed ? SEVERITY.medium : SEVERITY.informational,
+    status_id: failed ? STATUS.failure : STATUS.success,
+    time: Date.parse(header.time),
+    timezone_offset: 0,
+    actor: actorOf(header),
+    api: { operation: header.type, service: SERVICE, request: { uid: header.request?.id ?? header.id } },
+    // The ledger records who asked, not from which address.
+    src_endpoint: { name: header.actor },
+    metadata: metadataOf(event, scope),
+    ...aiOperation(event),
+    ...(header.traceparent !== undefined && { trace: { uid: header.traceparent.split('-')[1] ?? '' } }),
+    attestation_list: [attestation(event, scope)],
+    raw_data: exportLine(texts).trimEnd(),
+  }
+}
+
+function activityOf(type: string): number {
+  if (READS.test(type)) return ACTIVITY.read
+  return CREATES.test(type) ? ACTIVITY.create : ACTIVITY.update
+}
+
+function classOf(activityId: number): JsonObject {
+  return {
+    category_uid: CATEGORY.uid,
+    category_name: CATEGORY.name,
+    class_uid: CLASS.uid,
+    class_name: CLASS.name,
+    activity_id: activityId,
+    type_uid: CLASS.uid * 100 + activityId,
+  }
+}
+
+/** The one responsible, and the program that acted for them. An agent's name goes to `ai_agent`. */
+function actorOf({ actor, principal }: LedgerEvent['header']): JsonObject {
+  if (principal === undefined) return { user: { uid: actor, name: actor } }
+  return { user: { uid: principal, name: principal }, app_uid: actor }
+}
+
+function metadataOf({ header }: LedgerEvent, { ledgerId }: ExportScope): JsonObject {
+  return {
+    version: OCSF_VERSION,
+    product: { ...PRODUCT, uid: ledgerId },
+    profiles: ['ai_operation', 'record_integrity', ...(header.traceparent === undefined ? [] : ['trace'])],
+    uid: header.id,
+    original_event_uid: header.id,
+    event_code: header.type,
+    sequence: header.revision,
+    log_name: header.stream,
+    tenant_uid: header.tenant,
+    logged_time: Date.parse(header.time),
+    ...(header.causation !== undefined && { correlation_uid: header.causation }),
+  }
+}
+
+function aiOperation({ header, data }: LedgerEvent): JsonObject {
+  const agent = textOf(data, 'agent')
+  const usage = typeof data.usage === 'object' && data.usage !== null ? (data.usage as JsonObject) : {}
+  const run = runOf(header.stream)
+  const name = textOf(usage, 'model')
+  const provider = textOf(usage, 'provider')
+  const model = name === undefined ? undefined : { name, ai_provider: provider ?? 'Unknown' }
+  const tool = textOf(data, 'tool')
+  const call = textOf(data, 'callId')
+  return {
+    ...(agent !== undefined && {
+      ai_agent: {
+        uid: agent,
+        name: agent,
+        type_id: 0,
+        ...(run !== undefined && { instance_uid: run }),
+        ...(model && { ai_model: model }),
+      },
+    }),
+    ...(agent === undefined && model && { ai_model: model }),
+    message_context: {
+      uid: call ?? header.stream,
+      ai_role_id:
+        tool !== undefined || call !== undefined ? ROLE.tool : agent !== undefined ? ROLE.agent : ROLE.orchestrator,
+      service: { name: tool ?? SERVICE.name },
+      ...(typeof usage.inputTokens === 'number' && { prompt_tokens: usage.inputTokens }),
+      ...(typeof usage.outputTokens === 'number' && { completion_tokens: usage.outputTokens }),
+      ...(typeof usage.tokens === 'number' && { total_tokens: usage.tokens }),
+    },
+  }
+}
+
+function attestation({ header, digest }: LedgerEvent, { ledgerId }: ExportScope): JsonObject {
+  return {
+    uid: header.id,
+    authority_uid: ledgerId,
+    chain_uid: header.stream,
+    ...(header.prev !== undefined && { prev_event: { fingerprint: fingerprint(header.prev) } }),
+    fingerprint: fingerprint(digest),
+    signatures: [
+      {
+        algorithm_id: OTHER,
+        algorithm: 'HMAC-SHA-256',
+        serialization_id: OTHER,
+        serialization: 'countersign/event/v1',
+        created_time: Date.parse(header.time),
+      },
+    ],
+  }
+}
+
+function fingerprint(digest: string): JsonObject {
+  return {
+    algorithm_id: SHA_256,
+    algorithm: 'SHA-256',
+    encoding_id: HEX,
+    serialization_id: OTHER,
+    serialization: SERIALIZATION,
+    value: digest.slice('sha256:'.length),
+  }
+}
+
+function trailerActivity(trailer: ExportTrailer, lastMs: number): JsonObject {
+  const { ledgerId, tenant, digest } = trailer
+  return {
+    ...classOf(ACTIVITY.read),
+    severity_id: SEVERITY.informational,
+    status_id: STATUS.success,
+    time: lastMs,
+    timezone_offset: 0,
+    actor: { app_uid: SERVICE.name },
+    api: { operation: 'ExportTrailer', service: SERVICE },
+    src_endpoint: { name: SERVICE.name },
+    metadata: {
+      version: OCSF_VERSION,
+      product: { ...PRODUCT, uid: ledgerId },
+      profiles: ['ai_operation', 'record_integrity'],
+      uid: `export-${digest.slice('sha256:'.length)}`,
+      event_code: 'ExportTrailer',
+      tenant_uid: tenant,
+    },
+    unmapped: { trailer: { ...trailer } },
+  }
+}
