@@ -85,6 +85,19 @@ export const COMMANDS = {
     settings: PLACE,
     more: VERDICTS.slice(0, 1),
   },
+  export: {
+    usage: 'export [--run R] [--format F] [--tenant T] [--out FILE] [--url URL]',
+    about: 'write a run, or a whole tenant, as JSONL or in another format; each export goes on record',
+    flags: [
+      ['--run R', 'this run only'],
+      ['--format F', 'jsonl (default), csv, cloudevents, cloudevents-batch, ocsf or otlp'],
+      TENANT,
+      ['--out FILE', 'a new file, which bears its name once it is whole (default: standard output)'],
+      ['--url URL', 'ask a running ledger instead of opening the store; a cut line is taken up again'],
+      ['--token TOKEN', 'access token for --url, scope audit:export (better: COUNTERSIGN_TOKEN)'],
+    ],
+    settings: PLACE,
+  },
   import: {
     usage: 'import FILE|- --format openai [--tenant T]',
     about: 'make signed runs of chat transcripts, one run a line; the same file again adds nothing',

@@ -12,6 +12,7 @@ const LOADERS: Readonly<Record<string, () => Promise<(args: readonly string[]) =
   verify: async () => (await import('./verify.ts')).verify,
   checkpoint: async () => (await import('./checkpoint.ts')).checkpoint,
   proof: async () => (await import('./proof.ts')).proof,
+  export: async () => (await import('./export.ts')).exportEvents,
   replay: async () => (await import('./replay.ts')).replay,
   import: async () => (await import('./import.ts')).importRuns,
   copy: async () => (await import('./copy.ts')).copy,

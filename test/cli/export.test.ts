@@ -1,0 +1,89 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openLedger } from '../../src/compose.ts'
+import { readSettings } from '../../src/config.ts'
+import { silentLog } from '../../src/ledger/effects.ts'
+import { type CliResult, runCli, serveCli } from '../support/cli.ts'
+import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
+
+const test = suite('cli: export')
+const CALLER = { tenant: 'default', actor: 'tester' }
+
+async function site(): Promise<TempFolder> {
+  const folder = tempFolder()
+  await using opened = await openLedger(readSettings({ data: folder.path }, {}), silentLog)
+  for (const runId of ['one', 'two']) {
+    await opened.ledger.execute(CALLER, runId, { kind: 'start', body: { id: runId, name: 'try' } }, {})
+    for (let step = 0; step < 5; step += 1) {
+      const body = { agent: 'writer', payload: { note: `step ${step}`, text: 'x'.repeat(20_000) } }
+      await opened.ledger.execute(CALLER, runId, { kind: 'envelope', body }, {})
+    }
+  }
+  return folder
+}
+
+const cli = (folder: TempFolder, ...args: readonly string[]): Promise<CliResult> =>
+  runCli([...args, '--data', folder.path], { cwd: folder.path })
+
+test('an export of the store verifies, names its tree, and is on record in the store', async () => {
+  using folder = await site()
+  const { code, stdout } = await cli(folder, 'export')
+  assert.is(code, 0)
+  const { trailer } = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '')
+  assert.ok(trailer.treeSize >= trailer.events - 1, JSON.stringify(trailer))
+  assert.match(trailer.root, /^sha256:/)
+  writeFileSync(folder.file('e.jsonl'), stdout)
+  assert.match((await cli(folder, 'verify', folder.file('e.jsonl'))).stdout, /^VERIFIED/)
+  const again = (await cli(folder, 'export')).stdout
+  assert.match(again, /"actor":"local".*"type":"ExportIssued"/)
+})
+
+test('a format is written to a file that bears its name once it is whole, and never over another', async () => {
+  using folder = await site()
+  for (const format of ['csv', 'otlp']) {
+    const file = folder.file(`e.${format}`)
+    const { code, stderr } = await cli(folder, 'export', '--run', 'one', '--format', format, '--out', file)
+    assert.is(code, 0, stderr)
+    assert.not.ok(existsSync(`${file}.part`))
+    assert.ok(readFileSync(file, 'utf8').includes(format === 'otlp' ? 'invoke_workflow' : 'step 3'))
+  }
+  const { code, stderr } = await cli(folder, 'export', '--out', folder.file('e.csv'))
+  assert.is(code, 2)
+  assert.match(stderr, /exists: choose another name/)
+})
+
+test('what cannot be exported says what to do, and founds no ledger', async () => {
+  using folder = tempFolder()
+  const nothing = await cli(folder, 'export')
+  assert.is(nothing.code, 2)
+  assert.match(nothing.stderr, /no ledger in this store yet/)
+  assert.not.ok(existsSync(folder.file('store.db')))
+  assert.match((await cli(folder, 'export', '--format', 'xml')).stderr, /--format is one of/)
+  assert.match((await cli(folder, 'export', '--tenant', 'system')).stderr, /reserved/)
+  using filled = await site()
+  assert.is((await cli(filled, 'export', '--run', 'nobody')).code, 1)
+})
+
+test('beside a running ledger the store is not opened; the ledger itself exports with --url', async () => {
+  using folder = await site()
+  await using server = await serveCli({ cwd: folder.path, args: ['--data', folder.path] })
+  const locked = await cli(folder, 'export')
+  assert.is(locked.code, 1)
+  assert.match(locked.stderr, /http:\/\/127/)
+  const token = (await cli(folder, 'token', '--scope', 'audit:export')).stdout.trim()
+  const env = { COUNTERSIGN_TOKEN: token }
+  const file = folder.file('served.jsonl')
+  const args = ['export', '--url', server.url, '--run', 'two', '--out', file]
+  assert.is((await runCli(args, { cwd: folder.path, env })).code, 0)
+  assert.match((await cli(folder, 'verify', file)).stdout, /^VERIFIED/)
+  const narrow = (await cli(folder, 'token', '--scope', 'runs:read')).stdout.trim()
+  const refused = await runCli(['export', '--url', server.url], {
+    cwd: folder.path,
+    env: { COUNTERSIGN_TOKEN: narrow },
+  })
+  assert.is(refused.code, 1)
+  assert.match(refused.stderr, /scope-missing/)
+})
+
+test.run()
