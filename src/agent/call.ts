@@ -10,6 +10,7 @@ import { clearDoubt } from './doubt.ts'
 import { AgentError, failureOf, InDoubt, LedgerRefused, OutcomeNotRecorded, RecordedFailure } from './errors.ts'
 import { holdForStep, placeInside } from './inside.ts'
 import { type Claimed, keepLease } from './lease.ts'
+import { isToolError } from './loop/tool-error.ts'
 import { type Place, runAt } from './place.ts'
 import type { Memory } from './recollection.ts'
 import type { RecordedOutcome } from './recorded-run.ts'
@@ -77,6 +78,8 @@ class Call {
       failures += 1
       const { retries, retryScope, backoff } = this.#spec
       if (session.halted !== undefined) throw session.halted
+      // A failure that the tool means for its caller is an answer, and the same one again.
+      if (isToolError(step.error)) throw step.error
       if (failures > retries || retryScope === 'transaction' || session.signal?.aborted === true) throw step.error
       if (step.live) await pause(backoffMs(backoff, failures, Math.random()), session.signal)
     }

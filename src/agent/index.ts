@@ -9,6 +9,26 @@ export {
   RecordedFailure,
   ResumeDiverged,
 } from './errors.ts'
+export type { Agent, AgentOptions, Answer, Conversation } from './loop/agent.ts'
+export { agent } from './loop/agent.ts'
+export type { AnthropicLike, AnthropicModelOptions } from './loop/anthropic-model.ts'
+export { anthropicModel } from './loop/anthropic-model.ts'
+export type { LoopTool } from './loop/describe-tools.ts'
+export type {
+  AssistantMessage,
+  Message,
+  Model,
+  ModelContext,
+  ModelFunction,
+  ToolDescription,
+  ToolMessage,
+  ToolRequest,
+} from './loop/messages.ts'
+export type { OpenAiLike, OpenAiModelOptions } from './loop/openai-model.ts'
+export { openAiModel } from './loop/openai-model.ts'
+export type { ScriptedCall } from './loop/scripted-model.ts'
+export { ScriptedModel } from './loop/scripted-model.ts'
+export { ToolError } from './loop/tool-error.ts'
 export type { OpenOptions } from './open.ts'
 export { connect, fromEnv, open } from './open.ts'
 export type { CallRef, RollbackStatus, RunOutcome } from './outcome.ts'

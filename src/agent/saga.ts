@@ -4,10 +4,10 @@ import { pause } from '../client/transport.ts'
 import { backoffMs } from './backoff.ts'
 import { type CallTrace, callTool } from './call.ts'
 import { AgentError, failureOf, InDoubt } from './errors.ts'
-import { fatesIn, listsOf, NOTHING, type RunOutcome, rollbackStatus } from './outcome.ts'
+import { NOTHING, type RunOutcome } from './outcome.ts'
 import { joined, type Place, runAt } from './place.ts'
 import { recordable } from './recordable.ts'
-import { rollBack } from './roll-back.ts'
+import { rollBackScope } from './roll-back-scope.ts'
 import { afterRollback, type SagaResult, type StepReport } from './saga-result.ts'
 import { type PlannedStep, planSaga, type SagaSteps } from './saga-steps.ts'
 
@@ -140,18 +140,4 @@ function resultOf(place: Place, given: { scope: string; tries: number; startedAt
     ...(failure !== undefined && { error: failureOf(failure.error) }),
     ...NOTHING,
   }
-}
-
-/** On resume the ledger answers with the rollback that was; a replay reads how it ended. */
-async function rollBackScope({ session }: Place, scope: string, error: unknown): Promise<RunOutcome> {
-  const { runId, registry, live, recollection } = session
-  const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-  if (live !== undefined) {
-    const outcome = await rollBack({ connection: live.connection, registry, runId, scope, reason, session })
-    recollection?.rolledBack(scope)
-    return outcome
-  }
-  recollection?.rolledBack(scope)
-  const lists = recollection === undefined ? NOTHING : listsOf(fatesIn(recollection.run), scope)
-  return { runId, status: rollbackStatus(lists), ...lists }
 }

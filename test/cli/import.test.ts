@@ -1,18 +1,12 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { AIRLINE_RUNS, SKIPPED } from '../support/airline-runs.ts'
 import { runCli, serveCli } from '../support/cli.ts'
 import { rowsOf } from '../support/tamper.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const importing = suite('cli: import')
-
-/** Real runs, where the checkout has them beside it; not part of the project. */
-const AIRLINE = ['../../shared/data/airline-runs.jsonl', '../../../shared/data/airline-runs.jsonl']
-  .map((place) => fileURLToPath(new URL(`../../${place}`, import.meta.url)))
-  .concat(`${process.cwd()}/../shared/data/airline-runs.jsonl`)
-  .find((path) => existsSync(path))
 
 const call = (id: string, name: string, args: string) => ({ id, type: 'function', function: { name, arguments: args } })
 const transcript = {
@@ -119,16 +113,16 @@ importing('a server takes the same transcripts, and nothing of them twice', asyn
 })
 
 importing('100 real runs with 577 calls are imported once, and verify', async () => {
-  if (AIRLINE === undefined) {
-    process.stdout.write('skipped: the airline data is not here\n')
+  if (AIRLINE_RUNS === undefined) {
+    process.stdout.write(SKIPPED)
     return
   }
   using folder = tempFolder()
   const cwd = folder.path
-  assert.is(readFileSync(AIRLINE, 'utf8').trimEnd().split('\n').length, 100)
-  const first = JSON.parse((await runCli(['import', AIRLINE, ...args], { cwd })).stdout)
+  assert.is(readFileSync(AIRLINE_RUNS, 'utf8').trimEnd().split('\n').length, 100)
+  const first = JSON.parse((await runCli(['import', AIRLINE_RUNS, ...args], { cwd })).stdout)
   assert.equal([first.runs, first.calls, first.added, first.events], [100, 577, 100, 2_584])
-  const second = JSON.parse((await runCli(['import', AIRLINE, ...args], { cwd })).stdout)
+  const second = JSON.parse((await runCli(['import', AIRLINE_RUNS, ...args], { cwd })).stdout)
   assert.equal([second.runs, second.added, second.known, second.events], [100, 0, 100, 0])
   const verified = await runCli(['verify'], { cwd })
   assert.match(verified.stdout, /^VERIFIED {2}2,5\d\d events of 10\d streams/)

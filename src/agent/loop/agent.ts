@@ -1,0 +1,127 @@
+/**
+ * @module The tool-calling loop: asks a model, runs what it calls for, and gives it the real results, until it answers. Every turn of the
+ * model and every call is on the record of the run, so that a resume and a replay go through the same conversation.
+ */
+import type { Json } from '../../../schemas/json.ts'
+import { pause } from '../../client/transport.ts'
+import { backoffMs } from '../backoff.ts'
+import { AgentError } from '../errors.ts'
+import { joined, type Place, placeNow, runAt } from '../place.ts'
+import { rollBackScope } from '../roll-back-scope.ts'
+import { askModel, type History, namedModel } from './ask-model.ts'
+import { type DescribedTool, describeTools, type LoopTool } from './describe-tools.ts'
+import type { Message, Model } from './messages.ts'
+import { TurnFailed, takeTurn } from './turn.ts'
+
+export interface AgentOptions {
+  readonly model: Model
+  readonly tools: readonly LoopTool[]
+  /** Part of the scope of its calls; default `agent`. */
+  readonly name?: string
+  /** Begins every conversation. */
+  readonly system?: string
+  /** Turns of the model in one conversation; default 20. The next one would be `max-turns`. */
+  readonly maxTurns?: number
+  /** Calls that are run in one turn; those beyond it are told so. Default 64. */
+  readonly maxCallsPerTurn?: number
+}
+
+/** A question, or a conversation to go on with. */
+export type Conversation = { readonly prompt: string } | { readonly messages: readonly Message[] }
+
+export interface Answer {
+  /** What the model said last. */
+  readonly text: string
+  /** The whole conversation, the answer included: to be handed in again with what comes next. */
+  readonly messages: readonly Message[]
+  readonly turns: number
+  /** Calls that were asked for. */
+  readonly calls: number
+}
+
+export interface Agent {
+  readonly name: string
+  /**
+   * Goes on until the model answers without a call. In a run only. Throws what a tool threw and the model cannot answer for (anything
+   * but `ToolError`, retries used up), `max-turns`, `invalid-model-message`.
+   */
+  generate(conversation: Conversation): Promise<Answer>
+}
+
+const TURNS_MAX = 20
+const CALLS_PER_TURN_MAX = 64
+
+/** An agent over a model and tools of one runtime. Throws `unknown-tool` and `tool-registered-twice`. */
+export function agent(options: AgentOptions): Agent {
+  const { name = 'agent', maxTurns = TURNS_MAX, maxCallsPerTurn = CALLS_PER_TURN_MAX } = options
+  const tools = describeTools(options.tools)
+  const loop: Loop = { name, tools, maxTurns, callsMax: maxCallsPerTurn, model: namedModel(options.model) }
+  return {
+    name,
+    generate: async (conversation) => {
+      const place = placeHere(name, tools)
+      const begun =
+        'messages' in conversation ? conversation.messages : [{ role: 'user', content: conversation.prompt } as const]
+      const system = options.system === undefined || begun.some(({ role }) => role === 'system') ? [] : [options.system]
+      return await converse(loop, place, [...system.map((content) => ({ role: 'system', content }) as const), ...begun])
+    },
+  }
+}
+
+interface Loop {
+  readonly name: string
+  readonly model: ReturnType<typeof namedModel>
+  readonly tools: ReadonlyMap<string, DescribedTool>
+  readonly maxTurns: number
+  readonly callsMax: number
+}
+
+function placeHere(name: string, tools: ReadonlyMap<string, DescribedTool>): Place {
+  const place = placeNow()
+  if (place === undefined)
+    throw new AgentError('no-active-run', `the agent ${name} was asked outside of a run: ask it in cs.run(...)`)
+  for (const { spec } of tools.values()) {
+    if (place.session.registry.get(spec.name) === spec) continue
+    throw new AgentError('unknown-tool', `${spec.name} is a tool of another runtime than the run`, { tool: spec.name })
+  }
+  return place
+}
+
+/** Tries again from the start, in a scope of its own, where the tool that failed says so; the scope is rolled back before. */
+async function converse(loop: Loop, place: Place, begun: readonly Message[]): Promise<Answer> {
+  const { session } = place
+  const number = session.occurrence(place.scope, `agent ${loop.name}`) + 1
+  const path = `${joined(place.scope, loop.name)}:${number}`
+  for (let tries = 1; ; tries += 1) {
+    const scope = tries === 1 ? path : `${path}.${tries}`
+    const inside: Place = { ...place, scope, dedupe: 'position' }
+    try {
+      return await runAt(inside, () => turns(loop, inside, begun))
+    } catch (error) {
+      if (!(error instanceof TurnFailed)) throw error
+      const { spec, cause } = error
+      const again = session.halted === undefined && spec.retryScope === 'transaction' && tries <= spec.retries
+      if (!again) throw cause
+      const { status } = await rollBackScope(place, scope, cause)
+      if (status !== 'COMPENSATED') throw cause
+      if (session.live !== undefined) await pause(backoffMs(spec.backoff, tries, Math.random()), session.signal)
+    }
+  }
+}
+
+async function turns(loop: Loop, place: Place, begun: readonly Message[]): Promise<Answer> {
+  const history: History = { messages: [...begun], told: 0, digest: null as Json }
+  let calls = 0
+  for (let turn = 1; turn <= loop.maxTurns; turn += 1) {
+    const here: Place = { ...place, scope: joined(place.scope, `turn:${turn}`) }
+    const message = await askModel(here, loop, history)
+    const requests = message.toolCalls ?? []
+    if (requests.length === 0) return { text: message.content ?? '', messages: history.messages, turns: turn, calls }
+    calls += requests.length
+    history.messages.push(...(await takeTurn(here, requests, loop)))
+  }
+  throw new AgentError('max-turns', `the agent ${loop.name} has no answer after ${loop.maxTurns} turns`, {
+    agent: loop.name,
+    maxTurns: loop.maxTurns,
+  })
+}

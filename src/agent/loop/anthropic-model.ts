@@ -1,0 +1,106 @@
+/** @module A model behind the Anthropic messages format: the `@anthropic-ai/sdk` package, or any client of that shape. */
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { parseStrictText } from '../../signing/strict-json.ts'
+import type { AssistantMessage, Message, Model, ToolDescription, ToolMessage } from './messages.ts'
+
+/** The little of the `@anthropic-ai/sdk` client that is used: pass the client itself, wrapped by `trackAnthropic` where it is to be budgeted. */
+export interface AnthropicLike {
+  readonly messages: {
+    // Its own parameters are typed by the package; any client of this shape fits.
+    create(body: never, options?: never): PromiseLike<unknown>
+  }
+}
+
+interface Block {
+  readonly type: string
+  readonly text?: string
+  readonly id?: string
+  readonly name?: string
+  readonly input?: Json
+}
+
+export interface AnthropicModelOptions {
+  readonly model: string
+  /** The format has no default for it. */
+  readonly maxTokens: number
+  /** Further members of each request, such as `temperature`. */
+  readonly request?: JsonObject
+}
+
+export function anthropicModel(
+  client: AnthropicLike,
+  { model, maxTokens, request = {} }: AnthropicModelOptions,
+): Model {
+  const create = client.messages.create.bind(client.messages) as unknown as (
+    body: JsonObject,
+    options: { readonly signal: AbortSignal },
+  ) => PromiseLike<unknown>
+  return {
+    name: model,
+    complete: async (messages, tools, { signal }) => {
+      const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content ?? '')
+      const body: JsonObject = {
+        ...request,
+        model,
+        max_tokens: maxTokens,
+        messages: turnsOf(messages),
+        ...(system.length > 0 && { system: system.join('\n\n') }),
+        ...(tools.length > 0 && { tools: tools.map(toolOf) }),
+      }
+      const { content = [] } = (await create(body, { signal })) as { readonly content?: readonly Block[] }
+      return answerOf(content)
+    },
+  }
+}
+
+function toolOf({ name, description, parameters }: ToolDescription): JsonObject {
+  return { name, input_schema: parameters, ...(description !== undefined && { description }) }
+}
+
+/** The format alternates: all results of a turn stand in one message of the user. */
+function turnsOf(messages: readonly Message[]): JsonObject[] {
+  const turns: { role: 'user' | 'assistant'; content: JsonObject[] }[] = []
+  for (const message of messages) {
+    if (message.role === 'system') continue
+    const role = message.role === 'assistant' ? 'assistant' : 'user'
+    const last = turns.at(-1)
+    if (last?.role === role) last.content.push(...blocksOf(message))
+    else turns.push({ role, content: blocksOf(message) })
+  }
+  return turns
+}
+
+function blocksOf(message: Exclude<Message, { role: 'system' }> | Message): JsonObject[] {
+  if (message.role === 'tool') return [resultOf(message)]
+  const text = message.content ?? ''
+  const said: JsonObject[] = text === '' ? [] : [{ type: 'text', text }]
+  if (message.role !== 'assistant') return said
+  return [
+    ...said,
+    ...(message.toolCalls ?? []).map(({ id, name, arguments: args }) => ({
+      type: 'tool_use',
+      id,
+      name,
+      input: inputOf(args),
+    })),
+  ]
+}
+
+function resultOf({ callId, content, isError }: ToolMessage): JsonObject {
+  return { type: 'tool_result', tool_use_id: callId, content, ...(isError === true && { is_error: true }) }
+}
+
+/** The format takes an object alone. */
+function inputOf(args: Json): Json {
+  const parsed = typeof args === 'string' ? parseStrictText(args) : { ok: true as const, value: args }
+  const value = parsed.ok ? parsed.value : { text: args }
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { value }
+}
+
+function answerOf(blocks: readonly Block[]): AssistantMessage {
+  const text = blocks.map(({ type, text: part }) => (type === 'text' ? (part ?? '') : '')).join('')
+  const toolCalls = blocks
+    .filter(({ type }) => type === 'tool_use')
+    .map(({ id = '', name = '', input = {} }) => ({ id, name, arguments: input }))
+  return { role: 'assistant', content: text === '' ? null : text, ...(toolCalls.length > 0 && { toolCalls }) }
+}

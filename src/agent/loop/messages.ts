@@ -1,0 +1,52 @@
+/** @module The conversation of an agent with its model: plain messages, whatever the model's own format is. */
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+
+export interface ToolRequest {
+  /** The model's own id of the call; it need not be unique. */
+  readonly id: string
+  readonly name: string
+  /** A value, or the JSON text of one, as the model wrote it. */
+  readonly arguments: Json
+}
+
+export interface AssistantMessage {
+  readonly role: 'assistant'
+  readonly content?: string | null
+  /** Absent or empty: this is the answer. */
+  readonly toolCalls?: readonly ToolRequest[]
+}
+
+export interface ToolMessage {
+  readonly role: 'tool'
+  /** `id` of the request that it answers. */
+  readonly callId: string
+  readonly name: string
+  /** The tool's result as text: a string as it is, any other value as JSON. */
+  readonly content: string
+  /** The call failed, or never ran: the content says why. */
+  readonly isError?: true
+}
+
+export type Message = { readonly role: 'system' | 'user'; readonly content: string } | AssistantMessage | ToolMessage
+
+/** A tool as a model is told of it. */
+export interface ToolDescription {
+  readonly name: string
+  readonly description?: string
+  /** JSON Schema of the arguments. */
+  readonly parameters: JsonObject
+}
+
+export interface ModelContext {
+  /** Aborted with the run. */
+  readonly signal: AbortSignal
+}
+
+export type ModelFunction = (
+  messages: readonly Message[],
+  tools: readonly ToolDescription[],
+  context: ModelContext,
+) => AssistantMessage | Promise<AssistantMessage>
+
+/** Anything that answers a conversation: a function, or an object with a name for the record. */
+export type Model = ModelFunction | { readonly name: string; readonly complete: ModelFunction }

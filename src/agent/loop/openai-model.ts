@@ -1,0 +1,81 @@
+/** @module A model behind the OpenAI chat format: the `openai` package, or any client of that shape. */
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { AssistantMessage, Message, Model, ToolDescription } from './messages.ts'
+
+/** The little of the `openai` client that is used: pass the client itself, wrapped by `trackOpenAI` where it is to be budgeted. */
+export interface OpenAiLike {
+  readonly chat: {
+    readonly completions: {
+      // Its own parameters are typed by the package; any client of this shape fits.
+      create(body: never, options?: never): PromiseLike<unknown>
+    }
+  }
+}
+
+interface Choice {
+  readonly message?: {
+    readonly content?: string | null
+    readonly refusal?: string | null
+    readonly tool_calls?: readonly {
+      readonly id: string
+      readonly function?: { readonly name: string; readonly arguments: string }
+    }[]
+  }
+}
+
+export interface OpenAiModelOptions {
+  readonly model: string
+  /** Further members of each request, such as `temperature` or `max_completion_tokens`. */
+  readonly request?: JsonObject
+}
+
+export function openAiModel(client: OpenAiLike, { model, request = {} }: OpenAiModelOptions): Model {
+  const create = client.chat.completions.create.bind(client.chat.completions) as unknown as (
+    body: JsonObject,
+    options: { readonly signal: AbortSignal },
+  ) => PromiseLike<unknown>
+  return {
+    name: model,
+    complete: async (messages, tools, { signal }) => {
+      const offered = tools.length === 0 ? {} : { tools: tools.map(toolOf) }
+      const body: JsonObject = { ...request, model, messages: messages.map(messageOf), ...offered }
+      const { choices } = (await create(body, { signal })) as { readonly choices?: readonly Choice[] }
+      return answerOf(choices?.[0])
+    },
+  }
+}
+
+function toolOf({ name, description, parameters }: ToolDescription): JsonObject {
+  return { type: 'function', function: { name, parameters, ...(description !== undefined && { description }) } }
+}
+
+function messageOf(message: Message): JsonObject {
+  switch (message.role) {
+    case 'assistant':
+      return {
+        role: 'assistant',
+        content: message.content ?? null,
+        ...((message.toolCalls ?? []).length > 0 && {
+          tool_calls: (message.toolCalls ?? []).map(({ id, name, arguments: args }) => {
+            return { id, type: 'function', function: { name, arguments: textOf(args) } }
+          }),
+        }),
+      }
+    case 'tool':
+      return { role: 'tool', tool_call_id: message.callId, content: message.content }
+    default:
+      return { role: message.role, content: message.content }
+  }
+}
+
+function textOf(args: Json): string {
+  return typeof args === 'string' ? args : JSON.stringify(args)
+}
+
+function answerOf(choice: Choice | undefined): AssistantMessage {
+  const { content, refusal, tool_calls: calls = [] } = choice?.message ?? {}
+  const toolCalls = calls.map(({ id, function: called }) => {
+    return { id, name: called?.name ?? '', arguments: called?.arguments ?? '' }
+  })
+  return { role: 'assistant', content: content ?? refusal ?? null, ...(toolCalls.length > 0 && { toolCalls }) }
+}

@@ -1,0 +1,44 @@
+/** @module A model that plays a script: for tests, and for examples without a key. */
+import type { Json } from '../../../schemas/json.ts'
+import { AgentError } from '../errors.ts'
+import type { AssistantMessage, Message, ToolRequest } from './messages.ts'
+
+export interface ScriptedCall {
+  readonly tool: string
+  readonly args?: Json
+}
+
+type ScriptedTurn =
+  /** The answer. */
+  | string
+  /** One call, or calls side by side. */
+  | ScriptedCall
+  | readonly ScriptedCall[]
+  /** Whatever follows from the conversation so far. */
+  | ((messages: readonly Message[]) => Exclude<ScriptedTurn, (...args: never) => unknown>)
+
+/** Says the nth thing at its nth turn of a conversation, whoever asks: a resumed run hears the same. */
+export class ScriptedModel {
+  readonly name: string
+  readonly #turns: readonly ScriptedTurn[]
+
+  constructor(turns: readonly ScriptedTurn[], name = 'scripted') {
+    this.#turns = turns
+    this.name = name
+  }
+
+  /** Throws `script-over` beyond the last turn. */
+  complete(messages: readonly Message[]): AssistantMessage {
+    const number = messages.filter(({ role }) => role === 'assistant').length
+    const turn = this.#turns[number]
+    if (turn === undefined) throw new AgentError('script-over', `the script of ${this.name} has ${number} turns`)
+    const says = typeof turn === 'function' ? turn(messages) : turn
+    if (typeof says === 'string') return { role: 'assistant', content: says }
+    const calls: readonly ScriptedCall[] = Array.isArray(says) ? says : [says as ScriptedCall]
+    return { role: 'assistant', toolCalls: calls.map((call, i) => requestOf(call, `call-${number + 1}.${i + 1}`)) }
+  }
+}
+
+function requestOf({ tool, args = {} }: ScriptedCall, id: string): ToolRequest {
+  return { id, name: tool, arguments: args }
+}

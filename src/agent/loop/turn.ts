@@ -1,0 +1,85 @@
+/** @module One turn: every call that the model asked for, side by side, each with its real result or an error that the model can read. */
+import { parseStrictText } from '../../signing/strict-json.ts'
+import { type CallTrace, callTool } from '../call.ts'
+import { AgentError } from '../errors.ts'
+import { type Place, runAt } from '../place.ts'
+import type { ToolSpec } from '../tool-spec.ts'
+import { argumentsFor, type DescribedTool } from './describe-tools.ts'
+import type { ToolMessage, ToolRequest } from './messages.ts'
+import { isToolError } from './tool-error.ts'
+
+/** A throw that is not the model's to answer, with the tool whose it was. */
+export class TurnFailed extends Error {
+  readonly spec: ToolSpec
+
+  constructor(spec: ToolSpec, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    this.name = 'TurnFailed'
+    this.spec = spec
+  }
+}
+
+export interface TurnOptions {
+  readonly tools: ReadonlyMap<string, DescribedTool>
+  readonly callsMax: number
+}
+
+/** Answers in the order of the requests. Throws `TurnFailed` once every call has ended. */
+export async function takeTurn(
+  place: Place,
+  requests: readonly ToolRequest[],
+  { tools, callsMax }: TurnOptions,
+): Promise<readonly ToolMessage[]> {
+  const grouped = requests.length > 1 ? { ...place, group: 'turn' } : place
+  const taken = await Promise.allSettled(
+    requests.map((request, i) => {
+      if (i >= callsMax) return refusal(request, `at most ${callsMax} calls a turn: ask for this one in the next`)
+      const tool = tools.get(request.name)
+      return tool === undefined ? refusal(request, unknownTool(request, tools)) : answerTo(grouped, request, tool.spec)
+    }),
+  )
+  return taken.map((each) => {
+    if (each.status === 'rejected') throw each.reason
+    return each.value
+  })
+}
+
+async function answerTo(place: Place, request: ToolRequest, spec: ToolSpec): Promise<ToolMessage> {
+  const args = argumentsOf(request)
+  if (!args.ok) return refusal(request, `the arguments are no JSON that can be kept: ${args.reason}`)
+  const trace: CallTrace = { attempts: 0 }
+  try {
+    const result = await runAt(place, () => callTool(place, spec, argumentsFor(spec, args.value), trace))
+    return { role: 'tool', callId: request.id, name: request.name, content: textOf(result) }
+  } catch (error) {
+    if (isToolError(error)) return refusal(request, error.message)
+    // Without a call on record the arguments themselves were refused; behind one, those of a call that the tool made.
+    const unfit = error instanceof AgentError && UNFIT.has(error.code) && trace.callId === undefined
+    if (unfit) return refusal(request, error.message)
+    throw new TurnFailed(spec, error)
+  }
+}
+
+const UNFIT: ReadonlySet<string> = new Set(['invalid-arguments', 'not-recordable'])
+
+type Arguments = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string }
+
+/** Models write arguments as JSON text; none at all is an empty object. */
+function argumentsOf({ arguments: given }: ToolRequest): Arguments {
+  if (typeof given !== 'string') return { ok: true, value: given }
+  if (given.trim() === '') return { ok: true, value: {} }
+  const parsed = parseStrictText(given)
+  return parsed.ok ? { ok: true, value: parsed.value } : { ok: false, reason: parsed.error.message }
+}
+
+function unknownTool({ name }: ToolRequest, tools: ReadonlyMap<string, DescribedTool>): string {
+  return `there is no tool ${JSON.stringify(name)}; there are: ${[...tools.keys()].join(', ')}`
+}
+
+function refusal({ id, name }: ToolRequest, content: string): ToolMessage {
+  return { role: 'tool', callId: id, name, content, isError: true }
+}
+
+function textOf(result: unknown): string {
+  return typeof result === 'string' ? result : JSON.stringify(result ?? null)
+}

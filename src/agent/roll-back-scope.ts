@@ -1,0 +1,18 @@
+/** @module Rollback of one scope of a run that goes on: a saga, a conversation. */
+import { fatesIn, listsOf, NOTHING, type RunOutcome, rollbackStatus } from './outcome.ts'
+import type { Place } from './place.ts'
+import { rollBack } from './roll-back.ts'
+
+/** On resume the ledger answers with the rollback that was; a replay reads how it ended. */
+export async function rollBackScope({ session }: Place, scope: string, error: unknown): Promise<RunOutcome> {
+  const { runId, registry, live, recollection } = session
+  const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  if (live !== undefined) {
+    const outcome = await rollBack({ connection: live.connection, registry, runId, scope, reason, session })
+    recollection?.rolledBack(scope)
+    return outcome
+  }
+  recollection?.rolledBack(scope)
+  const lists = recollection === undefined ? NOTHING : listsOf(fatesIn(recollection.run), scope)
+  return { runId, status: rollbackStatus(lists), ...lists }
+}
