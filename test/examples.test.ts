@@ -65,4 +65,13 @@ examples('replay: served from the record, and the first divergence', async () =>
   assert.is(lines.length, 4)
 })
 
+examples('scripted loop: the model hears what the tools said, and mends its mistake', async () => {
+  assert.equal(await printed('scripted-loop'), [
+    'find_flights: ["HAT070","HAT069"]',
+    'book_flight: HAT070 is full: take another flight',
+    'book_flight: {"booking":"b-HAT069"}',
+    'Done: {"booking":"b-HAT069"}',
+  ])
+})
+
 examples.run()

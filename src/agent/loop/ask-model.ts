@@ -1,12 +1,14 @@
 /** @module A turn of the model as a call on record: what it was newly told, and what it said. Served on resume and replay. */
 import { z } from 'zod'
 import type { Json } from '../../../schemas/json.ts'
+import type { Usage } from '../../../schemas/values.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { callTool } from '../call.ts'
 import { AgentError } from '../errors.ts'
 import { type Place, runAt } from '../place.ts'
 import { recordable } from '../recordable.ts'
-import { toolSpec } from '../tool-spec.ts'
+import type { CallContext } from '../tool-options.ts'
+import { type ToolSpec, toolSpec } from '../tool-spec.ts'
 import type { DescribedTool } from './describe-tools.ts'
 import type { AssistantMessage, Message, Model, ModelFunction } from './messages.ts'
 
@@ -32,34 +34,47 @@ export interface History {
 const Said = z.object({
   content: z.string().nullish(),
   toolCalls: z.array(z.object({ id: z.string(), name: z.string(), arguments: z.json() })).optional(),
+  usage: z.object({ inputTokens: z.int().min(0), outputTokens: z.int().min(0) }).optional(),
 })
 
+interface Asked {
+  readonly model: NamedModel
+  readonly tools: ReadonlyMap<string, DescribedTool>
+}
+
 /** Puts what the model said at the end of the history. Throws `invalid-model-message`, and what the model threw. */
-export async function askModel(
-  place: Place,
-  { model, tools }: { readonly model: NamedModel; readonly tools: ReadonlyMap<string, DescribedTool> },
-  history: History,
-): Promise<AssistantMessage> {
+export async function askModel(place: Place, { model, tools }: Asked, history: History): Promise<AssistantMessage> {
   const told = kept(history.messages.slice(history.told))
   const after = history.digest
-  const descriptions = [...tools.values()].map(({ description }) => description)
-  const spec = toolSpec(
-    {
-      name: `model:${model.name}`,
-      input: undefined,
-      takes: 'value',
-      execute: async (_, { signal }) =>
-        said(model.name, await model.complete(history.messages, descriptions, { signal })),
-    },
-    // Asking again costs money and changes nothing.
-    { compensate: 'not-needed', onUnknown: 'retry' },
-  )
+  const { step, ...here } = place
   const args = { messages: told, after, tools: [...tools.keys()] }
-  const message = (await runAt(place, () => callTool(place, spec, args))) as unknown as AssistantMessage
-  history.digest = jsonDigest({ after, told, said: message as unknown as Json })
-  history.messages.push(message)
+  // The step does not count the turn itself: a wrapped client inside counts its call, and else the answer tells what was used.
+  const message = (await runAt(here, () => callTool(here, turnSpec(place, { model, tools }, history), args))) as unknown
+  const { usage } = message as AssistantMessage
+  if (step !== undefined && usage !== undefined) step.modelCalls += 1
+  history.digest = jsonDigest({ after, told, said: message as Json })
+  history.messages.push(message as AssistantMessage)
   history.told = history.messages.length
-  return message
+  return message as AssistantMessage
+}
+
+function turnSpec({ step }: Place, { model, tools }: Asked, { messages }: History): ToolSpec {
+  const descriptions = [...tools.values()].map(({ description }) => description)
+  const execute = async (_: unknown, { signal }: CallContext) =>
+    said(model.name, await model.complete([...messages], descriptions, { signal }))
+  const given = { name: `model:${model.name}`, input: undefined, takes: 'value', execute } as const
+  return {
+    // Asking again costs money and changes nothing.
+    ...toolSpec(given, { compensate: 'not-needed', onUnknown: 'retry' }),
+    phase: 'model',
+    ...(step !== undefined && { agent: step.agent }),
+    usage: (message) => usageOf(message as AssistantMessage, model.name),
+    inside: { dedupe: 'position', ...(step !== undefined && { step }) },
+  }
+}
+
+function usageOf({ usage }: AssistantMessage, model: string): Usage | undefined {
+  return usage && { tokens: usage.inputTokens + usage.outputTokens, ...usage, model }
 }
 
 function said(name: string, answer: unknown): Json {
@@ -71,11 +86,12 @@ function said(name: string, answer: unknown): Json {
       place,
     })
   }
-  const { content, toolCalls = [] } = message.data
+  const { content, toolCalls = [], usage } = message.data
   return {
     role: 'assistant',
     content: content ?? null,
     ...(toolCalls.length > 0 && { toolCalls: toolCalls as unknown as Json }),
+    ...(usage !== undefined && { usage }),
   }
 }
 

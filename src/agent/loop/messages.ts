@@ -14,6 +14,8 @@ export interface AssistantMessage {
   readonly content?: string | null
   /** Absent or empty: this is the answer. */
   readonly toolCalls?: readonly ToolRequest[]
+  /** What the turn used, where no wrapped client records it. */
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
 }
 
 export interface ToolMessage {

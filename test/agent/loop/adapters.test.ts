@@ -1,0 +1,118 @@
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { z } from 'zod'
+import { agent, anthropicModel, type Model, openAiModel, ToolError } from '../../../src/agent/index.ts'
+import type { Countersign } from '../../../src/agent/runtime.ts'
+import { HOMES } from '../homes.ts'
+
+const test = suite('agent: models behind the formats of OpenAI and Anthropic')
+
+interface Provider {
+  readonly fetch: typeof globalThis.fetch
+  /** Bodies of the requests. */
+  readonly asked: { readonly [member: string]: unknown }[]
+}
+
+/** Answers each request with the next body. */
+function provider(bodies: readonly object[]): Provider {
+  const asked: Provider['asked'] = []
+  const fetch = async (_: unknown, init?: RequestInit): Promise<Response> => {
+    asked.push(JSON.parse(String(init?.body)))
+    return Response.json(bodies[asked.length - 1])
+  }
+  return { asked, fetch: fetch as typeof globalThis.fetch }
+}
+
+function findTool(cs: Countersign) {
+  return cs.tool({
+    name: 'find',
+    description: 'finds a customer',
+    input: z.object({ name: z.string() }),
+    execute: ({ name }: { name: string }) => {
+      if (name === 'Nobody') throw new ToolError('no such customer')
+      return { id: `c-${name}` }
+    },
+  })
+}
+
+async function conversation(model: Model): Promise<string> {
+  const kind = HOMES[0]
+  if (kind === undefined) throw new Error('no home')
+  await using home = await kind.open()
+  const cs = home.process()
+  const helper = agent({ model, tools: [findTool(cs)], system: 'be short' })
+  return await cs.run({ name: 'help' }, async () => (await helper.generate({ prompt: 'who?' })).text)
+}
+
+const PARAMETERS = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
+
+test('the openai client: tools, real results and errors stand in the requests as the format has them', async () => {
+  const call = (id: string, args: string) => ({ id, type: 'function', function: { name: 'find', arguments: args } })
+  const says = (message: object) => ({ choices: [{ index: 0, message: { role: 'assistant', ...message } }] })
+  const { asked, fetch } = provider([
+    says({ content: null, tool_calls: [call('a', '{"name":"Ada"}'), call('b', '{"name":"Nobody"}')] }),
+    says({ content: 'Ada is c-Ada' }),
+  ])
+  const client = new OpenAI({ apiKey: 'none', fetch })
+  assert.is(await conversation(openAiModel(client, { model: 'm-1', request: { temperature: 0 } })), 'Ada is c-Ada')
+  const [first = {}, second = {}] = asked
+  assert.equal([first.model, first.temperature], ['m-1', 0])
+  assert.equal(first.messages, [
+    { role: 'system', content: 'be short' },
+    { role: 'user', content: 'who?' },
+  ])
+  const [tool] = first.tools as { function: { name: string; description: string; parameters: object } }[]
+  assert.equal([tool?.function.name, tool?.function.description], ['find', 'finds a customer'])
+  assert.equal({ ...PARAMETERS, ...tool?.function.parameters }, tool?.function.parameters)
+  assert.equal((second.messages as object[]).slice(2), [
+    { role: 'assistant', content: null, tool_calls: [call('a', '{"name":"Ada"}'), call('b', '{"name":"Nobody"}')] },
+    { role: 'tool', tool_call_id: 'a', content: '{"id":"c-Ada"}' },
+    { role: 'tool', tool_call_id: 'b', content: 'no such customer' },
+  ])
+})
+
+test('the anthropic client: one message of results a turn, errors marked, the system apart', async () => {
+  const use = (id: string, name: string) => ({ type: 'tool_use', id, name: 'find', input: { name } })
+  const says = (...content: object[]) => ({ id: 'm', type: 'message', role: 'assistant', content })
+  const { asked, fetch } = provider([
+    says({ type: 'text', text: 'looking' }, use('a', 'Ada'), use('b', 'Nobody')),
+    says({ type: 'text', text: 'Ada is ' }, { type: 'text', text: 'c-Ada' }),
+  ])
+  const client = new Anthropic({ apiKey: 'none', fetch })
+  assert.is(await conversation(anthropicModel(client, { model: 'm-2', maxTokens: 100 })), 'Ada is c-Ada')
+  const [first = {}, second = {}] = asked
+  assert.equal([first.model, first.max_tokens, first.system], ['m-2', 100, 'be short'])
+  const [tool] = first.tools as { name: string; input_schema: object }[]
+  assert.is(tool?.name, 'find')
+  assert.equal({ ...PARAMETERS, ...tool?.input_schema }, tool?.input_schema)
+  assert.equal(second.messages, [
+    { role: 'user', content: [{ type: 'text', text: 'who?' }] },
+    { role: 'assistant', content: [{ type: 'text', text: 'looking' }, use('a', 'Ada'), use('b', 'Nobody')] },
+    {
+      role: 'user',
+      content: [
+        { type: 'tool_result', tool_use_id: 'a', content: '{"id":"c-Ada"}' },
+        { type: 'tool_result', tool_use_id: 'b', content: 'no such customer', is_error: true },
+      ],
+    },
+  ])
+})
+
+test('what a turn used is charged to the run where the model says so', async () => {
+  const kind = HOMES[0]
+  if (kind === undefined) throw new Error('no home')
+  await using home = await kind.open()
+  const cs = home.process()
+  const model: Model = () => ({ role: 'assistant', content: 'hi', usage: { inputTokens: 30, outputTokens: 12 } })
+  await cs.run({ id: 'used', name: 'used', budget: { tokens: 1_000 } }, async () => {
+    await agent({ model, tools: [] }).generate({ prompt: 'hello' })
+  })
+  const used: unknown[] = []
+  for await (const { data } of home.connection.events('used', 'UsageRecorded')) used.push(data.usage ?? data)
+  assert.is(used.length, 1)
+  assert.match(JSON.stringify(used[0]), /"tokens":42/)
+})
+
+test.run()
