@@ -1,7 +1,7 @@
 // Compiles everything into dist. `--if-stale` does nothing where dist is newer than every source: `npx countersign` runs `prepare`
 // before its first use, and must not take the files away from under a running ledger.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
@@ -32,6 +32,7 @@ function build() {
   const { status } = spawnSync(tsc, ['-p', ROOT], { stdio: 'inherit', shell: process.platform === 'win32' })
   if (status !== 0) process.exit(status ?? 1)
   for (const name of SERVER_PROJECTIONS) bundleProjection(name)
+  copyAssets()
   // tsc writes plain files; the command that npm links must be executable.
   chmodSync(join(DIST, 'src', 'cli', 'main.js'), 0o755)
   writeFileSync(STAMP, '')
@@ -55,6 +56,14 @@ function bundleProjection(name) {
       js: "fromCategory('run').foreachStream().when({ $init: countersign.init, $any: countersign.evolve })",
     },
   })
+}
+
+/** What the pages need beside the scripts that tsc has written. */
+function copyAssets() {
+  const folder = join('src', 'dashboard', 'assets')
+  for (const name of readdirSync(join(ROOT, folder))) {
+    if (!name.endsWith('.ts')) copyFileSync(join(ROOT, folder, name), join(DIST, folder, name))
+  }
 }
 
 function isStale() {

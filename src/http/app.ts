@@ -5,6 +5,7 @@ import { type AppOptions, appDeps } from './app-deps.ts'
 import { dispatcher, failure, type Gate } from './dispatch.ts'
 import type { EdgeContext, EdgeEnv } from './edge-context.ts'
 import { createMetrics } from './metrics.ts'
+import { mountDashboard } from './mount-dashboard.ts'
 import { openApiDocument, registerRoute } from './openapi.ts'
 import { problem } from './problems.ts'
 import { createRateLimiter } from './rate-limit.ts'
@@ -54,6 +55,7 @@ export function createApp(options: AppOptions): OpenAPIHono<EdgeEnv> {
     registerRoute(app, route)
     app.on(route.method.toUpperCase(), honoPath(route), dispatcher(route, gate))
   }
+  mountDashboard(app, gate)
   app.notFound(noRoute(routes))
   app.onError((error, c) => failure(error, edge, c))
   return app

@@ -34,6 +34,8 @@ export interface RunFilter {
   readonly name?: string
   readonly tag?: string
   readonly agent?: string
+  /** Only runs in which a handoff was refused. */
+  readonly refused?: true
   /** RFC 3339; inclusive, by start of the run. */
   readonly since?: string
   /** RFC 3339; exclusive, by start of the run. */

@@ -52,7 +52,7 @@ export function fromRunRow(columns: RunColumns): RunRow {
 
 /** Newest first, along the index on (tenant, started_at, run_id), so that a page costs the same wherever it starts. */
 export function runQuery(filter: RunFilter): { readonly sql: string; readonly values: readonly unknown[] } {
-  const { tenant, status, name, tag, agent, since, until, after, limit } = filter
+  const { tenant, status, name, tag, agent, refused, since, until, after, limit } = filter
   const conditions: readonly (readonly [sql: string, value: string | undefined])[] = [
     ['tenant = ?', tenant],
     ['status = ?', status],
@@ -65,6 +65,7 @@ export function runQuery(filter: RunFilter): { readonly sql: string; readonly va
   const used = conditions.filter(([, value]) => value !== undefined)
   const texts = used.map(([sql]) => sql)
   const values: unknown[] = used.map(([, value]) => value)
+  if (refused === true) texts.push('rejections > 0')
   if (after !== undefined) {
     texts.push('(started_at, run_id) < (?, ?)')
     values.push(after.startedAt, after.runId)

@@ -1,0 +1,81 @@
+// Makes docs/screenshots/ anew: a seeded ledger, the system's Chromium, every main page in light and in dark. Run after a build;
+// a word narrows to the pages whose name contains it, `--out FOLDER` puts them elsewhere.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { chromium } from 'playwright-core'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const DIST = new URL('../dist/test/support/', import.meta.url)
+const { BIN, serveCli } = await import(new URL('cli.js', DIST).href)
+const { makeSeededFolder } = await import(new URL('seeded-folder.js', DIST).href)
+const { findChromium } = await import(new URL('find-chromium.js', DIST).href)
+
+const PAGES = [
+  { name: 'sign-in', path: '/ui/sign-in', signedOut: true },
+  { name: 'runs', path: '/ui/runs' },
+  { name: 'run', path: '/ui/runs/claim-2291' },
+]
+
+const args = process.argv.slice(2)
+const outAt = args.indexOf('--out')
+const [, out = join(ROOT, 'docs', 'screenshots')] = outAt < 0 ? [] : args.splice(outAt, 2)
+const executablePath = findChromium()
+if (executablePath === undefined) {
+  console.error('no Chromium on PATH: install chromium, chromium-browser or google-chrome')
+  process.exit(1)
+}
+
+const data = mkdtempSync(join(tmpdir(), 'countersign-screenshots-'))
+mkdirSync(out, { recursive: true })
+try {
+  await makeSeededFolder(data)
+  const scopes = 'runs:read audit:read audit:export'
+  const made = spawnSync(process.execPath, [
+    BIN,
+    'token',
+    '--data',
+    data,
+    '--tenant',
+    'acme',
+    '--sub',
+    'a.okafor',
+    '--scope',
+    scopes,
+  ])
+  const server = await serveCli({ cwd: data, args: ['--data', data] })
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  try {
+    for (const scheme of ['light', 'dark'])
+      await shoot(browser, server.url, { scheme, token: made.stdout.toString().trim() })
+  } finally {
+    await browser.close()
+    await server.stop()
+  }
+} finally {
+  rmSync(data, { recursive: true, force: true })
+}
+
+async function shoot(browser, url, { scheme, token }) {
+  const context = await browser.newContext({ colorScheme: scheme, viewport: { width: 1360, height: 860 } })
+  const page = await context.newPage()
+  const wanted = PAGES.filter(({ name }) => args.length === 0 || args.some((word) => name.includes(word)))
+  for (const { name, path, signedOut, full, before } of wanted) {
+    if (signedOut !== true && !(await context.cookies()).some((cookie) => cookie.name === 'countersign_session'))
+      await signIn(page, url, token)
+    await page.goto(url + path)
+    await before?.(page)
+    await page.screenshot({ path: join(out, `${name}-${scheme}.png`), fullPage: full === true })
+    console.log(`${name}-${scheme}.png`)
+  }
+  await context.close()
+}
+
+async function signIn(page, url, token) {
+  await page.goto(`${url}/ui/sign-in`)
+  await page.fill('#token', token)
+  await page.click('main button[type=submit]')
+  await page.waitForURL(`${url}/ui/runs`)
+}

@@ -1,0 +1,32 @@
+/** @module The dashboard: every page behind one guard, the sign-in before it, and its own assets. */
+import { randomBytes } from 'node:crypto'
+import { Hono } from 'hono'
+import { problemPage, seeOther } from './answer.tsx'
+import { assetHandler } from './assets.ts'
+import type { DashboardDeps, DashboardEnv } from './deps.ts'
+import { guarded } from './guard.tsx'
+import type { PageRoute } from './page.ts'
+import { runListPage } from './pages/run-list.tsx'
+import { runPage } from './pages/run-page.tsx'
+import { chooseTheme, showSignIn, signIn, signOut } from './pages/sign-in.tsx'
+import { RUNS } from './paths.ts'
+import { createSessions } from './sessions.ts'
+
+const PAGES: readonly PageRoute[] = [runListPage, runPage]
+
+/** To be mounted at `/ui`. */
+export function createDashboard(deps: DashboardDeps): Hono<DashboardEnv> {
+  const guard = { deps, sessions: createSessions(deps.now) }
+  const signing = { ...guard, secret: randomBytes(32) }
+  const app = new Hono<DashboardEnv>()
+  app.get('/', (c) => seeOther(c, RUNS))
+  app.get('/assets/:name', assetHandler())
+  app.get('/sign-in', showSignIn(signing))
+  app.post('/sign-in', signIn(signing))
+  app.post('/sign-out', signOut(signing))
+  app.post('/theme', chooseTheme(signing))
+  for (const page of PAGES) app.on(page.method.toUpperCase(), page.path, guarded(page, guard))
+  const detail = 'There is no page at this address, or not for this kind of request.'
+  app.all('*', (c) => problemPage({ c, deps }, { status: 404, title: 'No such page', detail }))
+  return app
+}

@@ -1,0 +1,39 @@
+/** @module What the dashboard is handed by the HTTP edge, and what its pages are handed in turn. */
+import type { Context } from 'hono'
+import type { Refusal } from '../domain/refusal.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Principal, TokenVerifier } from '../signing/tokens.ts'
+import type { Session } from './sessions.ts'
+
+export type DashboardEnv = { Bindings: object; Variables: { session: Session } }
+export type DashboardContext = Context<DashboardEnv>
+
+export interface Explained {
+  readonly status: number
+  readonly title: string
+  /** What to do. */
+  readonly remedy: string
+}
+
+export interface DashboardDeps {
+  readonly ledger: Ledger
+  readonly verifier: Pick<TokenVerifier, 'verify'>
+  readonly version: string
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  readonly draining: AbortSignal
+  /** Silence on a live stream after which a comment is sent. */
+  readonly heartbeatMs: number
+  readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
+  /** Who is at the other end, as far as a socket can tell. */
+  readonly remoteAddress: (c: DashboardContext) => string
+  /** Counts a request of this caller: 0 where it may pass, else the milliseconds until one may. */
+  readonly admit: (principal: Principal) => number
+  /** Counts a sign-in that was refused: 0 where the address may try again at once. */
+  readonly refusedSignIn: (remote: string) => number
+  /** A slot for a stream or a long read of the tenant, to be called when it ends; undefined where none is left. */
+  readonly acquireStream: (tenant: string) => (() => void) | undefined
+  /** The API's own answer to a GET under a token: every check of the API holds. */
+  readonly api: (c: DashboardContext, path: string, token: string) => Response | Promise<Response>
+  readonly explain: (code: Refusal['code']) => Explained
+}

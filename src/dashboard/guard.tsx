@@ -1,0 +1,159 @@
+/** @module The way of every page: session, form secret, scope, bonds, rate, query, page; and no exception gets out. */
+import { randomUUID } from 'node:crypto'
+import type { z } from 'zod'
+import { RUN_ID_PATTERN } from '../../schemas/names.ts'
+import type { Principal } from '../signing/tokens.ts'
+import { StoreUnavailableError } from '../store/event-store.ts'
+import { type Frame, pageResponse, problemPage, seeOther } from './answer.tsx'
+import { cookieOf, dropCookie, SESSION_COOKIE } from './cookies.ts'
+import { isOwnSite, sameSecret } from './csrf.ts'
+import type { DashboardContext, DashboardDeps } from './deps.ts'
+import { readForm } from './form.ts'
+import { type PageRoute, Refused, type View } from './page.ts'
+import { Bounce } from './parts/bounce.tsx'
+import type { ProblemProps } from './parts/problem.tsx'
+import { SIGN_IN, withQuery } from './paths.ts'
+import type { Session, Sessions } from './sessions.ts'
+
+export interface Guard {
+  readonly deps: DashboardDeps
+  readonly sessions: Sessions
+}
+
+/** The handler of a page. It never throws. */
+export function guarded(route: PageRoute, { deps, sessions }: Guard): (c: DashboardContext) => Promise<Response> {
+  return async (c) => {
+    try {
+      const known = await signedIn(c, deps, sessions)
+      if (known === undefined) return await askToSignIn(c, deps)
+      return await served(route, { c, deps, ...known })
+    } catch (error) {
+      return failed({ c, deps }, error)
+    }
+  }
+}
+
+export interface Known {
+  readonly session: Session
+  readonly caller: Principal
+}
+
+/** The token is judged on every request: a session ends with it, and with the key that signed it. */
+export async function signedIn(
+  c: DashboardContext,
+  deps: DashboardDeps,
+  sessions: Sessions,
+): Promise<Known | undefined> {
+  const session = sessions.find(cookieOf(c, SESSION_COOKIE))
+  if (session === undefined) return undefined
+  const result = await deps.verifier.verify(session.token)
+  if (result.ok && result.claims.expiresAt > deps.now()) return { session, caller: result.claims }
+  sessions.end(session)
+  dropCookie(c, SESSION_COOKIE)
+  return undefined
+}
+
+/** A link in a mail comes without the cookie, which is for this site alone: one step on a page of ours brings it along. */
+function askToSignIn(c: DashboardContext, deps: DashboardDeps): Promise<Response> | Response {
+  const here = hereOf(c)
+  if (c.req.method !== 'GET') return seeOther(c, SIGN_IN)
+  if (c.req.header('sec-fetch-site') === 'cross-site' && c.req.header('sec-fetch-mode') === 'navigate') {
+    return pageResponse({ c, deps }, { title: 'One moment', body: <Bounce to={here} /> })
+  }
+  return seeOther(c, withQuery(SIGN_IN, { next: here }))
+}
+
+function hereOf(c: DashboardContext): string {
+  const { pathname, search } = new URL(c.req.url)
+  return pathname + search
+}
+
+interface Serving extends Known {
+  readonly c: DashboardContext
+  readonly deps: DashboardDeps
+}
+
+async function served(route: PageRoute, serving: Serving): Promise<Response> {
+  const { c, deps, session, caller } = serving
+  const here = c.req.method === 'GET' ? hereOf(c) : ''
+  const frame = { c, deps, signedIn: { caller, csrf: session.csrf, here } }
+  const form = c.req.method === 'POST' ? await readForm(c) : new Map<string, string>()
+  if (c.req.method === 'POST' && !(isOwnSite(c) && sameSecret(form?.get('csrf'), session.csrf))) {
+    return problemPage(frame, FORGED)
+  }
+  const run = c.req.param('run') ?? ''
+  const fault = faultOf(route, serving, run)
+  if (fault !== undefined) return problemPage(frame, fault)
+  const query = parsedQuery(route.query, new URL(c.req.url).searchParams)
+  if (!query.ok) return problemPage(frame, query.fault)
+
+  try {
+    const view: View = { c, deps, session, caller, run, query: query.value, form: form ?? new Map() }
+    const answer = await route.handle(view)
+    return answer instanceof Response ? answer : pageResponse(frame, answer)
+  } catch (error) {
+    return failed(frame, error)
+  }
+}
+
+const FORGED: ProblemProps = {
+  status: 403,
+  title: 'This form was not sent from here',
+  detail: 'The form carries another secret than this session, or none.',
+  remedy: 'Go back, reload the page and send it again.',
+}
+
+function faultOf(route: PageRoute, { deps, caller }: Serving, run: string): ProblemProps | undefined {
+  if (!route.scopes.some((scope) => caller.scopes.has(scope))) {
+    const wanted = route.scopes.join(' or ')
+    const remedy = `Ask for a token with ${wanted}, sign out, and sign in with it.`
+    return { status: 403, title: 'Your token does not open this page', detail: `It needs the scope ${wanted}.`, remedy }
+  }
+  const withRun = route.path.includes(':run')
+  if (caller.run !== undefined && caller.run !== run && route.path !== '/runs') {
+    const detail = `Your token is good for the run ${caller.run} and nothing else.`
+    return { status: 403, title: 'This lies outside your token', detail, remedy: 'Sign in with a token of the tenant.' }
+  }
+  const waitMs = deps.admit(caller)
+  if (waitMs > 0) {
+    const detail = `Try again in ${Math.ceil(waitMs / 1000)} s.`
+    return { status: 429, title: 'Too many requests', detail }
+  }
+  if (withRun && !RUN_ID_PATTERN.test(run))
+    return { ...deps.explain('run-not-found'), detail: `There is no run ${run}` }
+  return undefined
+}
+
+type ParsedQuery = { readonly ok: true; readonly value: object } | { readonly ok: false; readonly fault: ProblemProps }
+
+/** A form sends the fields that were left empty, too: they count as not given. */
+function parsedQuery(schema: z.ZodObject, search: URLSearchParams): ParsedQuery {
+  const given: Record<string, string> = Object.create(null)
+  for (const [name, value] of search) if (value !== '') given[name] = value
+  const checked = schema.safeParse({ ...given })
+  if (checked.success) return { ok: true, value: checked.data }
+  const [issue] = checked.error.issues
+  const place = issue?.path.join('.') ?? ''
+  const detail = `${place === '' ? '' : `${place}: `}${issue?.message ?? 'it cannot be read'}`
+  return { ok: false, fault: { status: 400, title: 'The address cannot be read', detail } }
+}
+
+function failed(frame: Frame, error: unknown): Promise<Response> {
+  const { c, deps } = frame
+  if (error instanceof Refused) {
+    const { code, detail } = error.refusal
+    return problemPage(frame, { ...deps.explain(code), detail })
+  }
+  if (error instanceof StoreUnavailableError) {
+    return problemPage(frame, { ...deps.explain('store-unavailable'), detail: 'The store cannot be read now.' })
+  }
+  const errorId = randomUUID()
+  deps.log.error({ err: error, errorId, method: c.req.method, path: c.req.path }, 'a page failed')
+  const detail = `It is in the server's log under ${errorId}.`
+  return problemPage(frame, {
+    status: 500,
+    title: 'The server failed',
+    detail,
+    remedy: 'Try again; then tell its operator.',
+  })
+}

@@ -1,0 +1,75 @@
+/** @module What a page is: one declaration that the guard, the shell and the tests of roles all read. */
+import type { Child } from 'hono/jsx'
+import type { z } from 'zod'
+import type { Found } from '../ledger/ledger.ts'
+import type { Principal, Scope } from '../signing/tokens.ts'
+import type { DashboardContext, DashboardDeps } from './deps.ts'
+import type { Session } from './sessions.ts'
+
+export type Theme = 'auto' | 'light' | 'dark'
+export type NavItem = 'runs' | 'spend' | 'log' | 'activity'
+
+/** A request that has passed session, scope, bonds, rate and query. */
+export interface View<Query = unknown> {
+  readonly c: DashboardContext
+  readonly deps: DashboardDeps
+  readonly session: Session
+  readonly caller: Principal
+  /** The run in the path; empty on pages without one. */
+  readonly run: string
+  readonly query: Query
+  /** Members of the form that was posted; empty for a GET. */
+  readonly form: ReadonlyMap<string, string>
+}
+
+export interface Page {
+  readonly title: string
+  readonly body: Child
+  readonly status?: number
+  readonly nav?: NavItem
+  /** Names of scripts among the assets. */
+  readonly scripts?: readonly string[]
+}
+
+export type Answer = Page | Response | Promise<Page | Response>
+
+export interface PageRoute {
+  readonly method: 'get' | 'post'
+  /** Below `/ui`, in Hono's form. */
+  readonly path: string
+  /** Any of them is enough. */
+  readonly scopes: readonly Scope[]
+  readonly query: z.ZodObject
+  readonly handle: (view: View) => Answer
+}
+
+export const RUN_READERS: readonly Scope[] = ['runs:read', 'audit:read']
+
+/** A page whose handler sees the query as its schema types it. */
+export function pageRoute<Q extends z.ZodObject>(
+  route: Omit<PageRoute, 'query' | 'handle' | 'method'> & {
+    readonly method?: 'post'
+    readonly query: Q
+    readonly handle: (view: View<z.output<Q>>) => Answer
+  },
+): PageRoute {
+  // The guard hands over what `query` has parsed, and nothing else.
+  return { method: 'get', ...route } as unknown as PageRoute
+}
+
+/** A reading that was refused: caught by the guard and shown with what to do. */
+export class Refused extends Error {
+  readonly refusal: Extract<Found<never>, { ok: false }>['refusal']
+
+  constructor(refusal: Refused['refusal']) {
+    super(refusal.detail)
+    this.name = 'Refused'
+    this.refusal = refusal
+  }
+}
+
+/** The value, or the page of its refusal. */
+export function orRefused<T>(found: Found<T>): T {
+  if (!found.ok) throw new Refused(found.refusal)
+  return found.value
+}

@@ -1,0 +1,57 @@
+/** @module The filters of the run list: as the address holds them, as the ledger takes them. */
+import { z } from 'zod'
+import type { RunFilter } from '../../store/view-store.ts'
+
+const TEXT_MAX_CHARS = 256
+const Text = z.string().max(TEXT_MAX_CHARS)
+
+/** A day, or a time to the minute or finer; without a zone it is UTC. */
+const When = z
+  .string()
+  .regex(
+    /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/,
+    'give a time such as 2026-01-31 or 2026-01-31T12:00',
+  )
+  .transform(instantOf)
+  .refine((time) => time !== '', 'there is no such time')
+
+export const RunQuery = z.object({
+  status: z
+    .enum(['open', 'completed', 'failed', 'compensated'], 'a status is open, completed, failed or compensated')
+    .optional(),
+  name: Text.optional(),
+  tag: Text.optional(),
+  agent: Text.optional(),
+  since: When.optional(),
+  until: When.optional(),
+  refused: z.literal('true', 'takes true').optional(),
+  after: z
+    .string()
+    .regex(/^[0-9TZ:.-]{24}~[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'this is no place in the list')
+    .optional(),
+})
+
+export type RunQuery = z.output<typeof RunQuery>
+
+function instantOf(text: string): string {
+  const zoned = text.length === 10 ? `${text}T00:00Z` : /(Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`
+  const time = Date.parse(zoned)
+  return Number.isNaN(time) ? '' : new Date(time).toISOString()
+}
+
+export function filterOf(query: RunQuery, limit: number): Omit<RunFilter, 'tenant'> {
+  const { after, refused, ...texts } = query
+  const [startedAt = '', runId = ''] = after?.split('~') ?? []
+  const given = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined))
+  return {
+    ...given,
+    ...(refused === undefined ? {} : { refused: true }),
+    ...(after === undefined ? {} : { after: { startedAt, runId } }),
+    limit,
+  }
+}
+
+/** The same filters in an address. */
+export function queryOf({ after: _, ...filters }: RunQuery): Readonly<Record<string, string | undefined>> {
+  return filters
+}

@@ -1,0 +1,178 @@
+/** @module The runs of the tenant, newest first, with filters; those that refused a handoff are one click away. */
+import { seeOther } from '../answer.tsx'
+import { count, money, plural } from '../format.ts'
+import { pageRoute, RUN_READERS, type View } from '../page.ts'
+import { Badge, Data, Time } from '../parts/data.tsx'
+import { RUNS, runPath, withQuery } from '../paths.ts'
+import { type Row, rowOf } from '../run-row.ts'
+import { FilterForm } from './run-filter-form.tsx'
+import { filterOf, queryOf, RunQuery } from './run-filters.ts'
+
+const PAGE_ROWS = 50
+
+export const runListPage = pageRoute({
+  path: '/runs',
+  scopes: RUN_READERS,
+  query: RunQuery,
+  handle: async (view) => {
+    const { c, caller, deps, query } = view
+    if (caller.run !== undefined) return seeOther(c, runPath(caller.run))
+    const { items } = await deps.ledger.listRuns(caller, filterOf(query, PAGE_ROWS + 1))
+    const rows = items.slice(0, PAGE_ROWS).map(rowOf)
+    return {
+      title: 'Runs',
+      nav: 'runs',
+      scripts: ['live-list.js'],
+      body: <RunList view={view} rows={rows} more={items.length > PAGE_ROWS} />,
+    }
+  },
+})
+
+interface ListProps {
+  readonly view: View<RunQuery>
+  readonly rows: readonly Row[]
+  readonly more: boolean
+}
+
+function RunList({ view: { query, deps }, rows, more }: ListProps) {
+  const last = rows.at(-1)
+  const next = more && last !== undefined ? `${last.startedAt}~${last.runId}` : undefined
+  return (
+    <>
+      <div class="page-head">
+        <h1>Runs</h1>
+        <QuickFilters query={query} nowMs={deps.now()} />
+      </div>
+      <FilterForm query={query} />
+      <section aria-label="Runs" id="live" data-live={withQuery(`${RUNS}/live`, {})}>
+        {rows.length === 0 ? <NoRuns query={query} /> : <RunTable rows={rows} />}
+      </section>
+      <nav class="pager" aria-label="Pages">
+        {query.after !== undefined && <a href={withQuery(RUNS, queryOf(query))}>Newest</a>}
+        {next !== undefined && (
+          <a href={withQuery(RUNS, { ...queryOf(query), after: next })} rel="next">
+            Older runs
+          </a>
+        )}
+      </nav>
+    </>
+  )
+}
+
+const DAY_MS = 86_400_000
+
+/** The questions that are asked most, as one click. */
+function QuickFilters({ query, nowMs }: { readonly query: RunQuery; readonly nowMs: number }) {
+  const yesterday = `${new Date(nowMs - DAY_MS).toISOString().slice(0, 16)}Z`
+  const filters = [
+    { label: 'All', given: {}, on: Object.values(queryOf(query)).every((value) => value === undefined) },
+    { label: 'Refused a handoff', given: { refused: 'true' }, on: query.refused !== undefined },
+    { label: 'Last 24 hours', given: { since: yesterday }, on: false },
+    { label: 'Open', given: { status: 'open' }, on: query.status === 'open' },
+    { label: 'Failed', given: { status: 'failed' }, on: query.status === 'failed' },
+    { label: 'Compensated', given: { status: 'compensated' }, on: query.status === 'compensated' },
+  ]
+  return (
+    <ul class="chips" aria-label="Common filters">
+      {filters.map(({ label, given, on }) => (
+        <li>
+          <a class="chip" href={withQuery(RUNS, given)} {...(on ? { 'aria-current': 'true' } : {})}>
+            {label}
+          </a>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function NoRuns({ query }: { readonly query: RunQuery }) {
+  const filtered = Object.values(query).some((value) => value !== undefined)
+  return (
+    <div class="empty">
+      <p class="empty-title">{filtered ? 'No run fits these filters' : 'No runs yet'}</p>
+      {filtered ? (
+        <p>
+          <a href={RUNS}>Show all runs</a>
+        </p>
+      ) : (
+        <p>
+          Start one with <code>POST /v1/runs</code>, or import transcripts with{' '}
+          <code>countersign import FILE --format openai</code>.
+        </p>
+      )}
+    </div>
+  )
+}
+
+function RunTable({ rows }: { readonly rows: readonly Row[] }) {
+  return (
+    <div class="table-scroll">
+      <table class="runs">
+        <thead>
+          <tr>
+            <th scope="col">Run</th>
+            <th scope="col">Status</th>
+            <th scope="col">Refused</th>
+            <th scope="col" class="number">
+              Steps
+            </th>
+            <th scope="col" class="number">
+              Calls
+            </th>
+            <th scope="col" class="number">
+              Tokens
+            </th>
+            <th scope="col" class="number">
+              Cost
+            </th>
+            <th scope="col">Started by</th>
+            <th scope="col">Started</th>
+            <th scope="col">Last event</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <RunRow row={row} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function RunRow({ row }: { readonly row: Row }) {
+  const { runId, name, status, rejections, step, calls, tokens, cost, currency, actor, startedAt, updatedAt } = row
+  return (
+    <tr id={`run-${runId}`}>
+      <th scope="row">
+        <a class="row-link" href={runPath(runId)}>
+          {runId}
+        </a>
+        {name !== runId && (
+          <span class="muted sub">
+            <Data text={name} />
+          </span>
+        )}
+      </th>
+      <td>
+        <Badge kind={status} text={status} />
+      </td>
+      <td>{rejections > 0 && <Badge kind="refused" text={plural(rejections, 'handoff')} />}</td>
+      <td class="number">{count(step)}</td>
+      <td class="number">{count(calls)}</td>
+      <td class="number">{tokens === 0 ? <span class="muted">0</span> : count(tokens)}</td>
+      <td class="number">
+        {cost === undefined || cost === '0' ? <span class="muted">0</span> : money(cost, currency)}
+      </td>
+      <td>
+        <Data text={actor} />
+      </td>
+      <td>
+        <Time time={startedAt} />
+      </td>
+      <td>
+        <Time time={updatedAt} />
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,119 @@
+/** @module A run: what it is, what needs a look, its picture, and its events in words. */
+import { z } from 'zod'
+import { orRefused, pageRoute, RUN_READERS, type View } from '../page.ts'
+import { Pager } from '../parts/event-pager.tsx'
+import { EventTable } from '../parts/event-table.tsx'
+import { RunHead } from '../parts/run-head.tsx'
+import { RunNotices } from '../parts/run-notices.tsx'
+import { layoutPicture } from '../picture/layout.ts'
+import { Overview } from '../picture/overview.tsx'
+import { RunPicture } from '../picture/run-picture.tsx'
+import { type Run, runOf } from '../run-row.ts'
+import { type EventRow, eventRows } from '../story/event-rows.ts'
+import type { RunStory } from '../story/run-story.ts'
+import { storiesOf, WHOLE_STORY_MAX } from '../story/story-cache.ts'
+
+/** Events of one page: as many as fit a picture that can be read. */
+export const WINDOW_EVENTS = 200
+
+const RunPageQuery = z.object({
+  from: z
+    .string()
+    .regex(/^\d{1,15}$/, 'takes the number of an event')
+    .transform(Number)
+    .optional(),
+  scale: z.enum(['steps', 'time'], 'takes steps or time').default('steps'),
+})
+
+type RunPageQuery = z.output<typeof RunPageQuery>
+
+export const runPage = pageRoute({
+  path: '/runs/:run',
+  scopes: RUN_READERS,
+  query: RunPageQuery,
+  handle: async (view) => {
+    const { caller, deps, run: runId } = view
+    const run = runOf(orRefused(await deps.ledger.run(caller, runId)))
+    const window = windowOf(view.query.from, run.revision)
+    const story = await storyOf(view, run, window)
+    const rows = await eventRows(deps.ledger, caller, { run: runId, ...window })
+    return {
+      title: run.runId,
+      nav: 'runs',
+      scripts: ['picture.js', 'live-run.js'],
+      body: <RunBody view={view} run={run} story={story} window={window} rows={rows} />,
+    }
+  },
+})
+
+/** Without a place asked for: the newest events. */
+function windowOf(from: number | undefined, revision: number): { readonly from: number; readonly to: number } {
+  const newest = Math.max(0, Math.floor(revision / WINDOW_EVENTS) * WINDOW_EVENTS)
+  const start = from === undefined || from > revision ? newest : from
+  return { from: start, to: Math.min(revision, start + WINDOW_EVENTS - 1) }
+}
+
+function storyOf({ deps, caller }: View, run: Run, window: { from: number; to: number }): Promise<RunStory> {
+  const stories = storiesOf(deps.ledger)
+  if (run.revision < WHOLE_STORY_MAX) return stories.whole(caller, run.runId, run.revision)
+  return stories.part(caller, run.runId, window)
+}
+
+interface BodyProps {
+  readonly view: View<RunPageQuery>
+  readonly run: Run
+  readonly story: RunStory
+  readonly window: { readonly from: number; readonly to: number }
+  readonly rows: readonly EventRow[]
+}
+
+function RunBody({ view, run, story, window, rows }: BodyProps) {
+  const { limits, currency } = run.budget
+  const { scale } = view.query
+  const picture = layoutPicture(story, { window, scale, limits })
+  const whole = story.first === 0
+  return (
+    <>
+      <RunHead run={run} scopes={view.caller.scopes} csrf={view.session.csrf} />
+      <RunNotices run={run} story={story} />
+      <section aria-labelledby="picture-title">
+        <div class="section-head">
+          <h2 id="picture-title">What happened</h2>
+          <Pager run={run} window={window} scale={scale} size={WINDOW_EVENTS} />
+        </div>
+        {whole && run.revision >= WINDOW_EVENTS && (
+          <Overview run={run.runId} story={story} window={window} size={WINDOW_EVENTS} />
+        )}
+        {!whole && (
+          <p class="notice">
+            This run is long: the picture is made of events {window.from} to {window.to} alone. The totals above are
+            those of the whole run.
+          </p>
+        )}
+        <RunPicture run={run.runId} picture={picture} currency={currency} />
+        <Legend />
+      </section>
+      <section aria-labelledby="events-title">
+        <h2 id="events-title">Events</h2>
+        <EventTable run={run.runId} rows={rows} />
+        <div class="section-foot">
+          <Pager run={run} window={window} scale={scale} size={WINDOW_EVENTS} />
+        </div>
+      </section>
+    </>
+  )
+}
+
+function Legend() {
+  return (
+    <ul class="legend" aria-label="Signs of the picture">
+      <li class="k-accepted">accepted handoff, with its step</li>
+      <li class="k-rejected">refused handoff</li>
+      <li class="k-rewind">rewind</li>
+      <li class="k-call">call</li>
+      <li class="k-model">model call</li>
+      <li class="k-compensation">compensation</li>
+      <li class="k-failed">failed or not known</li>
+    </ul>
+  )
+}

@@ -1,0 +1,108 @@
+/** @module The head of a run's pages: what it is, where it stands, what it cost, and what can be handed over. */
+import { count, duration, money } from '../format.ts'
+import { downloadPath, runPath, verifyPath } from '../paths.ts'
+import type { Run } from '../run-row.ts'
+import { Actor, Badge, Data, Time } from './data.tsx'
+
+export interface RunHeadProps {
+  readonly run: Run
+  readonly scopes: ReadonlySet<string>
+  readonly csrf: string
+}
+
+export function RunHead({ run, scopes, csrf }: RunHeadProps) {
+  const { runId, name, status, compensation, tags } = run
+  return (
+    <div class="run-head">
+      <div class="page-head">
+        <div>
+          <p class="crumbs">
+            <a href="/ui/runs">Runs</a>
+          </p>
+          <h1>
+            <a href={runPath(runId)}>{runId}</a> <Badge kind={status} text={compensation ?? status} />
+          </h1>
+          {name !== runId && (
+            <p class="muted">
+              <Data text={name} />
+            </p>
+          )}
+          {tags.length > 0 && (
+            <ul class="tags" aria-label="Tags">
+              {tags.map((tag) => (
+                <li>
+                  <Data text={tag} />
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
+        <Deeds runId={runId} scopes={scopes} csrf={csrf} />
+      </div>
+      <Facts run={run} />
+    </div>
+  )
+}
+
+function Deeds({ runId, scopes, csrf }: { runId: string; scopes: ReadonlySet<string>; csrf: string }) {
+  return (
+    <div class="deeds">
+      <form method="post" action={verifyPath(runId)}>
+        <input type="hidden" name="csrf" value={csrf} />
+        <button type="submit" class="button">
+          Verify this run now
+        </button>
+      </form>
+      {scopes.has('audit:export') && (
+        <a class="button" href={downloadPath(`runs/${encodeURIComponent(runId)}/export`)} download>
+          Export (JSONL)
+        </a>
+      )}
+    </div>
+  )
+}
+
+function Facts({ run }: { readonly run: Run }) {
+  const { budget, startedAt, updatedAt, actor, principal, agents } = run
+  const { tokens, cost, reservedTokens, reservedCost, currency, limits } = budget
+  const reserved = reservedTokens > 0 || reservedCost !== '0'
+  return (
+    <dl class="facts">
+      <Fact label="Started by">
+        <Actor actor={actor} {...(principal === undefined ? {} : { principal })} />
+      </Fact>
+      <Fact label="Started">
+        <Time time={startedAt} />
+      </Fact>
+      <Fact label="Lasted">{duration(startedAt, updatedAt)}</Fact>
+      <Fact label="Agents">
+        {agents.length === 0 ? <span class="muted">none</span> : <Data text={agents.slice(0, 6).join(', ')} />}
+        {agents.length > 6 && ` and ${agents.length - 6} more`}
+      </Fact>
+      <Fact label="Step">{run.step}</Fact>
+      <Fact label="Calls">{count(run.calls)}</Fact>
+      <Fact label="Tokens">
+        {count(tokens)}
+        {limits.tokens !== undefined && <span class="muted"> of {count(limits.tokens)}</span>}
+      </Fact>
+      <Fact label="Cost">
+        {money(cost, currency)}
+        {limits.cost !== undefined && <span class="muted"> of {money(limits.cost, currency)}</span>}
+      </Fact>
+      {reserved && (
+        <Fact label="Reserved">
+          {reservedCost === '0' ? `${count(reservedTokens)} tokens` : money(reservedCost, currency)}
+        </Fact>
+      )}
+    </dl>
+  )
+}
+
+function Fact({ label, children }: { readonly label: string; readonly children?: import('hono/jsx').Child }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}

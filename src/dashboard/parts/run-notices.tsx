@@ -1,0 +1,88 @@
+/** @module What of a run needs a look, first: refused handoffs, calls in doubt, a rollback that left something standing. */
+import { money, plural } from '../format.ts'
+import { eventPath, refusalPath } from '../paths.ts'
+import type { Run } from '../run-row.ts'
+import type { Mark, RunStory } from '../story/run-story.ts'
+import { Data, Time } from './data.tsx'
+
+/** Newest first; the picture has them all. */
+const REFUSALS_SHOWN = 5
+
+export function RunNotices({ run, story }: { readonly run: Run; readonly story: RunStory }) {
+  const rejected = story.marks.filter(({ kind }) => kind === 'rejected')
+  const shown = rejected.slice(-REFUSALS_SHOWN).reverse()
+  const doubtful = run.openCalls.filter(({ status }) => status === 'in-doubt')
+  const overdue = run.openCalls.filter((call) => call.overdue === true && call.status !== 'in-doubt')
+  if (shown.length === 0 && doubtful.length === 0 && overdue.length === 0) return null
+  return (
+    <section aria-label="What needs a look" class="notices">
+      {shown.length > 0 && (
+        <div class="notice notice-bad">
+          <h2>
+            {run.rejections === 1 ? 'One handoff was refused' : `${plural(run.rejections, 'handoff')} were refused`}
+          </h2>
+          <ul>
+            {shown.map((mark) => (
+              <Refusal run={run} mark={mark} story={story} />
+            ))}
+          </ul>
+          {run.rejections > shown.length && <p class="muted">The newest {shown.length}; the picture shows all.</p>}
+        </div>
+      )}
+      <OpenCalls run={run} story={story} calls={doubtful} what="outcome is not known: someone has to resolve it" />
+      <OpenCalls run={run} story={story} calls={overdue} what="lease is over and no outcome was recorded" />
+    </section>
+  )
+}
+
+function Refusal({ run, mark, story }: { run: Run; mark: Mark; story: RunStory }) {
+  const rewind = story.marks.find(({ kind, revision }) => kind === 'rewind' && revision === mark.revision + 1)
+  const { tokens = 0, cost = '0' } = mark
+  return (
+    <li>
+      <a class="strong" href={refusalPath(run.runId, mark.revision)}>
+        <Data text={mark.lane} />: {plural(mark.findings ?? 0, 'finding')}
+      </a>
+      {rewind !== undefined && `, rewound to step ${rewind.step}`}
+      {cost !== '0' && `, ${money(cost, run.budget.currency)}`}
+      {cost === '0' && tokens > 0 && `, ${plural(tokens, 'token')}`}{' '}
+      <span class="muted">
+        <Time time={mark.time} />
+      </span>
+    </li>
+  )
+}
+
+interface OpenCallsProps {
+  readonly run: Run
+  readonly story: RunStory
+  readonly calls: Run['openCalls']
+  readonly what: string
+}
+
+function OpenCalls({ run, story, calls, what }: OpenCallsProps) {
+  if (calls.length === 0) return null
+  return (
+    <div class="notice notice-warn">
+      <h2>
+        {plural(calls.length, 'call')}: the {what}
+      </h2>
+      <ul>
+        {calls.map(({ callId, tool }) => {
+          const span = story.spanOf.get(callId)
+          return (
+            <li>
+              {span === undefined ? (
+                <Data text={tool} />
+              ) : (
+                <a class="strong" href={eventPath(run.runId, span.from)}>
+                  <Data text={tool} />
+                </a>
+              )}
+            </li>
+          )
+        })}
+      </ul>
+    </div>
+  )
+}

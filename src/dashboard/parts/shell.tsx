@@ -1,0 +1,130 @@
+/** @module The frame of every page: head, skip link, navigation, who is signed in, and where the scripts come from. */
+import type { Child } from 'hono/jsx'
+import type { Principal } from '../../signing/tokens.ts'
+import type { NavItem, Theme } from '../page.ts'
+import { ACTIVITY, asset, LOG, RUNS, SIGN_OUT, SPEND, THEME } from '../paths.ts'
+import { visibleText } from '../visible.ts'
+import { Data } from './data.tsx'
+
+export interface SignedIn {
+  readonly caller: Principal
+  readonly csrf: string
+  /** Where the theme's form leads back to. */
+  readonly here: string
+}
+
+export interface ShellProps {
+  readonly title: string
+  readonly theme: Theme
+  readonly version: string
+  readonly nav?: NavItem | undefined
+  readonly scripts?: readonly string[] | undefined
+  readonly signedIn?: SignedIn | undefined
+  readonly children?: Child
+}
+
+export function Shell({ title, theme, version, nav, scripts = [], signedIn, children }: ShellProps) {
+  return (
+    <html lang="en" data-theme={theme}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content={theme === 'auto' ? 'light dark' : theme} />
+        <title>{`${visibleText(title)} \u00b7 Countersign`}</title>
+        <link rel="icon" href={asset('favicon.svg')} type="image/svg+xml" />
+        <link rel="stylesheet" href={asset('style.css')} />
+        {scripts.map((name) => (
+          <script type="module" src={asset(name)}></script>
+        ))}
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        <header class="top">
+          <a class="brand" href={RUNS}>
+            <Mark />
+            Countersign
+          </a>
+          {signedIn !== undefined && <Navigation nav={nav} scopes={signedIn.caller.scopes} run={signedIn.caller.run} />}
+          {signedIn !== undefined && <Account theme={theme} {...signedIn} />}
+        </header>
+        <main id="main" tabindex={-1}>
+          {children}
+        </main>
+        <footer class="bottom">
+          <p>
+            Countersign {version}. Times are UTC. The record shows what was recorded, by whom and in which order; it
+            does not show that an agent told the truth.
+          </p>
+        </footer>
+      </body>
+    </html>
+  )
+}
+
+function Mark() {
+  return (
+    <svg class="brand-mark" viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">
+      <path d="M4 12.5 9.5 18 20 6" />
+      <path d="M4 7.5 7 10.5" class="second" />
+    </svg>
+  )
+}
+
+interface NavProps {
+  readonly nav: NavItem | undefined
+  readonly scopes: ReadonlySet<string>
+  readonly run: string | undefined
+}
+
+/** Only what the token opens. A token of one run has that run alone. */
+function Navigation({ nav, scopes, run }: NavProps) {
+  const auditor = scopes.has('audit:read') && run === undefined
+  const items: readonly (readonly [NavItem, string, string, boolean])[] = [
+    ['runs', 'Runs', RUNS, true],
+    ['spend', 'Spend', SPEND, auditor],
+    ['log', 'Log', LOG, auditor],
+    ['activity', 'Activity', ACTIVITY, auditor],
+  ]
+  return (
+    <nav aria-label="Main">
+      {items
+        .filter(([, , , shown]) => shown)
+        .map(([id, label, href]) => (
+          <a href={href} {...(nav === id ? { 'aria-current': 'page' } : {})}>
+            {label}
+          </a>
+        ))}
+    </nav>
+  )
+}
+
+const NEXT_THEME: Readonly<Record<Theme, Theme>> = { auto: 'light', light: 'dark', dark: 'auto' }
+
+function Account({ caller, csrf, here, theme }: SignedIn & { readonly theme: Theme }) {
+  const next = NEXT_THEME[theme]
+  return (
+    <div class="account">
+      <span class="who" title={[...caller.scopes].map(visibleText).join(' ')}>
+        <Data text={caller.subject} />
+        <span class="muted"> in </span>
+        <Data text={caller.tenant} />
+      </span>
+      <form method="post" action={THEME}>
+        <input type="hidden" name="csrf" value={csrf} />
+        <input type="hidden" name="next" value={here} />
+        <button type="submit" name="theme" value={next} class="quiet" title={`Colours: ${theme}. Switch to ${next}.`}>
+          <span class="visually-hidden">Colours are {theme}; switch to </span>
+          {next === 'auto' ? 'Auto' : next === 'light' ? 'Light' : 'Dark'}
+        </button>
+      </form>
+      <form method="post" action={SIGN_OUT}>
+        <input type="hidden" name="csrf" value={csrf} />
+        <button type="submit" class="quiet">
+          Sign out
+        </button>
+      </form>
+    </div>
+  )
+}

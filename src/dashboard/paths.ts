@@ -1,0 +1,34 @@
+/** @module Where each page is. What comes from a record or a caller is encoded here and nowhere else. */
+
+export const ROOT = '/ui'
+export const RUNS = `${ROOT}/runs`
+export const SPEND = `${ROOT}/spend`
+export const LOG = `${ROOT}/log`
+export const ACTIVITY = `${ROOT}/activity`
+export const SIGN_IN = `${ROOT}/sign-in`
+export const SIGN_OUT = `${ROOT}/sign-out`
+export const THEME = `${ROOT}/theme`
+
+type Query = Readonly<Record<string, string | number | undefined>>
+
+export function withQuery(path: string, query: Query): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  if (given.length === 0) return path
+  return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+}
+
+export const runPath = (run: string): string => `${RUNS}/${encodeURIComponent(run)}`
+export const eventPath = (run: string, revision: number): string => `${runPath(run)}/events/${revision}`
+export const refusalPath = (run: string, revision: number): string => `${runPath(run)}/refusals/${revision}`
+export const verifyPath = (run: string): string => `${runPath(run)}/verify`
+export const downloadPath = (apiPath: string): string => `${ROOT}/download/${apiPath}`
+export const asset = (name: string): string => `${ROOT}/assets/${name}`
+
+/** Where to go after signing in: a page of ours, and never anywhere else. */
+export function safeNext(next: string | undefined): string {
+  if (next === undefined || next.length > 2_048 || !/^\/ui(?:\/[\x21-\x5b\x5d-\x7e]*)?$/.test(next)) return RUNS
+  // `//host` and dot segments would leave the place that the text seems to name.
+  const { pathname, search, host } = new URL(next, 'http://ui.invalid')
+  if (host !== 'ui.invalid' || !pathname.startsWith(ROOT) || pathname.startsWith(SIGN_IN)) return RUNS
+  return pathname + search
+}

@@ -1,0 +1,68 @@
+/** @module What a mark or a bar is called: for tooltips and for who does not see the picture. */
+import { duration, money, plural } from '../format.ts'
+import type { Span } from '../story/calls.ts'
+import type { Mark } from '../story/run-story.ts'
+import { clipped, visibleText } from '../visible.ts'
+
+const TEXT_CHARS = 160
+
+export function markLabel(mark: Mark, currency: string | undefined): string {
+  return `${sentence(mark, currency)} (event ${mark.revision}, ${mark.time.slice(11, 19)})`
+}
+
+function sentence(mark: Mark, currency: string | undefined): string {
+  const who = mark.lane === '' ? 'the run' : visibleText(mark.lane)
+  const text = mark.text === undefined ? '' : `: ${clipped(visibleText(mark.text), TEXT_CHARS)}`
+  switch (mark.kind) {
+    case 'start':
+      return `Run started${text}`
+    case 'accepted': {
+      const more = mark.findings === undefined ? '' : `, ${plural(mark.findings, 'warning')}`
+      const changed =
+        mark.supersedes === undefined ? '' : `, supersedes ${plural(mark.supersedes, 'value')} with a reason`
+      return `Handoff of ${who} accepted as step ${mark.step}${more}${changed}${spent(mark, currency)}`
+    }
+    case 'rejected':
+      return `Handoff of ${who} refused with ${plural(mark.findings ?? 0, 'finding')}${spent(mark, currency)}`
+    case 'rewind':
+      return `Rewound from step ${mark.fromStep} to step ${mark.step} (${mark.cause})${text}`
+    case 'refused':
+      return `Request refused${text}`
+    case 'undo':
+      return `Rollback started${text}`
+    case 'undone':
+      return `Rollback ended${text}`
+    case 'completed':
+      return 'Run completed'
+    case 'failed':
+      return `Run failed${text}`
+    case 'other':
+      return `${words(mark.type)}${text}`
+  }
+}
+
+/** `ForkStarted` reads `Fork started`. */
+export function words(type: string): string {
+  const spaced = type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
+  return spaced.charAt(0).toUpperCase() + spaced.slice(1)
+}
+
+function spent({ tokens = 0, cost = '0' }: Mark, currency: string | undefined): string {
+  const parts = [...(tokens === 0 ? [] : [plural(tokens, 'token')]), ...(cost === '0' ? [] : [money(cost, currency)])]
+  return parts.length === 0 ? '' : `; spent since the handoff before: ${parts.join(', ')}`
+}
+
+const STATUS: Readonly<Record<Span['status'], string>> = {
+  open: 'no outcome yet',
+  succeeded: 'succeeded',
+  failed: 'failed',
+  'in-doubt': 'outcome not known',
+  undone: 'succeeded, and undone later',
+}
+
+export function barLabel(span: Span): string {
+  const what = span.compensates === undefined ? 'Call' : 'Compensation'
+  const took = span.toTime === undefined ? '' : `, ${duration(span.fromTime, span.toTime)}`
+  const attempt = span.attempt > 1 ? `, attempt ${span.attempt}` : ''
+  return `${what} ${clipped(visibleText(span.tool), TEXT_CHARS)}: ${STATUS[span.status]}${took}${attempt} (event ${span.from})`
+}

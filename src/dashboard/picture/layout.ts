@@ -1,0 +1,238 @@
+/**
+ * @module The picture of a run as geometry: lanes, marks, bars, arcs and the budget's line, placed by pure arithmetic. Rendering and
+ * links come after.
+ */
+import type { Span } from '../story/calls.ts'
+import { type BudgetPoint, lanesOf, type Mark, type RunStory } from '../story/run-story.ts'
+import { type BudgetStrip, type Limits, layoutBudget } from './budget-strip.ts'
+import { packRows } from './pack-rows.ts'
+import { createScale, type Scale, type ScaleKind } from './scale.ts'
+
+const AXIS_PX = 26
+const ARCS_PX = 46
+const MARK_ROW_PX = 38
+const BAR_ROW_PX = 22
+const LANE_PAD_PX = 8
+const BUDGET_PX = 78
+const GAP_PX = 14
+
+export interface Window {
+  /** Revisions, both included. */
+  readonly from: number
+  readonly to: number
+}
+
+export interface PlacedMark {
+  readonly x: number
+  readonly y: number
+  readonly mark: Mark
+}
+
+export interface PlacedBar {
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly span: Span
+  /** It began before the window, or goes on after it. */
+  readonly cutLeft: boolean
+  readonly cutRight: boolean
+}
+
+export interface Lane {
+  readonly name: string
+  readonly y: number
+  readonly height: number
+}
+
+export interface Line {
+  readonly x1: number
+  readonly y1: number
+  readonly x2: number
+  readonly y2: number
+}
+
+export interface Arc extends Line {
+  readonly mark: Mark
+  /** Where the arc peaks. */
+  readonly top: number
+}
+
+export interface Undo extends Line {
+  readonly callId: string
+}
+
+export interface Picture {
+  readonly width: number
+  readonly height: number
+  readonly lanes: readonly Lane[]
+  readonly marks: readonly PlacedMark[]
+  readonly bars: readonly PlacedBar[]
+  /** From each accepted handoff to the next. */
+  readonly handoffs: readonly Line[]
+  readonly rewinds: readonly Arc[]
+  /** From a compensation back to what it undoes. */
+  readonly undos: readonly Undo[]
+  readonly ticks: readonly { readonly x: number; readonly label: string }[]
+  readonly axisY: number
+  readonly budget?: BudgetStrip
+}
+
+export interface PictureOptions {
+  readonly window: Window
+  readonly scale: ScaleKind
+  readonly limits: Limits
+}
+
+export function layoutPicture(story: RunStory, { window, scale: kind, limits }: PictureOptions): Picture {
+  const marks = story.marks.filter(({ revision }) => isWithin(window, revision))
+  const spans = story.spans.filter(
+    ({ from, to }) => from <= window.to && (to ?? Number.POSITIVE_INFINITY) >= window.from,
+  )
+  const scale = createScale(kind, pointsOf({ marks, spans, window }))
+  const bars = spans.map((span) => extentOf(span, window, scale))
+  const rows = packLanes(lanesOf(marks, spans), bars)
+  const top = AXIS_PX + ARCS_PX
+  const lanes = placeLanes(rows, top)
+  const laneY = new Map(lanes.map(({ name, y }) => [name, y]))
+  const placedMarks = marks.map((mark) => ({ mark, x: scale.x(mark), y: markY(laneY, mark.lane) }))
+  const placedBars = rows.flatMap(({ name, placed }) => placed.map((each) => barAt(each, laneY.get(name) ?? top)))
+  const bottom = lanes.at(-1)
+  const under = (bottom === undefined ? top : bottom.y + bottom.height) + GAP_PX
+  const points = story.budgetPoints.filter(({ revision }) => revision <= window.to)
+  const budget = layoutBudget(visible(points, window), { limits, y: under, height: BUDGET_PX, scale })
+  return {
+    width: scale.width,
+    height: under + (budget === undefined ? 0 : BUDGET_PX + GAP_PX),
+    lanes,
+    marks: placedMarks,
+    bars: placedBars,
+    handoffs: handoffLines(placedMarks),
+    rewinds: rewindArcs(placedMarks),
+    undos: undoLines(placedBars),
+    ticks: scale.ticks,
+    axisY: AXIS_PX,
+    ...(budget === undefined ? {} : { budget }),
+  }
+}
+
+const isWithin = ({ from, to }: Window, revision: number): boolean => revision >= from && revision <= to
+
+/** The last point before the window says where the line comes in. */
+function visible(points: readonly BudgetPoint[], { from }: Window): readonly BudgetPoint[] {
+  const first = points.findIndex(({ revision }) => revision >= from)
+  if (first < 0) return points.slice(-1)
+  return points.slice(Math.max(0, first - 1))
+}
+
+interface Shown {
+  readonly marks: readonly Mark[]
+  readonly spans: readonly Span[]
+  readonly window: Window
+}
+
+/** Every revision that has a column, with its time. */
+function pointsOf({ marks, spans, window }: Shown): readonly { revision: number; time: string }[] {
+  const points = new Map<number, string>()
+  for (const { revision, time } of marks) points.set(revision, time)
+  for (const { from, fromTime, to, toTime } of spans) {
+    if (isWithin(window, from)) points.set(from, fromTime)
+    if (to !== undefined && isWithin(window, to)) points.set(to, toTime ?? fromTime)
+  }
+  return [...points].map(([revision, time]) => ({ revision, time })).sort((a, b) => a.revision - b.revision)
+}
+
+interface Extent {
+  readonly x: number
+  readonly width: number
+  readonly span: Span
+  readonly cutLeft: boolean
+  readonly cutRight: boolean
+}
+
+const BAR_PAD_PX = 9
+const CHAR_PX = 6.4
+
+function extentOf(span: Span, window: Window, scale: Scale): Extent {
+  const cutLeft = span.from < window.from
+  const cutRight = span.to === undefined || span.to > window.to
+  const x1 = cutLeft ? 0 : scale.x({ revision: span.from, time: span.fromTime }) - BAR_PAD_PX
+  const end = span.to === undefined || cutRight ? scale.width : scale.x({ revision: span.to, time: span.toTime ?? '' })
+  const x2 = Math.min(scale.width, cutRight ? end : end + BAR_PAD_PX)
+  return { x: Math.max(0, x1), width: Math.max(2 * BAR_PAD_PX, x2 - Math.max(0, x1)), span, cutLeft, cutRight }
+}
+
+interface PackedLane {
+  readonly name: string
+  readonly rows: number
+  readonly placed: readonly { readonly item: Extent; readonly row: number }[]
+}
+
+/** A name that is longer than its bar runs on beside it: the room is kept free. */
+function packLanes(names: readonly string[], bars: readonly Extent[]): readonly PackedLane[] {
+  return names.map((name) => {
+    const own = bars.filter(({ span }) => span.lane === name)
+    const placed = packRows(own, ({ x, width, span }) => ({
+      from: x,
+      to: x + Math.max(width, span.tool.length * CHAR_PX + 14),
+    }))
+    return { name, placed, rows: placed.reduce((most, { row }) => Math.max(most, row + 1), 0) }
+  })
+}
+
+function placeLanes(packed: readonly PackedLane[], top: number): readonly Lane[] {
+  let y = top
+  return packed.map(({ name, rows }) => {
+    const height = MARK_ROW_PX + rows * BAR_ROW_PX + LANE_PAD_PX
+    const lane = { name, y, height }
+    y += height
+    return lane
+  })
+}
+
+function markY(laneY: ReadonlyMap<string, number>, lane: string): number {
+  return (laneY.get(lane) ?? AXIS_PX + ARCS_PX) + MARK_ROW_PX / 2
+}
+
+function barAt({ item, row }: { readonly item: Extent; readonly row: number }, laneTop: number): PlacedBar {
+  return { ...item, y: laneTop + MARK_ROW_PX + row * BAR_ROW_PX }
+}
+
+/** Handoffs lead from what was established; a rewind leads back, so the next one starts there. */
+function handoffLines(marks: readonly PlacedMark[]): readonly Line[] {
+  const lines: Line[] = []
+  const byRevision = new Map(marks.map((placed) => [placed.mark.revision, placed]))
+  let last: PlacedMark | undefined
+  for (const placed of marks) {
+    const { mark, x, y } = placed
+    if (mark.kind === 'rewind') last = byRevision.get(mark.restores ?? -1) ?? undefined
+    if (mark.kind === 'start') last = placed
+    if (mark.kind !== 'accepted' && mark.kind !== 'rejected') continue
+    if (last !== undefined) lines.push({ x1: last.x, y1: last.y, x2: x, y2: y })
+    if (mark.kind === 'accepted') last = placed
+  }
+  return lines
+}
+
+/** A rewind to what lies before the window leads out of it on the left. */
+function rewindArcs(marks: readonly PlacedMark[]): readonly Arc[] {
+  const byRevision = new Map(marks.map((placed) => [placed.mark.revision, placed]))
+  return marks.flatMap(({ mark, x, y }) => {
+    if (mark.kind !== 'rewind') return []
+    const target = byRevision.get(mark.restores ?? -1)
+    const [x2, y2] = target === undefined ? [0, y] : [target.x, target.y]
+    const top = Math.max(AXIS_PX + 2, AXIS_PX + ARCS_PX - 10 - Math.sqrt(Math.max(0, x - x2)) * 2)
+    return [{ mark, x1: x, y1: y, x2, y2, top }]
+  })
+}
+
+function undoLines(bars: readonly PlacedBar[]): readonly Undo[] {
+  const byCall = new Map(bars.map((bar) => [bar.span.callId, bar]))
+  return bars.flatMap((bar) => {
+    const forward = bar.span.compensates === undefined ? undefined : byCall.get(bar.span.compensates)
+    if (forward === undefined) return []
+    const middle = BAR_ROW_PX / 2 - 2
+    return [
+      { callId: bar.span.callId, x1: bar.x, y1: bar.y + middle, x2: forward.x + forward.width, y2: forward.y + middle },
+    ]
+  })
+}

@@ -1,0 +1,66 @@
+/** @module A row of the run list and the state of a run, read out of the ledger's answers with the types that pages need. */
+import { z } from 'zod'
+import type { JsonObject } from '../../schemas/json.ts'
+
+const Text = z.string()
+const Whole = z.number()
+
+const RowSchema = z.object({
+  runId: Text,
+  name: Text,
+  status: Text,
+  tags: z.array(Text),
+  agents: z.array(Text),
+  actor: Text,
+  startedAt: Text,
+  updatedAt: Text,
+  revision: Whole,
+  step: Whole,
+  rejections: Whole,
+  calls: Whole,
+  tokens: Whole,
+  cost: Text.optional(),
+  currency: Text.optional(),
+})
+
+export type Row = z.output<typeof RowSchema>
+
+export function rowOf(item: JsonObject): Row {
+  return RowSchema.parse(item)
+}
+
+const RunSchema = z.object({
+  runId: Text,
+  name: Text,
+  status: Text,
+  compensation: Text.optional(),
+  revision: Whole,
+  actor: Text,
+  principal: Text.optional(),
+  startedAt: Text,
+  updatedAt: Text,
+  tags: z.array(Text),
+  step: Whole,
+  contextDigest: Text,
+  rejections: Whole,
+  rewinds: Whole,
+  agents: z.array(Text),
+  policy: z.object({ base: Text, criticalKeys: z.array(Text) }).loose(),
+  budget: z.object({
+    tokens: Whole,
+    cost: Text,
+    reservedTokens: Whole,
+    reservedCost: Text,
+    currency: Text.optional(),
+    limits: z.object({ tokens: Whole.optional(), cost: Text.optional() }),
+  }),
+  calls: Whole,
+  openCalls: z.array(z.object({ callId: Text, tool: Text, status: Text, overdue: z.boolean().optional() })),
+  openReservations: z.array(Text),
+})
+
+export type Run = z.output<typeof RunSchema>
+
+export function runOf(value: JsonObject): Run {
+  return RunSchema.parse(value)
+}

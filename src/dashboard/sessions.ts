@@ -1,0 +1,62 @@
+/**
+ * @module Sessions live on the server: the cookie is a random id, never the token, so that signing out ends a session for good, the
+ * token stands in no cookie jar, and a cookie stays small. A restart or another process asks to sign in again.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Principal } from '../signing/tokens.ts'
+
+export interface Session {
+  /** Name under which it is kept: a hash of the cookie. */
+  readonly name: string
+  /** What every form of the session must carry. */
+  readonly csrf: string
+  /** Checked again on each request. */
+  readonly token: string
+  readonly subject: string
+}
+
+const SESSIONS_MAX = 10_000
+/** One subject that signs in over and over pushes out its own sessions, nobody else's. */
+const PER_SUBJECT_MAX = 20
+const ID_BYTES = 32
+
+export interface Sessions {
+  /** The cookie's value of a new session. */
+  create(token: string, principal: Principal): string
+  find(cookie: string | undefined): Session | undefined
+  end(session: Session): void
+}
+
+export function createSessions(now: () => number): Sessions {
+  const sessions = new LRUCache<string, Session>({ max: SESSIONS_MAX, perf: { now } })
+  const bySubject = new LRUCache<string, readonly string[]>({ max: SESSIONS_MAX })
+
+  const forget = (session: Session): void => {
+    sessions.delete(session.name)
+    const names = (bySubject.get(session.subject) ?? []).filter((name) => name !== session.name)
+    if (names.length === 0) bySubject.delete(session.subject)
+    else bySubject.set(session.subject, names)
+  }
+  return {
+    create: (token, { tenant, subject, expiresAt }) => {
+      const cookie = randomBytes(ID_BYTES).toString('base64url')
+      const name = nameOf(cookie)
+      const owner = JSON.stringify([tenant, subject])
+      const names = (bySubject.get(owner) ?? []).filter((known) => sessions.has(known))
+      const surplus = Math.max(0, names.length - PER_SUBJECT_MAX + 1)
+      for (const oldest of names.splice(0, surplus)) sessions.delete(oldest)
+      bySubject.set(owner, [...names, name])
+      const csrf = randomBytes(ID_BYTES).toString('base64url')
+      sessions.set(name, { name, csrf, token, subject: owner }, { ttl: Math.max(1, expiresAt - now()) })
+      return cookie
+    },
+    find: (cookie) => (cookie === undefined ? undefined : sessions.get(nameOf(cookie))),
+    end: forget,
+  }
+}
+
+/** By its hash: a look-up takes the same time whatever was guessed, and what is kept opens nothing. */
+function nameOf(cookie: string): string {
+  return createHash('sha256').update(cookie).digest('base64url')
+}

@@ -1,0 +1,102 @@
+/** @module Tool calls as spans, from their claim to what became of them; compensations among them. */
+import type { RecordedEvent } from '../../../projections/projection.ts'
+import type { RunStory } from './run-story.ts'
+
+export type SpanStatus = 'open' | 'succeeded' | 'failed' | 'in-doubt' | 'undone'
+
+export interface Span {
+  readonly callId: string
+  readonly tool: string
+  readonly phase: string
+  readonly lane: string
+  /** Revision and time of the claim. */
+  readonly from: number
+  readonly fromTime: string
+  readonly attempt: number
+  /** The forward call that this one undoes. */
+  readonly compensates?: string
+  /** Revision and time of the last outcome. */
+  to?: number
+  toTime?: string
+  status: SpanStatus
+}
+
+const OUTCOMES: Readonly<Record<string, SpanStatus>> = {
+  ToolCallSucceeded: 'succeeded',
+  CompensationSucceeded: 'succeeded',
+  ToolCallFailed: 'failed',
+  CompensationFailed: 'failed',
+  ToolCallInDoubt: 'in-doubt',
+  CompensationInDoubt: 'in-doubt',
+}
+
+/** True where the event is one of a call, and stands in the picture as part of its span. */
+export function foldCall(story: RunStory, event: RecordedEvent): boolean {
+  if (event.type === 'ToolCallClaimed') {
+    claim(story, event)
+    return true
+  }
+  if (event.type === 'ToolCallLeaseRenewed') return true
+  if (event.type === 'ToolCallResolved') {
+    const status =
+      event.data.outcome === 'executed' ? 'succeeded' : event.data.outcome === 'compensated' ? 'undone' : 'failed'
+    end(story, event, { callId: event.data.callId, status })
+    return true
+  }
+  const status = OUTCOMES[event.type]
+  if (status === undefined || !('callId' in event.data)) return false
+  end(story, event, { callId: String(event.data.callId), status })
+  if (event.type === 'CompensationSucceeded') markUndone(story, event.data.compensates)
+  return true
+}
+
+function claim(story: RunStory, { data, header }: Extract<RecordedEvent, { type: 'ToolCallClaimed' }>): void {
+  const { callId, tool, phase, agent, attempt, compensates } = data
+  const forward = compensates === undefined ? undefined : story.spanOf.get(compensates)
+  const span: Span = {
+    callId,
+    tool,
+    phase,
+    attempt,
+    lane: agent ?? forward?.lane ?? '',
+    from: header.revision,
+    fromTime: header.time,
+    status: 'open',
+    ...(compensates === undefined ? {} : { compensates }),
+  }
+  story.spans.push(span)
+  story.spanOf.set(callId, span)
+}
+
+function end(
+  story: RunStory,
+  { header }: RecordedEvent,
+  { callId, status }: { readonly callId: string; readonly status: SpanStatus },
+): void {
+  const span = story.spanOf.get(callId) ?? earlierClaim(story, callId)
+  span.to = header.revision
+  span.toTime = header.time
+  span.status = status
+}
+
+/** Its claim lies before the part of the run that is folded. */
+function earlierClaim(story: RunStory, callId: string): Span {
+  const span: Span = {
+    callId,
+    tool: 'claimed earlier',
+    phase: 'forward',
+    lane: '',
+    attempt: 1,
+    from: story.first,
+    fromTime: story.startedAt,
+    status: 'open',
+  }
+  story.spans.push(span)
+  story.spanOf.set(callId, span)
+  return span
+}
+
+function markUndone(story: RunStory, callId: string): void {
+  const span = story.spanOf.get(callId)
+  if (span !== undefined) span.status = 'undone'
+}

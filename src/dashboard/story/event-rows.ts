@@ -1,0 +1,30 @@
+/** @module Events of a window as rows of a table: one line of words each, payloads left behind as they are read. */
+import type { Caller, Ledger } from '../../ledger/ledger.ts'
+import { orRefused } from '../page.ts'
+import { describeEvent } from './describe.ts'
+
+export interface EventRow {
+  readonly revision: number
+  readonly type: string
+  readonly time: string
+  readonly actor: string
+  readonly principal?: string
+  readonly via?: readonly string[]
+  readonly text: string
+}
+
+export async function eventRows(
+  ledger: Pick<Ledger, 'runEvents'>,
+  caller: Caller,
+  { run, from, to }: { readonly run: string; readonly from: number; readonly to: number },
+): Promise<readonly EventRow[]> {
+  const rows: EventRow[] = []
+  for await (const page of orRefused(await ledger.runEvents(caller, run, { from, to }))) {
+    for (const event of page) {
+      const { revision, type, time, actor, principal, via } = event.header
+      const whom = { ...(principal !== undefined && { principal }), ...(via !== undefined && { via }) }
+      rows.push({ revision, type, time, actor, ...whom, text: describeEvent(event) })
+    }
+  }
+  return rows
+}

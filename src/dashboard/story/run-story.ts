@@ -1,0 +1,215 @@
+/**
+ * @module A run as a story: handoffs, refusals, rewinds, calls and spending, folded out of its events into as little as a picture
+ * needs. No payload is kept, so that ten thousand events stay small.
+ */
+import type { RecordedEvent } from '../../../projections/projection.ts'
+import { type BudgetState, foldBudget } from '../../../projections/run-budget.ts'
+import { zeroSpend } from '../../../projections/run-state.ts'
+import { isRunEventType } from '../../../schemas/events.ts'
+import { subtractMoney } from '../../../schemas/money.ts'
+import type { LedgerEvent } from '../../ledger/ledger.ts'
+import { foldCall, type Span } from './calls.ts'
+import { foldModelSpend, type ModelSpend } from './model-spend.ts'
+
+export type MarkKind =
+  | 'start'
+  | 'accepted'
+  | 'rejected'
+  | 'rewind'
+  | 'refused'
+  | 'undo'
+  | 'undone'
+  | 'completed'
+  | 'failed'
+  | 'other'
+
+/** One event that stands in the picture at a point. */
+export interface Mark {
+  readonly kind: MarkKind
+  readonly type: string
+  readonly revision: number
+  readonly time: string
+  /** The agent; empty for the run itself. */
+  readonly lane: string
+  readonly step?: number
+  readonly fromStep?: number
+  /** What was found, in a refused handoff or as a warning in an accepted one. */
+  readonly findings?: number
+  readonly supersedes?: number
+  /** Revision whose context a rewind restores. */
+  readonly restores?: number
+  readonly cause?: string
+  /** Spent since the handoff before, this one included. */
+  readonly tokens?: number
+  readonly cost?: string
+  readonly text?: string
+}
+
+export interface BudgetPoint {
+  readonly revision: number
+  readonly time: string
+  readonly tokens: number
+  readonly cost: string
+  readonly reservedTokens: number
+  readonly reservedCost: string
+}
+
+export interface RunStory {
+  /** First revision that was folded; 0 where the story is whole. */
+  readonly first: number
+  /** The next revision to fold. */
+  next: number
+  startedAt: string
+  endedAt: string
+  readonly marks: Mark[]
+  readonly spans: Span[]
+  /** Of spans that are still open, and of all forward calls, by call id. */
+  readonly spanOf: Map<string, Span>
+  readonly budgetPoints: BudgetPoint[]
+  readonly budget: BudgetState
+  readonly models: Map<string, ModelSpend>
+  /** Spent when the last handoff was recorded. */
+  handedOver: { tokens: number; cost: string }
+}
+
+export function emptyStory(first = 0): RunStory {
+  return {
+    first,
+    next: first,
+    startedAt: '',
+    endedAt: '',
+    marks: [],
+    spans: [],
+    spanOf: new Map(),
+    budgetPoints: [],
+    budget: emptyBudget(),
+    models: new Map(),
+    handedOver: { tokens: 0, cost: '0' },
+  }
+}
+
+function emptyBudget(): BudgetState {
+  return {
+    agents: {},
+    modelCallers: {},
+    openReservations: {},
+    refusals: {},
+    refusalTimes: [],
+    reservations: {},
+    spend: zeroSpend(),
+    spendByAgent: {},
+  }
+}
+
+/** Folds events in order; the story it is given goes on. */
+export function foldStory(story: RunStory, events: readonly LedgerEvent[]): void {
+  for (const event of events) {
+    const { header } = event
+    if (story.startedAt === '') story.startedAt = header.time
+    story.endedAt = header.time
+    story.next = header.revision + 1
+    if (isRunEventType(header.type) && (event.data.v === 1 || header.type === 'SnapshotTaken')) {
+      foldKnown(story, { type: header.type, data: event.data, header } as unknown as RecordedEvent)
+    } else story.marks.push({ ...placeOf(header), kind: 'other', lane: '' })
+  }
+}
+
+function foldKnown(story: RunStory, event: RecordedEvent): void {
+  const before = { ...story.budget.spend }
+  foldBudget(story.budget, event)
+  if (event.type === 'SnapshotTaken' && story.first > 0) Object.assign(story.budget.spend, event.data.budget)
+  if (event.type === 'RunStarted' && event.data.budget?.cost !== undefined) {
+    story.budget.currency = event.data.budget.cost.currency
+  }
+  notePoint(story, event.header, before)
+  if (event.type === 'UsageRecorded') foldModelSpend(story.models, event)
+  if (foldCall(story, event)) return
+  const mark = markOf(story, event)
+  if (mark !== undefined) story.marks.push(mark)
+}
+
+function notePoint(story: RunStory, { revision, time }: RecordedEvent['header'], before: BudgetState['spend']): void {
+  const { tokens, cost, reservedTokens, reservedCost } = story.budget.spend
+  const same =
+    before.tokens === tokens &&
+    before.cost === cost &&
+    before.reservedTokens === reservedTokens &&
+    before.reservedCost === reservedCost
+  if (!same || story.budgetPoints.length === 0) {
+    story.budgetPoints.push({ revision, time, tokens, cost, reservedTokens, reservedCost })
+  }
+}
+
+const placeOf = ({ type, revision, time }: RecordedEvent['header']) => ({ type, revision, time })
+
+/** Undefined for what the picture shows otherwise, or not at all: snapshots, leases, reservations. */
+function markOf(story: RunStory, event: RecordedEvent): Mark | undefined {
+  const place = placeOf(event.header)
+  switch (event.type) {
+    case 'RunStarted':
+      return { ...place, kind: 'start', lane: '', text: event.data.name }
+    case 'EnvelopeAccepted':
+    case 'EnvelopeRejected':
+      return handoffMark(story, event)
+    case 'RunRewound': {
+      const { fromStep, toStep, snapshot, cause, reason } = event.data
+      const lane = story.marks.at(-1)?.kind === 'rejected' ? (story.marks.at(-1)?.lane ?? '') : ''
+      const text = reason === undefined ? {} : { text: reason }
+      return { ...place, kind: 'rewind', lane, fromStep, step: toStep, restores: snapshot, cause, ...text }
+    }
+    case 'RequestRefused':
+      return { ...place, kind: 'refused', lane: '', text: event.data.code }
+    case 'BudgetExceeded':
+      return { ...place, kind: 'refused', lane: event.data.agent, text: 'budget-exceeded' }
+    case 'CompensationStarted':
+      return { ...place, kind: 'undo', lane: '', text: event.data.reason }
+    case 'RunCompensated':
+      return { ...place, kind: 'undone', lane: '', text: event.data.status }
+    case 'RunCompleted':
+      return { ...place, kind: 'completed', lane: '' }
+    case 'RunFailed':
+      return { ...place, kind: 'failed', lane: '', text: event.data.error.message.slice(0, 256) }
+    case 'RunResumed':
+      return { ...place, kind: 'other', lane: '', text: `fence ${event.data.fence}` }
+    default:
+      return unpictured.has(event.type) ? undefined : { ...place, kind: 'other', lane: '' }
+  }
+}
+
+const unpictured: ReadonlySet<string> = new Set([
+  'SnapshotTaken',
+  'ManifestRegistered',
+  'BudgetReserved',
+  'UsageRecorded',
+  'BudgetReleased',
+  'ReservationExpired',
+])
+
+function handoffMark(
+  story: RunStory,
+  { type, header, data }: Extract<RecordedEvent, { type: 'EnvelopeAccepted' | 'EnvelopeRejected' }>,
+): Mark {
+  const { tokens, cost } = story.budget.spend
+  const spent = { tokens: tokens - story.handedOver.tokens, cost: subtractMoney(cost, story.handedOver.cost) }
+  story.handedOver = { tokens, cost }
+  const findings = type === 'EnvelopeRejected' ? data.findingsTotal : (data.findings?.length ?? 0)
+  return {
+    ...placeOf(header),
+    kind: type === 'EnvelopeAccepted' ? 'accepted' : 'rejected',
+    lane: data.agent,
+    ...(type === 'EnvelopeAccepted' && { step: data.step }),
+    ...(findings > 0 && { findings }),
+    ...(data.supersedes !== undefined && data.supersedes.length > 0 && { supersedes: data.supersedes.length }),
+    ...spent,
+  }
+}
+
+/** Agents in the order in which they appear; the run itself first. */
+export function lanesOf(marks: readonly Mark[], spans: readonly Span[]): readonly string[] {
+  const seen = [
+    ...marks.map(({ lane, revision }) => ({ lane, revision })),
+    ...spans.map(({ lane, from }) => ({ lane, revision: from })),
+  ]
+  seen.sort((a, b) => a.revision - b.revision)
+  return ['', ...new Set(seen.map(({ lane }) => lane).filter((lane) => lane !== ''))]
+}

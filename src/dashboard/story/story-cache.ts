@@ -1,0 +1,59 @@
+/** @module Stories that were folded before go on from where they stand: a run is read once, and then only what is new. */
+import { LRUCache } from 'lru-cache'
+import type { Caller, Ledger } from '../../ledger/ledger.ts'
+import { orRefused } from '../page.ts'
+import { emptyStory, foldStory, type RunStory } from './run-story.ts'
+
+/** Events of all stories that are kept. */
+const KEPT_EVENTS_MAX = 200_000
+/** Longer runs are told by the part that is looked at. */
+export const WHOLE_STORY_MAX = 50_000
+
+interface Stories {
+  /** The whole run up to a revision that is known to be there. */
+  whole(caller: Caller, run: string, revision: number): Promise<RunStory>
+  /** From one revision to another, both included. */
+  part(caller: Caller, run: string, range: { from: number; to: number }): Promise<RunStory>
+}
+
+const ofLedger = new WeakMap<object, Stories>()
+
+/** One cache a ledger. */
+export function storiesOf(ledger: Pick<Ledger, 'runEvents'>): Stories {
+  const known = ofLedger.get(ledger) ?? createStories(ledger)
+  ofLedger.set(ledger, known)
+  return known
+}
+
+function createStories(ledger: Pick<Ledger, 'runEvents'>): Stories {
+  const kept = new LRUCache<string, { story: RunStory; folding: Promise<void> }>({
+    maxSize: KEPT_EVENTS_MAX,
+    sizeCalculation: ({ story }) => Math.max(1, story.next),
+  })
+  const read = async (caller: Caller, story: RunStory, range: { run: string; to: number }): Promise<void> => {
+    if (story.next > range.to) return
+    const found = orRefused(await ledger.runEvents(caller, range.run, { from: story.next, to: range.to }))
+    for await (const page of found) foldStory(story, page)
+  }
+  return {
+    whole: async (caller, run, revision) => {
+      const name = `${caller.tenant} ${run}`
+      const entry = kept.get(name) ?? { story: emptyStory(), folding: Promise.resolve() }
+      // One after another: two that fold at once would fold the same events twice.
+      entry.folding = entry.folding.catch(() => undefined).then(() => read(caller, entry.story, { run, to: revision }))
+      try {
+        await entry.folding
+        kept.set(name, entry)
+      } catch (error) {
+        kept.delete(name)
+        throw error
+      }
+      return entry.story
+    },
+    part: async (caller, run, { from, to }) => {
+      const story = emptyStory(from)
+      await read(caller, story, { run, to })
+      return story
+    },
+  }
+}

@@ -1,0 +1,36 @@
+/** @module The dashboard at `/ui`, with what this edge lends it: rates, slots, problem texts, and its own API under a session's token. */
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import { createDashboard } from '../dashboard/dashboard.tsx'
+import type { DashboardContext } from '../dashboard/deps.ts'
+import type { Gate } from './dispatch.ts'
+import { type EdgeContext, type EdgeEnv, remoteAddress } from './edge-context.ts'
+import { STATUS } from './problem-codes.ts'
+import { PROBLEM_TEXTS } from './problem-texts.ts'
+
+export function mountDashboard(app: OpenAPIHono<EdgeEnv>, { edge, subjectRate, refusedTokenRate }: Gate): void {
+  const { ledger, verifier, version, now, draining, log, slots, tenantRate, settings } = edge
+  const dashboard = createDashboard({
+    ledger,
+    verifier,
+    version,
+    now,
+    draining,
+    log,
+    heartbeatMs: settings.heartbeatMs,
+    remoteAddress: (c) => remoteAddress(c as unknown as EdgeContext),
+    admit: ({ tenant, subject }) => tenantRate.take(tenant, now()) || subjectRate.take(`${tenant} ${subject}`, now()),
+    refusedSignIn: (remote) => refusedTokenRate.take(remote, now()),
+    acquireStream: (tenant) => slots.acquire(tenant),
+    api: (c, path, token) => app.fetch(apiRequest(c, path, token), c.env),
+    explain: (code) => ({ status: STATUS[code], ...PROBLEM_TEXTS[code] }),
+  })
+  app.route('/ui', dashboard)
+}
+
+/** A GET as the session's holder would send it: every check of the API holds, and nothing of the page's cookies goes along. */
+function apiRequest(c: DashboardContext, path: string, token: string): Request {
+  return new Request(new URL(path, c.req.url), {
+    headers: { authorization: `Bearer ${token}` },
+    signal: c.req.raw.signal,
+  })
+}
