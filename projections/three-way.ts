@@ -1,0 +1,145 @@
+/** @module The union of branches: what each changed of one frozen context, merged; a conflict where two made different things of one place. */
+import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
+import { isEqual } from './json-equality.ts'
+import { memberKeys } from './set-members.ts'
+import { type SetTexts, setTextsOf } from './set-text.ts'
+
+export interface UnionInput {
+  readonly frozen: JsonObject
+  /** The context that each branch made of the frozen one by `extend`, in the order of the merge. */
+  readonly contexts: readonly { readonly branch: string; readonly context: JsonObject }[]
+  readonly criticalKeys: readonly string[]
+}
+
+export interface Conflict {
+  readonly path: readonly (string | number)[]
+  /** Undefined where nothing stood there. */
+  readonly frozen: Json | undefined
+  readonly ours: { readonly branch: string; readonly value: Json }
+  readonly theirs: { readonly branch: string; readonly value: Json }
+}
+
+export type Union =
+  | { readonly ok: true; readonly context: JsonObject }
+  | { readonly ok: false; readonly conflicts: readonly Conflict[] }
+
+/** Pure. `extend` takes nothing away, so that every branch holds all members of the frozen context, lists in their old places. */
+export function unionOf({ frozen, contexts, criticalKeys }: UnionInput): Union {
+  const conflicts: Conflict[] = []
+  const changes: Changes = new Map()
+  let merged = frozen
+  for (const { branch, context } of contexts) {
+    const merge: Merge = { branch, conflicts, changes }
+    merged = mergeObjects({ base: frozen, ours: merged, theirs: context }, [], {
+      ...merge,
+      texts: (key) => (criticalKeys.includes(key) ? setTextsOf(key) : undefined),
+    })
+  }
+  return conflicts.length === 0 ? { ok: true, context: merged } : { ok: false, conflicts }
+}
+
+/** Who changed a place first, by its path as JSON. */
+type Changes = Map<string, string>
+
+interface Merge {
+  readonly branch: string
+  readonly conflicts: Conflict[]
+  readonly changes: Changes
+}
+
+/** `texts` says how the lists below a member compare; undefined where a list is one value. */
+type MergeObject = Merge & { readonly texts: (key: string) => SetTexts | undefined }
+type MergeValue = Merge & { readonly texts: SetTexts | undefined }
+
+interface Three<T> {
+  readonly base: T
+  readonly ours: T
+  readonly theirs: T
+}
+
+type Path = readonly (string | number)[]
+
+function mergeObjects({ base, ours, theirs }: Three<JsonObject>, path: Path, merge: MergeObject): JsonObject {
+  const result: Record<string, Json> = { ...ours }
+  for (const key of Object.keys(theirs)) {
+    const three = { base: own(base, key), ours: own(ours, key), theirs: theirs[key] as Json }
+    const value = mergeValues(three, [...path, key], { ...merge, texts: merge.texts(key) })
+    // A member `__proto__` is set like any other, never as the prototype.
+    Object.defineProperty(result, key, { value, writable: true, enumerable: true, configurable: true })
+  }
+  return result
+}
+
+function mergeValues(
+  { base, ours, theirs }: { readonly base: Json | undefined; readonly ours: Json | undefined; readonly theirs: Json },
+  path: Path,
+  merge: MergeValue,
+): Json {
+  if (isSame(base, theirs)) return ours === undefined ? theirs : ours
+  if (ours === undefined || isSame(base, ours)) {
+    merge.changes.set(JSON.stringify(path), merge.branch)
+    return theirs
+  }
+  if (isEqual(ours, theirs)) return ours
+  if (isJsonObject(ours) && isJsonObject(theirs) && (base === undefined || isJsonObject(base))) {
+    return mergeObjects({ base: base ?? {}, ours, theirs }, path, { ...merge, texts: () => merge.texts })
+  }
+  const { texts } = merge
+  if (texts !== undefined && isList(ours) && isList(theirs) && (base === undefined || isList(base))) {
+    return mergeSets({ base: base ?? [], ours, theirs }, path, { ...merge, texts })
+  }
+  merge.conflicts.push({
+    path,
+    frozen: base,
+    ours: { branch: changerOf(path, merge), value: ours },
+    theirs: { branch: merge.branch, value: theirs },
+  })
+  return ours
+}
+
+/** Members that were there keep their places in every branch; what a branch added is matched with what the others added. */
+function mergeSets(
+  { base, ours, theirs }: Three<readonly Json[]>,
+  path: Path,
+  merge: MergeValue & { readonly texts: SetTexts },
+): readonly Json[] {
+  const result: Json[] = [...ours]
+  for (const [i, was] of base.entries()) {
+    const three = { base: was, ours: ours[i], theirs: theirs[i] as Json }
+    result[i] = mergeValues(three, [...path, i], merge)
+  }
+  const added = { ours: ours.slice(base.length), theirs: theirs.slice(base.length) }
+  const keys = memberKeys(added.ours, added.theirs, merge.texts)
+  const places = new Map(keys.before.map((key, i) => [key, base.length + i]))
+  for (const [i, member] of added.theirs.entries()) {
+    const place = places.get(keys.after[i] as string)
+    if (place === undefined) {
+      merge.changes.set(JSON.stringify([...path, result.length]), merge.branch)
+      result.push(member)
+    } else if (isJsonObject(member)) {
+      result[place] = mergeValues({ base: undefined, ours: result[place], theirs: member }, [...path, place], merge)
+    }
+  }
+  return result
+}
+
+/** The branch that made of this place what it is now, or of the nearest place above it. */
+function changerOf(path: Path, { changes }: Merge): string {
+  for (let depth = path.length; depth >= 0; depth -= 1) {
+    const branch = changes.get(JSON.stringify(path.slice(0, depth)))
+    if (branch !== undefined) return branch
+  }
+  return ''
+}
+
+function isSame(a: Json | undefined, b: Json): boolean {
+  return a !== undefined && isEqual(a, b)
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value)
+}
+
+function own(value: JsonObject, key: string): Json | undefined {
+  return Object.hasOwn(value, key) ? value[key] : undefined
+}
