@@ -25,6 +25,11 @@ export function foldBudget(state: BudgetState, event: RecordedEvent): void {
     case 'EnvelopeRejected':
       foldEnvelopeTokens(state, event.data)
       return
+    case 'BranchOffered':
+    case 'BranchReceived':
+      // Only a report is charged: the join says how the branch ended, and costs nothing.
+      if (event.data.report !== undefined) foldEnvelopeTokens(state, event.data)
+      return
     case 'ToolCallClaimed':
       if (event.data.phase === 'model') state.modelCallers[slot(event.data.agent ?? '')] = true
       return
@@ -54,7 +59,7 @@ export function foldBudget(state: BudgetState, event: RecordedEvent): void {
  */
 function foldEnvelopeTokens(
   state: BudgetState,
-  { agent, tokens }: EventBody<'EnvelopeAccepted'> | EventBody<'EnvelopeRejected'>,
+  { agent, tokens }: { readonly agent: string; readonly tokens?: number | undefined },
 ): void {
   const charged = state.modelCallers[slot(agent)] ?? state.modelCallers[slot('')] ?? false
   if (tokens !== undefined && !charged) change(state, agent, { tokens })

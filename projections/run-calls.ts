@@ -24,6 +24,9 @@ export function foldCalls(state: RunState, event: RecordedEvent): void {
     case 'ToolCallResolved':
       foldResolved(state, event.data, revision)
       return
+    case 'ResultNotRecorded':
+      state.unrecorded[slot(event.data.callId)] = true
+      return
     case 'CompensationStarted':
       state.compensations.push({
         compensationId: event.data.compensationId,

@@ -3,11 +3,12 @@
  * payloads but for the established context: it does not grow with what agents record (record.md, section 4).
  */
 import type { EventBody } from '../schemas/events.ts'
+import type { ForkBranch, JoinStrategy, OnDiscard } from '../schemas/fork.ts'
 import type { JsonObject } from '../schemas/json.ts'
 import type { ResolvedPolicy } from '../schemas/policy.ts'
 import type { BudgetLimits, ManifestBody, OnUnknown, Phase } from '../schemas/values.ts'
 
-export const RUN_PROJECTION_VERSION = 1
+export const RUN_PROJECTION_VERSION = 2
 
 /** SHA-256 over the JCS bytes of `{}`: the context of a run that has not been handed anything. */
 export const EMPTY_CONTEXT_DIGEST = 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'
@@ -112,6 +113,45 @@ export interface CompensationState {
   ended: boolean
 }
 
+/** `offered`: a valid output that waits for the join. */
+export type BranchStatus = 'running' | 'offered' | 'merged' | 'discarded' | 'aborted' | 'failed' | 'refused'
+
+export interface BranchState extends ForkBranch {
+  status: BranchStatus
+  /** Revision of its report, where its output stands. */
+  revision?: number
+  /** Digest of the report, by which a repeat is known. */
+  report?: string
+  output?: string
+  confidence?: number
+  score?: number
+}
+
+export interface ForkState {
+  readonly forkId: string
+  readonly agent: string
+  readonly step: number
+  readonly context: string
+  readonly parent: string
+  readonly join: JoinStrategy
+  readonly onDiscard: OnDiscard
+  readonly requestDigest: string
+  readonly revision: number
+  /** In declared order. */
+  readonly branches: BranchState[]
+  /** Names of the branches with a valid output, in the order in which they came. */
+  readonly offers: string[]
+  outcome?: EventBody<'ForkJoined'>['outcome']
+  joinRevision?: number
+}
+
+/** A run that was started from a step of this one. */
+interface BranchRun {
+  readonly run: string
+  readonly atStep: number
+  readonly revision: number
+}
+
 export interface ManifestState {
   readonly agent: string
   readonly hash: string
@@ -164,6 +204,16 @@ export interface RunState {
   /** Calls claimed or in doubt, in order of claim. */
   openCalls: Slots<true>
   compensations: CompensationState[]
+  forks: Slots<ForkState>
+  /** The fork that has not been joined: as long as it is open, nothing else changes the context. */
+  openFork?: string
+  /** Scope of a branch -> its fork. */
+  forkScopes: Slots<string>
+  /** Calls that ran and whose results could not be recorded. */
+  unrecorded: Slots<true>
+  branchOf?: Omit<NonNullable<EventBody<'RunStarted'>['branchOf']>, 'context'>
+  /** Runs that were started from steps of this one. */
+  branches: Slots<BranchRun>
   reservations: Slots<ReservationState>
   openReservations: Slots<true>
   spend: Spend

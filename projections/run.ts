@@ -1,12 +1,12 @@
 /** @module The state of a run as the pure fold of its stream. */
 import type { EventBody } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
-import type { JsonObject } from '../schemas/json.ts'
 import { applyMode } from './merge.ts'
 import type { Projection, RecordedEvent } from './projection.ts'
 import { countRefusal, refusalKey } from './refusals.ts'
 import { foldBudget } from './run-budget.ts'
 import { foldCalls } from './run-calls.ts'
+import { foldForks } from './run-forks.ts'
 import { EMPTY_CONTEXT_DIGEST, RUN_PROJECTION_VERSION, type RunState, slot, zeroSpend } from './run-state.ts'
 
 export const runProjection: Projection<RunState | undefined> = {
@@ -70,13 +70,15 @@ function foldEvent(state: RunState, event: RecordedEvent): void {
       return
     default:
       foldCalls(state, event)
+      foldForks(state, event)
       foldBudget(state, event)
   }
 }
 
 function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
   const runId = header.stream.slice(header.stream.indexOf('.') + 1)
-  const context: JsonObject = {}
+  const { context = {}, ...branchOf } = data.branchOf ?? {}
+  const contextDigest = data.branchOf?.contextDigest ?? EMPTY_CONTEXT_DIGEST
   return {
     runId,
     tenant: header.tenant,
@@ -94,10 +96,10 @@ function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
     status: 'open',
     fence: 1,
     context,
-    contextDigest: EMPTY_CONTEXT_DIGEST,
+    contextDigest,
     step: 0,
-    lineage: [{ step: 0, revision: header.revision, agent: '', context: EMPTY_CONTEXT_DIGEST }],
-    snapshot: { step: 0, revision: header.revision, contextDigest: EMPTY_CONTEXT_DIGEST, context },
+    lineage: [{ step: 0, revision: header.revision, agent: '', context: contextDigest }],
+    snapshot: { step: 0, revision: header.revision, contextDigest, context },
     rejections: 0,
     rewinds: 0,
     agents: {},
@@ -107,6 +109,11 @@ function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
     forwardOrder: [],
     openCalls: {},
     compensations: [],
+    forks: {},
+    forkScopes: {},
+    unrecorded: {},
+    ...(data.branchOf === undefined ? {} : { branchOf: branchOf as RunState['branchOf'] & {} }),
+    branches: {},
     reservations: {},
     openReservations: {},
     spend: zeroSpend(),

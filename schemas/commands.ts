@@ -3,17 +3,20 @@ import type {
   ClaimCall,
   CompleteRun,
   FailRun,
+  JoinFork,
   PostEnvelope,
   PostReservation,
   PostUsage,
   RegisterManifest,
   ReleaseReservation,
   RenewCall,
+  ReportBranch,
   ResolveCall,
   Rollback,
   SettleCall,
   SettleReservation,
   StartCompensation,
+  StartFork,
   StartRun,
 } from './requests.ts'
 
@@ -32,6 +35,9 @@ export type Command =
   | { readonly kind: 'settle-reservation'; readonly reservationId: string; readonly body: SettleReservation }
   | { readonly kind: 'release'; readonly reservationId: string; readonly body: ReleaseReservation }
   | { readonly kind: 'usage'; readonly body: PostUsage }
+  | { readonly kind: 'fork'; readonly body: StartFork }
+  | { readonly kind: 'branch'; readonly forkId: string; readonly body: ReportBranch }
+  | { readonly kind: 'join'; readonly forkId: string; readonly body: JoinFork }
   | { readonly kind: 'complete'; readonly body: CompleteRun }
   | { readonly kind: 'fail'; readonly body: FailRun }
 

@@ -13,6 +13,7 @@ import {
   CompensationInDoubt,
   CompensationStarted,
   CompensationSucceeded,
+  ResultNotRecorded,
   RunCompensated,
   ToolCallClaimed,
   ToolCallFailed,
@@ -23,9 +24,11 @@ import {
 } from './events/call-events.ts'
 import { EnvelopeAccepted, EnvelopeRejected, RunRewound, SnapshotTaken } from './events/envelope-events.ts'
 import { CheckpointSigned, ExportIssued, ExportStarted, KeyRotated, LedgerCreated } from './events/ledger-events.ts'
+import { BranchOffered, BranchReceived, ForkJoined, ForkStarted } from './events/fork-events.ts'
 import {
   ManifestRegistered,
   RequestRefused,
+  RunBranched,
   RunCompleted,
   RunFailed,
   RunResumed,
@@ -46,6 +49,7 @@ export const RUN_EVENTS = {
   ToolCallFailed,
   ToolCallInDoubt,
   ToolCallResolved,
+  ResultNotRecorded,
   CompensationStarted,
   CompensationSucceeded,
   CompensationFailed,
@@ -55,7 +59,12 @@ export const RUN_EVENTS = {
   BudgetReleased,
   ReservationExpired,
   BudgetExceeded,
+  ForkStarted,
+  BranchOffered,
+  BranchReceived,
+  ForkJoined,
   RequestRefused,
+  RunBranched,
   RunCompleted,
   RunFailed,
   RunCompensated,

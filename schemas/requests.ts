@@ -1,6 +1,7 @@
 /** @module Bodies of the requests that change a run. Strict: a member that is not named here is refused, so nobody sets what the ledger sets. */
 import { z } from 'zod'
 import { Compensate } from './events/call-events.ts'
+import { BRANCHES_MAX, JoinStrategy, OnDiscard } from './fork.ts'
 import { Currency, Digest, Money, Name, RunId } from './names.ts'
 import { Policy } from './policy.ts'
 import {
@@ -33,6 +34,8 @@ export const StartRun = z.strictObject({
   tags: z.array(Name).max(64).optional(),
   budget: BudgetLimits.optional(),
   policy: Policy.optional(),
+  /** Starts from the context that another run had established at a step; linked in both streams. */
+  branchOf: z.strictObject({ run: RunId, atStep: z.int().min(0) }).optional(),
 })
 
 const RunFence = z.int().min(1).optional()
@@ -124,6 +127,67 @@ export const SettleReservation = z.strictObject({ usage: Usage })
 export const ReleaseReservation = z.strictObject({ reason: z.string().max(1024).optional() })
 export const PostUsage = z.strictObject({ agent: Name, usage: Usage, callId: Uuid.optional() })
 
+const Branch = z.strictObject({
+  name: Name,
+  agent: Name,
+  /** Scope of the branch's calls; default `fork:<name>`, numbered where an earlier fork had it. */
+  scope: Scope.optional(),
+  manifestHash: Digest.optional(),
+})
+
+export const StartFork = z
+  .strictObject({
+    /** In whose name a union is handed over; default: the caller. */
+    agent: Name.optional(),
+    branches: z.array(Branch).min(1).max(BRANCHES_MAX),
+    join: JoinStrategy,
+    onDiscard: OnDiscard.optional(),
+    runFence: RunFence,
+  })
+  .refine(
+    ({ branches }) => new Set(branches.map(({ name }) => name)).size === branches.length,
+    'each branch of a fork has a name of its own',
+  )
+  .refine(
+    ({ branches }) =>
+      branches.every(
+        ({ scope }, i) => scope === undefined || !branches.some((b, j) => i !== j && isWithin(b.scope, scope)),
+      ),
+    'each branch of a fork has a scope of its own, none within another',
+  )
+
+function isWithin(inner: string | undefined, outer: string): boolean {
+  return inner === outer || inner?.startsWith(`${outer}/`) === true
+}
+
+export const ReportBranch = z
+  .strictObject({
+    branch: Name,
+    agent: Name.optional(),
+    /** What the branch hands over: judged against the frozen context, as an envelope of mode `extend`. */
+    output: JsonRecord.optional(),
+    /** The branch threw. */
+    error: Failure.optional(),
+    /** Something that the branch needed was refused to it: its budget, a handoff. */
+    refused: Failure.optional(),
+    /** The branch was given up. */
+    aborted: z.strictObject({ reason: z.string().max(1024) }).optional(),
+    /** Of a vote: the highest wins. Without scores the validator's confidence decides. */
+    score: z.number().optional(),
+    tokens: Tokens.optional(),
+    supersedes: z.array(Supersession).max(256).optional(),
+    /** Digest of the fork's `parent`: required where the output is signed. */
+    parent: Digest.optional(),
+    signature: z.string().max(4096).optional(),
+    runFence: RunFence,
+  })
+  .refine(
+    (body) => [body.output, body.error, body.refused, body.aborted].filter((each) => each !== undefined).length === 1,
+    'exactly one of output, error, refused and aborted is required',
+  )
+
+export const JoinFork = z.strictObject({ runFence: RunFence })
+
 export const CompleteRun = z.strictObject({ output: JsonValue.optional() })
 export const FailRun = z.strictObject({ error: Failure })
 
@@ -140,6 +204,9 @@ export type PostReservation = z.infer<typeof PostReservation>
 export type SettleReservation = z.infer<typeof SettleReservation>
 export type ReleaseReservation = z.infer<typeof ReleaseReservation>
 export type PostUsage = z.infer<typeof PostUsage>
+export type StartFork = z.infer<typeof StartFork>
+export type ReportBranch = z.infer<typeof ReportBranch>
+export type JoinFork = z.infer<typeof JoinFork>
 export type CompleteRun = z.infer<typeof CompleteRun>
 export type FailRun = z.infer<typeof FailRun>
 export type Reserve = z.infer<typeof Reserve>

@@ -74,6 +74,9 @@ export const ToolCallResolved = z.strictObject({
   evidence: JsonValue,
 })
 
+/** A tool ran and its result could not be recorded: the run goes back, this call included (runtime.md, section 2). */
+export const ResultNotRecorded = z.strictObject({ v: z.literal(1), ...identity, reason: z.string().max(1024) })
+
 export const CompensationStarted = z.strictObject({
   v: z.literal(1),
   compensationId: Uuid,

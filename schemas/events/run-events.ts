@@ -1,8 +1,20 @@
 /** @module Bodies of the events that start, resume and end a run, and of recorded refusals. */
 import { z } from 'zod'
-import { Digest, Name } from '../names.ts'
+import { Digest, Name, RunId } from '../names.ts'
 import { ResolvedPolicy } from '../policy.ts'
-import { BudgetLimits, Failure, JsonValue, ManifestBody, Uuid } from '../values.ts'
+import { BudgetLimits, Failure, JsonRecord, JsonValue, ManifestBody, Uuid } from '../values.ts'
+
+/** Where a branch run came from: it starts with the context that was established there. */
+const BranchOrigin = z.strictObject({
+  run: RunId,
+  atStep: z.int().min(0),
+  /** Revision and digest of the parent's event that established the step. */
+  revision: z.int().min(0),
+  digest: Digest,
+  /** Digest of the context, and the context itself: a fold need not look into another stream. */
+  contextDigest: Digest,
+  context: JsonRecord,
+})
 
 export const RunStarted = z.strictObject({
   v: z.literal(1),
@@ -13,10 +25,21 @@ export const RunStarted = z.strictObject({
   policy: ResolvedPolicy,
   /** Digest of the request's own members: what "the same run" means when the id is asked for again. */
   requestDigest: Digest,
+  branchOf: BranchOrigin.optional(),
 })
 
 /** A new owner took the run up: handoffs and claims under an older fence are refused. */
 export const RunResumed = z.strictObject({ v: z.literal(1), fence: z.int().min(1) })
+
+/** Another run was started from a step of this one; in the stream of the run that it left. May follow the end of the run. */
+export const RunBranched = z.strictObject({
+  v: z.literal(1),
+  /** The run that was started. */
+  run: RunId,
+  atStep: z.int().min(0),
+  /** Revision of the event of this stream that established the step. */
+  revision: z.int().min(0),
+})
 
 export const ManifestRegistered = z.strictObject({
   v: z.literal(1),

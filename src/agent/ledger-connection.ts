@@ -22,6 +22,9 @@ const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
   'settle-reservation': requests.SettleReservation,
   release: requests.ReleaseReservation,
   usage: requests.PostUsage,
+  fork: requests.StartFork,
+  branch: requests.ReportBranch,
+  join: requests.JoinFork,
   complete: requests.CompleteRun,
   fail: requests.FailRun,
 }

@@ -56,6 +56,8 @@ export interface Client {
   call(runId: string, callId: string, options?: AskOptions): Promise<JsonObject>
   budget(runId: string, options?: AskOptions): Promise<JsonObject>
   compensations(runId: string, options?: AskOptions): Promise<readonly JsonObject[]>
+  /** Each fork with its branches. */
+  forks(runId: string, options?: AskOptions): Promise<readonly JsonObject[]>
   /** All items, page after page. */
   calls(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
   envelopes(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
@@ -102,6 +104,8 @@ export function createClient(options: ClientOptions): Client {
     budget: (runId, options = {}) => get(`${runPath(runId)}/budget`, {}, options),
     compensations: async (runId, options = {}) =>
       (await get(`${runPath(runId)}/compensations`, {}, options)).items as readonly JsonObject[],
+    forks: async (runId, options = {}) =>
+      (await get(`${runPath(runId)}/forks`, {}, options)).items as readonly JsonObject[],
     calls: (runId, options = {}) => pages(`${runPath(runId)}/calls`, {}, options),
     envelopes: (runId, options = {}) => pages(`${runPath(runId)}/envelopes`, {}, options),
     events: (runId, filter = {}, options = {}) =>

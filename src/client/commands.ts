@@ -3,7 +3,7 @@ import type { BatchItem, Command } from '../../schemas/commands.ts'
 
 export type { BatchItem, Command }
 
-/** Below `/v1/runs/{run}`; `*` stands for the call or the reservation. */
+/** Below `/v1/runs/{run}`; `*` stands for the call, the reservation or the fork. */
 const PATHS: Readonly<Record<Exclude<Command['kind'], 'start'>, string>> = {
   envelope: 'envelopes',
   rollback: 'rollback',
@@ -17,6 +17,9 @@ const PATHS: Readonly<Record<Exclude<Command['kind'], 'start'>, string>> = {
   'settle-reservation': 'reservations/*/settle',
   release: 'reservations/*/release',
   usage: 'usage',
+  fork: 'forks',
+  branch: 'forks/*/branches',
+  join: 'forks/*/join',
   complete: 'complete',
   fail: 'fail',
 }
@@ -37,11 +40,13 @@ export function batchItem({ runId, command }: BatchItem): object {
     op: command.kind,
     ...('callId' in command && { call: command.callId }),
     ...('reservationId' in command && { reservation: command.reservationId }),
+    ...('forkId' in command && { fork: command.forkId }),
     body: command.body,
   }
 }
 
 function itemOf(command: Command): string {
   if ('callId' in command) return command.callId
-  return 'reservationId' in command ? command.reservationId : ''
+  if ('reservationId' in command) return command.reservationId
+  return 'forkId' in command ? command.forkId : ''
 }

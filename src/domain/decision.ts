@@ -16,6 +16,8 @@ export type Decision =
   | { readonly kind: 'append'; readonly drafts: readonly Draft[]; readonly snapshotAfter?: boolean }
   /** The context established at `revision` must be read first; ask again with it. */
   | { readonly kind: 'needs-context'; readonly revision: number }
+  /** The events at these revisions must be read first; ask again with them. */
+  | { readonly kind: 'needs-events'; readonly revisions: readonly number[] }
   /** Nothing to record: what was asked for is on record already, at `callId`. */
   | { readonly kind: 'recorded-call'; readonly callId: string }
   /** Nothing to record and nothing to read: the run's own state answers. */

@@ -4,9 +4,9 @@ import { establishedDigest, type ManifestState, type RunState, slot } from '../.
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { PostEnvelope, Rollback } from '../../schemas/requests.ts'
-import { append, type Decision, type Draft, type Env, refuse } from './decision.ts'
+import { append, type Decision, type Draft, type Env, type Refused, refuse } from './decision.ts'
 import { type Refusal, refusal } from './refusal.ts'
-import { mustBeOpen, mustNotCompensate, refuseOnRecord } from './run-rules.ts'
+import { mustBeOpen, mustNotBeForked, mustNotCompensate, refuseOnRecord } from './run-rules.ts'
 import type { Evidence } from './validator/evidence.ts'
 import { type Verdict, validateHandoff } from './validator/validate.ts'
 
@@ -22,19 +22,14 @@ export interface HandoffEnv extends Env {
 export type SignedEnvelope = PostEnvelope & { readonly parent: string; readonly mode: 'replace' | 'merge' | 'extend' }
 
 export function decideHandoff(state: RunState, posted: PostEnvelope, env: HandoffEnv): Decision {
-  const closed = mustBeOpen(state, posted.runFence) ?? mustNotCompensate(state)
+  const closed = mustBeOpen(state, posted.runFence) ?? mustNotCompensate(state) ?? mustNotBeForked(state)
   if (closed !== undefined) return refuse(closed)
 
   const established = establishedDigest(state, env.headDigest ?? '')
   const manifest = state.manifests[slot(posted.agent)]
   const envelope: SignedEnvelope = { ...posted, mode: posted.mode ?? 'replace', parent: posted.parent ?? established }
   const wrong = preconditionFault(state, envelope, { posted, established, manifest, env })
-  if (wrong !== undefined) {
-    const recorded = wrong.code === 'signature-invalid' || wrong.code === 'signature-reused'
-    return recorded
-      ? refuseOnRecord(state, env, { refusal: wrong, fingerprint: posted.signature ?? '' })
-      : refuse(wrong)
-  }
+  if (wrong !== undefined) return refusedEnvelope(state, env, { wrong, signature: posted.signature })
 
   const context = applyMode({
     context: state.context,
@@ -50,10 +45,25 @@ export function decideHandoff(state: RunState, posted: PostEnvelope, env: Handof
   return accepted(state, envelope, { context, verdict, env })
 }
 
-function preconditionFault(
+/** A signature that does not hold is evidence: it goes on record. */
+export function refusedEnvelope(
+  state: RunState,
+  env: Env,
+  { wrong, signature }: { wrong: Refusal; signature: string | undefined },
+): Refused {
+  const recorded = wrong.code === 'signature-invalid' || wrong.code === 'signature-reused'
+  return recorded ? refuseOnRecord(state, env, { refusal: wrong, fingerprint: signature ?? '' }) : refuse(wrong)
+}
+
+export function preconditionFault(
   state: RunState,
   envelope: SignedEnvelope,
-  given: { posted: PostEnvelope; established: string; manifest: ManifestState | undefined; env: HandoffEnv },
+  given: {
+    posted: Pick<PostEnvelope, 'parent' | 'signature' | 'manifestHash' | 'agent'>
+    established: string
+    manifest: ManifestState | undefined
+    env: HandoffEnv
+  },
 ): Refusal | undefined {
   const { posted, established, manifest, env } = given
   if (posted.signature !== undefined && posted.parent === undefined) {
@@ -88,9 +98,9 @@ function contextTooLarge(bytes: number): Refusal {
   })
 }
 
-function judge(
+export function judge(
   state: RunState,
-  envelope: SignedEnvelope,
+  envelope: Pick<SignedEnvelope, 'payload' | 'supersedes'>,
   given: { context: JsonObject; manifest: ManifestState | undefined; evidence: Evidence },
 ): Verdict {
   const { manifest } = given.manifest ?? {}
@@ -99,7 +109,7 @@ function judge(
     after: given.context,
     policy: state.policy,
     evidence: given.evidence,
-    first: state.step === 0,
+    first: state.step === 0 && (state.branchOf?.atStep ?? 0) === 0,
     payload: envelope.payload,
     ...(envelope.supersedes === undefined ? {} : { supersedes: envelope.supersedes }),
     ...(manifest?.writes === undefined ? {} : { writes: manifest.writes }),
@@ -187,7 +197,7 @@ export function decideRollback(
   state: RunState,
   command: Rollback & { readonly contextAt: (revision: number) => JsonObject | undefined },
 ): Decision {
-  const closed = mustBeOpen(state, command.runFence)
+  const closed = mustBeOpen(state, command.runFence) ?? mustNotBeForked(state)
   if (closed !== undefined) return refuse(closed)
 
   const now = state.lineage.at(-1)

@@ -1,5 +1,6 @@
 /** @module The decisions that start, resume, bound and end a run (runtime.md, section 4). */
 import { type ReservationState, type RunState, slot } from '../../projections/run-state.ts'
+import type { EventBody } from '../../schemas/events.ts'
 import { resolvePolicy } from '../../schemas/policy.ts'
 import type { CompleteRun, FailRun, RegisterManifest, StartRun } from '../../schemas/requests.ts'
 import { expiredDraft, expiredReservations } from './budget.ts'
@@ -10,11 +11,19 @@ import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotCompensate } from './run-rules.ts'
 import { compileSchema } from './validator/schema.ts'
 
+export type BranchOrigin = NonNullable<EventBody<'RunStarted'>['branchOf']>
+
 /** Starts a run, or takes an open one of the same id up again. Any other content under that id is refused. */
-export function decideStart(state: RunState | undefined, body: StartRun, env: Env): Decision {
+/** `origin` is what the branched run had established, where the run is a branch of it and new. */
+export function decideStart(
+  state: RunState | undefined,
+  { body, origin }: { readonly body: StartRun; readonly origin?: BranchOrigin },
+  env: Env,
+): Decision {
   const { id: _, ...content } = body
   const requestDigest = env.digestOf(content)
   if (state === undefined) {
+    if (content.branchOf !== undefined && origin === undefined) return refuse(notFirst())
     const { name, input, tags, budget, policy } = content
     return append({
       type: 'RunStarted',
@@ -26,12 +35,13 @@ export function decideStart(state: RunState | undefined, body: StartRun, env: En
         ...(budget === undefined ? {} : { budget }),
         policy: resolvePolicy(policy),
         requestDigest,
+        ...(origin === undefined ? {} : { branchOf: origin }),
       },
     })
   }
   if (state.requestDigest !== requestDigest) {
     return refuse(
-      refusal('run-exists', 'a run of this id was started with another name, input, tags, budget or policy', {
+      refusal('run-exists', 'a run of this id was started with another name, input, tags, budget, policy or origin', {
         pointer: '/id',
         evidence: { expected: state.requestDigest, actual: requestDigest },
       }),
@@ -39,6 +49,18 @@ export function decideStart(state: RunState | undefined, body: StartRun, env: En
   }
   if (state.status !== 'open') return { kind: 'as-is' }
   return append({ type: 'RunResumed', data: { v: 1, fence: state.fence + 1 } })
+}
+
+/** Notes in the run that was left that another was started from it: once, and after its end as well. */
+export function decideBranched(state: RunState, body: Omit<EventBody<'RunBranched'>, 'v'>): Decision {
+  if (state.branches[slot(body.run)] !== undefined) return { kind: 'as-is' }
+  return append({ type: 'RunBranched', data: { v: 1, ...body } })
+}
+
+function notFirst(): Refusal {
+  return refusal('not-attempted', 'a branch is started alone, or by the first item of its run in a batch', {
+    pointer: '/branchOf',
+  })
 }
 
 export function decideManifest(state: RunState, body: RegisterManifest, env: Env): Decision {
@@ -56,7 +78,7 @@ export function decideManifest(state: RunState, body: RegisterManifest, env: Env
 
 /** A run completes only when nothing it started is left open. */
 export function decideComplete(state: RunState, body: CompleteRun, env: Env): Decision {
-  const closed = mustBeOpen(state) ?? mustNotCompensate(state)
+  const closed = mustBeOpen(state) ?? mustNotCompensate(state) ?? mustBeRecorded(state)
   if (closed !== undefined) return refuse(closed)
 
   const over = leasesOver(state, env)
@@ -66,6 +88,18 @@ export function decideComplete(state: RunState, body: CompleteRun, env: Env): De
   if (open !== undefined) return { kind: 'refuse', refusal: open, ...(met.length === 0 ? {} : { before: met }) }
   const output = body.output === undefined ? {} : { output: body.output }
   return append(...met, { type: 'RunCompleted', data: { v: 1, ...output } })
+}
+
+/** A call that ran and whose result is lost to the record has to be undone: the run can only go back (runtime.md, section 2). */
+function mustBeRecorded(state: RunState): Refusal | undefined {
+  const calls = Object.keys(state.unrecorded).flatMap((key) => {
+    const call = state.calls[key]
+    return call === undefined || call.status === 'compensated' ? [] : [{ callId: call.callId, tool: call.tool }]
+  })
+  if (calls.length === 0) return undefined
+  return refusal('result-not-recorded', 'a call ran and its result could not be recorded: roll the run back', {
+    evidence: { calls: calls.slice(0, OPEN_WORK_SHOWN) },
+  })
 }
 
 /** Named at most so many in an answer. */
@@ -81,14 +115,15 @@ function openWork(
   const reservations = Object.keys(state.openReservations)
     .map((key) => key.slice(1))
     .filter((id) => !charged.has(id))
-  if (calls.length + reservations.length === 0) return undefined
+  const forks = state.openFork === undefined ? [] : [state.openFork]
+  if (calls.length + reservations.length + forks.length === 0) return undefined
   const shown = calls.slice(0, OPEN_WORK_SHOWN).map(({ callId, tool, status }) => {
     return { callId, tool, status: doubtful.has(callId) ? 'in-doubt' : status }
   })
   return refusal(
     'open-work',
-    'calls without an outcome or unsettled reservations: settle, resolve or release them first',
-    { evidence: { calls: shown, reservations: reservations.slice(0, OPEN_WORK_SHOWN) } },
+    'calls without an outcome, unsettled reservations, or a fork that is not joined: settle, resolve, release or join them first',
+    { evidence: { calls: shown, reservations: reservations.slice(0, OPEN_WORK_SHOWN), forks } },
   )
 }
 

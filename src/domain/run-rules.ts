@@ -38,6 +38,14 @@ export function mustNotCompensate(state: RunState, scope?: string): Refusal | un
   })
 }
 
+/** Refused while a fork is open: its branches see a frozen context, and nothing else may change it. */
+export function mustNotBeForked({ openFork }: RunState): Refusal | undefined {
+  if (openFork === undefined) return undefined
+  return refusal('fork-open', 'a fork is open: the context stays as its branches see it until they are joined', {
+    evidence: { forkId: openFork },
+  })
+}
+
 /** A scope covers itself and the paths below it; no scope covers the whole run. */
 export function covers(scope: string | undefined, inner: string | undefined): boolean {
   if (scope === undefined) return true

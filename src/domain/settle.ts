@@ -32,7 +32,13 @@ export function decideSettle(state: RunState, { callId, body }: OnCall<SettleCal
   const release = body.usage === undefined && body.unknown === undefined ? releaseOf(state, call.reservationId) : []
   const settled = settledDraft(call, body)
   const { expired, end } = rollbackStep(state, { call, draft: settled }, env)
-  return append(...expired, ...usage.drafts, ...release, settled, ...end)
+  return append(...expired, ...usage.drafts, ...release, settled, ...notRecorded(call, body), ...end)
+}
+
+/** The run has to go back, this call included: without its result nobody could go on from here. */
+function notRecorded({ callId, fence, phase }: CallState, { unrecorded }: SettleCall): Draft[] {
+  if (unrecorded === undefined || phase !== 'forward') return []
+  return [{ type: 'ResultNotRecorded', data: { v: 1, callId, fence, reason: unrecorded.reason } }]
 }
 
 function settledDraft(call: CallState, body: SettleCall): Draft {

@@ -17,6 +17,7 @@ import { callRoutes } from './routes/calls.ts'
 import { envelopeRoutes } from './routes/envelopes.ts'
 import { eventRoutes } from './routes/events.ts'
 import { exportRoutes } from './routes/exports.ts'
+import { forkRoutes } from './routes/forks.ts'
 import { logRoutes } from './routes/log.ts'
 import { runRoutes } from './routes/runs.ts'
 import { systemRoutes } from './routes/system.ts'
@@ -30,6 +31,7 @@ const runRoutesAll = [
   ...runRoutes,
   ...envelopeRoutes,
   ...callRoutes,
+  ...forkRoutes,
   ...budgetRoutes,
   ...eventRoutes,
   ...exportRoutes,

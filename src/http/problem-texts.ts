@@ -48,6 +48,30 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   'context-too-large': text('The context would outgrow its limit', 'Hand over less, or by reference.'),
   'unknown-step': text('No such step', 'Take one of the steps that lead to the context now.'),
   'nothing-to-roll-back': text('Nothing to roll back', 'There is no accepted step before the one established now.'),
+  'fork-open': text(
+    'A fork is open',
+    'Report its branches and join it: until then nothing else changes the context. `GET /v1/runs/{run}/forks` shows them.',
+  ),
+  'fork-exists': text(
+    'The scope belongs to another fork',
+    'Give each branch a scope that no earlier fork of the run has used, or leave the scopes out.',
+  ),
+  'fork-not-found': text('No such fork', 'Check the fork id; `GET /v1/runs/{run}/forks` lists them.'),
+  'branch-not-found': text('No such branch', 'Take one of the names in `branches`.'),
+  'branch-received': text('The branch has reported', 'Nothing is to be done: a branch reports once; join the fork.'),
+  'fork-joined': text('The fork is joined', 'Read its verdict; what this branch did can only be rolled back.'),
+  'fork-conflict': text(
+    'The branches contradict each other',
+    'Read `conflicts`: both values of each place. The context is unchanged; fork anew, by `vote`, or with branches that write apart.',
+  ),
+  'fork-failed': text(
+    'The fork came to nothing',
+    'Read `receipts` and `findings`: why no branch was merged. The context is unchanged; fork anew or go on without.',
+  ),
+  'result-not-recorded': text(
+    'The result of a call is not on record',
+    'Roll the run back: without that result nobody could replay or resume it.',
+  ),
   'call-not-found': text('No such call', 'Check the call id; `GET /v1/runs/{run}/calls` lists them.'),
   'call-in-progress': text(
     'Another caller runs this call',

@@ -10,10 +10,8 @@ import { inDoubt } from '../domain/calls.ts'
 import { compensationPlan } from '../domain/compensation.ts'
 import { budgetExceeded } from '../domain/limits.ts'
 import { type Refusal, refusal } from '../domain/refusal.ts'
-import { canonicalJson } from '../signing/canonical-json.ts'
-
-/** An event of a request, with its digest. */
-export type AnsweredEvent = RecordedEvent & { readonly digest: string }
+import { type AnsweredEvent, inRecordOrder } from './answer-parts.ts'
+import { branchBody, joinedBody, joinRefusal, startedForkBody } from './fork-answers.ts'
 
 export type Answer =
   /** `plan`: the actions of a rollback, whose arguments and results are read and added. */
@@ -30,26 +28,24 @@ export type Answer =
       readonly restored?: { readonly revision: number; readonly body: JsonObject }
     }
 
-/** Members in the order in which they are read back: the answer given again is the same to the byte. */
-function inRecordOrder(value: Json): Json {
-  return JSON.parse(canonicalJson(value)) as Json
-}
+const CONSEQUENCES: ReadonlySet<string> = new Set(['SnapshotTaken', 'RunCompensated', 'ResultNotRecorded'])
 
 /** Facts that a decision meets or draws along; the event before or after them is what the request asked for. */
 function isConsequence(event: RecordedEvent): boolean {
   if (event.type === 'RunRewound') return event.data.cause === 'contradiction'
-  return event.type === 'SnapshotTaken' || event.type === 'RunCompensated'
+  return CONSEQUENCES.has(event.type)
 }
 
 /** The answer to the request that appended `events`; `state` is the run right after them. */
 export function answerTo(events: readonly AnsweredEvent[], state: RunState): Answer {
-  const main = events.findLast((event) => !isConsequence(event))
+  // A join is asked for; the handoff behind it is what it came to.
+  const main = events.find(({ type }) => type === 'ForkJoined') ?? events.findLast((event) => !isConsequence(event))
   if (main === undefined) throw new TypeError('a request appends at least one event of its own')
   const refused = refusedBy(main, events, state)
   if (refused !== undefined) return refused
   const last = events.at(-1) ?? main
   const place = { runId: state.runId, revision: last.header.revision, digest: main.digest }
-  const body = { ...place, ...bodyOf(main, state) }
+  const body = { ...place, ...(main.type === 'ForkJoined' ? joinBody(main, events, state) : bodyOf(main, state)) }
   if (main.type !== 'CompensationStarted') return { kind: 'body', created: main.type !== 'RunResumed', body }
   return { kind: 'body', created: true, body, plan: planOf(state, main.data.compensationId) }
 }
@@ -63,6 +59,8 @@ function refusedBy(main: AnsweredEvent, events: readonly AnsweredEvent[], state:
       const more = { ...(pointer === undefined ? {} : { pointer }), ...(evidence === undefined ? {} : { evidence }) }
       return { kind: 'refusal', refusal: refusal(code as Refusal['code'], detail, more) }
     }
+    case 'ForkJoined':
+      return main.data.outcome === 'joined' ? undefined : { kind: 'refusal', refusal: joinRefusal(main, state.runId) }
     case 'BudgetExceeded':
       return { kind: 'refusal', refusal: budgetExceeded(main.data) }
     case 'ToolCallInDoubt':
@@ -109,10 +107,19 @@ function contradiction(
   }
 }
 
+function joinBody(
+  main: Extract<AnsweredEvent, { type: 'ForkJoined' }>,
+  events: readonly AnsweredEvent[],
+  state: RunState,
+): JsonObject {
+  const accepted = events.find((event) => event.type === 'EnvelopeAccepted')
+  return accepted === undefined ? {} : joinedBody(main, accepted, state.context)
+}
+
 function bodyOf(main: AnsweredEvent, state: RunState): JsonObject {
   switch (main.type) {
     case 'RunStarted':
-      return { name: state.name, status: 'open', step: 0, fence: 1 }
+      return { name: state.name, status: 'open', step: 0, fence: 1, ...branchOrigin(state) }
     case 'RunResumed':
       return {
         name: state.name,
@@ -120,6 +127,7 @@ function bodyOf(main: AnsweredEvent, state: RunState): JsonObject {
         step: state.lineage.at(-1)?.step ?? 0,
         fence: main.data.fence,
         resumed: true,
+        ...branchOrigin(state),
       }
     case 'EnvelopeAccepted':
       return acceptedBody(main)
@@ -143,12 +151,24 @@ function bodyOf(main: AnsweredEvent, state: RunState): JsonObject {
       }
     case 'BudgetReleased':
       return { reservationId: main.data.reservationId, budget: budgetBody(state) }
+    case 'ForkStarted':
+      return startedForkBody(main, state)
+    case 'BranchOffered':
+    case 'BranchReceived':
+      return branchBody(main)
+    case 'RunBranched':
+      return { branch: main.data.run, atStep: main.data.atStep }
     case 'RunCompleted':
     case 'RunFailed':
       return { status: state.status }
     default:
       return callBody(main, state)
   }
+}
+
+/** Where a branch run came from. */
+export function branchOrigin({ branchOf }: RunState): JsonObject {
+  return branchOf === undefined ? {} : { branchOf: inRecordOrder(branchOf) }
 }
 
 function acceptedBody(main: Extract<AnsweredEvent, { type: 'EnvelopeAccepted' }>): JsonObject {

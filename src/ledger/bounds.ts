@@ -19,6 +19,8 @@ export function agentFault(caller: Caller, command: Command): Refusal | undefine
 function agentsOf(command: Command): readonly (string | undefined)[] {
   switch (command.kind) {
     case 'envelope':
+    case 'fork':
+    case 'branch':
     case 'manifest':
     case 'reserve':
     case 'usage':
@@ -30,8 +32,18 @@ function agentsOf(command: Command): readonly (string | undefined)[] {
   }
 }
 
-/** A claim under a token of one agent is that agent's, where the body names none. */
+/** A claim, a fork or a branch's report under a token of one agent is that agent's, where the body names none. */
 export function asAgent(caller: Caller, command: Command): Command {
-  if (caller.agent === undefined || command.kind !== 'claim' || command.body.agent !== undefined) return command
-  return { ...command, body: { ...command.body, agent: caller.agent } }
+  const { agent } = caller
+  if (agent === undefined) return command
+  switch (command.kind) {
+    case 'claim':
+      return { ...command, body: { agent, ...command.body } }
+    case 'fork':
+      return { ...command, body: { agent, ...command.body } }
+    case 'branch':
+      return { ...command, body: { agent, ...command.body } }
+    default:
+      return command
+  }
 }

@@ -1,16 +1,15 @@
 /** @module Puts the ledger together: identity first, then the write path and the queries on one set of hot runs. */
 import { runStream } from '../../schemas/names.ts'
-import { runIdFromKey } from '../signing/request-mark.ts'
 import type { EventStore } from '../store/event-store.ts'
 import { openAudit } from './audit/open-audit.ts'
-import { agentFault, asAgent, bounds } from './bounds.ts'
+import { createCommands } from './commands.ts'
 import { realEffects, silentLog } from './effects.ts'
 import { Exports } from './exports.ts'
 import { type FoundingDeps, openIdentity, recordRotations } from './founding.ts'
 import { History, type HistoryQueries } from './history.ts'
 import { HotRuns } from './hot-runs.ts'
-import type { BatchItem, Caller, Command, Found, Ledger, Outcome, ReplayLine, RequestInfo } from './ledger.ts'
 import { LedgerFacts } from './ledger-facts.ts'
+import type { Caller, Found, Ledger, ReplayLine } from './ledger.ts'
 import { guardedLogs } from './log/open-tenant-logs.ts'
 import type { LedgerOptions } from './ports.ts'
 import { Queries } from './queries.ts'
@@ -20,7 +19,6 @@ import { RunList } from './run-list.ts'
 import { Sealer } from './sealer.ts'
 import { Stats } from './stats.ts'
 import { WritePath } from './write-path.ts'
-import { refused } from './write-refusals.ts'
 
 /**
  * Opens a ledger on a store. Throws `IdentityError` where the keys do not belong to the store, `LogStartError` where the store lies
@@ -42,6 +40,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const queries = new Queries({ store, runs, reader, sealer, nowMs: effects.nowMs })
   const history = new History(store, queries)
   const write = new WritePath({ store, runs, reader, sealer, effects, stats, ledgerId })
+  const commands = createCommands({ write, queries, newId: effects.newId })
   const list = new RunList(store, views, appendsSoFar)
   const audit = options.audit && openAudit({ store, sealer, appendsSoFar, index: options.audit.index })
   const exports = new Exports({ store, logs, facts: new LedgerFacts({ store, sealer, effects }) })
@@ -54,19 +53,13 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     if (status.state !== 'ready') runs.clear()
   })
 
-  const execute = async (caller: Caller, runId: string, command: Command, info: RequestInfo): Promise<Outcome> => {
-    const id = command.kind === 'start' ? startedId(caller, command.body.id, info, effects.newId) : runId
-    const outside = bounds(caller, id) ?? agentFault(caller, command)
-    return outside === undefined ? write.execute(caller, id, asAgent(caller, command), info) : refused(outside)
-  }
-
   return {
     ledgerId,
     origin,
     ...(logs && { logs }),
     ...(audit && { audit: audit.reads }),
-    execute,
-    executeBatch: (caller, items, info) => executeBatch(write, { caller, items, info }),
+    execute: commands.execute,
+    executeBatch: commands.executeBatch,
     run: (caller, runId) => queries.run(caller, runId),
     context: (caller, runId, at) => queries.context(caller, runId, at),
     envelopes: (caller, runId, page) => queries.envelopes(caller, runId, page),
@@ -76,6 +69,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     findings: (caller, runId, page) => queries.findings(caller, runId, page),
     manifests: (caller, runId) => queries.manifests(caller, runId),
     compensations: (caller, runId) => queries.compensations(caller, runId),
+    forks: (caller, runId) => queries.forks(caller, runId),
     ...historyOf(history),
     exports,
     replay: (caller, runId) => replay({ store, sealer, queries }, caller, runId),
@@ -117,44 +111,4 @@ async function replay(
   const pages = store.readStream(stream, { to: found.revision })
   const value = replayRecords(pages, stream, { ring: sealer.ring, runKeys: sealer.runKeys })
   return { ok: true, revision: found.revision, value }
-}
-
-/** The id of the run to start: the caller's, else the key's own, else a new one. */
-function startedId(caller: Caller, id: string | undefined, info: RequestInfo, newId: () => string): string {
-  if (id !== undefined) return id
-  return info.idempotency === undefined ? newId() : runIdFromKey(caller.tenant, caller.actor, info.idempotency.key)
-}
-
-async function executeBatch(
-  write: WritePath,
-  { caller, items, info }: { caller: Caller; items: readonly BatchItem[]; info: RequestInfo },
-): Promise<readonly Outcome[]> {
-  const outcomes = new Array<Outcome>(items.length)
-  const byRun = new Map<string, number[]>()
-  items.forEach((item, index) => {
-    const outside = bounds(caller, item.runId) ?? agentFault(caller, item.command)
-    if (outside !== undefined) outcomes[index] = refused(outside)
-    else byRun.set(item.runId, (byRun.get(item.runId) ?? []).concat(index))
-  })
-  await Promise.all(
-    [...byRun].map(async ([runId, indexes]) => {
-      const commands = indexes.flatMap((index) => {
-        const item = items[index]
-        return item === undefined ? [] : [{ command: asAgent(caller, item.command), info: itemInfo(info, index) }]
-      })
-      const settled = await write.executeInOrder(caller, runId, commands)
-      settled.forEach((outcome, i) => {
-        const index = indexes[i]
-        if (index !== undefined) outcomes[index] = outcome
-      })
-    }),
-  )
-  return outcomes
-}
-
-/** Each item has a key of its own; the mark covers the item's place in the batch. */
-function itemInfo(info: RequestInfo, index: number): RequestInfo {
-  const { idempotency, ifMatch: _, ...rest } = info
-  if (idempotency === undefined) return rest
-  return { ...rest, idempotency: { ...idempotency, key: `${idempotency.key}#${index}` } }
 }

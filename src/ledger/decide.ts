@@ -6,29 +6,35 @@ import { decideReservation } from '../domain/budget.ts'
 import { decideClaim } from '../domain/calls.ts'
 import { decideCompensation } from '../domain/compensation.ts'
 import { type Decision, type Env, refuse } from '../domain/decision.ts'
-import { decideHandoff, decideRollback, type SignedEnvelope } from '../domain/handoff.ts'
+import { decideBranch, decideFork } from '../domain/fork.ts'
+import { decideHandoff, decideRollback, type HandoffEnv, type SignedEnvelope } from '../domain/handoff.ts'
+import { decideJoin } from '../domain/join.ts'
 import { refusal } from '../domain/refusal.ts'
-import { decideComplete, decideFail, decideManifest, decideStart } from '../domain/run-life.ts'
+import { decideBranched, decideComplete, decideFail, decideManifest, decideStart } from '../domain/run-life.ts'
 import { decideRenew, decideResolve, decideSettle } from '../domain/settle.ts'
 import { decideRelease, decideSettleReservation, decideUsage } from '../domain/usage.ts'
 import { checkAgentSignature, envelopeSigningInput } from '../signing/agent-signature.ts'
 import { canonicalJson } from '../signing/canonical-json.ts'
 import { textDigest } from '../signing/digests.ts'
+import type { AnsweredEvent } from './answer-parts.ts'
 import type { HotRun } from './hot-run.ts'
-import type { Caller, Command } from './ledger.ts'
+import type { Caller } from './ledger.ts'
+import type { RunCommand } from './run-command.ts'
 
 export interface DecideInput {
   readonly run: HotRun
   readonly caller: Caller
-  readonly command: Command
+  readonly command: RunCommand
   readonly env: Env
   /** Contexts read for a rollback, by revision. */
   readonly contexts: ReadonlyMap<number, JsonObject>
+  /** Events read for a join, by revision. */
+  readonly events: ReadonlyMap<number, AnsweredEvent>
 }
 
 export function decide(input: DecideInput): Decision {
   const { run, command, env } = input
-  if (command.kind === 'start') return decideStart(run.state, command.body, env)
+  if (command.kind === 'start') return decideStart(run.state, command, env)
   if (run.state === undefined) return refuse(refusal('run-not-found', `there is no run ${run.runId}`))
   return decideOnRun(run.state, input)
 }
@@ -37,13 +43,9 @@ function decideOnRun(state: RunState, input: DecideInput): Decision {
   const { run, command, env } = input
   switch (command.kind) {
     case 'start':
-      return decideStart(state, command.body, env)
+      return decideStart(state, command, env)
     case 'envelope':
-      return decideHandoff(state, command.body, {
-        ...env,
-        evidence: run.evidence,
-        signatureFault: (envelope, manifest) => signatureFault(run, env, { envelope, manifest }),
-      })
+      return decideHandoff(state, command.body, handoffEnv(run, env))
     case 'rollback':
       return decideRollback(state, { ...command.body, contextAt: (revision) => input.contexts.get(revision) })
     case 'manifest':
@@ -66,10 +68,26 @@ function decideOnRun(state: RunState, input: DecideInput): Decision {
       return decideRelease(state, command)
     case 'usage':
       return decideUsage(state, command.body)
+    case 'fork':
+      return decideFork(state, command.body, env)
+    case 'branch':
+      return decideBranch(state, command, handoffEnv(run, env))
+    case 'join':
+      return decideJoin(state, { ...command, eventAt: (at) => input.events.get(at) }, handoffEnv(run, env))
+    case 'branched':
+      return decideBranched(state, command.body)
     case 'complete':
       return decideComplete(state, command.body, env)
     case 'fail':
       return decideFail(state, command.body, env)
+  }
+}
+
+function handoffEnv(run: HotRun, env: Env): HandoffEnv {
+  return {
+    ...env,
+    evidence: run.evidence,
+    signatureFault: (envelope, manifest) => signatureFault(run, env, { envelope, manifest }),
   }
 }
 

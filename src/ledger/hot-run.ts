@@ -116,8 +116,11 @@ function isSaid(event: RecordedEvent, state: RunState): boolean {
 /** What a later handoff may cite: the run's input, every established context, every recorded output of a tool. */
 function foldEvidence(evidence: Evidence, event: RecordedEvent, context: JsonObject | undefined): Evidence {
   switch (event.type) {
-    case 'RunStarted':
-      return event.data.input === undefined ? evidence : addEvidence(evidence, event.data.input)
+    case 'RunStarted': {
+      const { input, branchOf } = event.data
+      const known = input === undefined ? evidence : addEvidence(evidence, input)
+      return branchOf === undefined ? known : addEvidence(known, branchOf.context)
+    }
     case 'EnvelopeAccepted':
       return addUnknown(evidence, event.data.payload, context)
     case 'ToolCallSucceeded':

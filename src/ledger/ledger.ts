@@ -124,6 +124,8 @@ export interface Ledger extends AsyncDisposable {
   manifests(caller: Caller, runId: string): Promise<Found<JsonObject>>
   /** The rollback's plan with each action's state. */
   compensations(caller: Caller, runId: string): Promise<Found<JsonObject>>
+  /** Forks with the state of each branch, oldest first. */
+  forks(caller: Caller, runId: string): Promise<Found<JsonObject>>
 
   /** Events of one run, by revision. */
   runEvents(

@@ -8,6 +8,7 @@ import { refusal } from '../domain/refusal.ts'
 import type { EventStore } from '../store/event-store.ts'
 import { budgetBody, compensationBody, planOf } from './answers.ts'
 import { bounds } from './bounds.ts'
+import { forkSummary } from './fork-answers.ts'
 import type { HotRun } from './hot-run.ts'
 import type { HotRuns } from './hot-runs.ts'
 import type { Caller, ContextAt, Found, Ledger } from './ledger.ts'
@@ -39,7 +40,16 @@ export class Queries
   implements
     Pick<
       Ledger,
-      'run' | 'context' | 'envelopes' | 'calls' | 'call' | 'budget' | 'findings' | 'manifests' | 'compensations'
+      | 'run'
+      | 'context'
+      | 'envelopes'
+      | 'calls'
+      | 'call'
+      | 'budget'
+      | 'findings'
+      | 'manifests'
+      | 'compensations'
+      | 'forks'
     >
 {
   readonly #deps: QueryDeps
@@ -207,6 +217,10 @@ export class Queries
       agentLimits: (state.limits.agents ?? {}) as JsonObject,
       reservations: Object.values(state.reservations).map((each) => ({ ...each }) as JsonObject),
     }))
+  }
+
+  forks(caller: Caller, runId: string): Promise<Found<JsonObject>> {
+    return this.read(caller, runId, (state) => ({ items: Object.values(state.forks).map(forkSummary) }))
   }
 
   manifests(caller: Caller, runId: string): Promise<Found<JsonObject>> {

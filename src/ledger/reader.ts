@@ -7,10 +7,12 @@ import type { SettleCall } from '../../schemas/requests.ts'
 import { refusal } from '../domain/refusal.ts'
 import { canonicalJson } from '../signing/canonical-json.ts'
 import type { EventStore, ReadRecord } from '../store/event-store.ts'
-import { type Answer, type AnsweredEvent, compensationBody, planOf } from './answers.ts'
+import type { AnsweredEvent } from './answer-parts.ts'
+import { type Answer, branchOrigin, compensationBody, planOf } from './answers.ts'
+import { recordedFork } from './fork-reads.ts'
 import type { HotRun } from './hot-run.ts'
 import type { HotRuns } from './hot-runs.ts'
-import type { Command } from './ledger.ts'
+import type { RunCommand } from './run-command.ts'
 import type { Sealer } from './sealer.ts'
 import { verifiedEvent, verifiedEvents } from './verified-events.ts'
 
@@ -92,9 +94,10 @@ export class Reader {
     return requestOf(events)
   }
 
-  /** Agent, mode and payload of an accepted envelope; the empty payload of a run's start. */
+  /** Agent, mode and payload of an accepted envelope; the payload of a run's start is what it started from. */
   async envelopeAt(stream: string, revision: number): Promise<JsonObject> {
     const event = await this.eventAt(stream, revision)
+    if (event?.type === 'RunStarted') return { payload: event.data.branchOf?.context ?? {} }
     if (event?.type !== 'EnvelopeAccepted') return { payload: {} }
     const { agent, mode, payload } = event.data
     return { agent, mode, payload }
@@ -127,7 +130,7 @@ export class Reader {
   }
 
   /** The answer of a call that has its outcome: the same result to every repeat, a refusal to another outcome. */
-  async recordedCall(run: HotRun, call: CallState, command: Command): Promise<Answer> {
+  async recordedCall(run: HotRun, call: CallState, command: RunCommand): Promise<Answer> {
     const outcome = await this.outcomeOf(run.stream, call)
     const { callId, status, fence, attempt, generation, key } = call
     const body = { runId: run.runId, callId, status, fence, attempt, generation, key, ...outcome }
@@ -139,7 +142,7 @@ export class Reader {
    * The answer where nothing had to be done: called on the state that it holds for. What it reads besides, it reads when the answer is
    * called for: when that state is durable.
    */
-  asIs(run: HotRun, command: Command): () => Answer | Promise<Answer> {
+  asIs(run: HotRun, command: RunCommand): () => Answer | Promise<Answer> {
     const { state } = run
     if (state === undefined) {
       const nowhere = refusal('run-not-found', `there is no run ${run.runId}`)
@@ -153,6 +156,12 @@ export class Reader {
       const plan = planOf(state, id)
       return () => ({ kind: 'body', created: false, body, plan })
     }
+    if (command.kind === 'branched') {
+      const noted = { ...place, branch: command.body.run, atStep: command.body.atStep }
+      return () => ({ kind: 'body', created: false, body: noted })
+    }
+    const fork = recordedFork(this, command, { stream: run.stream, state, place })
+    if (fork !== undefined) return fork
     const agent = command.kind === 'manifest' ? command.body.agent : ''
     const body = { ...place, agent, hash: state.manifests[slot(agent)]?.hash ?? '' }
     return () => ({ kind: 'body', created: false, body })
@@ -162,7 +171,7 @@ export class Reader {
     const { name, status, fence, endRevision } = state
     const step = state.lineage.at(-1)?.step ?? 0
     const compensation = state.compensation === undefined ? {} : { compensation: state.compensation }
-    const body = { ...place, name, status, step, fence, ...compensation }
+    const body = { ...place, name, status, step, fence, ...compensation, ...branchOrigin(state) }
     return async () => {
       const end = endRevision === undefined ? undefined : await this.eventAt(stream, endRevision)
       const said = end?.type === 'RunCompleted' ? { output: end.data.output ?? null } : {}

@@ -4,7 +4,7 @@ import { type CallState, establishedDigest, type RunState } from '../../projecti
 import type { JsonObject } from '../../schemas/json.ts'
 import { isLeaseOver, openCalls } from '../domain/lease.ts'
 import { type Refusal, refusal } from '../domain/refusal.ts'
-import { budgetBody } from './answers.ts'
+import { branchOrigin, budgetBody } from './answers.ts'
 import type { HotRun } from './hot-run.ts'
 
 export function runNotFound(runId: string): Refusal {
@@ -54,6 +54,9 @@ export function runBody(state: RunState, run: HotRun, nowMs: number): JsonObject
     budget: budgetBody(state),
     calls: Object.keys(state.calls).length,
     openCalls: open,
+    ...(state.openFork === undefined ? {} : { openFork: state.openFork }),
+    ...branchOrigin(state),
+    branches: Object.values(state.branches).map((branch) => ({ ...branch })),
     openReservations: Object.keys(state.openReservations).map((name) => name.slice(1)),
   }
 }

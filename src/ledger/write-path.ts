@@ -13,7 +13,8 @@ import { type AppendDeps, Appender } from './appender.ts'
 import { createMeasures, decide } from './decide.ts'
 import type { HotRun } from './hot-run.ts'
 import { AGAIN, type Job, makeJob, type Try } from './jobs.ts'
-import type { Caller, Command, Outcome, RequestInfo } from './ledger.ts'
+import type { Caller, Outcome, RequestInfo } from './ledger.ts'
+import type { RunCommand } from './run-command.ts'
 import {
   contended,
   idempotencyInFlight,
@@ -43,7 +44,7 @@ export class WritePath {
     this.#appender = new Appender(deps)
   }
 
-  async execute(caller: Caller, runId: string, command: Command, info: RequestInfo): Promise<Outcome> {
+  async execute(caller: Caller, runId: string, command: RunCommand, info: RequestInfo): Promise<Outcome> {
     const job = makeJob(caller, runId, { command, info })
     if (job.requestId === undefined) return this.#untilSettled(job)
 
@@ -61,7 +62,7 @@ export class WritePath {
   async executeInOrder(
     caller: Caller,
     runId: string,
-    items: readonly { readonly command: Command; readonly info: RequestInfo }[],
+    items: readonly { readonly command: RunCommand; readonly info: RequestInfo }[],
   ): Promise<Outcome[]> {
     const jobs = items.map((item) => makeJob(caller, runId, item))
     const outcomes: Outcome[] = []
@@ -151,7 +152,8 @@ export class WritePath {
     if (job.reusedKey === true && run.state !== undefined) {
       return refuseOnRecord(run.state, env, { refusal: keyReused(), fingerprint: job.info.idempotency?.key ?? '' })
     }
-    return decide({ run, caller: job.caller, command: job.command, env, contexts: job.contexts })
+    const { caller, command, contexts, events } = job
+    return decide({ run, caller, command, env, contexts, events })
   }
 
   #env(run: HotRun, job: Job): Env {
@@ -178,6 +180,8 @@ export class WritePath {
         return { refusedNow: false, settled: this.#recordedCall(run, job, decision.callId) }
       case 'needs-context':
         return { refusedNow: false, undecided: true, settled: this.#readContext(run, job, decision.revision) }
+      case 'needs-events':
+        return { refusedNow: false, undecided: true, settled: this.#readEvents(run, job, decision.revisions) }
     }
   }
 
@@ -217,6 +221,15 @@ export class WritePath {
   async #readContext(run: HotRun, job: Job, revision: number): Promise<'again'> {
     if (await this.#deps.reader.isCurrent(run))
       job.contexts.set(revision, await this.#deps.reader.contextAt(run.stream, revision))
+    return 'again'
+  }
+
+  async #readEvents(run: HotRun, job: Job, revisions: readonly number[]): Promise<'again'> {
+    if (!(await this.#deps.reader.isCurrent(run))) return 'again'
+    for (const revision of revisions) {
+      const event = await this.#deps.reader.eventAt(run.stream, revision)
+      if (event !== undefined) job.events.set(revision, event)
+    }
     return 'again'
   }
 

@@ -1,5 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { Draft } from '../../src/domain/decision.ts'
 import { decideComplete, decideFail, decideManifest, decideStart } from '../../src/domain/run-life.ts'
 import { covers } from '../../src/domain/run-rules.ts'
 import { digestOf, given, id } from '../support/decider.ts'
@@ -13,6 +14,8 @@ import {
   resumed,
   rollingBack,
   started,
+  undoing,
+  undone,
 } from '../support/run-events.ts'
 
 const life = suite('the decisions that start and end a run')
@@ -21,7 +24,7 @@ type Decide = Parameters<ReturnType<typeof given>['when']>[0]
 const start =
   (name: string): Decide =>
   (state, env) =>
-    decideStart(state, { id: 'r', name }, env)
+    decideStart(state, { body: { id: 'r', name } }, env)
 const complete: Decide = (state, env) => decideComplete(state, { output: 1 }, env)
 const fail: Decide = (state, env) => decideFail(state, { error: { message: 'x' } }, env)
 
@@ -72,6 +75,16 @@ life('a failure lists what was open, in order of claim, and ends what is past it
     .when(fail, { ms: 70_000 })
     .appends('ToolCallInDoubt', 'ReservationExpired', ['RunFailed', { openCalls: [id(1), id(2), id(3)] }])
     .leads((state) => assert.is(state.status, 'failed'))
+})
+
+life('a run with a call whose result is lost can only go back, until that call is undone', () => {
+  const lost: Draft = { type: 'ResultNotRecorded', data: { v: 1, callId: id(1), fence: 1, reason: 'too large' } }
+  given(started(), ...called(1), lost)
+    .when(complete)
+    .refused('result-not-recorded', { calls: [{ callId: id(1), tool: 't' }] })
+  given(started(), ...called(1, { scope: 's' }), lost, rollingBack('s'), undoing(2, 1), undone(2, 1))
+    .when(complete)
+    .appends('RunCompleted')
 })
 
 life('a manifest that says the same again adds nothing', () => {

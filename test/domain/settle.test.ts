@@ -38,7 +38,10 @@ settling('result, error, doubt and what could not be recorded are each an event 
     .appends(['ToolCallInDoubt', { cause: 'outcome-unknown' }])
   given(...open)
     .when(settle(1, { unrecorded: { reason: 'x' } }))
-    .appends(['ToolCallSucceeded', { unrecorded: { reason: 'x' } }])
+    .appends(
+      ['ToolCallSucceeded', { unrecorded: { reason: 'x' } }],
+      ['ResultNotRecorded', { callId: id(1), reason: 'x' }],
+    )
 })
 
 settling('the fence decides who may settle, and not the clock', () => {

@@ -18,6 +18,9 @@ export const BODIES: Readonly<Record<string, object>> = {
   '/v1/runs/{run}/reservations/{reservation}/settle': { usage: { tokens: 1 } },
   '/v1/runs/{run}/reservations/{reservation}/release': {},
   '/v1/runs/{run}/usage': { agent: 'a', usage: { tokens: 1 } },
+  '/v1/runs/{run}/forks': { branches: [{ name: 'a', agent: 'a' }], join: 'vote' },
+  '/v1/runs/{run}/forks/{fork}/branches': { branch: 'a', output: { note: 'x' } },
+  '/v1/runs/{run}/forks/{fork}/join': {},
   '/v1/runs/{run}/complete': {},
   '/v1/runs/{run}/fail': { error: { message: 'broke' } },
   '/v1/batch': { items: [{ op: 'envelope', run: 'r', body: { agent: 'a', payload: {} } }] },
@@ -53,7 +56,7 @@ export async function ask(
 ): Promise<{ status: number; body: string }> {
   const target = path
     .replace('{run}', given.run)
-    .replace(/\{(call|reservation)\}/, SOME_ID)
+    .replace(/\{(call|reservation|fork)\}/, SOME_ID)
     .replace('{code}', 'internal')
   const body = BODIES[path]
   if (method === 'POST' && body === undefined) throw new Error(`no body is known for ${path}`)

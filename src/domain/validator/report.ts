@@ -55,7 +55,7 @@ function cited(finding: Finding): Finding {
 }
 
 /** The value itself, or `{digest, bytes}` of its canonical text where that is longer than `FINDING_VALUE_MAX_BYTES`. */
-function citedValue(value: Json): Json {
+export function citedValue(value: Json): Json {
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value
   const text = canonicalText(value)
   const bytes = Buffer.byteLength(text)

@@ -39,6 +39,7 @@ const BatchBody = z.strictObject({
         op: Name,
         call: Name.optional(),
         reservation: Name.optional(),
+        fork: Name.optional(),
         body: JsonRecord,
       }),
     )
@@ -52,7 +53,7 @@ export function batchRoute(ops: ReadonlyMap<string, BatchOp>): GuardedRoute {
     open: false,
     method: 'post',
     path: '/v1/batch',
-    summary: `Up to ${BATCH_MAX_ITEMS} commands: {items: [{run, op, call?, reservation?, body}]} -> {items: [{status, body}]}`,
+    summary: `Up to ${BATCH_MAX_ITEMS} commands: {items: [{run, op, call?, reservation?, fork?, body}]} -> {items: [{status, body}]}`,
     tag: 'runs',
     scopes: RUN_WRITERS,
     query: NoQuery,
@@ -132,8 +133,8 @@ function judgeStart(item: Item, op: BatchOp, caller: Principal): Judged {
 
 function judgeOnRun(item: Item, op: BatchOp, caller: Principal): Judged {
   const { run = '', body } = item
-  const asked = /\{(call|reservation)\}/.exec(op.path)?.[1]
-  const on = asked === undefined ? '' : item[asked === 'call' ? 'call' : 'reservation']
+  const asked = /\{(call|reservation|fork)\}/.exec(op.path)?.[1] as 'call' | 'reservation' | 'fork' | undefined
+  const on = asked === undefined ? '' : item[asked]
   const path = op.path.replace('{run}', () => run).replace(`{${asked}}`, () => on ?? '')
   if (item.run === undefined) return { path, problem: badItem('/run', 'this member is required') }
   if (on === undefined) return { path, problem: badItem(`/${asked}`, 'this member is required') }
@@ -149,7 +150,7 @@ interface Target {
   readonly op: BatchOp
   readonly path: string
   readonly runId: string
-  /** The call or reservation. */
+  /** The call, reservation or fork. */
   readonly on: string
 }
 

@@ -1,0 +1,27 @@
+/** @module What a fork is made of: shared by its events and its requests (runtime.md, section 7). */
+import { z } from 'zod'
+import { Digest, Name } from './names.ts'
+import { Scope } from './values.ts'
+
+/** Most branches of one fork: each has a receipt in the one write that joins them. */
+export const BRANCHES_MAX = 64
+
+/** `union`: all that is valid, merged; `vote`: the best valid one; `first_wins`: the first valid one. */
+export const JoinStrategy = z.enum(['union', 'vote', 'first_wins'])
+
+/** What becomes of the calls of a branch that is not merged: rolled back like a saga, or left standing. */
+export const OnDiscard = z.enum(['compensate', 'keep'])
+
+export const ForkBranch = z.strictObject({
+  /** Unique in its fork. */
+  name: Name,
+  /** Whose manifest judges the branch, and in whose name its output is handed over. */
+  agent: Name,
+  /** Scope of the branch's calls: its own, so that it can be rolled back alone. */
+  scope: Scope,
+  manifestHash: Digest.optional(),
+})
+
+export type JoinStrategy = z.infer<typeof JoinStrategy>
+export type OnDiscard = z.infer<typeof OnDiscard>
+export type ForkBranch = z.infer<typeof ForkBranch>

@@ -1,0 +1,265 @@
+/** @module Decisions on a fork: opened over a frozen context, and what each branch reports (runtime.md, section 7). */
+import { applyMode } from '../../projections/merge.ts'
+import { branchOf } from '../../projections/run-forks.ts'
+import {
+  type BranchState,
+  establishedDigest,
+  type ForkState,
+  type ManifestState,
+  type RunState,
+  slot,
+} from '../../projections/run-state.ts'
+import type { EventBody } from '../../schemas/events.ts'
+import type { ForkBranch } from '../../schemas/fork.ts'
+import type { JsonObject } from '../../schemas/json.ts'
+import type { ReportBranch, StartFork } from '../../schemas/requests.ts'
+import type { Failure } from '../../schemas/values.ts'
+import { append, type Decision, type Draft, type Env, refuse } from './decision.ts'
+import {
+  CONTEXT_MAX_BYTES,
+  type HandoffEnv,
+  judge,
+  preconditionFault,
+  refusedEnvelope,
+  type SignedEnvelope,
+} from './handoff.ts'
+import { type Refusal, refusal } from './refusal.ts'
+import { covers, mustBeOpen, mustNotBeForked, mustNotCompensate } from './run-rules.ts'
+import type { Verdict } from './validator/validate.ts'
+
+/** Opens a fork. One at a time in a run; asked again with the same scopes and content, the known one answers. */
+export function decideFork(state: RunState, body: StartFork, env: Env): Decision {
+  const { runFence, ...content } = body
+  const requestDigest = env.digestOf(content)
+  const known = forkOfScopes(state, body)
+  if (known !== undefined) {
+    return known.requestDigest === requestDigest ? { kind: 'as-is' } : refuse(forkExists(known, requestDigest))
+  }
+  const closed = mustBeOpen(state, runFence) ?? mustNotBeForked(state) ?? mustNotCompensate(state)
+  if (closed !== undefined) return refuse(closed)
+  const branches = body.branches.map((branch) => ({ ...branch, scope: branch.scope ?? freeScope(state, branch.name) }))
+  const agent = body.agent ?? env.actor
+  const wrong = branchesFault(state, branches) ?? unionFault(state, body, agent)
+  if (wrong !== undefined) return refuse(wrong)
+  return append({
+    type: 'ForkStarted',
+    data: {
+      v: 1,
+      forkId: env.newId(),
+      agent,
+      step: state.lineage.at(-1)?.step ?? 0,
+      context: state.contextDigest,
+      parent: establishedDigest(state, env.headDigest ?? ''),
+      branches,
+      join: body.join,
+      onDiscard: body.onDiscard ?? 'compensate',
+      requestDigest,
+    },
+  })
+}
+
+/** The fork that the request names again, by a scope that it gives a branch; undefined where it gives none that is taken. */
+export function forkOfScopes(state: RunState, { branches }: StartFork): ForkState | undefined {
+  for (const { scope } of branches) {
+    const forkId = scope === undefined ? undefined : state.forkScopes[slot(scope)]
+    if (forkId !== undefined) return state.forks[slot(forkId)]
+  }
+  return undefined
+}
+
+function forkExists(known: ForkState, requestDigest: string): Refusal {
+  return refusal(
+    'fork-exists',
+    'a branch of another fork of this run has one of these scopes; each fork needs its own',
+    {
+      pointer: '/branches',
+      evidence: { forkId: known.forkId, expected: known.requestDigest, actual: requestDigest },
+    },
+  )
+}
+
+/** A slash would make two names of one. */
+function freeScope(state: RunState, name: string): string {
+  const path = `fork:${name.replaceAll(/[%/#]/g, encodeURIComponent)}`
+  let scope = path
+  for (let n = 2; state.forkScopes[slot(scope)] !== undefined; n += 1) scope = `${path}#${n}`
+  return scope
+}
+
+function branchesFault(state: RunState, branches: readonly ForkBranch[]): Refusal | undefined {
+  const taken = Object.keys(state.forkScopes).map((key) => key.slice(1))
+  for (const [i, { agent, scope, manifestHash }] of branches.entries()) {
+    const closed = mustNotCompensate(state, scope)
+    if (closed !== undefined) return { ...closed, pointer: `/branches/${i}/scope` }
+    const around = taken.find((other) => covers(scope, other))
+    if (around !== undefined) {
+      return refusal('fork-exists', `the scope ${scope} holds a branch of an earlier fork (${around})`, {
+        pointer: `/branches/${i}/scope`,
+      })
+    }
+    const registered = state.manifests[slot(agent)]?.hash
+    if (manifestHash === undefined || manifestHash === registered) continue
+    return refusal('manifest-mismatch', `the manifest registered for ${agent} has another hash`, {
+      pointer: `/branches/${i}/manifestHash`,
+      evidence: { expected: manifestHash, actual: registered ?? null },
+    })
+  }
+  return undefined
+}
+
+/** A union is nobody's own words: it cannot be handed over in the name of one who signs them. */
+function unionFault(state: RunState, { join }: StartFork, agent: string): Refusal | undefined {
+  if (join !== 'union' || state.manifests[slot(agent)]?.manifest.requireSignature !== true) return undefined
+  return refusal('signature-invalid', `the manifest of ${agent} requires a signature, and a union has none`, {
+    pointer: '/agent',
+  })
+}
+
+interface OnFork<Body> {
+  readonly forkId: string
+  readonly body: Body
+}
+
+/** Judges what a branch hands over, against the frozen context. Refused, it is a failed branch, not a failed fork. */
+export function decideBranch(state: RunState, { forkId, body }: OnFork<ReportBranch>, env: HandoffEnv): Decision {
+  const fork = state.forks[slot(forkId)]
+  if (fork === undefined) return refuse(noSuchFork(forkId))
+  const branch = branchOf(fork, body.branch)
+  if (branch === undefined) return refuse(noSuchBranch(fork, body.branch))
+  const { runFence, ...content } = body
+  const report = env.digestOf(content)
+  if (branch.status !== 'running') {
+    return branch.report === report ? { kind: 'as-is' } : refuse(received(fork, branch))
+  }
+  const closed = mustBeOpen(state, runFence) ?? mustNotCompensate(state, branch.scope)
+  if (closed !== undefined) return refuse(closed)
+  if (body.agent !== undefined && body.agent !== branch.agent) return refuse(notItsAgent(branch, body.agent))
+
+  if (body.output !== undefined) return judged(state, { fork, branch, output: body.output, body, report }, env)
+  return append(receivedDraft(fork, branch, { report, ...tokensOf(body), ...endOf(body) }))
+}
+
+function endOf({ error, refused, aborted }: ReportBranch): Pick<EventBody<'BranchReceived'>, 'status' | 'error'> {
+  if (error !== undefined) return { status: 'failed', error }
+  if (refused !== undefined) return { status: 'refused', error: refused }
+  return { status: 'aborted', error: { message: aborted?.reason ?? '' } }
+}
+
+interface Report {
+  readonly fork: ForkState
+  readonly branch: BranchState
+  readonly output: JsonObject
+  readonly body: ReportBranch
+  readonly report: string
+}
+
+function judged(state: RunState, given: Report, env: HandoffEnv): Decision {
+  const { branch, output, body } = given
+  const { agent, manifestHash } = branch
+  const { tokens, supersedes, signature, parent } = body
+  const manifest = state.manifests[slot(agent)]
+  const established = establishedDigest(state, env.headDigest ?? '')
+  const posted = { agent, manifestHash, payload: output, mode: 'extend' as const, tokens, supersedes, signature }
+  const envelope: SignedEnvelope = { ...posted, parent: parent ?? established }
+  const wrong = preconditionFault(state, envelope, { posted: { ...posted, parent }, established, manifest, env })
+  if (wrong !== undefined) return refusedEnvelope(state, env, { wrong, signature })
+
+  const { criticalKeys } = state.policy
+  const context = applyMode({ context: state.context, payload: output, mode: 'extend', criticalKeys })
+  const bytes = env.sizeOf(context)
+  const over = sizeFault(bytes) ?? tokensFault(manifest, tokens)
+  if (over !== undefined) return append(refusedDraft(given, { error: over }))
+  const verdict = judge(state, envelope, { context, manifest, evidence: env.evidence })
+  if (verdict.verdict === 'reject') return append(refusedDraft(given, contradictionOf(verdict)))
+  return append(offeredDraft(given, verdict, env))
+}
+
+function sizeFault(bytes: number): Failure | undefined {
+  if (bytes <= CONTEXT_MAX_BYTES) return undefined
+  return {
+    code: 'context-too-large',
+    message: 'the context would outgrow its limit',
+    details: { limit: CONTEXT_MAX_BYTES, actual: bytes },
+  }
+}
+
+function tokensFault(manifest: ManifestState | undefined, tokens: number | undefined): Failure | undefined {
+  const limit = manifest?.manifest.maxTokens
+  if (limit === undefined || tokens === undefined || tokens <= limit) return undefined
+  return {
+    code: 'max-tokens-exceeded',
+    message: "the output is longer than the agent's manifest allows",
+    details: { limit, actual: tokens },
+  }
+}
+
+type Refusing = Pick<EventBody<'BranchReceived'>, 'error' | 'findings' | 'findingsTotal' | 'confidence'>
+
+function contradictionOf({ findings, findingsTotal, confidence }: Verdict): Refusing {
+  const error = { code: 'contradiction', message: 'the output contradicts what was established' }
+  return { error, findings, findingsTotal, confidence }
+}
+
+function refusedDraft({ fork, branch, output, body, report }: Report, why: Refusing): Draft {
+  return receivedDraft(fork, branch, { status: 'refused', report, ...tokensOf(body), payload: output, ...why })
+}
+
+function offeredDraft({ fork, branch, output, body, report }: Report, verdict: Verdict, env: Env): Draft {
+  const { score, supersedes, signature } = body
+  return {
+    type: 'BranchOffered',
+    data: {
+      v: 1,
+      forkId: fork.forkId,
+      branch: branch.name,
+      agent: branch.agent,
+      report,
+      ...tokensOf(body),
+      confidence: verdict.confidence,
+      ...(score === undefined ? {} : { score }),
+      payload: output,
+      output: env.digestOf(output),
+      ...(supersedes === undefined ? {} : { supersedes }),
+      ...(branch.manifestHash === undefined ? {} : { manifestHash: branch.manifestHash }),
+      ...(signature === undefined ? {} : { signature }),
+      ...(verdict.findings.length === 0 ? {} : { findings: verdict.findings }),
+    },
+  }
+}
+
+type Received = Omit<EventBody<'BranchReceived'>, 'v' | 'forkId' | 'branch' | 'agent'>
+
+/** How a branch ended, on record. */
+export function receivedDraft({ forkId }: ForkState, { name, agent }: BranchState, data: Received): Draft {
+  return { type: 'BranchReceived', data: { v: 1, forkId, branch: name, agent, ...data } }
+}
+
+function tokensOf({ tokens }: ReportBranch): { tokens?: number } {
+  return tokens === undefined ? {} : { tokens }
+}
+
+export function noSuchFork(forkId: string): Refusal {
+  return refusal('fork-not-found', `this run has no fork ${forkId}`)
+}
+
+function noSuchBranch({ forkId, branches }: ForkState, name: string): Refusal {
+  return refusal('branch-not-found', `the fork has no branch ${name}`, {
+    pointer: '/branch',
+    evidence: { forkId, branches: branches.map((branch) => branch.name) },
+  })
+}
+
+function received({ forkId, outcome }: ForkState, { name, status }: BranchState): Refusal {
+  const evidence = { forkId, branch: name, status }
+  if (outcome !== undefined) return refusal('fork-joined', `the fork is joined; the branch is ${status}`, { evidence })
+  return refusal('branch-received', `the branch has reported already and is ${status}; a report is made once`, {
+    evidence,
+  })
+}
+
+function notItsAgent({ name, agent }: BranchState, actual: string): Refusal {
+  return refusal('agent-mismatch', `the branch ${name} is that of ${agent}`, {
+    pointer: '/agent',
+    evidence: { expected: agent, actual },
+  })
+}

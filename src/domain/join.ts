@@ -1,0 +1,224 @@
+/** @module The decision that joins a fork: who is merged, a receipt for each branch, and the context that comes of it (runtime.md, section 7). */
+
+import { applyMode } from '../../projections/merge.ts'
+import type { RecordedEvent } from '../../projections/projection.ts'
+import { type BranchState, type ForkState, type RunState, slot } from '../../projections/run-state.ts'
+import { type Conflict, unionOf } from '../../projections/three-way.ts'
+import type { EventBody } from '../../schemas/events.ts'
+import { FINDINGS_MAX, type Finding } from '../../schemas/finding.ts'
+import type { JsonObject } from '../../schemas/json.ts'
+import type { JoinFork } from '../../schemas/requests.ts'
+import { type Decision, type Draft, refuse } from './decision.ts'
+import { noSuchFork, receivedDraft } from './fork.ts'
+import { CONTEXT_MAX_BYTES, type HandoffEnv, judge } from './handoff.ts'
+import { type Refusal, refusal } from './refusal.ts'
+import { mustBeOpen, mustNotCompensate } from './run-rules.ts'
+import { formatPointer } from './validator/pointer.ts'
+import { citedValue } from './validator/report.ts'
+
+type Offer = EventBody<'BranchOffered'>
+
+export interface JoinInput {
+  readonly forkId: string
+  readonly body: JoinFork
+  /** The event at a revision, where it has been read. */
+  readonly eventAt: (revision: number) => RecordedEvent | undefined
+}
+
+/** What the offers come to: the verdict, and the handoff that follows it. */
+interface Verdict {
+  readonly outcome: EventBody<'ForkJoined'>['outcome']
+  readonly winners: readonly string[]
+  readonly more?: Pick<EventBody<'ForkJoined'>, 'conflicts' | 'conflictsTotal' | 'findings' | 'findingsTotal'>
+  readonly envelope?: Omit<EventBody<'EnvelopeAccepted'>, 'v' | 'step' | 'parent'>
+}
+
+/**
+ * Joins a fork whose branches have all reported; `first_wins` as soon as one has a valid output: the others are given up. Asked again, the
+ * recorded verdict answers.
+ */
+export function decideJoin(state: RunState, { forkId, body, eventAt }: JoinInput, env: HandoffEnv): Decision {
+  const fork = state.forks[slot(forkId)]
+  if (fork === undefined) return refuse(noSuchFork(forkId))
+  if (fork.outcome !== undefined) return { kind: 'as-is' }
+  const order = ranked(state, fork)
+  const closed = mustBeOpen(state, body.runFence) ?? mustNotCompensate(state) ?? stillRunning(fork, order)
+  if (closed !== undefined) return refuse(closed)
+
+  const chosen = fork.join === 'union' ? order : order.slice(0, 1)
+  const offers = chosen.map(({ revision }) => (revision === undefined ? undefined : eventAt(revision)))
+  const read = offers.flatMap((event) => (event?.type === 'BranchOffered' ? [event.data] : []))
+  if (read.length < chosen.length) {
+    return { kind: 'needs-events', revisions: chosen.flatMap(({ revision }) => revision ?? []) }
+  }
+  const verdict = verdictOn(state, { fork, offers: read }, env)
+  return joined(state, { fork, verdict, order: order.map(({ name }) => name) }, env)
+}
+
+function stillRunning({ forkId, join, branches }: ForkState, order: readonly BranchState[]): Refusal | undefined {
+  const running = branches.filter(({ status }) => status === 'running').map(({ name }) => name)
+  if (running.length === 0 || (join === 'first_wins' && order.length > 0)) return undefined
+  return refusal('open-work', 'branches have not reported: report each, as aborted where it was given up', {
+    evidence: { forkId, branches: running },
+  })
+}
+
+/** Valid branches, best first: as declared for a union, as they came for the first to win, by score or confidence for a vote. */
+function ranked(state: RunState, { join, branches, offers }: ForkState): BranchState[] {
+  const valid = branches.filter(
+    // One that is being rolled back has nothing to hand over any more.
+    ({ status, scope }) => status === 'offered' && mustNotCompensate(state, scope) === undefined,
+  )
+  if (join === 'union') return valid
+  if (join === 'first_wins') return valid.sort((a, b) => offers.indexOf(a.name) - offers.indexOf(b.name))
+  const scored = valid.some(({ score }) => score !== undefined)
+  const votes = ({ score, confidence = 0 }: BranchState): number =>
+    scored ? (score ?? Number.NEGATIVE_INFINITY) : confidence
+  // Stable: ties keep the declared order. Compared, since two infinities have no difference.
+  return valid.sort((a, b) => (votes(a) === votes(b) ? 0 : votes(a) < votes(b) ? 1 : -1))
+}
+
+function verdictOn(
+  state: RunState,
+  { fork, offers }: { fork: ForkState; offers: readonly Offer[] },
+  env: HandoffEnv,
+): Verdict {
+  const [first] = offers
+  if (first === undefined) return { outcome: 'none', winners: [] }
+  return fork.join === 'union' ? unionVerdict(state, { fork, offers }, env) : oneVerdict(state, first, env)
+}
+
+/** Judged when it was offered, against the context that still stands: its own words are handed over. */
+function oneVerdict(state: RunState, offer: Offer, env: HandoffEnv): Verdict {
+  const { branch, agent, payload, confidence, findings, supersedes, manifestHash, signature } = offer
+  const context = extended(state, payload)
+  return {
+    outcome: 'joined',
+    winners: [branch],
+    envelope: {
+      agent,
+      mode: 'extend',
+      payload,
+      ...(manifestHash === undefined ? {} : { manifestHash }),
+      ...(supersedes === undefined ? {} : { supersedes }),
+      ...(signature === undefined ? {} : { signature }),
+      context: env.digestOf(context),
+      confidence,
+      ...(findings === undefined ? {} : { findings }),
+    },
+  }
+}
+
+function unionVerdict(
+  state: RunState,
+  { fork, offers }: { fork: ForkState; offers: readonly Offer[] },
+  env: HandoffEnv,
+): Verdict {
+  const union = unionOf({
+    frozen: state.context,
+    contexts: offers.map(({ branch, payload }) => ({ branch, context: extended(state, payload) })),
+    criticalKeys: state.policy.criticalKeys,
+  })
+  if (!union.ok) {
+    const conflicts = union.conflicts.slice(0, FINDINGS_MAX).map(conflictBody)
+    return { outcome: 'conflict', winners: [], more: { conflicts, conflictsTotal: union.conflicts.length } }
+  }
+  const { context } = union
+  const supersedes = offers.flatMap((offer) => offer.supersedes ?? [])
+  const said = { payload: context, ...(supersedes.length === 0 ? {} : { supersedes }) }
+  const { verdict, confidence, findings, findingsTotal } = judge(state, said, {
+    context,
+    manifest: undefined,
+    evidence: env.evidence,
+  })
+  if (verdict === 'reject') return { outcome: 'rejected', winners: [], more: { findings, findingsTotal } }
+  if (env.sizeOf(context) > CONTEXT_MAX_BYTES) {
+    return { outcome: 'rejected', winners: [], more: { findings: [TOO_LARGE], findingsTotal: 1 } }
+  }
+  return {
+    outcome: 'joined',
+    winners: offers.map(({ branch }) => branch),
+    envelope: {
+      agent: fork.agent,
+      mode: 'replace',
+      ...said,
+      context: env.digestOf(context),
+      confidence,
+      ...(findings.length === 0 ? {} : { findings }),
+    },
+  }
+}
+
+const TOO_LARGE: Finding = {
+  rule: 'invalid-input',
+  severity: 'error',
+  path: '',
+  message: `the union is larger than a context may be (${CONTEXT_MAX_BYTES} bytes)`,
+}
+
+function extended(state: RunState, payload: JsonObject): JsonObject {
+  const { criticalKeys } = state.policy
+  return applyMode({ context: state.context, payload, mode: 'extend', criticalKeys })
+}
+
+function conflictBody({
+  path,
+  frozen,
+  ours,
+  theirs,
+}: Conflict): NonNullable<EventBody<'ForkJoined'>['conflicts']>[number] {
+  return {
+    path: formatPointer(path),
+    ...(frozen === undefined ? {} : { frozen: citedValue(frozen) }),
+    ours: { branch: ours.branch, value: citedValue(ours.value) },
+    theirs: { branch: theirs.branch, value: citedValue(theirs.value) },
+  }
+}
+
+/** Receipts, verdict and, where something was merged, the handoff: one write. */
+function joined(
+  state: RunState,
+  { fork, verdict, order }: { fork: ForkState; verdict: Verdict; order: readonly string[] },
+  env: HandoffEnv,
+): Decision {
+  const { outcome, winners, more, envelope } = verdict
+  const ended = fork.branches.map((branch) => ({ branch, status: endStatus(branch, winners) }))
+  const received = ended.flatMap(({ branch, status }) => {
+    const open = branch.status === 'running' || branch.status === 'offered'
+    const output = branch.output === undefined ? {} : { output: branch.output }
+    return open ? [receivedDraft(fork, branch, { status, ...output })] : []
+  })
+  const receipts = ended.map(({ branch, status }) => receiptOf(fork, { branch, status }, env))
+  const { forkId, join, parent } = fork
+  const said = { join, outcome, winners: [...winners], order: [...order], receipts }
+  const receipt = env.digestOf({ forkId, frozen: fork.context, ...said, context: envelope?.context ?? fork.context })
+  const verdictDraft: Draft = { type: 'ForkJoined', data: { v: 1, forkId, ...said, receipt, ...more } }
+  if (envelope === undefined) return { kind: 'append', drafts: [...received, verdictDraft] }
+  const step = state.step + 1
+  const accepted: Draft = { type: 'EnvelopeAccepted', data: { v: 1, step, parent, ...envelope } }
+  return { kind: 'append', drafts: [...received, verdictDraft, accepted], snapshotAfter: true }
+}
+
+function endStatus({ name, status }: BranchState, winners: readonly string[]): EventBody<'BranchReceived'>['status'] {
+  if (status === 'running') return 'aborted'
+  if (status === 'offered') return winners.includes(name) ? 'merged' : 'discarded'
+  return status
+}
+
+function receiptOf(
+  { forkId, context }: ForkState,
+  { branch, status }: { branch: BranchState; status: EventBody<'BranchReceived'>['status'] },
+  env: HandoffEnv,
+): EventBody<'ForkJoined'>['receipts'][number] {
+  const { name, agent, report, output, confidence, score } = branch
+  const said = {
+    branch: name,
+    agent,
+    status,
+    ...(report === undefined ? {} : { report }),
+    ...(output === undefined ? {} : { output }),
+    ...(confidence === undefined ? {} : { confidence }),
+    ...(score === undefined ? {} : { score }),
+  }
+  return { ...said, receipt: env.digestOf({ forkId, frozen: context, ...said }) }
+}

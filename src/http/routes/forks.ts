@@ -1,0 +1,46 @@
+/** @module Forks: open one over the context as it stands, report each branch, join; and read them. */
+import { JoinFork, ReportBranch, StartFork } from '../../../schemas/requests.ts'
+import { foundResponse } from '../answers.ts'
+import { commandRoute } from '../command-route.ts'
+import { NoQuery } from '../query.ts'
+import { type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+
+const tag = 'forks'
+
+export const forkRoutes: readonly GuardedRoute[] = [
+  commandRoute({
+    path: '/v1/runs/{run}/forks',
+    summary: 'Open a fork: every branch sees the context as it is now, and nothing else changes it until the join',
+    tag,
+    kind: 'fork',
+    body: StartFork,
+    command: (body) => ({ kind: 'fork', body }),
+    location: (_, runPath) => `${runPath}/forks`,
+  }),
+  readRoute({
+    path: '/v1/runs/{run}/forks',
+    summary: 'Forks with the state of each branch, oldest first',
+    tag,
+    scopes: RUN_READERS,
+    query: NoQuery,
+    handle: async ({ edge, caller, run, path }) => foundResponse(await edge.ledger.forks(caller, run), path),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/forks/{fork}/branches',
+    summary: 'Report a branch: its output is judged against the frozen context; refused, it is a failed branch',
+    tag,
+    kind: 'branch',
+    body: ReportBranch,
+    command: (body, forkId) => ({ kind: 'branch', forkId, body }),
+    location: (_, runPath) => `${runPath}/forks`,
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/forks/{fork}/join',
+    summary: 'Join a fork: 201 with receipts and the merged context, 409 where nothing can be merged',
+    tag,
+    kind: 'join',
+    body: JoinFork,
+    command: (body, forkId) => ({ kind: 'join', forkId, body }),
+    location: ({ revision }, runPath) => `${runPath}/context?revision=${revision}`,
+  }),
+]
