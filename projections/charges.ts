@@ -43,6 +43,8 @@ export const CHARGING_TYPES: ReadonlySet<string> = new Set([
   'RunStarted',
   'EnvelopeAccepted',
   'EnvelopeRejected',
+  'BranchOffered',
+  'BranchReceived',
   'ToolCallClaimed',
   'BudgetReserved',
   'UsageRecorded',
@@ -59,6 +61,10 @@ export function foldCharges(state: ChargeState, event: RecordedEvent): readonly 
     case 'EnvelopeAccepted':
     case 'EnvelopeRejected':
       return envelopeCharge(state, event.data)
+    case 'BranchOffered':
+    case 'BranchReceived':
+      // Only a report is charged: the join says how the branch ended, and costs nothing.
+      return event.data.report === undefined ? [] : envelopeCharge(state, event.data)
     case 'ToolCallClaimed':
       if (event.data.phase === 'model') state.modelCallers[slot(event.data.agent ?? '')] = true
       return []
@@ -89,7 +95,7 @@ function inCurrency({ currency }: ChargeState): { currency?: string } {
 /** Where no model call was recorded since the agent's last envelope (runtime.md, section 8). */
 function envelopeCharge(
   state: ChargeState,
-  { agent, tokens }: EventBody<'EnvelopeAccepted'> | EventBody<'EnvelopeRejected'>,
+  { agent, tokens }: { readonly agent: string; readonly tokens?: number | undefined },
 ): readonly Charge[] {
   const charged = state.modelCallers[slot(agent)] ?? state.modelCallers[slot('')] ?? false
   delete state.modelCallers[slot(agent)]

@@ -34,6 +34,7 @@ export interface CallFacts {
 const OF_TYPE: Readonly<Record<string, Verdict>> = {
   EnvelopeAccepted: 'accepted',
   EnvelopeRejected: 'rejected',
+  BranchOffered: 'accepted',
   RunRewound: 'rewound',
   RequestRefused: 'refused',
   BudgetExceeded: 'refused',
@@ -92,6 +93,7 @@ export function matchesFacts(query: EventQuery, facts: EventFacts): boolean {
 
 function verdictOf(type: string, data: JsonObject): Verdict | undefined {
   if (type === 'UsageRecorded') return data.overshoot === undefined ? undefined : 'overshoot'
+  if (type === 'BranchReceived') return data.status === 'refused' || data.status === 'failed' ? data.status : undefined
   if (type !== 'ToolCallResolved') return Object.hasOwn(OF_TYPE, type) ? OF_TYPE[type] : undefined
   const { outcome } = data
   return outcome === 'executed' || outcome === 'not-executed' || outcome === 'compensated' ? outcome : undefined

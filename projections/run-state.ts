@@ -211,7 +211,7 @@ export interface RunState {
   forkScopes: Slots<string>
   /** Calls that ran and whose results could not be recorded. */
   unrecorded: Slots<true>
-  branchOf?: Omit<NonNullable<EventBody<'RunStarted'>['branchOf']>, 'context'>
+  branchOf?: NonNullable<EventBody<'RunStarted'>['branchOf']>
   /** Runs that were started from steps of this one. */
   branches: Slots<BranchRun>
   reservations: Slots<ReservationState>

@@ -77,8 +77,8 @@ function foldEvent(state: RunState, event: RecordedEvent): void {
 
 function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
   const runId = header.stream.slice(header.stream.indexOf('.') + 1)
-  const { context = {}, ...branchOf } = data.branchOf ?? {}
-  const contextDigest = data.branchOf?.contextDigest ?? EMPTY_CONTEXT_DIGEST
+  const { branchOf, restored: context = {} } = data
+  const contextDigest = branchOf?.contextDigest ?? EMPTY_CONTEXT_DIGEST
   return {
     runId,
     tenant: header.tenant,
@@ -112,7 +112,7 @@ function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
     forks: {},
     forkScopes: {},
     unrecorded: {},
-    ...(data.branchOf === undefined ? {} : { branchOf: branchOf as RunState['branchOf'] & {} }),
+    ...(branchOf === undefined ? {} : { branchOf }),
     branches: {},
     reservations: {},
     openReservations: {},

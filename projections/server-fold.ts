@@ -97,6 +97,8 @@ const LEFT_OUT = [
   'supersedes',
   'plan',
   'callsSince',
+  'receipts',
+  'conflicts',
 ]
 
 /**

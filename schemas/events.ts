@@ -23,8 +23,8 @@ import {
   ToolCallSucceeded,
 } from './events/call-events.ts'
 import { EnvelopeAccepted, EnvelopeRejected, RunRewound, SnapshotTaken } from './events/envelope-events.ts'
-import { CheckpointSigned, ExportIssued, ExportStarted, KeyRotated, LedgerCreated } from './events/ledger-events.ts'
 import { BranchOffered, BranchReceived, ForkJoined, ForkStarted } from './events/fork-events.ts'
+import { CheckpointSigned, ExportIssued, ExportStarted, KeyRotated, LedgerCreated } from './events/ledger-events.ts'
 import {
   ManifestRegistered,
   RequestRefused,

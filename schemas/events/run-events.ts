@@ -4,16 +4,15 @@ import { Digest, Name, RunId } from '../names.ts'
 import { ResolvedPolicy } from '../policy.ts'
 import { BudgetLimits, Failure, JsonRecord, JsonValue, ManifestBody, Uuid } from '../values.ts'
 
-/** Where a branch run came from: it starts with the context that was established there. */
+/** Where a branch run came from. */
 const BranchOrigin = z.strictObject({
   run: RunId,
   atStep: z.int().min(0),
   /** Revision and digest of the parent's event that established the step. */
   revision: z.int().min(0),
   digest: Digest,
-  /** Digest of the context, and the context itself: a fold need not look into another stream. */
+  /** Digest of the context that was established there. */
   contextDigest: Digest,
-  context: JsonRecord,
 })
 
 export const RunStarted = z.strictObject({
@@ -26,6 +25,8 @@ export const RunStarted = z.strictObject({
   /** Digest of the request's own members: what "the same run" means when the id is asked for again. */
   requestDigest: Digest,
   branchOf: BranchOrigin.optional(),
+  /** The context that a branch starts with: a fold need not look into another stream. */
+  restored: JsonRecord.optional(),
 })
 
 /** A new owner took the run up: handoffs and claims under an older fence are refused. */

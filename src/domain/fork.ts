@@ -5,7 +5,6 @@ import {
   type BranchState,
   establishedDigest,
   type ForkState,
-  type ManifestState,
   type RunState,
   slot,
 } from '../../projections/run-state.ts'
@@ -167,7 +166,7 @@ function judged(state: RunState, given: Report, env: HandoffEnv): Decision {
   const { criticalKeys } = state.policy
   const context = applyMode({ context: state.context, payload: output, mode: 'extend', criticalKeys })
   const bytes = env.sizeOf(context)
-  const over = sizeFault(bytes) ?? tokensFault(manifest, tokens)
+  const over = sizeFault(bytes)
   if (over !== undefined) return append(refusedDraft(given, { error: over }))
   const verdict = judge(state, envelope, { context, manifest, evidence: env.evidence })
   if (verdict.verdict === 'reject') return append(refusedDraft(given, contradictionOf(verdict)))
@@ -180,16 +179,6 @@ function sizeFault(bytes: number): Failure | undefined {
     code: 'context-too-large',
     message: 'the context would outgrow its limit',
     details: { limit: CONTEXT_MAX_BYTES, actual: bytes },
-  }
-}
-
-function tokensFault(manifest: ManifestState | undefined, tokens: number | undefined): Failure | undefined {
-  const limit = manifest?.manifest.maxTokens
-  if (limit === undefined || tokens === undefined || tokens <= limit) return undefined
-  return {
-    code: 'max-tokens-exceeded',
-    message: "the output is longer than the agent's manifest allows",
-    details: { limit, actual: tokens },
   }
 }
 

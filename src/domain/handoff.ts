@@ -100,7 +100,7 @@ function contextTooLarge(bytes: number): Refusal {
 
 export function judge(
   state: RunState,
-  envelope: Pick<SignedEnvelope, 'payload' | 'supersedes'>,
+  envelope: Pick<SignedEnvelope, 'payload' | 'supersedes' | 'tokens'>,
   given: { context: JsonObject; manifest: ManifestState | undefined; evidence: Evidence },
 ): Verdict {
   const { manifest } = given.manifest ?? {}

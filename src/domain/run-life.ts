@@ -1,6 +1,7 @@
 /** @module The decisions that start, resume, bound and end a run (runtime.md, section 4). */
 import { type ReservationState, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import { resolvePolicy } from '../../schemas/policy.ts'
 import type { CompleteRun, FailRun, RegisterManifest, StartRun } from '../../schemas/requests.ts'
 import { expiredDraft, expiredReservations } from './budget.ts'
@@ -11,7 +12,11 @@ import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotCompensate } from './run-rules.ts'
 import { compileSchema } from './validator/schema.ts'
 
-export type BranchOrigin = NonNullable<EventBody<'RunStarted'>['branchOf']>
+/** What a run that is branched had established: where, and the context itself. */
+export interface BranchOrigin {
+  readonly branchOf: NonNullable<EventBody<'RunStarted'>['branchOf']>
+  readonly restored: JsonObject
+}
 
 /** Starts a run, or takes an open one of the same id up again. Any other content under that id is refused. */
 /** `origin` is what the branched run had established, where the run is a branch of it and new. */
@@ -35,7 +40,7 @@ export function decideStart(
         ...(budget === undefined ? {} : { budget }),
         policy: resolvePolicy(policy),
         requestDigest,
-        ...(origin === undefined ? {} : { branchOf: origin }),
+        ...origin,
       },
     })
   }

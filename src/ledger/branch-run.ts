@@ -30,12 +30,13 @@ export async function startBranch(
   const found = await queries.context(caller, run, { step: atStep })
   if (!found.ok) return refused(atOrigin(found.refusal))
   const { revision, parent, contextDigest, context } = found.value
-  const origin = { run, atStep, revision, digest: parent, contextDigest, context } as BranchOrigin
+  const branchOf = { run, atStep, revision, digest: parent, contextDigest }
+  const origin = { branchOf, restored: context } as BranchOrigin
 
   const started = await write.execute(caller, runId, { ...command, origin }, info)
   if (!started.ok) return started
   const traceparent = info.traceparent === undefined ? {} : { traceparent: info.traceparent }
-  const link = { kind: 'branched', body: { run: runId, atStep, revision: origin.revision } } as const
+  const link = { kind: 'branched', body: { run: runId, atStep, revision: origin.branchOf.revision } } as const
   const linked = await write.execute(caller, run, link, traceparent)
   return linked.ok ? started : linked
 }

@@ -117,9 +117,9 @@ function isSaid(event: RecordedEvent, state: RunState): boolean {
 function foldEvidence(evidence: Evidence, event: RecordedEvent, context: JsonObject | undefined): Evidence {
   switch (event.type) {
     case 'RunStarted': {
-      const { input, branchOf } = event.data
+      const { input, restored } = event.data
       const known = input === undefined ? evidence : addEvidence(evidence, input)
-      return branchOf === undefined ? known : addEvidence(known, branchOf.context)
+      return restored === undefined ? known : addEvidence(known, restored)
     }
     case 'EnvelopeAccepted':
       return addUnknown(evidence, event.data.payload, context)

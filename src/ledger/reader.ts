@@ -97,7 +97,7 @@ export class Reader {
   /** Agent, mode and payload of an accepted envelope; the payload of a run's start is what it started from. */
   async envelopeAt(stream: string, revision: number): Promise<JsonObject> {
     const event = await this.eventAt(stream, revision)
-    if (event?.type === 'RunStarted') return { payload: event.data.branchOf?.context ?? {} }
+    if (event?.type === 'RunStarted') return { payload: event.data.restored ?? {} }
     if (event?.type !== 'EnvelopeAccepted') return { payload: {} }
     const { agent, mode, payload } = event.data
     return { agent, mode, payload }

@@ -15,6 +15,8 @@ const COUNTED = new Set([
   'RunStarted',
   'EnvelopeAccepted',
   'EnvelopeRejected',
+  'BranchOffered',
+  'BranchReceived',
   'RunRewound',
   'ToolCallClaimed',
   'BudgetReserved',
