@@ -9,9 +9,10 @@ import { longRun } from './long-run.ts'
 import { busyWarning, describeMachine, type Machine, machineLine } from './machine.ts'
 import { type BenchOptions, isWanted, readOptions, USAGE } from './options.ts'
 import { formatNotes, formatTable, type Row, rowStatus, selectRows } from './report.ts'
+import { toolCall } from './tool-call.ts'
 import { verifySpeed } from './verify-speed.ts'
 
-const GROUPS: readonly BenchGroup[] = [httpAppend, inProcess, canonical, verifySpeed, longRun, exportMemory]
+const GROUPS: readonly BenchGroup[] = [httpAppend, inProcess, canonical, verifySpeed, longRun, exportMemory, toolCall]
 const EXIT = { ok: 0, floorMissed: 1, usage: 2, broken: 3 } as const
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`)

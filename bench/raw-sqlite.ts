@@ -123,8 +123,16 @@ export function iterateRaw(path: string, stream?: string): { readonly events: nu
 
 const SAMPLE_UNITS = 512
 
-/** What the ledger wrote for its last envelopes on a stream: an envelope, and the snapshot behind it where there is one. */
-export function sampleUnits(path: string, stream: string): readonly (readonly RawRow[])[] {
+/** Types of events that are written together: the first begins a unit. */
+export type UnitTypes = readonly [first: string, second: string]
+const ENVELOPE: UnitTypes = ['EnvelopeAccepted', 'SnapshotTaken']
+
+/** What the ledger wrote last on a stream: by default an envelope, and the snapshot behind it where there is one. */
+export function sampleUnits(
+  path: string,
+  stream: string,
+  [first, second]: UnitTypes = ENVELOPE,
+): readonly (readonly RawRow[])[] {
   const db = new Sqlite(path, { readonly: true })
   try {
     const rows = db.prepare<[string, number], StoredRow>(
@@ -136,12 +144,12 @@ export function sampleUnits(path: string, stream: string): readonly (readonly Ra
       .all(stream, 2 * SAMPLE_UNITS)
       .reverse()) {
       const row = { header, salt, data }
-      if (header.includes('"type":"EnvelopeAccepted"')) units.push([row])
-      else if (header.includes('"type":"SnapshotTaken"')) units.at(-1)?.push(row)
+      if (header.includes(`"type":"${first}"`)) units.push([row])
+      else if (header.includes(`"type":"${second}"`)) units.at(-1)?.push(row)
     }
     // The oldest envelope of the sample may have lost its snapshot's place, the newest not have got it yet.
     const usual = units.slice(1, -1)
-    if (usual.length === 0) throw new Error(`${stream} holds no envelopes to take as a sample`)
+    if (usual.length === 0) throw new Error(`${stream} holds no ${first} to take as a sample`)
     return usual
   } finally {
     db.close()
