@@ -8,7 +8,7 @@ import { ratioRow } from './report.ts'
 import { median, Samples } from './statistics.ts'
 import { makeTempFolder, type TempFolder } from './temp-folder.ts'
 
-const IN_FLIGHT = 64
+export const IN_FLIGHT = 64
 const KINDS = [
   { run: 's', name: 'snapshots', policy: {} },
   { run: 'n', name: 'no snapshots', policy: RARE_SNAPSHOTS },
@@ -75,7 +75,7 @@ function rawEnvelopesPerSecond(path: string, units: readonly (readonly RawRow[])
 let posted = 0
 
 /** Envelopes a second: each of 64 callers waits for its own before it posts the next. */
-async function load({ ledger }: LocalLedger, run: string, milliseconds: number): Promise<number> {
+export async function load({ ledger }: LocalLedger, run: string, milliseconds: number): Promise<number> {
   const startedMs = performance.now()
   const before = posted
   const callers = Array.from({ length: IN_FLIGHT }, async (_, i) => {

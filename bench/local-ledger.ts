@@ -8,6 +8,7 @@ import type { Caller, Ledger, Outcome } from '../src/ledger/ledger.ts'
 import { createLedgerKeys, readKeyFile, writeNewKeyFile } from '../src/signing/key-file.ts'
 import type { LedgerKeys } from '../src/signing/ledger-keys.ts'
 import type { EventStore } from '../src/store/event-store.ts'
+import { openSqliteLogs } from '../src/store/sqlite/sqlite-log.ts'
 import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { openSqliteViews } from '../src/store/sqlite/sqlite-views.ts'
 import { envelopeOf } from './envelopes.ts'
@@ -23,6 +24,8 @@ export interface LocalLedger extends AsyncDisposable {
 export interface LocalLedgerOptions {
   /** Views start empty, in memory: every fold and list is made anew. */
   readonly freshViews?: boolean
+  /** File of the Merkle logs, and the delay of their checkpoints (0: by hand); absent: none are kept. */
+  readonly logs?: { readonly path: string; readonly maxDelayMs: number }
 }
 
 /** Opens the data folder, which a server can open afterwards. */
@@ -31,7 +34,13 @@ export async function openLocalLedger(folder: string, options: LocalLedgerOption
   const keys = keysOf(join(folder, KEY_FILE))
   const store = await openSqliteStore({ path: storeFile(folder) })
   const views = openSqliteViews({ path: options.freshViews === true ? ':memory:' : join(folder, VIEWS_FILE) })
-  const ledger = await createLedger({ store, views, keys: { current: () => keys, onChange: () => () => {} } })
+  const logStore = options.logs && openSqliteLogs({ path: options.logs.path })
+  const ledger = await createLedger({
+    store,
+    views,
+    keys: { current: () => keys, onChange: () => () => {} },
+    ...(logStore && { logs: { store: logStore, maxDelayMs: options.logs?.maxDelayMs ?? 0 } }),
+  })
   return {
     ledger,
     store,
@@ -39,6 +48,7 @@ export async function openLocalLedger(folder: string, options: LocalLedgerOption
     [Symbol.asyncDispose]: async () => {
       await ledger[Symbol.asyncDispose]()
       views[Symbol.dispose]()
+      logStore?.[Symbol.dispose]()
       await store[Symbol.asyncDispose]()
     },
   }

@@ -7,12 +7,22 @@ import { httpAppend } from './http-append.ts'
 import { inProcess } from './in-process.ts'
 import { longRun } from './long-run.ts'
 import { busyWarning, describeMachine, type Machine, machineLine } from './machine.ts'
+import { merkleLog } from './merkle-log.ts'
 import { type BenchOptions, isWanted, readOptions, USAGE } from './options.ts'
 import { formatNotes, formatTable, type Row, rowStatus, selectRows } from './report.ts'
 import { toolCall } from './tool-call.ts'
 import { verifySpeed } from './verify-speed.ts'
 
-const GROUPS: readonly BenchGroup[] = [httpAppend, inProcess, canonical, verifySpeed, longRun, exportMemory, toolCall]
+const GROUPS: readonly BenchGroup[] = [
+  httpAppend,
+  inProcess,
+  canonical,
+  verifySpeed,
+  longRun,
+  exportMemory,
+  merkleLog,
+  toolCall,
+]
 const EXIT = { ok: 0, floorMissed: 1, usage: 2, broken: 3 } as const
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
