@@ -66,6 +66,8 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   ajv: ['src/domain/validator/'],
   'csv-stringify': ['src/export/'],
   'tar-stream': ['src/export/'],
+  minisearch: ['src/agent/pipeline/'],
+  'gpt-tokenizer': ['src/agent/pipeline/'],
 }
 
 interface Import {

@@ -8,7 +8,7 @@ import { type Attempted, carryOut } from './carry-out.ts'
 import type { Reply } from './connection.ts'
 import { clearDoubt } from './doubt.ts'
 import { AgentError, failureOf, InDoubt, LedgerRefused, OutcomeNotRecorded, RecordedFailure } from './errors.ts'
-import { holdForStep, placeInside } from './inside.ts'
+import { holdForStep, isInside, placeInside } from './inside.ts'
 import { type Claimed, keepLease } from './lease.ts'
 import { isToolError } from './loop/tool-error.ts'
 import { type Place, runAt } from './place.ts'
@@ -114,7 +114,7 @@ class Call {
     const { call, attempt, outcome } = memory
     this.#note(call.callId, { startedAt: attempt.claimedAt, attempts: memory.attempts })
     if (attempt.endedAt !== undefined) this.#trace.endedAt = attempt.endedAt
-    session.ended(call, attempt.endedAfter)
+    session.ended(call.callId, isInside(this.#asked, call.callId), attempt.endedAfter)
     return servedStep(outcome, { tool: this.#spec.name, callId: call.callId })
   }
 
@@ -199,7 +199,7 @@ class Call {
     })
     // A nested call that found the run taken over or diverged: whether this one is done cannot be said.
     if (session.halted !== undefined && attempted.kind === 'failed') throw session.halted
-    session.ended({ callId, scope: this.#asked.place.scope })
+    session.ended(callId, isInside(this.#asked, callId))
     const settling = { connection, runId: session.runId, tool: this.#spec.name, claimed }
     try {
       return await this.#settle(settling, attempted)

@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Failure } from '../../schemas/values.ts'
 import type { Problem } from './connection.ts'
+import type { Established, Finding } from './pipeline/handoff-types.ts'
 
 export type AgentErrorCode =
   | 'no-active-run'
@@ -18,6 +19,15 @@ export type AgentErrorCode =
   | 'not-recordable'
   | 'invalid-manifest'
   | 'handoff-in-step'
+  | 'handoff-refused'
+  | 'invalid-step'
+  | 'invalid-agent'
+  | 'invalid-output'
+  | 'invalid-slice'
+  | 'invalid-embedding'
+  | 'invalid-token-count'
+  | 'missing-key'
+  | 'missing-query'
   | 'recursive-call'
   | 'call-in-doubt'
   | 'resume-diverged'
@@ -81,6 +91,30 @@ export class InDoubt extends AgentError {
 export class ResumeDiverged extends AgentError {
   constructor(message: string, details: JsonObject, code: 'resume-diverged' | 'replay-diverged' = 'resume-diverged') {
     super(code, message, details)
+  }
+}
+
+/** What an agent gave contradicts what was established, or its manifest: the run was rewound, and no repair is left. */
+export class HandoffRefused extends AgentError {
+  readonly findings: readonly Finding[]
+  /** What is established now. */
+  readonly restored: Established
+  /** How often the agent was asked. */
+  readonly attempts: number
+
+  constructor(agent: string, attempts: number, refused: { findings: readonly Finding[]; restored: Established }) {
+    const { findings, restored } = refused
+    const first = findings.find(({ severity }) => severity === 'error') ?? findings[0]
+    const why = first === undefined ? '' : `: ${first.rule} at ${first.path || 'the whole'}: ${first.message}`
+    super('handoff-refused', `the handoff of ${agent} was refused${why}`, {
+      agent,
+      attempts,
+      findings: findings as unknown as Json,
+      restoredStep: restored.step,
+    })
+    this.findings = findings
+    this.restored = restored
+    this.attempts = attempts
   }
 }
 

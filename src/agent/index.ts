@@ -2,6 +2,7 @@
 export type { Backoff } from './backoff.ts'
 export {
   AgentError,
+  HandoffRefused,
   InDoubt,
   LedgerRefused,
   OutcomeNotRecorded,
@@ -45,12 +46,27 @@ export type {
   Supersession,
 } from './pipeline/handoff-types.ts'
 export type { Manifest } from './pipeline/manifest.ts'
+export type { SliceReport, SliceRequest, Slicer } from './pipeline/slice.ts'
+export { byRecency } from './pipeline/slicers/recency.ts'
+export type { Embed, RelevanceOptions } from './pipeline/slicers/relevance.ts'
+export { byRelevance } from './pipeline/slicers/relevance.ts'
+export { byStructure } from './pipeline/slicers/structure.ts'
+export type {
+  AgentFunction,
+  GeneratingAgent,
+  InvokableAgent,
+  StepAgent,
+  StepContext,
+  StepOptions,
+  StepResult,
+} from './pipeline/step-types.ts'
+export type { CountTokens } from './pipeline/token-counter.ts'
 export { currentCall } from './place.ts'
 export type { DoubtfulCallReport, Recovery } from './recover.ts'
 export type { ReplayResult, ReplaySource } from './replay.ts'
 export type { Run } from './run.ts'
 export type { BudgetOptions, Cost, RunOptions } from './run-options.ts'
-export type { Countersign } from './runtime.ts'
+export type { Countersign, RuntimeOptions } from './runtime.ts'
 export type { SagaResult, StepReport, StepStatus } from './saga-result.ts'
 export { sagaReport } from './saga-result.ts'
 export type { SagaStep, SagaSteps } from './saga-steps.ts'

@@ -18,6 +18,13 @@ export function placeInside({ place, spec, argsDigest }: Asked, callId: string):
   }
 }
 
+/** Whether a scope lies inside a call. A step's own scope holds its handoffs, which the step asks for itself. */
+export function isInside({ place, spec }: Asked, callId: string): (scope: string) => boolean {
+  if (spec.inside !== undefined) return (scope) => scope.startsWith(`${place.scope ?? ''}/`)
+  const own = joined(place.scope, `in:${callId}`)
+  return (scope) => scope === own || scope.startsWith(`${own}/`)
+}
+
 /** What is held for a whole step is given back once, at its first model call: that one reserves for itself. */
 export function holdForStep({ place, spec }: Asked, { reservationId }: Claimed): void {
   const step = spec.inside?.step

@@ -5,6 +5,7 @@ import { ClaimQueue } from './claim-queue.ts'
 import type { Connection } from './connection.ts'
 import { AgentError, failureOf, LedgerRefused, RecordedFailure } from './errors.ts'
 import { NOTHING, noteOutcome, outcomeIn, type RunOutcome } from './outcome.ts'
+import type { TokenCounter } from './pipeline/token-counter.ts'
 import { type Place, runAt } from './place.ts'
 import { Recollection } from './recollection.ts'
 import { recordable } from './recordable.ts'
@@ -18,6 +19,7 @@ import type { ToolRegistry } from './tool-spec.ts'
 export interface Home {
   readonly connection: Connection
   readonly registry: ToolRegistry
+  readonly counter?: () => Promise<TokenCounter>
 }
 
 export type Body<Input, Output> = (run: Run<Input>) => Output
@@ -29,7 +31,7 @@ export async function liveRun<Input, Output>(
   body: Body<Input, Output>,
 ): Promise<Awaited<Output>> {
   home.registry.mustBeWhole()
-  const { connection, registry } = home
+  const { connection, registry, counter } = home
   const start = startRequest(options, body.name)
   const started = await connection.execute(options.id ?? '', { kind: 'start', body: start })
   if (!started.ok) throw new LedgerRefused(started.problem)
@@ -44,6 +46,7 @@ export async function liveRun<Input, Output>(
     live: { connection, claims: new ClaimQueue(connection, runId), fence: numberOf(started.body, 'fence') },
     ...(record !== undefined && { recollection: new Recollection(record, 'resume-diverged') }),
     ...(options.signal !== undefined && { signal: options.signal }),
+    ...(counter !== undefined && { counter }),
     criticalKeys: resolvePolicy(options.policy).criticalKeys,
   })
   const place: Place = { session, dedupe: 'args', ancestors: [] }

@@ -4,9 +4,9 @@ import { openEmbedded } from '../embedded.ts'
 import { AgentError } from './errors.ts'
 import { httpConnection } from './http-connection.ts'
 import { ledgerConnection } from './ledger-connection.ts'
-import { type Countersign, createRuntime } from './runtime.ts'
+import { type Countersign, createRuntime, type RuntimeOptions } from './runtime.ts'
 
-export interface OpenOptions {
+export interface OpenOptions extends RuntimeOptions {
   /** The data folder; default `./.countersign`. `:memory:` keeps everything in this process, for tests. */
   readonly path?: string
   /** Who writes; default `local`. */
@@ -22,14 +22,14 @@ const PATH_DEFAULT = '.countersign'
  * Throws `StoreOpenError` (`store-locked`), naming the server's URL, where another process owns the store.
  */
 export async function open(options: OpenOptions = {}): Promise<Countersign> {
-  const { path = PATH_DEFAULT, actor = 'local', tenant = 'default' } = options
+  const { path = PATH_DEFAULT, actor = 'local', tenant = 'default', ...settings } = options
   const { ledger, close } = await openEmbedded(path)
-  return createRuntime(ledgerConnection({ ledger, caller: { tenant, actor }, place: path, close }))
+  return createRuntime(ledgerConnection({ ledger, caller: { tenant, actor }, place: path, close }), settings)
 }
 
 /** A ledger behind HTTP. Nothing is asked until the first run. */
-export function connect(options: ClientOptions): Countersign {
-  return createRuntime(httpConnection(createClient(options)))
+export function connect(options: ClientOptions & RuntimeOptions): Countersign {
+  return createRuntime(httpConnection(createClient(options)), options)
 }
 
 /**

@@ -5,10 +5,13 @@ import { AgentError } from './errors.ts'
 import { isCovered } from './outcome.ts'
 import { establishedContext, handOff, rollBackContext } from './pipeline/handoff.ts'
 import type { Established, HandoffOptions, HandoffResult, Rewound, RollbackOptions } from './pipeline/handoff-types.ts'
-import { joined, type Place, placeNow, runAt } from './place.ts'
+import { runStep } from './pipeline/step.ts'
+import type { StepAgent, StepOptions, StepResult } from './pipeline/step-types.ts'
+import { type Place, placeNow, runAt } from './place.ts'
 import { carrySaga, type SagaOptions } from './saga.ts'
 import type { SagaResult } from './saga-result.ts'
 import type { SagaSteps } from './saga-steps.ts'
+import { scopeBelow } from './scope.ts'
 import type { DefinedTool, FunctionTool } from './tool-options.ts'
 import { type ToolSpec, toolSpec } from './tool-spec.ts'
 import { specOf } from './wrap-tool.ts'
@@ -36,6 +39,11 @@ export interface Run<Input = Json> {
   saga(steps: SagaSteps, options?: SagaOptions): Promise<SagaResult>
   /** Hands a payload over: the ledger accepts it, or refuses it with findings and rewinds to the last snapshot. */
   handoff(payload: object, options: HandoffOptions): Promise<HandoffResult>
+  /**
+   * Shows an agent its slice of the context, takes what it gives and hands it over. An agent is a function, or has `.invoke()` (a LangChain
+   * Runnable or graph) or `.generate()` (an AI SDK agent). Throws `HandoffRefused` where the ledger refuses and no repair is left.
+   */
+  step(agent: string, x: StepAgent, options?: StepOptions): Promise<StepResult>
   /** Moves the context back to an earlier step. Calls and what they did stay. */
   rollback(options: RollbackOptions): Promise<Rewound>
   /** The established context; on resume and replay the one of then. */
@@ -71,16 +79,10 @@ export function runOf<Input>(place: Place, input: Input): Run<Input> {
     },
     saga: (steps, options) => carrySaga(here(), steps, options),
     handoff: (payload, options) => handOff(here(), payload, options),
+    step: (agent, x, options = {}) => runStep(here(), agent, { x, options }),
     rollback: (options) => rollBackContext(here(), options),
     context: () => establishedContext(session),
   }
-}
-
-/** The same name again is another place: counted when it is asked for. */
-function scopeBelow(place: Place, name: string): string {
-  const path = joined(place.scope, name)
-  const count = place.session.occurrence(place.scope, `scope ${name}`)
-  return count === 0 ? path : `${path}#${count + 1}`
 }
 
 /** A value that differs from run to run, as a call: nothing to undo, and safe to ask for again. */

@@ -2,6 +2,7 @@
 import type { Connection } from './connection.ts'
 import { AgentError } from './errors.ts'
 import { type Body, liveRun } from './live-run.ts'
+import { type CountTokens, tokenCounter } from './pipeline/token-counter.ts'
 import { type Recovery, recover } from './recover.ts'
 import { type ReplayResult, type ReplaySource, replayRun } from './replay.ts'
 import type { RunOptions } from './run-options.ts'
@@ -42,9 +43,14 @@ export interface Countersign extends AsyncDisposable {
   close(): Promise<void>
 }
 
-export function createRuntime(connection: Connection): Countersign {
+export interface RuntimeOptions {
+  /** Counts the tokens of slices and handoffs. Default: `gpt-tokenizer` where it is installed, else UTF-8 bytes / 4; results name it. */
+  readonly tokens?: CountTokens
+}
+
+export function createRuntime(connection: Connection, { tokens }: RuntimeOptions = {}): Countersign {
   const registry = new ToolRegistry()
-  const home = { connection, registry }
+  const home = { connection, registry, counter: tokenCounter(tokens) }
   let closed: Promise<void> | undefined
   const open = <T>(work: () => Promise<T>): Promise<T> =>
     closed === undefined ? work() : Promise.reject(new AgentError('closed', `${connection.place} was closed`))

@@ -6,9 +6,8 @@ import type { Connection } from './connection.ts'
 import { AgentError } from './errors.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import { noHandoffs } from './pipeline/recorded-handoffs.ts'
-import { joined } from './place.ts'
+import { type TokenCounter, tokenCounter } from './pipeline/token-counter.ts'
 import type { Recollection } from './recollection.ts'
-import type { RecordedCall } from './recorded-run.ts'
 import type { ToolRegistry } from './tool-spec.ts'
 
 export interface SessionOptions {
@@ -20,6 +19,7 @@ export interface SessionOptions {
   readonly signal?: AbortSignal
   /** Of the policy that a new run is started with; a recorded one tells its own. */
   readonly criticalKeys?: readonly string[]
+  readonly counter?: () => Promise<TokenCounter>
 }
 
 export class Session {
@@ -29,6 +29,7 @@ export class Session {
   readonly recollection: Recollection | undefined
   readonly signal: AbortSignal | undefined
   readonly pipeline: Pipeline
+  readonly counter: () => Promise<TokenCounter>
   /** Values that could not be recorded, for the compensation that still needs them. */
   readonly unrecorded = new Map<string, unknown>()
   /** By scope, then by what was asked for. */
@@ -39,12 +40,13 @@ export class Session {
   #failed: Error | undefined
   #closed = false
 
-  constructor({ runId, registry, live, recollection, signal, criticalKeys = [] }: SessionOptions) {
+  constructor({ runId, registry, live, recollection, signal, counter, criticalKeys = [] }: SessionOptions) {
     this.runId = runId
     this.registry = registry
     this.live = live
     this.recollection = recollection
     this.signal = signal
+    this.counter = counter ?? tokenCounter()
     const code = live === undefined ? 'replay-diverged' : 'resume-diverged'
     this.pipeline = new Pipeline(recollection?.run.handoffs ?? noHandoffs(criticalKeys), code)
   }
@@ -68,11 +70,10 @@ export class Session {
     }
   }
 
-  /** A call has ended: what was asked for while it ran counts as asked. */
-  ended({ callId, scope }: Pick<RecordedCall, 'callId' | 'scope'>, after?: number): void {
+  /** A call has ended: what was asked for while it ran counts as asked, up to there. */
+  ended(callId: string, inside: (scope: string) => boolean, after?: number): void {
     this.recollection?.ended(callId, after)
-    const inside = joined(scope, `in:${callId}`)
-    this.pipeline.passedOver((each) => each === inside || each.startsWith(`${inside}/`), after ?? 0)
+    this.pipeline.passedOver(inside, after ?? Number.POSITIVE_INFINITY)
   }
 
   /** Throws where recorded calls or handoffs were never asked for: the code took another way. */

@@ -3,7 +3,7 @@
 import type { Connection } from '../../src/agent/connection.ts'
 import { httpConnection } from '../../src/agent/http-connection.ts'
 import { ledgerConnection } from '../../src/agent/ledger-connection.ts'
-import { type Countersign, createRuntime } from '../../src/agent/runtime.ts'
+import { type Countersign, createRuntime, type RuntimeOptions } from '../../src/agent/runtime.ts'
 import { createClient } from '../../src/client/client.ts'
 import { testEdge } from '../support/test-edge.ts'
 import { alice, type TestClock, testLedger } from '../support/test-ledger.ts'
@@ -12,7 +12,7 @@ export interface TestHome extends AsyncDisposable {
   readonly clock: TestClock
   readonly connection: Connection
   /** A process, as it were: a runtime with no tools yet. `change` puts something between it and the ledger. */
-  readonly process: (change?: (connection: Connection) => Connection) => Countersign
+  readonly process: (change?: (connection: Connection) => Connection, options?: RuntimeOptions) => Countersign
 }
 
 export interface HomeKind {
@@ -43,7 +43,7 @@ function home(clock: TestClock, connection: Connection, close: () => PromiseLike
   return {
     clock,
     connection,
-    process: (change = (same) => same) => createRuntime(change(connection)),
+    process: (change = (same) => same, options = {}) => createRuntime(change(connection), options),
     [Symbol.asyncDispose]: close,
   }
 }

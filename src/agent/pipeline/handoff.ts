@@ -30,7 +30,11 @@ export async function handOff(place: Place, payload: object, options: HandoffOpt
 }
 
 /** For a step: what its agent gave. */
-export async function handOffAt(place: Place, payload: object, options: HandoffOptions): Promise<HandoffResult> {
+export async function handOffAt(
+  place: Place,
+  payload: object,
+  options: HandoffOptions & { readonly occurrence?: number },
+): Promise<HandoffResult> {
   const { session, scope } = place
   session.mustBeActive()
   const { agent, mode = 'replace', supersedes, tokens, manifest } = options
@@ -38,7 +42,7 @@ export async function handOffAt(place: Place, payload: object, options: HandoffO
     what: 'handoff',
     agent,
     scope,
-    occurrence: session.occurrence(scope, `handoff ${agent}`),
+    occurrence: options.occurrence ?? session.occurrence(scope, `handoff ${agent}`),
   }
   const value = objectOf(payload, agent)
   const registered = manifest === undefined ? undefined : manifestRequest(agent, manifest)

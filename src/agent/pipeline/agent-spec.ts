@@ -1,0 +1,103 @@
+/** @module An agent's turn as a call of phase `model`: claimed, its tokens reserved, settled with what it gave, served on resume and replay. */
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { Usage } from '../../../schemas/values.ts'
+import { AgentError } from '../errors.ts'
+import type { Place, StepFrame } from '../place.ts'
+import { recordable } from '../recordable.ts'
+import type { Session } from '../session.ts'
+import type { CallContext, ToolOptions } from '../tool-options.ts'
+import { type ToolSpec, toolSpec } from '../tool-spec.ts'
+import { askAgent, isFramework } from './ask-agent.ts'
+import { establishedContext } from './handoff.ts'
+import type { Finding } from './handoff-types.ts'
+import type { Manifest } from './manifest.ts'
+import { readable, type SliceReport, sliceOf } from './slice.ts'
+import { byRecency } from './slicers/recency.ts'
+import type { StepAgent, StepOptions } from './step-types.ts'
+
+/** What stands in the record of an agent's turn. */
+export interface Given {
+  readonly payload: JsonObject
+  readonly tokens: number
+  readonly counter: string
+  readonly shown: SliceReport
+  readonly usage?: Usage
+}
+
+export interface Turn {
+  readonly session: Session
+  readonly step: StepFrame
+  readonly x: StepAgent
+  readonly options: StepOptions
+  readonly manifest: Manifest | undefined
+  readonly attempt: number
+  readonly findings: readonly Finding[]
+  /** How the place that the step stands in tells equal calls apart. */
+  readonly dedupe: Place['dedupe']
+}
+
+/** An agent whose process died is asked anew: it need not be waited for long. Renewed while it works. */
+const LEASE_MS = 15_000
+
+export function agentSpec(turn: Turn): ToolSpec {
+  const { step, x, options, manifest, dedupe } = turn
+  const { retries, backoff, timeout } = options
+  const behaviour: ToolOptions = {
+    compensate: 'not-needed',
+    // What an agent says changes nothing: a turn that nobody saw the end of is taken again.
+    onUnknown: 'retry',
+    check: () => ({ done: false }),
+    leaseMs: LEASE_MS,
+    ...(retries !== undefined && { retries }),
+    ...(backoff !== undefined && { backoff }),
+    ...(timeout !== undefined && { timeout }),
+  }
+  const execute = (_: unknown, context: CallContext): Promise<Given> => takeTurn(turn, context.signal)
+  const spec = toolSpec({ name: `agent:${step.agent}`, input: undefined, takes: 'value', execute }, behaviour)
+  const tokens = manifest?.maxTokens
+  return {
+    ...spec,
+    phase: 'model',
+    agent: step.agent,
+    inside: { dedupe: isFramework(x) ? 'position' : dedupe, step },
+    ...(tokens !== undefined && { reserve: { agent: step.agent, tokens } }),
+    // Its model calls have told what they used.
+    usage: (given) => (step.modelCalls > 0 ? undefined : usageOf(given as Given)),
+  }
+}
+
+function usageOf({ usage, tokens }: Given): Usage {
+  return usage ?? { tokens, outputTokens: tokens, estimated: true }
+}
+
+async function takeTurn(turn: Turn, signal: AbortSignal): Promise<Given> {
+  const { session, step, x, options, manifest, attempt, findings } = turn
+  const { agent } = step
+  const counter = await session.counter()
+  const context = readable((await establishedContext(session)).context, manifest?.reads)
+  const task = manifest?.task
+  const maxTokens = options.sliceTokens ?? manifest?.maxTokens
+  const held = new Set(Object.keys(context))
+  const recency = session.pipeline.view.recency().filter((key) => held.has(key))
+  const request = { recency, task, agent, maxTokens }
+  const { slice, report } = await sliceOf(context, { slicer: options.slice ?? byRecency(), request, counter })
+  const told = { agent, task, attempt, findings, shown: report, signal }
+  const answer = await askAgent(x, { slice, context: told }, options)
+  const given: Given = {
+    payload: answer.payload,
+    tokens: counter.count(answer.text),
+    counter: counter.name,
+    shown: report,
+    ...(answer.usage !== undefined && { usage: answer.usage }),
+  }
+  return mustBeRecordable(given, agent)
+}
+
+/** Said before it is settled: an agent that says too much has failed, and the run goes on. */
+function mustBeRecordable(given: Given, agent: string): Given {
+  const kept = recordable(given)
+  if (kept.ok) return kept.value as unknown as Given
+  throw new AgentError('invalid-output', `what ${agent} gave cannot be recorded: ${kept.reason}`, { agent } satisfies {
+    agent: Json
+  })
+}

@@ -1,0 +1,130 @@
+/** @module Asks an agent, whatever its kind, and reads what it gave. */
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import type { Usage } from '../../../schemas/values.ts'
+import { AgentError } from '../errors.ts'
+import { recordable } from '../recordable.ts'
+import { defaultPrompt } from './default-prompt.ts'
+import type { GeneratingAgent, StepAgent, StepContext, StepOptions } from './step-types.ts'
+
+export interface Answer {
+  readonly payload: JsonObject
+  /** What tokens are counted of: the text, or the payload's JSON. */
+  readonly text: string
+  /** Where the agent itself tells it. */
+  readonly usage?: Usage
+}
+
+/** Whether the agent makes its own order of calls: then they are told apart by their place. */
+export function isFramework(agent: StepAgent): boolean {
+  return typeof agent !== 'function'
+}
+
+/** Throws `invalid-agent`, `invalid-output`, and what the agent throws. */
+export async function askAgent(
+  agent: StepAgent,
+  asked: { readonly slice: JsonObject; readonly context: StepContext },
+  { input, output }: Pick<StepOptions, 'input' | 'output'>,
+): Promise<Answer> {
+  const { slice, context } = asked
+  const result = await call(agent, slice, { context, given: input?.(slice, context) })
+  const usage = usageIn(result)
+  const reads = isFramework(agent) && isGenerating(agent) ? generated : said
+  const value = output === undefined ? reads(result) : output(result)
+  const payload = typeof value === 'string' ? { text: value } : objectOf(value, context.agent)
+  return {
+    payload,
+    text: typeof value === 'string' ? value : JSON.stringify(payload),
+    ...(usage !== undefined && { usage }),
+  }
+}
+
+function call(agent: StepAgent, slice: JsonObject, at: { context: StepContext; given: unknown }): unknown {
+  const { context, given } = at
+  const { signal, findings, ...told } = context
+  if (typeof agent === 'function') return agent(slice, context)
+  if (isGenerating(agent)) {
+    const asked = given ?? defaultPrompt(slice, context)
+    const options = typeof asked === 'string' ? { prompt: asked } : (asked as object)
+    return agent.generate({ ...options, abortSignal: signal } as never)
+  }
+  if ('invoke' in agent && typeof agent.invoke === 'function') {
+    const again = findings.length === 0 ? slice : { ...slice, findings }
+    return agent.invoke((given ?? again) as never, { signal, metadata: { ...told, findings } } as never)
+  }
+  throw new AgentError('invalid-agent', `${context.agent} is no function and has neither invoke nor generate`)
+}
+
+/** LangChain's chat models have a `generate` of another meaning beside their `invoke`. */
+function isGenerating(agent: StepAgent): agent is GeneratingAgent {
+  return 'generate' in agent && typeof agent.generate === 'function' && !('invoke' in agent)
+}
+
+/** The answer stands among much else: an object as `output`, or the `text`. */
+function generated(result: unknown): unknown {
+  if (typeof result !== 'object' || result === null) return result
+  const output = tried(() => (result as { output?: unknown }).output)
+  if (typeof output === 'object' && output !== null) return output
+  return 'text' in result && typeof result.text === 'string' ? result.text : result
+}
+
+/** A LangChain message holds its text among much else. */
+function said(result: unknown): unknown {
+  return typeof result === 'object' && result !== null && isMessage(result) ? textOf(result.content) : result
+}
+
+function isMessage(result: object): result is { readonly content: unknown } {
+  return 'content' in result && 'getType' in result && typeof result.getType === 'function'
+}
+
+/** Content blocks of which some are text. */
+function textOf(content: unknown): unknown {
+  if (!Array.isArray(content)) return content
+  return content.map((block: { text?: unknown }) => (typeof block.text === 'string' ? block.text : '')).join('')
+}
+
+/** `output` of the AI SDK throws where there is none. */
+function tried(read: () => unknown): unknown {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+function objectOf(value: unknown, agent: string): JsonObject {
+  const kept = recordable(value)
+  if (kept.ok && isJsonObject(kept.value)) return kept.value
+  const why = kept.ok ? `it gave ${nameOf(kept.value)}` : kept.reason
+  throw new AgentError('invalid-output', `an agent gives a JSON object or a text; ${agent}: ${why}`, { agent })
+}
+
+function nameOf(value: Json): string {
+  if (value === null) return 'nothing'
+  return Array.isArray(value) ? 'a list' : `a ${typeof value}`
+}
+
+/** AI SDK: `totalUsage` over all its turns, or `usage`. LangChain: `usage_metadata`. */
+function usageIn(result: unknown): Usage | undefined {
+  if (typeof result !== 'object' || result === null) return undefined
+  const { totalUsage, usage, usage_metadata: metadata, finishReason } = result as Record<string, unknown>
+  if (isMessage(result)) return usageOf(metadata, ['input_tokens', 'output_tokens', 'total_tokens'])
+  if (finishReason === undefined) return undefined
+  return usageOf(totalUsage ?? usage, ['inputTokens', 'outputTokens', 'totalTokens'])
+}
+
+function usageOf(usage: unknown, [input, output, total]: readonly [string, string, string]): Usage | undefined {
+  if (typeof usage !== 'object' || usage === null) return undefined
+  const counts = usage as Record<string, unknown>
+  const [inputTokens, outputTokens] = [countOf(counts[input]), countOf(counts[output])]
+  const tokens = countOf(counts[total]) ?? (inputTokens ?? 0) + (outputTokens ?? 0)
+  if (tokens === 0) return undefined
+  return {
+    tokens,
+    ...(inputTokens !== undefined && { inputTokens }),
+    ...(outputTokens !== undefined && { outputTokens }),
+  }
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+}

@@ -1,0 +1,111 @@
+/** @module The slice of the context that an agent is shown: what it may read, in the order a slicer wants it, packed to a limit of tokens. */
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { AgentError } from '../errors.ts'
+import { recordable } from '../recordable.ts'
+import type { TokenCounter } from './token-counter.ts'
+
+/** What a slicer is told beside the context. */
+export interface SliceRequest {
+  /** Top-level keys, latest changed first; those of one step in code unit order. */
+  readonly recency: readonly string[]
+  readonly task: string | undefined
+  readonly agent: string
+  /** Absent: no limit. */
+  readonly maxTokens: number | undefined
+}
+
+/**
+ * Says what of the context the agent is to see: top-level keys, most wanted first, or an object of its own making whose keys are taken
+ * in their order. Either is packed: what does not fit is left out, and the next is tried.
+ */
+export type Slicer = (
+  context: JsonObject,
+  request: SliceRequest,
+) => readonly string[] | JsonObject | Promise<readonly string[] | JsonObject>
+
+/** Stands in the record beside what the agent gave. */
+export interface SliceReport {
+  readonly keys: readonly string[]
+  /** Keys that it may read and was not shown, for want of room or because the slicer did not ask for them. */
+  readonly omitted: readonly string[]
+  readonly tokens: number
+  /** What counted them. */
+  readonly counter: string
+}
+
+export interface Slice {
+  readonly slice: JsonObject
+  readonly report: SliceReport
+}
+
+/** Only the keys that the manifest lets the agent read. */
+export function readable(context: JsonObject, reads: readonly string[] | undefined): JsonObject {
+  if (reads === undefined) return context
+  return pick(
+    context,
+    reads.filter((key) => Object.hasOwn(context, key)),
+  )
+}
+
+/** Throws `missing-key`, `invalid-slice`, and what the slicer throws. */
+export async function sliceOf(
+  context: JsonObject,
+  given: { readonly slicer: Slicer; readonly request: SliceRequest; readonly counter: TokenCounter },
+): Promise<Slice> {
+  const { slicer, request, counter } = given
+  const wanted = await slicer(context, request)
+  const source = isList(wanted) ? context : objectOf(wanted)
+  const keys = isList(wanted) ? [...new Set(wanted)] : Object.keys(source)
+  const missing = keys.filter((key) => !Object.hasOwn(source, key))
+  if (missing.length > 0) throw missingKeys(missing, context)
+
+  const { maxTokens = Number.POSITIVE_INFINITY } = request
+  const taken = packed(source, keys, { maxTokens, count: counter.count })
+  const slice = pick(source, taken)
+  const shown = new Set(taken)
+  const omitted = Object.keys({ ...context, ...source }).filter((key) => !shown.has(key))
+  const tokens = taken.length === 0 ? 0 : counter.count(JSON.stringify(slice))
+  return { slice, report: { keys: taken, omitted: omitted.sort(), tokens, counter: counter.name } }
+}
+
+function missingKeys(keys: readonly string[], context: JsonObject): AgentError {
+  const present = Object.keys(context).sort()
+  const message = `the slice names ${keys.join(', ')}, which the agent cannot read: the context it may read has ${present.join(', ') || 'no key yet'}`
+  return new AgentError('missing-key', message, { missing: [...keys], present })
+}
+
+/** Greedy: each key in turn is taken where it fits. Each section is counted once, the whole a few times more at most. */
+function packed(
+  source: JsonObject,
+  keys: readonly string[],
+  { maxTokens, count }: { maxTokens: number; count: (text: string) => number },
+): readonly string[] {
+  if (maxTokens === Number.POSITIVE_INFINITY) return keys
+  const taken: string[] = []
+  let used = count('{}')
+  for (const key of keys) {
+    const tokens = count(`${JSON.stringify(key)}:${JSON.stringify(source[key])},`)
+    if (used + tokens > maxTokens) continue
+    used += tokens
+    taken.push(key)
+  }
+  // Tokens do not add up exactly over a seam: the whole is what counts.
+  for (let drop = 1; taken.length > 0 && count(JSON.stringify(pick(source, taken))) > maxTokens; drop *= 2) {
+    taken.splice(-drop)
+  }
+  return taken
+}
+
+function pick(source: JsonObject, keys: readonly string[]): JsonObject {
+  return Object.fromEntries(keys.map((key) => [key, source[key] as Json]))
+}
+
+function objectOf(wanted: unknown): JsonObject {
+  const kept = recordable(wanted)
+  if (kept.ok && isJsonObject(kept.value)) return kept.value
+  throw new AgentError('invalid-slice', 'a slicer gives keys of the context, or a JSON object')
+}
+
+function isList(wanted: readonly string[] | JsonObject): wanted is readonly string[] {
+  return Array.isArray(wanted)
+}

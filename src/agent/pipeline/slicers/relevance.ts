@@ -1,0 +1,75 @@
+/** @module The slicer that shows what is nearest to a question: by an embedder's vectors, or by words (BM25). */
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { AgentError } from '../../errors.ts'
+import type { Slicer } from '../slice.ts'
+
+/** One vector for each text, in order. */
+export type Embed = (texts: readonly string[]) => PromiseLike<readonly (readonly number[])[]>
+
+export interface RelevanceOptions {
+  /** What the agent is after; default: the task of its manifest. */
+  readonly query?: string
+  /** Without it words are compared. */
+  readonly embed?: Embed
+}
+
+/**
+ * Top-level keys by how near key and value are to the query; ties, and keys that have no word of it, latest changed first. Throws
+ * `missing-query` and `invalid-embedding`.
+ */
+export function byRelevance({ query, embed }: RelevanceOptions = {}): Slicer {
+  return async (context, { task, recency, agent }) => {
+    const asked = query ?? task
+    if (asked === undefined || asked.trim() === '') {
+      throw new AgentError('missing-query', `a slice by relevance needs a query, or a manifest of ${agent} with a task`)
+    }
+    const texts = recency.map((key) => `${key} ${wordsOf(context[key] as Json)}`)
+    const scores = embed === undefined ? await wordScores(asked, texts) : await cosines(asked, texts, embed)
+    const ranked = recency.map((key, place) => ({ key, place, score: scores[place] ?? 0 }))
+    return ranked.sort((a, b) => b.score - a.score || a.place - b.place).map(({ key }) => key)
+  }
+}
+
+/** BM25 as `minisearch` computes it. */
+async function wordScores(query: string, texts: readonly string[]): Promise<number[]> {
+  const { default: MiniSearch } = await import('minisearch')
+  const index = new MiniSearch({ fields: ['text'] })
+  index.addAll(texts.map((text, id) => ({ id, text })))
+  const scores = texts.map(() => 0)
+  for (const { id, score } of index.search(query)) scores[Number(id)] = score
+  return scores
+}
+
+async function cosines(query: string, texts: readonly string[], embed: Embed): Promise<number[]> {
+  if (texts.length === 0) return []
+  const [asked = [], ...vectors] = await embed([query, ...texts])
+  if (vectors.length !== texts.length) {
+    throw invalid(`${vectors.length + 1} vectors for ${texts.length + 1} texts`)
+  }
+  return vectors.map((vector) => cosine(asked, vector))
+}
+
+/** 0 for a vector of nothing. */
+function cosine(a: readonly number[], b: readonly number[]): number {
+  if (a.length !== b.length) throw invalid(`vectors of ${a.length} and ${b.length} numbers`)
+  const lengths = Math.sqrt(dot(a, a)) * Math.sqrt(dot(b, b))
+  if (!Number.isFinite(lengths)) throw invalid('a vector that is not made of numbers')
+  return lengths === 0 ? 0 : dot(a, b) / lengths
+}
+
+function dot(a: readonly number[], b: readonly number[]): number {
+  return a.reduce((sum, x, i) => sum + x * (b[i] ?? 0), 0)
+}
+
+function invalid(what: string): AgentError {
+  return new AgentError('invalid-embedding', `the embedder gave ${what}`)
+}
+
+function wordsOf(value: Json): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  return Array.isArray(value)
+    ? value.map(wordsOf).join(' ')
+    : Object.entries(value as JsonObject)
+        .map(([key, member]) => `${key} ${wordsOf(member)}`)
+        .join(' ')
+}

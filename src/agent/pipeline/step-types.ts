@@ -1,0 +1,71 @@
+/** @module What `run.step` takes and gives. */
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { Backoff } from '../backoff.ts'
+import type { Envelope, Finding, HandoffMode, Supersession } from './handoff-types.ts'
+import type { Manifest } from './manifest.ts'
+import type { SliceReport, Slicer } from './slice.ts'
+
+/** What an agent is told beside its slice. */
+export interface StepContext {
+  readonly agent: string
+  readonly task: string | undefined
+  /** From 1; above it the agent is asked again. */
+  readonly attempt: number
+  /** Why the handoff before this one was refused; empty at first. */
+  readonly findings: readonly Finding[]
+  readonly shown: SliceReport
+  readonly signal: AbortSignal
+}
+
+/** An agent that is a function: an object is what it hands over, a string becomes `{text}`. */
+export type AgentFunction = (slice: JsonObject, context: StepContext) => unknown
+
+/** A LangChain Runnable or graph. It is given the slice (asked again: with `findings`), and the rest as `metadata` of its config. */
+export interface InvokableAgent {
+  invoke(input: never, config?: never): unknown
+}
+
+/** An AI SDK agent. It is given a prompt of task, slice and findings; its `output` is taken, or else its `text`. */
+export interface GeneratingAgent {
+  generate(options: never): unknown
+}
+
+export type StepAgent = AgentFunction | InvokableAgent | GeneratingAgent
+
+export interface StepOptions {
+  /** How often the agent is asked again with the findings where its handoff is refused; default 0. */
+  readonly repairs?: number
+  readonly manifest?: Manifest
+  /** Members of the manifest, for short. */
+  readonly task?: string
+  readonly schema?: object
+  /** Default: latest changed keys first. */
+  readonly slice?: Slicer
+  /** Most tokens of the slice; default: `maxTokens` of the manifest. */
+  readonly sliceTokens?: number
+  /** Default `extend`. */
+  readonly mode?: HandoffMode
+  readonly supersedes?: readonly Supersession[]
+  /** Makes what `invoke` or `generate` is given. */
+  readonly input?: (slice: JsonObject, context: StepContext) => unknown
+  /** Makes the payload of what the agent gave. */
+  readonly output?: (result: unknown) => unknown
+  /** Tries after the first where the agent throws; default 0. */
+  readonly retries?: number
+  readonly backoff?: Backoff
+  /** Milliseconds for one try; default: none. */
+  readonly timeout?: number
+}
+
+export interface StepResult {
+  readonly envelope: Envelope
+  /** What was handed over. */
+  readonly payload: JsonObject
+  /** Of the payload, as counted by `counter`. */
+  readonly tokens: number
+  readonly counter: string
+  /** What the agent was shown. */
+  readonly shown: SliceReport
+  /** How often it was asked. */
+  readonly attempts: number
+}

@@ -1,0 +1,70 @@
+/** @module A step of a pipeline: an agent is shown its slice, and what it gives is handed over; refused, it is asked again. */
+import type { JsonObject } from '../../../schemas/json.ts'
+import { callTool } from '../call.ts'
+import { AgentError, HandoffRefused } from '../errors.ts'
+import type { Place } from '../place.ts'
+import { scopeBelow } from '../scope.ts'
+import { agentSpec, type Given } from './agent-spec.ts'
+import { handOffAt } from './handoff.ts'
+import type { Finding, HandoffResult } from './handoff-types.ts'
+import type { Manifest } from './manifest.ts'
+import type { StepAgent, StepOptions, StepResult } from './step-types.ts'
+
+/**
+ * Throws `HandoffRefused` where the ledger refuses what the agent gives and no repair is left, `budget-exceeded` where the budget does not
+ * let the agent begin, and what the agent throws.
+ */
+export async function runStep(
+  place: Place,
+  agent: string,
+  { x, options }: { readonly x: StepAgent; readonly options: StepOptions },
+): Promise<StepResult> {
+  const { session } = place
+  session.mustBeActive()
+  const repairs = repairsOf(options)
+  const manifest = manifestOf(options)
+  const scope = scopeBelow(place, `step:${agent}`)
+  const at: Place = { ...place, scope, dedupe: 'position' }
+  let findings: readonly Finding[] = []
+  for (let attempt = 1; ; attempt += 1) {
+    // Asked again, an agent finds the results of the calls that it made before.
+    if (attempt > 1) session.restart(scope)
+    const step = { agent, scope, modelCalls: 0 }
+    const spec = agentSpec({ session, step, x, options, manifest, attempt, findings, dedupe: place.dedupe })
+    const given = (await callTool(at, spec, { agent, attempt })) as unknown as Given
+    const handed = await handOver(at, { agent, attempt, given, options, manifest })
+    if (handed.ok) {
+      const { payload, tokens, counter, shown } = given
+      return { envelope: handed.envelope, payload, tokens, counter, shown, attempts: attempt }
+    }
+    if (attempt > repairs) throw new HandoffRefused(agent, attempt, handed)
+    findings = handed.findings
+  }
+}
+
+function handOver(
+  at: Place,
+  from: { agent: string; attempt: number; given: Given; options: StepOptions; manifest: Manifest | undefined },
+): Promise<HandoffResult> {
+  const { agent, attempt, given, options, manifest } = from
+  const { mode = 'extend', supersedes } = options
+  return handOffAt(at, given.payload as JsonObject, {
+    agent,
+    mode,
+    tokens: given.tokens,
+    occurrence: attempt - 1,
+    ...(supersedes !== undefined && { supersedes }),
+    ...(manifest !== undefined && { manifest }),
+  })
+}
+
+function repairsOf({ repairs = 0 }: StepOptions): number {
+  if (Number.isSafeInteger(repairs) && repairs >= 0) return repairs
+  throw new AgentError('invalid-step', `repairs is a whole number from 0, not ${repairs}`)
+}
+
+/** `task` and `schema` of the step stand for those of its manifest. */
+function manifestOf({ manifest, task, schema }: StepOptions): Manifest | undefined {
+  if (manifest === undefined && task === undefined && schema === undefined) return undefined
+  return { ...manifest, ...(task !== undefined && { task }), ...(schema !== undefined && { schema }) }
+}

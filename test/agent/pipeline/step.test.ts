@@ -1,0 +1,285 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { HandoffRefused, LedgerRefused } from '../../../src/agent/errors.ts'
+import type { StepContext } from '../../../src/agent/pipeline/step-types.ts'
+import { currentCall } from '../../../src/agent/place.ts'
+import type { Run } from '../../../src/agent/run.ts'
+import type { Countersign } from '../../../src/agent/runtime.ts'
+import { codeOf, HOMES, rejection, type TestHome } from '../homes.ts'
+
+const apple = { entities: ['Apple'], revenue: '2024' }
+/** One token a character: counts that can be told by hand. */
+const letters = (text: string): number => text.length
+
+for (const { name, open } of HOMES) {
+  const steps = suite(`steps ${name}`)
+
+  const eventsOf = async (home: TestHome, id: string, type: string): Promise<JsonObject[]> => {
+    const all: JsonObject[] = []
+    for await (const { data } of home.connection.events(id, type)) all.push(data)
+    return all
+  }
+  const spentBy = async (home: TestHome, id: string): Promise<unknown[]> =>
+    (await eventsOf(home, id, 'UsageRecorded')).map(({ agent, usage }) => [agent, (usage as JsonObject).tokens])
+
+  steps("Relay's own example is accepted and keeps the entities: the agent returns its own section only", async () => {
+    await using home = await open()
+    const cs = home.process()
+    const manifest = {
+      agent: 'agent-1',
+      task: 'Analyze entities and summarize findings',
+      reads: ['entities', 'summary'],
+      writes: ['analysis'],
+      maxTokens: 4000,
+    }
+    const context = await cs.run({ id: 'r', budget: { tokens: 8000 } }, async (run) => {
+      await run.handoff({ entities: ['Apple'], summary: 'revenue up' }, { agent: 'seed' })
+      await run.step('agent-1', () => ({ analysis: 'growth at 5%' }), { manifest })
+      return (await run.context()).context
+    })
+    assert.equal(context, { entities: ['Apple'], summary: 'revenue up', analysis: 'growth at 5%' })
+  })
+
+  steps('an agent is shown what its manifest reads, and told what it was shown', async () => {
+    await using home = await open()
+    const cs = home.process(undefined, { tokens: letters })
+    const seen: unknown[] = []
+    const result = await cs.run({ id: 'r' }, async (run) => {
+      await run.handoff({ ...apple, secret: 1 }, { agent: 'seed' })
+      const look = (slice: JsonObject, { task, attempt, findings, shown }: StepContext) => {
+        seen.push(slice, task, attempt, findings, shown.keys, shown.omitted)
+        return 'fine'
+      }
+      return run.step('reader', look, { manifest: { reads: ['entities', 'nothing'], task: 'look' } })
+    })
+    assert.equal(seen, [{ entities: ['Apple'] }, 'look', 1, [], ['entities'], []])
+    assert.equal(result.payload, { text: 'fine' })
+    assert.equal([result.tokens, result.counter, result.attempts, result.envelope.step], [4, 'custom', 1, 2])
+  })
+
+  steps('refused, it is asked again with the findings; each try is on record', async () => {
+    await using home = await open()
+    const cs = home.process()
+    const asked: unknown[] = []
+    const writer = (_: JsonObject, { attempt, findings }: StepContext) => {
+      asked.push(findings.map(({ rule, path }) => `${rule} ${path}`))
+      return attempt === 1 ? { entities: ['Apple'], revenue: '2023', facts: ['other'] } : { summary: 'growth' }
+    }
+    const result = await cs.run({ id: 'r' }, async (run) => {
+      await run.handoff({ facts: { revenue: '2024' } }, { agent: 'seed' })
+      return run.step('writer', writer, { repairs: 2, manifest: { writes: ['summary', 'facts'] } })
+    })
+    assert.is(result.attempts, 2)
+    assert.is(asked.length, 2)
+    assert.match(String((asked[1] as string[]).join()), /contradicted \/facts|manifest-violation/)
+    assert.is((await eventsOf(home, 'r', 'EnvelopeRejected')).length, 1)
+    assert.equal(
+      (await home.connection.calls('r')).map(({ tool, args, status }) => [tool, (args as JsonObject).attempt, status]),
+      [
+        ['agent:writer', 1, 'succeeded'],
+        ['agent:writer', 2, 'succeeded'],
+      ],
+    )
+  })
+
+  steps(
+    'without a repair left it throws what was found, and the run is rolled back unless that is caught',
+    async () => {
+      await using home = await open()
+      const cs = home.process()
+      const bad = () => ({ entities: null })
+      const error = await rejection(
+        cs.run({ id: 'r' }, async (run) => {
+          await run.handoff(apple, { agent: 'seed' })
+          return run.step('writer', bad, { mode: 'replace', repairs: 1 })
+        }),
+      )
+      assert.instance(error, HandoffRefused)
+      if (!(error instanceof HandoffRefused)) return
+      assert.equal([error.code, error.attempts, error.restored.context], ['handoff-refused', 2, apple])
+      assert.is(error.findings[0]?.severity, 'error')
+      assert.is((await eventsOf(home, 'r', 'EnvelopeRejected')).length, 2)
+      assert.is((await eventsOf(home, 'r', 'RunCompensated')).length, 1)
+    },
+  )
+
+  steps('what the schema of its manifest does not let pass is a finding to repair', async () => {
+    await using home = await open()
+    const cs = home.process()
+    const schema = { type: 'object', required: ['score'], properties: { score: { type: 'number' } } }
+    const rater = (_: JsonObject, { attempt }: StepContext) => (attempt === 1 ? 'good' : { score: 7 })
+    const result = await cs.run({ id: 'r' }, (run) => run.step('rater', rater, { schema, repairs: 1 }))
+    assert.equal(result.payload, { score: 7 })
+  })
+
+  steps('calls made in it stand in its scope and are its agent’s; a second step of the agent has its own', async () => {
+    await using home = await open()
+    const cs = home.process()
+    const look = cs.tool((what: string) => `saw ${what}`, { name: 'look' })
+    await cs.run({ id: 'r' }, async (run) => {
+      await run.step('scout', async () => ({ first: await look('hill') }))
+      await run.step('scout', async () => ({ second: await look('lake') }))
+    })
+    assert.equal(
+      (await home.connection.calls('r')).map(({ tool, scope, agent }) => [tool, scope, agent]),
+      [
+        ['agent:scout', 'step:scout', 'scout'],
+        ['look', 'step:scout', 'scout'],
+        ['agent:scout', 'step:scout#2', 'scout'],
+        ['look', 'step:scout#2', 'scout'],
+      ],
+    )
+  })
+
+  steps(
+    'an agent that is asked again gets the results of the calls it made before: no effect happens twice',
+    async () => {
+      await using home = await open()
+      const cs = home.process()
+      let charges = 0
+      const charge = cs.tool(() => ++charges, { name: 'charge', dedupe: 'position' })
+      const seller = async (_: JsonObject, { attempt }: StepContext) => {
+        const n = await charge()
+        return attempt === 1 ? { entities: [] } : { paid: n }
+      }
+      await cs.run({ id: 'r' }, async (run) => {
+        await run.handoff(apple, { agent: 'seed' })
+        await run.step('seller', seller, { mode: 'replace', repairs: 1 }).catch(() => undefined)
+        await run.step('seller', { invoke: seller } as never, { repairs: 1 }).catch(() => undefined)
+      })
+      assert.is(charges, 2)
+    },
+  )
+
+  steps('tokens are charged once: as counted, or by the model calls that were recorded in it', async () => {
+    await using home = await open()
+    const cs = home.process(undefined, { tokens: letters })
+    await cs.run({ id: 'r', budget: { tokens: 1000 } }, async (run) => {
+      await run.step('talker', () => 'twelve chars')
+      await run.handoff({ more: 1 }, { agent: 'talker', mode: 'extend', tokens: 5 })
+      const body = { agent: 'nobody', tokens: 1000 - 17 }
+      const held = await home.connection.execute('r', { kind: 'reserve', body })
+      assert.ok(held.ok, 'twelve and five are spent')
+      if (!held.ok) return
+      const reservationId = String(held.body.reservationId)
+      assert.ok((await home.connection.execute('r', { kind: 'release', reservationId, body: {} })).ok)
+      assert.not.ok((await home.connection.execute('r', { kind: 'reserve', body: { ...body, tokens: 984 } })).ok)
+    })
+    assert.equal(await spentBy(home, 'r'), [['talker', 12]])
+  })
+
+  steps('a step that may not be afforded does not begin: the budget refuses before the agent is asked', async () => {
+    await using home = await open()
+    const cs = home.process(undefined, { tokens: letters })
+    let asked = 0
+    const talker = () => {
+      asked += 1
+      return 'x'.repeat(60)
+    }
+    const manifest = { maxTokens: 60 }
+    const error = await rejection(
+      cs.run({ id: 'r', budget: { tokens: 100 } }, async (run) => {
+        await run.step('talker', talker, { manifest })
+        await run.step('talker', talker, { manifest })
+      }),
+    )
+    assert.instance(error, LedgerRefused)
+    assert.is(codeOf(error), 'budget-exceeded')
+    assert.is(asked, 1)
+    assert.equal(await eventsOf(home, 'r', 'BudgetExceeded').then((all) => all.length), 1)
+  })
+
+  steps('steps side by side cannot overshoot together', async () => {
+    await using home = await open()
+    const cs = home.process(undefined, { tokens: letters })
+    let asked = 0
+    const talker = async () => {
+      asked += 1
+      await new Promise((resolve) => setImmediate(resolve))
+      return 'x'.repeat(50)
+    }
+    await cs.run({ id: 'r', budget: { tokens: 100 } }, async (run) => {
+      const all = ['a', 'b', 'c', 'd'].map((agent) => run.step(agent, talker, { manifest: { maxTokens: 50 } }))
+      const codes = (await Promise.allSettled(all)).map((each) =>
+        each.status === 'rejected' ? codeOf(each.reason) : 'ok',
+      )
+      assert.equal(codes.sort(), ['budget-exceeded', 'budget-exceeded', 'ok', 'ok'])
+    })
+    assert.is(asked, 2)
+  })
+
+  steps('more tokens than its manifest lets it hand over are refused', async () => {
+    await using home = await open()
+    const cs = home.process(undefined, { tokens: letters })
+    const talker = (_: JsonObject, { attempt }: StepContext) => 'x'.repeat(attempt === 1 ? 11 : 10)
+    const result = await cs.run({ id: 'r' }, (run) =>
+      run.step('talker', talker, { manifest: { maxTokens: 10 }, repairs: 1 }),
+    )
+    assert.is(result.attempts, 2)
+    const [rejected] = await eventsOf(home, 'r', 'EnvelopeRejected')
+    assert.is((rejected?.findings as readonly JsonObject[] | undefined)?.[0]?.rule, 'manifest-violation')
+  })
+
+  steps('what cannot be handed over is an error that says so, and so is a handoff beside the step’s own', async () => {
+    await using home = await open()
+    const cs = home.process()
+    const codes = await cs.run({ id: 'r' }, async (run) => {
+      const failed = []
+      for (const gives of [null, 7, [1], { n: 1n }]) failed.push(codeOf(await rejection(run.step('a', () => gives))))
+      failed.push(codeOf(await rejection(run.step('a', { call: 1 } as never))))
+      failed.push(codeOf(await rejection(run.step('a', () => run.handoff({}, { agent: 'a' })))))
+      failed.push(codeOf(await rejection(run.step('a', () => run.rollback({ reason: 'x' })))))
+      failed.push(codeOf(await rejection(run.step('a', () => ({}), { repairs: -1 }))))
+      failed.push(codeOf(await rejection(run.step('a', () => ({}), { manifest: { agent: 'b' } }))))
+      return failed
+    })
+    const invalid = ['invalid-output', 'invalid-output', 'invalid-output', 'invalid-output', 'invalid-agent']
+    assert.equal(codes, [...invalid, 'handoff-in-step', 'handoff-in-step', 'invalid-step', 'invalid-manifest'])
+  })
+
+  steps('an agent that throws is the error of the step, and is asked again where it says so', async () => {
+    await using home = await open()
+    const cs = home.process()
+    let asked = 0
+    const flaky = () => {
+      asked += 1
+      if (asked < 3) throw new TypeError('no answer')
+      return `after ${currentCall()?.attempt}`
+    }
+    const backoff = { type: 'fixed', delayMs: 0 } as const
+    const payload = await cs.run({ id: 'r' }, async (run) => {
+      assert.instance(await rejection(run.step('flaky', flaky)), TypeError)
+      return (await run.step('flaky', flaky, { retries: 2, backoff })).payload
+    })
+    assert.equal(payload, { text: 'after 2' })
+  })
+
+  steps('replayed, no agent is asked, and a step that failed fails again', async () => {
+    await using home = await open()
+    let asked = 0
+    const life = (cs: Countersign, how: 'run' | 'replay') => {
+      const body = async (run: Run<null>) => {
+        const say = (_: JsonObject, { attempt }: StepContext) => {
+          asked += 1
+          return attempt === 1 ? { entities: [] } : { summary: attempt }
+        }
+        await run.handoff(apple, { agent: 'seed' })
+        const repaired = await run.step('writer', say, { mode: 'merge', repairs: 1 })
+        const failed = await run.step('silent', () => Promise.reject(new RangeError('mute'))).catch(String)
+        const refused = await run
+          .step('writer', say, { mode: 'replace' })
+          .catch((error: HandoffRefused) => error.findings.length)
+        return { repaired: repaired.payload, failed, refused, context: (await run.context()).context }
+      }
+      return how === 'run' ? cs.run({ id: 'r' }, body) : cs.replay('r', body).then(({ output }) => output)
+    }
+    const live = await life(home.process(), 'run')
+    assert.is(asked, 3)
+    assert.equal(await life(home.process(), 'replay'), live)
+    assert.is(asked, 3)
+    assert.equal(live?.context, { ...apple, summary: 2 })
+  })
+
+  steps.run()
+}
