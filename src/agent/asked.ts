@@ -55,7 +55,7 @@ function keyOf({
   return jsonDigest({ ...call, occurrence, ...(place.scope !== undefined && { scope: place.scope }) })
 }
 
-export function claimOf(asked: Asked): ClaimCall {
+export function claimOf(asked: Asked, reserve?: ClaimCall['reserve']): ClaimCall {
   const { spec, place, phase, args, key, occurrence } = asked
   const parentCall = place.ancestors.at(-1)?.callId
   const agent = spec.agent ?? place.step?.agent
@@ -74,6 +74,6 @@ export function claimOf(asked: Asked): ClaimCall {
     ...(place.group !== undefined && { group: place.group }),
     ...(parentCall !== undefined && { parentCall }),
     ...(agent !== undefined && { agent }),
-    ...(spec.reserve !== undefined && { reserve: spec.reserve }),
+    ...(reserve !== undefined && { reserve }),
   }
 }

@@ -1,13 +1,13 @@
 /** @module A tool call from the ask to its value: served from the record, or claimed, carried out and settled (runtime.md, sections 1 to 3). */
 import type { Json, JsonObject } from '../../schemas/json.ts'
+import type { ClaimCall } from '../../schemas/requests.ts'
 import { UnreachableError } from '../client/errors.ts'
 import { pause } from '../client/transport.ts'
 import { type Asked, askedAt, claimOf } from './asked.ts'
-import { backoffMs } from './backoff.ts'
 import { type Attempted, carryOut } from './carry-out.ts'
 import type { Reply } from './connection.ts'
 import { clearDoubt } from './doubt.ts'
-import { AgentError, failureOf, InDoubt, LedgerRefused, OutcomeNotRecorded, RecordedFailure } from './errors.ts'
+import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded, RecordedFailure } from './errors.ts'
 import { holdForStep, isInside, placeInside } from './inside.ts'
 import { type Claimed, keepLease } from './lease.ts'
 import { isToolError } from './loop/tool-error.ts'
@@ -16,6 +16,7 @@ import type { Memory } from './recollection.ts'
 import type { RecordedOutcome } from './recorded-run.ts'
 import { liveOf, numberOf, reach, textOf } from './session.ts'
 import { type Settling, settled, settleSuccess } from './settle.ts'
+import { reservedFor, usedBy } from './spending.ts'
 import { issuePointer } from './standard-schema.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
@@ -60,6 +61,7 @@ class Call {
   readonly #trace: CallTrace
   readonly #spec: ToolSpec
   #args: unknown
+  #reserved: ClaimCall['reserve']
 
   constructor(asked: Asked, trace: CallTrace) {
     this.#asked = asked
@@ -76,12 +78,14 @@ class Call {
       if (step.kind === 'value') return step.value
       if (step.kind === 'again') continue
       failures += 1
-      const { retries, retryScope, backoff } = this.#spec
+      const { retries, retryScope } = this.#spec
       if (session.halted !== undefined) throw session.halted
       // A failure that the tool means for its caller is an answer, and the same one again.
       if (isToolError(step.error)) throw step.error
       if (failures > retries || retryScope === 'transaction' || session.signal?.aborted === true) throw step.error
-      if (step.live) await pause(backoffMs(backoff, failures, Math.random()), session.signal)
+      const waitMs = this.#spec.retryWaitMs(step.error, failures)
+      if (waitMs === undefined) throw step.error
+      if (step.live) await pause(waitMs, session.signal)
     }
   }
 
@@ -107,6 +111,7 @@ class Call {
     const { session } = this.#asked.place
     const { recollection, live } = session
     const memory = recollection?.next(this.#asked)
+    if (memory?.kind === 'refused') throw new LedgerRefused(memory.refusal)
     if (memory === undefined || memory.kind !== 'outcome') {
       if (live === undefined) throw this.#notInRecord(memory)
       return undefined
@@ -137,7 +142,8 @@ class Call {
     session.signal?.throwIfAborted()
     const { claims } = liveOf(session)
     if (this.#asked.phase === 'model') await this.#asked.place.step?.release?.()
-    const ask = (): Promise<Reply> => claims.claim(claimOf(this.#asked))
+    this.#reserved = await reservedFor(this.#spec, this.#args)
+    const ask = (): Promise<Reply> => claims.claim(claimOf(this.#asked, this.#reserved))
     const reply = this.#spec.unreachable === 'run' ? await unlessUnreachable(ask) : await reach(session, ask)
     if (reply === undefined) return { kind: 'value', value: (await this.#bare()) as Json }
     if (!reply.ok) return this.#refused(new LedgerRefused(reply.problem))
@@ -200,7 +206,8 @@ class Call {
     // A nested call that found the run taken over or diverged: whether this one is done cannot be said.
     if (session.halted !== undefined && attempted.kind === 'failed') throw session.halted
     session.ended(callId, isInside(this.#asked, callId))
-    const settling = { connection, runId: session.runId, tool: this.#spec.name, claimed }
+    const usage = usedBy(this.#spec, attempted, { args: this.#args, reserved: this.#reserved })
+    const settling = { connection, runId: session.runId, tool: this.#spec.name, claimed, usage }
     try {
       return await this.#settle(settling, attempted)
     } catch (error) {
@@ -213,15 +220,14 @@ class Call {
   async #settle(settling: Settling, attempted: Attempted): Promise<Step> {
     const { callId } = settling.claimed
     if (attempted.kind === 'succeeded') {
-      const usage = this.#spec.usage?.(attempted.value)
-      const kept = await settleSuccess({ ...settling, usage }, attempted.value)
+      const kept = await settleSuccess(settling, attempted.value)
       if (kept.kind === 'result') return { kind: 'value', value: kept.value }
       const { session } = this.#asked.place
       session.unrecorded.set(callId, attempted.value)
       throw session.fail(resultNotRecorded(this.#spec.name, callId, kept.reason))
     }
-    if (attempted.kind === 'failed') {
-      await settled(settling, { error: failureOf(attempted.error) })
+    if (attempted.kind === 'failed' || this.#spec.phase === 'model') {
+      await settled(settling, { error: this.#spec.failure(attempted.error) })
       return { kind: 'failed', error: attempted.error, live: true }
     }
     await settled(settling, { unknown: { reason: attempted.reason } })

@@ -35,6 +35,8 @@ export interface Connection extends AsyncDisposable {
   calls(runId: string): Promise<readonly JsonObject[]>
   /** Each rollback with its plan. */
   compensations(runId: string): Promise<readonly JsonObject[]>
+  /** What was spent and reserved, with the limits. */
+  budget(runId: string): Promise<JsonObject>
   /** Events by revision, of one type where it is named. */
   events(runId: string, type?: string): AsyncIterable<RunEvent>
   /** Ids of the runs that have not ended. */

@@ -25,6 +25,7 @@ export function httpConnection(client: Client): Connection {
     context: (runId) => client.context(runId),
     calls: (runId) => collect(client.calls(runId)),
     compensations: (runId) => client.compensations(runId),
+    budget: (runId) => client.budget(runId),
     events: (runId, type) => runEvents(client.events(runId, { type })),
     openRuns: async function* () {
       for await (const row of client.runs({ status: 'open' })) yield String(row.runId)

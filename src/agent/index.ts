@@ -30,6 +30,12 @@ export { openAiModel } from './loop/openai-model.ts'
 export type { ScriptedCall } from './loop/scripted-model.ts'
 export { ScriptedModel } from './loop/scripted-model.ts'
 export { ToolError } from './loop/tool-error.ts'
+export type { ModelContext as ModelCallContext } from './models/ask-model.ts'
+export type { ModelCall } from './models/model-call.ts'
+export type { ModelSettings } from './models/model-settings.ts'
+export type { ModelUsage, Price, PriceTable } from './models/price-table.ts'
+export type { OpenAISettings } from './models/track-openai.ts'
+export { trackOpenAI } from './models/track-openai.ts'
 export type { OpenOptions } from './open.ts'
 export { connect, fromEnv, open } from './open.ts'
 export type { CallRef, RollbackStatus, RunOutcome } from './outcome.ts'
@@ -80,5 +86,7 @@ export type {
   Tool,
   ToolDefinition,
   ToolOptions,
+  ToolReserve,
+  ToolUsage,
   Undo,
 } from './tool-options.ts'

@@ -62,6 +62,7 @@ export function ledgerConnection({ ledger, caller, place, close }: LedgerConnect
     calls: (runId) => allCalls(ledger, caller, runId),
     compensations: async (runId) =>
       foundValue(await ledger.compensations(caller, runId)).items as readonly JsonObject[],
+    budget: async (runId) => foundValue(await ledger.budget(caller, runId)),
     events: async function* (runId, type) {
       for await (const { header, data } of eventsOf(ledger, caller, runId)) {
         if (type === undefined || header.type === type) yield { type: header.type, time: header.time, data } as RunEvent

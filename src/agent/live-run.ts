@@ -4,6 +4,7 @@ import { resolvePolicy } from '../../schemas/policy.ts'
 import { ClaimQueue } from './claim-queue.ts'
 import type { Connection } from './connection.ts'
 import { AgentError, failureOf, LedgerRefused, RecordedFailure } from './errors.ts'
+import type { PriceTable } from './models/price-table.ts'
 import { NOTHING, noteOutcome, outcomeIn, type RunOutcome } from './outcome.ts'
 import type { TokenCounter } from './pipeline/token-counter.ts'
 import { type Place, runAt } from './place.ts'
@@ -20,7 +21,10 @@ export interface Home {
   readonly connection: Connection
   readonly registry: ToolRegistry
   readonly counter?: () => Promise<TokenCounter>
+  readonly prices?: PriceTable | undefined
 }
+
+const CAUSES_MAX = 5
 
 export type Body<Input, Output> = (run: Run<Input>) => Output
 
@@ -48,6 +52,7 @@ export async function liveRun<Input, Output>(
     ...(options.signal !== undefined && { signal: options.signal }),
     ...(counter !== undefined && { counter }),
     criticalKeys: resolvePolicy(options.policy).criticalKeys,
+    prices: home.prices,
   })
   const place: Place = { session, dedupe: 'args', ancestors: [] }
   const run = runOf(place, (start.input ?? null) as Input)
@@ -96,8 +101,7 @@ async function endFailed(
   // The code has left the record, or the ledger is out of reach: the run stays as it is, to be resumed.
   if (session.halted !== undefined || isDivergence(error)) return openOutcome(runId)
   try {
-    const overBudget = error instanceof LedgerRefused && error.code === 'budget-exceeded'
-    if (!overBudget || options.compensateOnBudgetExceeded !== false) {
+    if (!isOverBudget(error) || options.compensateOnBudgetExceeded !== false) {
       const { name, message } = error instanceof Error ? error : { name: 'thrown', message: String(error) }
       return await rollBack({ connection, registry, runId, reason: `${name}: ${message}`, session })
     }
@@ -108,6 +112,16 @@ async function endFailed(
     // What kept the rollback from its end never hides why it was needed.
     return openOutcome(runId, rollbackError)
   }
+}
+
+/** Libraries wrap what they are thrown: the refusal may lie deeper. */
+function isOverBudget(error: unknown): boolean {
+  let cause = error
+  for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
+    if (cause instanceof LedgerRefused && cause.code === 'budget-exceeded') return true
+    cause = cause.cause
+  }
+  return false
 }
 
 function isDivergence(error: unknown): boolean {

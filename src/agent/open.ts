@@ -4,6 +4,7 @@ import { openEmbedded } from '../embedded.ts'
 import { AgentError } from './errors.ts'
 import { httpConnection } from './http-connection.ts'
 import { ledgerConnection } from './ledger-connection.ts'
+import { checkedPrices } from './models/price-table.ts'
 import { type Countersign, createRuntime, type RuntimeOptions } from './runtime.ts'
 
 export interface OpenOptions extends RuntimeOptions {
@@ -23,6 +24,7 @@ const PATH_DEFAULT = '.countersign'
  */
 export async function open(options: OpenOptions = {}): Promise<Countersign> {
   const { path = PATH_DEFAULT, actor = 'local', tenant = 'default', ...settings } = options
+  if (settings.prices !== undefined) checkedPrices(settings.prices)
   const { ledger, close } = await openEmbedded(path)
   return createRuntime(ledgerConnection({ ledger, caller: { tenant, actor }, place: path, close }), settings)
 }
@@ -36,15 +38,19 @@ export function connect(options: ClientOptions & RuntimeOptions): Countersign {
  * `COUNTERSIGN_URL` and `COUNTERSIGN_TOKEN`: a ledger behind HTTP. Else in this process: `COUNTERSIGN_DATA`, `COUNTERSIGN_ACTOR`,
  * `COUNTERSIGN_TENANT`, or with nothing set `./.countersign`.
  */
-export async function fromEnv(env: Readonly<Record<string, string | undefined>> = process.env): Promise<Countersign> {
+export async function fromEnv(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+  settings: RuntimeOptions = {},
+): Promise<Countersign> {
   const { COUNTERSIGN_URL: url, COUNTERSIGN_TOKEN: token } = env
   if (!url) {
     return open({
       ...(env.COUNTERSIGN_DATA && { path: env.COUNTERSIGN_DATA }),
       ...(env.COUNTERSIGN_ACTOR && { actor: env.COUNTERSIGN_ACTOR }),
       ...(env.COUNTERSIGN_TENANT && { tenant: env.COUNTERSIGN_TENANT }),
+      ...settings,
     })
   }
   if (!token) throw new AgentError('setting-missing', 'COUNTERSIGN_URL is set: COUNTERSIGN_TOKEN must be, too')
-  return connect({ url, token })
+  return connect({ url, token, ...settings })
 }

@@ -1,6 +1,7 @@
 /** @module The record of an earlier life of the run, served in place of live calls: strictly (runtime.md, section 4). */
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Asked } from './asked.ts'
+import type { Problem } from './connection.ts'
 import { ResumeDiverged } from './errors.ts'
 import {
   type RecordedAttempt,
@@ -22,6 +23,8 @@ export type Memory =
     }
   /** Claimed, and what came of it is not known: `seen` where its own process said so. */
   | { readonly kind: 'open'; readonly call: RecordedCall; readonly seen: boolean }
+  /** The budget refused it then. */
+  | { readonly kind: 'refused'; readonly refusal: Problem }
   | { readonly kind: 'nothing' }
 
 const SHOWN_MAX = 10
@@ -34,6 +37,7 @@ export class Recollection {
   readonly #byPlace = new Map<string, Set<RecordedCall>>()
   readonly #children = new Map<string, RecordedCall[]>()
   readonly #servedAttempts = new Map<string, number>()
+  readonly #servedRefusals = new Set<string>()
   /** Undone by a rollback that the code of now has reached as well. */
   readonly #undone = new Set<string>()
 
@@ -57,6 +61,7 @@ export class Recollection {
       this.#unasked.delete(call.callId)
       return
     }
+    if (this.#refusalOf(asked, 0) !== undefined) return
     const expected = [...(this.#byPlace.get(placeOf(askedPlace(asked))) ?? [])].filter(({ callId }) =>
       this.#unasked.has(callId),
     )
@@ -66,9 +71,14 @@ export class Recollection {
   /** The next outcome that this ask has not been served yet; a success is served to every ask. */
   next(asked: Asked): Memory {
     const call = this.#callOf(asked)
+    if (call !== undefined) this.#unasked.delete(call.callId)
+    const first = this.#servedAttempts.get(call?.callId ?? '') ?? 0
+    const refusal = this.#refusalOf(asked, first)
+    if (refusal !== undefined) {
+      this.#servedRefusals.add(slotOf(asked.phase, asked.key))
+      return { kind: 'refused', refusal }
+    }
     if (call === undefined) return { kind: 'nothing' }
-    this.#unasked.delete(call.callId)
-    const first = this.#servedAttempts.get(call.callId) ?? 0
     for (let index = first; index < call.attempts.length; index += 1) {
       const attempt = call.attempts[index]
       const known = attempt?.outcome
@@ -117,6 +127,14 @@ export class Recollection {
 
   #callOf({ phase, key }: Asked): RecordedCall | undefined {
     return this.run.byKey.get(slotOf(phase, key))?.find(({ callId }) => !this.#undone.has(callId))
+  }
+
+  /** What the budget said at this point; once, as it was said once. */
+  #refusalOf({ phase, key }: Asked, attempts: number): Problem | undefined {
+    const slot = slotOf(phase, key)
+    const recorded = this.run.refusals.get(slot)
+    if (recorded === undefined || this.#servedRefusals.has(slot)) return undefined
+    return recorded.afterAttempts === attempts ? recorded.refusal : undefined
   }
 
   #diverged(asked: Asked, expected: readonly RecordedCall[]): ResumeDiverged {

@@ -2,7 +2,7 @@
 import type { EventBody } from '../../schemas/events.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Failure } from '../../schemas/values.ts'
-import type { RunEvent } from './connection.ts'
+import type { Problem, RunEvent } from './connection.ts'
 import { foldHandoffs, noHandoffs, type RecordedHandoffs } from './pipeline/recorded-handoffs.ts'
 
 export type RecordedOutcome =
@@ -38,6 +38,13 @@ export interface RecordedCall {
   undone?: 'compensated' | 'failed' | 'unknown'
 }
 
+/** A claim that the budget refused. */
+export interface RecordedRefusal {
+  readonly refusal: Problem
+  /** Attempts of the call that were on record by then. */
+  readonly afterAttempts: number
+}
+
 interface RecordedRollback {
   readonly scope: string | undefined
   readonly reason: string
@@ -54,6 +61,7 @@ export interface RecordedRun {
   readonly calls: Map<string, RecordedCall>
   /** Forward and model calls by key, oldest generation first. */
   readonly byKey: Map<string, RecordedCall[]>
+  readonly refusals: Map<string, RecordedRefusal>
   readonly rollbacks: RecordedRollback[]
   readonly handoffs: RecordedHandoffs
   end?: RecordedEnd
@@ -65,6 +73,7 @@ export async function readRun(events: AsyncIterable<RunEvent>): Promise<Recorded
     events: 0,
     calls: new Map(),
     byKey: new Map(),
+    refusals: new Map(),
     rollbacks: [],
     handoffs: noHandoffs([]),
   }
@@ -82,6 +91,9 @@ function fold(run: RecordedRun, event: RunEvent): void {
       return
     case 'ToolCallClaimed':
       foldClaim(run, data as unknown as EventBody<'ToolCallClaimed'>, time)
+      return
+    case 'BudgetExceeded':
+      foldRefusal(run, data as unknown as EventBody<'BudgetExceeded'>)
       return
     case 'CompensationStarted':
       run.rollbacks.push({ scope: data.scope as string | undefined, reason: String(data.reason) })
@@ -113,6 +125,19 @@ function foldClaim(run: RecordedRun, data: EventBody<'ToolCallClaimed'>, time: s
   if (phase === 'compensation') return
   const slot = slotOf(phase, key)
   run.byKey.set(slot, [...(run.byKey.get(slot) ?? []), call])
+}
+
+function foldRefusal(
+  run: RecordedRun,
+  { v: _, fingerprint: __, claim, ...exceeded }: EventBody<'BudgetExceeded'>,
+): void {
+  if (claim === undefined) return
+  const slot = slotOf(claim.phase, claim.key)
+  const code = 'budget-exceeded'
+  const { requested, dimension, scope, limit, spent, reserved } = exceeded
+  const detail = `${requested} ${dimension} were over the limit of ${limit} of the ${scope} (${spent} spent, ${reserved} reserved)`
+  const attempts = run.byKey.get(slot)?.at(-1)?.attempts ?? []
+  run.refusals.set(slot, { afterAttempts: attempts.length, refusal: { code, detail, evidence: { ...exceeded, code } } })
 }
 
 export function slotOf(phase: string, key: string): string {

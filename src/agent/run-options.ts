@@ -60,7 +60,8 @@ function limitsOf({ tokens, cost, agents }: BudgetOptions): NonNullable<StartRun
   }
 }
 
-function costOf(cost: string): { readonly limit: string; readonly currency: string } {
+/** Throws `invalid-budget`. */
+export function costOf(cost: string): { readonly limit: string; readonly currency: string } {
   const [, limit, currency] = COST.exec(cost) ?? []
   if (limit !== undefined && currency !== undefined) return { limit, currency }
   throw new AgentError('invalid-budget', `a cost is an amount and a currency, such as "2.00 USD", not ${cost}`)

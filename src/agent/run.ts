@@ -2,6 +2,7 @@
 import type { Json } from '../../schemas/json.ts'
 import { callTool } from './call.ts'
 import { AgentError } from './errors.ts'
+import { callModel, type ModelCall } from './models/model-call.ts'
 import { isCovered } from './outcome.ts'
 import { establishedContext, handOff, rollBackContext } from './pipeline/handoff.ts'
 import type { Established, HandoffOptions, HandoffResult, Rewound, RollbackOptions } from './pipeline/handoff-types.ts'
@@ -35,6 +36,11 @@ export interface Run<Input = Json> {
   uuid(): Promise<string>
   /** A branch of the code with a place of its own: give one to each that runs beside others. */
   scope<T>(name: string, fn: (run: Run<Input>) => T): Promise<Awaited<T>>
+  /**
+   * Calls a model, whatever the provider: reserved before, settled after with what it used, served on resume and replay. Throws
+   * `budget-exceeded`, `unbounded-output`, `unknown-price`, `not-recorded`, and what the provider throws.
+   */
+  model<Request, Response>(call: ModelCall<Request, Response>): Promise<Response>
   /** Carries out a sequence of calls; rolls it back where it fails. Never throws for what a step does. */
   saga(steps: SagaSteps, options?: SagaOptions): Promise<SagaResult>
   /** Hands a payload over: the ledger accepts it, or refuses it with findings and rewinds to the last snapshot. */
@@ -77,6 +83,7 @@ export function runOf<Input>(place: Place, input: Input): Run<Input> {
       const inner = { ...here(), scope: scopeBelow(here(), name) }
       return await runAt(inner, () => fn(runOf(inner, input)))
     },
+    model: async (call) => callModel(here(), call),
     saga: (steps, options) => carrySaga(here(), steps, options),
     handoff: (payload, options) => handOff(here(), payload, options),
     step: (agent, x, options = {}) => runStep(here(), agent, { x, options }),

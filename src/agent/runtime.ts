@@ -2,6 +2,7 @@
 import type { Connection } from './connection.ts'
 import { AgentError } from './errors.ts'
 import { type Body, liveRun } from './live-run.ts'
+import { checkedPrices, type PriceTable } from './models/price-table.ts'
 import { type CountTokens, tokenCounter } from './pipeline/token-counter.ts'
 import { type Recovery, recover } from './recover.ts'
 import { type ReplayResult, type ReplaySource, replayRun } from './replay.ts'
@@ -46,11 +47,19 @@ export interface Countersign extends AsyncDisposable {
 export interface RuntimeOptions {
   /** Counts the tokens of slices and handoffs. Default: `gpt-tokenizer` where it is installed, else UTF-8 bytes / 4; results name it. */
   readonly tokens?: CountTokens
+  /** What model calls cost; none is built in. A run with a limit of cost refuses models that it does not name. */
+  readonly prices?: PriceTable
 }
 
-export function createRuntime(connection: Connection, { tokens }: RuntimeOptions = {}): Countersign {
+/** Throws `invalid-prices`. */
+export function createRuntime(connection: Connection, { tokens, prices }: RuntimeOptions = {}): Countersign {
   const registry = new ToolRegistry()
-  const home = { connection, registry, counter: tokenCounter(tokens) }
+  const home = {
+    connection,
+    registry,
+    counter: tokenCounter(tokens),
+    prices: prices === undefined ? undefined : checkedPrices(prices),
+  }
   let closed: Promise<void> | undefined
   const open = <T>(work: () => Promise<T>): Promise<T> =>
     closed === undefined ? work() : Promise.reject(new AgentError('closed', `${connection.place} was closed`))

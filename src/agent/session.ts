@@ -4,6 +4,7 @@ import { UnreachableError } from '../client/errors.ts'
 import type { ClaimQueue } from './claim-queue.ts'
 import type { Connection } from './connection.ts'
 import { AgentError } from './errors.ts'
+import type { PriceTable } from './models/price-table.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import { noHandoffs } from './pipeline/recorded-handoffs.ts'
 import { type TokenCounter, tokenCounter } from './pipeline/token-counter.ts'
@@ -20,6 +21,7 @@ export interface SessionOptions {
   /** Of the policy that a new run is started with; a recorded one tells its own. */
   readonly criticalKeys?: readonly string[]
   readonly counter?: () => Promise<TokenCounter>
+  readonly prices?: PriceTable | undefined
 }
 
 export class Session {
@@ -30,6 +32,8 @@ export class Session {
   readonly signal: AbortSignal | undefined
   readonly pipeline: Pipeline
   readonly counter: () => Promise<TokenCounter>
+  /** What model calls cost, as the author says. */
+  readonly prices: PriceTable | undefined
   /** Values that could not be recorded, for the compensation that still needs them. */
   readonly unrecorded = new Map<string, unknown>()
   /** By scope, then by what was asked for. */
@@ -40,7 +44,7 @@ export class Session {
   #failed: Error | undefined
   #closed = false
 
-  constructor({ runId, registry, live, recollection, signal, counter, criticalKeys = [] }: SessionOptions) {
+  constructor({ runId, registry, live, recollection, signal, counter, criticalKeys = [], prices }: SessionOptions) {
     this.runId = runId
     this.registry = registry
     this.live = live
@@ -49,6 +53,7 @@ export class Session {
     this.counter = counter ?? tokenCounter()
     const code = live === undefined ? 'replay-diverged' : 'resume-diverged'
     this.pipeline = new Pipeline(recollection?.run.handoffs ?? noHandoffs(criticalKeys), code)
+    this.prices = prices
   }
 
   get fence(): number {

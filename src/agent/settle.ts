@@ -20,7 +20,7 @@ export interface Settling {
   readonly runId: string
   readonly tool: string
   readonly claimed: Claimed
-  /** What a success used. */
+  /** What the attempt used: reported with its outcome, whatever that is. */
   readonly usage?: Usage | undefined
   /** Default: up to seven seconds in all. */
   readonly waitsMs?: readonly number[]
@@ -35,19 +35,15 @@ export type Kept =
 export async function settleSuccess(settling: Settling, live: unknown): Promise<Kept> {
   const result = recordable(live)
   if (!result.ok) return settleUnrecorded(settling, result.reason, live)
-  const reply = await settle(settling, { result: result.value, ...used(settling) }, live)
+  const reply = await settle(settling, { result: result.value }, live)
   if (reply.ok) return { kind: 'result', value: result.value }
   if (!TOO_MUCH.has(reply.problem.code)) throw new LedgerRefused(reply.problem)
   return settleUnrecorded(settling, reply.problem.code, live)
 }
 
 async function settleUnrecorded(settling: Settling, reason: string, live: unknown): Promise<Kept> {
-  await settled(settling, { unrecorded: { reason: clip(reason, REASON_MAX_CHARS) }, ...used(settling) }, live)
+  await settled(settling, { unrecorded: { reason: clip(reason, REASON_MAX_CHARS) } }, live)
   return { kind: 'unrecorded', reason }
-}
-
-function used({ usage }: Settling): Pick<SettleCall, 'usage'> {
-  return usage === undefined ? {} : { usage }
 }
 
 /** Any other outcome. Throws like `settleSuccess`. */
@@ -57,12 +53,12 @@ export async function settled(settling: Settling, outcome: Omit<SettleCall, 'fen
 }
 
 async function settle(settling: Settling, outcome: Omit<SettleCall, 'fence'>, live: unknown): Promise<Reply> {
-  const { connection, runId, claimed } = settling
+  const { connection, runId, claimed, usage } = settling
   const { callId, fence } = claimed
   const kind = 'unrecorded' in outcome ? 'unrecorded' : 'outcome'
   for (const waitMs of [...(settling.waitsMs ?? WAITS_MS), undefined]) {
     try {
-      const body = { fence, ...outcome }
+      const body = { fence, ...outcome, ...(usage !== undefined && { usage }) }
       return await connection.execute(
         runId,
         { kind: 'settle', callId, body },

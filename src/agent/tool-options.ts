@@ -1,5 +1,6 @@
 /** @module What a tool says of itself: how it is undone, checked, retried, timed and identified. */
 import type { Backoff } from './backoff.ts'
+import type { Cost } from './run-options.ts'
 import type { StandardSchema } from './standard-schema.ts'
 
 /** What the runtime tells a tool about the call it carries out. */
@@ -23,6 +24,21 @@ export type CheckResult<Result> =
   | { readonly done: true; readonly result: Result }
   | { readonly done: false }
   | undefined
+
+/** Taken from the run's budget before a try, so that no other call spends it meanwhile. */
+export interface ToolReserve {
+  readonly tokens?: number
+  readonly cost?: Cost
+  /** Whose budget; default: the writer's. */
+  readonly agent?: string
+  /** Milliseconds after which it counts as spent where no outcome came; default 10 minutes. */
+  readonly deadlineMs?: number
+}
+
+export interface ToolUsage {
+  readonly tokens?: number
+  readonly cost?: Cost
+}
 
 export interface ToolOptions<Args = unknown, Result = unknown> {
   /** Default: the function's own name. */
@@ -55,6 +71,10 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
   readonly key?: (args: Args) => string
   /** Milliseconds; renewed while the tool runs. Default 60,000. */
   readonly leaseMs?: number
+  /** What each try may cost at most: refused (`budget-exceeded`) before anything runs where the budget does not hold it. */
+  readonly reserve?: ToolReserve | ((args: Args) => ToolReserve | undefined)
+  /** What a call has cost; default: all that it had reserved, as an estimate. A failed try costs nothing. */
+  readonly usage?: (result: Result, args: Args) => ToolUsage
   /** What happens while the ledger cannot be reached: nothing runs (`stop`, the default), or the tool runs without a record. */
   readonly unreachable?: 'stop' | 'run'
 }

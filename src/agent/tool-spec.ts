@@ -1,13 +1,13 @@
 /** @module A tool inside the runtime: every option settled, types options. */
-import type { Reserve } from '../../schemas/requests.ts'
-import type { Usage } from '../../schemas/values.ts'
-import { BACKOFF_DEFAULT, type Backoff } from './backoff.ts'
-import { AgentError } from './errors.ts'
+import type { Failure } from '../../schemas/values.ts'
+import { BACKOFF_DEFAULT, type Backoff, backoffMs } from './backoff.ts'
+import { AgentError, failureOf } from './errors.ts'
 import type { Place } from './place.ts'
+import { type Spending, toolSpending } from './spending.ts'
 import type { StandardSchema } from './standard-schema.ts'
 import type { CallContext, CheckResult, ToolOptions, Undo } from './tool-options.ts'
 
-export interface ToolSpec {
+export interface ToolSpec extends Spending {
   readonly name: string
   readonly description: string | undefined
   readonly input: StandardSchema | undefined
@@ -32,16 +32,16 @@ export interface ToolSpec {
   readonly key: ((args: unknown) => string) | undefined
   readonly leaseMs: number | undefined
   readonly unreachable: 'stop' | 'run'
-  /** Default `forward`. A call of phase `model` gives what was said: nothing to undo, no evidence. */
+  /** Default `forward`. A call of phase `model` gives what was said: nothing to undo, no evidence, and never in doubt. */
   readonly phase?: 'forward' | 'model'
   /** Whose call it is, where that is not told by its place. */
   readonly agent?: string
-  /** Held on the budget while it runs. */
-  readonly reserve?: Reserve
-  /** What it used, told by its result. */
-  readonly usage?: (result: unknown) => Usage | undefined
   /** Calls made inside it stand in its own scope, and are told apart so; default: in a scope of the call, by position. */
   readonly inside?: Pick<Place, 'dedupe' | 'step'>
+  /** What the record keeps of an error. */
+  readonly failure: (error: unknown) => Failure
+  /** Milliseconds before the next try; undefined: there is none. */
+  readonly retryWaitMs: (error: unknown, failures: number) => number | undefined
 }
 
 type CompensateSpec =
@@ -62,6 +62,7 @@ export function toolSpec(given: Given, options: ToolOptions): ToolSpec {
   if (given.name === '') {
     throw new AgentError('tool-unnamed', 'a tool needs a name: pass {name}, or wrap a named function')
   }
+  const backoff = options.backoff ?? BACKOFF_DEFAULT
   return {
     ...given,
     description: options.description,
@@ -70,7 +71,7 @@ export function toolSpec(given: Given, options: ToolOptions): ToolSpec {
     compensateUnknown: options.compensateUnknown ?? false,
     check: options.check,
     retries: options.retries ?? 0,
-    backoff: options.backoff ?? BACKOFF_DEFAULT,
+    backoff,
     retryScope: options.retryScope ?? 'tool',
     timeoutMs: options.timeout,
     onUnknown: options.onUnknown ?? 'in-doubt',
@@ -78,6 +79,9 @@ export function toolSpec(given: Given, options: ToolOptions): ToolSpec {
     key: options.key,
     leaseMs: options.leaseMs,
     unreachable: options.unreachable ?? 'stop',
+    ...toolSpending(options),
+    failure: failureOf,
+    retryWaitMs: (_, failures) => backoffMs(backoff, failures, Math.random()),
   }
 }
 

@@ -1,0 +1,155 @@
+/** @module A model call as a call of the run: reserved, carried out, settled with what it used, and served from the record. */
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { Reserve } from '../../../schemas/requests.ts'
+import type { Usage } from '../../../schemas/values.ts'
+import { type CallTrace, callTool } from '../call.ts'
+import { AgentError } from '../errors.ts'
+import { joined, type Place } from '../place.ts'
+import { inFull } from '../spending.ts'
+import type { CallContext } from '../tool-options.ts'
+import { type ToolSpec, toolSpec } from '../tool-spec.ts'
+import { leftHere } from './left-here.ts'
+import { answerOnRecord, failureOnRecord, requestOnRecord, type Served, servedFrom } from './model-record.ts'
+import type { ModelSettings } from './model-settings.ts'
+import { type Rate, recordedUsage, soundUsage } from './model-usage.ts'
+import { type ModelUsage, priceOf } from './price-table.ts'
+import { type Projection, project } from './projection.ts'
+import { MODEL_BACKOFF, modelWaitMs } from './provider-errors.ts'
+
+/** A model call, whatever the provider. */
+export interface ModelAsk {
+  readonly provider: string
+  readonly model: string
+  /** As it goes on record; what is in it identifies the call. */
+  readonly request: Json
+  /** Projected. */
+  readonly inputTokens: number
+  /** The caller's own bound. */
+  readonly outputTokens: number | undefined
+  readonly settings: ModelSettings
+}
+
+export interface ModelContext extends CallContext {
+  /** What the provider is to be told: the bound that was reserved for; undefined where nothing bounds the call. */
+  readonly maxOutputTokens: number | undefined
+}
+
+export interface AnswerAsk<Answer> extends ModelAsk {
+  readonly call: (context: ModelContext) => Answer | Promise<Answer>
+  readonly usage: (answer: Answer) => ModelUsage | undefined
+  readonly toJson: (answer: Answer) => Json
+  readonly fromJson: (json: Json) => Answer
+}
+
+const RETRIES = 2
+const FREE = { input: '0', output: '0' } as const
+
+/** The answer: of the provider, the same object, or from the record. Throws `unbounded-output`, `unknown-price`, `not-recorded`. */
+export async function askModel<Answer>(place: Place, ask: AnswerAsk<Answer>): Promise<Answer> {
+  let live: { readonly answer: Answer } | undefined
+  const spec = modelSpec(place, ask, {
+    execute: async (context) => {
+      const answer = await ask.call(context)
+      live = { answer }
+      return answerOnRecord(ask.toJson(answer), ask.settings)
+    },
+    used: () => {
+      const tokens = live === undefined ? undefined : soundUsage(ask.usage(live.answer))
+      return tokens === undefined ? undefined : { tokens, estimated: false }
+    },
+    failed: () => ({ opened: false, used: undefined }),
+  })
+  const trace: CallTrace = { attempts: 0 }
+  const recorded = (await callTool(byPosition(place), spec, requestOnRecord(ask, ask.settings), trace)) as Json
+  if (live !== undefined) return live.answer
+  const served = servedFrom(recorded)
+  if (served.kind === 'response') return ask.fromJson(served.response)
+  return askModel(askAgainAt(place, ask, { served, trace }), ask)
+}
+
+export interface Used {
+  readonly tokens: ModelUsage
+  /** Counted here: the provider does not say. */
+  readonly estimated: boolean
+}
+
+/** What one kind of model call does and tells. */
+export interface Carried {
+  readonly execute: (context: ModelContext) => Promise<JsonObject>
+  /** What a success used; undefined: nobody can tell. */
+  readonly used: () => Used | undefined
+  /** Of the last try: whether the caller had part of the answer, and what is counted of it. */
+  readonly failed: () => { readonly opened: boolean; readonly used: ModelUsage | undefined }
+}
+
+export function modelSpec(place: Place, ask: ModelAsk, carried: Carried): ToolSpec {
+  const { settings, provider } = ask
+  const rate = rateOf(place, ask)
+  let bound: Projection['outputTokens']
+  const execute = (_: unknown, context: CallContext): unknown => carried.execute({ ...context, maxOutputTokens: bound })
+  const spec = toolSpec(
+    { name: `model:${provider}`, input: undefined, takes: 'value', execute },
+    { compensate: 'not-needed', onUnknown: 'retry', dedupe: 'position', retries: settings.retries ?? RETRIES },
+  )
+  const agent = settings.agent ?? place.step?.agent
+  return {
+    ...spec,
+    phase: 'model',
+    ...(agent !== undefined && { agent }),
+    timeoutMs: settings.timeout,
+    reserve: async () => {
+      const projection = project(projectedOf(ask, { agent, rate }), await leftHere(place.session, agent))
+      bound = projection.outputTokens
+      return projection.reserve
+    },
+    usage: (_, { reserved }) => usageOf(carried.used(), { rate, reserved }),
+    usageOfFailure: ({ kind }, { reserved }) => {
+      const { opened, used } = carried.failed()
+      if (opened && used !== undefined) return recordedUsage(used, rate, true)
+      // Cut, or given up on: what it may have cost is charged. A provider that refused charged nothing.
+      return opened || kind === 'unknown' ? inFull(reserved) : undefined
+    },
+    failure: (error) => failureOnRecord(error, { ...settings, opened: carried.failed().opened }),
+    retryWaitMs: (error, failures) => {
+      if (carried.failed().opened) return undefined
+      const given = { backoff: settings.backoff ?? MODEL_BACKOFF, random: Math.random(), nowMs: Date.now() }
+      return modelWaitMs(error, failures, given)
+    },
+  }
+}
+
+function projectedOf(ask: ModelAsk, { agent, rate }: { agent: string | undefined; rate: Rate }) {
+  const { inputTokens, outputTokens, settings } = ask
+  const maxOutputTokens = settings.maxOutputTokens ?? rate.price?.maxOutputTokens
+  return { agent, rate, inputTokens, outputTokens, maxOutputTokens }
+}
+
+function usageOf(used: Used | undefined, of: { rate: Rate; reserved: Reserve | undefined }): Usage | undefined {
+  return used === undefined ? inFull(of.reserved) : recordedUsage(used.tokens, of.rate, used.estimated)
+}
+
+function rateOf({ session }: Place, { provider, model, settings }: ModelAsk): Rate {
+  const { prices } = session
+  const own = settings.price === 'free' ? FREE : settings.price
+  const price = own ?? priceOf(prices, provider, model)
+  return { provider, model, price, currency: prices?.currency }
+}
+
+export function byPosition(place: Place): Place {
+  return { ...place, dedupe: 'position' }
+}
+
+/** Where the content of a served call is asked for anew: in a scope of its own, so that what comes after keeps its place. */
+export function askAgainAt(
+  place: Place,
+  ask: ModelAsk,
+  given: { readonly served: Served; readonly trace: CallTrace },
+): Place {
+  const { session } = place
+  const { callId = '' } = given.trace
+  if (ask.settings.onMissing !== 'call' || session.live === undefined) {
+    const message = `what ${ask.provider}/${ask.model} said then is not on record (call ${callId}): the run cannot go on from there; onMissing: 'call' asks again`
+    throw session.halt(new AgentError('not-recorded', message, { callId }))
+  }
+  return { ...place, scope: joined(place.scope, `again:${callId}`) }
+}

@@ -1,0 +1,141 @@
+/** @module A streamed model call: chunks pass through as they come, the call is settled at their end. */
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { type CallTrace, callTool } from '../call.ts'
+import { RecordedFailure } from '../errors.ts'
+import type { Place } from '../place.ts'
+import { askAgainAt, byPosition, type ModelAsk, type ModelContext, modelSpec, type Used } from './ask-model.ts'
+import { ChunkFeed } from './chunk-feed.ts'
+import { chunksOnRecord, requestOnRecord, servedFrom } from './model-record.ts'
+import { bytesOf } from './model-settings.ts'
+import { soundUsage } from './model-usage.ts'
+import type { ModelUsage } from './price-table.ts'
+import { saidIn } from './stream-texts.ts'
+
+export interface StreamAsk<Chunk> extends ModelAsk {
+  /** Dials, and gives the chunks; an abort of the context's signal ends them. */
+  readonly open: (context: ModelContext) => Promise<AsyncIterable<Chunk>>
+  /** What the chunks say was used. */
+  readonly usage: (chunks: readonly Chunk[]) => ModelUsage | undefined
+  /** The chunk as the caller gets it; undefined: it is none that the caller asked for. */
+  readonly shown?: (chunk: Chunk) => Chunk | undefined
+  readonly toJson: (chunk: Chunk) => Json
+  readonly fromJson: (json: Json) => Chunk
+}
+
+/** Resolves when the provider answers, with its chunks; a served stream dials nobody. Throws like `askModel`. */
+export async function askStream<Chunk>(place: Place, ask: StreamAsk<Chunk>): Promise<AsyncIterable<Chunk>> {
+  const stream = new LiveStream(ask)
+  const trace: CallTrace = { attempts: 0 }
+  const args = requestOnRecord(ask, ask.settings)
+  const call = callTool(byPosition(place), modelSpec(place, ask, stream), args, trace)
+  return new Promise((resolve, reject) => {
+    stream.begin(call, resolve)
+    // Where it went live, its reader hears of the end.
+    call
+      .then(
+        (value) => stream.live ?? servedStream(place, ask, { value: value as Json, trace }),
+        (error: unknown) => stream.live ?? brokenThen<Chunk>(error),
+      )
+      .then(resolve, reject)
+  })
+}
+
+class LiveStream<Chunk> {
+  readonly #ask: StreamAsk<Chunk>
+  #settled: Promise<unknown> = Promise.resolve()
+  #give: (stream: AsyncIterable<Chunk>) => void = () => undefined
+  #chunks: Chunk[] | undefined
+  /** What the caller reads, once the provider has answered. */
+  live: AsyncIterable<Chunk> | undefined
+
+  constructor(ask: StreamAsk<Chunk>) {
+    this.#ask = ask
+  }
+
+  begin(settled: Promise<unknown>, give: (stream: AsyncIterable<Chunk>) => void): void {
+    this.#settled = settled
+    this.#give = give
+  }
+
+  readonly execute = async (context: ModelContext): Promise<JsonObject> => {
+    const stopping = new AbortController()
+    const signal = AbortSignal.any([context.signal, stopping.signal])
+    const source = await this.#ask.open({ ...context, signal })
+    const chunks: Chunk[] = []
+    this.#chunks = chunks
+    const feed = new ChunkFeed<Chunk>(() => stopping.abort())
+    feed.endWith(this.#settled)
+    this.live = { [Symbol.asyncIterator]: () => feed.read() }
+    this.#give(this.live)
+    // Left by its reader, it ends: what was read until then is the answer.
+    for await (const chunk of untilAborted(source, signal)) {
+      chunks.push(chunk)
+      for (const shown of this.#shown([chunk])) feed.push(shown)
+    }
+    return chunksOnRecord(this.#shown(chunks).map(this.#ask.toJson), this.#ask.settings)
+  }
+
+  readonly used = (): Used => {
+    const chunks = this.#chunks ?? []
+    const told = soundUsage(this.#ask.usage(chunks))
+    return told === undefined ? { tokens: this.#counted(chunks), estimated: true } : { tokens: told, estimated: false }
+  }
+
+  readonly failed = (): { readonly opened: boolean; readonly used: ModelUsage | undefined } => {
+    const chunks = this.#chunks
+    return { opened: chunks !== undefined, used: chunks === undefined ? undefined : this.#counted(chunks) }
+  }
+
+  #shown(chunks: readonly Chunk[]): readonly Chunk[] {
+    const { shown } = this.#ask
+    return shown === undefined ? chunks : chunks.flatMap((chunk) => shown(chunk) ?? [])
+  }
+
+  #counted(chunks: readonly Chunk[]): ModelUsage {
+    const { inputTokens, settings, toJson } = this.#ask
+    const count = settings.countTokens ?? bytesOf
+    return { inputTokens, outputTokens: count(saidIn(chunks.map(toJson))) }
+  }
+}
+
+function servedStream<Chunk>(
+  place: Place,
+  ask: StreamAsk<Chunk>,
+  { value, trace }: { value: Json; trace: CallTrace },
+): AsyncIterable<Chunk> | Promise<AsyncIterable<Chunk>> {
+  const served = servedFrom(value)
+  if (served.kind === 'chunks') return iterable(served.chunks.map(ask.fromJson))
+  return askStream(askAgainAt(place, ask, { served, trace }), ask)
+}
+
+/** A stream that broke then breaks now, when it is read. */
+function brokenThen<Chunk>(error: unknown): AsyncIterable<Chunk> {
+  const details = error instanceof RecordedFailure ? (error.evidence as JsonObject | undefined) : undefined
+  if (details?.broken !== true) throw error
+  return iterable<Chunk>([], error)
+}
+
+/** Does not wait for a source that hears of no abort. */
+async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void> {
+  const iterator = source[Symbol.asyncIterator]()
+  const stopped = new Promise<undefined>((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
+  try {
+    for (;;) {
+      const next = await Promise.race([stopped, iterator.next()])
+      if (next === undefined || next.done === true) return
+      yield next.value
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    if (signal.aborted) void iterator.return?.().catch(() => undefined)
+  }
+}
+
+async function* iterable<Chunk>(chunks: readonly Chunk[], error?: unknown): AsyncGenerator<Chunk, void> {
+  yield* chunks
+  if (error !== undefined) throw error
+}

@@ -1,0 +1,17 @@
+/** @module What is left of a run's budget, as its ledger says now. A run without limits is asked about once. */
+import { liveOf, reach, type Session } from '../session.ts'
+import { type Left, leftIn } from './projection.ts'
+
+const UNLIMITED: Left = { tokens: undefined, nano: undefined }
+
+/** Sessions whose run has no limit: limits never change. */
+const unlimited = new WeakSet<Session>()
+
+export async function leftHere(session: Session, agent: string | undefined): Promise<Left> {
+  if (unlimited.has(session)) return UNLIMITED
+  const { connection } = liveOf(session)
+  const document = await reach(session, () => connection.budget(session.runId))
+  const limits = { ...(document.limits as object), ...(document.agentLimits as object) }
+  if (Object.keys(limits).length === 0) unlimited.add(session)
+  return leftIn(document, agent)
+}

@@ -1,0 +1,46 @@
+/** @module `run.model`: any provider, by hand. */
+import type { Json } from '../../../schemas/json.ts'
+import type { Place } from '../place.ts'
+import { askModel, type ModelContext } from './ask-model.ts'
+import { jsonable } from './jsonable.ts'
+import { bytesOf, type ModelSettings } from './model-settings.ts'
+import type { ModelUsage } from './price-table.ts'
+
+export interface ModelCall<Request, Response> extends ModelSettings {
+  readonly provider: string
+  readonly model: string
+  /** Goes on record, and is what makes two calls at one place different. */
+  readonly request: Request
+  /** Calls the provider, with its own retries off. It is not called where the record has the answer. */
+  readonly call: (request: Request, context: ModelContext) => Response | Promise<Response>
+  /** What the provider says it used; undefined or absent: all that was reserved counts, as an estimate. */
+  readonly usage?: (response: Response) => ModelUsage | undefined
+  /** Tokens that may be used; default for the input: as counted in the request. `outputTokens` is the caller's own bound. */
+  readonly estimate?: { readonly inputTokens?: number; readonly outputTokens?: number }
+}
+
+/** The response as it would be read back from JSON, so that live and recorded ones are the same. */
+export async function callModel<Request, Response>(
+  place: Place,
+  asked: ModelCall<Request, Response>,
+): Promise<Response> {
+  const { provider, model, estimate = {}, ...settings } = asked
+  const request = jsonable(asked.request, `the request to ${provider}/${model}`)
+  const count = settings.countTokens ?? bytesOf
+  const answer = await askModel<{ readonly raw: unknown; readonly json: Json }>(place, {
+    provider,
+    model,
+    request,
+    inputTokens: estimate.inputTokens ?? count(JSON.stringify(request)),
+    outputTokens: estimate.outputTokens,
+    settings,
+    call: async (context) => {
+      const raw = await asked.call(asked.request, context)
+      return { raw, json: jsonable(raw, `the response of ${provider}/${model}`) }
+    },
+    usage: ({ raw }) => asked.usage?.(raw as Response),
+    toJson: ({ json }) => json,
+    fromJson: (json) => ({ raw: json, json }),
+  })
+  return answer.json as Response
+}

@@ -1,0 +1,75 @@
+/** @module What goes on record of a model call: its content, redacted where the author says so, or digests alone. */
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import type { Failure } from '../../../schemas/values.ts'
+import { jsonDigest } from '../../signing/digests.ts'
+import { AgentError, failureOf } from '../errors.ts'
+import type { ModelSettings } from './model-settings.ts'
+import { type PackedChunks, packChunks, unpackChunks } from './packed-chunks.ts'
+import { isRetryable, statusOf } from './provider-errors.ts'
+import { redactChunks } from './stream-texts.ts'
+
+type Recording = Pick<ModelSettings, 'record' | 'redact'>
+
+/** What was asked, in any order of its members: SHA-256 over JCS (RFC 8785) of provider, model and the request, unredacted. */
+export function fingerprintOf(asked: {
+  readonly provider: string
+  readonly model: string
+  readonly request: Json
+}): string {
+  try {
+    return jsonDigest({ provider: asked.provider, model: asked.model, request: asked.request })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new AgentError('not-recordable', `the request to ${asked.provider}/${asked.model} has no digest: ${reason}`)
+  }
+}
+
+/** The arguments of the call on record. */
+export function requestOnRecord(
+  asked: { readonly provider: string; readonly model: string; readonly request: Json },
+  { record, redact = same }: Recording,
+): JsonObject {
+  const { provider, model, request } = asked
+  const identity = { provider, model, fingerprint: fingerprintOf(asked) }
+  return record === 'digest' ? identity : { ...identity, request: redact(request) }
+}
+
+export function answerOnRecord(answer: Json, { record, redact = same }: Recording): JsonObject {
+  return record === 'digest' ? { digest: jsonDigest(answer) } : { response: redact(answer) }
+}
+
+export function chunksOnRecord(chunks: readonly Json[], { record, redact }: Recording): JsonObject {
+  if (record === 'digest') return { digest: jsonDigest([...chunks]), count: chunks.length }
+  const kept = redact === undefined ? chunks : redactChunks(chunks, redact)
+  return { chunks: packChunks(kept) as unknown as Json }
+}
+
+/** What the record has: the answer, the chunks, or neither. */
+export type Served =
+  | { readonly kind: 'response'; readonly response: Json }
+  | { readonly kind: 'chunks'; readonly chunks: Json[] }
+  | { readonly kind: 'missing' }
+
+export function servedFrom(recorded: Json): Served {
+  if (!isJsonObject(recorded)) return { kind: 'missing' }
+  const { response, chunks } = recorded
+  if (Array.isArray(chunks)) return { kind: 'chunks', chunks: unpackChunks(chunks as unknown as PackedChunks) }
+  return response === undefined ? { kind: 'missing' } : { kind: 'response', response }
+}
+
+/** A provider's message may repeat the request: it passes the same redaction, and is left out where only digests are kept. */
+export function failureOnRecord(
+  error: unknown,
+  { record, redact, opened }: Recording & { readonly opened: boolean },
+): Failure {
+  const plain = failureOf(error)
+  const status = statusOf(error)
+  const judged = { retryable: !opened && isRetryable(error), ...(status !== undefined && { status }) }
+  const name = error instanceof Error ? error.name : 'thrown'
+  const details = { name, ...judged, ...(opened && { broken: true }) }
+  if (record === 'digest') return { ...plain, message: `${name} (its message is not recorded)`, details }
+  const message = redact === undefined ? plain.message : redact(plain.message)
+  return { ...plain, message: typeof message === 'string' ? message : 'redacted', details }
+}
+
+const same = (value: Json): Json => value

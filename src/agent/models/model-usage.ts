@@ -1,0 +1,37 @@
+/** @module What a model call used, as the ledger counts it. */
+import type { Usage } from '../../../schemas/values.ts'
+import { type ModelUsage, type Price, priced } from './price-table.ts'
+
+/** Whose tokens they are, and what they cost. `price` undefined: nothing is said of money. */
+export interface Rate {
+  readonly provider: string
+  readonly model: string
+  readonly price: Price | undefined
+  readonly currency: string | undefined
+}
+
+/** `estimated`: counted here, not reported by the provider. */
+export function recordedUsage(used: ModelUsage, rate: Rate, estimated: boolean): Usage {
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = used
+  const { provider, model, price, currency } = rate
+  return {
+    tokens: inputTokens + outputTokens,
+    inputTokens,
+    outputTokens,
+    ...(cachedInputTokens !== undefined && { cachedInputTokens }),
+    ...(cacheWriteTokens !== undefined && { cacheWriteTokens }),
+    ...(price !== undefined && { cost: priced(price, used) }),
+    ...(price !== undefined && currency !== undefined && { currency }),
+    provider,
+    model,
+    ...(estimated && { estimated }),
+  }
+}
+
+/** Whole counts from 0; undefined where a provider said something else. */
+export function soundUsage(usage: ModelUsage | undefined): ModelUsage | undefined {
+  if (usage === undefined) return undefined
+  const { inputTokens, outputTokens, cachedInputTokens = 0, cacheWriteTokens = 0 } = usage
+  const counts = [inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens]
+  return counts.every((count) => Number.isSafeInteger(count) && count >= 0) ? usage : undefined
+}

@@ -1,0 +1,107 @@
+/** @module What a model call may cost at most, and whether it may be made at all (runtime.md, section 8). Pure. */
+import type { JsonObject } from '../../../schemas/json.ts'
+import { toNano } from '../../../schemas/money.ts'
+import type { Reserve } from '../../../schemas/requests.ts'
+import { TOKENS_MAX } from '../../../schemas/values.ts'
+import { AgentError } from '../errors.ts'
+import type { Rate } from './model-usage.ts'
+import { outputFor, pricedAtMost } from './price-table.ts'
+
+/** The limits that a call stands under, and what is left of them; undefined where there is none. */
+export interface Left {
+  readonly tokens: number | undefined
+  readonly nano: bigint | undefined
+}
+
+export interface Projected {
+  readonly agent: string | undefined
+  readonly rate: Rate
+  readonly inputTokens: number
+  /** The caller's own bound. */
+  readonly outputTokens: number | undefined
+  /** What the model can give at most, where the caller names no bound. */
+  readonly maxOutputTokens: number | undefined
+}
+
+export interface Projection {
+  /** What the provider is to be told; undefined: nothing bounds the call. */
+  readonly outputTokens: number | undefined
+  readonly reserve: Reserve | undefined
+}
+
+/** Throws `unbounded-output` and `unknown-price`. Whether the budget holds the reservation is for the ledger to say. */
+export function project(call: Projected, left: Left): Projection {
+  const { agent, rate, inputTokens } = call
+  const { provider, model, price, currency } = rate
+  if (left.nano !== undefined && price === undefined) {
+    const message = `${provider}/${model} is not in the price table, and this run has a limit of cost: pass its price with open({prices}), or price: 'free'`
+    throw new AgentError('unknown-price', message, { provider, model })
+  }
+  const outputTokens = call.outputTokens ?? boundOf(call, left)
+  if (outputTokens === undefined) {
+    if (left.tokens === undefined && left.nano === undefined) return { outputTokens, reserve: undefined }
+    const message = `nothing bounds the answer of ${provider}/${model}, and this run has a budget: name a limit in the request, or pass maxOutputTokens`
+    throw new AgentError('unbounded-output', message, { provider, model })
+  }
+  const reserve = {
+    ...(agent !== undefined && { agent }),
+    tokens: Math.min(TOKENS_MAX, inputTokens + outputTokens),
+    ...(price !== undefined && { cost: pricedAtMost(price, { input: inputTokens, output: outputTokens }) }),
+    ...(price !== undefined && currency !== undefined && { currency }),
+    provider,
+    model,
+  }
+  return { outputTokens, reserve }
+}
+
+/** The smaller of what the model can give and what is left; at least one token, so that the ledger refuses it on record. */
+function boundOf({ rate, inputTokens, maxOutputTokens }: Projected, left: Left): number | undefined {
+  if (maxOutputTokens === undefined) return undefined
+  const bounds = [maxOutputTokens]
+  if (left.tokens !== undefined) bounds.push(left.tokens - inputTokens)
+  if (left.nano !== undefined && rate.price !== undefined) {
+    const forOutput = left.nano - toNano(pricedAtMost(rate.price, { input: inputTokens, output: 0 }))
+    bounds.push((forOutput <= 0n ? 0 : outputFor(rate.price, forOutput)) ?? maxOutputTokens)
+  }
+  return Math.max(1, Math.min(...bounds))
+}
+
+interface Spent {
+  readonly tokens?: number
+  readonly cost?: string
+  readonly reservedTokens?: number
+  readonly reservedCost?: string
+}
+
+/**
+ * From the ledger's budget document. Where no agent is named the ledger charges the writer, whom it alone knows: limits of agents then
+ * count as limits, of which nobody knows here what is left.
+ */
+export function leftIn(document: JsonObject, agent: string | undefined): Left {
+  const limits = document.limits as { readonly tokens?: number; readonly cost?: string }
+  const ofRun = leftOf(limits, document as Spent)
+  const agentLimits = document.agentLimits as Readonly<
+    Record<string, { readonly tokens?: number; readonly cost?: string }>
+  >
+  const agents = document.agents as Readonly<Record<string, Spent>>
+  const named = Object.entries(agentLimits).filter(([name]) => agent === undefined || name === agent)
+  return named
+    .map(([name, limit]) => leftOf(limit, agent !== undefined && Object.hasOwn(agents, name) ? agents[name] : {}))
+    .reduce(
+      (least, each) => ({ tokens: smaller(least.tokens, each.tokens), nano: smaller(least.nano, each.nano) }),
+      ofRun,
+    )
+}
+
+function leftOf(limits: { readonly tokens?: number; readonly cost?: string }, spent: Spent = {}): Left {
+  const { tokens = 0, reservedTokens = 0, cost = '0', reservedCost = '0' } = spent
+  return {
+    tokens: limits.tokens === undefined ? undefined : limits.tokens - tokens - reservedTokens,
+    nano: limits.cost === undefined ? undefined : toNano(limits.cost) - toNano(cost) - toNano(reservedCost),
+  }
+}
+
+function smaller<T extends number | bigint>(a: T | undefined, b: T | undefined): T | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return a < b ? a : b
+}

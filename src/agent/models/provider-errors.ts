@@ -1,0 +1,83 @@
+/** @module Errors of providers and of the network: which are worth another try, and when. Read by their shape, whoever threw them. */
+import { type Backoff, backoffMs } from '../backoff.ts'
+import { RecordedFailure } from '../errors.ts'
+
+export const MODEL_BACKOFF: Backoff = { type: 'exponential', delayMs: 500, maxMs: 8_000, jitter: true }
+
+/** Told to wait longer than this, the caller decides. */
+const WAIT_MAX_MS = 60_000
+const BUSY: ReadonlySet<number> = new Set([408, 429])
+const SERVER_ERROR = 500
+const CAUSES_MAX = 5
+const NETWORK_CODES =
+  /^(ECONNRESET|ECONNREFUSED|ECONNABORTED|EPIPE|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|UND_ERR_(CONNECT_TIMEOUT|HEADERS_TIMEOUT|SOCKET))$/
+const NETWORK_NAMES: ReadonlySet<string> = new Set(['APIConnectionError', 'APIConnectionTimeoutError'])
+
+type Fields = Readonly<Record<string, unknown>>
+
+export function statusOf(error: unknown): number | undefined {
+  const { status, statusCode, status_code: snake } = fieldsOf(error)
+  return [status, statusCode, snake].find((each) => typeof each === 'number')
+}
+
+/** A provider that is busy or broken, or a connection that was. A served failure is what it was judged to be then. */
+export function isRetryable(error: unknown): boolean {
+  if (error instanceof RecordedFailure) return fieldsOf(error.evidence).retryable === true
+  const { isRetryable: said, code } = fieldsOf(error)
+  // No wait fills an account.
+  if (code === 'insufficient_quota') return false
+  if (typeof said === 'boolean') return said
+  const status = statusOf(error)
+  if (status !== undefined) return BUSY.has(status) || status >= SERVER_ERROR
+  return causesOf(error).some(isNetworkFault)
+}
+
+/** Milliseconds before the next try; undefined: there is none. `random` from 0 up to 1. */
+export function modelWaitMs(
+  error: unknown,
+  failures: number,
+  given: { readonly backoff: Backoff; readonly random: number; readonly nowMs: number },
+): number | undefined {
+  if (!isRetryable(error)) return undefined
+  const waitMs = retryAfterMs(error, given.nowMs) ?? 0
+  if (waitMs > WAIT_MAX_MS) return undefined
+  return Math.max(waitMs, backoffMs(given.backoff, failures, given.random))
+}
+
+/** `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3), or `retry-after-ms` as some providers send it. */
+export function retryAfterMs(error: unknown, nowMs: number): number | undefined {
+  const { headers, responseHeaders } = fieldsOf(error)
+  const read = (name: string): string | undefined => headerIn(headers ?? responseHeaders, name)
+  const ms = Number(read('retry-after-ms') ?? Number.NaN)
+  if (Number.isFinite(ms) && ms >= 0) return ms
+  const text = read('retry-after')
+  if (text === undefined) return undefined
+  const seconds = Number(text)
+  const waitMs = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(text) - nowMs
+  return Number.isFinite(waitMs) && waitMs >= 0 ? waitMs : undefined
+}
+
+function headerIn(headers: unknown, name: string): string | undefined {
+  if (headers instanceof Headers) return headers.get(name) ?? undefined
+  const value = fieldsOf(headers)[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+function isNetworkFault(error: unknown): boolean {
+  const { code, name, message } = fieldsOf(error)
+  if (typeof code === 'string' && NETWORK_CODES.test(code)) return true
+  if (typeof name === 'string' && NETWORK_NAMES.has(name)) return true
+  return error instanceof TypeError && message === 'fetch failed'
+}
+
+function causesOf(error: unknown): unknown[] {
+  const causes: unknown[] = []
+  for (let cause = error; cause !== undefined && causes.length < CAUSES_MAX; cause = fieldsOf(cause).cause) {
+    causes.push(cause)
+  }
+  return causes
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {}
+}

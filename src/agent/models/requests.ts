@@ -1,0 +1,98 @@
+/** @module What the clients have in common: a request, options, and whether the answer comes in pieces. */
+import type { Json } from '../../../schemas/json.ts'
+import { askModel, type ModelContext } from './ask-model.ts'
+import { askStream } from './ask-stream.ts'
+import { jsonable } from './jsonable.ts'
+import { bytesOf, type ModelSettings } from './model-settings.ts'
+import type { ModelUsage } from './price-table.ts'
+import { placeOfModelCall } from './track-client.ts'
+import { TrackedStream } from './tracked-promise.ts'
+
+export type Fields = Readonly<Record<string, unknown>>
+
+/** How one kind of request of one provider is read and written. */
+export interface Dialect {
+  readonly provider: string
+  /** The caller's own bound on all that may come out. */
+  readonly boundIn: (request: Fields) => number | undefined
+  /** The request with a bound that it does not have. */
+  readonly bounded: (request: Fields, bound: number) => Fields
+  /** A streamed request that asks for its usage, too. */
+  readonly askingUsage: (request: Fields) => Fields
+  readonly usage: (answer: Fields) => ModelUsage | undefined
+  /** The last word of all chunks. */
+  readonly streamUsage: (chunks: readonly Fields[]) => ModelUsage | undefined
+  /** The chunk as a caller gets it who asked for no usage; undefined: it is there for the usage alone. */
+  readonly shown: (chunk: Fields, request: Fields) => Fields | undefined
+}
+
+export interface Asking {
+  readonly dialect: Dialect
+  readonly settings: ModelSettings
+  readonly request: Fields
+  /** Calls the provider once; the context's signal ends it. */
+  readonly dial: (request: Fields, signal: AbortSignal) => unknown
+}
+
+/** Tools come with instructions of the provider's own that nobody sees. */
+const TOOLS_TOKENS = 1_024
+const FRAME_TOKENS = 64
+
+export function askAnswer(asking: Asking): Promise<Fields> {
+  const { dialect } = asking
+  const ask = modelAskOf(asking)
+  return askModel<Fields>(placeOfModelCall(`${ask.provider}/${ask.model}`), {
+    ...ask,
+    call: async (context) => (await asking.dial(sent(asking, context), context.signal)) as Fields,
+    usage: dialect.usage,
+    toJson: (answer) => jsonable(answer, 'the answer'),
+    fromJson: (json) => json as Fields,
+  })
+}
+
+/** The stream as its client would give it. */
+export async function askChunks(asking: Asking): Promise<TrackedStream<Fields>> {
+  const { dialect, request } = asking
+  const ask = modelAskOf(asking)
+  const controller = new AbortController()
+  const chunks = await askStream<Fields>(placeOfModelCall(`${ask.provider}/${ask.model}`), {
+    ...ask,
+    open: async (context) => {
+      const signal = AbortSignal.any([context.signal, controller.signal])
+      return (await asking.dial(dialect.askingUsage(sent(asking, context)), signal)) as AsyncIterable<Fields>
+    },
+    usage: dialect.streamUsage,
+    shown: (chunk) => dialect.shown(chunk, request),
+    toJson: (chunk) => jsonable(chunk, 'a chunk'),
+    fromJson: (json) => json as Fields,
+  })
+  return new TrackedStream(chunks, controller)
+}
+
+function modelAskOf({ dialect, settings, request }: Asking) {
+  const json = jsonable(request, `the request to ${dialect.provider}`) as { readonly [name: string]: Json }
+  const count = settings.countTokens ?? bytesOf
+  const tools = Array.isArray(json.tools) && json.tools.length > 0 ? TOOLS_TOKENS : 0
+  return {
+    provider: dialect.provider,
+    model: String(request.model),
+    request: json,
+    inputTokens: count(JSON.stringify(json)) + tools + FRAME_TOKENS,
+    outputTokens: dialect.boundIn(request),
+    settings,
+  }
+}
+
+/** With the bound that was reserved for, where the caller named none. */
+function sent({ dialect, request }: Asking, { maxOutputTokens: bound }: ModelContext): Fields {
+  return bound === undefined || dialect.boundIn(request) !== undefined ? request : dialect.bounded(request, bound)
+}
+
+export function fieldsIn(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {}
+}
+
+/** A whole number from 0; undefined for anything else. */
+export function countIn(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+}

@@ -1,0 +1,72 @@
+/**
+ * @module A provider's client whose model calls are calls of the run. What would spend outside of the budget is refused, so that no
+ * helper of the client, known or yet to come, goes around it.
+ */
+import { AgentError } from '../errors.ts'
+import { type Place, placeNow } from '../place.ts'
+
+type Method = (...args: readonly unknown[]) => unknown
+
+export interface ClientMap {
+  readonly provider: string
+  /** Tracked calls by their path, such as `chat.completions.create`. `dial` is the client's own method. */
+  readonly calls: Readonly<Record<string, (dial: Method, args: readonly unknown[]) => unknown>>
+  /** Methods that end in a tracked call of the same client. */
+  readonly helpers: ReadonlySet<string>
+  /** Methods that give another client. */
+  readonly clients: ReadonlySet<string>
+  /** Paths that spend nothing. */
+  readonly free: RegExp
+}
+
+export function trackClient<Client extends object>(client: Client, map: ClientMap): Client {
+  let root = client
+  const resources = new Map<object, object>()
+
+  const resourceAt = (resource: object, path: string): object => {
+    const known = resources.get(resource)
+    if (known !== undefined) return known
+    const tracked = new Proxy(resource, { get: (raw, key) => memberOf(raw, key, path) })
+    resources.set(resource, tracked)
+    return tracked
+  }
+
+  const memberOf = (raw: object, key: string | symbol, path: string): unknown => {
+    const value: unknown = Reflect.get(raw, key, raw)
+    if (typeof key === 'symbol' || key in Object.prototype) return value
+    // Helpers call the client that their resource belongs to: that is this one.
+    if (key === '_client') return root
+    const at = path === '' ? key : `${path}.${key}`
+    if (typeof value === 'function') return methodAt(raw, value as Method, at)
+    return isResource(value) ? resourceAt(value, at) : value
+  }
+
+  const methodAt = (raw: object, method: Method, at: string): Method => {
+    const bare: Method = (...args) => Reflect.apply(method, raw, args)
+    const call = Object.hasOwn(map.calls, at) ? map.calls[at] : undefined
+    if (call !== undefined) return (...args) => call(bare, args)
+    if (map.helpers.has(at)) return method
+    if (map.clients.has(at)) return (...args) => trackClient(bare(...args) as object, map)
+    if (map.free.test(at)) return bare
+    return () => {
+      const message = `${at} of a tracked ${map.provider} client would spend outside of the run: use the bare client where that is meant`
+      throw new AgentError('not-tracked', message, { provider: map.provider, method: at })
+    }
+  }
+
+  root = resourceAt(client, '') as Client
+  return root
+}
+
+/** Parts of the clients of OpenAI and Anthropic know their client. */
+function isResource(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && '_client' in value
+}
+
+/** Where the code stands in a run. Throws `no-active-run`. */
+export function placeOfModelCall(what: string): Place {
+  const place = placeNow()
+  if (place !== undefined && place.undoing !== true) return place
+  const why = place === undefined ? 'outside of a run' : 'by what undoes a call'
+  throw new AgentError('no-active-run', `${what} was called ${why}: use the bare client there`, { what })
+}

@@ -1,0 +1,118 @@
+/** @module `trackOpenAI`: the `openai` client, or one of its shape. */
+import type { ModelSettings } from './model-settings.ts'
+import type { ModelUsage } from './price-table.ts'
+import { askAnswer, askChunks, countIn, type Dialect, type Fields, fieldsIn } from './requests.ts'
+import { type ClientMap, trackClient } from './track-client.ts'
+import { trackedPromise } from './tracked-promise.ts'
+
+export interface OpenAISettings extends ModelSettings {
+  /** As prices and the record name it; default `openai`. For servers that speak the same language. */
+  readonly provider?: string
+}
+
+/**
+ * The same client, with its type: inside a run `chat.completions.create` and `responses.create`, streamed or not, and the helpers on
+ * top of them (`parse`, `stream`, `runTools`) are reserved, recorded and served. The client's own retries are off; the runtime
+ * retries, and each try is reserved. Where a request names no bound, the one that was reserved for is added. Anything else that would
+ * spend is refused (`not-tracked`): use the bare client for it.
+ */
+export function trackOpenAI<Client extends object>(client: Client, settings: OpenAISettings = {}): Client {
+  const { provider = 'openai' } = settings
+  return trackClient(client, openAiMap(provider, settings))
+}
+
+function openAiMap(provider: string, settings: ModelSettings): ClientMap {
+  const tracked = (dialect: Dialect) => (dial: (...args: readonly unknown[]) => unknown, args: readonly unknown[]) => {
+    const [request, options] = args.map(fieldsIn)
+    const asking = {
+      dialect,
+      settings,
+      request: request ?? {},
+      dial: (body: Fields, signal: AbortSignal) =>
+        dial(body, { ...options, maxRetries: 0, signal: both(options, signal) }),
+    }
+    return trackedPromise<unknown>(request?.stream === true ? askChunks(asking) : askAnswer(asking))
+  }
+  return {
+    provider,
+    calls: {
+      'chat.completions.create': tracked(chatDialect(provider)),
+      'responses.create': tracked(responsesDialect(provider)),
+    },
+    helpers: new Set([
+      'chat.completions.parse',
+      'chat.completions.stream',
+      'chat.completions.runTools',
+      'responses.parse',
+      'responses.stream',
+    ]),
+    clients: new Set(['withOptions']),
+    free: /^(models|files|uploads|vectorStores|webhooks)\.|(^|\.)(retrieve|list|delete|update|cancel|count)$/,
+  }
+}
+
+/** The caller's signal ends the call as well. */
+function both(options: Fields | undefined, signal: AbortSignal): AbortSignal {
+  return options?.signal instanceof AbortSignal ? AbortSignal.any([options.signal, signal]) : signal
+}
+
+/** https://platform.openai.com/docs/api-reference/chat */
+function chatDialect(provider: string): Dialect {
+  return {
+    provider,
+    boundIn: (request) => {
+      const bound = countIn(request.max_completion_tokens) ?? countIn(request.max_tokens)
+      return bound === undefined ? undefined : bound * choicesIn(request)
+    },
+    bounded: (request, bound) => ({
+      ...request,
+      max_completion_tokens: Math.max(1, Math.floor(bound / choicesIn(request))),
+    }),
+    askingUsage: (request) => ({
+      ...request,
+      stream_options: { ...fieldsIn(request.stream_options), include_usage: true },
+    }),
+    usage: ({ usage }) => chatUsage(usage),
+    streamUsage: (chunks) =>
+      chatUsage(chunks.findLast(({ usage }) => typeof usage === 'object' && usage !== null)?.usage),
+    shown: (chunk, request) => {
+      if (fieldsIn(request.stream_options).include_usage === true || !('usage' in chunk)) return chunk
+      const { usage, ...rest } = chunk
+      if (usage === null) return rest
+      return Array.isArray(chunk.choices) && chunk.choices.length === 0 ? undefined : chunk
+    },
+  }
+}
+
+function choicesIn({ n }: Fields): number {
+  return Math.max(1, countIn(n) ?? 1)
+}
+
+function chatUsage(usage: unknown): ModelUsage | undefined {
+  const { prompt_tokens, completion_tokens, prompt_tokens_details } = fieldsIn(usage)
+  const [inputTokens, outputTokens] = [countIn(prompt_tokens), countIn(completion_tokens)]
+  if (inputTokens === undefined || outputTokens === undefined) return undefined
+  const cachedInputTokens = countIn(fieldsIn(prompt_tokens_details).cached_tokens)
+  return { inputTokens, outputTokens, ...(cachedInputTokens !== undefined && { cachedInputTokens }) }
+}
+
+/** https://platform.openai.com/docs/api-reference/responses; its streams always tell their usage, in the event that ends them. */
+function responsesDialect(provider: string): Dialect {
+  return {
+    provider,
+    boundIn: ({ max_output_tokens }) => countIn(max_output_tokens),
+    bounded: (request, bound) => ({ ...request, max_output_tokens: bound }),
+    askingUsage: (request) => request,
+    usage: ({ usage }) => responsesUsage(usage),
+    streamUsage: (chunks) => responsesUsage(fieldsIn(chunks.at(-1)?.response).usage),
+    shown: (chunk) => chunk,
+  }
+}
+
+function responsesUsage(usage: unknown): ModelUsage | undefined {
+  const { input_tokens, output_tokens, input_tokens_details } = fieldsIn(usage)
+  const [inputTokens, outputTokens] = [countIn(input_tokens), countIn(output_tokens)]
+  if (inputTokens === undefined || outputTokens === undefined) return undefined
+  const cachedInputTokens = countIn(fieldsIn(input_tokens_details).cached_tokens)
+  return { inputTokens, outputTokens, ...(cachedInputTokens !== undefined && { cachedInputTokens }) }
+}
