@@ -1,7 +1,9 @@
 /**
  * @module `countersign copy`: a whole ledger from one store into another, digest for digest, in the order of the source, up to where its end
- * was at the start. Each event is verified before it is written; a copy that was cut off goes on where it stopped.
+ * was at the start. Each event is verified before it is written, and the whole copy is read back at the end; one that was cut off goes on
+ * where it stopped.
  */
+import { createHash } from 'node:crypto'
 
 import type { AppendRecord } from '../../schemas/header.ts'
 import { openReader, openStore } from '../compose.ts'
@@ -38,6 +40,7 @@ export async function copy(args: readonly string[]): Promise<number> {
   const work = new Copy(target, { ring, runKeys: createRunKeys(ring) }, progress.report)
   try {
     await work.run(source.readAll({ until }))
+    await work.readBack()
   } catch (error) {
     if (!(error instanceof TamperedError)) throw error
     progress.end()
@@ -67,6 +70,7 @@ class Copy {
   readonly #keys: CheckKeys
   readonly #report: (done: number) => void
   readonly #expected = new Map<string, Expectation>()
+  readonly #written = new Fingerprint()
 
   constructor(target: EventStore, keys: CheckKeys, report: (done: number) => void) {
     this.#target = target
@@ -87,6 +91,17 @@ class Copy {
       this.#report(this.copied + this.known)
     }
     if ((await there.next()).done !== true) throw otherEvents(this.#target)
+  }
+
+  /** No lock keeps others from a store on a server: what they wrote meanwhile is found here, and so is what the store did not keep. */
+  async readBack(): Promise<void> {
+    const found = new Fingerprint()
+    for await (const page of this.#target.readAll()) for (const record of page) found.add(record)
+    if (found.text() !== this.#written.text()) {
+      throw new CliFailure(
+        `${this.#target.url} does not hold what was copied and nothing else: stop whoever writes to it, and copy into an empty store`,
+      )
+    }
   }
 
   /** What is there already must be the beginning of the source, event for event. */
@@ -127,6 +142,7 @@ class Copy {
       throw new TamperedError(`${stream} @ ${revision} does not verify (${why}); the copy ends before it`)
     }
     this.#expected.set(stream, nextExpectation(checked))
+    this.#written.add(record)
     const { id, type, request } = checked.header
     return { id, type, header, salt, data, ...(request !== undefined && { requestId: request.id }) }
   }
@@ -143,6 +159,20 @@ class Copy {
       await new Promise((resolve) => setTimeout(resolve, result.retryAfterMs))
     }
     this.copied += append.records.length
+  }
+}
+
+/** Of records in their order, byte for byte: two stores that have the same one hold the same ledger. */
+class Fingerprint {
+  readonly #hash = createHash('sha256')
+
+  add({ stream, revision, header, salt, data }: ReadRecord): void {
+    this.#hash.update(JSON.stringify([stream, revision, header, Buffer.from(salt).toString('base64url'), data]))
+  }
+
+  /** Ends it. */
+  text(): string {
+    return this.#hash.digest('hex')
   }
 }
 

@@ -17,10 +17,10 @@ export interface SharedStore extends Ledgers {
 }
 
 /** Starts a protocol node and so many ledgers on it, each with a data folder of its own and a copy of the one key file. */
-export async function sharedStore(processes: number): Promise<SharedStore> {
+export async function sharedStore(processes: number, args: readonly string[] = []): Promise<SharedStore> {
   const node = await startNode()
   try {
-    const ledgers = await startLedgers({ url: node.url, processes })
+    const ledgers = await startLedgers({ url: node.url, processes, args })
     const dispose = async (): Promise<void> => {
       await ledgers[Symbol.asyncDispose]()
       await node[Symbol.asyncDispose]()
@@ -38,9 +38,17 @@ export interface LedgersOptions {
   /** The key file; made anew where none is named. */
   readonly keys?: string
   readonly tenant?: string
+  /** Further flags of `serve`. */
+  readonly args?: readonly string[]
 }
 
-export async function startLedgers({ url, processes, keys: given, tenant }: LedgersOptions): Promise<Ledgers> {
+export async function startLedgers({
+  url,
+  processes,
+  keys: given,
+  tenant,
+  args = [],
+}: LedgersOptions): Promise<Ledgers> {
   const folder = tempFolder()
   const servers: ServerProcess[] = []
   const keys = given ?? folder.file('keys.json')
@@ -54,7 +62,9 @@ export async function startLedgers({ url, processes, keys: given, tenant }: Ledg
       const data = folder.file(`data-${index}`)
       mkdirSync(data)
       copyFileSync(keys, join(data, 'keys.json'))
-      servers.push(await startServer({ data, args: ['--store', url], ...(tenant !== undefined && { tenant }) }))
+      servers.push(
+        await startServer({ data, args: ['--store', url, ...args], ...(tenant !== undefined && { tenant }) }),
+      )
     }
   } catch (error) {
     await dispose()

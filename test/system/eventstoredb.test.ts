@@ -49,6 +49,44 @@ function digests(body: unknown): readonly unknown[] {
   return items.map(({ digest }) => digest)
 }
 
+test('every process serves the same runs, the same order, the same tiles and the same signed root, whichever of them signed it', async () => {
+  await using shared = await sharedStore(2, ['--checkpoint-seconds', '1'])
+  const clients = await clientsOf(shared)
+  for (let run = 0; run < 6; run += 1) {
+    const client = clients[run % 2] ?? clients[0]
+    assert.is((await client.post('/v1/runs', { id: `r${run}`, name: 'r', tags: [`part ${run % 3}`] })).status, 201)
+    const other = clients[(run + 1) % 2] ?? clients[0]
+    const answer = await other.post(`/v1/runs/r${run}/envelopes`, { agent: 'writer', payload: { run } })
+    assert.is(answer.status, 201, answer.text)
+  }
+  const leaves = 6 * 3
+  const same = async (): Promise<readonly string[] | undefined> => {
+    const [here, there] = await Promise.all(clients.map((client) => client.get('/v1/log/checkpoint')))
+    if (here?.status !== 200 || here.text !== there?.text) return undefined
+    return Number(here.text.split('\n')[1]) >= leaves ? here.text.split('\n') : undefined
+  }
+  const [, size = ''] = await eventually(20_000, same, 'one checkpoint in both')
+  for (const path of [
+    `log/tile/0/000.p/${size}`,
+    `log/tile/entries/000.p/${size}`,
+    'runs?limit=100',
+    'events?limit=100',
+  ]) {
+    const [here, there] = await Promise.all(clients.map((client) => client.get(`/v1/${path}`)))
+    assert.is(here?.status, 200, path)
+    assert.equal(listed(here?.text), listed(there?.text), path)
+  }
+})
+
+/** What two processes must agree on: a page without the cursors, which each seals for itself. */
+function listed(text = ''): unknown {
+  try {
+    return JSON.parse(text).items
+  } catch {
+    return text
+  }
+}
+
 test('a call claimed in one process is not run in the other, and its result is known to both', async () => {
   await using shared = await sharedStore(2)
   const [first, second] = await clientsOf(shared)
