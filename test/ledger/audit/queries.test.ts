@@ -1,0 +1,200 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { AUDIT_QUERIES } from '../../../src/ledger/audit/audit-queries.ts'
+import { rotateKeyRing } from '../../../src/signing/key-ring.ts'
+import { askAll, askOnce } from '../../support/audited.ts'
+import { drive, ok } from '../../support/run-driver.ts'
+import { type TestLedger, testLedger } from '../../support/test-ledger.ts'
+
+const queries = suite('audit: the named queries')
+
+const audited = () => testLedger({ audit: true })
+const pick = (items: readonly JsonObject[], ...names: readonly string[]) =>
+  items.map((item) => names.map((name) => item[name]))
+
+async function contradicted(test: TestLedger, runId: string): Promise<void> {
+  const run = drive(test, runId)
+  await run.start()
+  ok(await run.hand('researcher', { entities: ['Apple'] }))
+  assert.not.ok((await run.hand('writer', { summary: 'growth' })).ok)
+}
+
+queries('the population is every run with its count of events; a revision that is gone is named', async () => {
+  await using test = await audited()
+  for (const id of ['a', 'b', 'c']) await contradicted(test, id)
+  ok(await drive(test, 'b').do({ kind: 'complete', body: {} }))
+  const page = await askOnce(test.ledger, 'runs', { page: { limit: 2 } })
+  assert.is(page.ok && page.total, 3)
+  const runs = await askAll(test.ledger, 'runs', { page: { limit: 2 } })
+  assert.equal(pick(runs, 'run', 'status', 'rejections', 'missingCount'), [
+    ['a', 'open', 1, 0],
+    ['b', 'completed', 1, 0],
+    ['c', 'open', 1, 0],
+  ])
+  for (const { run, events } of runs) assert.is(events, (await drive(test, String(run)).events()).length)
+  const open = await askAll(test.ledger, 'open-runs')
+  assert.equal(pick(open, 'run'), [['a'], ['c']])
+})
+
+queries('a run that completed later was open as of before', async () => {
+  await using test = await audited()
+  const run = drive(test, 'r')
+  await run.start()
+  const before = await askOnce(test.ledger, 'runs')
+  ok(await run.do({ kind: 'complete', body: {} }))
+  assert.ok(before.ok)
+  const { treeSize } = before.asOf
+  assert.equal(pick(await askAll(test.ledger, 'open-runs', { page: { treeSize } }), 'run'), [['r']])
+  assert.equal(await askAll(test.ledger, 'open-runs'), [])
+})
+
+queries('a refused handoff is listed with its rules and with where the run was rewound to', async () => {
+  await using test = await audited()
+  await contradicted(test, 'r')
+  const [rejection, ...more] = await askAll(test.ledger, 'rejections')
+  assert.equal(more, [])
+  assert.equal(
+    [rejection?.agent, rejection?.rules, rejection?.verdict],
+    ['writer', ['critical-key-removed'], 'rejected'],
+  )
+  const rewind = rejection?.rewind as JsonObject
+  assert.equal([rewind.fromStep, rewind.toStep, rewind.revision], [1, 1, Number(rejection?.revision) + 1])
+  assert.equal(await askAll(test.ledger, 'rejections', { filter: { rule: 'ungrounded' } }), [])
+  assert.is((await askAll(test.ledger, 'rejections', { filter: { rule: 'critical-key-removed' } })).length, 1)
+})
+
+queries('a handoff outside its boundary is found as a violation, and no other refusal is', async () => {
+  await using test = await audited()
+  await contradicted(test, 'other')
+  const run = drive(test, 'r')
+  await run.start()
+  ok(await run.do({ kind: 'manifest', body: { agent: 'writer', writes: ['summary'] } }))
+  assert.not.ok((await run.hand('writer', { entities: ['new'] })).ok)
+  const violations = await askAll(test.ledger, 'violations')
+  assert.equal(pick(violations, 'run', 'agent', 'verdict'), [['r', 'writer', 'rejected']])
+})
+
+queries('calls without an outcome are listed until one comes, and told apart from calls in doubt', async () => {
+  await using test = await audited()
+  const run = drive(test, 'r')
+  await run.start()
+  await run.called('done')
+  const open = await run.claimed('charge', { agent: 'writer' })
+  const doubtful = await run.claimed('ship')
+  ok(await run.settle(doubtful, { unknown: { reason: 'timeout' } }))
+  const first = await askAll(test.ledger, 'open-calls')
+  assert.equal(pick(first, 'tool', 'status'), [
+    ['charge', 'claimed'],
+    ['ship', 'in-doubt'],
+  ])
+  assert.equal(pick(await askAll(test.ledger, 'open-calls', { filter: { agent: 'writer' } }), 'call'), [[open]])
+  ok(await run.settle(open))
+  ok(await run.do({ kind: 'resolve', callId: doubtful, body: { outcome: 'executed', evidence: 'seen' } }))
+  assert.equal(await askAll(test.ledger, 'open-calls'), [])
+})
+
+queries('a call that failed and was claimed anew is open once', async () => {
+  await using test = await audited()
+  const run = drive(test, 'r')
+  await run.start()
+  const call = await run.claimed('charge', { key: 'k' })
+  ok(await run.settle(call, { error: { message: 'no' } }))
+  assert.equal(await askAll(test.ledger, 'open-calls'), [])
+  ok(await run.claim('charge', { key: 'k' }))
+  assert.is((await askAll(test.ledger, 'open-calls')).length, 1)
+})
+
+queries(
+  'reservations are listed until they are settled or released; an expired one is still owed an account',
+  async () => {
+    await using test = await audited()
+    const run = drive(test, 'r')
+    await run.start({ budget: { tokens: 100 } })
+    const reserve = async (agent: string) =>
+      String(ok(await run.do({ kind: 'reserve', body: { agent, tokens: 5, deadlineMs: 1_000 } })).reservationId)
+    const settled = await reserve('a')
+    const released = await reserve('b')
+    const expired = await reserve('c')
+    ok(await run.do({ kind: 'settle-reservation', reservationId: settled, body: { usage: { tokens: 1 } } }))
+    ok(await run.do({ kind: 'release', reservationId: released, body: {} }))
+    test.clock.nowMs += 60_000
+    const open = await reserve('d')
+    const rows = await askAll(test.ledger, 'open-reservations')
+    assert.equal(pick(rows, 'reservation', 'status'), [
+      [expired, 'expired'],
+      [open, 'open'],
+    ])
+  },
+)
+
+queries('a limit that is crossed after the fact shows as overshoot, one that held as a refusal', async () => {
+  await using test = await audited()
+  const run = drive(test, 'r')
+  await run.start({ budget: { tokens: 10 } })
+  assert.not.ok((await run.do({ kind: 'reserve', body: { agent: 'a', tokens: 50 } })).ok)
+  ok(await run.do({ kind: 'usage', body: { agent: 'a', usage: { tokens: 15 } } }))
+  const [over, ...more] = await askAll(test.ledger, 'overshoots')
+  assert.equal(more, [])
+  assert.match(JSON.stringify(over?.detail), `"overshoot":{"cost":"0","tokens":5}`)
+  assert.equal(pick(await askAll(test.ledger, 'refusals'), 'rules', 'agent'), [[['budget-exceeded'], 'a']])
+})
+
+queries('compensations that failed are listed until one succeeds', async () => {
+  await using test = await audited()
+  const run = drive(test, 'r')
+  await run.start()
+  const call = await run.called('charge', { compensate: { tool: 'refund' } })
+  ok(await run.do({ kind: 'compensate', body: { reason: 'because' } }))
+  ok(await run.undo(call, { error: { message: 'the bank is closed' }, willRetry: true }))
+  const [failed, ...more] = await askAll(test.ledger, 'open-compensations')
+  assert.equal(more, [])
+  assert.equal([failed?.compensates, failed?.verdict], [call, 'compensation-failed'])
+  assert.is((await askAll(test.ledger, 'search', { filter: { text: 'bank closed' } })).length, 0 + 1)
+})
+
+queries('each key is shown with its period on record and with what it sealed outside of it', async () => {
+  await using test = await audited()
+  const run = drive(test, 'r')
+  await run.start()
+  const [one] = await askAll(test.ledger, 'keys')
+  assert.equal([one?.before, one?.after, one?.retired], [0, 0, null])
+  test.clock.nowMs += 1_000
+  const keys = test.keys.current()
+  const ring = rotateKeyRing(keys.ring, new Date(test.clock.nowMs).toISOString(), (bytes) =>
+    new Uint8Array(bytes).fill(7),
+  )
+  test.keys.replace({ ...keys, ring })
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  test.clock.nowMs += 1_000
+  ok(await run.hand('a', { n: 1 }))
+  const rows = await askAll(test.ledger, 'keys')
+  assert.is(rows.length, 2)
+  assert.ok(rows.every(({ before, after }) => before === 0 && after === 0))
+  assert.is(rows.filter(({ retired }) => retired !== null).length, 1)
+})
+
+queries('the same seed draws the same runs, another seed others, and the pages together are all runs', async () => {
+  await using test = await audited()
+  for (let at = 0; at < 12; at += 1) await drive(test, `r${at}`).start()
+  const drawn = async (seed: string) =>
+    pick(await askAll(test.ledger, 'sample', { seed, page: { limit: 5 } }), 'run').flat()
+  const first = await drawn('root-1')
+  assert.equal(await drawn('root-1'), first)
+  assert.not.equal(await drawn('root-2'), first)
+  assert.is(new Set(first).size, 12)
+  const answer = await askOnce(test.ledger, 'sample', {})
+  assert.match(answer.ok ? '' : answer.detail, /needs a seed/)
+})
+
+queries('every query in the table answers', async () => {
+  await using test = await audited()
+  await contradicted(test, 'r')
+  for (const name of Object.keys(AUDIT_QUERIES) as (keyof typeof AUDIT_QUERIES)[]) {
+    const more = name === 'sample' ? { seed: 's' } : name === 'search' ? { filter: { text: 'apple' } } : {}
+    const answer = await askOnce(test.ledger, name, more)
+    assert.ok(answer.ok, name)
+  }
+})
+
+queries.run()
