@@ -47,6 +47,11 @@ export function ledgerStream(tenant: string): string {
   return `ledger-${tenant}`
 }
 
+/** Who read what of a tenant, as one process put it on record; `writer` is a UUID, new at each start. */
+export function accessStream(tenant: string, writer: string): string {
+  return `access-${tenant}.${writer}`
+}
+
 const WRITER_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 export interface StreamName {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
+import { accessNote } from './access-note.ts'
 import { problemResponse } from './answers.ts'
 import { authenticate, runBondFault, scopeFault } from './authenticate.ts'
 import { type EdgeContext, remoteAddress } from './edge-context.ts'
@@ -20,6 +21,9 @@ export interface Gate {
   /** By remote address: tokens that were refused. */
   readonly refusedTokenRate: RateLimiter
 }
+
+/** Answers from here on are refusals. */
+const REFUSED_STATUS = 400
 
 export type Handler = (c: EdgeContext) => Promise<Response>
 
@@ -71,7 +75,13 @@ async function guarded(
   if (!query.ok) return problemResponse(query.problem, c.req.path)
   const item = itemName === undefined ? '' : (c.req.param(itemName) ?? '')
   const path = route.path.replace('{run}', () => run).replace(`{${itemName}}`, () => item)
-  return route.handle({ c, edge, caller, run, item, path, query: query.value })
+  const access = accessNote(route, { c, edge, caller, run })
+  const ask = { c, edge, caller, run, item, path, query: query.value }
+  if (access === undefined) return route.handle(ask)
+  const response = await route.handle({ ...ask, access })
+  // What was refused gave nothing away; a stream records itself before it ends.
+  if (response.status < REFUSED_STATUS && access.streamed === undefined) await access.record()
+  return response
 }
 
 const noSuchRun = problem('run-not-found', 'there is no such run')

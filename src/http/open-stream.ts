@@ -28,8 +28,9 @@ export async function openStream(ask: Ask, source: StreamSource): Promise<Respon
     release()
     throw error
   }
+  if (ask.access !== undefined) ask.access.streamed = true
   const left = new AbortController()
-  const stream = byteStream(source.chunks(left.signal), {
+  const stream = byteStream(recorded(ask, source, left.signal), {
     ended: release,
     left: () => left.abort(),
     failed: (error) => {
@@ -41,6 +42,39 @@ export async function openStream(ask: Ask, source: StreamSource): Promise<Respon
     },
   })
   return streamed(stream, contentType, headers)
+}
+
+/**
+ * A tail is on record before its first event, as it has no end; whatever else is streamed, before its last portion, without which it is not
+ * whole. One that breaks off is on record as cut.
+ */
+async function* recorded(
+  { access }: Ask,
+  { contentType, chunks }: StreamSource,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void> {
+  if (access === undefined) {
+    yield* chunks(signal)
+    return
+  }
+  const endless = contentType === 'text/event-stream'
+  if (endless) await access.record()
+  let whole = false
+  let held: Uint8Array | undefined
+  try {
+    for await (const chunk of chunks(signal)) {
+      if (held !== undefined) yield held
+      held = chunk
+      if (!endless) continue
+      yield chunk
+      held = undefined
+    }
+    whole = true
+    if (!endless) await access.record()
+    if (held !== undefined) yield held
+  } finally {
+    if (!whole && !endless) await access.record(true)
+  }
 }
 
 const tooMany = problem('too-many-streams', 'this tenant holds as many streams open as it may')

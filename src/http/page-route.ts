@@ -35,6 +35,7 @@ export function pageRoute({ read, ...route }: PageRoute): GuardedRoute {
     const found = await read(edge.ledger, caller, run, { after, limit: query.limit ?? PAGE_DEFAULT })
     if (!found.ok) return foundResponse(found, path)
     const { next, ...value } = found.value
+    if (ask.access !== undefined && Array.isArray(value.items)) ask.access.count = value.items.length
     const nextCursor = typeof next === 'number' ? encodeCursor(scope, [next]) : null
     return foundResponse({ ...found, value: { ...value, nextCursor, asOf: found.revision } }, path)
   }

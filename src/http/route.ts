@@ -25,6 +25,21 @@ export interface Ask<Query = unknown> {
   /** The path with its parameters decoded: what an idempotency key is bound to. */
   readonly path: string
   readonly query: Query
+  /** Present where the read goes on record: what the handler knows about the answer. */
+  readonly access?: AccessNote
+}
+
+/** What the record of a read says beyond who asked and for what (record.md, section 9). */
+export interface AccessNote {
+  /** Items, events or lines given so far. */
+  count?: number
+  /** What the answer is pinned to. */
+  position?: string
+  verdict?: 'VERIFIED' | 'TAMPERED' | 'INCOMPLETE' | 'UNVERIFIABLE'
+  /** Set by whoever streams the answer: the record is then written by the stream. */
+  streamed?: true
+  /** Puts the read on record as the note stands. Throws `StoreUnavailableError`. */
+  readonly record: (cut?: true) => Promise<void>
 }
 
 /** How a command is read from a request; the batch reads it the same way. */
@@ -68,6 +83,8 @@ export interface GuardedRoute<Query = unknown> extends RouteBase {
   readonly query: z.ZodObject
   /** True where a token that is bound to a run may use it though the path names none: the handler looks at the body. */
   readonly checksRunBond?: boolean
+  /** Reads that record themselves, or whose answers are the public log: the dispatcher records none of them. */
+  readonly recordsItself?: boolean
   readonly spec?: CommandSpec
   readonly handle: (ask: Ask<Query>) => Response | Promise<Response>
 }

@@ -2,7 +2,7 @@
 import type { Json } from '../../schemas/json.ts'
 import type { Expectation } from '../signing/check.ts'
 import { sealEvents } from '../signing/seal.ts'
-import { type AppendResult, type EventStore, NO_STREAM } from '../store/event-store.ts'
+import { type Append, type AppendResult, type EventStore, NO_STREAM } from '../store/event-store.ts'
 import type { Caller } from './ledger.ts'
 import type { Effects } from './ports.ts'
 import type { Sealer } from './sealer.ts'
@@ -26,12 +26,17 @@ export interface Fact {
   readonly at: Expectation
 }
 
-export function appendFact(
-  { store, sealer, effects }: FactDeps,
+export function appendFact(deps: FactDeps, fact: Fact): Promise<AppendResult> {
+  return deps.store.append(sealFact(deps, fact).append)
+}
+
+/** The append of one fact, and what it says about the next event of its stream. */
+export function sealFact(
+  { sealer, effects }: Omit<FactDeps, 'store'>,
   { tenant, type, data, by, at }: Fact,
-): Promise<AppendResult> {
+): { readonly append: Append; readonly next: Expectation } {
   const { stream, revision } = at
-  const events = sealEvents([{ type, data }], {
+  const [event] = sealEvents([{ type, data }], {
     stream,
     tenant,
     actor: by?.actor ?? LEDGER_ACTOR,
@@ -46,5 +51,14 @@ export function appendFact(
     newSalt: effects.newSalt,
   })
   const expectedRevision = revision === 0 ? NO_STREAM : revision - 1
-  return store.append({ stream, expectedRevision, records: events.map((event) => event.record) })
+  if (event === undefined) throw new TypeError('one draft makes one event')
+  const { time } = event.header
+  const next = {
+    stream,
+    revision: revision + 1,
+    prevDigest: event.digest,
+    prevTime: time,
+    minRingIndex: sealer.ringIndex,
+  }
+  return { append: { stream, expectedRevision, records: [event.record] }, next }
 }

@@ -42,7 +42,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const write = new WritePath({ store, runs, reader, sealer, effects, stats, ledgerId })
   const commands = createCommands({ write, queries, newId: effects.newId })
   const list = new RunList(store, views, appendsSoFar)
-  const audit = options.audit && openAudit({ store, sealer, appendsSoFar, index: options.audit.index })
+  const audit = options.audit && openAudit({ store, sealer, effects, appendsSoFar, index: options.audit.index })
   const exports = new Exports({ store, logs, facts: new LedgerFacts({ store, sealer, effects }) })
   const stopKeys = keys.onChange(() => {
     recordRotations(founding).catch((error: unknown) =>
@@ -81,7 +81,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
       stopKeys()
       stopStatus()
       list[Symbol.dispose]()
-      audit?.[Symbol.dispose]()
+      await audit?.[Symbol.asyncDispose]()
       await runs.drained()
       await logs?.[Symbol.asyncDispose]()
     },

@@ -54,7 +54,7 @@ export interface ReadAllOptions {
   readonly after?: Position | undefined
   /** Inclusive; undefined reads to the end as it is when the reader gets there. */
   readonly until?: Position | undefined
-  /** Only streams of this tenant (`run-<tenant>.*`, `ledger-<tenant>`). */
+  /** Only streams of this tenant (`run-<tenant>.*`, `ledger-<tenant>`, `access-<tenant>.*`). */
   readonly tenant?: string | undefined
 }
 

@@ -12,6 +12,7 @@ type Found = readonly { readonly code: VerifyFaultCode; readonly message: string
 const NONE: Found = []
 const FIRST_OF_RUN = 'RunStarted'
 const FIRST_OF_LEDGER = 'LedgerCreated'
+const OF_ACCESS = 'AccessRecorded'
 
 export interface EventRulesOptions {
   /** Undefined where there are no keys to compare with. */
@@ -57,6 +58,8 @@ export class EventRules {
   #place({ stream, revision, type }: Header): Found {
     if (type === FIRST_OF_LEDGER && stream !== SYSTEM_STREAM)
       return fault('first-event', `${type} outside ${SYSTEM_STREAM}`)
+    if ((type === OF_ACCESS) !== (parseStream(stream)?.kind === 'access'))
+      return fault('first-event', `${type} does not belong in ${stream}`)
     const first = stream === SYSTEM_STREAM ? FIRST_OF_LEDGER : isRun(stream) ? FIRST_OF_RUN : undefined
     if (first === undefined || (type === first) === (revision === 0)) return NONE
     return fault(

@@ -24,7 +24,15 @@ export interface RealStore {
 
 type Command = fc.AsyncCommand<StoreModel, RealStore>
 
-const STREAMS = ['run-acme.r1', 'run-acme.r2', 'ledger-acme', 'run-acme-2.r1', 'ledger-beta']
+const STREAMS = [
+  'run-acme.r1',
+  'run-acme.r2',
+  'ledger-acme',
+  'access-acme.w',
+  'run-acme-2.r1',
+  'access-acme-2.w',
+  'ledger-beta',
+]
 const TENANTS = ['acme', 'acme-2', 'beta', 'none']
 
 interface Ask {
@@ -113,7 +121,7 @@ class ReadAll implements Command {
     const after = all[(first ?? 0) - 1]?.position
     const until = all[(last ?? 0) - 1]?.position
     const ofTenant = ({ stream }: ModelEvent): boolean =>
-      tenant === undefined || stream === `ledger-${tenant}` || stream.startsWith(`run-${tenant}.`)
+      tenant === undefined || stream === `ledger-${tenant}` || /^(run|access)-(.*)[.]/.exec(stream)?.[2] === tenant
 
     const read = await collect(store.readAll({ after, until, tenant }))
     const end = until === undefined ? events.length : last

@@ -112,14 +112,17 @@ export function readContract(
     assert.equal(await collect(store.readAll({ after: high, until: low })), [])
   })
 
-  test('a tenant’s read holds its runs and its ledger, and nothing of a tenant with a like name', async () => {
+  test('a tenant’s read holds its runs, its ledger and who read them, and nothing of a tenant with a like name', async () => {
     await using store = await open()
     const tenant = nameStream('acme')
-    const own = [`run-${tenant}.r1`, `ledger-${tenant}`, `run-${tenant}.ledger-x`]
+    const writer = '01890a5d-ac96-774b-bcce-b302099a8057'
+    const own = [`run-${tenant}.r1`, `ledger-${tenant}`, `run-${tenant}.ledger-x`, `access-${tenant}.${writer}`]
     const foreign = [
       `run-${tenant}-2.r1`,
       `run-${tenant}2.r1`,
       `ledger-${tenant}-2`,
+      `access-${tenant}-2.${writer}`,
+      `access-${tenant}2.${writer}`,
       `run-x${tenant}.r1`,
       'run-other.r1',
     ]
@@ -129,7 +132,7 @@ export function readContract(
     }
     const found = await collect(store.readAll({ after: started, tenant }))
     assert.equal([...new Set(found.map(({ stream }) => stream))], own)
-    assert.is(found.length, 6)
+    assert.is(found.length, own.length * 2)
     for (const wildcard of ['%', '_cme', 'acm_', '*', 'ACME', '']) {
       assert.equal(await collect(store.readAll({ after: started, tenant: wildcard })), [])
     }

@@ -1,9 +1,13 @@
 /** @module A real ledger on the store under test, in memory by default, with a clock and ids that a test holds in its hand. */
 import { randomBytes } from 'node:crypto'
 import { v7 as uuidV7 } from 'uuid'
+import { auditOfStore } from '../../src/ledger/audit/audit-of-store.ts'
+import type { AuditReads } from '../../src/ledger/audit/audit-reads.ts'
+import type { UnrecordedReads } from '../../src/ledger/audit/audit-service.ts'
 import { createLedger } from '../../src/ledger/create-ledger.ts'
 import type { Caller, Command, Ledger, Outcome, RequestInfo } from '../../src/ledger/ledger.ts'
 import type { Effects, KeySource } from '../../src/ledger/ports.ts'
+import { Sealer } from '../../src/ledger/sealer.ts'
 import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import { openSqliteAudit } from '../../src/store/sqlite/sqlite-audit.ts'
@@ -27,6 +31,18 @@ export interface TestLedger extends AsyncDisposable {
 export interface TestClock {
   nowMs: number
 }
+
+function unrecordedAudit(store: EventStore, keys: KeySource): AuditReads {
+  const index = openSqliteAudit({ path: ':memory:' })
+  return { ...bound(auditOfStore({ store, index, sealer: new Sealer(keys) })), record: async () => undefined }
+}
+
+const bound = (reads: UnrecordedReads): UnrecordedReads => ({
+  asOf: (caller) => reads.asOf(caller),
+  ask: (caller, question, page) => reads.ask(caller, question, page),
+  event: (caller, eventId) => reads.event(caller, eventId),
+  matching: (caller, filter, range) => reads.matching(caller, filter, range),
+})
 
 /** A key source that a test rotates by hand. */
 export class TestKeys implements KeySource {
@@ -58,8 +74,8 @@ export interface TestLedgerOptions {
   readonly realClock?: boolean
   readonly hotRunsMax?: number
   readonly views?: ViewStore
-  /** Keep the auditors' index. */
-  readonly audit?: boolean
+  /** Keep the auditors' index; `unrecorded` puts no read on record, as recording takes its time. */
+  readonly audit?: boolean | 'unrecorded'
 }
 
 export async function testLedger(options: TestLedgerOptions = {}): Promise<TestLedger> {
@@ -84,7 +100,8 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       ...(options.audit === true && { audit: { index: openSqliteAudit({ path: ':memory:' }) } }),
       ...(options.hotRunsMax === undefined ? {} : { hotRunsMax: options.hotRunsMax }),
     })
-  const ledger = await open(views)
+  const opened = await open(views)
+  const ledger = options.audit === 'unrecorded' ? { ...opened, audit: unrecordedAudit(store, keys) } : opened
   const caller = options.caller ?? alice
   return {
     ledger,

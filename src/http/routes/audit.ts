@@ -32,6 +32,7 @@ export const auditRoutes: readonly GuardedRoute[] = [
     summary: 'One event of the tenant by its id: the sealed record',
     tag,
     scopes,
+    recordsItself: true,
     query: NoQuery,
     handle: (ask) => withAudit(ask, (audit) => oneEvent(ask, audit)),
   }),
@@ -44,6 +45,7 @@ function queryRoute(name: AuditQueryName): GuardedRoute {
     summary: definition.summary,
     tag,
     scopes,
+    recordsItself: true,
     query: paramsOf(name, definition),
     handle: (ask) => withAudit(ask, (audit) => answer(ask as Ask<Params>, audit, name)),
   })

@@ -11,7 +11,7 @@ import { eventText } from '../event-text.ts'
 import type { Parsed } from '../preconditions.ts'
 import { problem } from '../problems.ts'
 import { CursorText, Limit, PAGE_DEFAULT, Text, Whole } from '../query.ts'
-import { type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+import { type AccessNote, type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
 import { tailScope } from '../sse.ts'
 
 const tag = 'history'
@@ -83,7 +83,13 @@ async function listed(
     // What was appended to an empty store since is beyond its end, too.
     isBeyond: (position) => until === undefined || edge.ledger.comparePositions(position, until) > 0,
   })
+  if (ask.access !== undefined) note(ask.access, page.events.length, until)
   return jsonText(200, pageText(page, listing, tailScope(caller.tenant)))
+}
+
+function note(access: AccessNote, count: number, position: Position | undefined): void {
+  access.count = count
+  if (position !== undefined) access.position = position
 }
 
 function filterOf({ type, actor }: Query): EventFilter {

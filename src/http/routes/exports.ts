@@ -9,7 +9,7 @@ import { type CursorScope, decodeCursor, encodeCursor } from '../cursor.ts'
 import { openStream } from '../open-stream.ts'
 import { problem } from '../problems.ts'
 import { CursorText, NoQuery, Whole } from '../query.ts'
-import { type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+import { type AccessNote, type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
 
 const tag = 'history'
 const produces = 'application/x-ndjson'
@@ -51,7 +51,7 @@ export const exportRoutes: readonly GuardedRoute[] = [
     handle: async (ask) => {
       const found = await ask.edge.ledger.replay(ask.caller, ask.run)
       if (!found.ok) return problemResponse(found.refusal, ask.path)
-      return openStream(ask, { contentType: produces, chunks: () => replayChunks(found.value) })
+      return openStream(ask, { contentType: produces, chunks: () => replayChunks(found.value, ask.access) })
     },
   }),
 ]
@@ -105,6 +105,17 @@ const invalid = problem(
 )
 const gone = problem('cursor-gone', 'the history up to this place is another one now: start the export anew')
 
-async function* replayChunks(lines: AsyncIterable<ReplayLine>): AsyncGenerator<Uint8Array, void> {
-  for await (const line of lines) yield Buffer.from(`${JSON.stringify(line)}\n`)
+async function* replayChunks(
+  lines: AsyncIterable<ReplayLine>,
+  access: AccessNote | undefined,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const line of lines) {
+    // The verdict is in the last line.
+    if (access !== undefined && line.verdict !== undefined) {
+      const { verdict } = line
+      access.verdict = verdict === 'VERIFIED' || verdict === 'TAMPERED' ? verdict : 'INCOMPLETE'
+      access.count = Number(line.events)
+    }
+    yield Buffer.from(`${JSON.stringify(line)}\n`)
+  }
 }

@@ -11,6 +11,8 @@ import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 
 const tag = 'log'
 const scopes = ['audit:read'] as const
+/** Hashes and headers of the log are what auditors share: reading them is not put on record. */
+const recordsItself = true
 
 const EventId = z.string().regex(UUID_PATTERN, 'takes the id of an event')
 const InclusionQuery = z.strictObject({ event: EventId.optional(), index: Whole.optional(), size: Whole.optional() })
@@ -29,6 +31,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     summary: "The last checkpoint of the tenant's log: a signed note (C2SP tlog-checkpoint)",
     tag,
     scopes,
+    recordsItself,
     query: NoQuery,
     produces: TEXT,
     handle: (ask) => withLogs(ask, (logs) => textOf(ask, logs, logs.checkpoint(ask.caller.tenant))),
@@ -38,6 +41,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     summary: "Verifier key of the tenant's log (C2SP signed-note)",
     tag,
     scopes,
+    recordsItself,
     query: NoQuery,
     produces: TEXT,
     handle: (ask) => withLogs(ask, (logs) => plain(`${logs.verifierKey(ask.caller.tenant)}\n`, TEXT, SHORT)),
@@ -49,6 +53,7 @@ export const logRoutes: readonly GuardedRoute[] = [
       'A tile `<L>/<N>[.p/<W>]`, or a bundle of entries `entries/<N>[.p/<W>]` (C2SP tlog-tiles); an entry is the header of an event',
     tag,
     scopes,
+    recordsItself,
     query: NoQuery,
     produces: BYTES,
     handle: (ask) => withLogs(ask, (logs) => tile(ask, logs)),
@@ -58,6 +63,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     summary: 'That an event, by id or index, is in the tree of a size; by default that of the last checkpoint',
     tag,
     scopes,
+    recordsItself,
     query: InclusionQuery,
     handle: (ask) => withLogs(ask, (logs) => inclusion(ask, logs)),
   }),
@@ -66,6 +72,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     summary: 'That the tree of one size begins with that of a smaller one; by default up to the last checkpoint',
     tag,
     scopes,
+    recordsItself,
     query: ConsistencyQuery,
     handle: (ask) => withLogs(ask, (logs) => consistency(ask, logs)),
   }),
@@ -74,6 +81,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     summary: "An event's proof against the last checkpoint, as a file that is checked offline (C2SP tlog-proof)",
     tag,
     scopes,
+    recordsItself,
     query: NoQuery,
     produces: TEXT,
     handle: (ask) => withLogs(ask, (logs) => textOf(ask, logs, proofFile(ask, logs))),

@@ -98,7 +98,7 @@ const stepOrRevision = problem('invalid-query', 'ask for a step or for a revisio
 
 const notACursor = problem('invalid-cursor', 'this is no cursor of this list with these filters')
 
-async function listRuns({ edge, caller, path, query }: Ask<z.output<typeof ListQuery>>): Promise<Response> {
+async function listRuns({ edge, caller, path, query, access }: Ask<z.output<typeof ListQuery>>): Promise<Response> {
   const { cursor, limit = PAGE_DEFAULT, ...filters } = query
   const scope = ['runs', caller.tenant, filters]
   const place = cursor === undefined ? undefined : decodeCursor(scope, cursor)
@@ -108,6 +108,7 @@ async function listRuns({ edge, caller, path, query }: Ask<z.output<typeof ListQ
 
   const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
   const { items, asOf } = await edge.ledger.listRuns(caller, { ...given, ...(after && { after }), limit })
+  if (access !== undefined) access.count = items.length
   const last = items.length < limit ? undefined : items.at(-1)
   const nextCursor = last === undefined ? null : encodeCursor(scope, rowPlace(last))
   return json(200, { items, nextCursor, asOf: asOf ?? null })

@@ -30,8 +30,6 @@ export interface ProjectionDeps {
   readonly index: AuditIndex
   /** Absent where there are no keys: every stream counts as ours. */
   readonly sealer?: Sealer | undefined
-  /** Only this tenant's events, and the ledger's own. */
-  readonly tenant?: string
   readonly onProgress?: (events: number) => void
 }
 
@@ -54,14 +52,14 @@ export class AuditProjection {
 
   /** Follows the store to where it is at the call; stops after a page where `goOn` says no. */
   async pass(goOn: () => boolean): Promise<void> {
-    const { store, index, tenant, onProgress } = this.#deps
+    const { store, index, onProgress } = this.#deps
     const after = index.progress()
     // Pinned: a pass that chased the writers would never come to an end.
     const until = await store.end()
     if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return
     let from = after
     let events = 0
-    for await (const page of store.readAll({ after, until, tenant })) {
+    for await (const page of store.readAll({ after, until })) {
       if (!this.#fold(page, from)) return
       from = page.at(-1)?.position
       events += page.length

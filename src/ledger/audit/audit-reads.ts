@@ -6,6 +6,7 @@ import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Position } from '../../store/event-store.ts'
 import type { Caller, LedgerEvent } from '../ledger.ts'
+import type { AccessRead } from './access-log.ts'
 import type { AuditQueryName } from './audit-queries.ts'
 
 /** The first `treeSize` events of the tenant's log: whatever is asked as of them is answered the same for ever. */
@@ -58,6 +59,11 @@ export interface AuditReads {
   /** The log as it is now: what pages and exports are pinned to. */
   asOf(caller: Caller): Promise<AsOf>
   ask(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Promise<AuditPage | AuditRefusal>
+  /**
+   * Puts a read that did not go through this interface on record, durably: a page, an export, a tail, a replay. What does go through it is
+   * recorded by itself. Throws `StoreUnavailableError` where the store takes no writes: then nothing may be answered.
+   */
+  record(caller: Caller, read: AccessRead): Promise<void>
   /** An event of the tenant by its id. */
   event(caller: Caller, eventId: string): Promise<MatchedEvent | undefined>
   /**

@@ -50,7 +50,10 @@ interface Asked extends GroupAsk {
   readonly phrases: Phrases | undefined
 }
 
-export class AuditService implements AuditReads {
+/** Without the record of who asked: whoever answers others puts `recordedReads` in front. */
+export type UnrecordedReads = Omit<AuditReads, 'record'>
+
+export class AuditService implements UnrecordedReads {
   readonly #deps: AuditDeps
 
   constructor(deps: AuditDeps) {

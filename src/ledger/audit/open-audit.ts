@@ -1,32 +1,39 @@
-/** @module The auditors' queries, put together: the index that follows the store in lulls and when it is asked, and the service over it. */
+/** @module The auditors' queries, put together: the index that follows the store in lulls and when it is asked, the service, the record. */
 import type { AuditIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
+import type { Effects } from '../ports.ts'
 import { QuietFollower } from '../quiet-follower.ts'
 import type { Sealer } from '../sealer.ts'
+import { AccessLog } from './access-log.ts'
 import { AuditProjection, IndexBehindError } from './audit-projection.ts'
 import type { AuditReads } from './audit-reads.ts'
 import { AuditService } from './audit-service.ts'
+import { recordedReads } from './recorded-reads.ts'
 
 export interface OpenAuditDeps {
   readonly store: EventStore
   readonly index: AuditIndex
   readonly sealer: Sealer
+  readonly effects: Effects
   readonly appendsSoFar: () => number
 }
 
-/** Disposing it ends the following; the index stays open: who opened it closes it. */
-export function openAudit({
-  store,
-  index,
-  sealer,
-  appendsSoFar,
-}: OpenAuditDeps): { readonly reads: AuditReads } & Disposable {
+export interface OpenAudit extends AsyncDisposable {
+  readonly reads: AuditReads
+}
+
+/** Disposing it ends the following and waits for what is being recorded; the index stays open: who opened it closes it. */
+export function openAudit({ store, index, sealer, effects, appendsSoFar }: OpenAuditDeps): OpenAudit {
   const projection = new AuditProjection({ store, index, sealer })
   const follower = new QuietFollower((goOn) => projection.pass(goOn), appendsSoFar)
   const catchUp = () => follower.catchUp().catch(unlessBehind)
+  const log = new AccessLog({ store, sealer, effects, writer: effects.newId() })
   return {
-    reads: new AuditService({ store, index, sealer, catchUp }),
-    [Symbol.dispose]: () => follower[Symbol.dispose](),
+    reads: recordedReads(new AuditService({ store, index, sealer, catchUp }), log),
+    [Symbol.asyncDispose]: async () => {
+      follower[Symbol.dispose]()
+      await log[Symbol.asyncDispose]()
+    },
   }
 }
 

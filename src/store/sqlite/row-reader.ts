@@ -91,8 +91,8 @@ export class RowReader implements Disposable {
 
   #rowsOf(tenant: TenantStreams | undefined, after: number, windowEnd: number): Iterable<Row> {
     if (tenant === undefined) return this.#statements.all.iterate(after, windowEnd)
-    const { ledger, runPrefix, runPrefixEnd } = tenant
-    return this.#statements.tenant.iterate(after, windowEnd, ledger, runPrefix, runPrefixEnd)
+    const { ledger, run, access } = tenant
+    return this.#statements.tenant.iterate(after, windowEnd, ledger, run.from, run.end, access.from, access.end)
   }
 
   /** Changes when another connection has committed. */
@@ -112,7 +112,7 @@ function prepareStatements(db: Database) {
     backwards: rows(`${OF_STREAM} ORDER BY e.revision DESC LIMIT ${PAGE_RECORDS}`),
     all: rows(`${OF_ALL} ORDER BY e.position LIMIT ${PAGE_RECORDS}`),
     tenant: rows(
-      `${OF_ALL} AND (s.name = ? OR (s.name >= ? AND s.name < ?)) ORDER BY e.position LIMIT ${PAGE_RECORDS}`,
+      `${OF_ALL} AND (s.name = ? OR (s.name >= ? AND s.name < ?) OR (s.name >= ? AND s.name < ?)) ORDER BY e.position LIMIT ${PAGE_RECORDS}`,
     ),
     head: db
       .prepare('SELECT max(revision) FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?)')

@@ -17,7 +17,7 @@ const eve = { tenant: 'beta', actor: 'eve' }
 
 /** Two runs of one tenant and one of another, with an outcome of every kind. */
 async function scene(): Promise<TestLedger> {
-  const test = await testLedger({ audit: true })
+  const test = await testLedger({ audit: 'unrecorded' })
   const first = drive(test, 'first')
   await first.start({ budget: { tokens: 1_000 } })
   ok(await first.hand('researcher', { entities: ['Crème Brûlée GmbH'], facts: { revenue: 2024 } }))

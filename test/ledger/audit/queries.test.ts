@@ -9,7 +9,7 @@ import { type TestLedger, testLedger } from '../../support/test-ledger.ts'
 
 const queries = suite('audit: the named queries')
 
-const audited = () => testLedger({ audit: true })
+const audited = () => testLedger({ audit: 'unrecorded' })
 const pick = (items: readonly JsonObject[], ...names: readonly string[]) =>
   items.map((item) => names.map((name) => item[name]))
 

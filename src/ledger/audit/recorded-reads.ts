@@ -1,0 +1,35 @@
+/** @module The auditors' queries with their record: nothing is answered before it is on record who asked for it. */
+import type { AccessLog, AccessRead } from './access-log.ts'
+import type { AsOf, AuditQuestion, AuditReads } from './audit-reads.ts'
+import type { UnrecordedReads } from './audit-service.ts'
+
+export function recordedReads(reads: UnrecordedReads, log: AccessLog): AuditReads {
+  return {
+    asOf: (caller) => reads.asOf(caller),
+    matching: (caller, filter, range) => reads.matching(caller, filter, range),
+    record: (caller, read) => log.record(caller, read),
+    ask: async (caller, question, page) => {
+      const answer = await reads.ask(caller, question, page)
+      if (answer.ok) await log.record(caller, readOf(question, answer.asOf, answer.items.length))
+      return answer
+    },
+    event: async (caller, eventId) => {
+      const event = await reads.event(caller, eventId)
+      if (event !== undefined) await log.record(caller, { query: 'audit/event', filters: { event: eventId }, count: 1 })
+      return event
+    },
+  }
+}
+
+function readOf({ name, filter, by, seed }: AuditQuestion, asOf: AsOf, count: number): AccessRead {
+  const { run } = filter
+  const given = { ...filter, by, seed }
+  const filters = Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]]))
+  return {
+    query: `audit/${name}`,
+    ...(run !== undefined && { run }),
+    ...(filters.length > 0 && { filters: Object.fromEntries(filters) }),
+    asOf: { treeSize: asOf.treeSize, ...(asOf.position !== null && { position: asOf.position }) },
+    count,
+  }
+}
