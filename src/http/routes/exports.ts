@@ -29,6 +29,8 @@ export const exportRoutes: readonly GuardedRoute[] = [
     tag,
     scopes: ['audit:export'],
     query: ExportQuery,
+    // On record by itself, with its digest: ExportStarted, ExportIssued.
+    recordsItself: true,
     produces,
     handle: exported,
   }),
@@ -38,6 +40,7 @@ export const exportRoutes: readonly GuardedRoute[] = [
     tag,
     scopes: ['audit:export'],
     query: ExportQuery,
+    recordsItself: true,
     produces,
     handle: exported,
   }),

@@ -1,6 +1,7 @@
 /** @module Answers that are no single events: runs, spending, keys, reads and samples. */
 import { createHash } from 'node:crypto'
 import { AccessRecorded } from '../../../schemas/events/access-events.ts'
+import type { Header } from '../../../schemas/header.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { fromNano } from '../../../schemas/money.ts'
 import { SYSTEM_TENANT } from '../../../schemas/names.ts'
@@ -155,7 +156,7 @@ export function accessItems(
     const body = AccessRecorded.safeParse(data)
     const reads: readonly JsonObject[] = body.success
       ? (body.data.entries as unknown as readonly JsonObject[])
-      : [exportRead(header.time, data)]
+      : [exportRead(header, data)]
     return reads
       .filter((read) => only.actor === undefined || read.actor === only.actor)
       .filter((read) => only.run === undefined || read.run === only.run)
@@ -164,8 +165,8 @@ export function accessItems(
   })
 }
 
-function exportRead(at: string, { v: _, ...data }: JsonObject): JsonObject {
-  return { at, query: 'export', ...data }
+function exportRead({ time, actor, principal }: Header, { v: _, ...data }: JsonObject): JsonObject {
+  return { at: time, actor, ...(principal !== undefined && { principal }), query: 'export', ...data }
 }
 
 /** Runs in the order of a digest of seed and name: the first ones are the sample. */

@@ -136,7 +136,7 @@ export const AUDIT_QUERIES = {
     summary: 'Who read, exported, replayed or verified what, and when',
     shape: 'access',
     filters: ['actor', ...WHEN],
-    preset: { types: ['AccessRecorded', 'ExportIssued'] },
+    preset: { types: ['AccessRecorded', 'ExportStarted', 'ExportIssued'] },
     columns: ['at', 'actor', 'principal', 'query', 'filters', 'count', 'verdict'],
   },
   verifications: {
