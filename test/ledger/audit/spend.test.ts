@@ -5,6 +5,8 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { addMoney } from '../../../schemas/money.ts'
 import type { Command } from '../../../src/ledger/ledger.ts'
 import { askAll } from '../../support/audited.ts'
+import { fork } from '../../support/fork-driver.ts'
+import { randomRun } from '../../support/random-run.ts'
 import { drive, ok, verifiedFold } from '../../support/run-driver.ts'
 import { type TestLedger, testLedger } from '../../support/test-ledger.ts'
 
@@ -133,6 +135,32 @@ spend(
     )
   },
 )
+
+spend('runs that do a little of everything, forks among it, cost in sum what their own folds say', async () => {
+  await using test = await testLedger({ audit: 'unrecorded' })
+  for (let seed = 1; seed <= 25; seed += 1) {
+    const runId = `r${seed}`
+    await randomRun(test, runId, seed)
+    const driver = drive(test, runId)
+    if ((await driver.state()).status === 'open') {
+      const branches = await fork(driver, 'union', ['left', 'right']).catch(() => undefined)
+      await branches?.report('left', { output: { left: 1 }, tokens: 7 })
+      await branches?.report('right', { error: { message: 'no' }, tokens: 5 })
+      await branches?.join()
+    }
+    const { spend: total, spendByAgent } = await verifiedFold(test, runId)
+    assert.equal(sum(await askAll(test.ledger, 'spend', { filter: { run: runId } })), {
+      tokens: total.tokens,
+      cost: total.cost,
+    })
+    for (const [slot, of] of Object.entries(spendByAgent)) {
+      const rows = await askAll(test.ledger, 'spend', { by: 'agent', filter: { run: runId, agent: slot.slice(1) } })
+      assert.equal(sum(rows), { tokens: of.tokens, cost: of.cost }, `${runId} ${slot}`)
+    }
+  }
+  const charged = await askAll(test.ledger, 'spend', { by: 'agent', filter: { agent: 'left' } })
+  assert.ok(charged.length > 0, 'a branch must have cost something')
+})
 
 spend('a sum that no double and no 64-bit integer holds is exact', async () => {
   await using test = await testLedger({ audit: 'unrecorded' })
