@@ -16,7 +16,10 @@ const { findChromium } = await import(new URL('find-chromium.js', DIST).href)
 const PAGES = [
   { name: 'sign-in', path: '/ui/sign-in', signedOut: true },
   { name: 'runs', path: '/ui/runs' },
-  { name: 'run', path: '/ui/runs/claim-2291' },
+  { name: 'run', path: '/ui/runs/claim-2291', full: true },
+  { name: 'refusal', path: '/ui/runs/claim-2291/refusals', full: true, before: proofChecked },
+  { name: 'event', path: '/ui/runs/claim-2291/events/8', before: proofChecked },
+  { name: 'diff', path: '/ui/runs/claim-2291/diff?from=2&to=3' },
 ]
 
 const args = process.argv.slice(2)
@@ -78,4 +81,8 @@ async function signIn(page, url, token) {
   await page.fill('#token', token)
   await page.click('main button[type=submit]')
   await page.waitForURL(`${url}/ui/runs`)
+}
+
+function proofChecked(page) {
+  return page.waitForSelector('.proof[data-verdict=good]')
 }

@@ -6,13 +6,28 @@ import { assetHandler } from './assets.ts'
 import type { DashboardDeps, DashboardEnv } from './deps.ts'
 import { guarded } from './guard.tsx'
 import type { PageRoute } from './page.ts'
+import { diffPage } from './pages/diff-page.tsx'
+import { downloadRoute } from './pages/download.ts'
+import { eventPage, evidenceRoute } from './pages/event-page.tsx'
+import { latestRefusal, refusalPage } from './pages/refusal-page.tsx'
 import { runListPage } from './pages/run-list.tsx'
 import { runPage } from './pages/run-page.tsx'
 import { chooseTheme, showSignIn, signIn, signOut } from './pages/sign-in.tsx'
+import { verifyPage } from './pages/verify-page.tsx'
 import { RUNS } from './paths.ts'
 import { createSessions } from './sessions.ts'
 
-const PAGES: readonly PageRoute[] = [runListPage, runPage]
+const PAGES: readonly PageRoute[] = [
+  runListPage,
+  runPage,
+  eventPage,
+  evidenceRoute,
+  refusalPage,
+  latestRefusal,
+  diffPage,
+  verifyPage,
+  downloadRoute,
+]
 
 /** To be mounted at `/ui`. */
 export function createDashboard(deps: DashboardDeps): Hono<DashboardEnv> {

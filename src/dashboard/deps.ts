@@ -1,6 +1,5 @@
 /** @module What the dashboard is handed by the HTTP edge, and what its pages are handed in turn. */
 import type { Context } from 'hono'
-import type { Refusal } from '../domain/refusal.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Principal, TokenVerifier } from '../signing/tokens.ts'
 import type { Session } from './sessions.ts'
@@ -35,5 +34,5 @@ export interface DashboardDeps {
   readonly acquireStream: (tenant: string) => (() => void) | undefined
   /** The API's own answer to a GET under a token: every check of the API holds. */
   readonly api: (c: DashboardContext, path: string, token: string) => Response | Promise<Response>
-  readonly explain: (code: Refusal['code']) => Explained
+  readonly explain: (code: string) => Explained
 }

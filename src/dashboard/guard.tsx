@@ -110,7 +110,7 @@ function faultOf(route: PageRoute, { deps, caller }: Serving, run: string): Prob
     return { status: 403, title: 'Your token does not open this page', detail: `It needs the scope ${wanted}.`, remedy }
   }
   const withRun = route.path.includes(':run')
-  if (caller.run !== undefined && caller.run !== run && route.path !== '/runs') {
+  if (caller.run !== undefined && caller.run !== run && route.ofToken !== true) {
     const detail = `Your token is good for the run ${caller.run} and nothing else.`
     return { status: 403, title: 'This lies outside your token', detail, remedy: 'Sign in with a token of the tenant.' }
   }

@@ -40,6 +40,8 @@ export interface PageRoute {
   /** Any of them is enough. */
   readonly scopes: readonly Scope[]
   readonly query: z.ZodObject
+  /** What lies behind judges the token's bonds itself. */
+  readonly ofToken?: boolean
   readonly handle: (view: View) => Answer
 }
 

@@ -19,7 +19,10 @@ export function withQuery(path: string, query: Query): string {
 
 export const runPath = (run: string): string => `${RUNS}/${encodeURIComponent(run)}`
 export const eventPath = (run: string, revision: number): string => `${runPath(run)}/events/${revision}`
-export const refusalPath = (run: string, revision: number): string => `${runPath(run)}/refusals/${revision}`
+export const refusalsPath = (run: string): string => `${runPath(run)}/refusals`
+export const refusalPath = (run: string, revision: number): string => `${refusalsPath(run)}/${revision}`
+export const diffPath = (run: string, from: number, to: number): string =>
+  withQuery(`${runPath(run)}/diff`, { from, to })
 export const verifyPath = (run: string): string => `${runPath(run)}/verify`
 export const downloadPath = (apiPath: string): string => `${ROOT}/download/${apiPath}`
 export const asset = (name: string): string => `${ROOT}/assets/${name}`
@@ -32,3 +35,6 @@ export function safeNext(next: string | undefined): string {
   if (host !== 'ui.invalid' || !pathname.startsWith(ROOT) || pathname.startsWith(SIGN_IN)) return RUNS
   return pathname + search
 }
+
+/** What a browser needs to check an event by itself. */
+export const evidencePath = (run: string, revision: number): string => `${eventPath(run, revision)}/evidence`

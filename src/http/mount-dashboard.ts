@@ -4,7 +4,7 @@ import { createDashboard } from '../dashboard/dashboard.tsx'
 import type { DashboardContext } from '../dashboard/deps.ts'
 import type { Gate } from './dispatch.ts'
 import { type EdgeContext, type EdgeEnv, remoteAddress } from './edge-context.ts'
-import { STATUS } from './problem-codes.ts'
+import { isProblemCode, STATUS } from './problem-codes.ts'
 import { PROBLEM_TEXTS } from './problem-texts.ts'
 
 export function mountDashboard(app: OpenAPIHono<EdgeEnv>, { edge, subjectRate, refusedTokenRate }: Gate): void {
@@ -22,7 +22,10 @@ export function mountDashboard(app: OpenAPIHono<EdgeEnv>, { edge, subjectRate, r
     refusedSignIn: (remote) => refusedTokenRate.take(remote, now()),
     acquireStream: (tenant) => slots.acquire(tenant),
     api: (c, path, token) => app.fetch(apiRequest(c, path, token), c.env),
-    explain: (code) => ({ status: STATUS[code], ...PROBLEM_TEXTS[code] }),
+    explain: (code) => {
+      const known = isProblemCode(code) ? code : 'internal'
+      return { status: STATUS[known], ...PROBLEM_TEXTS[known] }
+    },
   })
   app.route('/ui', dashboard)
 }

@@ -2,6 +2,7 @@
 import { runStream } from '../../schemas/names.ts'
 import type { EventStore } from '../store/event-store.ts'
 import { openAudit } from './audit/open-audit.ts'
+import { checkEvent } from './check-event.ts'
 import { createCommands } from './commands.ts'
 import { realEffects, silentLog } from './effects.ts'
 import { Exports } from './exports.ts'
@@ -72,6 +73,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     forks: (caller, runId) => queries.forks(caller, runId),
     ...historyOf(history),
     exports,
+    checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (caller, runId) => replay({ store, sealer, queries }, caller, runId),
     listRuns: (caller, filter) => list.list(caller, filter),
     status: () => store.status(),

@@ -70,6 +70,11 @@ export interface ContextAt {
   readonly revision?: number
 }
 
+/** What does not fit; empty where all does. */
+export interface CheckedEvent {
+  readonly faults: readonly { readonly code: string; readonly message: string }[]
+}
+
 export interface ReplayLine {
   readonly [member: string]: Json
 }
@@ -148,6 +153,9 @@ export interface Ledger extends AsyncDisposable {
   comparePositions(a: Position, b: Position): number
   /** What leaves the ledger, and its record. */
   readonly exports: LedgerExports
+
+  /** One event checked as verification would: mac, body, place, and the link to the event before it. */
+  checkEvent(caller: Caller, runId: string, revision: number): Promise<Found<CheckedEvent>>
 
   /** Rereads, verifies and folds a run again: one line a step, a verdict last. */
   replay(caller: Caller, runId: string): Promise<Found<AsyncIterable<ReplayLine>>>

@@ -12,7 +12,14 @@ async function seeded() {
   return edge
 }
 
-const PATHS = ['/ui/runs', `/ui/runs/${REFUSED_RUN}`, `/ui/runs/${REFUSED_RUN}?scale=time`, `/ui/runs/${HOSTILE_RUN}`]
+const PATHS = [
+  '/ui/runs',
+  `/ui/runs/${REFUSED_RUN}`,
+  `/ui/runs/${REFUSED_RUN}?scale=time`,
+  `/ui/runs/${HOSTILE_RUN}`,
+  `/ui/runs/${REFUSED_RUN}/events/7`,
+  `/ui/runs/${REFUSED_RUN}/diff?from=1&to=2`,
+]
 
 test('every page, also of a fault, allows no inline script or style, no other origin and no frame', async () => {
   await using edge = await seeded()
@@ -34,7 +41,12 @@ test('every page, also of a fault, allows no inline script or style, no other or
 test('what a record says is shown and never run: markup, escapes, separators and bidi controls are named (A45, A50)', async () => {
   await using edge = await seeded()
   const client = await signedIn(edge)
-  for (const path of ['/ui/runs', `/ui/runs/${HOSTILE_RUN}`]) {
+  for (const path of [
+    '/ui/runs',
+    `/ui/runs/${HOSTILE_RUN}`,
+    `/ui/runs/${REFUSED_RUN}/events/7`,
+    `/ui/runs/${REFUSED_RUN}/diff?from=1&to=2`,
+  ]) {
     const html = await client.html(path)
     for (const text of HOSTILE_TEXTS.filter((each) => each.includes('<'))) assert.not.ok(html.includes(text), path)
     for (const hidden of ['\u2028', '\u2029', '\u202e', '\u001b']) assert.not.ok(html.includes(hidden), path)

@@ -77,7 +77,7 @@ class Script {
         args,
         agent,
         phase,
-        ...(compensate === undefined ? {} : { compensate: { tool: compensate } }),
+        compensate: compensate === undefined ? 'not-needed' : { tool: compensate },
         ...(reserve === undefined ? {} : { reserve: { agent, ...reserve } }),
       },
     })

@@ -3,7 +3,7 @@ import { seeOther } from '../answer.tsx'
 import { count, money, plural } from '../format.ts'
 import { pageRoute, RUN_READERS, type View } from '../page.ts'
 import { Badge, Data, Time } from '../parts/data.tsx'
-import { RUNS, runPath, withQuery } from '../paths.ts'
+import { RUNS, refusalsPath, runPath, withQuery } from '../paths.ts'
 import { type Row, rowOf } from '../run-row.ts'
 import { FilterForm } from './run-filter-form.tsx'
 import { filterOf, queryOf, RunQuery } from './run-filters.ts'
@@ -14,6 +14,7 @@ export const runListPage = pageRoute({
   path: '/runs',
   scopes: RUN_READERS,
   query: RunQuery,
+  ofToken: true,
   handle: async (view) => {
     const { c, caller, deps, query } = view
     if (caller.run !== undefined) return seeOther(c, runPath(caller.run))
@@ -157,7 +158,13 @@ function RunRow({ row }: { readonly row: Row }) {
       <td>
         <Badge kind={status} text={status} />
       </td>
-      <td>{rejections > 0 && <Badge kind="refused" text={plural(rejections, 'handoff')} />}</td>
+      <td>
+        {rejections > 0 && (
+          <a href={refusalsPath(runId)} aria-label={`${plural(rejections, 'refused handoff')}: see the newest`}>
+            <Badge kind="refused" text={plural(rejections, 'handoff')} />
+          </a>
+        )}
+      </td>
       <td class="number">{count(step)}</td>
       <td class="number">{count(calls)}</td>
       <td class="number">{tokens === 0 ? <span class="muted">0</span> : count(tokens)}</td>

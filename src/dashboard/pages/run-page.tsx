@@ -11,7 +11,7 @@ import { RunPicture } from '../picture/run-picture.tsx'
 import { type Run, runOf } from '../run-row.ts'
 import { type EventRow, eventRows } from '../story/event-rows.ts'
 import type { RunStory } from '../story/run-story.ts'
-import { storiesOf, WHOLE_STORY_MAX } from '../story/story-cache.ts'
+import { storyFor } from '../story/story-cache.ts'
 
 /** Events of one page: as many as fit a picture that can be read. */
 export const WINDOW_EVENTS = 200
@@ -35,7 +35,7 @@ export const runPage = pageRoute({
     const { caller, deps, run: runId } = view
     const run = runOf(orRefused(await deps.ledger.run(caller, runId)))
     const window = windowOf(view.query.from, run.revision)
-    const story = await storyOf(view, run, window)
+    const story = await storyFor(deps.ledger, caller, { run: runId, revision: run.revision, window })
     const rows = await eventRows(deps.ledger, caller, { run: runId, ...window })
     return {
       title: run.runId,
@@ -51,12 +51,6 @@ function windowOf(from: number | undefined, revision: number): { readonly from: 
   const newest = Math.max(0, Math.floor(revision / WINDOW_EVENTS) * WINDOW_EVENTS)
   const start = from === undefined || from > revision ? newest : from
   return { from: start, to: Math.min(revision, start + WINDOW_EVENTS - 1) }
-}
-
-function storyOf({ deps, caller }: View, run: Run, window: { from: number; to: number }): Promise<RunStory> {
-  const stories = storiesOf(deps.ledger)
-  if (run.revision < WHOLE_STORY_MAX) return stories.whole(caller, run.runId, run.revision)
-  return stories.part(caller, run.runId, window)
 }
 
 interface BodyProps {

@@ -3,6 +3,7 @@ import { count, duration, money } from '../format.ts'
 import { downloadPath, runPath, verifyPath } from '../paths.ts'
 import type { Run } from '../run-row.ts'
 import { Actor, Badge, Data, Time } from './data.tsx'
+import { Fact } from './fact.tsx'
 
 export interface RunHeadProps {
   readonly run: Run
@@ -95,14 +96,5 @@ function Facts({ run }: { readonly run: Run }) {
         </Fact>
       )}
     </dl>
-  )
-}
-
-function Fact({ label, children }: { readonly label: string; readonly children?: import('hono/jsx').Child }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
   )
 }

@@ -6,6 +6,8 @@ import { ACTIVITY, asset, LOG, RUNS, SIGN_OUT, SPEND, THEME } from '../paths.ts'
 import { visibleText } from '../visible.ts'
 import { Data } from './data.tsx'
 
+const SHEETS = ['base.css', 'parts.css', 'picture.css', 'detail.css']
+
 export interface SignedIn {
   readonly caller: Principal
   readonly csrf: string
@@ -32,7 +34,9 @@ export function Shell({ title, theme, version, nav, scripts = [], signedIn, chil
         <meta name="color-scheme" content={theme === 'auto' ? 'light dark' : theme} />
         <title>{`${visibleText(title)} \u00b7 Countersign`}</title>
         <link rel="icon" href={asset('favicon.svg')} type="image/svg+xml" />
-        <link rel="stylesheet" href={asset('style.css')} />
+        {SHEETS.map((name) => (
+          <link rel="stylesheet" href={asset(name)} />
+        ))}
         {scripts.map((name) => (
           <script type="module" src={asset(name)}></script>
         ))}

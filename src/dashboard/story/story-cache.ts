@@ -7,7 +7,7 @@ import { emptyStory, foldStory, type RunStory } from './run-story.ts'
 /** Events of all stories that are kept. */
 const KEPT_EVENTS_MAX = 200_000
 /** Longer runs are told by the part that is looked at. */
-export const WHOLE_STORY_MAX = 50_000
+const WHOLE_STORY_MAX = 50_000
 
 interface Stories {
   /** The whole run up to a revision that is known to be there. */
@@ -18,8 +18,18 @@ interface Stories {
 
 const ofLedger = new WeakMap<object, Stories>()
 
+/** The whole story where the run is not too long for one, else that of a window. */
+export function storyFor(
+  ledger: Pick<Ledger, 'runEvents'>,
+  caller: Caller,
+  { run, revision, window }: { run: string; revision: number; window: { from: number; to: number } },
+): Promise<RunStory> {
+  const stories = storiesOf(ledger)
+  return revision < WHOLE_STORY_MAX ? stories.whole(caller, run, revision) : stories.part(caller, run, window)
+}
+
 /** One cache a ledger. */
-export function storiesOf(ledger: Pick<Ledger, 'runEvents'>): Stories {
+function storiesOf(ledger: Pick<Ledger, 'runEvents'>): Stories {
   const known = ofLedger.get(ledger) ?? createStories(ledger)
   ofLedger.set(ledger, known)
   return known

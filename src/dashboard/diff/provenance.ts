@@ -1,0 +1,154 @@
+/**
+ * @module On what evidence a value stood: which handoff established it, and which recorded output or input of the run held it before.
+ * One pass over the run; contexts are made anew as the ledger made them.
+ */
+import { applyMode } from '../../../projections/merge.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { parsePointer } from '../../domain/validator/pointer.ts'
+import type { LedgerEvent } from '../../ledger/ledger.ts'
+import { identityOf } from './pair-members.ts'
+import { valueText } from './value-text.ts'
+
+export interface Established {
+  readonly step: number
+  readonly agent: string
+  readonly revision: number
+}
+
+export interface Source {
+  readonly revision: number
+  /** `input`, or the tool whose output it was. */
+  readonly what: string
+}
+
+export interface Provenance {
+  readonly established?: Established
+  readonly sources: readonly Source[]
+}
+
+/** Beyond so many events nothing is looked for: a page is no place for a long search. */
+export const PROVENANCE_EVENTS_MAX = 20_000
+const SOURCES_MAX = 3
+/** Shorter texts occur by chance. */
+const TELLING_CHARS = 4
+
+type Place = readonly string[]
+
+interface Question {
+  readonly pointer: string
+  readonly place: Place
+  readonly needle: string | undefined
+  established?: Established
+  readonly sources: Source[]
+  value: string | undefined
+}
+
+/** For each pointer into `before`: where its value came from. Feed it the events before the refused one, in order. */
+export class ProvenanceSearch {
+  readonly #questions: readonly Question[]
+  readonly #criticalKeys: readonly string[]
+  readonly #contexts = new Map<number, JsonObject>([[0, {}]])
+  readonly #tools = new Map<string, string>()
+  #context: JsonObject = {}
+
+  constructor(before: JsonObject, pointers: readonly string[], criticalKeys: readonly string[]) {
+    this.#criticalKeys = criticalKeys
+    this.#questions = [...new Set(pointers)].flatMap((pointer) => {
+      const place = placeOf(before, pointer)
+      if (place === undefined) return []
+      return [{ pointer, place, needle: needleOf(valueAt(before, place)), sources: [], value: undefined }]
+    })
+  }
+
+  take(event: LedgerEvent): void {
+    const { header, data } = event
+    switch (header.type) {
+      case 'RunStarted':
+        this.#source(event, 'input')
+        return
+      case 'ToolCallClaimed':
+        this.#tools.set(String(data.callId), String(data.tool))
+        return
+      case 'ToolCallSucceeded':
+        this.#source(event, this.#tools.get(String(data.callId)) ?? 'a call')
+        return
+      case 'EnvelopeAccepted':
+        this.#accepted(event)
+        return
+      case 'RunRewound':
+        this.#establish(this.#contexts.get(Number(data.snapshot)) ?? (data.restored as JsonObject | undefined) ?? {})
+        return
+      default:
+        return
+    }
+  }
+
+  of(pointer: string): Provenance | undefined {
+    const found = this.#questions.find((question) => question.pointer === pointer)
+    if (found === undefined) return undefined
+    return { sources: found.sources, ...(found.established && { established: found.established }) }
+  }
+
+  #source({ header, texts }: LedgerEvent, what: string): void {
+    for (const { needle, sources } of this.#questions) {
+      if (needle === undefined || sources.length >= SOURCES_MAX || !texts.data.includes(needle)) continue
+      sources.push({ revision: header.revision, what })
+    }
+  }
+
+  #accepted({ header, data }: LedgerEvent): void {
+    const mode = data.mode === 'merge' || data.mode === 'extend' ? data.mode : 'replace'
+    const payload = isJsonObject(data.payload) ? data.payload : {}
+    const context = applyMode({ context: this.#context, payload, mode, criticalKeys: this.#criticalKeys })
+    this.#contexts.set(header.revision, context)
+    this.#establish(context, { step: Number(data.step), agent: String(data.agent), revision: header.revision })
+  }
+
+  #establish(context: JsonObject, by?: Established): void {
+    this.#context = context
+    for (const question of this.#questions) {
+      const value = valueAt(context, question.place)
+      const text = value === undefined ? undefined : valueText(value)
+      if (text === question.value) continue
+      question.value = text
+      if (by !== undefined && text !== undefined) question.established = by
+    }
+  }
+}
+
+/** The pointer with the elements of lists told by what names them, so that it holds in earlier contexts, too. */
+function placeOf(document: JsonObject, pointer: string): Place | undefined {
+  const tokens = parsePointer(pointer)
+  if (tokens === undefined) return undefined
+  let value: Json | undefined = document
+  const place: string[] = []
+  for (const token of tokens) {
+    if (Array.isArray(value)) {
+      const element: Json | undefined = (value as readonly Json[])[Number(token)]
+      if (element === undefined) return undefined
+      place.push(identityOf(element))
+      value = element
+    } else if (isJsonObject(value) && Object.hasOwn(value, token)) {
+      place.push(token)
+      value = value[token]
+    } else return undefined
+  }
+  return place
+}
+
+function valueAt(document: Json, place: Place): Json | undefined {
+  let value: Json | undefined = document
+  for (const token of place) {
+    if (Array.isArray(value)) value = (value as readonly Json[]).find((element) => identityOf(element) === token)
+    else value = isJsonObject(value) && Object.hasOwn(value, token) ? value[token] : undefined
+  }
+  return value
+}
+
+/** A text to look for in recorded outputs, as it stands in canonical JSON; undefined where it would tell nothing. */
+function needleOf(value: Json | undefined): string | undefined {
+  const own = isJsonObject(value) && value.value !== undefined ? value.value : value
+  if (typeof own === 'string' && own.length >= TELLING_CHARS) return JSON.stringify(own)
+  if (typeof own === 'number' && String(own).length >= TELLING_CHARS) return String(own)
+  return undefined
+}

@@ -1,0 +1,10 @@
+/** @module A value as one text, the same for equal values. */
+import { isJsonObject, type Json } from '../../../schemas/json.ts'
+
+/** Order of keys does not tell contexts apart. */
+export function valueText(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(valueText).join(',')}]`
+  if (!isJsonObject(value)) return JSON.stringify(value)
+  const members = Object.keys(value).sort()
+  return `{${members.map((key) => `${JSON.stringify(key)}:${valueText(value[key] as Json)}`).join(',')}}`
+}

@@ -1,0 +1,110 @@
+/** @module What changed between two steps of a run, with what the validator would say of that change in one go. */
+import { z } from 'zod'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { ResolvedPolicy } from '../../../schemas/policy.ts'
+import type { Supersession } from '../../../schemas/values.ts'
+import { validateHandoff } from '../../domain/validator/validate.ts'
+import { diffContexts } from '../diff/context-diff.ts'
+import { DiffTable } from '../diff/diff-table.tsx'
+import { plural } from '../format.ts'
+import { orRefused, pageRoute, RUN_READERS, type View } from '../page.ts'
+import { Crumbs } from '../parts/crumbs.tsx'
+import { diffPath, eventPath, runPath } from '../paths.ts'
+import { runOf } from '../run-row.ts'
+
+const Step = z
+  .string()
+  .regex(/^\d{1,9}$/, 'takes the number of a step')
+  .transform(Number)
+
+const DiffQuery = z.object({ from: Step, to: Step })
+type DiffQuery = z.output<typeof DiffQuery>
+
+interface Context {
+  readonly step: number
+  readonly revision: number
+  readonly agent: string
+  readonly context: JsonObject
+}
+
+const ENVELOPES_PAGE = 500
+
+export const diffPage = pageRoute({
+  path: '/runs/:run/diff',
+  scopes: RUN_READERS,
+  query: DiffQuery,
+  handle: async (view) => {
+    const { run, query } = view
+    const [from, to] = await Promise.all([contextAt(view, query.from), contextAt(view, query.to)])
+    const state = runOf(orRefused(await view.deps.ledger.run(view.caller, run)))
+    const policy = ResolvedPolicy.parse(state.policy)
+    const supersedes = await reasonsBetween(view, from, to)
+    const judged = validateHandoff({ before: from.context, after: to.context, policy, supersedes })
+    const diff = diffContexts(from.context, to.context, { findings: judged.findings, supersedes })
+    const title = `${run}: step ${from.step} to step ${to.step}`
+    return {
+      title,
+      nav: 'runs',
+      body: (
+        <>
+          <Crumbs run={run} here={`Step ${from.step} to step ${to.step}`} />
+          <div class="page-head">
+            <h1>
+              Step {from.step} to step {to.step}
+            </h1>
+            <StepForm run={run} query={query} />
+          </div>
+          <p class="muted">
+            {diff.changes === 0 ? 'Nothing changed.' : `${plural(diff.changes, 'change')}.`}{' '}
+            <a href={eventPath(run, from.revision)}>Event {from.revision}</a> to{' '}
+            <a href={eventPath(run, to.revision)}>event {to.revision}</a>. Findings are what the policy of the run says
+            of this change taken in one go; what was found at each handoff stands in its own event.
+          </p>
+          <DiffTable diff={diff} beforeTitle={`Step ${from.step}`} afterTitle={`Step ${to.step}`} />
+        </>
+      ),
+    }
+  },
+})
+
+async function contextAt({ deps, caller, run }: View, step: number): Promise<Context> {
+  const found = orRefused(await deps.ledger.context(caller, run, { step }))
+  return {
+    step,
+    revision: Number(found.revision ?? 0),
+    agent: String(found.agent ?? ''),
+    context: found.context as JsonObject,
+  }
+}
+
+/** Reasons that accepted handoffs gave between the two. */
+async function reasonsBetween(
+  { deps, caller, run }: View,
+  from: Context,
+  to: Context,
+): Promise<readonly Supersession[]> {
+  if (to.revision <= from.revision) return []
+  const reasons: Supersession[] = []
+  for (let after: unknown = from.revision; typeof after === 'number' && after < to.revision; ) {
+    const page = orRefused(await deps.ledger.envelopes(caller, run, { after, limit: ENVELOPES_PAGE }))
+    for (const item of page.items as readonly JsonObject[]) {
+      if (item.accepted !== true || Number(item.revision) > to.revision) continue
+      reasons.push(...((item.supersedes ?? []) as unknown as readonly Supersession[]))
+    }
+    after = page.next
+  }
+  return reasons
+}
+
+function StepForm({ run, query: { from, to } }: { readonly run: string; readonly query: DiffQuery }) {
+  return (
+    <form method="get" action={`${runPath(run)}/diff`} class="step-form">
+      {from > 0 && <a href={diffPath(run, from - 1, to - 1)}>One step back</a>}
+      <label for="from">From</label>
+      <input id="from" type="number" name="from" value={String(from)} min="0" />
+      <label for="to">to</label>
+      <input id="to" type="number" name="to" value={String(to)} min="0" />
+      <button type="submit">Compare</button>
+    </form>
+  )
+}

@@ -1,0 +1,42 @@
+/** @module What can be taken along: the API's own answers under the session's token, so that its scopes, pins and records all hold. */
+
+import { z } from 'zod'
+import { refusal } from '../../domain/refusal.ts'
+import { PAGE_HEADERS } from '../headers.ts'
+import { pageRoute, Refused } from '../page.ts'
+
+/** The only paths of the API that a session opens; each only reads. */
+const OPEN = [
+  /^runs\/[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\/(export|bundle)$/,
+  /^(export|bundle)$/,
+  /^log\/(checkpoint|key)$/,
+  /^log\/events\/[0-9a-f-]{36}\/proof\.tlog-proof$/,
+]
+
+const MOUNT = '/ui/download/'
+
+export const downloadRoute = pageRoute({
+  path: '/download/*',
+  scopes: ['runs:read', 'audit:read', 'audit:export'],
+  query: z.object({}),
+  ofToken: true,
+  handle: async ({ c, deps, session }) => {
+    const { pathname, search } = new URL(c.req.url)
+    const path = pathname.slice(MOUNT.length)
+    if (!OPEN.some((pattern) => pattern.test(path)))
+      throw new Refused(refusal('run-not-found', 'There is nothing to take along here.'))
+    const answer = await deps.api(c, `/v1/${path}${search}`, session.token)
+    if (!answer.ok) return problemOf(await answer.text())
+    const headers = new Headers(answer.headers)
+    for (const [name, value] of Object.entries(PAGE_HEADERS)) headers.set(name, value)
+    if (!headers.has('content-disposition'))
+      headers.set('content-disposition', `attachment; filename="${path.split('/').at(-1)}"`)
+    return new Response(answer.body, { status: answer.status, headers })
+  },
+})
+
+/** A refusal of the API, as a page would throw it. */
+function problemOf(text: string): never {
+  const { code, detail } = JSON.parse(text) as { code: Refused['refusal']['code']; detail: string }
+  throw new Refused(refusal(code, detail))
+}

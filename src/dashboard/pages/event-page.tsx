@@ -1,0 +1,175 @@
+/** @module An event: what was signed, who wrote it, whether it fits, and its proof. */
+import { z } from 'zod'
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { LedgerEvent } from '../../ledger/ledger.ts'
+import { PAGE_HEADERS } from '../headers.ts'
+import { orRefused, pageRoute, RUN_READERS, type View } from '../page.ts'
+import { Crumbs } from '../parts/crumbs.tsx'
+import { Actor, Data, Time } from '../parts/data.tsx'
+import { JsonView } from '../parts/json-view.tsx'
+import { ProofPanel } from '../parts/proof-panel.tsx'
+import { eventPath, refusalPath } from '../paths.ts'
+import { readEvent } from '../read-event.ts'
+import { describeEvent } from '../story/describe.ts'
+
+const NoQuery = z.object({})
+
+/** A revision out of a path; one that is no number is one that no run has. */
+export function revisionOf({ c }: View): number {
+  const text = c.req.param('revision') ?? ''
+  return /^\d{1,15}$/.test(text) ? Number(text) : Number.MAX_SAFE_INTEGER
+}
+
+export const eventPage = pageRoute({
+  path: '/runs/:run/events/:revision',
+  scopes: RUN_READERS,
+  query: NoQuery,
+  handle: async (view) => {
+    const { caller, deps, run } = view
+    const revision = revisionOf(view)
+    const { event } = await readEvent(deps.ledger, caller, { run, revision })
+    const checked = await deps.ledger.checkEvent(caller, run, revision)
+    return {
+      title: `${run} event ${revision}`,
+      nav: 'runs',
+      scripts: ['proof.js'],
+      body: (
+        <EventBody
+          view={view}
+          event={event}
+          faults={orRefused(checked).faults}
+          last={checked.ok ? checked.revision : revision}
+        />
+      ),
+    }
+  },
+})
+
+interface BodyProps {
+  readonly view: View
+  readonly event: LedgerEvent
+  readonly faults: readonly { readonly code: string; readonly message: string }[]
+  readonly last: number
+}
+
+function EventBody({ view: { run, caller, deps }, event, faults, last }: BodyProps) {
+  const { header, data } = event
+  return (
+    <>
+      <Crumbs run={run} here={`Event ${header.revision}`} />
+      <div class="page-head">
+        <div>
+          <h1>
+            <Data text={describeEvent(event)} />
+          </h1>
+          <p class="muted">
+            {header.type}, event {header.revision} of {run}
+          </p>
+        </div>
+        <nav class="pager" aria-label="Neighbouring events">
+          {header.revision > 0 && <a href={eventPath(run, header.revision - 1)}>Event {header.revision - 1}</a>}
+          {header.revision < last && <a href={eventPath(run, header.revision + 1)}>Event {header.revision + 1}</a>}
+          {header.type === 'EnvelopeRejected' && (
+            <a class="strong" href={refusalPath(run, header.revision)}>
+              See why it was refused
+            </a>
+          )}
+        </nav>
+      </div>
+      <div class="columns">
+        <div>
+          <section class="card" aria-labelledby="body-title">
+            <h2 id="body-title">Body</h2>
+            <JsonView value={data} />
+          </section>
+        </div>
+        <div>
+          <ProofPanel
+            run={run}
+            revision={header.revision}
+            eventId={header.id}
+            verifierKey={deps.ledger.logs?.verifierKey(caller.tenant)}
+            scopes={caller.scopes}
+            faults={faults}
+          />
+          <HeaderCard event={event} />
+        </div>
+      </div>
+    </>
+  )
+}
+
+/** The order in which a reader asks. */
+const SHOWN = [
+  'id',
+  'stream',
+  'revision',
+  'type',
+  'clock',
+  'tenant',
+  'causation',
+  'traceparent',
+  'dataDigest',
+  'prev',
+  'kid',
+  'mac',
+] as const
+
+function HeaderCard({ event: { header, digest } }: { readonly event: LedgerEvent }) {
+  const { actor, principal, via } = header
+  const members = header as unknown as JsonObject
+  return (
+    <section class="card" aria-labelledby="header-title">
+      <h2 id="header-title">Header</h2>
+      <dl class="members">
+        <dt>time</dt>
+        <dd>
+          <Time time={header.time} />
+        </dd>
+        <dt>actor</dt>
+        <dd>
+          <Actor actor={actor} {...(principal !== undefined && { principal })} {...(via !== undefined && { via })} />
+        </dd>
+        {SHOWN.flatMap((name) => {
+          const value = members[name]
+          return value === undefined ? [] : [<dt>{name}</dt>, <Member value={String(value)} />]
+        })}
+        {header.request !== undefined && [<dt>request</dt>, <Member value={header.request.id} />]}
+        <dt>digest</dt>
+        <Member value={digest} />
+      </dl>
+    </section>
+  )
+}
+
+function Member({ value }: { readonly value: string }) {
+  return (
+    <dd class="mono">
+      <Data text={value} />
+    </dd>
+  )
+}
+
+/** The texts as they were signed, and the proof: for scripts, and for tools that read JSON. */
+export const evidenceRoute = pageRoute({
+  path: '/runs/:run/events/:revision/evidence',
+  scopes: RUN_READERS,
+  query: NoQuery,
+  handle: async (view) => {
+    const { caller, deps, run } = view
+    const { event, before } = await readEvent(deps.ledger, caller, { run, revision: revisionOf(view) })
+    const { texts, header } = event
+    const logs = caller.scopes.has('audit:read') ? deps.ledger.logs : undefined
+    const proof = logs?.proofFile(caller.tenant, header.id)
+    const evidence = {
+      header: texts.header,
+      salt: texts.salt,
+      data: texts.data,
+      ...(before !== undefined && { before: before.texts.header }),
+      ...(proof?.ok === true && { proofFile: proof.value }),
+      ...(logs !== undefined && { verifierKey: logs.verifierKey(caller.tenant) }),
+    }
+    const headers = { ...PAGE_HEADERS, 'content-type': 'application/json' }
+    return new Response(JSON.stringify(evidence), { headers })
+  },
+})

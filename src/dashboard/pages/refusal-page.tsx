@@ -1,0 +1,40 @@
+/** @module A refused handoff, whole: who for whom, what changed, on what evidence it was refused, what it cost, what was undone, and the proof. */
+import { z } from 'zod'
+import { seeOther } from '../answer.tsx'
+import { orRefused, pageRoute, RUN_READERS } from '../page.ts'
+import { RefusalBody } from '../parts/refusal-body.tsx'
+import { refusalPath, runPath } from '../paths.ts'
+import { readRefusal } from '../refused-handoff.ts'
+import { runOf } from '../run-row.ts'
+import { storyFor } from '../story/story-cache.ts'
+import { revisionOf } from './event-page.tsx'
+
+export const refusalPage = pageRoute({
+  path: '/runs/:run/refusals/:revision',
+  scopes: RUN_READERS,
+  query: z.object({}),
+  handle: async (view) => {
+    const found = await readRefusal(view, revisionOf(view))
+    const key = view.deps.ledger.logs?.verifierKey(view.caller.tenant)
+    return {
+      title: `Refused handoff in ${view.run}`,
+      nav: 'runs',
+      scripts: ['proof.js'],
+      body: <RefusalBody found={found} scopes={view.caller.scopes} verifierKey={key} />,
+    }
+  },
+})
+
+/** The newest one: where the list's badge leads. */
+export const latestRefusal = pageRoute({
+  path: '/runs/:run/refusals',
+  scopes: RUN_READERS,
+  query: z.object({}),
+  handle: async (view) => {
+    const run = runOf(orRefused(await view.deps.ledger.run(view.caller, view.run)))
+    const window = { from: Math.max(0, run.revision - 1_000), to: run.revision }
+    const story = await storyFor(view.deps.ledger, view.caller, { run: view.run, revision: run.revision, window })
+    const last = story.marks.findLast(({ kind }) => kind === 'rejected')
+    return seeOther(view.c, last === undefined ? runPath(view.run) : refusalPath(view.run, last.revision))
+  },
+})

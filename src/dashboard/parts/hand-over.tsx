@@ -1,0 +1,45 @@
+/** @module What can be handed to somebody else, who trusts neither this page nor this server. */
+import { downloadPath, withQuery } from '../paths.ts'
+
+export interface HandOverProps {
+  readonly run: string
+  readonly eventId?: string
+  readonly scopes: ReadonlySet<string>
+}
+
+const FORMATS = [
+  ['jsonl', 'JSONL', 'every event as it was signed; countersign verify reads it'],
+  ['csv', 'CSV', 'for a spreadsheet; safe to open'],
+  ['cloudevents', 'CloudEvents', 'one a line'],
+  ['ocsf', 'OCSF', 'for a SIEM'],
+  ['otlp', 'OTLP', 'as a trace'],
+] as const
+
+export function HandOver({ run, scopes }: HandOverProps) {
+  const path = `runs/${encodeURIComponent(run)}`
+  return (
+    <section class="card" aria-labelledby="hand-over-title">
+      <h2 id="hand-over-title">Hand it over</h2>
+      {scopes.has('audit:export') ? (
+        <>
+          <p class="muted">Each export is put on record with who took it. A cut one says so when it is verified.</p>
+          <ul class="formats">
+            {FORMATS.map(([format, label, what]) => (
+              <li>
+                <a class="strong" href={downloadPath(withQuery(`${path}/export`, { format }))} download>
+                  {label}
+                </a>{' '}
+                <span class="muted">{what}</span>
+              </li>
+            ))}
+          </ul>
+          <p class="muted">
+            Check it on another machine: <code>countersign verify {run}.jsonl</code>
+          </p>
+        </>
+      ) : (
+        <p>Exports need a token with the scope audit:export.</p>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,101 @@
+/** @module What a browser can check of an event by itself, and what can be taken along. The checks are made by `assets/proof.ts`. */
+import { downloadPath, evidencePath } from '../paths.ts'
+import { Data } from './data.tsx'
+
+export interface ProofPanelProps {
+  readonly run: string
+  readonly revision: number
+  readonly eventId: string
+  readonly verifierKey: string | undefined
+  /** The token reads the log and may take things along. */
+  readonly scopes: ReadonlySet<string>
+  /** What the ledger itself found wrong with the event's seal; empty where nothing is. */
+  readonly faults: readonly { readonly code: string; readonly message: string }[]
+}
+
+const CHECKS = [
+  ['body', 'Body'],
+  ['link', 'Chain'],
+  ['inclusion', 'In the log'],
+  ['signature', 'Checkpoint'],
+] as const
+
+export function ProofPanel({ run, revision, eventId, verifierKey, scopes, faults }: ProofPanelProps) {
+  const auditor = scopes.has('audit:read')
+  return (
+    <section class="card proof" data-evidence={evidencePath(run, revision)} aria-labelledby="proof-title">
+      <div class="proof-head">
+        <h2 id="proof-title">Proof</h2>
+        <p class="proof-verdict" role="status">
+          Not checked in this browser yet
+        </p>
+      </div>
+      <ol class="checks">
+        <li data-verdict={faults.length === 0 ? 'good' : 'bad'}>
+          <span class="mark-sign" aria-hidden="true">
+            {faults.length === 0 ? '\u2713' : '\u2717'}
+          </span>
+          <span>
+            <strong>Seal.</strong> <SealVerdict faults={faults} />
+          </span>
+        </li>
+        {CHECKS.map(([name, label]) => (
+          <li data-check={name} data-verdict="open">
+            <span class="mark-sign" aria-hidden="true">
+              {'\u2013'}
+            </span>
+            <span>
+              <strong>{label}.</strong> <span class="words">Checked by a script of this page.</span>
+            </span>
+          </li>
+        ))}
+      </ol>
+      {verifierKey !== undefined && auditor && (
+        <div class="key-field">
+          <label for="verifier-key">Verifier key (put in the one you were given, and check again)</label>
+          <div class="row">
+            <input
+              id="verifier-key"
+              type="text"
+              value={verifierKey}
+              spellcheck={false}
+              autocomplete="off"
+              class="mono"
+            />
+            <button type="button">Check again</button>
+          </div>
+        </div>
+      )}
+      {!auditor && <p class="muted">Proofs of the log need a token with audit:read.</p>}
+      <div class="deeds">
+        {auditor && (
+          <a class="button" href={downloadPath(`log/events/${eventId}/proof.tlog-proof`)} download>
+            Proof file
+          </a>
+        )}
+        {auditor && (
+          <a class="button" href={downloadPath('log/checkpoint')} download="checkpoint.txt">
+            Checkpoint
+          </a>
+        )}
+      </div>
+    </section>
+  )
+}
+
+function SealVerdict({ faults }: Pick<ProofPanelProps, 'faults'>) {
+  if (faults.length === 0) {
+    return (
+      <>The ledger finds mac, body and place in order. The mac needs the ledger's key: a browser cannot check it.</>
+    )
+  }
+  return (
+    <>
+      {faults.map(({ code, message }) => (
+        <>
+          {code}: <Data text={message} />.{' '}
+        </>
+      ))}
+    </>
+  )
+}

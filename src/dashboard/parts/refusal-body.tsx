@@ -1,0 +1,98 @@
+/** @module The page of a refused handoff, in the order in which it is asked about. */
+import { DiffTable } from '../diff/diff-table.tsx'
+import { count, money, plural } from '../format.ts'
+import { eventPath } from '../paths.ts'
+import type { RefusedHandoff } from '../refused-handoff.ts'
+import { Crumbs } from './crumbs.tsx'
+import { Actor, Data, Time } from './data.tsx'
+import { Fact } from './fact.tsx'
+import { Findings } from './findings.tsx'
+import { HandOver } from './hand-over.tsx'
+import { ProofPanel } from './proof-panel.tsx'
+import { Undone } from './undone.tsx'
+
+export interface RefusalBodyProps {
+  readonly found: RefusedHandoff
+  readonly scopes: ReadonlySet<string>
+  readonly verifierKey: string | undefined
+}
+
+export function RefusalBody({ found, scopes, verifierKey }: RefusalBodyProps) {
+  const { run, event, envelope, diff, standing, faults } = found
+  const { header } = event
+  return (
+    <>
+      <Crumbs run={run.runId} here={`Refused handoff, event ${header.revision}`} />
+      <div class="page-head">
+        <div>
+          <h1>
+            Handoff of <Data text={envelope.agent} /> refused
+          </h1>
+          <p class="muted">
+            <Time time={header.time} />, against step {standing.step} of{' '}
+            {standing.agent === '' ? 'the run' : <Data text={standing.agent} />}
+          </p>
+        </div>
+        <a class="button" href={eventPath(run.runId, header.revision)}>
+          The signed event
+        </a>
+      </div>
+      <Facts found={found} />
+      <Findings found={found} />
+      <section aria-labelledby="diff-title">
+        <h2 id="diff-title">What it would have changed</h2>
+        <DiffTable
+          diff={diff}
+          beforeTitle={`Established: step ${standing.step}`}
+          afterTitle={`Refused (mode ${envelope.mode})`}
+        />
+      </section>
+      <Undone found={found} />
+      <div class="columns columns-even">
+        <ProofPanel
+          run={run.runId}
+          revision={header.revision}
+          eventId={header.id}
+          verifierKey={verifierKey}
+          scopes={scopes}
+          faults={faults}
+        />
+        <HandOver run={run.runId} eventId={header.id} scopes={scopes} />
+      </div>
+    </>
+  )
+}
+
+function Facts({ found }: { readonly found: RefusedHandoff }) {
+  const { run, event, envelope, rewind, story } = found
+  const { actor, principal, via, revision } = event.header
+  const mark = story.marks.find((each) => each.revision === revision)
+  const { tokens = 0, cost = '0' } = mark ?? {}
+  const { currency } = run.budget
+  return (
+    <dl class="facts">
+      <Fact label="Who, for whom">
+        <Actor actor={actor} {...(principal !== undefined && { principal })} {...(via !== undefined && { via })} />
+      </Fact>
+      <Fact label="Agent">
+        <Data text={envelope.agent} />
+      </Fact>
+      <Fact label="Findings">{count(envelope.findingsTotal)}</Fact>
+      <Fact label="Kept of what stood">{`${Math.round(envelope.confidence * 100)} %`}</Fact>
+      <Fact label="Cost of this step">
+        {cost === '0' && tokens === 0 ? <span class="muted">nothing recorded</span> : money(cost, currency)}
+        {tokens > 0 && <span class="muted"> {plural(tokens, 'token')}</span>}
+      </Fact>
+      <Fact label="Cost of the run">
+        {money(run.budget.cost, currency)} <span class="muted">{plural(run.budget.tokens, 'token')}</span>
+      </Fact>
+      <Fact label="Rewound">
+        {rewind === undefined ? (
+          <span class="muted">no</span>
+        ) : (
+          <a href={eventPath(run.runId, rewind.revision)}>to step {rewind.body.toStep}</a>
+        )}
+      </Fact>
+    </dl>
+  )
+}

@@ -1,0 +1,87 @@
+/** @module All that is to be said of a refused handoff, read together. */
+import { applyMode } from '../../projections/merge.ts'
+import { EnvelopeRejected, RunRewound } from '../../schemas/events/envelope-events.ts'
+import type { EventBody } from '../../schemas/events.ts'
+import type { JsonObject } from '../../schemas/json.ts'
+import { refusal } from '../domain/refusal.ts'
+import type { LedgerEvent } from '../ledger/ledger.ts'
+import { type ContextDiff, diffContexts } from './diff/context-diff.ts'
+import { PROVENANCE_EVENTS_MAX, ProvenanceSearch } from './diff/provenance.ts'
+import { orRefused, Refused, type View } from './page.ts'
+import { readEvents } from './read-event.ts'
+import { type Run, runOf } from './run-row.ts'
+import type { RunStory } from './story/run-story.ts'
+import { storyFor } from './story/story-cache.ts'
+
+export interface RefusedHandoff {
+  readonly run: Run
+  readonly event: LedgerEvent
+  readonly envelope: EventBody<'EnvelopeRejected'>
+  readonly rewind: { readonly revision: number; readonly body: EventBody<'RunRewound'> } | undefined
+  readonly diff: ContextDiff
+  readonly before: JsonObject
+  /** Step whose context stood. */
+  readonly standing: { readonly step: number; readonly agent: string }
+  readonly provenance: ProvenanceSearch | undefined
+  readonly story: RunStory
+  readonly faults: readonly { readonly code: string; readonly message: string }[]
+}
+
+export async function readRefusal(view: View, revision: number): Promise<RefusedHandoff> {
+  const { deps, caller, run: runId } = view
+  const run = runOf(orRefused(await deps.ledger.run(caller, runId)))
+  const [event, after] = await readEvents(deps.ledger, caller, { run: runId, from: revision, to: revision + 1 })
+  const envelope = EnvelopeRejected.safeParse(event?.data)
+  if (event?.header.type !== 'EnvelopeRejected' || !envelope.success) {
+    throw new Refused(refusal('unknown-step', `Event ${revision} of the run is no refused handoff.`))
+  }
+  const context = orRefused(await deps.ledger.context(caller, runId, { revision: revision - 1 }))
+  const before = context.context as JsonObject
+  const rewound = after?.header.type === 'RunRewound' ? RunRewound.safeParse(after.data) : undefined
+  const { findings } = envelope.data
+  const window = { from: Math.max(0, revision - 1_000), to: Math.min(run.revision, revision + 1_000) }
+  return {
+    run,
+    event,
+    envelope: envelope.data,
+    before,
+    rewind: rewound?.success === true ? { revision: revision + 1, body: rewound.data } : undefined,
+    diff: diffContexts(before, proposed(before, envelope.data, run.policy.criticalKeys), {
+      findings,
+      supersedes: envelope.data.supersedes,
+    }),
+    standing: { step: Number(context.step), agent: String(context.agent) },
+    provenance: await searchProvenance(view, { before, revision, findings, criticalKeys: run.policy.criticalKeys }),
+    story: await storyFor(deps.ledger, caller, { run: runId, revision: run.revision, window }),
+    faults: orRefused(await deps.ledger.checkEvent(caller, runId, revision)).faults,
+  }
+}
+
+/** The context that the handoff asked for. */
+function proposed(
+  context: JsonObject,
+  { payload, mode }: EventBody<'EnvelopeRejected'>,
+  criticalKeys: readonly string[],
+): JsonObject {
+  return applyMode({ context, payload, mode, criticalKeys })
+}
+
+interface Search {
+  readonly before: JsonObject
+  readonly revision: number
+  readonly findings: readonly { readonly path: string }[]
+  readonly criticalKeys: readonly string[]
+}
+
+async function searchProvenance(view: View, search: Search): Promise<ProvenanceSearch | undefined> {
+  const { before, revision, findings, criticalKeys } = search
+  if (revision > PROVENANCE_EVENTS_MAX) return undefined
+  const found = new ProvenanceSearch(
+    before,
+    findings.map(({ path }) => path),
+    criticalKeys,
+  )
+  const pages = orRefused(await view.deps.ledger.runEvents(view.caller, view.run, { from: 0, to: revision - 1 }))
+  for await (const page of pages) for (const event of page) found.take(event)
+  return found
+}
