@@ -38,6 +38,8 @@ export interface Turn {
 
 /** An agent whose process died is asked anew: it need not be waited for long. Renewed while it works. */
 const LEASE_MS = 15_000
+/** Past it what is held counts as used, until the turn says what it did use: a turn that died does not hold the run up. */
+const HOLD_MS = LEASE_MS
 
 export function agentSpec(turn: Turn): ToolSpec {
   const { step, x, options, manifest, dedupe } = turn
@@ -60,10 +62,14 @@ export function agentSpec(turn: Turn): ToolSpec {
     phase: 'model',
     agent: step.agent,
     inside: { dedupe: isFramework(x) ? 'position' : dedupe, step },
-    ...(tokens !== undefined && { reserve: { agent: step.agent, tokens } }),
-    // Its model calls have told what they used.
-    usage: (given) => (step.modelCalls > 0 ? undefined : usageOf(given as Given)),
+    ...(tokens !== undefined && { reserve: { agent: step.agent, tokens, deadlineMs: HOLD_MS } }),
+    usage: (given) => (step.modelCalls > 0 ? usageBeside(tokens) : usageOf(given as Given)),
   }
+}
+
+/** Its model calls have told what they used: nothing more is charged, also where the deadline of what was held has passed. */
+function usageBeside(held: number | undefined): Usage | undefined {
+  return held === undefined ? undefined : { tokens: 0, estimated: true }
 }
 
 function usageOf({ usage, tokens }: Given): Usage {

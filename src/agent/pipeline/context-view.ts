@@ -33,9 +33,15 @@ export class ContextView {
     }
   }
 
+  /** To be read, never changed: it is what the next context is made of. */
   now(): Established {
     const { step, contextDigest, context } = this.#lineage.at(-1) ?? ROOT
     return { step, contextDigest, context }
+  }
+
+  /** The same for the author's code, which may change what it is given. */
+  copy(): Established {
+    return structuredClone(this.now())
   }
 
   /** Top-level keys of the context, latest changed first; those of one step in code unit order. */

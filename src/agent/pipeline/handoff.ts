@@ -95,13 +95,13 @@ export async function rollBackContext(place: Place, { reason, toStep }: Rollback
 export async function establishedContext(session: Session): Promise<Established> {
   session.mustBeActive()
   const { pipeline, live, runId } = session
-  if (live === undefined || pipeline.isBehind) return pipeline.view.now()
+  if (live === undefined || pipeline.isBehind) return pipeline.view.copy()
   const body = await reach(session, () => live.connection.context(runId))
-  const known = pipeline.view.now()
+  const known = pipeline.view.copy()
   if (known.step === body.step && known.contextDigest === body.contextDigest) return known
   // Somebody else has handed something over, too.
   pipeline.refresh((await readRun(live.connection.events(runId))).handoffs)
-  return pipeline.view.now()
+  return pipeline.view.copy()
 }
 
 /** A step hands off once, at its end: what is handed over beside it would stand in its place. */
@@ -170,7 +170,7 @@ function restoredOf(restored: JsonObject): Established {
 function handoffResult(session: Session, fact: HandoffFact): HandoffResult {
   if (fact.kind === 'accepted') return { ok: true, envelope: envelopeOf(fact.body) }
   const { findings = [] } = fact.body as { findings?: readonly Finding[] }
-  return { ok: false, findings, restored: session.pipeline.view.now() }
+  return { ok: false, findings, restored: session.pipeline.view.copy() }
 }
 
 function envelopeOf(body: Extract<HandoffFact, { kind: 'accepted' }>['body']): Envelope {
@@ -180,7 +180,7 @@ function envelopeOf(body: Extract<HandoffFact, { kind: 'accepted' }>['body']): E
 
 function rewound(session: Session, { body }: HandoffFact): Rewound {
   const { fromStep, callsSince } = body as { fromStep: number; callsSince: readonly string[] }
-  return { ...session.pipeline.view.now(), fromStep, callsSince }
+  return { ...session.pipeline.view.copy(), fromStep, callsSince }
 }
 
 function refused(session: Session, reply: Extract<Reply, { ok: false }>): LedgerRefused {

@@ -74,13 +74,14 @@ function missingKeys(keys: readonly string[], context: JsonObject): AgentError {
   return new AgentError('missing-key', message, { missing: [...keys], present })
 }
 
-/** Greedy: each key in turn is taken where it fits. Each section is counted once, the whole a few times more at most. */
+/** All of them where they fit; else each in turn, where it fits. Each section is counted once, the whole a few times at most. */
 function packed(
   source: JsonObject,
   keys: readonly string[],
   { maxTokens, count }: { maxTokens: number; count: (text: string) => number },
 ): readonly string[] {
-  if (maxTokens === Number.POSITIVE_INFINITY) return keys
+  const fits = (some: readonly string[]): boolean => count(JSON.stringify(pick(source, some))) <= maxTokens
+  if (maxTokens === Number.POSITIVE_INFINITY || fits(keys)) return keys
   const taken: string[] = []
   let used = count('{}')
   for (const key of keys) {
@@ -90,7 +91,7 @@ function packed(
     taken.push(key)
   }
   // Tokens do not add up exactly over a seam: the whole is what counts.
-  for (let drop = 1; taken.length > 0 && count(JSON.stringify(pick(source, taken))) > maxTokens; drop *= 2) {
+  for (let drop = 1; taken.length > 0 && !fits(taken); drop *= 2) {
     taken.splice(-drop)
   }
   return taken

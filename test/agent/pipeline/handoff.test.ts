@@ -158,6 +158,26 @@ for (const { name, open } of HOMES) {
     assert.equal(context.context, { ...apple, theirs: 1, mine: 1 })
   })
 
+  handoffs('what code and agents are given they may change: what is established stays', async () => {
+    await using home = await open()
+    const cs = home.process()
+    const spoil = (value: unknown) => {
+      ;(value as { entities: string[] }).entities.push('spoilt')
+    }
+    const context = await cs.run({ id: 'r' }, async (run) => {
+      await run.handoff(apple, { agent: 'a' })
+      spoil((await run.context()).context)
+      await run.step('b', (slice) => {
+        spoil(slice)
+        return { more: 1 }
+      })
+      const refused = await run.handoff({}, { agent: 'a' })
+      if (!refused.ok) spoil(refused.restored.context)
+      return (await run.context()).context
+    })
+    assert.equal(context, { ...apple, more: 1 })
+  })
+
   handoffs('what is no JSON object is refused before anything is posted', async () => {
     await using home = await open()
     const cs = home.process()

@@ -1,0 +1,152 @@
+import fc from 'fast-check'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { StepContext } from '../../../src/agent/pipeline/step-types.ts'
+import { currentCall } from '../../../src/agent/place.ts'
+import type { Run } from '../../../src/agent/run.ts'
+import type { Countersign } from '../../../src/agent/runtime.ts'
+import { within } from '../../support/within.ts'
+import { HOMES, killedAfter, LONG_MS, type TestHome } from '../homes.ts'
+
+/** What an agent of a random pipeline does. */
+interface Part {
+  readonly agent: 'ann' | 'bob' | 'cleo'
+  /** Calls of a tool that has an effect, made before it answers. */
+  readonly effects: number
+  /** Contradicts what is established before it answers well. */
+  readonly lies: boolean
+  readonly value: number
+  /** A rollback by hand follows. */
+  readonly back: boolean
+  /** Does its work in a step of its own, inside. */
+  readonly nested: boolean
+}
+
+const part: fc.Arbitrary<Part> = fc.record({
+  agent: fc.constantFrom('ann' as const, 'bob' as const, 'cleo' as const),
+  effects: fc.integer({ min: 0, max: 2 }),
+  lies: fc.boolean(),
+  value: fc.integer({ min: 0, max: 3 }),
+  back: fc.boolean(),
+  nested: fc.boolean(),
+})
+
+/** What the outer world saw: one entry for each key that a tool was given. */
+type World = Map<string, number>
+
+function life(cs: Countersign, id: string, { parts, world }: { parts: readonly Part[]; world: World }): Promise<Json> {
+  const effect = cs.tool(
+    (_: number) => {
+      const key = currentCall()?.idempotencyKey ?? ''
+      world.set(key, (world.get(key) ?? 0) + 1)
+      return world.size
+    },
+    { name: 'effect', dedupe: 'position', onUnknown: 'retry', compensate: 'not-needed' },
+  )
+  const play = async (run: Run<null>, { agent, effects, lies, value, nested }: Part): Promise<Json> => {
+    const plain = async (_: JsonObject, { attempt }: StepContext) => {
+      for (let n = 0; n < effects; n += 1) await effect(n)
+      return lies && attempt === 1
+        ? { facts: { base: 'changed' } }
+        : { [`by-${agent}`]: value, facts: { [agent]: true } }
+    }
+    const turn = nested
+      ? async (slice: JsonObject, context: StepContext) => {
+          const inner = await run.step(`sub-${agent}`, () => ({ [`sub-${agent}`]: value }))
+          return { ...(await plain(slice, context)), inner: inner.envelope.step > 0 }
+        }
+      : plain
+    const { payload, attempts } = await run.step(agent, turn, { repairs: 1, manifest: { maxTokens: 1_000 } })
+    return { payload, attempts }
+  }
+  return cs.run({ id, budget: { tokens: 1_000_000 } }, async (run) => {
+    await run.handoff({ facts: { base: 'firm' } }, { agent: 'seed' })
+    const done: Json[] = []
+    for (const each of parts) {
+      done.push(await play(run, each))
+      if (each.back) done.push((await run.rollback({ reason: 'on second thought' })).context)
+    }
+    return [...done, (await run.context()).context]
+  })
+}
+
+const RUNS: Readonly<Record<string, number>> = { 'in process': 40, 'over HTTP': 5 }
+
+for (const { name, open } of HOMES) {
+  const killed = suite(`pipelines killed ${name}`)
+
+  killed('at any point and resumed, they come to the same context, each effect once; replay is exact', async () => {
+    await using home = await open()
+    let number = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(part, { minLength: 1, maxLength: 4 }),
+        fc.integer({ min: 2, max: 40 }),
+        fc.boolean(),
+        async (parts, kill, lastArrives) => {
+          number += 1
+          const [whole, broken] = [`whole-${number}`, `broken-${number}`]
+          const untouched: World = new Map()
+          const expected = await life(home.process(), whole, { parts, world: untouched })
+          const world: World = new Map()
+          await firstLife(home, { kill, lastArrives }, (cs) => life(cs, broken, { parts, world }))
+          home.clock.nowMs += LONG_MS
+          assert.equal(await life(home.process(), broken, { parts, world }), expected)
+          assert.is(world.size, untouched.size, 'no effect under a second key')
+          const replayed = await life({ ...home.process(), run: replayOf(home, broken) } as Countersign, broken, {
+            parts,
+            world,
+          })
+          assert.equal(replayed, expected)
+        },
+      ),
+      { numRuns: RUNS[name] ?? 1 },
+    )
+  })
+
+  killed(
+    'in the middle of a turn, what was held for it counts as used, and the run can be resumed to its end',
+    async () => {
+      await using home = await open()
+      let asked = 0
+      const life = (cs: Countersign, hangs: boolean) =>
+        cs.run({ id: 'r', budget: { tokens: 125 } }, (run) =>
+          run.step(
+            'ann',
+            () => {
+              asked += 1
+              return hangs ? new Promise(() => undefined) : 'done'
+            },
+            { manifest: { maxTokens: 60 } },
+          ),
+        )
+      const { change, dead } = killedAfter(2, true)
+      life(home.process(change), true).catch(() => undefined)
+      await within(5_000, dead, 'the death')
+      home.clock.nowMs += 60_000
+      assert.equal((await life(home.process(), false)).payload, { text: 'done' })
+      assert.is(asked, 1)
+      const types: string[] = []
+      for await (const { type } of home.connection.events('r')) types.push(type)
+      assert.ok(types.includes('ReservationExpired') && types.at(-1) === 'RunCompleted', types.join())
+    },
+  )
+
+  killed.run()
+}
+
+/** The body of `run`, replayed. */
+function replayOf(home: TestHome, id: string): unknown {
+  return async (_: object, body: (run: Run<null>) => unknown) => (await home.process().replay(id, body)).output
+}
+
+async function firstLife(
+  home: TestHome,
+  at: { kill: number; lastArrives: boolean },
+  work: (cs: Countersign) => Promise<unknown>,
+): Promise<void> {
+  const { change, dead } = killedAfter(at.kill, at.lastArrives)
+  const ended = work(home.process(change)).catch(() => undefined)
+  await within(5_000, Promise.race([dead, ended]), 'death or end')
+}
