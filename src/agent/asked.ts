@@ -39,10 +39,15 @@ export function askedAt(place: Place, spec: ToolSpec, given: unknown): Asked {
   if (phase === 'model' && place.step !== undefined) place.step.modelCalls += 1
   const occurrence = place.session.occurrence(place.scope, `call ${spec.name}\n${phase}\n${argsDigest}`)
   const identity = { spec, place, phase, args: args.value, occurrence } as const
-  return { ...identity, argsDigest, given, key: spec.key?.(given) ?? keyOf(identity) }
+  return { ...identity, argsDigest, given, key: ownKey(place, spec.key?.(given)) ?? keyOf(identity) }
 }
 
-/** By arguments alone, or by arguments and position. */
+/** The author's key. Branches never share results: in one, it is the branch's own. */
+function ownKey({ branch }: Place, key: string | undefined): string | undefined {
+  return key === undefined || branch === undefined ? key : jsonDigest({ key, scope: branch.scope })
+}
+
+/** By arguments alone (and the fork branch), or by arguments and position. */
 function keyOf({
   spec,
   place,
@@ -51,7 +56,9 @@ function keyOf({
   occurrence,
 }: Pick<Asked, 'spec' | 'place' | 'phase' | 'args' | 'occurrence'>): string {
   const call = { tool: spec.name, phase, args }
-  if ((spec.dedupe ?? place.dedupe) === 'args') return jsonDigest(call)
+  if ((spec.dedupe ?? place.dedupe) === 'args') {
+    return jsonDigest({ ...call, ...(place.branch !== undefined && { scope: place.branch.scope }) })
+  }
   return jsonDigest({ ...call, occurrence, ...(place.scope !== undefined && { scope: place.scope }) })
 }
 

@@ -11,7 +11,7 @@ import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded, RecordedFailure
 import { holdForStep, isInside, placeInside } from './inside.ts'
 import { type Claimed, keepLease } from './lease.ts'
 import { isToolError } from './loop/tool-error.ts'
-import { type Place, runAt } from './place.ts'
+import { type Place, runAt, signalAt } from './place.ts'
 import type { Memory } from './recollection.ts'
 import type { RecordedOutcome } from './recorded-run.ts'
 import { liveOf, numberOf, reach, textOf } from './session.ts'
@@ -37,13 +37,15 @@ export async function callTool(
 ): Promise<unknown> {
   const { session } = place
   session.mustBeActive()
+  place.branch?.signal.throwIfAborted()
   const asked = askedAt(place, spec, given)
   try {
     session.recollection?.expect(asked)
   } catch (error) {
     throw error instanceof Error ? session.halt(error) : error
   }
-  return session.joined(`${asked.phase} ${asked.key}`, spec.name, () => new Call(asked, trace).value())
+  const start = (): Promise<unknown> => new Call(asked, trace).value()
+  return session.joined(`${asked.phase} ${asked.key}`, { name: spec.name, givenUp: place.branch?.givenUp }, start)
 }
 
 /** What one look or one attempt came to. */
@@ -82,10 +84,11 @@ class Call {
       if (session.halted !== undefined) throw session.halted
       // A failure that the tool means for its caller is an answer, and the same one again.
       if (isToolError(step.error)) throw step.error
-      if (failures > retries || retryScope === 'transaction' || session.signal?.aborted === true) throw step.error
+      const signal = signalAt(this.#asked.place)
+      if (failures > retries || retryScope === 'transaction' || signal?.aborted === true) throw step.error
       const waitMs = this.#spec.retryWaitMs(step.error, failures)
       if (waitMs === undefined) throw step.error
-      if (step.live) await pause(waitMs, session.signal)
+      if (step.live) await pause(waitMs, signal)
     }
   }
 
@@ -139,7 +142,8 @@ class Call {
 
   async #live(): Promise<Step> {
     const { session } = this.#asked.place
-    session.signal?.throwIfAborted()
+    signalAt(this.#asked.place)?.throwIfAborted()
+    await session.mayGoLive()
     const { claims } = liveOf(session)
     if (this.#asked.phase === 'model') await this.#asked.place.step?.release?.()
     this.#reserved = await reservedFor(this.#spec, this.#args)
@@ -159,7 +163,7 @@ class Call {
   async #refused(refusal: LedgerRefused): Promise<Step> {
     const { session } = this.#asked.place
     if (refusal.code === 'call-in-progress') {
-      await pause(refusal.retryAfterMs ?? IN_PROGRESS_WAIT_MS, session.signal)
+      await pause(refusal.retryAfterMs ?? IN_PROGRESS_WAIT_MS, signalAt(this.#asked.place))
       return { kind: 'again' }
     }
     if (refusal.code === 'call-in-doubt') {
@@ -201,6 +205,8 @@ class Call {
       context: { idempotencyKey: callId, callId, attempt },
       timeoutMs: this.#spec.timeoutMs,
       signal: session.signal,
+      notice: this.#asked.place.branch?.signal,
+      isUndone: 'tool' in this.#spec.compensate,
       run: (context) => runAt({ ...inside, context }, () => this.#spec.execute(this.#args, context)),
     })
     // A nested call that found the run taken over or diverged: whether this one is done cannot be said.

@@ -11,13 +11,25 @@ export type Attempted =
 export interface AttemptOptions {
   readonly context: Omit<CallContext, 'signal'>
   readonly timeoutMs: number | undefined
+  /** Ends the attempt at once: what came of it is not known. */
   readonly signal: AbortSignal | undefined
+  /** Only told to the tool, which then ends by itself: its word counts. */
+  readonly notice?: AbortSignal | undefined
+  /** Something undoes the tool. */
+  readonly isUndone?: boolean
   readonly run: (context: CallContext) => unknown
 }
 
 const REASON_MAX_CHARS = 1_000
 
-export async function carryOut({ context, timeoutMs, signal, run }: AttemptOptions): Promise<Attempted> {
+export async function carryOut({
+  context,
+  timeoutMs,
+  signal,
+  notice,
+  isUndone,
+  run,
+}: AttemptOptions): Promise<Attempted> {
   const ending = new AbortController()
   const abort = (): void => ending.abort(signal?.reason)
   const timer =
@@ -27,15 +39,22 @@ export async function carryOut({ context, timeoutMs, signal, run }: AttemptOptio
   if (signal?.aborted === true) abort()
   else signal?.addEventListener('abort', abort, { once: true })
   try {
-    const value = await Promise.race([tried(() => run({ ...context, signal: ending.signal })), aborted(ending.signal)])
+    const told = notice === undefined ? ending.signal : AbortSignal.any([ending.signal, notice])
+    const value = await Promise.race([tried(() => run({ ...context, signal: told })), aborted(ending.signal)])
     return { kind: 'succeeded', value }
   } catch (error) {
     if (ending.signal.aborted) return unknown(ending.signal.reason)
-    return error instanceof OutcomeUnknown ? unknown(error) : { kind: 'failed', error }
+    // Cut off in the middle, it may have done its work: where something would undo that, nobody may take it for a failure.
+    const cutOff = notice?.aborted === true && isUndone === true && isAbort(error, notice)
+    return cutOff || error instanceof OutcomeUnknown ? unknown(error) : { kind: 'failed', error }
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', abort)
   }
+}
+
+function isAbort(error: unknown, { reason }: AbortSignal): boolean {
+  return error === reason || (error instanceof Error && error.name === 'AbortError')
 }
 
 async function tried(run: () => unknown): Promise<unknown> {

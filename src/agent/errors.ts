@@ -32,6 +32,11 @@ export type AgentErrorCode =
   | 'call-in-doubt'
   | 'resume-diverged'
   | 'replay-diverged'
+  | 'branch-diverged'
+  | 'invalid-fork'
+  | 'invalid-score'
+  | 'fork-failed'
+  | 'fork-conflict'
   | 'result-not-recorded'
   | 'outcome-not-recorded'
   | 'run-rolled-back'
@@ -87,9 +92,12 @@ export class InDoubt extends AgentError {
   }
 }
 
+/** Of a resume, of a replay, or of the part of another run that a branch is served. */
+export type DivergenceCode = 'resume-diverged' | 'replay-diverged' | 'branch-diverged'
+
 /** The code asks for something else than the record holds. Nothing ran; the run stays open. */
 export class ResumeDiverged extends AgentError {
-  constructor(message: string, details: JsonObject, code: 'resume-diverged' | 'replay-diverged' = 'resume-diverged') {
+  constructor(message: string, details: JsonObject, code: DivergenceCode = 'resume-diverged') {
     super(code, message, details)
   }
 }

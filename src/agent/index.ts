@@ -10,6 +10,15 @@ export {
   RecordedFailure,
   ResumeDiverged,
 } from './errors.ts'
+export type {
+  Branch,
+  BranchContext,
+  BranchReceipt,
+  BranchRollback,
+  ForkOptions,
+  ForkResult,
+} from './fork/fork-types.ts'
+export { ForkFailed } from './fork/fork-types.ts'
 export type { Agent, AgentOptions, Answer, Conversation } from './loop/agent.ts'
 export { agent } from './loop/agent.ts'
 export type { AnthropicLike, AnthropicModelOptions } from './loop/anthropic-model.ts'

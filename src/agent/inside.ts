@@ -13,6 +13,7 @@ export function placeInside({ place, spec, argsDigest }: Asked, callId: string):
     session: place.session,
     ...(scope !== undefined && { scope }),
     dedupe: inside?.dedupe ?? 'position',
+    ...(place.branch !== undefined && { branch: place.branch }),
     ...(step !== undefined && { step }),
     ancestors: [...place.ancestors, { callId, tool: spec.name, argsDigest }],
   }

@@ -44,8 +44,8 @@ export function fateOfItem(item: JsonObject): Fate {
 }
 
 /** The same from a run's record: what the ledger would say of each call. */
-export function fatesIn(run: RecordedRun): Fate[] {
-  return [...run.calls.values()]
+export function fatesIn(run: RecordedRun | undefined): Fate[] {
+  return [...(run?.calls.values() ?? [])]
     .filter(({ phase }) => phase === 'forward')
     .map((call) => ({ ...call, status: statusOf(call) }))
 }

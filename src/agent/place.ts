@@ -13,12 +13,25 @@ export interface Place {
   readonly dedupe: 'args' | 'position'
   /** The call in whose tool the code runs, innermost last. */
   readonly ancestors: readonly Ancestor[]
+  /** The fork branch that this is part of: what it calls is nobody else's, and ends with it. */
+  readonly branch?: BranchFrame
   /** The agent whose step this is: calls are its calls. */
   readonly step?: StepFrame
   /** A tool that is called while another is undone is part of the undoing: it runs bare. */
   readonly undoing?: boolean
   readonly context?: CallContext
 }
+
+interface BranchFrame {
+  readonly scope: string
+  /** Aborted when the branch is given up, or the run is. */
+  readonly signal: AbortSignal
+  /** Aborted when another branch has won: nobody waits for what still goes on here. */
+  readonly givenUp: AbortSignal
+}
+
+/** What ends the code at a place: the run's signal, or the branch's, which follows it. */
+export const signalAt = ({ branch, session }: Place): AbortSignal | undefined => branch?.signal ?? session.signal
 
 export interface StepFrame {
   readonly agent: string

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Asked } from './asked.ts'
 import type { Problem } from './connection.ts'
-import { ResumeDiverged } from './errors.ts'
+import { type DivergenceCode, ResumeDiverged } from './errors.ts'
 import {
   type RecordedAttempt,
   type RecordedCall,
@@ -31,7 +31,7 @@ const SHOWN_MAX = 10
 
 export class Recollection {
   readonly run: RecordedRun
-  readonly #code: 'resume-diverged' | 'replay-diverged'
+  readonly #code: DivergenceCode
   /** Calls that the code of now has not asked for, nor one of their ancestors. */
   readonly #unasked: Map<string, RecordedCall>
   readonly #byPlace = new Map<string, Set<RecordedCall>>()
@@ -41,7 +41,7 @@ export class Recollection {
   /** Undone by a rollback that the code of now has reached as well. */
   readonly #undone = new Set<string>()
 
-  constructor(run: RecordedRun, code: 'resume-diverged' | 'replay-diverged') {
+  constructor(run: RecordedRun, code: DivergenceCode) {
     this.run = run
     this.#code = code
     const forward = [...run.calls.values()].filter(({ phase }) => phase !== 'compensation')
@@ -104,6 +104,20 @@ export class Recollection {
     }
   }
 
+  /** What was called in a scope that is served as a whole counts as asked. */
+  passedOver(covers: (scope: string) => boolean): void {
+    for (const [callId, { scope }] of this.#unasked)
+      if (scope !== undefined && covers(scope)) this.#unasked.delete(callId)
+  }
+
+  /** Calls of the run that this one is a branch of, which the code of now has not asked for. */
+  inheritedLeft(): readonly RecordedCall[] {
+    const { inherited } = this.run
+    return inherited === undefined
+      ? []
+      : [...this.#unasked.values()].filter(({ callId }) => inherited.calls.has(callId))
+  }
+
   /** The code of now has rolled this scope back, too: equal calls are new ones from here on. */
   rolledBack(scope: string | undefined): void {
     for (const call of this.run.calls.values()) {
@@ -114,7 +128,15 @@ export class Recollection {
 
   /** Throws where recorded calls were never asked for: the code took another way. */
   mustBeSpent(): void {
-    const left = [...this.#unasked.values()]
+    this.#mustBeEmpty([...this.#unasked.values()])
+  }
+
+  /** Throws where the code goes on by itself before it has asked for all that it inherits. */
+  mustHaveInherited(): void {
+    this.#mustBeEmpty(this.inheritedLeft())
+  }
+
+  #mustBeEmpty(left: readonly RecordedCall[]): void {
     if (left.length === 0) return
     const message = `the record holds calls that the code did not ask for: ${names(left)}`
     throw new ResumeDiverged(message, { expected: left.slice(0, SHOWN_MAX).map(shown), actual: null }, this.#code)

@@ -3,6 +3,7 @@ import type { EventBody } from '../../schemas/events.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Failure } from '../../schemas/values.ts'
 import type { Problem, RunEvent } from './connection.ts'
+import { foldForks, type RecordedFork } from './fork/recorded-forks.ts'
 import { foldHandoffs, noHandoffs, type RecordedHandoffs } from './pipeline/recorded-handoffs.ts'
 
 export type RecordedOutcome =
@@ -50,6 +51,13 @@ interface RecordedRollback {
   readonly reason: string
 }
 
+/** Calls, and scopes that were rolled back, up to so many events. */
+interface Inherited {
+  readonly until: number
+  readonly calls: ReadonlySet<string>
+  readonly scopes: ReadonlySet<string>
+}
+
 type RecordedEnd =
   | { readonly kind: 'completed'; readonly output: Json }
   | { readonly kind: 'failed'; readonly error: Failure }
@@ -64,6 +72,11 @@ export interface RecordedRun {
   readonly refusals: Map<string, RecordedRefusal>
   readonly rollbacks: RecordedRollback[]
   readonly handoffs: RecordedHandoffs
+  readonly forks: RecordedFork[]
+  /** Where the run came from, where it is a branch. */
+  branchOf?: NonNullable<EventBody<'RunStarted'>['branchOf']>
+  /** What a branch is served of the run that it left. */
+  inherited?: Inherited
   end?: RecordedEnd
 }
 
@@ -76,6 +89,7 @@ export async function readRun(events: AsyncIterable<RunEvent>): Promise<Recorded
     refusals: new Map(),
     rollbacks: [],
     handoffs: noHandoffs([]),
+    forks: [],
   }
   for await (const event of events) fold(run, event)
   return run
@@ -85,6 +99,7 @@ function fold(run: RecordedRun, event: RunEvent): void {
   const { type, time, data } = event
   run.events += 1
   foldHandoffs(run.handoffs, event, run.events)
+  foldForks(run.forks, event, run.events)
   switch (type) {
     case 'RunStarted':
       run.input = data.input ?? null

@@ -2,13 +2,15 @@
 import type { Json } from '../../schemas/json.ts'
 import { callTool } from './call.ts'
 import { AgentError } from './errors.ts'
+import { fork } from './fork/fork.ts'
+import type { Branch, ForkOptions, ForkResult } from './fork/fork-types.ts'
 import { callModel, type ModelCall } from './models/model-call.ts'
 import { isCovered } from './outcome.ts'
 import { establishedContext, handOff, rollBackContext } from './pipeline/handoff.ts'
 import type { Established, HandoffOptions, HandoffResult, Rewound, RollbackOptions } from './pipeline/handoff-types.ts'
 import { runStep } from './pipeline/step.ts'
 import type { StepAgent, StepOptions, StepResult } from './pipeline/step-types.ts'
-import { type Place, placeNow, runAt } from './place.ts'
+import { type Place, placeNow, runAt, signalAt } from './place.ts'
 import { carrySaga, type SagaOptions } from './saga.ts'
 import type { SagaResult } from './saga-result.ts'
 import type { SagaSteps } from './saga-steps.ts'
@@ -43,6 +45,11 @@ export interface Run<Input = Json> {
   model<Request, Response>(call: ModelCall<Request, Response>): Promise<Response>
   /** Carries out a sequence of calls; rolls it back where it fails. Never throws for what a step does. */
   saga(steps: SagaSteps, options?: SagaOptions): Promise<SagaResult>
+  /**
+   * Runs branches side by side over the context as it is now, and joins what is valid of them. Those that are not merged are rolled back like
+   * sagas. Throws `ForkFailed` where nothing can be merged: the context is what it was.
+   */
+  fork(branches: readonly Branch<Input>[], options: ForkOptions): Promise<ForkResult>
   /** Hands a payload over: the ledger accepts it, or refuses it with findings and rewinds to the last snapshot. */
   handoff(payload: object, options: HandoffOptions): Promise<HandoffResult>
   /**
@@ -69,7 +76,7 @@ export function runOf<Input>(place: Place, input: Input): Run<Input> {
   return {
     id: session.runId,
     input,
-    signal: session.signal,
+    signal: signalAt(place),
     call: (tool: unknown, args: unknown) => {
       const spec = specOf(tool)
       if (spec === undefined)
@@ -85,6 +92,7 @@ export function runOf<Input>(place: Place, input: Input): Run<Input> {
     },
     model: async (call) => callModel(here(), call),
     saga: (steps, options) => carrySaga(here(), steps, options),
+    fork: (branches, options) => fork({ place: here(), runOf: (inner) => runOf(inner, input) }, branches, options),
     handoff: (payload, options) => handOff(here(), payload, options),
     step: (agent, x, options = {}) => runStep(here(), agent, { x, options }),
     rollback: (options) => rollBackContext(here(), options),

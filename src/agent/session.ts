@@ -4,6 +4,7 @@ import { UnreachableError } from '../client/errors.ts'
 import type { ClaimQueue } from './claim-queue.ts'
 import type { Connection } from './connection.ts'
 import { AgentError } from './errors.ts'
+import { ForkBook } from './fork/fork-book.ts'
 import type { PriceTable } from './models/price-table.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import { noHandoffs } from './pipeline/recorded-handoffs.ts'
@@ -24,6 +25,14 @@ export interface SessionOptions {
   readonly prices?: PriceTable | undefined
 }
 
+interface UnderWay {
+  readonly name: string
+  /** Aborted where nobody waits for it any more: how it ends is no news. */
+  readonly givenUp?: AbortSignal | undefined
+}
+
+const isGivenUp = ({ givenUp }: UnderWay): boolean => givenUp?.aborted === true
+
 export class Session {
   readonly runId: string
   readonly registry: ToolRegistry
@@ -31,6 +40,7 @@ export class Session {
   readonly recollection: Recollection | undefined
   readonly signal: AbortSignal | undefined
   readonly pipeline: Pipeline
+  readonly forks: ForkBook
   readonly counter: () => Promise<TokenCounter>
   /** What model calls cost, as the author says. */
   readonly prices: PriceTable | undefined
@@ -39,7 +49,8 @@ export class Session {
   /** By scope, then by what was asked for. */
   readonly #counts = new Map<string, Map<string, number>>()
   readonly #joinable = new Map<string, Promise<unknown>>()
-  readonly #underWay = new Map<Promise<unknown>, string>()
+  readonly #underWay = new Map<Promise<unknown>, UnderWay>()
+  readonly #behind = new Set<Promise<unknown>>()
   #halted: Error | undefined
   #failed: Error | undefined
   #closed = false
@@ -51,8 +62,11 @@ export class Session {
     this.recollection = recollection
     this.signal = signal
     this.counter = counter ?? tokenCounter()
-    const code = live === undefined ? 'replay-diverged' : 'resume-diverged'
-    this.pipeline = new Pipeline(recollection?.run.handoffs ?? noHandoffs(criticalKeys), code)
+    const inherits = recollection?.run.inherited !== undefined
+    const code = live === undefined ? 'replay-diverged' : inherits ? 'branch-diverged' : 'resume-diverged'
+    this.forks = new ForkBook(recollection?.run.forks ?? [], code)
+    const handoffs = recollection?.run.handoffs ?? noHandoffs(criticalKeys)
+    this.pipeline = new Pipeline(handoffs, code, () => this.forks.isBehind)
     this.prices = prices
   }
 
@@ -79,12 +93,44 @@ export class Session {
   ended(callId: string, inside: (scope: string) => boolean, after?: number): void {
     this.recollection?.ended(callId, after)
     this.pipeline.passedOver(inside, after ?? Number.POSITIVE_INFINITY)
+    this.forks.passedOver(inside, after ?? Number.POSITIVE_INFINITY)
+  }
+
+  /** What was asked for in these scopes counts as asked: they are served as a whole. */
+  passedOver(covers: (scope: string) => boolean): void {
+    this.recollection?.passedOver(covers)
+    this.pipeline.passedOver(covers, Number.POSITIVE_INFINITY)
+    this.forks.passedOver(covers, Number.POSITIVE_INFINITY)
+  }
+
+  /**
+   * Throws where the code of a branch run asks for something new before it has asked for all that it inherits. What runs beside it gets a turn
+   * to ask for its part first.
+   */
+  async mayGoLive(): Promise<void> {
+    const inherited = this.recollection?.run.inherited
+    if (inherited === undefined || this.#inheritedFault(inherited.until) === undefined) return
+    await new Promise((resolve) => setImmediate(resolve))
+    const left = this.#inheritedFault(inherited.until)
+    if (left !== undefined) throw this.halt(left)
+  }
+
+  #inheritedFault(until: number): Error | undefined {
+    try {
+      this.recollection?.mustHaveInherited()
+      this.pipeline.mustBeSpent(until)
+      this.forks.mustBeSpent(until)
+      return undefined
+    } catch (error) {
+      return error instanceof Error ? error : new TypeError(String(error))
+    }
   }
 
   /** Throws where recorded calls or handoffs were never asked for: the code took another way. */
   mustBeSpent(): void {
     this.recollection?.mustBeSpent()
     this.pipeline.mustBeSpent()
+    this.forks.mustBeSpent()
   }
 
   /** Why the run cannot go on in this process, though it has not ended: nothing more runs, nothing is rolled back. */
@@ -119,7 +165,7 @@ export class Session {
   }
 
   /** Carries a call out; an equal one that is under way is joined. */
-  joined<T>(key: string, tool: string, start: () => Promise<T>): Promise<T> {
+  joined<T>(key: string, what: UnderWay | string, start: () => Promise<T>): Promise<T> {
     const running = this.#joinable.get(key)
     if (running !== undefined) return running as Promise<T>
     const call = start().finally(() => {
@@ -127,24 +173,41 @@ export class Session {
       this.#underWay.delete(call)
     })
     this.#joinable.set(key, call)
-    this.#underWay.set(call, tool)
+    this.#underWay.set(call, typeof what === 'string' ? { name: what } : what)
     // Whoever awaits it hears of a failure; one that nobody awaits is found by `settled`.
     call.catch(() => undefined)
     return call
   }
 
+  /** Work that goes on while the code does: the run ends after it. What keeps it from its end halts the run. */
+  behind<T>(work: () => Promise<T>): Promise<T> {
+    const going = work()
+    this.#behind.add(going)
+    going.then(
+      () => this.#behind.delete(going),
+      (error: unknown) => {
+        this.#behind.delete(going)
+        this.halt(error instanceof Error ? error : new TypeError(String(error)))
+      },
+    )
+    return going
+  }
+
   /** Tools whose calls have not ended. */
   get underWay(): readonly string[] {
-    return [...this.#underWay.values()]
+    return [...this.#underWay.values()].flatMap((each) => (isGivenUp(each) ? [] : each.name))
   }
 
   /** Resolves when no call is under way; gives the first failure among those that were. */
   async settled(): Promise<unknown> {
     let failure: unknown
-    while (this.#underWay.size > 0) {
-      for (const result of await Promise.allSettled(this.#underWay.keys())) {
-        if (result.status === 'rejected') failure ??= result.reason
+    while (this.#underWay.size + this.#behind.size > 0) {
+      const going = [...this.#underWay]
+      for (const [i, result] of (await Promise.allSettled(going.map(([call]) => call))).entries()) {
+        const [, what] = going[i] ?? []
+        if (result.status === 'rejected' && what !== undefined && !isGivenUp(what)) failure ??= result.reason
       }
+      await Promise.allSettled(this.#behind)
     }
     return failure
   }

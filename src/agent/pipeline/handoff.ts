@@ -50,6 +50,7 @@ export async function handOffAt(
   return tracked(session, asked, async () => {
     const fact = servedFact(session, asked, content)
     if (fact !== undefined) return handoffResult(session, fact)
+    await session.mayGoLive()
     if (registered !== undefined) await register(session, registered)
     const body: PostEnvelope = {
       agent,
@@ -75,6 +76,7 @@ export async function rollBackContext(place: Place, { reason, toStep }: Rollback
   return tracked(session, asked, async () => {
     const fact = servedFact(session, asked, { reason })
     if (fact?.kind === 'rewound') return rewound(session, fact)
+    await session.mayGoLive()
     const body = {
       reason,
       occurrence: asked.occurrence,
@@ -127,7 +129,7 @@ function servedFact(session: Session, asked: AskedFact, content: JsonObject): Ha
   }
 }
 
-async function register(session: Session, { body, hash }: ReturnType<typeof manifestRequest>): Promise<void> {
+export async function register(session: Session, { body, hash }: ReturnType<typeof manifestRequest>): Promise<void> {
   const { manifests } = session.pipeline
   if (manifests.get(body.agent) === hash) return
   const { connection } = liveOf(session)

@@ -1,7 +1,7 @@
 /** @module The handoffs of one run in this process: what the record holds for them, and the context as the code has come to see it. */
 import { isEqual } from '../../../projections/json-equality.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { ResumeDiverged } from '../errors.ts'
+import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
 import { ContextView } from './context-view.ts'
 import type { HandoffFact, RecordedHandoffs } from './recorded-handoffs.ts'
 
@@ -17,14 +17,17 @@ export interface AskedFact {
 const SHOWN_MAX = 10
 
 export class Pipeline {
-  readonly #code: 'resume-diverged' | 'replay-diverged'
+  readonly #code: DivergenceCode
+  /** Forks change the context, too: one that is still to be asked for keeps the view where it is. */
+  readonly #forksBehind: () => boolean
   readonly #record: RecordedHandoffs
   /** Recorded facts by their place, without those that the code of now has asked for. */
   readonly #unasked = new Map<string, HandoffFact>()
   #view: ContextView
 
-  constructor(record: RecordedHandoffs, code: 'resume-diverged' | 'replay-diverged') {
+  constructor(record: RecordedHandoffs, code: DivergenceCode, forksBehind: () => boolean = () => false) {
     this.#code = code
+    this.#forksBehind = forksBehind
     this.#record = record
     this.#view = new ContextView(record)
     for (const fact of record.facts) {
@@ -34,7 +37,7 @@ export class Pipeline {
 
   /** The code still walks where the record has been. */
   get isBehind(): boolean {
-    return this.#unasked.size > 0
+    return this.#unasked.size > 0 || this.#forksBehind()
   }
 
   get view(): ContextView {
@@ -87,9 +90,9 @@ export class Pipeline {
     this.#view = new ContextView(this.#record)
   }
 
-  /** Throws where recorded handoffs were never asked for. */
-  mustBeSpent(): void {
-    const left = [...this.#unasked.values()].slice(0, SHOWN_MAX)
+  /** Throws where recorded handoffs, or those up to an event, were never asked for. */
+  mustBeSpent(until = Number.POSITIVE_INFINITY): void {
+    const left = [...this.#unasked.values()].filter(({ index }) => index <= until).slice(0, SHOWN_MAX)
     if (left.length === 0) return
     const names = left.map((fact) => nameOf(fact)).join(', ')
     const message = `the record holds handoffs that the code did not ask for: ${names}`

@@ -1,0 +1,72 @@
+/** @module The forks of an earlier life of the run, served in place of live ones: winner and order come from the record (runtime.md, section 7). */
+import type { JsonObject } from '../../../schemas/json.ts'
+import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
+import type { ForkPlan } from './plan-fork.ts'
+import type { RecordedFork } from './recorded-forks.ts'
+
+const SHOWN_MAX = 10
+
+export class ForkBook {
+  readonly #code: DivergenceCode
+  /** Forks that the code of now has not asked for. */
+  readonly #unasked: Set<RecordedFork>
+
+  constructor(forks: readonly RecordedFork[], code: DivergenceCode) {
+    this.#code = code
+    this.#unasked = new Set(forks)
+  }
+
+  get isBehind(): boolean {
+    return this.#unasked.size > 0
+  }
+
+  /** What the record holds for this fork. Throws `ResumeDiverged` where its branches are others. */
+  served(plan: ForkPlan): RecordedFork | undefined {
+    const scopes = new Set(plan.branches.map(({ scope }) => scope))
+    const fork = [...this.#unasked].find(({ started }) => started.branches.some(({ scope }) => scopes.has(scope)))
+    if (fork === undefined) return undefined
+    const [expected, actual] = [recordedShape(fork), plannedShape(plan)]
+    if (JSON.stringify(expected) !== JSON.stringify(actual)) throw this.#diverged(expected, actual)
+    this.#unasked.delete(fork)
+    return fork
+  }
+
+  /** What a call forked while it ran counts as asked, for the call is served. */
+  passedOver(covers: (scope: string) => boolean, until: number): void {
+    for (const fork of this.#unasked) {
+      if (fork.index > until) continue
+      if (fork.started.branches.some(({ scope }) => covers(scope))) this.#unasked.delete(fork)
+    }
+  }
+
+  /** A fork that the record does not tell to its end. */
+  unknown(plan: ForkPlan): ResumeDiverged {
+    return this.#diverged(null, plannedShape(plan))
+  }
+
+  /** Throws where recorded forks, or those up to an event, were never asked for. */
+  mustBeSpent(until = Number.POSITIVE_INFINITY): void {
+    const left = [...this.#unasked]
+      .filter(({ index }) => index <= until)
+      .slice(0, SHOWN_MAX)
+      .map(recordedShape)
+    if (left.length === 0) return
+    const message = 'the record holds forks that the code did not ask for'
+    throw new ResumeDiverged(message, { expected: left, actual: null }, this.#code)
+  }
+
+  #diverged(expected: JsonObject | null, actual: JsonObject): ResumeDiverged {
+    const holds = expected === null ? 'no verdict on one there' : 'another one there'
+    const message = `the code forks, and the record holds ${holds}: nothing was run`
+    return new ResumeDiverged(message, { expected, actual }, this.#code)
+  }
+}
+
+function recordedShape({ started }: RecordedFork): JsonObject {
+  const { join, onDiscard, branches } = started
+  return { join, onDiscard, branches: branches.map(({ name, agent, scope }) => ({ name, agent, scope })) }
+}
+
+function plannedShape({ join, onDiscard, branches }: ForkPlan): JsonObject {
+  return { join, onDiscard, branches: branches.map(({ name, agent, scope }) => ({ name, agent, scope })) }
+}

@@ -1,0 +1,105 @@
+/** @module What a fork takes and gives: the types of `run.fork`. */
+import type { OnDiscard } from '../../../schemas/fork.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { Failure } from '../../../schemas/values.ts'
+import { AgentError } from '../errors.ts'
+import type { RollbackLists, RollbackStatus } from '../outcome.ts'
+import type { Established, Finding, Supersession } from '../pipeline/handoff-types.ts'
+import type { Manifest } from '../pipeline/manifest.ts'
+import type { Run } from '../run.ts'
+
+/** What the code of a branch is told beside the context. */
+export interface BranchContext<Input> {
+  readonly name: string
+  readonly agent: string
+  /** Aborted when another branch has won: what is called afterwards is not run. */
+  readonly signal: AbortSignal
+  /** The run, at the branch's own place. */
+  readonly run: Run<Input>
+}
+
+export interface Branch<Input> {
+  readonly agent: string
+  /** Unique in the fork; default: the agent, numbered where it has several branches. */
+  readonly name?: string
+  /** Registered once a run: what the branch is shown, and what it may change. */
+  readonly manifest?: Manifest
+  /** What the branch may change though it was established, each with its reason. */
+  readonly supersedes?: readonly Supersession[]
+  /** Gets a copy of the frozen context. An object is what the branch hands over, by `extend`; a text becomes `{text}`. */
+  readonly run: (context: JsonObject, branch: BranchContext<Input>) => unknown
+}
+
+interface EveryFork {
+  /** In whose name a union is handed over; default: who the ledger knows as the caller. */
+  readonly agent?: string
+  /** What becomes of the calls of a branch that is not merged; default `compensate`: rolled back like a saga. */
+  readonly onDiscard?: OnDiscard
+}
+
+export type ForkOptions =
+  | (EveryFork & { readonly join: 'union' | 'first_wins' })
+  | (EveryFork & {
+      readonly join: 'vote'
+      /** The highest wins; default: the validator's confidence. Ties go to the branch that is declared first. */
+      readonly score?: (
+        output: JsonObject,
+        branch: { readonly name: string; readonly agent: string },
+      ) => number | Promise<number>
+    })
+
+/** How a branch ended. */
+export interface BranchReceipt {
+  readonly branch: string
+  readonly agent: string
+  readonly status: 'merged' | 'discarded' | 'aborted' | 'failed' | 'refused'
+  /** What it handed over, where that was valid. */
+  readonly output?: JsonObject
+  /** Share of what was established that it kept, 0 to 1. */
+  readonly confidence?: number
+  readonly score?: number
+  /** Why it failed or was refused. */
+  readonly error?: Failure
+  /** Of a refused one. */
+  readonly findings?: readonly Finding[]
+  /** Digest that stands in the fork's record. */
+  readonly receipt: string
+}
+
+/** What the rollback of a branch came to. */
+export interface BranchRollback extends RollbackLists {
+  readonly branch: string
+  readonly status: RollbackStatus
+}
+
+export interface ForkResult {
+  readonly forkId: string
+  /** The winner's output; of a union the joined context. */
+  readonly output: JsonObject
+  /** Merged branches, in the order in which they were merged. */
+  readonly winners: readonly string[]
+  /** Valid branches, best first. */
+  readonly order: readonly string[]
+  /** One a branch, in declared order. */
+  readonly receipts: readonly BranchReceipt[]
+  /** The merge receipt: digest over all of it. */
+  readonly receipt: string
+  /** The context that the join established. */
+  readonly established: Established
+  /** Resolves when the branches that were not merged have ended and are rolled back; the run waits for it before it ends. */
+  readonly unwound: Promise<readonly BranchRollback[]>
+}
+
+/** Nothing was merged; the context is what it was. `code` is `fork-failed`, or `fork-conflict` with both values in `evidence.conflicts`. */
+export class ForkFailed extends AgentError {
+  readonly receipts: readonly BranchReceipt[]
+
+  constructor(
+    code: 'fork-failed' | 'fork-conflict',
+    message: string,
+    of: { evidence: JsonObject; receipts: readonly BranchReceipt[] },
+  ) {
+    super(code, message, of.evidence)
+    this.receipts = of.receipts
+  }
+}

@@ -1,0 +1,74 @@
+/** @module The verdict on a fork, from the ledger's answer or from the record: the same to whoever asked for the fork. */
+import type { EventBody } from '../../../schemas/events.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { Established } from '../pipeline/handoff-types.ts'
+import { type BranchReceipt, ForkFailed, type ForkResult } from './fork-types.ts'
+import { isOffer, type RecordedFork } from './recorded-forks.ts'
+
+/** What both tell: the members of ForkJoined. */
+export type Verdict = Omit<EventBody<'ForkJoined'>, 'v'>
+
+type Reports = RecordedFork['reports']
+
+export function verdictOf(body: JsonObject): Verdict {
+  return body as unknown as Verdict
+}
+
+export function receiptsOf({ receipts }: Verdict, reports: Reports): BranchReceipt[] {
+  return receipts.map(({ branch, agent, status, confidence, score, receipt }) => {
+    const report = reports.get(branch)
+    return {
+      branch,
+      agent,
+      status,
+      ...(isOffer(report) ? { output: report.payload } : refusalOf(report)),
+      ...(confidence !== undefined && { confidence }),
+      ...(score !== undefined && { score }),
+      receipt,
+    }
+  })
+}
+
+function refusalOf(report: ReturnType<Reports['get']>): Pick<BranchReceipt, 'error' | 'findings'> {
+  if (report === undefined || isOffer(report)) return {}
+  const { error, findings } = report as EventBody<'BranchReceived'>
+  return { ...(error !== undefined && { error }), ...(findings !== undefined && { findings }) }
+}
+
+/** Throws `ForkFailed` where nothing was merged. */
+export function resultOf(
+  verdict: Verdict,
+  given: { readonly reports: Reports; readonly established: Established; readonly unwound: ForkResult['unwound'] },
+): ForkResult {
+  const { forkId, join, winners, order, receipt, outcome } = verdict
+  const receipts = receiptsOf(verdict, given.reports)
+  if (outcome !== 'joined') throw failed(verdict, receipts)
+  const { established, unwound } = given
+  const won = receipts.find(({ branch }) => branch === winners[0])?.output
+  const output = join === 'union' ? established.context : (won ?? {})
+  return { forkId, output, winners, order, receipts, receipt, established, unwound }
+}
+
+function failed(verdict: Verdict, receipts: readonly BranchReceipt[]): ForkFailed {
+  const { forkId, outcome, conflicts, findings } = verdict
+  const evidence: JsonObject = {
+    forkId,
+    outcome,
+    receipts: verdict.receipts as unknown as Json,
+    ...(conflicts !== undefined && { conflicts: conflicts as unknown as Json }),
+    ...(findings !== undefined && { findings: findings as unknown as Json }),
+  }
+  if (outcome === 'conflict') {
+    const places = (conflicts ?? []).map(({ path, ours, theirs }) => `${path} (${ours.branch}, ${theirs.branch})`)
+    const message = `branches made different things of ${places.slice(0, 3).join(', ')}: the context is unchanged`
+    return new ForkFailed('fork-conflict', message, { evidence, receipts })
+  }
+  const why = outcome === 'none' ? said(receipts) : 'the union is not a valid context'
+  return new ForkFailed('fork-failed', `nothing was merged (${why}): the context is unchanged`, { evidence, receipts })
+}
+
+function said(receipts: readonly BranchReceipt[]): string {
+  return receipts
+    .map(({ branch, status, error }) => `${branch} ${status}${error ? `: ${error.message}` : ''}`)
+    .join('; ')
+}

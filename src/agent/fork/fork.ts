@@ -1,0 +1,212 @@
+/** @module Fork and join: branches side by side over one frozen context, each at a place of its own (runtime.md, section 7). */
+import type { JsonObject } from '../../../schemas/json.ts'
+import { failureOf, LedgerRefused } from '../errors.ts'
+import { isCovered } from '../outcome.ts'
+import { register } from '../pipeline/handoff.ts'
+import type { Established } from '../pipeline/handoff-types.ts'
+import type { Place } from '../place.ts'
+import type { Run } from '../run.ts'
+import { liveOf, numberOf, reach, textOf } from '../session.ts'
+import type { Branch, ForkOptions, ForkResult } from './fork-types.ts'
+import { resultOf, type Verdict, verdictOf } from './fork-verdict.ts'
+import { type ForkPlan, forkRequest, type PlannedBranch, planFork } from './plan-fork.ts'
+import { isOffer, type RecordedFork } from './recorded-forks.ts'
+import { runBranch } from './run-branch.ts'
+import { unwind } from './unwind.ts'
+
+/** Refusals after which this process is not the run's any more. */
+const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'unauthenticated'])
+const FAILED: ReadonlySet<string> = new Set(['fork-failed', 'fork-conflict'])
+
+export interface ForkAt<Input> {
+  readonly place: Place
+  /** The run at a place below. */
+  readonly runOf: (place: Place) => Run<Input>
+}
+
+/** Throws `invalid-fork`, `ForkFailed`, `resume-diverged`, and what keeps the run from going on. */
+export async function fork<Input>(
+  at: ForkAt<Input>,
+  branches: readonly Branch<Input>[],
+  options: ForkOptions,
+): Promise<ForkResult> {
+  const { session } = at.place
+  session.mustBeActive()
+  const plan = planFork(at.place, branches, options)
+  const key = `fork ${plan.branches.map(({ scope }) => scope).join('\n')}`
+  return session.joined(key, 'run.fork', () => new Fork(at, plan, options).result())
+}
+
+class Fork<Input> {
+  readonly #place: Place
+  readonly #runOf: ForkAt<Input>['runOf']
+  readonly #plan: ForkPlan<Input>
+  readonly #options: ForkOptions
+  readonly #reports: RecordedFork['reports'] = new Map()
+  /** Aborts every branch that still runs. */
+  readonly #giveUp = new AbortController()
+  #forkId = ''
+
+  constructor(at: ForkAt<Input>, plan: ForkPlan<Input>, options: ForkOptions) {
+    this.#place = at.place
+    this.#runOf = at.runOf
+    this.#plan = plan
+    this.#options = options
+  }
+
+  async result(): Promise<ForkResult> {
+    const { session } = this.#place
+    const known = this.#known()
+    for (const [name, report] of known?.reports ?? []) this.#reports.set(name, report)
+    if (known?.verdict !== undefined) return this.#served(known, known.verdict)
+    if (session.live === undefined) throw session.halt(session.forks.unknown(this.#plan))
+    const frozen = await this.#open()
+    const running = this.#plan.branches.map((branch) => this.#carry(branch, frozen))
+    const verdict = await this.#joined(running)
+    return this.#ended(verdict, this.#establish(verdict.body), running)
+  }
+
+  #known(): RecordedFork | undefined {
+    const { session } = this.#place
+    try {
+      return session.forks.served(this.#plan)
+    } catch (error) {
+      throw error instanceof Error ? session.halt(error) : error
+    }
+  }
+
+  /** Winner and order are those of then. What the branches called counts as asked. */
+  async #served(known: RecordedFork, verdict: NonNullable<RecordedFork['verdict']>): Promise<ForkResult> {
+    const { pipeline } = this.#place.session
+    for (const { scope } of this.#plan.branches) this.#pass(scope)
+    // The handoff of a join stands right behind it.
+    pipeline.view.passed(verdict.index + 1)
+    this.#forkId = known.started.forkId
+    return this.#ended({ verdict: verdict.body }, pipeline.view.now(), [])
+  }
+
+  #pass(scope: string): void {
+    this.#place.session.passedOver((inner) => isCovered(scope, inner))
+  }
+
+  /** The frozen context. Asked again on resume, the ledger answers with the fork that is open. */
+  async #open(): Promise<JsonObject> {
+    const { session } = this.#place
+    await session.mayGoLive()
+    for (const { manifest } of this.#plan.branches) if (manifest !== undefined) await register(session, manifest)
+    const { connection } = liveOf(session)
+    const body = forkRequest(this.#plan, session.fence)
+    const reply = await reach(session, () => connection.execute(session.runId, { kind: 'fork', body }))
+    if (!reply.ok) throw this.#refused(new LedgerRefused(reply.problem))
+    this.#forkId = textOf(reply.body, 'forkId')
+    return reply.body.frozen as JsonObject
+  }
+
+  /** Runs a branch and reports it; resolves with whether it is valid. What was reported before is not run again. */
+  async #carry(planned: PlannedBranch<Input>, frozen: JsonObject): Promise<boolean> {
+    const { name, scope } = planned
+    const { session } = this.#place
+    const known = this.#reports.get(name)
+    if (known !== undefined) {
+      this.#pass(scope)
+      return isOffer(known)
+    }
+    // Before it crashed, the run had a winner already.
+    if (this.#plan.join === 'first_wins' && [...this.#reports.values()].some(isOffer)) {
+      this.#pass(scope)
+      return false
+    }
+    const score = this.#options.join === 'vote' ? this.#options.score : undefined
+    const outer = this.#place.branch?.signal ?? session.signal
+    const signal = outer === undefined ? this.#giveUp.signal : AbortSignal.any([this.#giveUp.signal, outer])
+    const place = this.#place
+    const givenUp = this.#giveUp.signal
+    const report = await runBranch({ place, planned, runOf: this.#runOf, frozen, signal, givenUp, score })
+    if (this.#giveUp.signal.aborted || session.failed !== undefined) return false
+    const { connection } = liveOf(session)
+    const body = { branch: name, ...report, runFence: session.fence }
+    const command = { kind: 'branch', forkId: this.#forkId, body } as const
+    const reply = await reach(session, () => connection.execute(session.runId, command))
+    if (!reply.ok && reply.problem.code === 'fork-joined') return false
+    if (!reply.ok) throw this.#refused(new LedgerRefused(reply.problem))
+    this.#note(planned, report.output, reply.body)
+    return reply.body.status === 'offered'
+  }
+
+  #note({ name, agent }: PlannedBranch<Input>, output: JsonObject | undefined, answer: JsonObject): void {
+    const { status, error, findings } = answer
+    const report = status === 'offered' ? { payload: output, output: answer.output } : { status, error, findings }
+    this.#reports.set(name, { branch: name, agent, report: '', ...report } as never)
+  }
+
+  /** Joins when the strategy can: at the first valid branch, or when all have reported. */
+  async #joined(running: readonly Promise<boolean>[]): Promise<{ verdict: Verdict; body: JsonObject }> {
+    const { session } = this.#place
+    try {
+      await (this.#plan.join === 'first_wins' ? firstValid(running) : Promise.all(running))
+      if (session.failed !== undefined) throw session.failed
+      const { connection } = liveOf(session)
+      const command = { kind: 'join', forkId: this.#forkId, body: { runFence: session.fence } } as const
+      const reply = await reach(session, () => connection.execute(session.runId, command))
+      if (reply.ok) return { verdict: verdictOf(reply.body), body: reply.body }
+      const refusal = new LedgerRefused(reply.problem)
+      if (!FAILED.has(refusal.code)) throw this.#refused(refusal)
+      return { verdict: verdictOf(refusal.evidence), body: refusal.evidence }
+    } catch (error) {
+      this.#abort(failureOf(error).message)
+      await Promise.allSettled(running)
+      throw error
+    }
+  }
+
+  /** The handoff of the join, as the record would tell it. */
+  #establish(answer: JsonObject): Established {
+    const { pipeline } = this.#place.session
+    if (answer.outcome === 'joined') {
+      const { step, agent, context, contextDigest } = answer
+      const body = { v: 1, step, agent, mode: 'replace', payload: context, context: contextDigest, confidence: 1 }
+      const index = numberOf(answer, 'revision') + 1
+      const fact = { kind: 'accepted', index, scope: undefined, occurrence: undefined, body }
+      pipeline.add(fact as never)
+      pipeline.view.passed(index)
+    }
+    return pipeline.view.now()
+  }
+
+  /** Losers are given up and undone. Who won a race is told at once; else everything is over when the fork is. */
+  async #ended(
+    { verdict }: { readonly verdict: Verdict },
+    established: Established,
+    running: readonly Promise<boolean>[],
+  ): Promise<ForkResult> {
+    const { session } = this.#place
+    this.#abort(`branch ${verdict.winners[0] ?? ''} has won`)
+    const unwound = session.behind(async () => {
+      await Promise.allSettled(running)
+      return unwind(this.#place, this.#plan, verdict)
+    })
+    if (verdict.join !== 'first_wins' || verdict.outcome !== 'joined') await unwound
+    return resultOf(verdict, { reports: this.#reports, established, unwound })
+  }
+
+  #abort(why: string): void {
+    this.#giveUp.abort(new DOMException(`the branch was given up: ${why}`, 'AbortError'))
+  }
+
+  #refused(refusal: LedgerRefused): LedgerRefused {
+    return HALTING.has(refusal.code) ? this.#place.session.halt(refusal) : refusal
+  }
+}
+
+/** Resolves at the first valid branch, or when none is left; rejects where one cannot go on. */
+function firstValid(running: readonly Promise<boolean>[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let left = running.length
+    for (const branch of running) {
+      branch.then((valid) => {
+        left -= 1
+        if (valid || left === 0) resolve()
+      }, reject)
+    }
+  })
+}

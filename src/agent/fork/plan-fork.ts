@@ -1,0 +1,81 @@
+/** @module Which fork is this? Names and scopes of its branches, settled at the moment it is asked for. */
+import type { JoinStrategy, OnDiscard } from '../../../schemas/fork.ts'
+import type { StartFork } from '../../../schemas/requests.ts'
+import { AgentError } from '../errors.ts'
+import { manifestRequest } from '../pipeline/manifest.ts'
+import { joined, type Place } from '../place.ts'
+import type { Branch, ForkOptions } from './fork-types.ts'
+
+export interface PlannedBranch<Input> {
+  readonly branch: Branch<Input>
+  readonly name: string
+  readonly agent: string
+  readonly scope: string
+  readonly manifest: ReturnType<typeof manifestRequest> | undefined
+}
+
+export interface ForkPlan<Input = never> {
+  readonly branches: readonly PlannedBranch<Input>[]
+  readonly join: JoinStrategy
+  readonly onDiscard: OnDiscard
+  readonly agent: string | undefined
+}
+
+/** Throws `invalid-fork` and `invalid-manifest`. */
+export function planFork<Input>(
+  place: Place,
+  branches: readonly Branch<Input>[],
+  options: ForkOptions,
+): ForkPlan<Input> {
+  if (branches.length === 0) throw new AgentError('invalid-fork', 'a fork has at least one branch')
+  const names = namesOf(branches)
+  const planned = branches.map((branch, i): PlannedBranch<Input> => {
+    const { agent, manifest } = branch
+    const name = names[i] ?? agent
+    return {
+      branch,
+      name,
+      agent,
+      scope: scopeOf(place, name),
+      manifest: manifest === undefined ? undefined : manifestRequest(agent, manifest),
+    }
+  })
+  return { branches: planned, join: options.join, onDiscard: options.onDiscard ?? 'compensate', agent: options.agent }
+}
+
+function namesOf(branches: readonly Branch<never>[]): string[] {
+  const taken = new Set(branches.flatMap(({ name }) => name ?? []))
+  const names = branches.map(({ name, agent }) => {
+    if (name !== undefined) return name
+    let free = agent
+    for (let n = 2; taken.has(free); n += 1) free = `${agent}-${n}`
+    taken.add(free)
+    return free
+  })
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice === undefined) return names
+  throw new AgentError('invalid-fork', `two branches of the fork are named ${twice}`, { branch: twice })
+}
+
+/** A scope that was rolled back is closed for good: the same name again is another place. */
+function scopeOf(place: Place, name: string): string {
+  const path = joined(place.scope, `fork:${name.replaceAll('#', '%23')}`)
+  const count = place.session.occurrence(place.scope, `fork ${name}`)
+  return count === 0 ? path : `${path}#${count + 1}`
+}
+
+/** As the ledger opens it. */
+export function forkRequest({ branches, join, onDiscard, agent }: ForkPlan<never>, runFence: number): StartFork {
+  return {
+    branches: branches.map(({ name, agent: of, scope, manifest }) => ({
+      name,
+      agent: of,
+      scope,
+      ...(manifest !== undefined && { manifestHash: manifest.hash }),
+    })),
+    join,
+    onDiscard,
+    ...(agent !== undefined && { agent }),
+    runFence,
+  }
+}

@@ -1,0 +1,76 @@
+/** @module One branch in this process: its place, what its code came to, and how that is reported. */
+import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
+import type { ReportBranch } from '../../../schemas/requests.ts'
+import { AgentError, failureOf, LedgerRefused } from '../errors.ts'
+import { type Place, runAt } from '../place.ts'
+import { recordable } from '../recordable.ts'
+import type { Run } from '../run.ts'
+import type { ForkOptions } from './fork-types.ts'
+import type { PlannedBranch } from './plan-fork.ts'
+
+export interface BranchRun<Input> {
+  readonly place: Place
+  readonly planned: PlannedBranch<Input>
+  /** The run at a place. */
+  readonly runOf: (place: Place) => Run<Input>
+  readonly frozen: JsonObject
+  readonly signal: AbortSignal
+  /** Aborted when another branch has won. */
+  readonly givenUp: AbortSignal
+  readonly score: Extract<ForkOptions, { join: 'vote' }>['score']
+}
+
+type Reported = Omit<ReportBranch, 'branch' | 'runFence'>
+
+/** What is to be reported of the branch. Throws only what keeps the whole run from going on. */
+export async function runBranch<Input>(running: BranchRun<Input>): Promise<Reported> {
+  const { place, planned, signal } = running
+  const { session } = place
+  try {
+    const output = outputOf(await carried(running), planned.agent)
+    const score = await running.score?.(output, { name: planned.name, agent: planned.agent })
+    if (score !== undefined && !Number.isFinite(score)) {
+      throw new AgentError('invalid-score', `the score of ${planned.name} is ${score}`, { branch: planned.name })
+    }
+    const { supersedes } = planned.branch
+    return {
+      output,
+      ...(score !== undefined && { score }),
+      ...(supersedes !== undefined && { supersedes: [...supersedes] }),
+    }
+  } catch (error) {
+    if (session.halted !== undefined) throw session.halted
+    if (signal.aborted) return { aborted: { reason: failureOf(signal.reason).message.slice(0, 1_000) } }
+    return error instanceof LedgerRefused ? { refused: failureOf(error) } : { error: failureOf(error) }
+  }
+}
+
+function carried<Input>({ place, planned, runOf, frozen, signal, givenUp }: BranchRun<Input>): Promise<unknown> {
+  const { name, agent, scope, branch } = planned
+  const inner: Place = {
+    session: place.session,
+    scope,
+    dedupe: place.dedupe,
+    ancestors: place.ancestors,
+    branch: { scope, signal, givenUp },
+    // A branch hands over what it returns, as a step does: calls in it are its agent's.
+    step: { agent, scope, modelCalls: 0 },
+  }
+  const run = runOf(inner)
+  const context = shown(frozen, branch.manifest?.reads)
+  return runAt(inner, async () => branch.run(context, { name, agent, signal, run }))
+}
+
+/** A copy: what one branch does to it no other sees. */
+function shown(frozen: JsonObject, reads: readonly string[] | undefined): JsonObject {
+  const entries = Object.entries(structuredClone(frozen) as JsonObject)
+  return Object.fromEntries(reads === undefined ? entries : entries.filter(([key]) => reads.includes(key)))
+}
+
+function outputOf(value: unknown, agent: string): JsonObject {
+  const kept = recordable(typeof value === 'string' ? { text: value } : value)
+  if (!kept.ok)
+    throw new AgentError('not-recordable', `what ${agent} hands over cannot be recorded: ${kept.reason}`, { agent })
+  if (isJsonObject(kept.value)) return kept.value
+  throw new AgentError('not-recordable', `what ${agent} hands over is no JSON object`, { agent })
+}

@@ -1,0 +1,37 @@
+/** @module What becomes of the branches that were not merged: rolled back like sagas (runtime.md, section 7). */
+import { fateOfItem, fatesIn, isCovered } from '../outcome.ts'
+import type { Place } from '../place.ts'
+import { rollBackScope } from '../roll-back-scope.ts'
+import type { BranchRollback } from './fork-types.ts'
+import type { Verdict } from './fork-verdict.ts'
+import type { ForkPlan } from './plan-fork.ts'
+
+/** Undoes what they did. On resume an interrupted rollback goes on; a replay reads how it ended. */
+export async function unwind(
+  place: Place,
+  plan: ForkPlan<never>,
+  verdict: Verdict,
+): Promise<readonly BranchRollback[]> {
+  if (plan.onDiscard === 'keep') return []
+  const scopes = await scopesWithCalls(place)
+  const lost = verdict.receipts.filter(({ status }) => status !== 'merged')
+  const rollbacks = lost.map(async ({ branch, status }): Promise<BranchRollback[]> => {
+    const scope = plan.branches.find(({ name }) => name === branch)?.scope
+    if (scope === undefined || !scopes.some((inner) => isCovered(scope, inner))) return []
+    const reason = new Error(`branch ${branch} of fork ${verdict.forkId} is ${status}`)
+    const outcome = await rollBackScope(place, scope, reason)
+    if (outcome.status === 'OPEN' || outcome.status === 'FAILED') return []
+    const { compensated, standing, failed, unknown } = outcome
+    return [{ branch, status: outcome.status, compensated, standing, failed, unknown }]
+  })
+  return (await Promise.all(rollbacks)).flat()
+}
+
+async function scopesWithCalls({ session }: Place): Promise<readonly string[]> {
+  const { live, recollection, runId } = session
+  const calls =
+    live === undefined
+      ? fatesIn(recollection?.run)
+      : (await live.connection.calls(runId)).filter(({ phase }) => phase === 'forward').map(fateOfItem)
+  return calls.flatMap(({ scope }) => scope ?? [])
+}
