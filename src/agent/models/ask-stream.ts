@@ -14,8 +14,8 @@ import { saidIn } from './stream-texts.ts'
 export interface StreamAsk<Chunk> extends ModelAsk {
   /** Dials, and gives the chunks; an abort of the context's signal ends them. */
   readonly open: (context: ModelContext) => Promise<AsyncIterable<Chunk>>
-  /** What the chunks say was used. */
-  readonly usage: (chunks: readonly Chunk[]) => ModelUsage | undefined
+  /** What the chunks say was used, as JSON. */
+  readonly usage: (chunks: readonly Json[]) => ModelUsage | undefined
   /** The chunk as the caller gets it; undefined: it is none that the caller asked for. */
   readonly shown?: (chunk: Chunk) => Chunk | undefined
   readonly toJson: (chunk: Chunk) => Json
@@ -44,7 +44,8 @@ class LiveStream<Chunk> {
   readonly #ask: StreamAsk<Chunk>
   #settled: Promise<unknown> = Promise.resolve()
   #give: (stream: AsyncIterable<Chunk>) => void = () => undefined
-  #chunks: Chunk[] | undefined
+  /** As they came: whoever reads a chunk may write into it. */
+  #chunks: Json[] | undefined
   /** What the caller reads, once the provider has answered. */
   live: AsyncIterable<Chunk> | undefined
 
@@ -61,7 +62,9 @@ class LiveStream<Chunk> {
     const stopping = new AbortController()
     const signal = AbortSignal.any([context.signal, stopping.signal])
     const source = await this.#ask.open({ ...context, signal })
-    const chunks: Chunk[] = []
+    const { shown = (chunk) => chunk, toJson, settings } = this.#ask
+    const chunks: Json[] = []
+    const kept: Json[] = []
     this.#chunks = chunks
     const feed = new ChunkFeed<Chunk>(() => stopping.abort())
     feed.endWith(this.#settled)
@@ -69,10 +72,14 @@ class LiveStream<Chunk> {
     this.#give(this.live)
     // Left by its reader, it ends: what was read until then is the answer.
     for await (const chunk of untilAborted(source, signal)) {
-      chunks.push(chunk)
-      for (const shown of this.#shown([chunk])) feed.push(shown)
+      const json = toJson(chunk)
+      chunks.push(json)
+      const given = shown(chunk)
+      if (given === undefined) continue
+      kept.push(given === chunk ? json : toJson(given))
+      feed.push(given)
     }
-    return chunksOnRecord(this.#shown(chunks).map(this.#ask.toJson), this.#ask.settings)
+    return chunksOnRecord(kept, settings)
   }
 
   readonly used = (): Used => {
@@ -86,15 +93,10 @@ class LiveStream<Chunk> {
     return { opened: chunks !== undefined, used: chunks === undefined ? undefined : this.#counted(chunks) }
   }
 
-  #shown(chunks: readonly Chunk[]): readonly Chunk[] {
-    const { shown } = this.#ask
-    return shown === undefined ? chunks : chunks.flatMap((chunk) => shown(chunk) ?? [])
-  }
-
-  #counted(chunks: readonly Chunk[]): ModelUsage {
-    const { inputTokens, settings, toJson } = this.#ask
+  #counted(chunks: readonly Json[]): ModelUsage {
+    const { inputTokens, settings } = this.#ask
     const count = settings.countTokens ?? bytesOf
-    return { inputTokens, outputTokens: count(saidIn(chunks.map(toJson))) }
+    return { inputTokens, outputTokens: count(saidIn(chunks)) }
   }
 }
 

@@ -61,7 +61,7 @@ export async function askChunks(asking: Asking): Promise<TrackedStream<Fields>> 
       const signal = AbortSignal.any([context.signal, controller.signal])
       return (await asking.dial(dialect.askingUsage(sent(asking, context)), signal)) as AsyncIterable<Fields>
     },
-    usage: dialect.streamUsage,
+    usage: (all) => dialect.streamUsage(all.map(fieldsIn)),
     shown: (chunk) => dialect.shown(chunk, request),
     toJson: (chunk) => jsonable(chunk, 'a chunk'),
     fromJson: (json) => json as Fields,
@@ -86,6 +86,11 @@ function modelAskOf({ dialect, settings, request }: Asking) {
 /** With the bound that was reserved for, where the caller named none. */
 function sent({ dialect, request }: Asking, { maxOutputTokens: bound }: ModelContext): Fields {
   return bound === undefined || dialect.boundIn(request) !== undefined ? request : dialect.bounded(request, bound)
+}
+
+/** The caller's signal ends the call as well. */
+export function callersSignal(options: Fields | undefined, signal: AbortSignal): AbortSignal {
+  return options?.signal instanceof AbortSignal ? AbortSignal.any([options.signal, signal]) : signal
 }
 
 export function fieldsIn(value: unknown): Fields {

@@ -1,7 +1,7 @@
 /** @module `trackOpenAI`: the `openai` client, or one of its shape. */
 import type { ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
-import { askAnswer, askChunks, countIn, type Dialect, type Fields, fieldsIn } from './requests.ts'
+import { askAnswer, askChunks, callersSignal, countIn, type Dialect, type Fields, fieldsIn } from './requests.ts'
 import { type ClientMap, trackClient } from './track-client.ts'
 import { trackedPromise } from './tracked-promise.ts'
 
@@ -29,7 +29,7 @@ function openAiMap(provider: string, settings: ModelSettings): ClientMap {
       settings,
       request: request ?? {},
       dial: (body: Fields, signal: AbortSignal) =>
-        dial(body, { ...options, maxRetries: 0, signal: both(options, signal) }),
+        dial(body, { ...options, maxRetries: 0, signal: callersSignal(options, signal) }),
     }
     return trackedPromise<unknown>(request?.stream === true ? askChunks(asking) : askAnswer(asking))
   }
@@ -49,11 +49,6 @@ function openAiMap(provider: string, settings: ModelSettings): ClientMap {
     clients: new Set(['withOptions']),
     free: /^(models|files|uploads|vectorStores|webhooks)\.|(^|\.)(retrieve|list|delete|update|cancel|count)$/,
   }
-}
-
-/** The caller's signal ends the call as well. */
-function both(options: Fields | undefined, signal: AbortSignal): AbortSignal {
-  return options?.signal instanceof AbortSignal ? AbortSignal.any([options.signal, signal]) : signal
 }
 
 /** https://platform.openai.com/docs/api-reference/chat */

@@ -10,11 +10,11 @@ export interface TrackedPromise<T> extends Promise<T> {
 
 export function trackedPromise<T>(promise: Promise<T>): TrackedPromise<T> {
   return Object.assign(promise, {
-    asResponse: (): Promise<never> => {
-      // The answer is somebody's to hear of all the same.
-      promise.catch(() => undefined)
-      return Promise.reject(
-        new AgentError('not-tracked', 'a tracked client has no raw response: await the call, or use the bare client'),
+    asResponse: async (): Promise<never> => {
+      await promise
+      throw new AgentError(
+        'not-tracked',
+        'a tracked client has no raw response: await the call, or use the bare client',
       )
     },
     withResponse: async () => {

@@ -1,0 +1,60 @@
+/** @module `trackOllama`: the `ollama` client, or one of its shape. */
+import type { ModelSettings } from './model-settings.ts'
+import type { ModelUsage } from './price-table.ts'
+import { askAnswer, askChunks, countIn, type Dialect, type Fields, fieldsIn } from './requests.ts'
+import { trackClient } from './track-client.ts'
+
+const PROVIDER = 'ollama'
+
+/**
+ * The same client, with its type: inside a run `chat` and `generate`, streamed or not, are reserved, recorded and served. On a machine
+ * of one's own say `price: 'free'`: a model is never taken to cost nothing. What spends besides is refused (`not-tracked`).
+ */
+export function trackOllama<Client extends object>(client: Client, settings: ModelSettings = {}): Client {
+  const ask = (dial: (...args: readonly unknown[]) => unknown, [given]: readonly unknown[]) => {
+    const request = fieldsIn(given)
+    // The client writes into the request it is given, and hears of no signal but by the stream's own `abort`.
+    const asking = {
+      dialect: OLLAMA,
+      settings,
+      request,
+      dial: (body: Fields, signal: AbortSignal) => dialled(dial({ ...body }), signal),
+    }
+    return request.stream === true ? askChunks(asking) : askAnswer(asking)
+  }
+  return trackClient(client, {
+    provider: PROVIDER,
+    calls: { chat: ask, generate: ask },
+    helpers: new Set(),
+    clients: new Set(),
+    free: /^(list|show|ps|version|abort|pull|push|create|delete|copy|encodeImage)$/,
+  })
+}
+
+async function dialled(answer: unknown, signal: AbortSignal): Promise<unknown> {
+  const given = await answer
+  const { abort } = fieldsIn(given)
+  const stop = (): void => {
+    if (typeof abort === 'function') Reflect.apply(abort, given, [])
+  }
+  if (signal.aborted) stop()
+  else signal.addEventListener('abort', stop, { once: true })
+  return given
+}
+
+/** https://github.com/ollama/ollama/blob/main/docs/api.md; `num_predict` below 0 is no bound. */
+const OLLAMA: Dialect = {
+  provider: PROVIDER,
+  boundIn: ({ options }) => countIn(fieldsIn(options).num_predict),
+  bounded: (request, bound) => ({ ...request, options: { ...fieldsIn(request.options), num_predict: bound } }),
+  askingUsage: (request) => request,
+  usage: usageIn,
+  streamUsage: (chunks) => usageIn(chunks.findLast(({ done }) => done === true) ?? {}),
+  shown: (chunk) => chunk,
+}
+
+/** A prompt that was in its cache as a whole is not counted. */
+function usageIn({ prompt_eval_count, eval_count }: Fields): ModelUsage | undefined {
+  const outputTokens = countIn(eval_count)
+  return outputTokens === undefined ? undefined : { inputTokens: countIn(prompt_eval_count) ?? 0, outputTokens }
+}
