@@ -1,4 +1,5 @@
-# The ledger on its embedded store. Data lives in the volume /data.
+# The ledger, on its embedded store unless COUNTERSIGN_STORE names another. Data lives in the volume /data; /keys is for a key file that
+# several ledgers share.
 FROM node:20-bookworm-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends python3 make g++ && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
@@ -17,7 +18,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
-RUN mkdir /data && chown node:node /data
+RUN mkdir /data /keys && chown node:node /data /keys
 USER node
 ENV NODE_ENV=production COUNTERSIGN_DATA=/data COUNTERSIGN_HOST=0.0.0.0
 VOLUME /data

@@ -31,8 +31,8 @@ export interface ServerState<State> {
   readonly v: 1
   /** Of the last event seen; -1 before the first. */
   revision: number
-  /** UTF-16 units of what was folded, contents left out: the state grows no faster. */
-  folded: number
+  /** Bytes of what was folded, contents left out: the state grows with them. */
+  foldedBytes: number
   /** Null before the first event, and where folding has stopped. */
   state: State | null
   stopped: StopReason | null
@@ -40,11 +40,13 @@ export interface ServerState<State> {
 
 export type Evolve<State> = (state: State | undefined, event: RecordedEvent) => State | undefined
 
-/** A state beyond 16 MiB could not be written as an event of the server; it is never more than twice what was folded. */
-export const FOLDED_MAX_CHARS = 4 * 1024 * 1024
+/** A state beyond 16 MiB could not be written as an event of the server. A name can stand in the state three times. */
+const FOLDED_MAX_BYTES = 5 * 1024 * 1024
+/** The id of a request, which stands in the header. */
+const REQUEST_BYTES = 64
 
 export function initialOnServer(): ServerState<never> {
-  return { v: 1, revision: -1, folded: 0, state: null, stopped: null }
+  return { v: 1, revision: -1, foldedBytes: 0, state: null, stopped: null }
 }
 
 /** Folds one event; total. The state given is reused, and is the one returned. */
@@ -74,8 +76,8 @@ function fold<State>(evolve: Evolve<State>, state: ServerState<State>, event: Se
     if (data.v !== 1 && header.type !== 'SnapshotTaken') return 'unknown-version'
 
     const lean = withoutContents(data)
-    state.folded += JSON.stringify(header).length + JSON.stringify(lean).length
-    if (state.folded > FOLDED_MAX_CHARS) return 'too-large'
+    state.foldedBytes += grownBytes(header, lean)
+    if (state.foldedBytes > FOLDED_MAX_BYTES) return 'too-large'
     state.state = evolve(state.state ?? undefined, { type: header.type, data: lean, header } as RecordedEvent) ?? null
     return state.state === null ? 'no-run' : null
   } catch {
@@ -83,22 +85,39 @@ function fold<State>(evolve: Evolve<State>, state: ServerState<State>, event: Se
   }
 }
 
+const NON_ASCII = /[\u0080-\uffff]/g
+const REFUSALS = ['RequestRefused', 'BudgetExceeded']
+
+/** About what the event adds to a state: a snapshot nothing, whoever acted only to what was refused. */
+function grownBytes({ type, actor, request }: Header, lean: object): number {
+  if (type === 'SnapshotTaken') return 0
+  const text = JSON.stringify(lean) + (REFUSALS.includes(type) ? actor : '')
+  // Three bytes at most for a unit of UTF-16.
+  return text.replace(NON_ASCII, '...').length + (request === undefined ? 0 : REQUEST_BYTES)
+}
+
 const EMPTY = {}
-/** What agents and tools said. The fold has its digests from the event, and keeps these three only as they are. */
+/** What agents and tools said: the fold keeps these three as they are, has their digests from the event, and reads the others not at all. */
 const EMPTIED = ['payload', 'restored', 'manifest']
 const LEFT_OUT = [
   'args',
-  'result',
-  'error',
-  'input',
-  'output',
-  'findings',
-  'evidence',
-  'supersedes',
-  'plan',
   'callsSince',
-  'receipts',
+  'compensated',
   'conflicts',
+  'error',
+  'evidence',
+  'failed',
+  'findings',
+  'input',
+  'openCalls',
+  'openReservations',
+  'output',
+  'plan',
+  'receipts',
+  'result',
+  'standing',
+  'supersedes',
+  'unknown',
 ]
 
 /**

@@ -142,7 +142,7 @@ export const COMMANDS = {
     about: "have an EventStoreDB server fold each run's state and its row in the run list; compare its folds with ours",
     flags: [
       ['--reset', 'install: fold everything again from the beginning'],
-      ['--wait SECONDS', 'for projections that start, and for a server that lags (default: 10)'],
+      ['--wait SECONDS', 'for projections to start, and for a server that lags and does not move (default: 10)'],
       JSON_FLAG,
     ],
     settings: ['data', 'store'],

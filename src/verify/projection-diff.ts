@@ -17,7 +17,7 @@ export interface DiffOptions {
   readonly source: DiffSource
   readonly server: ProjectionServer
   readonly projections: readonly OwnProjection[]
-  /** How long to wait, in all, for a server that lags. */
+  /** How long to wait for a server that lags and does not move. */
   readonly waitMs: number
 }
 
@@ -40,7 +40,7 @@ const ASK_AGAIN_MS = 100
 
 /** One answer a run and projection, in the order of the runs' first events. */
 export async function* compareProjections(options: DiffOptions): AsyncGenerator<Compared, void> {
-  const patience = { leftMs: options.waitMs }
+  const patience = { leftMs: options.waitMs, fullMs: options.waitMs }
   const seen = new Set<string>()
   for await (const page of options.source.readAll()) {
     for (const { stream } of page) {
@@ -54,7 +54,7 @@ export async function* compareProjections(options: DiffOptions): AsyncGenerator<
 interface Asked {
   readonly stream: string
   readonly projection: OwnProjection
-  readonly patience: { leftMs: number }
+  readonly patience: Patience
 }
 
 async function compare({ source, server }: DiffOptions, { stream, projection, patience }: Asked): Promise<Compared> {
@@ -72,11 +72,20 @@ async function compare({ source, server }: DiffOptions, { stream, projection, pa
   return { ...told, found: typeof reason === 'string' ? { kind: 'not-folded', reason } : { kind: 'same' } }
 }
 
-async function caughtUp(ask: () => Promise<Json>, head: number, patience: { leftMs: number }): Promise<Json> {
-  for (;;) {
+/** Spent while the server stands still, on whichever run, and full again when it moves: one that has stopped is not waited for at each run. */
+interface Patience {
+  leftMs: number
+  readonly fullMs: number
+}
+
+async function caughtUp(ask: () => Promise<Json>, head: number, patience: Patience): Promise<Json> {
+  for (let seen: number | undefined; ; ) {
     const state = await ask()
     const revision = revisionOf(state)
-    if (revision === undefined || revision >= head || patience.leftMs <= 0) return state
+    if (revision === undefined || revision >= head) return state
+    if (seen !== undefined && revision > seen) patience.leftMs = patience.fullMs
+    if (patience.leftMs <= 0) return state
+    seen = revision
     patience.leftMs -= ASK_AGAIN_MS
     await sleep(ASK_AGAIN_MS)
   }

@@ -3,7 +3,6 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ServerEvent } from '../../projections/server-fold.ts'
 import { evolve, init } from '../../projections/server-run.ts'
-import { evolve as evolveRow, init as initRow } from '../../projections/server-run-list.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import { runStream } from '../../schemas/names.ts'
 import type { Draft } from '../../src/domain/decision.ts'
@@ -11,17 +10,19 @@ import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import type { ReadRecord } from '../../src/store/event-store.ts'
 import { toEvents } from '../../src/store/eventstoredb/event-form.ts'
 import { OWN_PROJECTIONS } from '../../src/verify/server-projections.ts'
+import { digestOf } from '../support/decider.ts'
 import type { LoggedEvent } from '../support/eventstoredb/log.ts'
 import { ProjectionScript } from '../support/eventstoredb/projection-script.ts'
 import { randomRun } from '../support/random-run.ts'
 import { drive, ok, recordsOf, verifiedFold } from '../support/run-driver.ts'
-import { accepted, claimed, reserved, started } from '../support/run-events.ts'
+import { accepted, claimed, reserved, started, succeeded, used } from '../support/run-events.ts'
 import { testLedger } from '../support/test-ledger.ts'
 
 const test = suite('projections on the server')
 
 const STREAM = runStream('acme', 'r')
 const SERVER_STATE_MAX_BYTES = 16 * 1024 * 1024
+const NEARLY_TOO_LARGE_BYTES = 5.235e6
 
 const scriptOf = (file: string): string =>
   readFileSync(new URL(`../../projections/server/${file}`, import.meta.url), 'utf8')
@@ -168,23 +169,41 @@ test('an event that is handed over twice is folded once', () => {
   assert.is(state.state?.spend.reservedTokens, 5)
 })
 
+const HOSTILE_NAME = '\u9f8d'.repeat(250)
+/** Events of a run that only grows, with the longest names there can be. */
+const HOSTILE: readonly ((n: number, name: string) => Draft)[] = [
+  (n, name) => claimed(n, { agent: name, tool: name, scope: name, group: name, key: name + name }),
+  (n, name) => claimed(n, { agent: name, phase: 'model' }),
+  (n, agent) => reserved(n, 1, { agent }),
+  (n, agent) => used(n, { agent }),
+  (n, agent) => accepted(n, {}, { agent }),
+  (n, agent) => ({ type: 'ManifestRegistered', data: { v: 1, agent, manifest: {}, hash: digestOf({ n }) } }),
+]
+
 test('a run without end is left to the ledger before its state outgrows what the server can write, whatever its names', () => {
-  const long = '\u9f8d'.repeat(240)
-  let largest = 0
-  let state = evolve(init(), serverEvent(started(), 0))
-  let row = evolveRow(initRow(), serverEvent(started(), 0))
-  for (let revision = 1; state.stopped === null || row.stopped === null; revision += 1) {
-    const name = `${long}${revision}`
-    const more = { agent: name, tool: name, scope: name, group: name, key: `${long}${name}` }
-    const draft = revision % 2 === 0 ? claimed(revision, more) : reserved(revision, 1, { agent: name })
-    const event = serverEvent(draft, revision, { request: { id: crypto.randomUUID() } })
-    if (revision % 200 === 0)
-      largest = Math.max(largest, Buffer.byteLength(JSON.stringify(state)), Buffer.byteLength(JSON.stringify(row)))
-    state = evolve(state, event)
-    row = evolveRow(row, event)
+  for (const [kind, hostile] of HOSTILE.entries()) {
+    let state = evolve(init(), serverEvent(started(), 0))
+    let before = ''
+    for (let revision = 1; state.stopped === null; revision += 1) {
+      const event = serverEvent(hostile(revision, `${HOSTILE_NAME}${revision}`), revision)
+      if (state.foldedBytes > NEARLY_TOO_LARGE_BYTES) before = JSON.stringify(state)
+      state = evolve(state, event)
+    }
+    const bytes = Buffer.byteLength(before)
+    assert.is(state.stopped, 'too-large')
+    assert.ok(bytes > 1024 * 1024 && bytes < SERVER_STATE_MAX_BYTES, `kind ${kind}: ${bytes} bytes`)
   }
-  assert.equal([state.stopped, row.stopped], ['too-large', 'too-large'])
-  assert.ok(largest > 1024 * 1024 && largest < SERVER_STATE_MAX_BYTES, `${largest} bytes`)
+})
+
+test('an ordinary run of thousands of handoffs and calls is folded to its end', () => {
+  let state = evolve(init(), serverEvent(started(), 0))
+  const request = { id: crypto.randomUUID() }
+  for (let n = 1; n <= 4_000; n += 1) {
+    for (const draft of [accepted(n, { facts: ['x'] }), claimed(n), succeeded(n)]) {
+      state = evolve(state, serverEvent(draft, state.revision + 1, { request }))
+    }
+  }
+  assert.equal([state.revision, state.stopped], [12_000, null])
 })
 
 test('the scripts hold no schema library and need nothing but ECMAScript', () => {

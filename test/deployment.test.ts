@@ -1,0 +1,66 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { COMMANDS } from '../src/cli/help.ts'
+import { readConnectionUrl } from '../src/store/eventstoredb/connection-url.ts'
+
+const test = suite('the files for containers')
+
+const ROOT = sourceRoot(dirname(fileURLToPath(import.meta.url)))
+
+function sourceRoot(folder: string): string {
+  return existsSync(join(folder, 'tsconfig.json')) ? folder : sourceRoot(dirname(folder))
+}
+
+const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+const COMPOSE = textOf('docker-compose.yml')
+const SERVICES = namesUnder('services')
+
+/** Names two spaces in, below a key of the file. */
+function namesUnder(key: string): readonly string[] {
+  const block = COMPOSE.slice(COMPOSE.indexOf(`\n${key}:\n`) + key.length + 3).split(/\n(?=\S)/)[0] ?? ''
+  return [...block.matchAll(/^ {2}([a-z0-9-]+):/gm)].map(([, name = '']) => name)
+}
+
+const all = (pattern: RegExp): readonly string[] => [...COMPOSE.matchAll(pattern)].map(([, found = '']) => found)
+
+test('the image is built from every folder that the compiler reads, and from nothing that is not there', () => {
+  const copied = [...textOf('Dockerfile').matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, from = '']) =>
+    from.split(' '),
+  )
+  for (const path of copied) assert.ok(existsSync(join(ROOT, path)), path)
+  const { include } = JSON.parse(textOf('tsconfig.json'))
+  const needed = [...include, 'scripts', 'tsconfig.json', 'package.json', 'package-lock.json', '.npmrc']
+  assert.equal(
+    needed.filter((path: string) => !copied.includes(path)),
+    [],
+  )
+})
+
+test('every command that a container runs is one of the command line', () => {
+  const commands = [...all(/command: \[([a-z]+)/g), ...all(/main\.js ([a-z]+)/g)]
+  assert.ok(commands.length >= 4)
+  for (const command of commands) assert.ok(Object.hasOwn(COMMANDS, command), command)
+})
+
+test('every store that a ledger is given is one that it takes, on services that are there', () => {
+  const stores = all(/COUNTERSIGN_STORE: "([^"]+)"/g).map((text) => text.replace(/\$\{\w+:-(\w+)\}/g, '$1'))
+  assert.is(stores.length, 2)
+  const hosts = stores.flatMap((url) => {
+    const { connection } = readConnectionUrl(url)
+    return [...connection.matchAll(/([a-z0-9-]+):2113/g)].map(([, host = '']) => host)
+  })
+  assert.equal(hosts.sort(), ['cluster-node-1', 'cluster-node-2', 'cluster-node-3', 'eventstore'])
+  const named = [...hosts, ...all(/([a-z0-9-]+): \{ condition:/g), ...all(/([a-z][a-z0-9-]+):2113(?=[,\n])/g)]
+  for (const name of named) assert.ok(SERVICES.includes(name), name)
+})
+
+test('every volume that is mounted is declared, and servers are of the release that the store was made for', () => {
+  const mounted = new Set(all(/^ {6}- ([a-z0-9-]+):\//gm))
+  assert.equal([...mounted].sort(), [...namesUnder('volumes')].sort())
+  assert.equal(all(/image: eventstore\/eventstore:(\d+\.\d+)\./g), ['23.10'])
+})
+
+test.run()
