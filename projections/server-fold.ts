@@ -2,6 +2,7 @@
  * @module A projection as the event server's own engine folds it (record.md, section 8): the same `evolve`, in a wrapper that never throws and
  * whose state stays within what the engine can hold. One exception or one state too large would stop the projection for every run.
  */
+import type { EventBody, RunEvent } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import type { RecordedEvent } from './projection.ts'
 
@@ -75,7 +76,7 @@ function fold<State>(evolve: Evolve<State>, state: ServerState<State>, event: Se
     // A snapshot is compared, never folded: one of another version is passed over (record.md, section 4).
     if (data.v !== 1 && header.type !== 'SnapshotTaken') return 'unknown-version'
 
-    const lean = withoutContents(data)
+    const lean = withoutContents(header.type, data)
     state.foldedBytes += grownBytes(header, lean)
     if (state.foldedBytes > FOLDED_MAX_BYTES) return 'too-large'
     state.state = evolve(state.state ?? undefined, { type: header.type, data: lean, header } as RecordedEvent) ?? null
@@ -97,36 +98,39 @@ function grownBytes({ type, actor, request }: Header, lean: object): number {
 }
 
 const EMPTY = {}
-/** What agents and tools said: the fold keeps these three as they are, has their digests from the event, and reads the others not at all. */
+/** Kept as they are by the fold, which has their digests from the event. */
 const EMPTIED = ['payload', 'restored', 'manifest']
-const LEFT_OUT = [
-  'args',
-  'callsSince',
-  'compensated',
-  'conflicts',
-  'error',
-  'evidence',
-  'failed',
-  'findings',
-  'input',
-  'openCalls',
-  'openReservations',
-  'output',
-  'plan',
-  'receipts',
-  'result',
-  'standing',
-  'supersedes',
-  'unknown',
-]
+/** What agents and tools said, and lists as long as a run: the fold reads them not at all. */
+const LEFT_OUT: { readonly [Type in RunEvent['type']]?: readonly (keyof EventBody<Type>)[] } = {
+  RunStarted: ['input'],
+  EnvelopeAccepted: ['supersedes', 'findings'],
+  EnvelopeRejected: ['supersedes', 'findings'],
+  SnapshotTaken: ['openCalls', 'openReservations'],
+  RunRewound: ['callsSince'],
+  ToolCallClaimed: ['args'],
+  ToolCallSucceeded: ['result'],
+  ToolCallFailed: ['error'],
+  ToolCallResolved: ['result', 'evidence'],
+  CompensationStarted: ['plan'],
+  CompensationSucceeded: ['result'],
+  CompensationFailed: ['error'],
+  RunCompensated: ['compensated', 'standing', 'failed', 'unknown'],
+  BranchOffered: ['supersedes', 'findings'],
+  BranchReceived: ['findings', 'error'],
+  ForkJoined: ['winners', 'order', 'receipts', 'conflicts', 'findings'],
+  RequestRefused: ['evidence'],
+  RunCompleted: ['output'],
+  RunFailed: ['error', 'openCalls'],
+}
 
 /**
  * The body without contents. They can be half a mebibyte, and nested as deep as the engine's own serialiser goes; merging them in an
  * interpreter could take longer than it gives one event.
  */
-function withoutContents(data: object): object {
+export function withoutContents(type: string, data: object): object {
   const lean: { [member: string]: unknown } = { ...data }
   for (const member of EMPTIED) if (lean[member] !== undefined) lean[member] = EMPTY
-  for (const member of LEFT_OUT) delete lean[member]
+  const leftOut = Object.hasOwn(LEFT_OUT, type) ? LEFT_OUT[type as RunEvent['type']] : undefined
+  for (const member of leftOut ?? []) delete lean[member]
   return lean
 }

@@ -12,6 +12,7 @@ export async function randomRun(test: TestLedger, runId: string, seed: number, s
   const random = seededRandom(seed)
   const calls: { id: string; fence: number }[] = []
   const reservations: string[] = []
+  const forks: string[] = []
   const run = async (command: Command): Promise<JsonObject> => {
     const idempotency = random() < 0.5 ? {} : { idempotency: { key: `k${random()}`, method: 'POST', path: '/v1/x' } }
     const outcome: Outcome = await test.ledger.execute(alice, runId, command, idempotency)
@@ -21,7 +22,8 @@ export async function randomRun(test: TestLedger, runId: string, seed: number, s
   await run({ kind: 'start', body: { id: runId, name: 'chance', tags: ['a', 'b'], input: { q: 1 }, budget } })
   for (let step = 0; step < steps; step += 1) {
     test.clock.nowMs += pick(random, STEP_MS)
-    const body = await run(randomCommand(random, calls, reservations))
+    const body = await run(randomCommand(random, { calls, reservations, forks }))
+    if (typeof body.forkId === 'string' && !forks.includes(body.forkId)) forks.push(body.forkId)
     if (typeof body.callId === 'string') calls.push({ id: body.callId, fence: Number(body.fence ?? 1) })
     if (typeof body.reservationId === 'string') reservations.push(body.reservationId)
     const reservation = isJsonObject(body.reservation) ? body.reservation.reservationId : undefined
@@ -29,9 +31,14 @@ export async function randomRun(test: TestLedger, runId: string, seed: number, s
   }
 }
 
-type Calls = readonly { readonly id: string; readonly fence: number }[]
+interface Known {
+  readonly calls: readonly { readonly id: string; readonly fence: number }[]
+  readonly reservations: readonly string[]
+  readonly forks: readonly string[]
+}
 
-function randomCommand(random: () => number, calls: Calls, reservations: readonly string[]): Command {
+function randomCommand(random: () => number, { calls, reservations, forks }: Known): Command {
+  const forkId = forks.at(-1) ?? crypto.randomUUID()
   const agent = pick(random, AGENTS)
   const call = calls.length === 0 ? undefined : pick(random, calls)
   const reservationId = reservations.length === 0 ? crypto.randomUUID() : pick(random, reservations)
@@ -45,6 +52,13 @@ function randomCommand(random: () => number, calls: Calls, reservations: readonl
     () => ({ kind: 'envelope', body: { agent, mode: 'merge', payload: { plan: { [`p${number}`]: null } } } }),
     () => ({ kind: 'envelope', body: { agent, mode: 'replace', payload: { entities: ['Apple'], n: number } } }),
     () => ({ kind: 'rollback', body: { reason: 'chance' } }),
+    () => ({
+      kind: 'fork',
+      body: { agent, branches: BRANCHES, join: pick(random, ['union', 'vote', 'first_wins'] as const) },
+    }),
+    () => ({ kind: 'branch', forkId, body: { branch: pick(random, ['left', 'right']), ...pick(random, REPORTS) } }),
+    () => ({ kind: 'branch', forkId, body: { branch: 'left', output: { facts: ['left'] }, score: number } }),
+    () => ({ kind: 'join', forkId, body: {} }),
     () => ({ kind: 'manifest', body: { agent, writes: ['facts', 'plan'], schema: { type: 'object' } } }),
     () => ({
       kind: 'claim',
@@ -80,4 +94,14 @@ function randomCommand(random: () => number, calls: Calls, reservations: readonl
   return pick(random, commands)()
 }
 
+const BRANCHES = [
+  { name: 'left', agent: 'ann' },
+  { name: 'right', agent: 'bob' },
+]
+const REPORTS = [
+  { output: { facts: ['right'] } },
+  { output: { plan: { deep: [1] } }, tokens: 4 },
+  { error: { message: 'no' } },
+  { aborted: { reason: 'late' } },
+] as const
 const OUTCOMES = [{ result: { deep: [1] } }, { error: { message: 'no' } }, { unknown: { reason: 'lost' } }] as const
