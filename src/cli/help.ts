@@ -142,6 +142,7 @@ export const COMMANDS = {
     about: "have an EventStoreDB server fold each run's state and its row in the run list; compare its folds with ours",
     flags: [
       ['--reset', 'install: fold everything again from the beginning'],
+      ['--tenant T', "diff: this tenant's runs only (default: all)"],
       ['--wait SECONDS', 'for projections to start, and for a server that lags and does not move (default: 10)'],
       JSON_FLAG,
     ],

@@ -8,6 +8,7 @@ import { OWN_PROJECTIONS } from '../verify/server-projections.ts'
 import { type Arguments, readArguments } from './arguments.ts'
 import { CliFailure, EXIT, type ExitCode, oneLine, usageFailure } from './failure.ts'
 import { installProjections } from './install-projections.ts'
+import { tenantOf } from './log-place.ts'
 import { ownOf, requireRunning } from './own-projections.ts'
 import { type Paint, painter } from './terminal.ts'
 
@@ -17,7 +18,7 @@ const WAIT_SECONDS = '10'
 export async function projections(args: readonly string[]): Promise<number> {
   const given = readArguments(args, {
     settings: ['data', 'store'],
-    texts: ['wait'],
+    texts: ['wait', 'tenant'],
     switches: ['reset', 'json'],
     positionals: ['install, status or diff'],
   })
@@ -26,12 +27,19 @@ export async function projections(args: readonly string[]): Promise<number> {
     throw usageFailure(`projections install, status or diff, not projections "${given.positionals[0]}"`)
   }
   if (given.has('reset') && action !== install) throw usageFailure('--reset goes with install')
+  const tenant = given.text('tenant')
+  if (tenant !== undefined && action !== diff) throw usageFailure('--tenant goes with diff')
   const place = given.settings.store
   if (place.kind !== 'eventstoredb')
     throw usageFailure('only a server folds by itself: name it with --store esdb://...')
   try {
     await using server = openProjectionServer(place.url)
-    return await action(server, { given, place, waitMs: waitOf(given) })
+    return await action(server, {
+      given,
+      place,
+      tenant: tenant === undefined ? undefined : tenantOf(tenant),
+      waitMs: waitOf(given),
+    })
   } catch (error) {
     throw asFailure(error)
   }
@@ -40,6 +48,7 @@ export async function projections(args: readonly string[]): Promise<number> {
 interface Asked {
   readonly given: Arguments
   readonly place: StorePlace
+  readonly tenant: string | undefined
   readonly waitMs: number
 }
 
@@ -100,11 +109,11 @@ function asJson({ events, progressPercent, ...rest }: ServerProjection): object 
   return { ...rest, progressPercent: progressPercent ?? null, events: Number(events) }
 }
 
-async function diff(server: ProjectionServer, { given, place, waitMs }: Asked): Promise<number> {
+async function diff(server: ProjectionServer, { given, place, tenant, waitMs }: Asked): Promise<number> {
   requireRunning(await server.list())
   using source = openReader(place)
   const counts = { same: 0, differs: 0, behind: 0, 'not-folded': 0 }
-  for await (const compared of compareProjections({ source, server, projections: OWN_PROJECTIONS, waitMs })) {
+  for await (const compared of compareProjections({ source, server, projections: OWN_PROJECTIONS, tenant, waitMs })) {
     counts[compared.found.kind] += 1
     if (given.has('json')) process.stdout.write(`${JSON.stringify(compared)}\n`)
     else if (compared.found.kind !== 'same') process.stdout.write(`${diffText(compared)}\n`)

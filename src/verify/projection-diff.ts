@@ -1,7 +1,7 @@
 /** @module The server's state of each run against ours, folded from the stream up to the same event. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isJsonObject, type Json } from '../../schemas/json.ts'
-import type { RecordPages } from '../store/event-store.ts'
+import type { ReadAllOptions, RecordPages } from '../store/event-store.ts'
 import type { ProjectionServer } from '../store/projection-server.ts'
 import { firstDifference, type JsonDifference } from './json-difference.ts'
 import type { OwnProjection } from './server-projections.ts'
@@ -9,7 +9,7 @@ import type { OwnProjection } from './server-projections.ts'
 /** What is read of the ledger. */
 export interface DiffSource {
   head(stream: string): Promise<number>
-  readAll(): RecordPages
+  readAll(options: ReadAllOptions): RecordPages
   readStream(stream: string, options: { readonly to: number }): RecordPages
 }
 
@@ -17,6 +17,8 @@ export interface DiffOptions {
   readonly source: DiffSource
   readonly server: ProjectionServer
   readonly projections: readonly OwnProjection[]
+  /** Only runs of this tenant. */
+  readonly tenant?: string | undefined
   /** How long to wait for a server that lags and does not move. */
   readonly waitMs: number
 }
@@ -42,7 +44,7 @@ const ASK_AGAIN_MS = 100
 export async function* compareProjections(options: DiffOptions): AsyncGenerator<Compared, void> {
   const patience = { leftMs: options.waitMs, fullMs: options.waitMs }
   const seen = new Set<string>()
-  for await (const page of options.source.readAll()) {
+  for await (const page of options.source.readAll({ tenant: options.tenant })) {
     for (const { stream } of page) {
       if (!stream.startsWith(RUN_PREFIX) || seen.has(stream)) continue
       seen.add(stream)
