@@ -13,6 +13,15 @@ function missing(name: string): ServerProjection {
   return { name, state: 'stopped', status: 'Not installed', reason, progressPercent: undefined, events: 0n }
 }
 
+/** Ours by their names, and not of this version: left by another process, which may still read them. */
+export function otherVersionsOf(all: readonly ServerProjection[]): readonly string[] {
+  const versionless = (name: string): string => name.replace(/\d+$/, '')
+  const families = OWN_PROJECTIONS.map(({ name }) => versionless(name))
+  const isOther = (name: string): boolean =>
+    families.includes(versionless(name)) && !OWN_PROJECTIONS.some((own) => own.name === name)
+  return all.map(({ name }) => name).filter(isOther)
+}
+
 /** Undefined where streams are sorted by category. */
 export function categoryFault(all: readonly ServerProjection[]): CliFailure | undefined {
   const found = all.find(({ name }) => name === CATEGORY_PROJECTION)

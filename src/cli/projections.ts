@@ -9,7 +9,7 @@ import { type Arguments, readArguments } from './arguments.ts'
 import { CliFailure, EXIT, type ExitCode, oneLine, usageFailure } from './failure.ts'
 import { installProjections } from './install-projections.ts'
 import { tenantOf } from './log-place.ts'
-import { ownOf, requireRunning } from './own-projections.ts'
+import { otherVersionsOf, ownOf, requireRunning } from './own-projections.ts'
 import { type Paint, painter } from './terminal.ts'
 
 const MS_PER_SECOND = 1_000
@@ -81,9 +81,14 @@ async function install(server: ProjectionServer, { given, waitMs }: Asked): Prom
 
 async function status(server: ProjectionServer, { given }: Asked): Promise<number> {
   const paint = painter(process.stdout)
-  const all = ownOf(await server.list())
+  const listed = await server.list()
+  const all = ownOf(listed)
   for (const projection of all) {
     process.stdout.write(`${given.has('json') ? JSON.stringify(asJson(projection)) : statusLine(projection, paint)}\n`)
+  }
+  for (const name of otherVersionsOf(listed)) {
+    const line = `${name.padEnd(NAME_COLUMN)}  of another version of countersign: delete it on the server when none of that version is left`
+    process.stdout.write(`${given.has('json') ? JSON.stringify({ name, state: 'other-version' }) : line}\n`)
   }
   return exitOf(all)
 }

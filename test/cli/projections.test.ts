@@ -1,9 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { projections } from '../../src/cli/projections.ts'
 import { canonicalJson } from '../../src/signing/canonical-json.ts'
-import { createLedgerKeys } from '../../src/signing/ledger-keys.ts'
 import { openEventStoreDbStore } from '../../src/store/eventstoredb/eventstoredb-store.ts'
 import { OWN_PROJECTIONS } from '../../src/verify/server-projections.ts'
 import { type CommandResult, countersign } from '../support/command-line.ts'
@@ -11,13 +9,14 @@ import { type EventStoreNode, startNode } from '../support/eventstoredb-node.ts'
 import { runInProcess } from '../support/in-process-command.ts'
 import { randomRun } from '../support/random-run.ts'
 import { smallStore } from '../support/small-store.ts'
-import { testLedger } from '../support/test-ledger.ts'
+import { alice, testLedger } from '../support/test-ledger.ts'
+import { freshTenant, SERVER_URL, testStoreKeys } from '../support/test-store.ts'
 
 const test = suite('countersign projections')
 
 const NAMES = OWN_PROJECTIONS.map(({ name }) => name)
 const RUN = NAMES[0] ?? ''
-const KEYS = createLedgerKeys(new Date().toISOString(), randomBytes)
+const KEYS = testStoreKeys('eventstoredb')
 const STEPS = 12
 const BY_CATEGORY = '$by_category'
 
@@ -26,14 +25,21 @@ const ask = (node: EventStoreNode, action: string, ...more: readonly string[]): 
   runInProcess(projections, [action, '--store', node.url, ...more])
 const lines = ({ stdout }: Answer): readonly string[] => stdout.trimEnd().split('\n')
 
-/** A node with some runs on it. */
-async function ledgerOn(node: EventStoreNode, runs = 2): Promise<void> {
-  await using test = await testLedger({
-    keys: KEYS,
-    store: await openEventStoreDbStore({ url: node.url, canonical: canonicalJson }),
-  })
-  for (let seed = 1; seed <= runs; seed += 1) await randomRun(test, `r${seed}`, seed, STEPS)
+interface Runs {
+  readonly runs?: number
+  readonly tenant?: string
 }
+
+/** Some runs on the server there. */
+async function ledgerAt(url: string, { runs = 2, tenant = 'acme' }: Runs = {}): Promise<void> {
+  const store = await openEventStoreDbStore({ url, canonical: canonicalJson })
+  await using test = await testLedger({ keys: KEYS, store })
+  const caller = { ...alice, tenant }
+  for (let seed = 1; seed <= runs; seed += 1) await randomRun(test, `r${seed}`, { seed, steps: STEPS, caller })
+}
+
+const ledgerOn = (node: EventStoreNode, runs?: number): Promise<void> =>
+  ledgerAt(node.url, runs === undefined ? {} : { runs })
 
 function tamperState(
   node: EventStoreNode,
@@ -48,28 +54,47 @@ function tamperState(
   return partition
 }
 
+/** With EVENTSTORE_URL set this one asks the real server there, where other projections and other tenants' runs may be. */
 test('installed, the server folds every run as the ledger does: diff says so, and again after more events', async () => {
-  await using node = await startNode()
-  await ledgerOn(node)
-  const installed = await countersign(['projections', 'install', '--store', node.url])
-  assert.is(installed.code, 0, installed.stderr)
-  assert.equal(
-    lines(installed),
-    NAMES.map((name) => `${name}  created  Running`),
-  )
-
-  const first = await ask(node, 'diff')
-  assert.is(first.code, 0, first.stdout + first.stderr)
-  assert.match(first.stdout, /^4 states are the same, 0 differ, 0 lag behind, 0 are not folded/)
-  await ledgerOn(node, 4)
-  const second = await ask(node, 'diff')
-  assert.is(second.code, 0, second.stdout + second.stderr)
-  assert.match(second.stdout, /^8 states are the same/)
-
-  const status = await ask(node, 'status')
-  assert.is(status.code, 0)
+  await using node = SERVER_URL === '' ? await startNode() : undefined
+  const url = node?.url ?? SERVER_URL
+  const tenant = freshTenant('folded', 'eventstoredb')
+  const run = (...args: readonly string[]): Promise<CommandResult> =>
+    countersign(['projections', ...args, '--store', url, '--wait', '60'])
+  await ledgerAt(url, { tenant })
+  const installed = await run('install')
+  assert.is(installed.code, 0, installed.stdout + installed.stderr)
   for (const [index, name] of NAMES.entries()) {
-    assert.match(lines(status)[index] ?? '', new RegExp(`^${name} +Running  100\\.0 %  [1-9]\\d* events`))
+    assert.match(lines(installed)[index] ?? '', new RegExp(`^${name}  (created|updated)  Running`))
+  }
+  for (const runs of [2, 4]) {
+    await ledgerAt(url, { tenant, runs })
+    const diff = await run('diff', '--tenant', tenant)
+    assert.is(diff.code, 0, diff.stdout + diff.stderr)
+    assert.match(
+      diff.stdout,
+      new RegExp(`^${runs * NAMES.length} states are the same, 0 differ, 0 lag behind, 0 are not`),
+    )
+  }
+  const status = await run('status')
+  assert.is(status.code, 0, status.stdout + status.stderr)
+  for (const [index, name] of NAMES.entries()) {
+    assert.match(lines(status)[index] ?? '', new RegExp(`^${name} +Running.*  [1-9]\\d* events`))
+  }
+})
+
+test("--tenant keeps diff to one tenant's runs", async () => {
+  await using node = await startNode()
+  await ledgerAt(node.url, { tenant: 'one' })
+  await ledgerAt(node.url, { tenant: 'one-two', runs: 3 })
+  await ask(node, 'install')
+  for (const [tenant, states] of [
+    ['one', 4],
+    ['one-two', 6],
+    ['none', 0],
+  ]) {
+    const { code, stdout } = await ask(node, 'diff', '--tenant', String(tenant))
+    assert.equal([code, stdout.split(' ')[0]], [0, String(states)])
   }
 })
 
@@ -142,6 +167,15 @@ test('a script that the server cannot read is created all the same: status names
   for (const line of lines(status)) assert.match(line, /Faulted: Unexpected identifier/)
 })
 
+test('a projection of another version of ours is named by status, and counts for nothing', async () => {
+  await using node = await startNode()
+  await ask(node, 'install')
+  node.projections.create('countersign-run-v0', 'broken by now')
+  const { code, stdout } = await ask(node, 'status')
+  assert.is(code, 0)
+  assert.match(stdout, /\ncountersign-run-v0 +of another version/)
+})
+
 test('what is not installed is said to be so, by status and by diff', async () => {
   await using node = await startNode()
   const status = await ask(node, 'status')
@@ -198,7 +232,7 @@ test("another program's stream of the same category is named, and stands in the 
   await ask(node, 'install')
   const { code, stdout } = await ask(node, 'diff')
   assert.is(code, 3)
-  assert.match(stdout, /^run-in-the-park @ 0 {2}countersign-run-v1 {2}not folded: unreadable\n/)
+  assert.match(stdout, new RegExp(`^run-in-the-park @ 0  ${RUN}  not folded: unreadable\\n`))
   assert.match(stdout, /\n4 states are the same, 0 differ/)
 })
 
@@ -218,7 +252,14 @@ test('a server that runs no projections, one that is away and a store that is no
   const file = await runInProcess(projections, ['status', '--store', small.path])
   assert.is(file.code, 2)
   assert.match(file.stderr, /--store esdb:/)
-  for (const wrong of [['sell'], [], ['status', '--reset'], ['diff', '--wait', 'long']]) {
+  for (const wrong of [
+    ['sell'],
+    [],
+    ['status', '--reset'],
+    ['diff', '--wait', 'long'],
+    ['status', '--tenant', 'x'],
+    ['diff', '--tenant', 'A'],
+  ]) {
     assert.is((await runInProcess(projections, [...wrong, '--store', without.url])).code, 2, wrong.join(' '))
   }
 })

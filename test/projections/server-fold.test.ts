@@ -80,7 +80,7 @@ test("one source, two engines: the script in the server's interpreter holds what
   const scripts = OWN_PROJECTIONS.map((own) => ({ own, script: new ProjectionScript(scriptOf(own.script)) }))
   const types = new Set<string>()
   for (let seed = 1; seed <= 60; seed += 1) {
-    await randomRun(ledger, `r${seed}`, seed)
+    await randomRun(ledger, `r${seed}`, { seed })
     const records = await recordsOf(ledger.store, `r${seed}`)
     const events = loggedEvents(records)
     for (const { own, script } of scripts) {
@@ -102,7 +102,7 @@ test("the state on the server is the run's own, but for contexts and manifests",
   await using ledger = await testLedger()
   for (let seed = 100; seed < 130; seed += 1) {
     const run = drive(ledger, `r${seed}`)
-    await randomRun(ledger, run.runId, seed)
+    await randomRun(ledger, run.runId, { seed })
     await run.do({ kind: 'manifest', body: { agent: 'cat', writes: ['facts'] } })
     await run.hand('cat', { facts: ['seen'] }, { mode: 'extend' })
     const state = await runState(await recordsOf(ledger.store, run.runId))

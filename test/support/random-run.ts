@@ -1,21 +1,28 @@
 /** @module A run that does a little of everything, by chance: accepted and refused handoffs, calls, rollbacks, reservations, ends. */
 import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
-import type { Command, Outcome } from '../../src/ledger/ledger.ts'
+import type { Caller, Command, Outcome } from '../../src/ledger/ledger.ts'
 import { pick, seededRandom } from './random.ts'
 import { alice, type TestLedger } from './test-ledger.ts'
 
 const AGENTS = ['ann', 'bob', '__proto__', '10']
 const STEP_MS = [0, 1, 40_000]
 
+export interface RandomRunOptions {
+  readonly seed: number
+  readonly steps?: number
+  readonly caller?: Caller
+}
+
 /** What is refused is part of it. */
-export async function randomRun(test: TestLedger, runId: string, seed: number, steps = 40): Promise<void> {
+export async function randomRun(test: TestLedger, runId: string, options: RandomRunOptions): Promise<void> {
+  const { seed, steps = 40, caller = alice } = options
   const random = seededRandom(seed)
   const calls: { id: string; fence: number }[] = []
   const reservations: string[] = []
   const forks: string[] = []
   const run = async (command: Command): Promise<JsonObject> => {
     const idempotency = random() < 0.5 ? {} : { idempotency: { key: `k${random()}`, method: 'POST', path: '/v1/x' } }
-    const outcome: Outcome = await test.ledger.execute(alice, runId, command, idempotency)
+    const outcome: Outcome = await test.ledger.execute(caller, runId, command, idempotency)
     return outcome.ok ? outcome.body : {}
   }
   const budget = { tokens: 500, cost: { limit: '2.5', currency: 'EUR' } }
