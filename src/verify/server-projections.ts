@@ -1,6 +1,6 @@
 /** @module The projections that are meant to run on the event server, and the same folds here. */
-import * as run from '../../projections/server-run.ts'
-import * as runList from '../../projections/server-run-list.ts'
+import { evolve as evolveRun, init as initRun, name as runName } from '../../projections/server-run.ts'
+import { evolve as evolveList, init as initList, name as listName } from '../../projections/server-run-list.ts'
 import type { Json } from '../../schemas/json.ts'
 import type { ReadRecord, RecordPages } from '../store/event-store.ts'
 
@@ -14,8 +14,8 @@ export interface OwnProjection {
 }
 
 export const OWN_PROJECTIONS: readonly OwnProjection[] = [
-  { name: run.name, script: 'run.js', fold: folding(run) },
-  { name: runList.name, script: 'run-list.js', fold: folding(runList) },
+  { name: runName, script: 'run.js', fold: folding({ init: initRun, evolve: evolveRun }) },
+  { name: listName, script: 'run-list.js', fold: folding({ init: initList, evolve: evolveList }) },
 ]
 
 /** The server's own one, which sorts streams by category: ours see nothing where it does not run. */

@@ -140,7 +140,7 @@ spend('runs that do a little of everything, forks among it, cost in sum what the
   await using test = await testLedger({ audit: 'unrecorded' })
   for (let seed = 1; seed <= 25; seed += 1) {
     const runId = `r${seed}`
-    await randomRun(test, runId, seed)
+    await randomRun(test, runId, { seed })
     const driver = drive(test, runId)
     if ((await driver.state()).status === 'open') {
       const branches = await fork(driver, 'union', ['left', 'right']).catch(() => undefined)
