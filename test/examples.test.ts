@@ -74,4 +74,19 @@ examples('scripted loop: the model hears what the tools said, and mends its mist
   ])
 })
 
+examples('three agents: a contradiction is refused with its findings, rewound and mended', async () => {
+  assert.equal(await printed('three-agents'), [
+    'refused: contradicted at /facts/revenue: 391 billion is no 400 billion',
+    'the analyst was asked 2 times',
+    'the writer was shown facts, analysis, not entities',
+    'keys of the context: analysis, entities, facts, text',
+    'handoff-refused: manifest-violation; back at step 3',
+    'Revenue 391 billion: in line with the forecasts.',
+  ])
+})
+
+examples('manifest: an agent that returns its own section only is accepted, and the entities stay', async () => {
+  assert.equal(await printed('manifest'), ['{"entities":["Apple"],"summary":"revenue up","analysis":"growth at 5%"}'])
+})
+
 examples.run()
