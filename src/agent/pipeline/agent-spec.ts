@@ -8,9 +8,9 @@ import type { Session } from '../session.ts'
 import type { CallContext, ToolOptions } from '../tool-options.ts'
 import { type ToolSpec, toolSpec } from '../tool-spec.ts'
 import { askAgent, isFramework } from './ask-agent.ts'
-import { establishedContext } from './handoff.ts'
+import { establishedContext, register } from './handoff.ts'
 import type { Finding } from './handoff-types.ts'
-import type { Manifest } from './manifest.ts'
+import { type Manifest, manifestRequest } from './manifest.ts'
 import { readable, type SliceReport, sliceOf } from './slice.ts'
 import { byRecency } from './slicers/recency.ts'
 import type { StepAgent, StepOptions } from './step-types.ts'
@@ -79,6 +79,8 @@ function usageOf({ usage, tokens }: Given): Usage {
 async function takeTurn(turn: Turn, signal: AbortSignal): Promise<Given> {
   const { session, step, x, options, manifest, attempt, findings } = turn
   const { agent } = step
+  // A manifest that the ledger does not take is said before the agent has cost anything.
+  if (manifest !== undefined) await register(session, manifestRequest(agent, manifest))
   const counter = await session.counter()
   const context = readable((await establishedContext(session)).context, manifest?.reads)
   const task = manifest?.task

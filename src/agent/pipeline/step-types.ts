@@ -45,7 +45,8 @@ export interface StepOptions {
   readonly sliceTokens?: number
   /** Default `extend`. */
   readonly mode?: HandoffMode
-  readonly supersedes?: readonly Supersession[]
+  /** What may change though it was established: said beforehand, or told from what the agent gave. */
+  readonly supersedes?: readonly Supersession[] | ((payload: JsonObject) => readonly Supersession[])
   /** Makes what `invoke` or `generate` is given. */
   readonly input?: (slice: JsonObject, context: StepContext) => unknown
   /** Makes the payload of what the agent gave. */

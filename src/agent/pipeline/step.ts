@@ -1,5 +1,4 @@
 /** @module A step of a pipeline: an agent is shown its slice, and what it gives is handed over; refused, it is asked again. */
-import type { JsonObject } from '../../../schemas/json.ts'
 import { callTool } from '../call.ts'
 import { AgentError, HandoffRefused } from '../errors.ts'
 import type { Place } from '../place.ts'
@@ -7,7 +6,7 @@ import { scopeBelow } from '../scope.ts'
 import { agentSpec, type Given } from './agent-spec.ts'
 import { handOffAt } from './handoff.ts'
 import type { Finding, HandoffResult } from './handoff-types.ts'
-import type { Manifest } from './manifest.ts'
+import { type Manifest, manifestRequest } from './manifest.ts'
 import type { StepAgent, StepOptions, StepResult } from './step-types.ts'
 
 /**
@@ -23,14 +22,32 @@ export async function runStep(
   session.mustBeActive()
   const repairs = repairsOf(options)
   const manifest = manifestOf(options)
+  if (manifest !== undefined) manifestRequest(agent, manifest)
   const scope = scopeBelow(place, `step:${agent}`)
-  const at: Place = { ...place, scope, dedupe: 'position' }
+  // Between the agent's turn and its handoff nothing is under way: the end of the run waits for the step.
+  return session.joined(`step ${scope}`, `step of ${agent}`, () =>
+    turns({ ...place, scope, dedupe: 'position' }, { agent, x, options, manifest, repairs, dedupe: place.dedupe }),
+  )
+}
+
+interface Plan {
+  readonly agent: string
+  readonly x: StepAgent
+  readonly options: StepOptions
+  readonly manifest: Manifest | undefined
+  readonly repairs: number
+  readonly dedupe: Place['dedupe']
+}
+
+/** Asks until what is given is accepted. */
+async function turns(at: Place, { agent, x, options, manifest, repairs, dedupe }: Plan): Promise<StepResult> {
+  const { session, scope = '' } = at
   let findings: readonly Finding[] = []
   for (let attempt = 1; ; attempt += 1) {
     // Asked again, an agent finds the results of the calls that it made before.
     if (attempt > 1) session.restart(scope)
     const step = { agent, scope, modelCalls: 0 }
-    const spec = agentSpec({ session, step, x, options, manifest, attempt, findings, dedupe: place.dedupe })
+    const spec = agentSpec({ session, step, x, options, manifest, attempt, findings, dedupe })
     const given = (await callTool(at, spec, { agent, attempt })) as unknown as Given
     const handed = await handOver(at, { agent, attempt, given, options, manifest })
     if (handed.ok) {
@@ -47,8 +64,10 @@ function handOver(
   from: { agent: string; attempt: number; given: Given; options: StepOptions; manifest: Manifest | undefined },
 ): Promise<HandoffResult> {
   const { agent, attempt, given, options, manifest } = from
-  const { mode = 'extend', supersedes } = options
-  return handOffAt(at, given.payload as JsonObject, {
+  const { mode = 'extend' } = options
+  const { payload } = given
+  const supersedes = typeof options.supersedes === 'function' ? options.supersedes(payload) : options.supersedes
+  return handOffAt(at, payload, {
     agent,
     mode,
     tokens: given.tokens,

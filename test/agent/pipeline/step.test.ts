@@ -199,13 +199,16 @@ for (const { name, open } of HOMES) {
       await new Promise((resolve) => setImmediate(resolve))
       return 'x'.repeat(50)
     }
-    await cs.run({ id: 'r', budget: { tokens: 100 } }, async (run) => {
+    const body = async (run: Run<null>) => {
       const all = ['a', 'b', 'c', 'd'].map((agent) => run.step(agent, talker, { manifest: { maxTokens: 50 } }))
       const codes = (await Promise.allSettled(all)).map((each) =>
         each.status === 'rejected' ? codeOf(each.reason) : 'ok',
       )
-      assert.equal(codes.sort(), ['budget-exceeded', 'budget-exceeded', 'ok', 'ok'])
-    })
+      return codes.sort()
+    }
+    const codes = ['budget-exceeded', 'budget-exceeded', 'ok', 'ok']
+    assert.equal(await cs.run({ id: 'r', budget: { tokens: 100 } }, body), codes)
+    assert.equal((await home.process().replay('r', body)).output, codes)
     assert.is(asked, 2)
   })
 
@@ -253,6 +256,60 @@ for (const { name, open } of HOMES) {
       return (await run.step('flaky', flaky, { retries: 2, backoff })).payload
     })
     assert.equal(payload, { text: 'after 2' })
+  })
+
+  steps(
+    'a manifest is registered once a run; one that the ledger does not take is refused before the agent is asked',
+    async () => {
+      await using home = await open()
+      const cs = home.process()
+      let asked = 0
+      const talker = () => {
+        asked += 1
+        return 'hm'
+      }
+      const code = await cs.run({ id: 'r' }, async (run) => {
+        for (let n = 0; n < 3; n += 1)
+          await run.step('talker', talker, { manifest: { writes: ['text'], task: 'talk' } })
+        return codeOf(await rejection(run.step('talker', talker, { schema: { type: 'no such type' } })))
+      })
+      assert.equal([code, asked], ['manifest-invalid', 3])
+      assert.is((await eventsOf(home, 'r', 'ManifestRegistered')).length, 1)
+    },
+  )
+
+  steps('what an agent supersedes, with its reason, may change', async () => {
+    await using home = await open()
+    const reason = 'restated by the company'
+    const context = await home.process().run({ id: 'r' }, async (run) => {
+      await run.handoff({ facts: { revenue: 1 } }, { agent: 'seed' })
+      const supersedes = (payload: JsonObject) =>
+        Object.keys(payload.facts ?? {}).map((key) => ({ path: `/facts/${key}`, reason }))
+      await run.step('auditor', () => ({ facts: { revenue: 2 } }), { supersedes })
+      return (await run.context()).context
+    })
+    assert.equal(context, { facts: { revenue: 2 } })
+  })
+
+  steps('a turn that takes too long is a failure, not a doubt: the run goes on and ends', async () => {
+    await using home = await open()
+    const outcome = await home.process().run({ id: 'r' }, async (run) => {
+      const slow = run.step('slow', () => new Promise(() => undefined), { timeout: 20 })
+      return (await rejection(slow)) instanceof Error
+    })
+    assert.is(outcome, true)
+    assert.is((await eventsOf(home, 'r', 'RunCompleted')).length, 1)
+  })
+
+  steps('a step that nobody awaits is handed over before the run ends', async () => {
+    await using home = await open()
+    await home.process().run({ id: 'r' }, async (run) => {
+      void run.step('late', async () => {
+        await new Promise((resolve) => setImmediate(resolve))
+        return 'done'
+      })
+    })
+    assert.is((await eventsOf(home, 'r', 'EnvelopeAccepted')).length, 1)
   })
 
   steps('replayed, no agent is asked, and a step that failed fails again', async () => {
