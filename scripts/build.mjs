@@ -22,6 +22,8 @@ const SOURCES = [
 ]
 /** `projections/server-NAME.ts` each: what the event server runs by itself. */
 const SERVER_PROJECTIONS = ['run', 'run-list']
+/** Goes into every evidence bundle as it stands, comments and all. */
+const AS_IS = ['src/export/bundle/verify.mjs']
 
 if (!process.argv.includes('--if-stale') || isStale()) build()
 
@@ -33,6 +35,7 @@ function build() {
   if (status !== 0) process.exit(status ?? 1)
   for (const name of SERVER_PROJECTIONS) bundleProjection(name)
   copyAssets()
+  for (const file of AS_IS) copyFileSync(join(ROOT, file), join(DIST, file))
   // tsc writes plain files; the command that npm links must be executable.
   chmodSync(join(DIST, 'src', 'cli', 'main.js'), 0o755)
   writeFileSync(STAMP, '')

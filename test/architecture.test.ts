@@ -23,7 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'src/store': ['schemas'],
   'src/import': ['schemas', 'src/signing', 'src/ledger'],
   'src/ledger': ['schemas', 'projections', 'src/domain', 'src/merkle', 'src/signing', 'src/store'],
-  'src/export': ['schemas', 'src/domain', 'src/merkle', 'src/signing', 'src/store', 'src/ledger'],
+  'src/export': ['schemas', 'projections', 'src/domain', 'src/merkle', 'src/signing', 'src/store', 'src/ledger'],
   'src/verify': ['schemas', 'projections', 'src/merkle', 'src/signing', 'src/store', 'src/export'],
   'src/dashboard': ['schemas', 'projections', 'src/domain', 'src/merkle', 'src/signing', 'src/store', 'src/ledger'],
   'src/http': [

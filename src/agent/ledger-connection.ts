@@ -69,7 +69,7 @@ export function ledgerConnection({ ledger, caller, place, close }: LedgerConnect
       }
     },
     openRuns: () => openRuns(ledger, caller),
-    exportRun: (runId) => exportText(ledger, caller, { format: 'jsonl', run: runId }),
+    exportRun: (runId) => exportText(ledger, caller, { format: 'jsonl', query: { run: runId } }),
     [Symbol.asyncDispose]: close,
   }
 }

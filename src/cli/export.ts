@@ -1,49 +1,60 @@
-/** @module `countersign export`: a run or a tenant in one of the line formats, from the store or from a running ledger. */
+/** @module `countersign export`: a run, a query or a tenant in one of the line formats or as a bundle, from the store or from a running ledger. */
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { RunId, Tenant } from '../../schemas/names.ts'
+import type { EventQuery } from '../../schemas/event-query.ts'
+import { Tenant } from '../../schemas/names.ts'
 import { FORMAT_NAMES, isFormatName } from '../export/formats.ts'
 import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
 import { downloaded } from './download.ts'
 import { CliFailure, EXIT, oneLine, usageFailure } from './failure.ts'
 import { localExport, type WantedExport } from './local-export.ts'
 import { startProgress } from './progress.ts'
+import { QUERY_FLAGS, queryOf, queryParameters } from './query-flags.ts'
 
 const KIB = 1024
 
 export async function exportEvents(args: readonly string[]): Promise<number> {
   const given = readArguments(args, {
     settings: PLACE_SETTINGS,
-    texts: ['run', 'format', 'tenant', 'out', 'url', 'token'],
+    texts: ['format', 'bundle', 'tenant', 'out', 'url', 'token', ...QUERY_FLAGS],
   })
   const wanted = wantedExport(given)
+  const out = given.text('bundle') ?? given.text('out')
   const chunks = given.text('url') === undefined ? localExport(given.settings, wanted) : remoteExport(given, wanted)
-  const bytes = await written(chunks, given.text('out'))
-  process.stderr.write(`${oneLine(`${Math.ceil(bytes / KIB)} KiB of ${wanted.run ?? wanted.tenant}`)}\n`)
+  const bytes = await written(chunks, out)
+  process.stderr.write(`${oneLine(`${Math.ceil(bytes / KIB)} KiB of ${wanted.query.run ?? wanted.tenant}`)}\n`)
   return EXIT.ok
 }
 
 function wantedExport({ text }: Arguments): WantedExport {
-  const format = text('format') ?? 'jsonl'
-  if (!isFormatName(format)) throw usageFailure(`--format is one of: ${FORMAT_NAMES.join(', ')}`)
+  const format = text('bundle') === undefined ? (text('format') ?? 'jsonl') : 'bundle'
+  if (format === 'bundle' && (text('format') ?? text('out')) !== undefined)
+    throw usageFailure('--bundle names the file of a bundle: --format and --out go without it')
+  if (format !== 'bundle' && !isFormatName(format))
+    throw usageFailure(`--format is one of: ${FORMAT_NAMES.join(', ')}; a bundle is asked for with --bundle FILE.tar`)
   const tenant = Tenant.safeParse(text('tenant') ?? 'default')
   if (!tenant.success) throw usageFailure(`--tenant: ${tenant.error.issues[0]?.message}`)
-  const run = text('run')
-  if (run !== undefined && !RunId.safeParse(run).success) throw usageFailure(`--run: "${run}" is no run id`)
-  return { format, tenant: tenant.data, ...(run !== undefined && { run }) }
+  return { format, tenant: tenant.data, query: queryOf({ text }) }
 }
 
-function remoteExport({ text }: Arguments, { run, format }: WantedExport): AsyncIterable<Uint8Array> {
+function remoteExport({ text }: Arguments, { query, format }: WantedExport): AsyncIterable<Uint8Array> {
   const url = text('url') ?? ''
   if (!URL.canParse(url) || !/^https?:/.test(url)) throw usageFailure(`--url: "${url}" is no http(s) address`)
   if (text('tenant') !== undefined) throw usageFailure('--tenant: over --url the tenant is that of the token')
   const token = text('token') ?? process.env.COUNTERSIGN_TOKEN
   if (token === undefined || token === '')
     throw usageFailure('--url needs a token of scope audit:export: set COUNTERSIGN_TOKEN, or give --token')
-  const path = run === undefined ? '/v1/export' : `/v1/runs/${encodeURIComponent(run)}/export`
-  return downloaded({ url: `${url.replace(/\/+$/, '')}${path}?format=${format}`, token })
+  return downloaded({ url: `${url.replace(/\/+$/, '')}${pathOf(query, format)}`, token })
+}
+
+function pathOf(query: EventQuery, format: WantedExport['format']): string {
+  if (format === 'bundle') return `/v1/bundle?${queryParameters(query)}`
+  const { run, ...filter } = query
+  const parameters = queryParameters(filter)
+  parameters.set('format', format)
+  return `${run === undefined ? '/v1/export' : `/v1/runs/${run}/export`}?${parameters}`
 }
 
 /** Counts the bytes. A file bears its name only once it is whole. */

@@ -55,9 +55,15 @@ export const COMMANDS = {
     flags: [['--policy P', 'default, relay, or a JSON file with a policy']],
   },
   verify: {
-    usage: 'verify [STORE|EXPORT.jsonl|-] [--checkpoint FILE] [--json]',
-    about: 'check every event of a store or an export, offline',
-    flags: [JSON_FLAG, ['--fast', 'check every byte, but not again that bodies are canonical and fit their schemas']],
+    usage: 'verify [STORE|EXPORT.jsonl|BUNDLE.tar|-] [--checkpoint FILE] [--json]',
+    about: 'check every event of a store, an export or a bundle, offline',
+    flags: [
+      JSON_FLAG,
+      ['--checkpoint FILE', 'a checkpoint that was kept: the history up to it must be the same'],
+      ['--verifier-key KEY', 'key of the log, where the key file is not at hand'],
+      ['--run-key FILE', 'disclosed keys of a run (keys disclose), to check the macs of its events'],
+      ['--fast', 'check every byte, but not again that bodies are canonical and fit their schemas'],
+    ],
     settings: PLACE,
     more: VERDICTS,
   },
@@ -86,10 +92,16 @@ export const COMMANDS = {
     more: VERDICTS.slice(0, 1),
   },
   export: {
-    usage: 'export [--run R] [--format F] [--tenant T] [--out FILE] [--url URL]',
-    about: 'write a run, or a whole tenant, as JSONL or in another format; each export goes on record',
+    usage: 'export [--bundle FILE.tar | --format F [--out FILE]] [--run R] [--actor A ...] [--tenant T] [--url URL]',
+    about:
+      'write a run, a query or a whole tenant, as JSONL, in another format, or as a bundle that proves itself; each goes on record',
     flags: [
       ['--run R', 'this run only'],
+      [
+        '--actor A ...',
+        'a query: actor, principal, agent, tool, call, types, rule, verdict, provider, model, kid, since, until, text',
+      ],
+      ['--bundle FILE.tar', 'events, log, checkpoint, signed manifest, report and verify.mjs in one new file'],
       ['--format F', 'jsonl (default), csv, cloudevents, cloudevents-batch, ocsf or otlp'],
       TENANT,
       ['--out FILE', 'a new file, which bears its name once it is whole (default: standard output)'],

@@ -1,16 +1,18 @@
 /** @module An export from the store itself, which this command owns meanwhile: it goes on record like any other. */
+import type { EventQuery } from '../../schemas/event-query.ts'
 import { openLedger, readIdentity } from '../compose.ts'
 import type { Settings } from '../config.ts'
+import { prepareBundle } from '../export/bundle/issue-bundle.ts'
 import type { FormatName } from '../export/formats.ts'
 import { prepareExport } from '../export/issue-export.ts'
 import { silentLog } from '../ledger/effects.ts'
+import type { Caller, Ledger } from '../ledger/ledger.ts'
 import { CliFailure, EXIT } from './failure.ts'
 
 export interface WantedExport {
-  readonly format: FormatName
+  readonly format: FormatName | 'bundle'
   readonly tenant: string
-  /** Absent: the whole tenant. */
-  readonly run?: string
+  readonly query: EventQuery
 }
 
 /** Who exports, on record, where nobody signed in. */
@@ -21,11 +23,13 @@ export async function* localExport(settings: Settings, wanted: WantedExport): As
   // Opening would found a ledger where there is none.
   if ((await readIdentity(settings)) === undefined)
     throw new CliFailure('there is no ledger in this store yet: name the store with --data or --store', EXIT.usage)
-  const { tenant, run, format } = wanted
   await using opened = await openLedger(settings, silentLog)
-  const caller = { tenant, actor: ACTOR }
-  const prepared = await prepareExport(opened.ledger, caller, { format, ...(run !== undefined && { run }) })
-  if (!prepared.ok) throw new CliFailure(prepared.refusal.detail)
+  const prepared = await prepare(opened.ledger, { tenant: wanted.tenant, actor: ACTOR }, wanted)
+  if (!prepared.ok) throw new CliFailure(prepared.detail, prepared.code === 'invalid-query' ? EXIT.usage : EXIT.failed)
   await prepared.value.start()
   yield* prepared.value.chunks()
+}
+
+function prepare(ledger: Ledger, caller: Caller, { format, query }: WantedExport) {
+  return format === 'bundle' ? prepareBundle(ledger, caller, query) : prepareExport(ledger, caller, { format, query })
 }

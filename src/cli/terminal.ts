@@ -10,3 +10,10 @@ export function painter(stream: { readonly isTTY?: boolean }, env: NodeJS.Proces
   const plain = stream.isTTY !== true || (env.NO_COLOR !== undefined && env.NO_COLOR !== '') || env.TERM === 'dumb'
   return plain ? (text) => text : (text, colour) => `\u001b[${CODES[colour]}m${text}\u001b[0m`
 }
+
+export const VERDICT_COLOURS = {
+  VERIFIED: 'green',
+  TAMPERED: 'red',
+  INCOMPLETE: 'yellow',
+  UNVERIFIABLE: 'yellow',
+} as const satisfies Record<string, Colour>

@@ -3,19 +3,12 @@ import type { ExportTrailer } from '../verify/export-records.ts'
 import { type VerifyFault, verdictOf } from '../verify/fault.ts'
 import type { VerifyResult } from '../verify/verify-records.ts'
 import { oneLine } from './failure.ts'
-import { type Colour, type Paint, painter } from './terminal.ts'
+import { type Paint, painter, VERDICT_COLOURS } from './terminal.ts'
 
 /** Beyond these, faults are counted only: one broken page may hold thousands. */
 const LINES_MAX = 100
 const JSON_FAULTS_MAX = 1_000
 const MS_PER_SECOND = 1_000
-
-const COLOUR_OF: Readonly<Record<VerifyResult['verdict'], Colour>> = {
-  VERIFIED: 'green',
-  TAMPERED: 'red',
-  INCOMPLETE: 'yellow',
-  UNVERIFIABLE: 'yellow',
-}
 
 export interface Summary {
   /** What was verified, as it was named. */
@@ -80,7 +73,7 @@ function faultLine({ code, message, stream, revision, position }: VerifyFault, p
     (part) => part !== undefined,
   )
   const parts = [where.length === 0 ? undefined : oneLine(where.join(', ')), code, oneLine(message)]
-  return [paint(verdict, COLOUR_OF[verdict]), ...parts.filter((part) => part !== undefined)].join('  ')
+  return [paint(verdict, VERDICT_COLOURS[verdict]), ...parts.filter((part) => part !== undefined)].join('  ')
 }
 
 function summaryLines({ result, elapsedMs, trailer }: Summary, paint: Paint): readonly string[] {
@@ -89,7 +82,7 @@ function summaryLines({ result, elapsedMs, trailer }: Summary, paint: Paint): re
   const found = faults === 0 ? '' : `${plural(faults, 'fault')} in `
   const counts = `${found}${plural(events, 'event')} of ${plural(streams, 'stream')}`
   return [
-    `${paint(verdict, COLOUR_OF[verdict])}  ${counts} (${rate.toLocaleString('en')} events/s)`,
+    `${paint(verdict, VERDICT_COLOURS[verdict])}  ${counts} (${rate.toLocaleString('en')} events/s)`,
     ...(trailer === undefined
       ? []
       : [

@@ -10,6 +10,7 @@ import type { VerifyKeys } from '../verify/verify-records.ts'
 import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
 import { CliFailure, EXIT } from './failure.ts'
 import { type Progress, startProgress } from './progress.ts'
+import { isBundle, verifyBundleAt } from './verify-bundle.ts'
 import { checkpointFor, heldAgainst } from './verify-checkpoint.ts'
 import { createReport } from './verify-report.ts'
 import { type VerifyTarget, verifyTarget } from './verify-target.ts'
@@ -17,10 +18,12 @@ import { type VerifyTarget, verifyTarget } from './verify-target.ts'
 export async function verify(args: readonly string[]): Promise<number> {
   const given = readArguments(args, {
     settings: PLACE_SETTINGS,
-    texts: ['checkpoint', 'verifier-key'],
+    texts: ['checkpoint', 'verifier-key', 'run-key'],
     switches: ['json', 'fast'],
-    positionals: ['[store or export]'],
+    positionals: ['[store, export or bundle]'],
   })
+  const [named] = given.positionals
+  if (isBundle(named)) return verifyBundleAt(named, given)
   const target = targetOf(given)
   const keys = keysFor(given, target.settings)
   const checkpoint = await checkpointFor(given, target.settings)

@@ -28,6 +28,8 @@ export interface ExportTrailer {
 export interface ExportScope {
   readonly ledgerId: string
   readonly tenant: string
+  /** The query whose events these are; absent where they are all of a run or a tenant. */
+  readonly filter?: JsonObject
   /** Index of an event's leaf in the tenant's log, where it has one. */
   readonly leafIndex: (eventId: string) => number | undefined
 }

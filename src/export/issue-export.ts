@@ -3,9 +3,11 @@
  * so on record, with what was made until then. The same pin makes the same bytes, so that a cut export is resumed by its length.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import type { Refusal } from '../domain/refusal.ts'
+import type { EventQuery } from '../../schemas/event-query.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import type { Caller, ExportPin, Ledger, LedgerEvent } from '../ledger/ledger.ts'
 import type { Position } from '../store/event-store.ts'
+import { type Refused, refusedBy } from './export-refusal.ts'
 import { EXPORT_VERSION, type ExportFormat, type ExportScope } from './format.ts'
 import { FORMATS, type FormatName } from './formats.ts'
 
@@ -13,8 +15,8 @@ const PORTION_CHARS = 64 * 1024
 
 export interface ExportRequest {
   readonly format: FormatName
-  /** Absent: the whole tenant. */
-  readonly run?: string
+  /** Only the events that answer it; without a member, and without one all the tenant's. */
+  readonly query?: EventQuery
   /** Where an earlier export was pinned, and how many of its bytes are there already. */
   readonly resume?: { readonly until: Position | undefined; readonly offset: number }
 }
@@ -28,14 +30,12 @@ export interface PreparedExport {
   readonly chunks: () => AsyncGenerator<Uint8Array, void>
 }
 
-export type Prepared =
-  | { readonly ok: true; readonly value: PreparedExport }
-  | { readonly ok: false; readonly refusal: Refusal }
+export type Prepared = { readonly ok: true; readonly value: PreparedExport } | Refused
 
 export async function prepareExport(ledger: Ledger, caller: Caller, request: ExportRequest): Promise<Prepared> {
-  const { run, resume } = request
+  const { query = {}, resume } = request
   const pin = await ledger.exports.pin(caller, resume?.until)
-  const pages = await pagesOf(ledger, caller, { run, pin })
+  const pages = await pagesOf(ledger, caller, { query, pin })
   if (!pages.ok) return pages
   const given: Given = { ledger, caller, request, pin, pages: pages.value, exportId: randomUUID() }
   return {
@@ -56,7 +56,7 @@ export async function* exportText(
   request: ExportRequest,
 ): AsyncGenerator<string, void> {
   const prepared = await prepareExport(ledger, caller, request)
-  if (!prepared.ok) throw new TypeError(prepared.refusal.detail)
+  if (!prepared.ok) throw new TypeError(prepared.detail)
   await prepared.value.start()
   for await (const chunk of prepared.value.chunks()) yield Buffer.from(chunk).toString()
 }
@@ -72,17 +72,54 @@ interface Given {
   readonly exportId: string
 }
 
-async function pagesOf(
-  ledger: Ledger,
-  caller: Caller,
-  { run, pin }: { readonly run: string | undefined; readonly pin: ExportPin },
-): Promise<{ ok: true; value: EventPages } | { ok: false; refusal: Refusal }> {
+interface Asked {
+  readonly query: EventQuery
+  readonly pin: ExportPin
+}
+
+type FoundPages = { readonly ok: true; readonly value: EventPages } | Refused
+
+async function pagesOf(ledger: Ledger, caller: Caller, { query, pin }: Asked): Promise<FoundPages> {
+  const { run, ...filter } = query
   const { until } = pin
+  if (Object.keys(filter).length > 0) return matchingPages(ledger, caller, { query, pin })
   if (run !== undefined) {
     const found = await ledger.runEvents(caller, run, { from: 0 })
-    return found.ok ? { ok: true, value: upTo(ledger, found.value, until) } : found
+    return found.ok ? { ok: true, value: upTo(ledger, found.value, until) } : refusedBy(found.refusal)
   }
   return { ok: true, value: until === undefined ? none() : ledger.tenantEvents(caller, { until }) }
+}
+
+/** What the index of the audit finds, in the order of the log. */
+async function matchingPages({ audit }: Ledger, caller: Caller, { query, pin }: Asked): Promise<FoundPages> {
+  const { until, tree } = pin
+  if (audit === undefined || tree === null)
+    return {
+      ok: false,
+      code: 'not-found',
+      detail: 'a query needs the index of the audit and the log, and this ledger keeps none',
+    }
+  const asOf = { treeSize: tree.size, position: until ?? null, eventId: null }
+  const pages = audit.matching(caller, query, { asOf })[Symbol.asyncIterator]()
+  try {
+    // A query that cannot be asked is refused now, and not in the middle of a file.
+    const first = await pages.next()
+    return { ok: true, value: resumedWith(first, pages) }
+  } catch (error) {
+    if (error instanceof RangeError) return { ok: false, code: 'invalid-query', detail: error.message }
+    throw error
+  }
+}
+
+async function* resumedWith(
+  first: IteratorResult<readonly LedgerEvent[]>,
+  rest: AsyncIterator<readonly LedgerEvent[]>,
+): AsyncGenerator<readonly LedgerEvent[], void> {
+  try {
+    for (let next = first; next.done !== true; next = await rest.next()) yield next.value
+  } finally {
+    await rest.return?.()
+  }
 }
 
 /** A run may have grown since the pin was set. */
@@ -110,21 +147,30 @@ async function recordStart({ ledger, caller, request, pin, exportId }: Given): P
   })
 }
 
-function exportedPart({ format, run }: ExportRequest, { until, tree }: ExportPin, exportId: string) {
+function exportedPart({ format, query = {} }: ExportRequest, { until, tree }: ExportPin, exportId: string) {
+  const { run } = query
+  const filter = filterOf(query)
   return {
     v: 1 as const,
     exportId,
     format,
     ...(run !== undefined && { run }),
+    ...(filter && { filter }),
     asOf: until ?? null,
     treeSize: tree?.size ?? null,
     root: tree?.root ?? null,
   }
 }
 
+/** The query but for the run; undefined where it says no more. */
+function filterOf({ run: _, ...filter }: EventQuery): JsonObject | undefined {
+  return Object.keys(filter).length === 0 ? undefined : (filter as JsonObject)
+}
+
 async function* chunksOf(given: Given): AsyncGenerator<Uint8Array, void> {
   const { ledger, caller, request, pin } = given
   const writer = FORMATS[request.format].open(scopeOf(given))
+  const filter = filterOf(request.query ?? {})
   const file = new File(request.resume?.offset ?? 0)
   let events = 0
   let complete = false
@@ -151,7 +197,8 @@ async function* chunksOf(given: Given): AsyncGenerator<Uint8Array, void> {
       v: EXPORT_VERSION,
       ledgerId: ledger.ledgerId,
       tenant: caller.tenant,
-      run: request.run ?? null,
+      run: request.query?.run ?? null,
+      ...(filter && { filter }),
       events,
       digest: file.digest(),
       asOf: pin.until ?? null,
@@ -166,9 +213,11 @@ async function* chunksOf(given: Given): AsyncGenerator<Uint8Array, void> {
   }
 }
 
-function scopeOf({ ledger, caller: { tenant }, pin }: Given): ExportScope {
+function scopeOf({ ledger, caller: { tenant }, pin, request }: Given): ExportScope {
   const size = pin.tree?.size ?? 0
+  const filter = filterOf(request.query ?? {})
   return {
+    ...(filter && { filter }),
     ledgerId: ledger.ledgerId,
     tenant,
     leafIndex: (eventId) => {

@@ -1,5 +1,6 @@
 /** @module The JSONL export: one line an event, byte for byte what was signed, and a last line that proves that none is missing. */
 import { createHash } from 'node:crypto'
+import type { JsonObject } from '../../schemas/json.ts'
 import type { ExportFormat, ExportTrailer } from './format.ts'
 
 /** The three texts of a stored record, the salt in base64url. */
@@ -12,6 +13,11 @@ export interface ExportTexts {
 /** One line with its line feed. Header and data are JCS texts, so that the line is the one its parsed parts would make again. */
 export function exportLine({ header, salt, data }: ExportTexts): string {
   return `{"header":${header},"salt":"${salt}","data":${data}}\n`
+}
+
+/** The first line of an export that holds the answer to a query, and so parts of streams. */
+export function exportHead(filter: JsonObject): string {
+  return `${JSON.stringify({ filter })}\n`
 }
 
 /** The last line. A file without it was cut. */
@@ -45,8 +51,9 @@ export function exportDigest(): ExportDigest {
 export const jsonl: ExportFormat = {
   contentType: 'application/x-ndjson',
   extension: 'jsonl',
-  open: () => ({
-    head: '',
+  // Said first, so that whoever verifies does not take what the query left out for missing.
+  open: ({ filter }) => ({
+    head: filter === undefined ? '' : exportHead(filter),
     event: ({ texts }) => exportLine(texts),
     rest: () => '',
     trailer: exportTrailer,

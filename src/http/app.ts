@@ -13,6 +13,7 @@ import type { Edge, OpenRoute, Route } from './route.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { type BatchOp, batchRoute } from './routes/batch.ts'
 import { budgetRoutes } from './routes/budget.ts'
+import { bundleRoutes } from './routes/bundle.ts'
 import { callRoutes } from './routes/calls.ts'
 import { envelopeRoutes } from './routes/envelopes.ts'
 import { eventRoutes } from './routes/events.ts'
@@ -35,6 +36,7 @@ const runRoutesAll = [
   ...budgetRoutes,
   ...eventRoutes,
   ...exportRoutes,
+  ...bundleRoutes,
   ...tailRoutes,
   ...logRoutes,
   ...auditRoutes,

@@ -44,7 +44,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const commands = createCommands({ write, queries, newId: effects.newId })
   const list = new RunList(store, views, appendsSoFar)
   const audit = options.audit && openAudit({ store, sealer, effects, appendsSoFar, index: options.audit.index })
-  const exports = new Exports({ store, logs, facts: new LedgerFacts({ store, sealer, effects }) })
+  const exports = new Exports({ store, logs, keys, effects, facts: new LedgerFacts({ store, sealer, effects }) })
   const stopKeys = keys.onChange(() => {
     recordRotations(founding).catch((error: unknown) =>
       log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),

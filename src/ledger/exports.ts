@@ -1,14 +1,20 @@
-/** @module What leaves the ledger: the place that an export is pinned to, and its facts on record. */
+/** @module What leaves the ledger: the place that an export is pinned to, what proves it, and its facts on record. */
 import type { JsonObject } from '../../schemas/json.ts'
+import { formatTlogProof } from '../merkle/tlog-proof.ts'
 import { digestText } from '../signing/digests.ts'
+import { type DsseEnvelope, signDsse } from '../signing/dsse.ts'
 import type { EventStore, Position } from '../store/event-store.ts'
-import type { Caller, ExportFact, ExportPin, LedgerExports } from './ledger.ts'
+import type { Caller, ExportFact, ExportPin, LedgerEvent, LedgerExports, SealedPin } from './ledger.ts'
 import type { LedgerFacts } from './ledger-facts.ts'
 import type { TenantLogs } from './log/tenant-logs.ts'
+import { ledgerEvent } from './parse-record.ts'
+import type { Effects, KeySource } from './ports.ts'
 
 export interface ExportsDeps {
   readonly store: EventStore
   readonly logs: TenantLogs | undefined
+  readonly keys: KeySource
+  readonly effects: Effects
   readonly facts: LedgerFacts
 }
 
@@ -24,6 +30,38 @@ export class Exports implements LedgerExports {
     const until = at ?? (await store.end())
     const tree = until === undefined ? undefined : await logs?.treeAt(tenant, until)
     return { until, tree: tree === undefined ? null : { size: tree.size, root: digestText(tree.root) } }
+  }
+
+  async sealedPin({ tenant }: Caller): Promise<SealedPin | undefined> {
+    const { logs } = this.#deps
+    await logs?.publish()
+    const published = logs?.published(tenant)
+    if (logs === undefined || published === undefined) return undefined
+    const { size, root, note, position } = published
+    const verifierKey = logs.verifierKey(tenant)
+    return { until: position, tree: { size, root: digestText(root) }, note, verifierKey }
+  }
+
+  async *leaves({ tenant }: Caller, size: number): AsyncGenerator<readonly LedgerEvent[], void> {
+    for await (const page of this.#deps.logs?.leafRecords(tenant, size) ?? []) yield page.map(ledgerEvent)
+  }
+
+  proofFile({ tenant }: Caller, eventId: string, { tree, note }: SealedPin): string {
+    const found = this.#deps.logs?.inclusion(tenant, { eventId }, tree.size)
+    if (found?.ok !== true) throw new RangeError(`the checkpoint does not cover ${eventId}`)
+    const { index, proof } = found.value
+    return formatTlogProof({ index, hashes: proof, checkpoint: note })
+  }
+
+  sign({ tenant }: Caller, payloadType: string, payload: Uint8Array): DsseEnvelope {
+    const { logs, keys } = this.#deps
+    // Name and id of the key, without the key itself: a hint, as DSSE has it.
+    const keyid = logs?.verifierKey(tenant).split('+').slice(0, 2).join('+') ?? ''
+    return signDsse(payload, { payloadType, keyid, key: keys.current().checkpointKey })
+  }
+
+  now(): string {
+    return new Date(this.#deps.effects.nowMs()).toISOString()
   }
 
   async record(caller: Caller, { type, data }: ExportFact): Promise<void> {

@@ -8,6 +8,7 @@ import type { EventBody } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Refusal } from '../domain/refusal.ts'
+import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
 import type { RunFilter } from '../store/view-store.ts'
 import type { AuditReads } from './audit/audit-reads.ts'
@@ -91,9 +92,29 @@ export type ExportFact =
   | { readonly type: 'ExportStarted'; readonly data: EventBody<'ExportStarted'> }
   | { readonly type: 'ExportIssued'; readonly data: EventBody<'ExportIssued'> }
 
+/** What a signed checkpoint covers: all that a bundle proves. */
+export interface SealedPin extends ExportPin {
+  readonly until: Position
+  readonly tree: { readonly size: number; readonly root: string }
+  /** The signed note, with its cosignatures. */
+  readonly note: string
+  /** Of the key that signed it (C2SP signed-note). */
+  readonly verifierKey: string
+}
+
 export interface LedgerExports {
   /** Pins an export to a place: by default where the store is now. */
   pin(caller: Caller, until?: Position): Promise<ExportPin>
+  /** Brings the tenant's log and its checkpoint up to date; undefined where no log is kept, or nothing can be signed. */
+  sealedPin(caller: Caller): Promise<SealedPin | undefined>
+  /** The first `size` events of the tenant's log, in its order. Throws `LogGapError` where the store lost one. */
+  leaves(caller: Caller, size: number): AsyncIterable<readonly LedgerEvent[]>
+  /** Proof file of an event against a sealed pin (C2SP tlog-proof). Throws `RangeError` where the pin does not cover it. */
+  proofFile(caller: Caller, eventId: string, pin: SealedPin): string
+  /** A document signed with the key of the tenant's log (DSSE). */
+  sign(caller: Caller, payloadType: string, payload: Uint8Array): DsseEnvelope
+  /** The clock that an export is dated with: RFC 3339, UTC. */
+  now(): string
   /** Puts an export on record in the tenant's ledger stream. Throws `StoreUnavailableError`: then nothing may leave. */
   record(caller: Caller, fact: ExportFact): Promise<void>
 }

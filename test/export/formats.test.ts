@@ -49,7 +49,7 @@ test.before(async (context) => {
     await Promise.all(
       (Object.keys(FORMATS) as FormatName[]).map(async (format) => {
         let text = ''
-        for await (const part of exportText(ledger, alice, { format, run: 'r1' })) text += part
+        for await (const part of exportText(ledger, alice, { format, query: { run: 'r1' } })) text += part
         return [format, text]
       }),
     ),

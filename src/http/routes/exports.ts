@@ -1,11 +1,13 @@
 /** @module Streams that end: exports with a trailer that proves them whole, and the replay of a run. */
 import { z } from 'zod'
+import { EventQueryParams } from '../../../schemas/event-query.ts'
 import { FORMAT_NAMES } from '../../export/formats.ts'
 import { prepareExport } from '../../export/issue-export.ts'
 import type { ReplayLine } from '../../ledger/ledger.ts'
 import type { Position } from '../../store/event-store.ts'
 import { problemResponse } from '../answers.ts'
 import { type CursorScope, decodeCursor, encodeCursor } from '../cursor.ts'
+import { problemOfExport } from '../export-problem.ts'
 import { openStream } from '../open-stream.ts'
 import { problem } from '../problems.ts'
 import { CursorText, NoQuery, Whole } from '../query.ts'
@@ -17,6 +19,7 @@ const produces = 'application/x-ndjson'
 const CURSOR_HEADER = 'countersign-export-cursor'
 
 const ExportQuery = z.strictObject({
+  ...EventQueryParams.omit({ run: true }).shape,
   format: z.enum(FORMAT_NAMES).optional(),
   cursor: CursorText.optional(),
   offset: Whole.optional(),
@@ -61,16 +64,16 @@ export const exportRoutes: readonly GuardedRoute[] = [
 
 async function exported(ask: Ask<z.output<typeof ExportQuery>>): Promise<Response> {
   const { edge, caller, run, path, query } = ask
-  const { format = 'jsonl' } = query
-  const scope = ['export', caller.tenant, path, format]
+  const { format = 'jsonl', cursor: _, offset: __, ...asked } = query
+  const scope = ['export', caller.tenant, path, format, asked]
   const resumed = resumedPlace(scope, query)
   if (resumed === 'invalid') return problemResponse(invalid, path)
   const prepared = await prepareExport(edge.ledger, caller, {
     format,
-    ...(run !== '' && { run }),
+    query: { ...asked, ...(run !== '' && { run }) },
     ...(resumed && { resume: { until: resumed.until ?? undefined, offset: query.offset ?? 0 } }),
   })
-  if (!prepared.ok) return problemResponse(prepared.refusal, path)
+  if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)
   const { pin, format: form, start, chunks } = prepared.value
   const tree = pin.tree?.root ?? null
   if (resumed !== undefined && resumed.root !== tree) return problemResponse(gone, path)
@@ -104,7 +107,7 @@ function isTextOrNull(value: unknown): value is string | null {
 
 const invalid = problem(
   'invalid-cursor',
-  `a cut export is resumed with the ${CURSOR_HEADER} of its first answer, under the same path and format, and offset=<bytes received>`,
+  `a cut export is resumed with the ${CURSOR_HEADER} of its first answer, under the same path, format and query, and offset=<bytes received>`,
 )
 const gone = problem('cursor-gone', 'the history up to this place is another one now: start the export anew')
 

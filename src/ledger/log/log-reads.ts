@@ -5,19 +5,21 @@ import { emptyRoot, HASH_BYTES } from '../../merkle/hashes.ts'
 import { proveInclusion } from '../../merkle/inclusion.ts'
 import { TILE_WIDTH, type TileId, tileWidth } from '../../merkle/tile-path.ts'
 import { formatTlogProof } from '../../merkle/tlog-proof.ts'
-import type { Position } from '../../store/event-store.ts'
+import type { Position, ReadRecord } from '../../store/event-store.ts'
 import type { LeafRow } from '../../store/log-store.ts'
 import type { LogDeps } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
-import type {
-  ConsistencyProof,
-  InclusionProof,
-  LeafQuery,
-  LogAnswer,
-  LogRefusalCode,
-  LogState,
-  LogTree,
-  TenantLogs,
+import {
+  type ConsistencyProof,
+  type InclusionProof,
+  type LeafQuery,
+  type LogAnswer,
+  LogGapError,
+  type LogRefusalCode,
+  type LogState,
+  type LogTree,
+  type PublishedTree,
+  type TenantLogs,
 } from './tenant-logs.ts'
 import type { TenantTree } from './tenant-tree.ts'
 import type { WitnessPosts } from './witness-posts.ts'
@@ -107,8 +109,35 @@ export class LogReads implements Reads {
     return { size, root: rootOf(tree, size) }
   }
 
+  published(tenant: string): PublishedTree | undefined {
+    const tree = this.#projection.tree(tenant)
+    const note = this.#posts.cosigned(tenant)
+    const last = this.#deps.logStore.leaf(tenant, tree.signedSize - 1)
+    if (note === undefined || last === undefined) return undefined
+    return { size: tree.signedSize, root: rootOf(tree, tree.signedSize), note, position: last.position }
+  }
+
   leafIndex(tenant: string, eventId: string): number | undefined {
     return this.#deps.logStore.leafOf(tenant, eventId)?.index
+  }
+
+  /** The store is read once, in its order, which is that of the leaves; what lies between them is passed over. */
+  async *leafRecords(tenant: string, size: number): AsyncGenerator<readonly ReadRecord[], void> {
+    const { store, logStore } = this.#deps
+    const until = logStore.leaf(tenant, size - 1)?.position
+    if (size === 0 || until === undefined) return
+    let index = 0
+    for await (const page of store.readAll({ tenant, until })) {
+      const rows = logStore.leaves(tenant, index, Math.min(size, index + page.length))
+      const found = page.filter((record) => {
+        const row = rows[index - (rows[0]?.index ?? 0)]
+        const isNext = row?.stream === record.stream && row.revision === record.revision
+        if (isNext) index += 1
+        return isNext
+      })
+      if (found.length > 0) yield found
+    }
+    if (index < size) throw new LogGapError(tenant, index)
   }
 
   /** Leaves stand in the order of their positions: halving finds the border. */

@@ -94,6 +94,8 @@ function openTenantLogs(
     consistency: (tenant, from, to) => reads.consistency(tenant, from, to),
     proofFile: (tenant, eventId) => reads.proofFile(tenant, eventId),
     treeAt: (tenant, position) => reads.treeAt(tenant, position),
+    published: (tenant) => reads.published(tenant),
+    leafRecords: (tenant, size) => reads.leafRecords(tenant, size),
     leafIndex: (tenant, eventId) => reads.leafIndex(tenant, eventId),
     publish: () => publish(),
     [Symbol.asyncDispose]: async () => {

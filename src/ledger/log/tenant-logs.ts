@@ -1,6 +1,6 @@
 /** @module The Merkle logs as HTTP and the command line see them: one a tenant, of what its last checkpoint covers and no more. */
 import type { TileId } from '../../merkle/tile-path.ts'
-import type { Position } from '../../store/event-store.ts'
+import type { Position, RecordPages } from '../../store/event-store.ts'
 
 /** Why a log has no answer. */
 export type LogRefusalCode =
@@ -60,6 +60,24 @@ export interface LogTree {
   readonly root: Uint8Array
 }
 
+/** What the last checkpoint covers. */
+export interface PublishedTree extends LogTree {
+  /** The signed note, with its cosignatures. */
+  readonly note: string
+  /** Position of the last leaf. */
+  readonly position: Position
+}
+
+/** The store no longer holds a record that the log has: it was cut or restored. */
+export class LogGapError extends Error {
+  readonly code = 'log-gap'
+
+  constructor(tenant: string, index: number) {
+    super(`the store does not hold leaf ${index} of the log ${tenant} any more: run "countersign verify"`)
+    this.name = 'LogGapError'
+  }
+}
+
 export interface TenantLogs {
   /** Longest time from an append to the checkpoint that covers it, in a process that keeps up. */
   readonly maxDelayMs: number
@@ -80,8 +98,12 @@ export interface TenantLogs {
   proofFile(tenant: string, eventId: string): LogAnswer<string>
   /** Follows the store as far as needed; undefined where the log stopped before that position. */
   treeAt(tenant: string, position: Position): Promise<LogTree | undefined>
+  /** Undefined before the first checkpoint. */
+  published(tenant: string): PublishedTree | undefined
   /** Index of an event's leaf, published or not; undefined where it has none yet. */
   leafIndex(tenant: string, eventId: string): number | undefined
+  /** The records of the first `size` leaves, in their order, as the store holds them now. Throws `LogGapError` where one is gone. */
+  leafRecords(tenant: string, size: number): RecordPages
   /** Follows the store to where it is now, and signs every log that is due. */
   publish(): Promise<void>
 }

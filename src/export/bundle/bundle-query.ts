@@ -1,0 +1,56 @@
+/**
+ * @module The query of a bundle: the part that headers answer, whose completeness the bundle proves, and the rest, which whoever verifies
+ * evaluates on the bodies. `verify.mjs` says the same in its own words; a test holds the two together.
+ */
+import { type CallFacts, callOf, eventFacts, matchesFacts } from '../../../projections/event-facts.ts'
+import type { EventQuery } from '../../../schemas/event-query.ts'
+import type { Header } from '../../../schemas/header.ts'
+import { runStream } from '../../../schemas/names.ts'
+import type { LedgerEvent } from '../../ledger/ledger.ts'
+
+/** Members that only the ledger's own index can answer: what they leave out, nobody else could check. */
+const UNPROVABLE = ['text', 'rule', 'verdict'] as const
+
+/** The first member that no bundle takes; undefined where all of them can be proved. */
+export function unprovableMember(query: EventQuery): string | undefined {
+  return UNPROVABLE.find((name) => query[name] !== undefined)
+}
+
+/**
+ * Every event that fits this part is in the bundle. An outcome is of the agent and the tool that its call's claim names: where they are asked
+ * for, all events of the run, or of the tenant, are there, so that no claim is missing.
+ */
+export function completePart({ run, types, actor, principal, kid, since, until, agent, tool }: EventQuery): EventQuery {
+  const whole = { ...(run !== undefined && { run }) }
+  if (agent !== undefined || tool !== undefined) return whole
+  return {
+    ...whole,
+    ...(types && { types }),
+    ...(actor !== undefined && { actor }),
+    ...(principal !== undefined && { principal }),
+    ...(kid !== undefined && { kid }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+  }
+}
+
+/** Whether a header fits the part that headers answer. */
+export function isSelected(header: Header, tenant: string, { run, ...part }: EventQuery): boolean {
+  return (run === undefined || header.stream === runStream(tenant, run)) && matchesFacts(part, eventFacts(header, {}))
+}
+
+/** Whether an event answers the whole query; to be asked of all selected events, in their order. */
+export function queryMatcher({ run: _, ...query }: EventQuery): (event: LedgerEvent) => boolean {
+  const needsClaims = query.agent !== undefined || query.tool !== undefined
+  const claims = new Map<string, CallFacts>()
+  return ({ header, data }) => {
+    const call = needsClaims ? callOf(header.type, data) : undefined
+    const facts = eventFacts(header, data, claims.get(`${call} ${header.stream}`))
+    if (needsClaims && header.type === 'ToolCallClaimed') claims.set(`${facts.call} ${header.stream}`, callFacts(facts))
+    return matchesFacts(query, facts)
+  }
+}
+
+function callFacts({ agent, tool }: CallFacts): CallFacts {
+  return { ...(agent !== undefined && { agent }), ...(tool !== undefined && { tool }) }
+}

@@ -1,0 +1,92 @@
+/** @module A bundle from asking to its last byte, on record like every export. */
+import { createHash, randomUUID } from 'node:crypto'
+import type { EventQuery } from '../../../schemas/event-query.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { refusal } from '../../domain/refusal.ts'
+import type { Caller, Ledger } from '../../ledger/ledger.ts'
+import { type Refused, refusedBy } from '../export-refusal.ts'
+import { unprovableMember } from './bundle-query.ts'
+import { type BundlePlan, type BundleRequest, planBundle } from './plan-bundle.ts'
+import { tarChunks } from './write-tar.ts'
+
+export const BUNDLE_CONTENT_TYPE = 'application/x-tar'
+const FORMAT = 'bundle'
+
+export interface PreparedBundle {
+  /** To be awaited before the first byte leaves. Throws `StoreUnavailableError`. */
+  readonly start: () => Promise<void>
+  /** The tar. Throws what reading the store throws: then it has no end. */
+  readonly chunks: () => AsyncGenerator<Uint8Array, void>
+}
+
+export type Bundled = { readonly ok: true; readonly value: PreparedBundle } | Refused
+
+/** Signs a checkpoint over what the log holds now, and plans the bundle on it. */
+export async function prepareBundle(ledger: Ledger, caller: Caller, query: EventQuery): Promise<Bundled> {
+  // A bundle holds the headers of the whole log: a token that is good for one run or one agent must not read them.
+  if (caller.run !== undefined || caller.agent !== undefined) return refusedBy(BOUND)
+  const member = unprovableMember(query)
+  if (member !== undefined) return { ok: false, code: 'invalid-query', detail: `${member} ${UNPROVABLE}` }
+  if (query.run !== undefined) {
+    const found = await ledger.run(caller, query.run)
+    if (!found.ok) return refusedBy(found.refusal)
+  }
+  const pin = await ledger.exports.sealedPin(caller)
+  if (pin === undefined) return { ok: false, code: 'not-found', detail: NO_CHECKPOINT }
+  const request: BundleRequest = { ledger, caller, query, pin, exportId: randomUUID() }
+  return { ok: true, value: { start: () => recordStart(request), chunks: () => chunksOf(request) } }
+}
+
+const BOUND = refusal(
+  'run-mismatch',
+  "a bundle holds the headers of the tenant's whole log, and this token is bound to one run or agent",
+)
+const UNPROVABLE =
+  'is answered by the index of the ledger alone, and a bundle proves what it leaves out: take it away here, or export in a line format'
+const NO_CHECKPOINT =
+  'there is nothing that a checkpoint covers: the log is empty or has stopped; run "countersign verify" if it holds events'
+
+async function recordStart(request: BundleRequest): Promise<void> {
+  await request.ledger.exports.record(request.caller, { type: 'ExportStarted', data: exportedPart(request) })
+}
+
+function exportedPart({ exportId, query: { run, ...filter }, pin }: BundleRequest) {
+  return {
+    v: 1 as const,
+    exportId,
+    format: FORMAT,
+    ...(run !== undefined && { run }),
+    ...(Object.keys(filter).length > 0 && { filter: filter as JsonObject }),
+    asOf: pin.until,
+    treeSize: pin.tree.size,
+    root: pin.tree.root,
+  }
+}
+
+/** The last portion is held back until the issue is on record: a bundle that is whole is one that was recorded. */
+async function* chunksOf(request: BundleRequest): AsyncGenerator<Uint8Array, void> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  let plan: BundlePlan | undefined
+  let complete = false
+  const issue = (outcome: 'complete' | 'cut'): Promise<void> => {
+    const counts = { outcome, events: plan?.events ?? 0, bytes, digest: `sha256:${hash.copy().digest('hex')}` }
+    const data = { ...exportedPart(request), ...counts }
+    return request.ledger.exports.record(request.caller, { type: 'ExportIssued', data })
+  }
+  try {
+    plan = await planBundle(request)
+    let held: Uint8Array | undefined
+    for await (const chunk of tarChunks(plan.files)) {
+      if (held !== undefined) yield held
+      hash.update(chunk)
+      bytes += chunk.length
+      held = chunk
+    }
+    await issue('complete')
+    complete = true
+    if (held !== undefined) yield held
+  } finally {
+    if (!complete) await issue('cut').catch(() => undefined)
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * @module What goes into a bundle. The log is read once to measure and digest, and again whenever a file is written: memory stays flat,
+ * and the manifest, which stands before the events, names their digest.
+ */
+import { readFileSync } from 'node:fs'
+import type { EventQuery } from '../../../schemas/event-query.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { Caller, Ledger, LedgerEvent, SealedPin } from '../../ledger/ledger.ts'
+import { CompactTree } from '../../merkle/compact-tree.ts'
+import { leafHash } from '../../merkle/hashes.ts'
+import { parseVerifierKey } from '../../merkle/note-key.ts'
+import { digestText } from '../../signing/digests.ts'
+import { EXPORT_VERSION } from '../format.ts'
+import { exportHead, exportLine, exportTrailer } from '../jsonl.ts'
+import { type BundleFile, ChangedContentError, linesFile, Measure, textFile } from './bundle-file.ts'
+import { completePart, isSelected, queryMatcher } from './bundle-query.ts'
+import { readmeText } from './readme-text.ts'
+import { ReportFacts } from './report-facts.ts'
+import { reportHtml } from './report-html.ts'
+import { type BundlePredicate, STATEMENT_PAYLOAD_TYPE, statementText } from './statement.ts'
+
+/** Bundles of so many events have a proof file for each; of larger ones the first and the last event have. */
+const PROOFS_MAX = 256
+
+const EVENTS = 'events.jsonl'
+const LOG = 'log.jsonl'
+
+export interface BundleRequest {
+  readonly ledger: Ledger
+  readonly caller: Caller
+  readonly query: EventQuery
+  readonly pin: SealedPin
+  readonly exportId: string
+}
+
+export interface BundlePlan {
+  readonly files: readonly BundleFile[]
+  readonly events: number
+}
+
+/** Throws `ChangedContentError` where the store does not hold the log that was signed. */
+export async function planBundle(request: BundleRequest): Promise<BundlePlan> {
+  const measured = await measure(request)
+  const predicate = predicateOf(request, measured)
+  const { pin, ledger, caller } = request
+  const signed: readonly BundleFile[] = [
+    textFile('README.txt', readmeText(predicate)),
+    textFile('checkpoint', pin.note),
+    eventsFile(request, measured),
+    textFile('jwks.json', `${JSON.stringify(jwksOf(pin.verifierKey), null, 2)}\n`),
+    linesFile(LOG, measured.log.result(), () => logLines(request)),
+    ...measured.proven.map((id) => textFile(`proofs/${id}.tlog-proof`, ledger.exports.proofFile(caller, id, pin))),
+    textFile('report.html', reportHtml(measured.facts, predicate)),
+    textFile('verifier-key.txt', `${pin.verifierKey}\n`),
+    textFile('verify.mjs', readFileSync(new URL('./verify.mjs', import.meta.url), 'utf8')),
+  ]
+  const statement = statementText(signed, predicate)
+  const envelope = ledger.exports.sign(caller, STATEMENT_PAYLOAD_TYPE, Buffer.from(statement))
+  const files = [
+    ...signed,
+    textFile('manifest.json', statement),
+    textFile('manifest.dsse.json', `${JSON.stringify(envelope)}\n`),
+  ]
+  return { files, events: measured.events }
+}
+
+interface Measured {
+  readonly facts: ReportFacts
+  readonly lines: Measure
+  readonly log: Measure
+  /** Ids of the events that have a proof file. */
+  readonly proven: readonly string[]
+  readonly events: number
+  readonly matching: number
+}
+
+async function measure(request: BundleRequest): Promise<Measured> {
+  const { pin, query } = request
+  const facts = new ReportFacts()
+  const [lines, log, tree] = [new Measure(), new Measure(), new CompactTree()]
+  const matches = queryMatcher(query)
+  const ids: string[] = []
+  let last: string | undefined
+  let events = 0
+  let matching = 0
+  lines.add(headOf(query))
+  for await (const { event, selected } of leavesOf(request)) {
+    log.add(`${event.texts.header}\n`)
+    tree.append(leafHash(event.texts.header))
+    if (!selected) continue
+    lines.add(exportLine(event.texts))
+    facts.take(event)
+    events += 1
+    if (matches(event)) matching += 1
+    if (ids.length <= PROOFS_MAX) ids.push(event.header.id)
+    last = event.header.id
+  }
+  if (tree.size !== pin.tree.size || digestText(tree.root()) !== pin.tree.root) throw new ChangedContentError(LOG)
+  const ends = [ids[0], last].filter((id) => id !== undefined)
+  return { facts, lines, log, events, matching, proven: events <= PROOFS_MAX ? ids : [...new Set(ends)] }
+}
+
+function predicateOf({ ledger, caller, query, pin, exportId }: BundleRequest, measured: Measured): BundlePredicate {
+  const { actor, principal, via } = caller
+  const { events, matching, proven } = measured
+  return {
+    exportId,
+    ledgerId: ledger.ledgerId,
+    origin: pin.note.slice(0, pin.note.indexOf('\n')),
+    tenant: caller.tenant,
+    query,
+    complete: completePart(query),
+    exportedBy: { actor, ...(principal !== undefined && { principal }), ...(via && { via }) },
+    time: ledger.exports.now(),
+    timeZone: 'UTC',
+    checkpoint: pin.tree,
+    counts: { events, matching, leaves: pin.tree.size },
+    proofs: events === 0 ? 'none' : proven.length === events ? 'every event' : 'first and last event',
+  }
+}
+
+async function* leavesOf({
+  ledger,
+  caller,
+  query,
+  pin,
+}: BundleRequest): AsyncGenerator<{ readonly event: LedgerEvent; readonly selected: boolean }, void> {
+  const part = completePart(query)
+  for await (const page of ledger.exports.leaves(caller, pin.tree.size)) {
+    for (const event of page) yield { event, selected: isSelected(event.header, caller.tenant, part) }
+  }
+}
+
+async function* logLines(request: BundleRequest): AsyncGenerator<string, void> {
+  for await (const { event } of leavesOf(request)) yield `${event.texts.header}\n`
+}
+
+/** The events and their trailer, as any JSONL export has it. */
+function eventsFile(request: BundleRequest, { lines, events }: Measured): BundleFile {
+  const { ledger, caller, query, pin } = request
+  const { run } = query
+  const filter = filterOf(query)
+  const trailer = exportTrailer({
+    v: EXPORT_VERSION,
+    ledgerId: ledger.ledgerId,
+    tenant: caller.tenant,
+    run: run ?? null,
+    ...(filter && { filter }),
+    events,
+    digest: `sha256:${lines.result().sha256}`,
+    asOf: pin.until,
+    treeSize: pin.tree.size,
+    root: pin.tree.root,
+  })
+  lines.add(trailer)
+  return linesFile(EVENTS, lines.result(), async function* () {
+    yield headOf(query)
+    for await (const { event, selected } of leavesOf(request)) if (selected) yield exportLine(event.texts)
+    yield trailer
+  })
+}
+
+/** What was taken besides the run; undefined where it is all of the run, or of the tenant. */
+function filterOf(query: EventQuery): JsonObject | undefined {
+  const { run: _, ...filter } = completePart(query)
+  return Object.keys(filter).length === 0 ? undefined : (filter as JsonObject)
+}
+
+function headOf(query: EventQuery): string {
+  const filter = filterOf(query)
+  return filter === undefined ? '' : exportHead(filter)
+}
+
+/** The log's key as a JWK set (RFC 8037), under the id that signed notes give it. */
+function jwksOf(verifierKey: string): object {
+  const verifier = parseVerifierKey(verifierKey)
+  if (verifier === undefined) throw new TypeError('the log has no verifier key')
+  const { kty, crv, x } = verifier.key.export({ format: 'jwk' })
+  return { keys: [{ kty, crv, x, kid: verifier.keyId, alg: 'EdDSA', use: 'sig' }] }
+}

@@ -1,0 +1,35 @@
+/** @module The manifest of a bundle: an in-toto Statement whose subjects are the bundle's files, signed as a DSSE envelope. */
+import type { EventQuery } from '../../../schemas/event-query.ts'
+import type { BundleFile } from './bundle-file.ts'
+
+export const STATEMENT_PAYLOAD_TYPE = 'application/vnd.in-toto+json'
+const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1'
+/** Known to `verify.mjs`; another version has another name. */
+const PREDICATE_TYPE = 'urn:countersign:evidence-bundle:v1'
+
+export interface BundlePredicate {
+  readonly exportId: string
+  readonly ledgerId: string
+  /** Name of the log and of its key. */
+  readonly origin: string
+  readonly tenant: string
+  /** What was asked for. */
+  readonly query: EventQuery
+  /** The part of it that headers answer: every event of the log that fits it is in the bundle. */
+  readonly complete: EventQuery
+  readonly exportedBy: { readonly actor: string; readonly principal?: string; readonly via?: readonly string[] }
+  /** RFC 3339. */
+  readonly time: string
+  readonly timeZone: 'UTC'
+  readonly checkpoint: { readonly size: number; readonly root: string }
+  readonly counts: { readonly events: number; readonly matching: number; readonly leaves: number }
+  /** Which events have a proof file of their own; the headers of the whole log prove every one. */
+  readonly proofs: 'every event' | 'first and last event' | 'none'
+}
+
+/** The text that is signed. It does not end in a line feed. */
+export function statementText(files: readonly BundleFile[], predicate: BundlePredicate): string {
+  const subject = files.map(({ name, sha256 }) => ({ name, digest: { sha256 } }))
+  const statement = { _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate }
+  return JSON.stringify(statement, null, 2)
+}

@@ -1,0 +1,21 @@
+/** @module Bundles of a real ledger, on disk, for tests that check and spoil them. */
+import { createWriteStream } from 'node:fs'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { EventQuery } from '../../schemas/event-query.ts'
+import { prepareBundle } from '../../src/export/bundle/issue-bundle.ts'
+import type { Caller, Ledger } from '../../src/ledger/ledger.ts'
+
+export const AUDITOR: Caller = { tenant: 'acme', actor: 'auditor' }
+
+/** Writes a bundle; throws where it is refused. */
+export async function writeBundle(
+  ledger: Ledger,
+  file: string,
+  { query = {}, caller = AUDITOR }: { readonly query?: EventQuery; readonly caller?: Caller } = {},
+): Promise<void> {
+  const prepared = await prepareBundle(ledger, caller, query)
+  if (!prepared.ok) throw new Error(JSON.stringify(prepared))
+  await prepared.value.start()
+  await pipeline(Readable.from(prepared.value.chunks()), createWriteStream(file))
+}
