@@ -41,7 +41,7 @@ function startedRow({ data, header }: Extract<RecordedEvent, { type: 'RunStarted
     startedAt: header.time,
     updatedAt: header.time,
     revision: header.revision,
-    step: 0,
+    step: data.branchOf?.atStep ?? 0,
     rejections: 0,
     calls: 0,
     budget: {

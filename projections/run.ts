@@ -79,6 +79,8 @@ function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
   const runId = header.stream.slice(header.stream.indexOf('.') + 1)
   const { branchOf, restored: context = {} } = data
   const contextDigest = branchOf?.contextDigest ?? EMPTY_CONTEXT_DIGEST
+  // A branch goes on counting where it left the other run.
+  const step = branchOf?.atStep ?? 0
   return {
     runId,
     tenant: header.tenant,
@@ -97,9 +99,9 @@ function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
     fence: 1,
     context,
     contextDigest,
-    step: 0,
-    lineage: [{ step: 0, revision: header.revision, agent: '', context: contextDigest }],
-    snapshot: { step: 0, revision: header.revision, contextDigest, context },
+    step,
+    lineage: [{ step, revision: header.revision, agent: '', context: contextDigest }],
+    snapshot: { step, revision: header.revision, contextDigest, context },
     rejections: 0,
     rewinds: 0,
     agents: {},

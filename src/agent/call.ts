@@ -116,7 +116,8 @@ class Call {
     const memory = recollection?.next(this.#asked)
     if (memory?.kind === 'refused') throw new LedgerRefused(memory.refusal)
     if (memory === undefined || memory.kind !== 'outcome') {
-      if (live === undefined) throw this.#notInRecord(memory)
+      const inherited = memory?.kind === 'open' && recollection?.run.inherited?.calls.has(memory.call.callId) === true
+      if (live === undefined || inherited) throw this.#notInRecord(memory)
       return undefined
     }
     const { call, attempt, outcome } = memory

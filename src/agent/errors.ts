@@ -33,6 +33,8 @@ export type AgentErrorCode =
   | 'resume-diverged'
   | 'replay-diverged'
   | 'branch-diverged'
+  | 'parent-not-readable'
+  | 'run-not-found'
   | 'invalid-fork'
   | 'invalid-score'
   | 'fork-failed'

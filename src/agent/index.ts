@@ -1,5 +1,6 @@
 /** @module `countersign/agent`: tools, runs and sagas on a signed ledger. */
 export type { Backoff } from './backoff.ts'
+export type { BranchRunOptions } from './branch/branch.ts'
 export {
   AgentError,
   HandoffRefused,

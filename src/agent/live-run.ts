@@ -1,6 +1,8 @@
 /** @module The life of a run in this process: start or resume, body, and one of its ends (runtime.md, section 4). */
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { resolvePolicy } from '../../schemas/policy.ts'
+import type { StartRun } from '../../schemas/requests.ts'
+import { readRecord } from './branch/read-record.ts'
 import { ClaimQueue } from './claim-queue.ts'
 import type { Connection } from './connection.ts'
 import { AgentError, failureOf, LedgerRefused, RecordedFailure } from './errors.ts'
@@ -28,27 +30,36 @@ const CAUSES_MAX = 5
 
 export type Body<Input, Output> = (run: Run<Input>) => Output
 
+interface Asked<Input> {
+  readonly options: RunOptions<Input>
+  /** Where a branch leaves another run. */
+  readonly branchOf?: StartRun['branchOf']
+}
+
 /** Resolves with the output; an exception of the body rolls the run back and is thrown again, the same object. */
 export async function liveRun<Input, Output>(
   home: Home,
-  options: RunOptions<Input>,
+  { options, branchOf }: Asked<Input>,
   body: Body<Input, Output>,
 ): Promise<Awaited<Output>> {
   home.registry.mustBeWhole()
   const { connection, registry, counter } = home
-  const start = startRequest(options, body.name)
+  const start = { ...startRequest(options, body.name), ...(branchOf !== undefined && { branchOf }) }
   const started = await connection.execute(options.id ?? '', { kind: 'start', body: start })
   if (!started.ok) throw new LedgerRefused(started.problem)
   const runId = textOf(started.body, 'runId')
   if (started.body.status !== 'open') return (await recordedEnd(home, runId, started.body)) as Awaited<Output>
 
-  const record = started.body.resumed === true ? await readRun(connection.events(runId)) : undefined
+  const hasPast = started.body.resumed === true || branchOf !== undefined
+  const record = hasPast ? await readRecord(connection, runId) : undefined
   if (record?.rollbacks.some(({ scope }) => scope === undefined)) return finishRollback(home, runId, record)
   const session = new Session({
     runId,
     registry,
     live: { connection, claims: new ClaimQueue(connection, runId), fence: numberOf(started.body, 'fence') },
-    ...(record !== undefined && { recollection: new Recollection(record, 'resume-diverged') }),
+    ...(record !== undefined && {
+      recollection: new Recollection(record, branchOf === undefined ? 'resume-diverged' : 'branch-diverged'),
+    }),
     ...(options.signal !== undefined && { signal: options.signal }),
     ...(counter !== undefined && { counter }),
     criticalKeys: resolvePolicy(options.policy).criticalKeys,
@@ -125,7 +136,7 @@ function isOverBudget(error: unknown): boolean {
 }
 
 function isDivergence(error: unknown): boolean {
-  return error instanceof AgentError && error.code === 'resume-diverged'
+  return error instanceof AgentError && (error.code === 'resume-diverged' || error.code === 'branch-diverged')
 }
 
 /** The run ended before: its output, or its failure. */

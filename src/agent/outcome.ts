@@ -44,9 +44,10 @@ export function fateOfItem(item: JsonObject): Fate {
 }
 
 /** The same from a run's record: what the ledger would say of each call. */
-export function fatesIn(run: RecordedRun | undefined): Fate[] {
-  return [...(run?.calls.values() ?? [])]
-    .filter(({ phase }) => phase === 'forward')
+export function fatesIn(run: RecordedRun | undefined, inherited = false): Fate[] {
+  const own = (callId: string): boolean => inherited || run?.inherited?.calls.has(callId) !== true
+  return [...new Set(run?.calls.values())]
+    .filter(({ phase, callId }) => phase === 'forward' && own(callId))
     .map((call) => ({ ...call, status: statusOf(call) }))
 }
 

@@ -74,14 +74,16 @@ export interface RecordedRun {
   readonly handoffs: RecordedHandoffs
   readonly forks: RecordedFork[]
   /** Where the run came from, where it is a branch. */
-  branchOf?: NonNullable<EventBody<'RunStarted'>['branchOf']>
+  branchOf?: EventBody<'RunStarted'>['branchOf']
+  /** Calls that were claimed anew beyond what a branch inherits. */
+  readonly goneOn: Set<string>
   /** What a branch is served of the run that it left. */
   inherited?: Inherited
   end?: RecordedEnd
 }
 
-export async function readRun(events: AsyncIterable<RunEvent>): Promise<RecordedRun> {
-  const run: RecordedRun = {
+export function newRecord(): RecordedRun {
+  return {
     input: null,
     events: 0,
     calls: new Map(),
@@ -90,12 +92,17 @@ export async function readRun(events: AsyncIterable<RunEvent>): Promise<Recorded
     rollbacks: [],
     handoffs: noHandoffs([]),
     forks: [],
+    goneOn: new Set(),
   }
-  for await (const event of events) fold(run, event)
+}
+
+export async function readRun(events: AsyncIterable<RunEvent>): Promise<RecordedRun> {
+  const run = newRecord()
+  for await (const event of events) foldEvent(run, event)
   return run
 }
 
-function fold(run: RecordedRun, event: RunEvent): void {
+export function foldEvent(run: RecordedRun, event: RunEvent): void {
   const { type, time, data } = event
   run.events += 1
   foldHandoffs(run.handoffs, event, run.events)
@@ -103,6 +110,7 @@ function fold(run: RecordedRun, event: RunEvent): void {
   switch (type) {
     case 'RunStarted':
       run.input = data.input ?? null
+      run.branchOf = data.branchOf as RecordedRun['branchOf']
       return
     case 'ToolCallClaimed':
       foldClaim(run, data as unknown as EventBody<'ToolCallClaimed'>, time)
@@ -133,7 +141,15 @@ function foldClaim(run: RecordedRun, data: EventBody<'ToolCallClaimed'>, time: s
     known.attempts.push({ claimedAt: time })
     return
   }
-  const { callId, key, tool, phase, args, argsDigest, compensate, scope, occurrence = 0, parentCall } = data
+  const { callId, key, tool, phase, args, argsDigest, compensate, scope, occurrence = 0 } = data
+  const inherited = run.byKey.get(slotOf(phase, key))?.find((each) => run.inherited?.calls.has(each.callId))
+  if (inherited !== undefined) {
+    // A branch tries again what had failed in the run that it left: one call to the code.
+    run.calls.set(callId, inherited)
+    inherited.attempts.push({ claimedAt: time })
+    return
+  }
+  const parentCall = run.calls.get(data.parentCall ?? '')?.callId ?? data.parentCall
   const identity = { callId, key, tool, phase, args, argsDigest, compensate, scope, occurrence, parentCall }
   const call: RecordedCall = { ...identity, attempts: [{ claimedAt: time }] }
   run.calls.set(callId, call)
@@ -177,6 +193,25 @@ function foldOutcome(run: RecordedRun, { type, time, data }: RunEvent): void {
   const verdict = VERDICTS[type] ?? (outcome.kind === 'succeeded' ? 'compensated' : 'failed')
   if (undone !== undefined) undone.undone = verdict
   if (type === 'ToolCallResolved' && data.outcome === 'compensated') call.undone = 'compensated'
+}
+
+const LATE: ReadonlySet<string> = new Set([
+  'ToolCallSucceeded',
+  'ToolCallFailed',
+  'ToolCallInDoubt',
+  'ToolCallResolved',
+])
+
+/**
+ * Beyond what a branch inherits, the outcome of a call that was claimed within it: it had been asked for, and must not run again. An attempt that
+ * was claimed later, and whatever undid the call, is the other run's alone.
+ */
+export function foldLateOutcome(run: RecordedRun, event: RunEvent): void {
+  const callId = String(event.data.callId)
+  if (event.type === 'ToolCallClaimed') run.goneOn.add(callId)
+  const known = run.calls.get(callId)?.attempts.at(-1)?.outcome
+  const isOpen = known === undefined || known.kind === 'unknown'
+  if (LATE.has(event.type) && isOpen && !run.goneOn.has(callId)) foldOutcome(run, event)
 }
 
 function outcomeOf(type: string, data: JsonObject, before: RecordedOutcome | undefined): RecordedOutcome | undefined {

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { canonicalJson } from '../signing/canonical-json.ts'
+import { recordIn } from './branch/read-record.ts'
 import type { Connection, RunEvent } from './connection.ts'
 import { AgentError, ResumeDiverged } from './errors.ts'
 import { awaitForgotten, type Body } from './live-run.ts'
@@ -9,7 +10,7 @@ import { outcomeIn, type RunOutcome } from './outcome.ts'
 import { type Place, runAt } from './place.ts'
 import { Recollection } from './recollection.ts'
 import { recordable } from './recordable.ts'
-import { type RecordedRun, readRun } from './recorded-run.ts'
+import type { RecordedRun } from './recorded-run.ts'
 import { runOf } from './run.ts'
 import { Session } from './session.ts'
 import type { ToolRegistry } from './tool-spec.ts'
@@ -38,11 +39,11 @@ export async function replayRun<Input, Output>(
   body: Body<Input, Output>,
 ): Promise<ReplayResult<Awaited<Output>>> {
   const { runId, events } = await sourceOf(home.connection, source)
-  const record = await readRun(events)
+  const record = await recordIn(home.connection, events, Number.POSITIVE_INFINITY)
   const recollection = new Recollection(record, 'replay-diverged')
   const session = new Session({ runId, registry: home.registry, recollection })
   const place: Place = { session, dedupe: 'args', ancestors: [] }
-  const calls = [...record.calls.values()].filter(({ phase }) => phase !== 'compensation').length
+  const calls = [...new Set(record.calls.values())].filter(({ phase }) => phase !== 'compensation').length
   const document = { verdict: 'exact', runId, calls, end: record.end?.kind ?? 'open' } as const
 
   const came = await ended(session, () => runAt(place, () => body(runOf(place, record.input as Input))))

@@ -16,7 +16,7 @@ import { Session } from './session.ts'
 export async function runSaga(home: Home, steps: SagaSteps, options: RunOptions): Promise<SagaResult> {
   planSaga(steps, home.registry)
   try {
-    return await liveRun(home, { name: 'saga', ...options }, () => carryRunSaga(bodyPlace(), steps))
+    return await liveRun(home, { options: { name: 'saga', ...options } }, () => carryRunSaga(bodyPlace(), steps))
   } catch (error) {
     const outcome = outcomeOf(error)
     if (error instanceof SagaFailed && outcome !== undefined && outcome.status !== 'OPEN') {

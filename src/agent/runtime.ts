@@ -1,4 +1,6 @@
 /** @module The runtime over one connection: tools, runs, sagas, recovery, replay. */
+import type { Json } from '../../schemas/json.ts'
+import { type BranchRunOptions, branchRun } from './branch/branch.ts'
 import type { Connection } from './connection.ts'
 import { AgentError } from './errors.ts'
 import { type Body, liveRun } from './live-run.ts'
@@ -38,6 +40,15 @@ export interface Countersign extends AsyncDisposable {
   recover(): Promise<Recovery>
   /** Runs the code over a recorded run, without calling a tool; throws at the first divergence. */
   replay<Output, Input = null>(source: ReplaySource, body: Body<Input, Output>): Promise<ReplayResult<Awaited<Output>>>
+  /**
+   * Starts a run from a past step of another: the code is served what that run had done by then, and goes on live. Both streams name the other
+   * run. The same `id` again resumes the branch.
+   */
+  branch<Output, Input = Json>(
+    runId: string,
+    options: BranchRunOptions,
+    body: Body<Input, Output>,
+  ): Promise<Awaited<Output>>
   /** The JSONL export of a run, in portions of text. */
   export(runId: string): AsyncIterable<string>
   /** Closes the ledger where this process opened it. */
@@ -73,11 +84,13 @@ export function createRuntime(connection: Connection, { tokens, prices }: Runtim
     tool: (what: Parameters<typeof wrapTool>[1], options: ToolOptions = {}) => wrapTool(registry, what, options),
     run: (options: RunOptions<never> | Body<never, unknown>, body?: Body<never, unknown>) =>
       typeof options === 'function'
-        ? open(() => liveRun(home, {}, options))
-        : open(() => liveRun(home, options, body ?? (() => undefined))),
+        ? open(() => liveRun(home, { options: {} }, options))
+        : open(() => liveRun(home, { options }, body ?? (() => undefined))),
     saga: (steps: SagaSteps, options: RunOptions = {}) => open(() => runSaga(home, steps, options)),
     recover: () => open(() => recover(home)),
     replay: (source: ReplaySource, body: Body<never, unknown>) => open(() => replayRun(home, source, body)),
+    branch: (run: string, options: BranchRunOptions, body: Body<never, unknown>) =>
+      open(() => branchRun(home, { run, options, body })),
     export: (runId: string) => connection.exportRun(runId),
     close,
     [Symbol.asyncDispose]: close,

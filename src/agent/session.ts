@@ -153,6 +153,11 @@ export class Session {
     return this.#failed
   }
 
+  /** Place of an answer's last event in the record, as it would be read: behind what is inherited. */
+  indexOf(answer: JsonObject): number {
+    return (this.recollection?.run.inherited?.until ?? 0) + numberOf(answer, 'revision') + 1
+  }
+
   /** No call may start after the body of the run has ended. */
   close(): void {
     this.#closed = true

@@ -109,7 +109,7 @@ export function judge(
     after: given.context,
     policy: state.policy,
     evidence: given.evidence,
-    first: state.step === 0 && (state.branchOf?.atStep ?? 0) === 0,
+    first: state.step === 0,
     payload: envelope.payload,
     ...(envelope.supersedes === undefined ? {} : { supersedes: envelope.supersedes }),
     ...(manifest?.writes === undefined ? {} : { writes: manifest.writes }),

@@ -119,7 +119,7 @@ function joinBody(
 function bodyOf(main: AnsweredEvent, state: RunState): JsonObject {
   switch (main.type) {
     case 'RunStarted':
-      return { name: state.name, status: 'open', step: 0, fence: 1, ...branchOrigin(state) }
+      return { name: state.name, status: 'open', step: state.step, fence: 1, ...branchOrigin(state) }
     case 'RunResumed':
       return {
         name: state.name,

@@ -118,8 +118,8 @@ export class Queries
   }
 
   async #revisionOfStep(stream: string, step: number): Promise<number | undefined> {
-    if (step === 0) return 0
     for await (const event of this.#events(stream)) {
+      if (event.type === 'RunStarted' && step === (event.data.branchOf?.atStep ?? 0)) return 0
       if (event.type === 'EnvelopeAccepted' && event.data.step === step) return event.header.revision
     }
     return undefined

@@ -6,7 +6,7 @@ import { register } from '../pipeline/handoff.ts'
 import type { Established } from '../pipeline/handoff-types.ts'
 import type { Place } from '../place.ts'
 import type { Run } from '../run.ts'
-import { liveOf, numberOf, reach, textOf } from '../session.ts'
+import { liveOf, reach, textOf } from '../session.ts'
 import type { Branch, ForkOptions, ForkResult } from './fork-types.ts'
 import { resultOf, type Verdict, verdictOf } from './fork-verdict.ts'
 import { type ForkPlan, forkRequest, type PlannedBranch, planFork } from './plan-fork.ts'
@@ -165,7 +165,7 @@ class Fork<Input> {
     if (answer.outcome === 'joined') {
       const { step, agent, context, contextDigest } = answer
       const body = { v: 1, step, agent, mode: 'replace', payload: context, context: contextDigest, confidence: 1 }
-      const index = numberOf(answer, 'revision') + 1
+      const index = this.#place.session.indexOf(answer)
       const fact = { kind: 'accepted', index, scope: undefined, occurrence: undefined, body }
       pipeline.add(fact as never)
       pipeline.view.passed(index)

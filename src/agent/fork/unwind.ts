@@ -17,7 +17,8 @@ export async function unwind(
   const lost = verdict.receipts.filter(({ status }) => status !== 'merged')
   const rollbacks = lost.map(async ({ branch, status }): Promise<BranchRollback[]> => {
     const scope = plan.branches.find(({ name }) => name === branch)?.scope
-    if (scope === undefined || !scopes.some((inner) => isCovered(scope, inner))) return []
+    const inherited = scope !== undefined && place.session.recollection?.run.inherited?.scopes.has(scope) === true
+    if (scope === undefined || !(inherited || scopes.some((inner) => isCovered(scope, inner)))) return []
     const reason = new Error(`branch ${branch} of fork ${verdict.forkId} is ${status}`)
     const outcome = await rollBackScope(place, scope, reason)
     if (outcome.status === 'OPEN' || outcome.status === 'FAILED') return []

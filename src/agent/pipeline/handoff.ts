@@ -1,12 +1,12 @@
 /** @module Handoffs and rewinds asked for in the body of a run: served from the record, or posted (runtime.md, sections 4 and 6). */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { PostEnvelope } from '../../../schemas/requests.ts'
+import { readRecord } from '../branch/read-record.ts'
 import type { Reply } from '../connection.ts'
 import { AgentError, LedgerRefused } from '../errors.ts'
 import type { Place } from '../place.ts'
 import { recordable } from '../recordable.ts'
-import { readRun } from '../recorded-run.ts'
-import { liveOf, numberOf, reach, type Session, textOf } from '../session.ts'
+import { liveOf, reach, type Session, textOf } from '../session.ts'
 import type {
   Envelope,
   Established,
@@ -102,7 +102,7 @@ export async function establishedContext(session: Session): Promise<Established>
   const known = pipeline.view.copy()
   if (known.step === body.step && known.contextDigest === body.contextDigest) return known
   // Somebody else has handed something over, too.
-  pipeline.refresh((await readRun(live.connection.events(runId))).handoffs)
+  pipeline.refresh((await readRecord(live.connection, runId)).handoffs)
   return pipeline.view.copy()
 }
 
@@ -158,7 +158,7 @@ async function posted(session: Session, body: PostEnvelope): Promise<HandoffResu
 
 /** What this life has put on record, as the record would tell it. */
 function added(session: Session, kind: HandoffFact['kind'], body: object, answer: JsonObject): HandoffFact {
-  const index = numberOf(answer, 'revision') + 1
+  const index = session.indexOf(answer)
   const fact = { kind, index, scope: undefined, occurrence: undefined, body } as unknown as HandoffFact
   session.pipeline.add(fact)
   return fact

@@ -1,0 +1,33 @@
+/** @module A new run from a past step of another: what came before is served, the rest is live (runtime.md, section 4). */
+import type { JsonObject } from '../../../schemas/json.ts'
+import { AgentError } from '../errors.ts'
+import { type Body, type Home, liveRun } from '../live-run.ts'
+import type { RunOptions } from '../run-options.ts'
+
+export interface BranchRunOptions extends Omit<RunOptions, 'input'> {
+  /** The accepted handoff to branch behind; 0: the start. What was called up to it is served and never charged, renewed or undone here. */
+  readonly atStep: number
+}
+
+/**
+ * Input, name and policy are the other run's; the budget is the branch's own. Throws `branch-diverged` before anything is carried out where
+ * the code does not ask for what that run had done by then.
+ */
+export async function branchRun<Input, Output>(
+  home: Home,
+  {
+    run,
+    options,
+    body,
+  }: { readonly run: string; readonly options: BranchRunOptions; readonly body: Body<Input, Output> },
+): Promise<Awaited<Output>> {
+  const { atStep, ...own } = options
+  const { name, input, policy } = await startOf(home, run)
+  const request = { name, policy, ...own, ...(input !== undefined && { input }) } as RunOptions<Input>
+  return liveRun(home, { options: request, branchOf: { run, atStep } }, body)
+}
+
+async function startOf({ connection }: Home, run: string): Promise<JsonObject> {
+  for await (const { data } of connection.events(run, 'RunStarted')) return data
+  throw new AgentError('run-not-found', `there is no run ${run}`, { run })
+}

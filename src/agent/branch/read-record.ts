@@ -1,0 +1,50 @@
+/** @module The record of a run with what it inherits: a branch is served the other run's calls and handoffs up to the step (runtime.md, section 4). */
+import { LedgerError } from '../../client/errors.ts'
+import type { Connection, RunEvent } from '../connection.ts'
+import { AgentError } from '../errors.ts'
+import { foldEvent, foldLateOutcome, newRecord, type RecordedRun } from '../recorded-run.ts'
+
+/** Throws `parent-not-readable` where the run is a branch of one that this caller cannot read. */
+export async function readRecord(connection: Connection, runId: string): Promise<RecordedRun> {
+  return recordIn(connection, connection.events(runId), Number.POSITIVE_INFINITY)
+}
+
+/** `until` is the last revision that counts: of what comes after it, only the outcomes of calls that were claimed before. */
+export async function recordIn(
+  connection: Connection,
+  events: AsyncIterable<RunEvent>,
+  until: number,
+): Promise<RecordedRun> {
+  let record: RecordedRun | undefined
+  let revision = 0
+  for await (const event of events) {
+    record ??= await recordBefore(connection, event)
+    if (revision <= until) foldEvent(record, event)
+    else foldLateOutcome(record, event)
+    revision += 1
+  }
+  return record ?? newRecord()
+}
+
+async function recordBefore(connection: Connection, { type, data }: RunEvent): Promise<RecordedRun> {
+  const branchOf = type === 'RunStarted' ? (data.branchOf as RecordedRun['branchOf']) : undefined
+  if (branchOf === undefined) return newRecord()
+  const { run, revision } = branchOf
+  try {
+    return inherited(await recordIn(connection, connection.events(run), revision))
+  } catch (error) {
+    if (!(error instanceof LedgerError)) throw error
+    const message = `the run is a branch of ${run}, whose record cannot be read: ${error.message}`
+    throw new AgentError('parent-not-readable', message, { run }, { cause: error })
+  }
+}
+
+/** What a branch goes on from. Its rollbacks, its end and its manifests are its own. */
+function inherited(record: RecordedRun): RecordedRun {
+  const scopes = new Set([...record.rollbacks.flatMap(({ scope }) => scope ?? []), ...(record.inherited?.scopes ?? [])])
+  record.inherited = { until: record.events, calls: new Set(record.calls.keys()), scopes }
+  record.rollbacks.length = 0
+  record.handoffs.manifests.clear()
+  delete record.end
+  return record
+}
