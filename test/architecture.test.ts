@@ -64,6 +64,8 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   jose: ['src/signing/'],
   pino: ['src/cli/'],
   ajv: ['src/domain/validator/'],
+  undici: ['src/agent/models/'],
+  'ipaddr.js': ['src/agent/models/'],
   'csv-stringify': ['src/export/'],
   'tar-stream': ['src/export/'],
   minisearch: ['src/agent/pipeline/'],

@@ -1,6 +1,6 @@
 /** @module Errors of providers and of the network: which are worth another try, and when. Read by their shape, whoever threw them. */
 import { type Backoff, backoffMs } from '../backoff.ts'
-import { RecordedFailure } from '../errors.ts'
+import { AgentError, RecordedFailure } from '../errors.ts'
 
 export const MODEL_BACKOFF: Backoff = { type: 'exponential', delayMs: 500, maxMs: 8_000, jitter: true }
 
@@ -24,8 +24,8 @@ export function statusOf(error: unknown): number | undefined {
 export function isRetryable(error: unknown): boolean {
   if (error instanceof RecordedFailure) return fieldsOf(error.evidence).retryable === true
   const { isRetryable: said, code } = fieldsOf(error)
-  // No wait fills an account.
-  if (code === 'insufficient_quota') return false
+  // No wait fills an account, and none changes what the runtime itself has refused.
+  if (code === 'insufficient_quota' || causesOf(error).some((cause) => cause instanceof AgentError)) return false
   if (typeof said === 'boolean') return said
   const status = statusOf(error)
   if (status !== undefined) return BUSY.has(status) || status >= SERVER_ERROR

@@ -1,0 +1,94 @@
+/** @module A client for endpoints that speak OpenAI's chat format, without a provider's package: it dials only what it was told to. */
+import type { JsonObject } from '../../../schemas/json.ts'
+import { sseData } from './sse-data.ts'
+import { readAll } from './tracked-promise.ts'
+import { type TrustOptions, trustedFetch } from './trusted-fetch.ts'
+
+export interface EndpointOptions extends TrustOptions {
+  /** Up to the version, such as `https://models.example.com/v1`. */
+  readonly baseURL: string
+  readonly apiKey?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+interface AskOptions {
+  readonly signal?: AbortSignal
+}
+
+export interface ChatRequest {
+  readonly model: string
+  readonly messages: readonly object[]
+  readonly stream?: boolean
+  readonly [member: string]: unknown
+}
+
+/** The little of the `openai` client that a run needs: wrap it by `trackOpenAI`, or hand it to `openAiModel`. */
+export interface EndpointClient {
+  readonly baseURL: string
+  readonly chat: {
+    readonly completions: {
+      create(request: ChatRequest & { readonly stream: true }, options?: AskOptions): Promise<AsyncIterable<JsonObject>>
+      create(request: ChatRequest, options?: AskOptions): Promise<JsonObject>
+    }
+  }
+}
+
+/** An answer of the endpoint that is none: `status` and `headers` tell whether another try is worth it. */
+export class EndpointError extends Error {
+  readonly status: number
+  readonly headers: Headers
+
+  constructor(message: string, { status, headers }: { status: number; headers: Headers }) {
+    super(message)
+    this.name = 'EndpointError'
+    this.status = status
+    this.headers = headers
+  }
+}
+
+const MESSAGE_MAX_CHARS = 1_000
+const STREAM_END = '[DONE]'
+
+/** Throws `invalid-allow`; a call throws `EndpointError`, `address-refused`, `redirect-refused`, `response-too-large`. */
+export function openAiCompatible(options: EndpointOptions): EndpointClient {
+  const baseURL = new URL(options.baseURL).href.replace(/\/+$/, '')
+  const fetch = trustedFetch(options)
+  const headers = {
+    ...(options.apiKey !== undefined && { authorization: `Bearer ${options.apiKey}` }),
+    ...options.headers,
+    'content-type': 'application/json',
+  }
+  const create = async (request: ChatRequest, { signal }: AskOptions = {}): Promise<unknown> => {
+    const response = await fetch(`${baseURL}/chat/completions`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(request),
+      ...(signal !== undefined && { signal }),
+    })
+    if (!response.ok) throw await errorOf(response)
+    return request.stream === true ? chunksOf(response) : response.json()
+  }
+  // A part that knows its client, as those of the openai package do: that is how trackOpenAI finds its way.
+  const client = {
+    baseURL,
+    chat: { _client: undefined as unknown, completions: { _client: undefined as unknown, create } },
+  }
+  client.chat._client = client
+  client.chat.completions._client = client
+  return client as unknown as EndpointClient
+}
+
+async function* chunksOf({ body }: Response): AsyncGenerator<JsonObject, void> {
+  if (body === null) return
+  for await (const data of sseData(readAll(body))) {
+    if (data === STREAM_END) return
+    const chunk = JSON.parse(data) as JsonObject
+    if (chunk.error !== undefined) throw new Error(`the endpoint broke off: ${JSON.stringify(chunk.error)}`)
+    yield chunk
+  }
+}
+
+async function errorOf(response: Response): Promise<EndpointError> {
+  const text = await response.text().catch(() => '')
+  return new EndpointError(`${response.status} ${text.slice(0, MESSAGE_MAX_CHARS)}`.trim(), response)
+}

@@ -1,0 +1,106 @@
+/** @module Which addresses may be dialled: what was named, and nothing else. Pure. */
+import ipaddr from 'ipaddr.js'
+import { AgentError } from '../errors.ts'
+
+interface NamedHost {
+  readonly kind: 'host'
+  readonly host: string
+  readonly port: number | undefined
+}
+
+interface NamedBlock {
+  readonly kind: 'block'
+  readonly block: readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
+  readonly port: number | undefined
+}
+
+export type Trusted = NamedHost | NamedBlock
+
+export interface Target {
+  /** As a URL gives it: lower case, literal addresses normalised, IPv6 with or without its brackets. */
+  readonly host: string
+  readonly port: number
+  readonly protocol: string
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80 }
+/** Addresses of cloud machinery that lie among public ones: the host agent of Azure. */
+const MACHINERY: ReadonlySet<string> = new Set(['168.63.129.16'])
+/** All that is assigned for global unicast (IANA): what lies outside is of no use to a client. */
+const GLOBAL_V6 = ipaddr.parseCIDR('2000::/3')
+
+/** Host names, `host:port`, addresses and CIDR blocks. Throws `invalid-allow`. */
+export function parseTrusted(allow: readonly string[]): Trusted[] {
+  if (allow.length === 0) throw invalid('nothing is allowed: name the hosts, addresses or blocks that may be dialled')
+  return allow.map(parseEntry)
+}
+
+function parseEntry(entry: string): Trusted {
+  if (entry.includes('/')) {
+    if (!ipaddr.isValidCIDR(entry))
+      throw invalid(`${entry} is no CIDR block such as 10.1.0.0/16: name hosts without a scheme`)
+    return { kind: 'block', block: ipaddr.parseCIDR(entry), port: undefined }
+  }
+  // A bare IPv6 address has colons of its own.
+  const literal = ipaddr.IPv6.isValid(entry) ? `[${entry}]` : entry
+  const url = URL.canParse(`http://${literal}`) ? new URL(`http://${literal}`) : undefined
+  const portText = /:(\d+)$/.exec(literal)?.[1]
+  if (url === undefined || url.username !== '' || url.pathname !== '/' || url.search !== '' || entry === '') {
+    throw invalid(`${entry} is no host name, host:port, address or CIDR block`)
+  }
+  const host = bare(url.hostname)
+  const port = portText === undefined ? undefined : Number(portText)
+  if (!ipaddr.isValid(host)) return { kind: 'host', host, port }
+  const address = ipaddr.process(host)
+  return { kind: 'block', block: [address, address.kind() === 'ipv4' ? 32 : 128], port }
+}
+
+/** Why nothing at all may be dialled under this name; undefined: its addresses decide. */
+export function hostFault(trusted: readonly Trusted[], target: Target): string | undefined {
+  const host = bare(target.host)
+  if (ipaddr.isValid(host) || isNamed(trusted, { ...target, host })) return undefined
+  return `${host}:${target.port} is not among what may be dialled`
+}
+
+/** Why this address may not be dialled for the target; undefined: it may. */
+export function addressFault(trusted: readonly Trusted[], target: Target, address: string): string | undefined {
+  if (!ipaddr.isValid(address)) return `${address} is no address`
+  const plain = ipaddr.process(address)
+  if (
+    trusted.some((each) => each.kind === 'block' && isIn(plain, each) && (each.port ?? target.port) === target.port)
+  ) {
+    return undefined
+  }
+  if (ipaddr.isValid(bare(target.host))) return `the address ${address} is not among what may be dialled`
+  return isPublic(plain)
+    ? undefined
+    : `${target.host} resolves to ${address}, which is not public: allow its block to dial it`
+}
+
+function isNamed(trusted: readonly Trusted[], { host, port, protocol }: Target): boolean {
+  return trusted.some(
+    (each) => each.kind === 'host' && each.host === host && (each.port ?? DEFAULT_PORTS[protocol]) === port,
+  )
+}
+
+function isIn(address: ipaddr.IPv4 | ipaddr.IPv6, { block: [range, bits] }: NamedBlock): boolean {
+  return address.kind() === range.kind() && address.match(range, bits)
+}
+
+/** A unicast address of the public internet, in no range that means something else, whatever form it was written in. */
+function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  if (address.range() !== 'unicast' || MACHINERY.has(address.toString())) return false
+  return address.kind() === 'ipv4' || address.match(...GLOBAL_V6)
+}
+
+export function portOf(port: string, protocol: string): number {
+  return port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port)
+}
+
+function bare(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
+}
+
+function invalid(message: string): AgentError {
+  return new AgentError('invalid-allow', message)
+}
