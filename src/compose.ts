@@ -119,7 +119,7 @@ export function openServerScan(url: string): ReturnType<typeof scanEventStoreDb>
 
 /** The projections of the server that a store is on. Throws `StoreOpenError`. */
 export function openProjectionServer(url: string): ProjectionServer {
-  return openEventStoreDbProjections({ url })
+  return openEventStoreDbProjections(url)
 }
 
 /** What the founding event says, unverified; undefined where no ledger has started yet. */

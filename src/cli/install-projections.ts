@@ -32,9 +32,10 @@ export async function installProjections(
   if (fault !== undefined) throw fault
 
   const done: Installed['done'][] = []
-  for (const { own, script } of scripts) done.push(await install(server, { own, script, before, reset: options.reset }))
-  const isSettled = (all: readonly ServerProjection[]): boolean => ownOf(all).every(({ state }) => state !== 'starting')
-  const after = ownOf(await lookUntil(server, deadlineMs, isSettled))
+  for (const { own, script } of scripts) {
+    done.push(await install(server, { own, script, before, deadlineMs, reset: options.reset }))
+  }
+  const after = ownOf(await server.list())
   return after.map((projection, index) => ({ done: done[index] ?? 'updated', projection }))
 }
 
@@ -42,19 +43,33 @@ interface Script {
   readonly own: OwnProjection
   readonly script: string
   readonly before: readonly ServerProjection[]
+  readonly deadlineMs: number
   readonly reset: boolean
 }
 
-/** The server keeps a script of its own accord only under a new name, so one that is there is always given ours again. */
-async function install(server: ProjectionServer, { own, script, before, reset }: Script): Promise<Installed['done']> {
-  const { name } = own
+/** The server cannot be asked for the script that it has, so one that is there is always given ours again. */
+async function install(
+  server: ProjectionServer,
+  { own: { name }, script, before, deadlineMs, reset }: Script,
+): Promise<Installed['done']> {
+  // A command that meets a projection on its way from one state to the next is an error of the server.
+  const settled = async (): Promise<ServerProjection | undefined> => {
+    const find = (all: readonly ServerProjection[]) => all.find((each) => each.name === name)
+    return find(await lookUntil(server, deadlineMs, (all) => find(all)?.state !== 'starting'))
+  }
   if (!before.some((each) => each.name === name)) {
     await server.create(name, script)
+    await settled()
     return 'created'
   }
   await server.update(name, script)
-  if (reset) await server.reset(name)
-  await server.enable(name)
+  if (reset) {
+    await settled()
+    await server.reset(name)
+  }
+  const state = (await settled())?.state
+  if (state !== 'running') await server.enable(name)
+  await settled()
   return reset ? 'reset' : 'updated'
 }
 

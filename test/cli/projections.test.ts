@@ -122,6 +122,17 @@ test('install again keeps what is there; --reset folds it anew and ends a differ
   assert.is((await ask(node, 'diff')).code, 0)
 })
 
+test('a server that takes its time is waited for between commands, and a wait that is too short says so', async () => {
+  await using node = await startNode()
+  await ledgerOn(node)
+  node.projections.preparesMs = 300
+  const short = await ask(node, 'install', '--wait', '0')
+  assert.equal([short.code, ...lines(short)], [1, ...NAMES.map((name) => `${name}  created  Preparing`)])
+  const reset = await ask(node, 'install', '--reset')
+  assert.equal([reset.code, ...lines(reset)], [0, ...NAMES.map((name) => `${name}  reset  Running`)], reset.stderr)
+  assert.is((await ask(node, 'diff')).code, 0)
+})
+
 test('a script of somebody else under our name is found out by diff, and replaced by install', async () => {
   await using node = await startNode()
   await ledgerOn(node)

@@ -10,32 +10,26 @@ import { isUnavailable, NoAnswerError, reasonOf, typeOf } from './client-errors.
 import { within } from './connection.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { acquireClient } from './shared-client.ts'
-import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
-
-export interface ProjectionServerOptions {
-  /** As for the store. */
-  readonly url: string
-  readonly timings?: Partial<Timings>
-}
 
 const GRPC_UNIMPLEMENTED = 12
+/** A command is answered once the server has written it down, and started what it is for. */
+const COMMAND_MS = 15_000
 const RETRY_AFTER_MS = 1_000
 
 /** Asks nothing of the server yet. Throws `StoreOpenError` for a URL that cannot be used. */
-export function openEventStoreDbProjections({ url, timings }: ProjectionServerOptions): ProjectionServer {
+export function openEventStoreDbProjections(url: string): ProjectionServer {
   const { connection, shown } = readConnectionUrl(url)
   const shared = acquireClient(connection)
-  const { callMs } = { ...DEFAULT_TIMINGS, ...timings }
   const ask = async <T>(work: (client: EventStoreDBClient) => Promise<T>): Promise<T> => {
     try {
-      return await within(callMs, work(await shared.whenSafe()))
+      return await within(COMMAND_MS, work(await shared.whenSafe()))
     } catch (error) {
       throw refusalOf(error, shown)
     }
   }
   return {
     url: shown,
-    list: async () => (await ask((client) => client.listProjections())).map(projectionOf),
+    list: async () => (await ask((client) => client.listProjections())).filter(isThere).map(projectionOf),
     create: (name, script) => ask((client) => client.createProjection(name, script)),
     update: (name, script) => ask((client) => client.updateProjection(name, script)),
     enable: (name) => ask((client) => client.enableProjection(name)),
@@ -44,6 +38,11 @@ export function openEventStoreDbProjections({ url, timings }: ProjectionServerOp
       (await ask((client) => client.getProjectionState<Json>(name, { partition }))) ?? null,
     [Symbol.asyncDispose]: () => shared.release(),
   }
+}
+
+/** The server lists those that were deleted as well. */
+function isThere({ status }: ProjectionDetails): boolean {
+  return !status.startsWith('Delet')
 }
 
 const STATES: Readonly<Record<string, ServerProjection['state']>> = {

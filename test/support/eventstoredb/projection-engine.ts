@@ -11,7 +11,7 @@ export interface NodeProjection {
   readonly name: string
   source: string
   script: ProjectionScript | undefined
-  status: 'Running' | 'Stopped' | 'Faulted'
+  status: 'Preparing' | 'Running' | 'Stopped' | 'Faulted'
   reason: string
   /** Index in the log of the next event to look at. */
   next: number
@@ -26,6 +26,8 @@ export class ProjectionEngine {
   paused = false
   /** States that were asked for while it was paused. */
   asked = 0
+  /** How long one is under way to where a command takes it. */
+  preparesMs = 0
   readonly #log: EventLog
   /** How far streams are sorted by category. */
   #sorted = 0
@@ -40,30 +42,39 @@ export class ProjectionEngine {
   create(name: string, source: string): void {
     const projection = fresh(name, source)
     this.projections.set(name, projection)
-    compile(projection)
-    this.wake()
+    this.#start(projection)
   }
 
   update(projection: NodeProjection, source: string): void {
     projection.source = source
-    compile(projection)
-    this.wake()
+    this.#start(projection)
   }
 
   enable(projection: NodeProjection): void {
-    if (projection.status !== 'Running') compile(projection)
-    this.wake()
+    if (projection.status === 'Stopped' || projection.status === 'Faulted') this.#start(projection)
   }
 
   disable(projection: NodeProjection): void {
     if (projection.status === 'Running') projection.status = 'Stopped'
   }
 
-  reset(projection: NodeProjection): void {
+  /** False for one that is under way: read in the server's source, which throws. */
+  reset(projection: NodeProjection): boolean {
+    if (projection.status === 'Preparing') return false
     projection.states.clear()
     projection.next = 0
-    if (projection.status === 'Faulted') compile(projection)
-    this.wake()
+    this.#start(projection)
+    return true
+  }
+
+  #start(projection: NodeProjection): void {
+    const end = (): void => {
+      compile(projection)
+      this.wake()
+    }
+    projection.status = 'Preparing'
+    if (this.preparesMs === 0) end()
+    else setTimeout(end, this.preparesMs).unref()
   }
 
   /** Percent of the events that there are. */

@@ -60,10 +60,10 @@ export function projectionsService({ faults }: NodeParts, engine: ProjectionEngi
     },
     reset: async ({ request }, callback) => {
       await faults.pass()
-      onNamed({ name: request.getOptions()?.getName(), callback }, (projection) => {
-        engine.reset(projection)
-        return new pb.ResetResp()
-      })
+      const projection = engine.projections.get(request.getOptions()?.getName() ?? '')
+      if (projection === undefined) return callback(received('Updated', 'NotFound'))
+      if (!engine.reset(projection)) return callback(callError(status.UNKNOWN, 'Exception was thrown by handler.'))
+      callback(null, new pb.ResetResp())
     },
     state: async ({ request }, callback) => {
       await faults.pass()
