@@ -21,8 +21,8 @@ import { failure } from './contract.ts'
 const test = suite('eventstoredb store: faults')
 
 const FAST: Timings = {
-  callMs: 400,
-  settleMs: 1_500,
+  callMs: 800,
+  settleMs: 4_000,
   graceMs: 100,
   probeMs: 20,
   probeCallMs: 200,

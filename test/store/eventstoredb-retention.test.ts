@@ -54,6 +54,17 @@ for (const [index, [what, set]] of RETENTIONS.entries()) {
   })
 }
 
+test('a limit that was set behind thousands of events of others, which take longer to look through than a silence may last, is found', async () => {
+  await withHistory(async (node, client) => {
+    const others = Array.from({ length: 3_000 }, () => jsonEvent({ type: 'Ordered', data: {} }))
+    await client.appendToStream('orders-1', others)
+    await client.setStreamMetadata(STREAM, { maxCount: 2 })
+    // Each event that the node looks at takes a turn of its timers: longer than a second in all.
+    node.faults.delayMs = 0.5
+    assert.match(await refusal(node), /\$maxCount/)
+  })
+})
+
 test('limits on streams of others, and ones that were taken back, are nobody’s trouble', async () => {
   await withHistory(async (node, client) => {
     await client.appendToStream('orders-1', jsonEvent({ type: 'Ordered', data: {} }))
@@ -86,11 +97,11 @@ test('streams of others on the same server are neither read nor followed', async
 test('a ledger’s few events are found among thousands of others, which may go on for longer than a deadline', async () => {
   await withHistory(async (node, client) => {
     const others = Array.from({ length: 800 }, () => jsonEvent({ type: 'Ordered', data: {} }))
-    for (let turn = 0; turn < 2; turn += 1) await client.appendToStream('orders-1', others)
-    const timings = { callMs: 500 }
+    for (let turn = 0; turn < 4; turn += 1) await client.appendToStream('orders-1', others)
+    const timings = { callMs: 2_000 }
     await using store = await openEventStoreDbStore({ url: node.url, canonical: canonicalJson, timings })
     await store.append(appendOf(STREAM, 2))
-    // The node looks through 1,600 events in as many turns of the event loop, some of which take a while.
+    // The node looks through 3,200 events in as many turns of the event loop, some of which take a while.
     node.faults.delayMs = 0.2
     const all = await collect(store.readAll())
     assert.is(all.length, 4)

@@ -9,6 +9,7 @@ import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfea
 import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js'
 import { batchAppend, unaryAppend } from './eventstoredb/append-service.ts'
+import { Cluster } from './eventstoredb/cluster.ts'
 import { Faults } from './eventstoredb/faults.ts'
 import { EventLog } from './eventstoredb/log.ts'
 import { deleteStream, gossip, SERVER_VERSION, supportedMethods, tombstone } from './eventstoredb/other-services.ts'
@@ -22,6 +23,8 @@ export interface NodeOptions {
   readonly version?: string | undefined
   /** False: started with EVENTSTORE_RUN_PROJECTIONS=None. */
   readonly runsProjections?: boolean
+  /** Which it is a node of. */
+  readonly cluster?: Cluster
 }
 
 /** Starts a node on a free port of the loopback. */
@@ -31,20 +34,44 @@ export async function startNode(options: NodeOptions = {}): Promise<EventStoreNo
   return node
 }
 
+/** So many nodes with one log; the first one leads. */
+export async function startCluster(size: number): Promise<NodeCluster> {
+  const cluster = new Cluster()
+  const nodes: EventStoreNode[] = []
+  for (let index = 0; index < size; index += 1) nodes.push(await startNode({ cluster }))
+  cluster.leader = nodes[0]?.port
+  return {
+    cluster,
+    nodes,
+    [Symbol.asyncDispose]: async () => {
+      for (const node of nodes) await node[Symbol.asyncDispose]()
+    },
+  }
+}
+
+export interface NodeCluster extends AsyncDisposable {
+  readonly cluster: Cluster
+  readonly nodes: readonly EventStoreNode[]
+}
+
 export class EventStoreNode implements AsyncDisposable {
-  readonly log = new EventLog()
+  readonly log: EventLog
   readonly faults = new Faults()
-  readonly projections = new ProjectionEngine(this.log)
+  readonly projections: ProjectionEngine
   readonly #grpc = new Server({ 'grpc.max_receive_message_length': 17 * 1024 * 1024 })
   readonly #sockets = new Set<Socket>()
-  readonly #parts: NodeParts = { log: this.log, faults: this.faults, cut: () => this.cut(), appends: 0 }
+  readonly #parts: NodeParts
   readonly #inject: (socket: Socket) => void
   #listener: NetServer | undefined
   #port = 0
 
   constructor(options: NodeOptions = {}) {
-    const { version, runsProjections = true } = { version: SERVER_VERSION, ...options }
-    const parts = this.#parts
+    const { version, runsProjections = true, cluster } = { version: SERVER_VERSION, ...options }
+    this.log = cluster?.log ?? new EventLog()
+    this.projections = new ProjectionEngine(this.log)
+    const calls = { cut: () => this.cut(), port: () => this.#port, ...(cluster !== undefined && { cluster }) }
+    const parts: NodeParts = { log: this.log, faults: this.faults, appends: 0, reads: 0, ...calls }
+    this.#parts = parts
     this.#grpc.addService(StreamsService, {
       read: read(parts),
       append: unaryAppend(parts),
@@ -59,7 +86,7 @@ export class EventStoreNode implements AsyncDisposable {
       const service: UntypedServiceImplementation = { ...projectionsService(parts, this.projections) }
       this.#grpc.addService(ProjectionsService, service)
     }
-    this.#grpc.addService(GossipService, { read: gossip(parts, () => this.#port) })
+    this.#grpc.addService(GossipService, { read: gossip(parts) })
     const injector = this.#grpc.createConnectionInjector(ServerCredentials.createInsecure())
     this.#inject = (socket) => injector.injectConnection(socket)
   }
@@ -77,6 +104,11 @@ export class EventStoreNode implements AsyncDisposable {
     return this.#parts.appends
   }
 
+  /** Reads and subscriptions that have come in. */
+  get reads(): number {
+    return this.#parts.reads
+  }
+
   /** Listens; after `stop` on the same port, with everything that was written. */
   async start(): Promise<void> {
     const listener = createServer({ noDelay: true }, (socket) => {
@@ -91,6 +123,7 @@ export class EventStoreNode implements AsyncDisposable {
     })
     this.#listener = listener
     this.#port = (listener.address() as AddressInfo).port
+    this.#parts.cluster?.ports.add(this.#port)
   }
 
   /** As `kill -9` looks from outside: connections break, new ones are refused, and remembered event ids are gone. */

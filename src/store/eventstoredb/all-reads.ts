@@ -5,23 +5,28 @@
 import {
   type Position as AllPosition,
   type AllStreamResolvedEvent,
-  BACKWARDS,
-  END,
+  type RecordedEvent,
   START,
   streamNameFilter,
 } from '@eventstore/db-client'
+import { SYSTEM_STREAM } from '../../../schemas/names.ts'
 import type { Position, ReadAllOptions, ReadRecord } from '../event-store.ts'
 import type { ScanPage } from '../follow.ts'
 import { isOfTenant, type TenantStreams, tenantStreams } from '../tenant-streams.ts'
 import { compareAllPositions, parseAllPosition, positionText } from './all-positions.ts'
-import type { Connection } from './connection.ts'
+import { isUnknown } from './client-errors.ts'
 import { AT_WORK, drain } from './drain.ts'
 import { toRecord } from './event-form.ts'
-import { PAGE_CHARS, PAGE_RECORDS, type ReadDeps } from './stream-reads.ts'
+import type { LastPosition } from './last-position.ts'
+import { isLedgerStream, LEDGER_PREFIXES } from './ledger-streams.ts'
+import { PAGE_CHARS, PAGE_RECORDS, type ReadDeps, readHead } from './stream-reads.ts'
 
-/** What every stream of a ledger begins with. */
-export const LEDGER_PREFIXES: readonly string[] = ['run-', 'ledger-', 'access-']
-const BACKWARDS_EVENTS = 64
+export interface ScanDeps extends ReadDeps {
+  readonly last: LastPosition
+  /** Sees each event as the server gave it, before its page is handed on; again where a page is read again. */
+  readonly onEvent?: (event: RecordedEvent) => void
+}
+
 /** Events that the server looks at in one step. */
 const SEARCH_WINDOW = 200
 
@@ -34,61 +39,19 @@ export function ledgerFilter(): ReturnType<typeof streamNameFilter> {
   })
 }
 
-export function isLedgerStream(name: string): boolean {
-  return LEDGER_PREFIXES.some((prefix) => name.startsWith(prefix))
-}
-
-/** Position of the last event of a ledger; what the server keeps for itself behind it is stepped over. */
-export async function lastPosition(connection: Connection): Promise<AllPosition | undefined> {
-  let from: AllPosition | typeof END = END
-  for (;;) {
-    const { found, lowest } = await lookBackwards(connection, from)
-    // Whether a position is let in or left out backwards, the same lowest one twice is the beginning.
-    const isStart = lowest === undefined || (from !== END && compareAllPositions(lowest, from) === 0)
-    if (found !== undefined || isStart) return found
-    from = lowest
-  }
-}
-
-interface Backwards {
-  readonly found: AllPosition | undefined
-  readonly lowest: AllPosition | undefined
-}
-
-async function lookBackwards(connection: Connection, from: AllPosition | typeof END): Promise<Backwards> {
-  return await connection.read(async (client) => {
-    let found: AllPosition | undefined
-    let lowest: AllPosition | undefined
-    const onItem = ({ event }: AllStreamResolvedEvent): boolean => {
-      if (event === undefined) return true
-      lowest = event.position
-      if (isLedgerStream(event.streamId)) found = event.position
-      return found === undefined
-    }
-    const options = {
-      direction: BACKWARDS,
-      fromPosition: from,
-      maxCount: BACKWARDS_EVENTS,
-      requiresLeader: true,
-    } as const
-    await drain(client.readAll(options), { onItem, idleMs: connection.timings.callMs })
-    return { found, lowest }
-  })
-}
-
 export interface ScanOptions extends ReadAllOptions {
   /** Whoever is woken by what comes later need not look for it: the end is where it was when the scan began. */
   readonly isWoken?: boolean
 }
 
 /** Throws `TypeError` for text that is no position, `StoreUnavailableError`. */
-export async function* scanAll(deps: ReadDeps, options: ScanOptions): AsyncGenerator<ScanPage> {
+export async function* scanAll(deps: ScanDeps, options: ScanOptions): AsyncGenerator<ScanPage> {
   const { after, until, tenant, isWoken = false } = options
   const limit = until === undefined ? undefined : parseAllPosition(until)
   const wanted = tenant === undefined ? undefined : tenantStreams(tenant)
   let at = after === undefined ? undefined : parseAllPosition(after)
   for (;;) {
-    const end = lower(await lastPosition(deps.connection), limit)
+    const end = lower(await deps.last.find(), limit)
     if (end === undefined || (at !== undefined && compareAllPositions(at, end) >= 0)) return
     while (at === undefined || compareAllPositions(at, end) < 0) {
       const { records, upTo } = await readPage(deps, { at, end, wanted })
@@ -117,7 +80,10 @@ interface Page {
   readonly upTo: AllPosition
 }
 
-async function readPage({ connection, canonical, onEvent }: ReadDeps, { at, end, wanted }: PageAsked): Promise<Page> {
+async function readPage(
+  { connection, canonical, onEvent, last }: ScanDeps,
+  { at, end, wanted }: PageAsked,
+): Promise<Page> {
   return await connection.read(async (client) => {
     const records: ReadRecord[] = []
     let upTo = end
@@ -135,13 +101,30 @@ async function readPage({ connection, canonical, onEvent }: ReadDeps, { at, end,
       return compareAllPositions(upTo, end) < 0 && records.length < PAGE_RECORDS && chars < PAGE_CHARS
     }
     const stream = client.subscribeToAll({ fromPosition: at ?? START, filter: ledgerFilter(), requiresLeader: true })
-    await drain(stream, { onItem, idleMs: connection.timings.callMs })
+    await drain(stream, { onItem, idleMs: connection.timings.callMs }).catch((error: unknown) => {
+      // An end that does not come may be one that the server has taken away.
+      last.forget()
+      throw error
+    })
     return { records, upTo }
   })
 }
 
-/** The event at exactly this position, where a ledger's event is there. A read lets its first position in. */
-export async function recordAt({ connection, canonical }: ReadDeps, at: AllPosition): Promise<ReadRecord | undefined> {
+/**
+ * The event at exactly this position, where a ledger's event is there. A read lets its first position in. A place that lies between two
+ * records, as one of another server may, is an error without a name to the server: where others are answered, nothing is there.
+ */
+export async function recordAt(deps: ReadDeps, at: AllPosition): Promise<ReadRecord | undefined> {
+  try {
+    return await readAt(deps, at)
+  } catch (error) {
+    if (!isUnknown(error)) throw error
+    await readHead(deps.connection, SYSTEM_STREAM)
+    return undefined
+  }
+}
+
+async function readAt({ connection, canonical }: ReadDeps, at: AllPosition): Promise<ReadRecord | undefined> {
   return await connection.read(async (client) => {
     let found: ReadRecord | undefined
     const onItem = ({ event }: AllStreamResolvedEvent): boolean => {
@@ -152,7 +135,7 @@ export async function recordAt({ connection, canonical }: ReadDeps, at: AllPosit
     const stream = client.readAll({ fromPosition: at, maxCount: 1, requiresLeader: true })
     await drain(stream, { onItem, idleMs: connection.timings.callMs })
     return found
-  })
+  }, isUnknown)
 }
 
 /** Throws `TypeError` for text that is no position. */

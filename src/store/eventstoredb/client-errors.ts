@@ -34,10 +34,31 @@ export function isOutage(error: unknown): boolean {
   return !ANSWERS.has(typeOf(error))
 }
 
-/** The client opens a new channel by itself after this one, and only after this one. */
 export function isUnavailable(error: unknown): boolean {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   return typeOf(error) === ErrorType.UNAVAILABLE || code === GRPC_UNAVAILABLE
+}
+
+/**
+ * After these, and no others, the client opens a new channel by itself: to the leader, where a follower named it. A new client would begin
+ * at the follower again, for ever.
+ */
+export function reconnectsByItself(error: unknown): boolean {
+  const type = typeOf(error)
+  return isUnavailable(error) || type === ErrorType.NOT_LEADER || type === ErrorType.CANCELLED
+}
+
+/**
+ * A write that waits too long for its quorum, or a reader too slow for the server's buffer: the client says the same of both. The node is
+ * there, and so are the calls beside this one.
+ */
+export function isTimeout(error: unknown): boolean {
+  return typeOf(error) === ErrorType.TIMEOUT
+}
+
+/** The server found something that no client knows a word for. */
+export function isUnknown(error: unknown): boolean {
+  return typeOf(error) === ErrorType.UNKNOWN
 }
 
 export function isMissingStream(error: unknown): boolean {

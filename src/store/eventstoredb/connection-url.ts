@@ -6,7 +6,10 @@ import { StoreOpenError } from '../event-store.ts'
 
 const URL_FORM = /^(esdb|kurrentdb)(\+discover)?:\/\/(?:([^@/?]+)@)?([^@/?]+)\/?(?:\?(.*))?$/
 const CREDENTIALS = /^[^:]+:[^:]+$/
-const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(?::\d{1,5})?$/
+/** The client takes no IPv6 addresses. */
+const HOST = /^[A-Za-z0-9._-]+(?::\d{1,5})?$/
+/** Seconds and tries of one search for the leader. The client's own, 5 and 10, keep searches going long after they were given up. */
+const SEARCH = { gossiptimeout: 'gossipTimeout=2', maxdiscoverattempts: 'maxDiscoverAttempts=3' }
 /** What the client understands, less what would turn off a promise of this store. */
 const OPTIONS: ReadonlySet<string> = new Set([
   'tls',
@@ -38,20 +41,30 @@ export function readConnectionUrl(text: string): ConnectionUrl {
     throw unusable('the credentials before @ must be user:password, with %3A for a colon in them')
   }
   if (!hosts.split(',').every((host) => HOST.test(host)))
-    throw unusable('a host is a name or an address, and a port after it')
+    throw unusable('a host is a name or an IPv4 address, and a port after it')
   const pairs = query === '' ? [] : query.split('&')
-  for (const pair of pairs) checkOption(pair)
+  const given = pairs.map(checkedOption)
 
-  const rest = `${hosts}${query === '' ? '' : `?${query}`}`
+  const isCluster = discover !== '' || hosts.includes(',')
+  const more = Object.entries(SEARCH).flatMap(([option, pair]) => (isCluster && !given.includes(option) ? [pair] : []))
   const user = credentials === undefined ? '' : `${credentials}@`
-  return { connection: `esdb${discover}://${user}${rest}`, shown: `${scheme}${discover}://${rest}` }
+  return {
+    connection: `esdb${discover}://${user}${hosts}${queryOf([...pairs, ...more])}`,
+    shown: `${scheme}${discover}://${hosts}${queryOf(pairs)}`,
+  }
 }
 
-function checkOption(pair: string): void {
+function queryOf(pairs: readonly string[]): string {
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+}
+
+/** The option's name, as the client compares it. */
+function checkedOption(pair: string): string {
   const [key = '', value = ''] = pair.split('=')
   if (value === '' || pair.split('=').length !== 2) throw unusable('options are written key=value, with & between them')
   const flat = key.toLowerCase().replaceAll(/[_-]/g, '')
   if (!OPTIONS.has(flat)) throw unusable(`the option ${JSON.stringify(key.slice(0, 40))} is not supported`)
+  return flat
 }
 
 function unusable(why: string): StoreOpenError {

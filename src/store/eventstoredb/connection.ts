@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventStoreDBClient } from '@eventstore/db-client'
 import { type StoreStatus, StoreUnavailableError } from '../event-store.ts'
-import { isMissingStream, isOutage, isUnavailable, NoAnswerError, reasonOf } from './client-errors.ts'
+import { isMissingStream, isOutage, isTimeout, NoAnswerError, reasonOf, reconnectsByItself } from './client-errors.ts'
 import { drain } from './drain.ts'
 import type { SharedClient } from './shared-client.ts'
 import type { Timings } from './timings.ts'
@@ -14,6 +14,10 @@ import type { Timings } from './timings.ts'
 const PROBE_STREAM = 'ledger-system'
 const RETRY_AFTER_MS = 1_000
 const READ_TRIES = 4
+const READ_AGAIN_MS = 20
+
+/** Whether an error that looks like an outage is an answer to what was asked. */
+type IsAnswer = (error: unknown) => boolean
 
 export class Connection {
   readonly shared: SharedClient
@@ -49,31 +53,35 @@ export class Connection {
     return await this.#attempt((client) => within(this.timings.callMs, work(client)))
   }
 
-  async #attempt<T>(work: (client: EventStoreDBClient) => Promise<T>): Promise<T> {
+  async #attempt<T>(work: (client: EventStoreDBClient) => Promise<T>, isAnswer?: IsAnswer): Promise<T> {
     const client = await this.shared.whenSafe()
     try {
       return await work(client)
     } catch (error) {
-      if (isOutage(error)) this.#lost(error, client)
+      if (isOutage(error) && !isTimeout(error) && isAnswer?.(error) !== true) this.#lost(error, client)
       throw error
     }
   }
 
-  /** A read may be asked again: through a short outage the caller sees nothing. It limits its own silence. Throws `StoreUnavailableError` beyond that. */
-  async read<T>(work: (client: EventStoreDBClient) => Promise<T>): Promise<T> {
+  /**
+   * A read may be asked again: through a short outage the caller sees nothing. It limits its own silence. Throws `StoreUnavailableError` beyond
+   * that, and what `isAnswer` knows to be no outage.
+   */
+  async read<T>(work: (client: EventStoreDBClient) => Promise<T>, isAnswer?: IsAnswer): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       if (!(await this.usable())) throw this.unavailable()
       try {
-        return await this.#attempt(work)
+        return await this.#attempt(work, isAnswer)
       } catch (error) {
-        if (!isOutage(error)) throw error
-        if (tries === READ_TRIES) throw this.unavailable()
+        if (!isOutage(error) || isAnswer?.(error) === true) throw error
+        if (tries === READ_TRIES) throw this.unavailable(reasonOf(error))
       }
+      await sleep(READ_AGAIN_MS * (tries - 1) * Math.random())
     }
   }
 
-  unavailable(): StoreUnavailableError {
-    const { state, detail = 'no reason given' } = this.#status
+  unavailable(reason = 'no reason given'): StoreUnavailableError {
+    const { state, detail = reason } = this.#status
     const why = state === 'failed' ? detail : `the event store does not answer: ${detail}`
     return new StoreUnavailableError(this.closing.aborted ? 'the store is closed' : why, RETRY_AFTER_MS)
   }
@@ -105,7 +113,7 @@ export class Connection {
       await drain(stream, { onItem: () => true, idleMs: this.timings.probeCallMs })
     } catch (error) {
       if (isMissingStream(error)) return
-      if (!isUnavailable(error)) this.shared.replace(client)
+      if (!reconnectsByItself(error)) this.shared.replace(client)
       throw error
     }
   }
@@ -116,7 +124,7 @@ export class Connection {
   }
 
   #lost(error: unknown, client: EventStoreDBClient): void {
-    if (!isUnavailable(error)) this.shared.replace(client)
+    if (!reconnectsByItself(error)) this.shared.replace(client)
     if (this.#status.state !== 'ready' || this.closing.aborted) return
     this.#lostAtMs = performance.now()
     this.#readiness = new Promise((resolve) => {

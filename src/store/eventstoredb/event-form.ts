@@ -110,7 +110,15 @@ function textOf(value: Json, canonical: Canonical): string {
   try {
     return canonical(value)
   } catch {
-    // Half of a surrogate pair: whoever wrote it was not us.
+    return anyText(value)
+  }
+}
+
+/** Half of a surrogate pair, a number without end, thousands of brackets: whoever wrote it was not us. */
+function anyText(value: Json): string {
+  try {
     return JSON.stringify(value)
+  } catch {
+    return '"too deep to be printed"'
   }
 }

@@ -10,6 +10,7 @@ import { Connection } from './connection.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { differingCopies } from './event-form.ts'
 import { type EventStoreDbOptions, EventStoreDbStore } from './eventstoredb-store.ts'
+import { LastPosition } from './last-position.ts'
 import { acquireClient } from './shared-client.ts'
 import { DEFAULT_TIMINGS } from './timings.ts'
 
@@ -59,7 +60,10 @@ export async function* scanEventStoreDb(
     if (differing.length > 0) faults.push(copyFault(event, differing))
   }
   try {
-    for await (const { records } of scanAll({ connection, canonical, onEvent }, {})) {
+    for await (const { records } of scanAll(
+      { connection, canonical, last: new LastPosition(connection), onEvent },
+      {},
+    )) {
       yield records.map(({ position: _, ...record }) => ({ ...record, hasColumns: true as const }))
       yield faults
       faults = []

@@ -21,13 +21,14 @@ import {
 import { follow, type ScanPage } from '../follow.ts'
 import { Wakeups } from '../wakeups.ts'
 import { parseAllPosition, positionText } from './all-positions.ts'
-import { comparePositionTexts, lastPosition, recordAt, scanAll } from './all-reads.ts'
+import { comparePositionTexts, recordAt, type ScanDeps, scanAll } from './all-reads.ts'
 import { AppendLanes } from './append-lanes.ts'
 import { sendAppend } from './append-sender.ts'
 import { reasonOf, typeOf } from './client-errors.ts'
 import { Connection } from './connection.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { type Canonical, SERVER_APPEND_BYTES } from './event-form.ts'
+import { LastPosition } from './last-position.ts'
 import { watchForEvents } from './live-watch.ts'
 import { refuseRetention } from './retention-check.ts'
 import { refuseOldServer } from './server-version.ts'
@@ -117,6 +118,7 @@ export class EventStoreDbStore implements EventStore {
   readonly #connection: Connection
   readonly #canonical: Canonical
   readonly #lanes: AppendLanes
+  readonly #last: LastPosition
   readonly #wakeups = new Wakeups()
   #watching: Promise<void> | undefined
 
@@ -124,6 +126,7 @@ export class EventStoreDbStore implements EventStore {
     this.url = url
     this.#connection = connection
     this.#canonical = canonical
+    this.#last = new LastPosition(connection)
     this.#lanes = new AppendLanes((append) => sendAppend({ connection, canonical }, append), WAITING_MAX)
   }
 
@@ -151,7 +154,7 @@ export class EventStoreDbStore implements EventStore {
   }
 
   async end(): Promise<Position | undefined> {
-    const last = await lastPosition(this.#connection)
+    const last = await this.#last.find()
     return last === undefined ? undefined : positionText(last)
   }
 
@@ -205,7 +208,7 @@ export class EventStoreDbStore implements EventStore {
     await this.#connection.shared.release()
   }
 
-  get #deps(): { readonly connection: Connection; readonly canonical: Canonical } {
-    return { connection: this.#connection, canonical: this.#canonical }
+  get #deps(): ScanDeps {
+    return { connection: this.#connection, canonical: this.#canonical, last: this.#last }
   }
 }

@@ -12,15 +12,13 @@ import {
 } from '@eventstore/db-client'
 import { StoreOpenError } from '../event-store.ts'
 import { compareAllPositions } from './all-positions.ts'
-import { isLedgerStream } from './all-reads.ts'
 import { NoAnswerError } from './client-errors.ts'
 import type { Connection } from './connection.ts'
-import { drain } from './drain.ts'
+import { AT_WORK, drain } from './drain.ts'
+import { isLedgerStream } from './ledger-streams.ts'
 
 const METADATA_TYPE = '$metadata'
 const DELETED_TYPE = '$streamDeleted'
-const SEARCH_WINDOW = 500
-const QUIET_MS = 1_000
 const NAMED_MAX = 5
 
 /** Throws `StoreOpenError` (`store-unsupported`) that names the streams and what is set on them. */
@@ -50,31 +48,70 @@ async function lastOfAll(connection: Connection): Promise<Position | undefined> 
   return last
 }
 
-/** Every stream's last metadata counts. The subscription says by events and checkpoints how far it has looked. */
+interface Pass {
+  /** Events that the server looks at before it says how far it is. */
+  readonly searchWindow: number
+  /** So long a silence is the end, where the server tells of none. */
+  readonly quietMs: number
+}
+
+/** Not every server says that it has come to the end. The second pass goes on where the first fell silent, and hears of each event. */
+const PASSES: readonly Pass[] = [
+  { searchWindow: 500, quietMs: 1_000 },
+  { searchWindow: 1, quietMs: 2_000 },
+]
+
+/** Every stream's last metadata counts. */
 async function collectFaults(connection: Connection, end: Position, faults: Map<string, string>): Promise<void> {
   faults.clear()
+  let from: Position | undefined
+  for (const pass of PASSES) {
+    const looked = await lookThrough(connection, { pass, from, end, faults })
+    if (looked.isAll) return
+    from = looked.upTo
+  }
+}
+
+interface LookThrough {
+  readonly pass: Pass
+  /** Exclusive. */
+  readonly from: Position | undefined
+  readonly end: Position
+  readonly faults: Map<string, string>
+}
+
+/** The subscription says by events and checkpoints how far it has looked. */
+async function lookThrough(
+  connection: Connection,
+  { pass, from, end, faults }: LookThrough,
+): Promise<{ readonly isAll: boolean; readonly upTo: Position | undefined }> {
+  let upTo = from
   const stream = connection.shared.current.subscribeToAll({
-    fromPosition: START,
+    fromPosition: from ?? START,
     requiresLeader: true,
     filter: eventTypeFilter({
       prefixes: [METADATA_TYPE, DELETED_TYPE],
-      maxSearchWindow: SEARCH_WINDOW,
+      maxSearchWindow: pass.searchWindow,
       checkpointInterval: 1,
       checkpointReached: (subscription, position) => {
-        if (compareAllPositions(position, end) >= 0) subscription.emit(LOOKED_THROUGH)
+        upTo = position
+        // What it steps over is no silence, however much of it there is.
+        subscription.emit(compareAllPositions(position, end) >= 0 ? LOOKED_THROUGH : AT_WORK)
       },
     }),
   })
   const onItem = ({ event }: AllStreamResolvedEvent): boolean => {
     if (event === undefined) return true
     judge(faults, event)
+    upTo = event.position
     return compareAllPositions(event.position, end) < 0
   }
   try {
-    await drain(stream, { onItem, idleMs: QUIET_MS, endsOn: ['caughtUp', LOOKED_THROUGH] })
+    await drain(stream, { onItem, idleMs: pass.quietMs, endsOn: ['caughtUp', LOOKED_THROUGH] })
+    return { isAll: true, upTo }
   } catch (error) {
-    // A server that tells of no end goes quiet there.
     if (!(error instanceof NoAnswerError)) throw error
+    return { isAll: false, upTo }
   }
 }
 

@@ -1,5 +1,5 @@
 /** @module Reads of one stream, page by page: each page is a call of its own, so a slow reader holds nothing open. */
-import { BACKWARDS, END, FORWARDS, type RecordedEvent, type ResolvedEvent } from '@eventstore/db-client'
+import { BACKWARDS, END, FORWARDS, type ResolvedEvent } from '@eventstore/db-client'
 import { NO_STREAM, type ReadRecord, type ReadStreamOptions, type RecordPages } from '../event-store.ts'
 import { isMissingStream } from './client-errors.ts'
 import type { Connection } from './connection.ts'
@@ -9,8 +9,6 @@ import { type Canonical, toRecord } from './event-form.ts'
 export interface ReadDeps {
   readonly connection: Connection
   readonly canonical: Canonical
-  /** Sees each event of a scan of `$all` as the server gave it, before its page is handed on; again where a page is read again. */
-  readonly onEvent?: (event: RecordedEvent) => void
 }
 
 export const PAGE_RECORDS = 256

@@ -9,10 +9,13 @@ test('every spelling of a URL becomes the one that the client knows', () => {
   const read = (text: string): string => readConnectionUrl(text).connection
   assert.is(read('esdb://localhost:2113?tls=false'), 'esdb://localhost:2113?tls=false')
   assert.is(read('kurrentdb://localhost:2113/?tls=false'), 'esdb://localhost:2113?tls=false')
-  assert.is(read('esdb+discover://cluster.example:2113'), 'esdb+discover://cluster.example:2113')
-  assert.is(read('kurrentdb+discover://cluster.example'), 'esdb+discover://cluster.example')
+  const search = 'gossipTimeout=2&maxDiscoverAttempts=3'
+  assert.is(read('esdb+discover://cluster.example:2113'), `esdb+discover://cluster.example:2113?${search}`)
+  assert.is(read('kurrentdb+discover://cluster.example'), `esdb+discover://cluster.example?${search}`)
   const three = 'esdb://a:1,b:2,c:3?nodePreference=leader&tlsCAFile=ca.pem'
-  assert.is(read(three), three)
+  assert.is(read(three), `${three}&${search}`)
+  const own = 'esdb://a:1,b:2?gossip_timeout=9&maxDiscoverAttempts=1'
+  assert.is(read(own), own)
 })
 
 test('credentials reach the client and nobody else', () => {
@@ -30,6 +33,7 @@ test('a URL that cannot be used is refused without a word of its password', () =
     'esdb://admin:secret:more@host',
     'esdb://adminsecret@host',
     'esdb://admin:secret@host:port',
+    'esdb://admin:secret@[::1]:2113',
     'esdb://admin:secret@host?tls',
     'esdb://admin:secret@host?tls=',
     'esdb://admin:secret@host?tlsVerifyCert=false',

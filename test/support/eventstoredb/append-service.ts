@@ -11,11 +11,13 @@ import streamsPb from '@eventstore/db-client/generated/streams_pb.js'
 import {
   type handleBidiStreamingCall,
   type handleClientStreamingCall,
+  type Metadata,
   type ServerDuplexStream,
   status,
 } from '@grpc/grpc-js'
 import anyPb from 'google-protobuf/google/protobuf/any_pb.js'
 import emptyPb from 'google-protobuf/google/protobuf/empty_pb.js'
+import { refuseAsFollower } from './cluster.ts'
 import { type CallError, invalid, streamDeleted, tooLarge, unavailable } from './errors.ts'
 import type { AppendFault } from './faults.ts'
 import { type Expected, type LogResult, MAX_APPEND_BYTES, type ProposedEvent } from './log.ts'
@@ -65,12 +67,24 @@ export function unaryAppend(parts: NodeParts): handleClientStreamingCall<AppendR
     call.on('error', () => undefined)
     call.on('end', async () => {
       if (options === undefined) return callback(invalid('an append needs its options'))
+      const refusal = asFollower(parts, call.metadata)
+      if (refusal !== undefined) return callback(refusal)
       const asked = { stream: streamName(options.getStreamIdentifier()), expected: expectedOf(options), events }
       const reply = await carryOut(parts, asked)
       const error = unaryError(asked, reply)
       if (error !== undefined) callback(error)
       else if (reply.kind !== 'silence') callback(null, unaryAnswer(asked, reply))
     })
+  }
+}
+
+/** On the batching path this ends the call for all appends of the client, as it does on a real node. */
+function asFollower(parts: NodeParts, metadata: Metadata): CallError | undefined {
+  try {
+    refuseAsFollower(parts, metadata)
+    return undefined
+  } catch (error) {
+    return error as CallError
   }
 }
 
@@ -118,6 +132,8 @@ export function batchAppend(parts: NodeParts): handleBidiStreamingCall<BatchAppe
       batch.events.push(...request.getProposedMessagesList().map(proposedEvent))
       if (!request.getIsFinal() || batch.options === undefined) return
       open.delete(correlation)
+      const refusal = asFollower(parts, call.metadata)
+      if (refusal !== undefined) return void call.emit('error', refusal)
       const stream = streamName(batch.options.getStreamIdentifier())
       void answerBatch(parts, {
         call,

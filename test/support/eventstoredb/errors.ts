@@ -28,6 +28,16 @@ export function tooLarge(): CallError {
   })
 }
 
+/** A follower names the leader where it knows one. */
+export function notLeader(leader: number | undefined): CallError {
+  if (leader === undefined) return callError(status.UNKNOWN, 'No leader info available in response')
+  return callError(status.NOT_FOUND, 'Leader info available', {
+    exception: 'not-leader',
+    'leader-endpoint-host': '127.0.0.1',
+    'leader-endpoint-port': String(leader),
+  })
+}
+
 export function invalid(message: string): CallError {
   return callError(status.INVALID_ARGUMENT, message)
 }

@@ -21,11 +21,18 @@ export interface AppendSeen {
   readonly count: number
 }
 
+export type ReadFault =
+  | 'unavailable'
+  /** The reader is too slow for the server's buffer, or so the server finds. */
+  | 'too-slow'
+  /** What the server's log reader says to a place between two records. */
+  | 'unknown'
+
 export class Faults {
   /** Asked at each append. */
   onAppend: (append: AppendSeen) => AppendFault | undefined = () => undefined
   /** Asked at each read and subscription. */
-  onRead: () => 'unavailable' | undefined = () => undefined
+  onRead: () => ReadFault | undefined = () => undefined
   /** Every request waits this long. */
   delayMs = 0
   #frozen: Promise<void> | undefined

@@ -62,23 +62,28 @@ export function supportedMethods({ faults }: NodeParts, version: string): handle
   }
 }
 
-/** A cluster of one, which leads. */
-export function gossip({ faults }: NodeParts, port: () => number): handleUnaryCall<Empty, ClusterInfo> {
+export function gossip({ faults, cluster, port }: NodeParts): handleUnaryCall<Empty, ClusterInfo> {
   return async (_call, callback) => {
     await faults.pass()
-    const endPoint = new gossipPb.EndPoint()
-    endPoint.setAddress('127.0.0.1')
-    endPoint.setPort(port())
-    const id = new sharedPb.UUID()
-    id.setString(crypto.randomUUID())
-    const member = new gossipPb.MemberInfo()
-    member.setInstanceId(id)
-    member.setTimeStamp(String(Date.now()))
-    member.setState(gossipPb.MemberInfo.VNodeState.LEADER)
-    member.setIsAlive(true)
-    member.setHttpEndPoint(endPoint)
     const info = new gossipPb.ClusterInfo()
-    info.addMembers(member)
+    const leader = cluster === undefined ? port() : cluster.leader
+    for (const each of cluster?.ports ?? [port()]) info.addMembers(memberAt(each, each === leader))
     callback(null, info)
   }
+}
+
+function memberAt(port: number, leads: boolean): InstanceType<typeof gossipPb.MemberInfo> {
+  const endPoint = new gossipPb.EndPoint()
+  endPoint.setAddress('127.0.0.1')
+  endPoint.setPort(port)
+  const id = new sharedPb.UUID()
+  id.setString(crypto.randomUUID())
+  const member = new gossipPb.MemberInfo()
+  member.setInstanceId(id)
+  member.setTimeStamp(String(Date.now()))
+  const { LEADER, FOLLOWER } = gossipPb.MemberInfo.VNodeState
+  member.setState(leads ? LEADER : FOLLOWER)
+  member.setIsAlive(true)
+  member.setHttpEndPoint(endPoint)
+  return member
 }

@@ -1,4 +1,5 @@
 /** @module What the services of a protocol node share. */
+import type { Cluster } from './cluster.ts'
 import type { Faults } from './faults.ts'
 import type { EventLog } from './log.ts'
 
@@ -7,6 +8,11 @@ export interface NodeParts {
   readonly faults: Faults
   /** Breaks every connection at once. */
   readonly cut: () => void
+  readonly port: () => number
+  /** Absent: a cluster of one, which leads. */
+  readonly cluster?: Cluster
   /** How many appends have come in. */
   appends: number
+  /** How many reads and subscriptions. */
+  reads: number
 }

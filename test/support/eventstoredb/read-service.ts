@@ -2,8 +2,10 @@
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import streamsPb from '@eventstore/db-client/generated/streams_pb.js'
 import { type handleServerStreamingCall, type ServerWritableStream, status } from '@grpc/grpc-js'
-import { callError, invalid, streamDeleted, unavailable } from './errors.ts'
+import { refuseAsFollower } from './cluster.ts'
+import { type CallError, callError, invalid, streamDeleted, unavailable } from './errors.ts'
 import { eventFilter } from './event-filter.ts'
+import type { ReadFault } from './faults.ts'
 import type { LoggedEvent } from './log.ts'
 import { checkpointMessage, confirmationMessage, eventMessage, notFoundMessage, streamName } from './messages.ts'
 import type { NodeParts } from './parts.ts'
@@ -23,7 +25,10 @@ export function read(parts: NodeParts): handleServerStreamingCall<ReadReq, ReadR
 
 async function serve(parts: NodeParts, call: ReadCall): Promise<void> {
   await parts.faults.pass()
-  if (parts.faults.onRead() === 'unavailable') throw unavailable()
+  parts.reads += 1
+  refuseAsFollower(parts, call.metadata)
+  const fault = parts.faults.onRead()
+  if (fault !== undefined) throw READ_FAULTS[fault]()
   const options = call.request.getOptions()
   if (options === undefined) throw invalid('a read needs its options')
   if (options.hasSubscription()) return subscription(parts, call, options)
@@ -40,6 +45,13 @@ async function send(call: ReadCall, message: ReadResp): Promise<boolean> {
   if (isGone(call)) return false
   if (!call.write(message)) await firstOf(call, ['drain', ...ENDS])
   return !isGone(call)
+}
+
+const tooSlow = (): CallError => callError(status.ABORTED, 'Consumer too slow')
+const READ_FAULTS: Readonly<Record<ReadFault, () => CallError>> = {
+  unavailable,
+  'too-slow': tooSlow,
+  unknown: () => callError(status.UNKNOWN, 'Exception was thrown by handler.'),
 }
 
 const ENDS = ['close', 'cancelled', 'error']
@@ -141,8 +153,7 @@ async function subscription(parts: NodeParts, call: ReadCall, options: ReadReq.O
   if (!(await send(call, confirmationMessage()))) return
   for (;;) {
     const events = follower.events()
-    if (live && events.length - follower.index > SLOW_CONSUMER_EVENTS)
-      throw callError(status.ABORTED, 'Consumer too slow')
+    if (live && events.length - follower.index > SLOW_CONSUMER_EVENTS) throw tooSlow()
     const event = events[follower.index]
     if (event === undefined) {
       if (!live && !(await send(call, caughtUpMessage()))) return
