@@ -89,4 +89,28 @@ examples('manifest: an agent that returns its own section only is accepted, and 
   assert.equal(await printed('manifest'), ['{"entities":["Apple"],"summary":"revenue up","analysis":"growth at 5%"}'])
 })
 
+examples('fork and join: each strategy, what lost is undone, a conflict is named', async () => {
+  const lines = await printed('fork-join')
+  assert.equal([...lines.splice(1, 2)].sort(), ['hold a room at Inn', 'hold a room at Palace'])
+  assert.equal(lines, [
+    'union of weather and guide: {"budget":300,"facts":["two nights in Oslo","rain on Sunday"],"museums":["Munch","Fram"]}',
+    'let go of h-Palace',
+    'vote: Inn before Palace',
+    'race: hasty refused, tram merged, taxi aborted',
+    'fork-conflict: branches made different things of /budget (thrifty, lavish): the context is unchanged',
+    'step 4: {"budget":300,"facts":["two nights in Oslo","rain on Sunday"],"museums":["Munch","Fram"],"price":120,"room":{"hold":"h-Inn","hotel":"Inn"},"transfer":"tram"}',
+  ])
+})
+
+examples('branch: replayed, branched from a step, and stopped where it has not come that way', async () => {
+  assert.equal(await printed('branch'), [
+    'researching sales',
+    'writing, sober',
+    'replay exact: sober: sales doubled',
+    'writing, playful',
+    'branch: playful: sales doubled',
+    'branch-diverged: asked for {"tool":"research","args":["costs"],"scope":null,"occurrence":0}',
+  ])
+})
+
 examples.run()
