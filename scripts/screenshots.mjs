@@ -17,8 +17,13 @@ const PAGES = [
   { name: 'sign-in', path: '/ui/sign-in', signedOut: true },
   { name: 'runs', path: '/ui/runs' },
   { name: 'run', path: '/ui/runs/claim-2291', full: true },
+  { name: 'fork', path: '/ui/runs/reserve-17' },
   { name: 'refusal', path: '/ui/runs/claim-2291/refusals', full: true, before: proofChecked },
   { name: 'event', path: '/ui/runs/claim-2291/events/8', before: proofChecked },
+  { name: 'spend', path: '/ui/spend' },
+  { name: 'log', path: '/ui/log' },
+  { name: 'refused', path: '/ui/audit/rejections' },
+  { name: 'audit', path: '/ui/audit' },
   { name: 'diff', path: '/ui/runs/claim-2291/diff?from=2&to=3' },
 ]
 

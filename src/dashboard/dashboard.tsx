@@ -6,13 +6,17 @@ import { assetHandler } from './assets.ts'
 import type { DashboardDeps, DashboardEnv } from './deps.ts'
 import { guarded } from './guard.tsx'
 import type { PageRoute } from './page.ts'
+import { auditIndexPage, auditPage } from './pages/audit-page.tsx'
 import { diffPage } from './pages/diff-page.tsx'
 import { downloadRoute } from './pages/download.ts'
 import { eventPage, evidenceRoute } from './pages/event-page.tsx'
+import { liveRun, liveRuns } from './pages/live.ts'
+import { logPage } from './pages/log-page.tsx'
 import { latestRefusal, refusalPage } from './pages/refusal-page.tsx'
 import { runListPage } from './pages/run-list.tsx'
 import { runPage } from './pages/run-page.tsx'
 import { chooseTheme, showSignIn, signIn, signOut } from './pages/sign-in.tsx'
+import { spendPage } from './pages/spend-page.tsx'
 import { verifyPage } from './pages/verify-page.tsx'
 import { RUNS } from './paths.ts'
 import { createSessions } from './sessions.ts'
@@ -20,6 +24,8 @@ import { createSessions } from './sessions.ts'
 const PAGES: readonly PageRoute[] = [
   runListPage,
   runPage,
+  liveRuns,
+  liveRun,
   eventPage,
   evidenceRoute,
   refusalPage,
@@ -27,6 +33,10 @@ const PAGES: readonly PageRoute[] = [
   diffPage,
   verifyPage,
   downloadRoute,
+  spendPage,
+  logPage,
+  auditIndexPage,
+  auditPage,
 ]
 
 /** To be mounted at `/ui`. */

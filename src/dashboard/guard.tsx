@@ -14,6 +14,7 @@ import { Bounce } from './parts/bounce.tsx'
 import type { ProblemProps } from './parts/problem.tsx'
 import { SIGN_IN, withQuery } from './paths.ts'
 import type { Session, Sessions } from './sessions.ts'
+import { clipped } from './visible.ts'
 
 export interface Guard {
   readonly deps: DashboardDeps
@@ -88,8 +89,9 @@ async function served(route: PageRoute, serving: Serving): Promise<Response> {
   if (!query.ok) return problemPage(frame, query.fault)
 
   try {
-    const view: View = { c, deps, session, caller, run, query: query.value, form: form ?? new Map() }
+    const view: View = { c, deps, session, caller, run, query: query.value, form: form ?? new Map(), noted: {} }
     const answer = await route.handle(view)
+    await recordReading(route, view)
     return answer instanceof Response ? answer : pageResponse(frame, answer)
   } catch (error) {
     return failed(frame, error)
@@ -138,11 +140,32 @@ function parsedQuery(schema: z.ZodObject, search: URLSearchParams): ParsedQuery 
   return { ok: false, fault: { status: 400, title: 'The address cannot be read', detail } }
 }
 
+const AUDIT_SCOPES: ReadonlySet<string> = new Set(['audit:read', 'audit:export'])
+
+/** Readings that only an audit scope allows are on record before they are answered, as those of the API are (record.md, section 9). */
+async function recordReading(route: PageRoute, { c, deps, caller, run, noted }: View): Promise<void> {
+  const { audit } = deps.ledger
+  if (audit === undefined || route.recordsItself === true) return
+  const held = route.scopes.filter((scope) => caller.scopes.has(scope))
+  if (noted.verdict === undefined && !held.every((scope) => AUDIT_SCOPES.has(scope))) return
+  const page = route.path.replaceAll(/\/?:\w+/g, '').replace(/^\//, '')
+  const filters = [...new URL(c.req.url).searchParams].slice(0, FILTERS_MAX)
+  await audit.record(caller, {
+    query: noted.verdict === undefined ? `page/${page}` : 'replay',
+    ...(run !== '' && { run }),
+    ...(filters.length > 0 && {
+      filters: Object.fromEntries(filters.map(([name, value]) => [clipped(name, 64), clipped(value, 1_024)])),
+    }),
+    ...noted,
+  })
+}
+
+const FILTERS_MAX = 16
+
 function failed(frame: Frame, error: unknown): Promise<Response> {
   const { c, deps } = frame
   if (error instanceof Refused) {
-    const { code, detail } = error.refusal
-    return problemPage(frame, { ...deps.explain(code), detail })
+    return problemPage(frame, { ...deps.explain(error.code), detail: error.message })
   }
   if (error instanceof StoreUnavailableError) {
     return problemPage(frame, { ...deps.explain('store-unavailable'), detail: 'The store cannot be read now.' })

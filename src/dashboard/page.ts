@@ -7,7 +7,7 @@ import type { DashboardContext, DashboardDeps } from './deps.ts'
 import type { Session } from './sessions.ts'
 
 export type Theme = 'auto' | 'light' | 'dark'
-export type NavItem = 'runs' | 'spend' | 'log' | 'activity'
+export type NavItem = 'runs' | 'refused' | 'spend' | 'log' | 'audit'
 
 /** A request that has passed session, scope, bonds, rate and query. */
 export interface View<Query = unknown> {
@@ -20,6 +20,8 @@ export interface View<Query = unknown> {
   readonly query: Query
   /** Members of the form that was posted; empty for a GET. */
   readonly form: ReadonlyMap<string, string>
+  /** What the access record is told beside who asked for what. */
+  readonly noted: { verdict?: 'VERIFIED' | 'TAMPERED' | 'INCOMPLETE'; count?: number }
 }
 
 export interface Page {
@@ -40,12 +42,15 @@ export interface PageRoute {
   /** Any of them is enough. */
   readonly scopes: readonly Scope[]
   readonly query: z.ZodObject
+  /** What lies behind puts the reading on record itself. */
+  readonly recordsItself?: boolean
   /** What lies behind judges the token's bonds itself. */
   readonly ofToken?: boolean
   readonly handle: (view: View) => Answer
 }
 
 export const RUN_READERS: readonly Scope[] = ['runs:read', 'audit:read']
+export const AUDITORS: readonly Scope[] = ['audit:read']
 
 /** A page whose handler sees the query as its schema types it. */
 export function pageRoute<Q extends z.ZodObject>(
@@ -59,14 +64,14 @@ export function pageRoute<Q extends z.ZodObject>(
   return { method: 'get', ...route } as unknown as PageRoute
 }
 
-/** A reading that was refused: caught by the guard and shown with what to do. */
+/** A reading that was refused: caught by the guard and shown with what to do. `code` is one of the API's problems. */
 export class Refused extends Error {
-  readonly refusal: Extract<Found<never>, { ok: false }>['refusal']
+  readonly code: string
 
-  constructor(refusal: Refused['refusal']) {
-    super(refusal.detail)
+  constructor({ code, detail }: { readonly code: string; readonly detail: string }) {
+    super(detail)
     this.name = 'Refused'
-    this.refusal = refusal
+    this.code = code
   }
 }
 

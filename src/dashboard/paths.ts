@@ -4,9 +4,10 @@ export const ROOT = '/ui'
 export const RUNS = `${ROOT}/runs`
 export const SPEND = `${ROOT}/spend`
 export const LOG = `${ROOT}/log`
-export const ACTIVITY = `${ROOT}/activity`
+export const AUDIT = `${ROOT}/audit`
 export const SIGN_IN = `${ROOT}/sign-in`
 export const SIGN_OUT = `${ROOT}/sign-out`
+export const LIVE = `${ROOT}/live`
 export const THEME = `${ROOT}/theme`
 
 type Query = Readonly<Record<string, string | number | undefined>>
@@ -38,3 +39,7 @@ export function safeNext(next: string | undefined): string {
 
 /** What a browser needs to check an event by itself. */
 export const evidencePath = (run: string, revision: number): string => `${eventPath(run, revision)}/evidence`
+
+export const livePath = (run: string): string => `${runPath(run)}/live`
+
+export const auditPath = (name: string): string => `${AUDIT}/${name}`

@@ -1,5 +1,4 @@
 /** @module One event of a run, with its neighbours where they are asked for. */
-import { refusal } from '../domain/refusal.ts'
 import type { Caller, Ledger, LedgerEvent } from '../ledger/ledger.ts'
 import { orRefused, Refused } from './page.ts'
 
@@ -22,6 +21,6 @@ export async function readEvent(
   const events = await readEvents(ledger, caller, { run, from: Math.max(0, revision - 1), to: revision })
   const event = events.at(-1)
   if (event?.header.revision !== revision)
-    throw new Refused(refusal('unknown-step', `The run has no event ${revision}.`))
+    throw new Refused({ code: 'unknown-step', detail: `The run has no event ${revision}.` })
   return { event, before: revision === 0 ? undefined : events.at(-2) }
 }

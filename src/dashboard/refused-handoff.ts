@@ -3,7 +3,6 @@ import { applyMode } from '../../projections/merge.ts'
 import { EnvelopeRejected, RunRewound } from '../../schemas/events/envelope-events.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import { refusal } from '../domain/refusal.ts'
 import type { LedgerEvent } from '../ledger/ledger.ts'
 import { type ContextDiff, diffContexts } from './diff/context-diff.ts'
 import { PROVENANCE_EVENTS_MAX, ProvenanceSearch } from './diff/provenance.ts'
@@ -33,7 +32,7 @@ export async function readRefusal(view: View, revision: number): Promise<Refused
   const [event, after] = await readEvents(deps.ledger, caller, { run: runId, from: revision, to: revision + 1 })
   const envelope = EnvelopeRejected.safeParse(event?.data)
   if (event?.header.type !== 'EnvelopeRejected' || !envelope.success) {
-    throw new Refused(refusal('unknown-step', `Event ${revision} of the run is no refused handoff.`))
+    throw new Refused({ code: 'unknown-step', detail: `Event ${revision} of the run is no refused handoff.` })
   }
   const context = orRefused(await deps.ledger.context(caller, runId, { revision: revision - 1 }))
   const before = context.context as JsonObject

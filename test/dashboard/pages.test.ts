@@ -1,17 +1,26 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { AUDIT_QUERIES } from '../../src/ledger/audit/audit-queries.ts'
 import { HOSTILE_RUN, HOSTILE_TEXTS, REFUSED_RUN, seedDashboard } from '../support/dashboard-seed.ts'
+import { readSse } from '../support/sse-reader.ts'
 import { bearer, testEdge } from '../support/test-edge.ts'
 import { signedIn } from '../support/ui-client.ts'
+import { within } from '../support/within.ts'
 
 const test = suite('dashboard: pages')
 
 async function seeded() {
-  const edge = await testEdge({ realClock: false })
+  const edge = await testEdge({ realClock: false, audit: true })
   await seedDashboard({ ledger: edge.inner.ledger, wait: (ms) => (edge.inner.clock.nowMs += ms) })
   return edge
 }
 
+const AUDIT_PATHS = [
+  '/ui/spend',
+  '/ui/log',
+  '/ui/audit',
+  ...Object.keys(AUDIT_QUERIES).map((name) => `/ui/audit/${name}`),
+]
 const PATHS = [
   '/ui/runs',
   `/ui/runs/${REFUSED_RUN}`,
@@ -24,7 +33,7 @@ const PATHS = [
 test('every page, also of a fault, allows no inline script or style, no other origin and no frame', async () => {
   await using edge = await seeded()
   const client = await signedIn(edge)
-  for (const path of [...PATHS, '/ui/nothing', '/ui/sign-in', '/ui/runs/none', '/ui/runs?status=x']) {
+  for (const path of [...PATHS, ...AUDIT_PATHS, '/ui/nothing', '/ui/sign-in', '/ui/runs/none', '/ui/runs?status=x']) {
     const response = await client.get(path)
     const policy = response.headers.get('content-security-policy') ?? ''
     assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/, path)
@@ -81,6 +90,116 @@ test('a token without the scope is told which one the page needs (A12)', async (
   }
 })
 
+test('pages of the whole tenant need audit:read, and are not offered without it (A12)', async () => {
+  await using edge = await seeded()
+  const reader = await signedIn(edge, { scopes: ['runs:read'] })
+  for (const path of AUDIT_PATHS) assert.is((await reader.get(path)).status, 403, path)
+  assert.not.match(await reader.html('/ui/runs'), /href="\/ui\/(spend|log|audit)/)
+  const auditor = await signedIn(edge, { scopes: ['audit:read'] })
+  for (const path of [...PATHS, ...AUDIT_PATHS]) assert.is((await auditor.get(path)).status, 200, path)
+})
+
+test('an auditor of another tenant finds nothing of this one on any page (A11)', async () => {
+  await using edge = await seeded()
+  const foreign = await signedIn(edge, { tenant: 'beta' })
+  for (const path of [...AUDIT_PATHS, '/ui/audit/search?text=claim', '/ui/audit/events?run=claim-2291']) {
+    const html = await foreign.html(path)
+    const outside = html.replaceAll(/value="[^"]*claim-2291"/g, '')
+    assert.not.match(outside, /claim-229|dana\.whitfield|Northwind|claude-sonnet/, path)
+  }
+})
+
+test('what an auditor reads on a page is on record before it is shown, a verification with its verdict', async () => {
+  await using edge = await seeded()
+  const auditor = await signedIn(edge, { scopes: ['audit:read'], subject: 'olga' })
+  await auditor.html(`/ui/runs/${REFUSED_RUN}`)
+  assert.match(await (await auditor.post(`/ui/runs/${REFUSED_RUN}/verify`, {})).text(), /<h1>VERIFIED<\/h1>/)
+  const access = await auditor.html('/ui/audit/access')
+  assert.match(access, /olga/)
+  assert.match(access, /page\/runs/)
+  assert.match(await auditor.html('/ui/audit/verifications'), /replay.*>VERIFIED</s)
+})
+
+test('downloads are the answers of the API: same scopes, same bytes, same record, and no other path', async () => {
+  await using edge = await seeded()
+  const client = await signedIn(edge)
+  const path = `runs/${REFUSED_RUN}/export?format=csv`
+  const [page, api] = [await client.get(`/ui/download/${path}`), await edge.get(`/v1/${path}`)]
+  assert.is(page.headers.get('content-disposition'), api.headers.get('content-disposition'))
+  const lines = async (response: Response) => (await response.text()).split('\n').slice(0, 20)
+  assert.equal(await lines(page), await lines(api))
+  const reader = await signedIn(edge, { scopes: ['runs:read', 'audit:read'] })
+  assert.is((await reader.get(`/ui/download/${path}`)).status, 403)
+  const foreign = await signedIn(edge, { tenant: 'beta' })
+  assert.is((await foreign.get(`/ui/download/${path}`)).status, 404)
+  const closed = [
+    'runs',
+    'events',
+    'runs/x/events',
+    '../metrics',
+    'runs/x/complete',
+    'audit/events',
+    '%2e%2e/metrics',
+    '',
+  ]
+  for (const other of closed) assert.is((await client.get(`/ui/download/${other}`)).status, 404, other)
+})
+
+test('a live stream goes on where the page stood, names runs and revisions alone, and never another tenant\u2019s (A11)', async () => {
+  await using edge = await testEdge()
+  await edge.started('mine')
+  const client = await signedIn(edge)
+  const address = /data-live="([^"]+)"/.exec(await client.html('/ui/runs'))?.[1] ?? ''
+  await edge.post('/v1/runs', { id: 'theirs', name: 'x' }, await bearer(edge, { tenant: 'beta' }))
+  await edge.post('/v1/runs/mine/envelopes', { agent: 'a', payload: { secret: 'payload' } })
+  const stream = readSse(await client.get(address))
+  const frame = await within(5_000, stream.until('changed'))
+  const last = frame.at(-1)
+  assert.equal(JSON.parse(last?.data ?? ''), { mine: 2 })
+  await stream.close()
+  const resumed = readSse(await client.get(address, { 'last-event-id': last?.id ?? '' }))
+  await edge.post('/v1/runs/mine/complete', {})
+  assert.equal(JSON.parse((await within(5_000, resumed.until('changed'))).at(-1)?.data ?? ''), { mine: 3 })
+  await resumed.close()
+  const lost = readSse(await client.get('/ui/live?after=bm9uc2Vuc2U'))
+  assert.is((await within(5_000, lost.until('resync'))).at(-1)?.event, 'resync')
+  await lost.close()
+})
+
+test('a question goes on page by page, pinned to one size of the log', async () => {
+  await using edge = await testEdge({ audit: true })
+  for (let count = 0; count < 70; count += 1) await edge.started(`r${count}`)
+  const client = await signedIn(edge)
+  const first = await client.html('/ui/audit/events')
+  const next = /<a href="([^"]+)" rel="next"/.exec(first)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  const second = await client.html(next)
+  const revisions = (html: string) => [...html.matchAll(/<td>(\d+)<\/td><td><time/g)].map(([, leaf]) => Number(leaf))
+  const leaves = [...revisions(first), ...revisions(second)]
+  assert.is(new Set(leaves).size, leaves.length)
+  assert.ok(leaves.length >= 70, String(leaves.length))
+  assert.is((await client.get('/ui/audit/events?place=bm9uc2Vuc2U')).status, 400)
+  assert.is((await client.get('/ui/audit/events?types=Nonsense')).status, 400)
+  assert.is((await client.get('/ui/audit/nothing')).status, 404)
+})
+
+test('a run and an event that are not there are answered with what to do', async () => {
+  await using edge = await seeded()
+  const client = await signedIn(edge)
+  const missing = [
+    '/events/9999',
+    '/events/x',
+    '/events/9007199254740993',
+    '/refusals/1',
+    '/refusals/99999',
+    '/diff?from=1&to=99',
+  ]
+  for (const rest of missing) {
+    const response = await client.get(`/ui/runs/${REFUSED_RUN}${rest}`)
+    assert.ok(response.status >= 400 && response.status < 500, `${rest}: ${response.status}`)
+    assert.match(await response.text(), /To the runs/)
+  }
+})
+
 test('a token of one run sees that run alone', async () => {
   await using edge = await seeded()
   const bound = await signedIn(edge, { run: 'claim-2292' })
@@ -101,10 +220,10 @@ test('the run list filters by refusal, status, agent and time, and says what is 
   const client = await signedIn(edge)
   const runsOf = async (search: string) =>
     [...(await client.html(`/ui/runs?${search}`)).matchAll(/<tr id="run-([^"]+)"/g)].map(([, run]) => run)
-  assert.equal(await runsOf(''), ['hostile', 'claim-2293', 'claim-2292', 'claim-2291'])
+  assert.equal(await runsOf(''), ['hostile', 'reserve-17', 'claim-2293', 'claim-2292', 'claim-2291'])
   assert.equal(await runsOf('refused=true'), ['hostile', 'claim-2291'])
   assert.equal(await runsOf('status=failed&name='), ['claim-2292'])
-  assert.equal(await runsOf('agent=writer'), ['claim-2291'])
+  assert.equal(await runsOf('agent=assessor'), ['claim-2291'])
   assert.equal(await runsOf('since=2999-01-01'), [])
   const wrong = await client.get('/ui/runs?since=yesterday')
   assert.is(wrong.status, 400)

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Caller, Command, Ledger } from '../../src/ledger/ledger.ts'
 
 export const REFUSED_RUN = 'claim-2291'
+export const FORKED_RUN = 'reserve-17'
 export const HOSTILE_RUN = 'hostile'
 
 const night: Caller = {
@@ -37,6 +38,7 @@ export async function seedDashboard(seeding: Seeding): Promise<void> {
   await refusedRun(seeding)
   await failedRun(seeding)
   await openRun(seeding)
+  await forkedRun(seeding)
   await hostileRun(seeding)
 }
 
@@ -241,6 +243,24 @@ async function openRun(seeding: Seeding): Promise<void> {
   })
   const unknown = { reason: 'connection reset' }
   await run.do({ kind: 'settle', callId: String(claim.callId), body: { fence: Number(claim.fence), unknown } })
+}
+
+async function forkedRun(seeding: Seeding): Promise<void> {
+  const run = new Script(seeding, night, FORKED_RUN)
+  await run.do({ kind: 'start', body: { id: FORKED_RUN, name: 'Reserve estimate', tags: ['claims', 'reserving'] } })
+  await run.handoff('intake', { entities: ['Harbour Foods'], facts: [{ id: 'loss-date', value: '2026-03-17' }] })
+  const branches = ['actuarial', 'comparable', 'expert'].map((name) => ({ name, agent: `${name}-model` }))
+  const fork = await run.do({ kind: 'fork', body: { agent: 'estimator', branches, join: 'union' } })
+  const forkId = String(fork.forkId)
+  for (const { name, agent } of branches) await run.model(agent, `estimate as ${name}`, [3_100, '0.0190'])
+  const report = (branch: string, body: { output?: JsonObject; error?: { message: string } }): Promise<JsonObject> =>
+    run.do({ kind: 'branch', forkId, body: { branch, ...body } })
+  await report('actuarial', { output: { actuarial: { low: '41000.00', high: '52000.00' } } })
+  await report('comparable', { output: { comparable: { median: '47500.00' } } })
+  await report('expert', { error: { message: 'the expert model timed out' } })
+  await run.do({ kind: 'join', forkId, body: {} })
+  await run.handoff('writer', { reserve: '48000.00 EUR' })
+  await run.do({ kind: 'complete', body: { output: { reserve: '48000.00 EUR' } } })
 }
 
 async function hostileRun(seeding: Seeding): Promise<void> {

@@ -3,7 +3,12 @@
 const BACK = new Set(['ArrowLeft', 'ArrowUp'])
 const ON = new Set(['ArrowRight', 'ArrowDown'])
 
-for (const picture of document.querySelectorAll<SVGSVGElement>('.run-picture')) enable(picture)
+enableAll()
+document.addEventListener('countersign:refreshed', enableAll)
+
+function enableAll(): void {
+  for (const picture of document.querySelectorAll<SVGSVGElement>('.run-picture')) enable(picture)
+}
 
 function enable(picture: SVGSVGElement): void {
   const items = [...picture.querySelectorAll<SVGAElement>('a.item')].sort((a, b) => revisionOf(a) - revisionOf(b))

@@ -1,7 +1,6 @@
 /** @module What can be taken along: the API's own answers under the session's token, so that its scopes, pins and records all hold. */
 
 import { z } from 'zod'
-import { refusal } from '../../domain/refusal.ts'
 import { PAGE_HEADERS } from '../headers.ts'
 import { pageRoute, Refused } from '../page.ts'
 
@@ -20,11 +19,12 @@ export const downloadRoute = pageRoute({
   scopes: ['runs:read', 'audit:read', 'audit:export'],
   query: z.object({}),
   ofToken: true,
+  recordsItself: true,
   handle: async ({ c, deps, session }) => {
     const { pathname, search } = new URL(c.req.url)
     const path = pathname.slice(MOUNT.length)
     if (!OPEN.some((pattern) => pattern.test(path)))
-      throw new Refused(refusal('run-not-found', 'There is nothing to take along here.'))
+      throw new Refused({ code: 'not-found', detail: 'There is nothing to take along here.' })
     const answer = await deps.api(c, `/v1/${path}${search}`, session.token)
     if (!answer.ok) return problemOf(await answer.text())
     const headers = new Headers(answer.headers)
@@ -37,6 +37,6 @@ export const downloadRoute = pageRoute({
 
 /** A refusal of the API, as a page would throw it. */
 function problemOf(text: string): never {
-  const { code, detail } = JSON.parse(text) as { code: Refused['refusal']['code']; detail: string }
-  throw new Refused(refusal(code, detail))
+  const { code, detail } = JSON.parse(text) as { code: string; detail: string }
+  throw new Refused({ code, detail })
 }

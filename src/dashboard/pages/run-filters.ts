@@ -6,7 +6,7 @@ const TEXT_MAX_CHARS = 256
 const Text = z.string().max(TEXT_MAX_CHARS)
 
 /** A day, or a time to the minute or finer; without a zone it is UTC. */
-const When = z
+export const When = z
   .string()
   .regex(
     /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/,

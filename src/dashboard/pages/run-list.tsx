@@ -3,8 +3,10 @@ import { seeOther } from '../answer.tsx'
 import { count, money, plural } from '../format.ts'
 import { pageRoute, RUN_READERS, type View } from '../page.ts'
 import { Badge, Data, Time } from '../parts/data.tsx'
-import { RUNS, refusalsPath, runPath, withQuery } from '../paths.ts'
+import { LiveStatus } from '../parts/live-status.tsx'
+import { LIVE, RUNS, refusalsPath, runPath, withQuery } from '../paths.ts'
 import { type Row, rowOf } from '../run-row.ts'
+import { livePlace } from './live.ts'
 import { FilterForm } from './run-filter-form.tsx'
 import { filterOf, queryOf, RunQuery } from './run-filters.ts'
 
@@ -18,13 +20,14 @@ export const runListPage = pageRoute({
   handle: async (view) => {
     const { c, caller, deps, query } = view
     if (caller.run !== undefined) return seeOther(c, runPath(caller.run))
+    const place = await livePlace(deps.ledger)
     const { items } = await deps.ledger.listRuns(caller, filterOf(query, PAGE_ROWS + 1))
     const rows = items.slice(0, PAGE_ROWS).map(rowOf)
     return {
       title: 'Runs',
       nav: 'runs',
-      scripts: ['live-list.js'],
-      body: <RunList view={view} rows={rows} more={items.length > PAGE_ROWS} />,
+      scripts: ['live.js'],
+      body: <RunList view={view} rows={rows} more={items.length > PAGE_ROWS} place={place} />,
     }
   },
 })
@@ -33,9 +36,10 @@ interface ListProps {
   readonly view: View<RunQuery>
   readonly rows: readonly Row[]
   readonly more: boolean
+  readonly place: string | undefined
 }
 
-function RunList({ view: { query, deps }, rows, more }: ListProps) {
+function RunList({ view: { query, deps }, rows, more, place }: ListProps) {
   const last = rows.at(-1)
   const next = more && last !== undefined ? `${last.startedAt}~${last.runId}` : undefined
   return (
@@ -45,9 +49,10 @@ function RunList({ view: { query, deps }, rows, more }: ListProps) {
         <QuickFilters query={query} nowMs={deps.now()} />
       </div>
       <FilterForm query={query} />
-      <section aria-label="Runs" id="live" data-live={withQuery(`${RUNS}/live`, {})}>
+      <section aria-label="Runs" id="live" data-live={withQuery(LIVE, { after: place })}>
         {rows.length === 0 ? <NoRuns query={query} /> : <RunTable rows={rows} />}
       </section>
+      <LiveStatus />
       <nav class="pager" aria-label="Pages">
         {query.after !== undefined && <a href={withQuery(RUNS, queryOf(query))}>Newest</a>}
         {next !== undefined && (

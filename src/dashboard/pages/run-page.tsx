@@ -3,8 +3,11 @@ import { z } from 'zod'
 import { orRefused, pageRoute, RUN_READERS, type View } from '../page.ts'
 import { Pager } from '../parts/event-pager.tsx'
 import { EventTable } from '../parts/event-table.tsx'
+import { LiveStatus } from '../parts/live-status.tsx'
 import { RunHead } from '../parts/run-head.tsx'
 import { RunNotices } from '../parts/run-notices.tsx'
+import { StepTable } from '../parts/step-table.tsx'
+import { livePath, withQuery } from '../paths.ts'
 import { layoutPicture } from '../picture/layout.ts'
 import { Overview } from '../picture/overview.tsx'
 import { RunPicture } from '../picture/run-picture.tsx'
@@ -12,6 +15,7 @@ import { type Run, runOf } from '../run-row.ts'
 import { type EventRow, eventRows } from '../story/event-rows.ts'
 import type { RunStory } from '../story/run-story.ts'
 import { storyFor } from '../story/story-cache.ts'
+import { livePlace } from './live.ts'
 
 /** Events of one page: as many as fit a picture that can be read. */
 export const WINDOW_EVENTS = 200
@@ -33,15 +37,16 @@ export const runPage = pageRoute({
   query: RunPageQuery,
   handle: async (view) => {
     const { caller, deps, run: runId } = view
+    const place = await livePlace(deps.ledger)
     const run = runOf(orRefused(await deps.ledger.run(caller, runId)))
     const window = windowOf(view.query.from, run.revision)
     const story = await storyFor(deps.ledger, caller, { run: runId, revision: run.revision, window })
-    const rows = await eventRows(deps.ledger, caller, { run: runId, ...window })
+    const rows = await eventRows(deps.ledger, caller, { run: runId, story, ...window })
     return {
       title: run.runId,
       nav: 'runs',
-      scripts: ['picture.js', 'live-run.js'],
-      body: <RunBody view={view} run={run} story={story} window={window} rows={rows} />,
+      scripts: ['picture.js', 'live.js'],
+      body: <RunBody view={view} run={run} story={story} window={window} rows={rows} place={place} />,
     }
   },
 })
@@ -59,41 +64,49 @@ interface BodyProps {
   readonly story: RunStory
   readonly window: { readonly from: number; readonly to: number }
   readonly rows: readonly EventRow[]
+  readonly place: string | undefined
 }
 
-function RunBody({ view, run, story, window, rows }: BodyProps) {
+function RunBody({ view, run, story, window, rows, place }: BodyProps) {
   const { limits, currency } = run.budget
   const { scale } = view.query
   const picture = layoutPicture(story, { window, scale, limits })
   const whole = story.first === 0
   return (
     <>
-      <RunHead run={run} scopes={view.caller.scopes} csrf={view.session.csrf} />
-      <RunNotices run={run} story={story} />
-      <section aria-labelledby="picture-title">
-        <div class="section-head">
-          <h2 id="picture-title">What happened</h2>
-          <Pager run={run} window={window} scale={scale} size={WINDOW_EVENTS} />
-        </div>
-        {whole && run.revision >= WINDOW_EVENTS && (
-          <Overview run={run.runId} story={story} window={window} size={WINDOW_EVENTS} />
-        )}
-        {!whole && (
-          <p class="notice">
-            This run is long: the picture is made of events {window.from} to {window.to} alone. The totals above are
-            those of the whole run.
-          </p>
-        )}
-        <RunPicture run={run.runId} picture={picture} currency={currency} />
-        <Legend />
-      </section>
-      <section aria-labelledby="events-title">
-        <h2 id="events-title">Events</h2>
-        <EventTable run={run.runId} rows={rows} />
-        <div class="section-foot">
-          <Pager run={run} window={window} scale={scale} size={WINDOW_EVENTS} />
-        </div>
-      </section>
+      <LiveStatus />
+      <div id="live" data-live={withQuery(livePath(run.runId), { after: place })}>
+        <RunHead run={run} scopes={view.caller.scopes} csrf={view.session.csrf} />
+        <RunNotices run={run} story={story} />
+        <section aria-labelledby="picture-title">
+          <div class="section-head">
+            <h2 id="picture-title">What happened</h2>
+            <Pager run={run} window={window} scale={scale} size={WINDOW_EVENTS} />
+          </div>
+          {whole && run.revision >= WINDOW_EVENTS && (
+            <Overview run={run.runId} story={story} window={window} size={WINDOW_EVENTS} />
+          )}
+          {!whole && (
+            <p class="notice">
+              This run is long: the picture is made of events {window.from} to {window.to} alone. The totals above are
+              those of the whole run.
+            </p>
+          )}
+          <RunPicture run={run.runId} picture={picture} currency={currency} />
+          <Legend />
+        </section>
+        <section aria-labelledby="steps-title">
+          <h2 id="steps-title">Handoffs</h2>
+          <StepTable run={run} story={story} window={window} />
+        </section>
+        <section aria-labelledby="events-title">
+          <h2 id="events-title">Events</h2>
+          <EventTable run={run.runId} rows={rows} />
+          <div class="section-foot">
+            <Pager run={run} window={window} scale={scale} size={WINDOW_EVENTS} />
+          </div>
+        </section>
+      </div>
     </>
   )
 }

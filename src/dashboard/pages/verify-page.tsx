@@ -1,7 +1,6 @@
 /** @module Verifying a run now: every event reread, every mac and link checked, folded anew and held against its snapshots. */
 import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { refusal } from '../../domain/refusal.ts'
 import { count, plural } from '../format.ts'
 import { orRefused, pageRoute, Refused, RUN_READERS, type View } from '../page.ts'
 import { Crumbs } from '../parts/crumbs.tsx'
@@ -31,9 +30,13 @@ export const verifyPage = pageRoute({
   handle: async (view) => {
     const release = view.deps.acquireStream(view.caller.tenant)
     if (release === undefined)
-      throw new Refused(refusal('contended', 'Too many runs are being read at once. Try again in a moment.'))
+      throw new Refused({
+        code: 'too-many-streams',
+        detail: 'Too many runs are being read at once. Try again in a moment.',
+      })
     try {
       const verdict = await verdictOf(view)
+      Object.assign(view.noted, { verdict: verdict.verdict, count: verdict.events })
       const title = `${view.run} ${verdict.verdict.toLowerCase()}`
       return {
         title,

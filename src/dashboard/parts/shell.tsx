@@ -2,7 +2,7 @@
 import type { Child } from 'hono/jsx'
 import type { Principal } from '../../signing/tokens.ts'
 import type { NavItem, Theme } from '../page.ts'
-import { ACTIVITY, asset, LOG, RUNS, SIGN_OUT, SPEND, THEME } from '../paths.ts'
+import { AUDIT, asset, auditPath, LOG, RUNS, SIGN_OUT, SPEND, THEME } from '../paths.ts'
 import { visibleText } from '../visible.ts'
 import { Data } from './data.tsx'
 
@@ -87,9 +87,10 @@ function Navigation({ nav, scopes, run }: NavProps) {
   const auditor = scopes.has('audit:read') && run === undefined
   const items: readonly (readonly [NavItem, string, string, boolean])[] = [
     ['runs', 'Runs', RUNS, true],
+    ['refused', 'Refused', auditPath('rejections'), auditor],
     ['spend', 'Spend', SPEND, auditor],
     ['log', 'Log', LOG, auditor],
-    ['activity', 'Activity', ACTIVITY, auditor],
+    ['audit', 'Audit', AUDIT, auditor],
   ]
   return (
     <nav aria-label="Main">
@@ -119,8 +120,8 @@ function Account({ caller, csrf, here, theme }: SignedIn & { readonly theme: The
         <input type="hidden" name="csrf" value={csrf} />
         <input type="hidden" name="next" value={here} />
         <button type="submit" name="theme" value={next} class="quiet" title={`Colours: ${theme}. Switch to ${next}.`}>
-          <span class="visually-hidden">Colours are {theme}; switch to </span>
-          {next === 'auto' ? 'Auto' : next === 'light' ? 'Light' : 'Dark'}
+          Theme: {theme}
+          <span class="visually-hidden">; switch to {next}</span>
         </button>
       </form>
       <form method="post" action={SIGN_OUT}>

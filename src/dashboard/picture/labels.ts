@@ -32,6 +32,14 @@ function sentence(mark: Mark, currency: string | undefined): string {
       return `Rollback started${text}`
     case 'undone':
       return `Rollback ended${text}`
+    case 'fork':
+      return `Fork opened by ${who}${text}`
+    case 'offer':
+      return `Branch offered by ${who}${text}`
+    case 'branch':
+      return `Branch of ${who}${text}`
+    case 'join':
+      return `Fork joined${text}`
     case 'completed':
       return 'Run completed'
     case 'failed':

@@ -5,6 +5,7 @@
 import type { Span } from '../story/calls.ts'
 import { type BudgetPoint, lanesOf, type Mark, type RunStory } from '../story/run-story.ts'
 import { type BudgetStrip, type Limits, layoutBudget } from './budget-strip.ts'
+import { type ForkLine, forkLines } from './fork-lines.ts'
 import { packRows } from './pack-rows.ts'
 import { createScale, type Scale, type ScaleKind } from './scale.ts'
 
@@ -69,6 +70,7 @@ export interface Picture {
   readonly bars: readonly PlacedBar[]
   /** From each accepted handoff to the next. */
   readonly handoffs: readonly Line[]
+  readonly forks: readonly ForkLine[]
   readonly rewinds: readonly Arc[]
   /** From a compensation back to what it undoes. */
   readonly undos: readonly Undo[]
@@ -107,6 +109,7 @@ export function layoutPicture(story: RunStory, { window, scale: kind, limits }: 
     marks: placedMarks,
     bars: placedBars,
     handoffs: handoffLines(placedMarks),
+    forks: forkLines(placedMarks),
     rewinds: rewindArcs(placedMarks),
     undos: undoLines(placedBars),
     ticks: scale.ticks,
@@ -205,7 +208,11 @@ function handoffLines(marks: readonly PlacedMark[]): readonly Line[] {
   for (const placed of marks) {
     const { mark, x, y } = placed
     if (mark.kind === 'rewind') last = byRevision.get(mark.restores ?? -1) ?? undefined
-    if (mark.kind === 'start') last = placed
+    if (mark.kind === 'start' || (mark.kind === 'join' && mark.cause === 'joined')) last = placed
+    if (mark.kind === 'fork') {
+      if (last !== undefined) lines.push({ x1: last.x, y1: last.y, x2: x, y2: y })
+      last = placed
+    }
     if (mark.kind !== 'accepted' && mark.kind !== 'rejected') continue
     if (last !== undefined) lines.push({ x1: last.x, y1: last.y, x2: x, y2: y })
     if (mark.kind === 'accepted') last = placed

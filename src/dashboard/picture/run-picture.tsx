@@ -55,6 +55,9 @@ export function RunPicture({ run, picture, currency }: PictureProps) {
           {picture.handoffs.map((line) => (
             <path class="handoff" d={curve(line)} />
           ))}
+          {picture.forks.map((line) => (
+            <path class={line.merged ? 'fork-line' : 'fork-line fork-lost'} d={curve(line)} />
+          ))}
           {picture.undos.map((undo) => (
             <UndoLine undo={undo} />
           ))}
@@ -183,7 +186,12 @@ function MarkLink({ run, placed, currency }: { run: string; placed: PlacedMark; 
   const label = markLabel(mark, currency)
   const href = mark.kind === 'rejected' ? refusalPath(run, mark.revision) : eventPath(run, mark.revision)
   return (
-    <a class={`item mark mark-${mark.kind}`} href={href} aria-label={label} data-revision={mark.revision}>
+    <a
+      class={`item mark mark-${mark.kind}${mark.cause === undefined ? '' : ` cause-${mark.cause}`}`}
+      href={href}
+      aria-label={label}
+      data-revision={mark.revision}
+    >
       <title>{label}</title>
       <MarkShape x={x} y={y} mark={mark} />
     </a>
@@ -237,6 +245,14 @@ function glyph(kind: string, x: number, y: number): string {
       return `M${x - 4} ${y - 4}l8 8m0-8-8 8`
     case 'refused':
       return `M${x - 4.5} ${y}h9`
+    case 'offer':
+      return `M${x} ${y + 4}v-8m-3.5 3.5 3.5-3.5 3.5 3.5`
+    case 'branch':
+      return `M${x - 4} ${y}h8`
+    case 'fork':
+      return `M${x - 5} ${y}h3l4-4h3m-7 4 4 4h3`
+    case 'join':
+      return `M${x + 5} ${y}h-3l-4-4h-3m7 4-4 4h-3`
     case 'undo':
     case 'undone':
       return `M${x + 4} ${y + 3}c0-7-8-7-8 0m0 0-2-3.5m2 3.5 3-2`

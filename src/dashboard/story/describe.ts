@@ -5,12 +5,16 @@ import type { LedgerEvent } from '../../ledger/ledger.ts'
 import { count, money, plural } from '../format.ts'
 import { words } from '../picture/labels.ts'
 import { clipped } from '../visible.ts'
+import type { RunStory } from './run-story.ts'
 
 const TEXT_CHARS = 140
 
-export function describeEvent({ header, data }: LedgerEvent): string {
+/** `story` knows what tool an outcome is of. */
+export function describeEvent({ header, data }: LedgerEvent, story?: Pick<RunStory, 'spanOf'>): string {
   if (!isRunEventType(header.type) || data.v !== 1) return words(header.type)
-  return clipped(describeKnown({ type: header.type, data, header } as unknown as RecordedEvent), 2 * TEXT_CHARS)
+  const text = describeKnown({ type: header.type, data, header } as unknown as RecordedEvent)
+  const span = header.type === 'ToolCallClaimed' ? undefined : story?.spanOf.get(String(data.callId))
+  return clipped(span === undefined ? text : `${span.tool}: ${text}`, 2 * TEXT_CHARS)
 }
 
 function describeKnown(event: RecordedEvent): string {

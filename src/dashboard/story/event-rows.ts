@@ -2,6 +2,7 @@
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import { orRefused } from '../page.ts'
 import { describeEvent } from './describe.ts'
+import type { RunStory } from './run-story.ts'
 
 export interface EventRow {
   readonly revision: number
@@ -13,17 +14,25 @@ export interface EventRow {
   readonly text: string
 }
 
+interface RowsAsked {
+  readonly run: string
+  /** Knows what a call is called, from its claim. */
+  readonly story: Pick<RunStory, 'spanOf'>
+  readonly from: number
+  readonly to: number
+}
+
 export async function eventRows(
   ledger: Pick<Ledger, 'runEvents'>,
   caller: Caller,
-  { run, from, to }: { readonly run: string; readonly from: number; readonly to: number },
+  { run, story, from, to }: RowsAsked,
 ): Promise<readonly EventRow[]> {
   const rows: EventRow[] = []
   for await (const page of orRefused(await ledger.runEvents(caller, run, { from, to }))) {
     for (const event of page) {
       const { revision, type, time, actor, principal, via } = event.header
       const whom = { ...(principal !== undefined && { principal }), ...(via !== undefined && { via }) }
-      rows.push({ revision, type, time, actor, ...whom, text: describeEvent(event) })
+      rows.push({ revision, type, time, actor, ...whom, text: describeEvent(event, story) })
     }
   }
   return rows

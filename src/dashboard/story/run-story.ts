@@ -9,6 +9,7 @@ import { isRunEventType } from '../../../schemas/events.ts'
 import { subtractMoney } from '../../../schemas/money.ts'
 import type { LedgerEvent } from '../../ledger/ledger.ts'
 import { foldCall, type Span } from './calls.ts'
+import { forkMark } from './fork-marks.ts'
 import { foldModelSpend, type ModelSpend } from './model-spend.ts'
 
 export type MarkKind =
@@ -19,6 +20,10 @@ export type MarkKind =
   | 'refused'
   | 'undo'
   | 'undone'
+  | 'fork'
+  | 'offer'
+  | 'branch'
+  | 'join'
   | 'completed'
   | 'failed'
   | 'other'
@@ -39,6 +44,10 @@ export interface Mark {
   /** Revision whose context a rewind restores. */
   readonly restores?: number
   readonly cause?: string
+  /** The fork that it opens, reports to or ends. */
+  readonly fork?: string
+  /** Names of merged branches, in a join; the one that reports, in a report. */
+  readonly branches?: readonly string[]
   /** Spent since the handoff before, this one included. */
   readonly tokens?: number
   readonly cost?: string
@@ -171,6 +180,11 @@ function markOf(story: RunStory, event: RecordedEvent): Mark | undefined {
       return { ...place, kind: 'failed', lane: '', text: event.data.error.message.slice(0, 256) }
     case 'RunResumed':
       return { ...place, kind: 'other', lane: '', text: `fence ${event.data.fence}` }
+    case 'ForkStarted':
+    case 'BranchOffered':
+    case 'BranchReceived':
+    case 'ForkJoined':
+      return forkMark(event)
     default:
       return unpictured.has(event.type) ? undefined : { ...place, kind: 'other', lane: '' }
   }

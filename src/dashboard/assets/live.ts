@@ -1,0 +1,50 @@
+/**
+ * Keeps a page up to date: the server says that something changed, the page is fetched anew, and the part that is alive is put in
+ * place of the old one. What is read or focused stays where it is; without this script a reload does the same.
+ */
+export {}
+
+/** Changes that come together are shown together. */
+const TOGETHER_MS = 500
+
+const part = document.getElementById('live')
+if (part?.dataset.live !== undefined) follow(part.dataset.live)
+
+function follow(address: string): void {
+  const source = new EventSource(address)
+  let timer: ReturnType<typeof setTimeout> | undefined
+  source.addEventListener('changed', () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => void refresh(), TOGETHER_MS)
+  })
+  source.addEventListener('resync', () => {
+    source.close()
+    void refresh()
+  })
+  window.addEventListener('pagehide', () => source.close())
+}
+
+async function refresh(): Promise<void> {
+  const response = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'error' })
+  if (!response.ok) return
+  const fresh = new DOMParser().parseFromString(await response.text(), 'text/html').getElementById('live')
+  const old = document.getElementById('live')
+  if (fresh === null || old === null) return
+  const scroll = old.querySelector('.picture-scroll')
+  const left = scroll?.scrollLeft ?? 0
+  const atEnd = scroll !== null && scroll.scrollLeft + scroll.clientWidth >= scroll.scrollWidth - 4
+  const focused = document.activeElement?.getAttribute('href')
+  old.replaceChildren(...[...fresh.childNodes].map((node) => document.adoptNode(node)))
+  const picture = old.querySelector('.picture-scroll')
+  if (picture !== null) picture.scrollLeft = atEnd && left > 0 ? picture.scrollWidth : left
+  document.dispatchEvent(new CustomEvent('countersign:refreshed'))
+  if (focused !== null && focused !== undefined) {
+    old.querySelector<HTMLElement>(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true })
+  }
+  say('The page was brought up to date.')
+}
+
+function say(text: string): void {
+  const line = document.getElementById('live-status')
+  if (line !== null) line.textContent = text
+}

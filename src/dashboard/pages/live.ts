@@ -1,0 +1,82 @@
+/** @module What tells a page that it is out of date: names and revisions of runs that changed, and nothing of what changed in them. */
+import { z } from 'zod'
+import { parseStream } from '../../../schemas/names.ts'
+import type { Ledger, LedgerEvent } from '../../ledger/ledger.ts'
+import type { Position } from '../../store/event-store.ts'
+import { liveResponse } from '../live-stream.ts'
+import { orRefused, pageRoute, Refused, RUN_READERS, type View } from '../page.ts'
+
+const RETRY_MS = 2_000
+const LiveQuery = z.object({ after: z.string().max(256).optional() })
+type LiveQuery = z.output<typeof LiveQuery>
+
+/** Where a page stands that is made now: its stream goes on from there. */
+export async function livePlace(ledger: Pick<Ledger, 'end'>): Promise<string | undefined> {
+  const end = await ledger.end()
+  return end === undefined ? undefined : Buffer.from(end).toString('base64url')
+}
+
+export const liveRuns = pageRoute({
+  path: '/live',
+  scopes: RUN_READERS,
+  query: LiveQuery,
+  handle: (view) => opened(view, undefined),
+})
+
+export const liveRun = pageRoute({
+  path: '/runs/:run/live',
+  scopes: RUN_READERS,
+  query: LiveQuery,
+  handle: async (view) => {
+    orRefused(await view.deps.ledger.run(view.caller, view.run))
+    return opened(view, view.run)
+  },
+})
+
+function opened({ c, deps, caller, query }: View<LiveQuery>, run: string | undefined): Response {
+  const release = deps.acquireStream(caller.tenant)
+  if (release === undefined)
+    throw new Refused({ code: 'too-many-streams', detail: 'This tenant holds as many streams open as it may.' })
+  const place = c.req.header('last-event-id') ?? query.after
+  const after = place === undefined ? undefined : Buffer.from(place, 'base64url').toString()
+  return liveResponse({
+    deps,
+    expiresAt: caller.expiresAt,
+    ended: release,
+    frames: (signal) => frames(deps.ledger, { caller, run, after }, signal),
+  })
+}
+
+interface Asked {
+  readonly caller: View['caller']
+  readonly run: string | undefined
+  readonly after: Position | undefined
+}
+
+/** A place that this store does not know is answered with `resync`: the page is loaded anew. */
+async function* frames(ledger: Ledger, { caller, run, after }: Asked, signal: AbortSignal): AsyncGenerator<string> {
+  yield `retry: ${RETRY_MS}\n\n`
+  const from = { ...(run !== undefined && { runId: run }), ...(after !== undefined && { after }) }
+  try {
+    for await (const page of ledger.tail(caller, from, signal)) {
+      if (page === 'caught-up') continue
+      const text = changed(page)
+      if (text !== undefined) yield text
+    }
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    yield 'event: resync\ndata: {}\n\n'
+  }
+}
+
+function changed(page: readonly LedgerEvent[]): string | undefined {
+  const runs: Record<string, number> = Object.create(null)
+  for (const { header } of page) {
+    const runId = parseStream(header.stream)?.runId
+    if (runId !== undefined) runs[runId] = header.revision
+  }
+  const last = page.at(-1)
+  if (last === undefined || Object.keys(runs).length === 0) return undefined
+  const id = Buffer.from(last.position).toString('base64url')
+  return `id: ${id}\nevent: changed\ndata: ${JSON.stringify(runs)}\n\n`
+}

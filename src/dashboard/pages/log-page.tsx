@@ -1,0 +1,169 @@
+/** @module The tenant's log: how far it reaches, what is signed, how it grew, and what to keep elsewhere. */
+import { z } from 'zod'
+import { CheckpointSigned } from '../../../schemas/events/ledger-events.ts'
+import type { LogState } from '../../ledger/log/tenant-logs.ts'
+import { toBase64 } from '../../merkle/base64.ts'
+import { parseCheckpoint } from '../../merkle/checkpoint.ts'
+import { parseNote } from '../../merkle/signed-note.ts'
+import { count, plural } from '../format.ts'
+import { AUDITORS, pageRoute, type View } from '../page.ts'
+import { Data, Time } from '../parts/data.tsx'
+import { Fact } from '../parts/fact.tsx'
+import { Growth, type GrowthPoint } from '../parts/growth.tsx'
+import { downloadPath } from '../paths.ts'
+import { askAudit, auditOf, numberIn } from './audit-ask.ts'
+
+/** Checkpoints of the chart and the table, newest last. */
+const CHECKPOINTS = 50
+
+export const logPage = pageRoute({
+  path: '/log',
+  scopes: AUDITORS,
+  query: z.object({}),
+  recordsItself: true,
+  handle: async (view) => {
+    const { deps, caller } = view
+    const { logs } = deps.ledger
+    const points = logs === undefined ? [] : await checkpointsOf(view)
+    const note = logs?.checkpoint(caller.tenant)
+    const body =
+      logs === undefined ? (
+        <div class="empty">
+          <p class="empty-title">This ledger keeps no log</p>
+        </div>
+      ) : (
+        <LogBody
+          state={logs.state(caller.tenant)}
+          note={note?.ok === true ? note.value : undefined}
+          verifierKey={logs.verifierKey(caller.tenant)}
+          points={points}
+        />
+      )
+    return { title: 'Log', nav: 'log', body }
+  },
+})
+
+/** The newest ones on record, with their bodies. */
+async function checkpointsOf(view: View): Promise<readonly GrowthPoint[]> {
+  const filter = { types: ['CheckpointSigned'] }
+  const page = await askAudit(view, { name: 'events', filter }, { limit: CHECKPOINTS, newestFirst: true })
+  const oldest = page.items.at(-1)
+  if (oldest === undefined) return []
+  const points: GrowthPoint[] = []
+  const range = { asOf: page.asOf, afterLeaf: (numberIn(oldest, 'leaf') ?? 0) - 1 }
+  for await (const events of auditOf(view).matching(view.caller, filter, range)) {
+    for (const { header, data } of events) {
+      const body = CheckpointSigned.safeParse(data)
+      if (body.success) points.push({ time: header.time, size: body.data.size, root: body.data.root })
+    }
+  }
+  return points
+}
+
+interface BodyProps {
+  readonly state: LogState
+  readonly note: string | undefined
+  readonly verifierKey: string
+  readonly points: readonly GrowthPoint[]
+}
+
+function LogBody({ state, note, verifierKey, points }: BodyProps) {
+  const signed = note === undefined ? undefined : parseNote(note)
+  const checkpoint = signed === undefined ? undefined : parseCheckpoint(signed.text)
+  return (
+    <>
+      <div class="page-head">
+        <div>
+          <h1>Log</h1>
+          <p class="muted">
+            Every event of the tenant is a leaf of one Merkle tree. A checkpoint that you keep elsewhere shows later
+            that nothing was cut or rewritten.
+          </p>
+        </div>
+        <div class="deeds">
+          <a class="button" href={downloadPath('log/checkpoint')} download="checkpoint.txt">
+            Checkpoint to keep
+          </a>
+          <a class="button" href={downloadPath('log/key')} download="verifier-key.txt">
+            Verifier key
+          </a>
+        </div>
+      </div>
+      {state.stopped !== undefined && (
+        <div class="notice notice-bad" role="alert">
+          <h2>The log has stopped</h2>
+          <p>A record does not verify ({state.stopped}). Nothing after it is signed: run countersign verify.</p>
+        </div>
+      )}
+      <dl class="facts">
+        <Fact label="Events">{count(state.size)}</Fact>
+        <Fact label="Covered by a checkpoint">{count(state.published)}</Fact>
+        <Fact label="Waiting for the next">{count(Math.max(0, state.size - state.published))}</Fact>
+        <Fact label="Signatures">{signed === undefined ? 'none yet' : plural(signed.signatures.length, 'key')}</Fact>
+        {checkpoint !== undefined && (
+          <Fact label="Root">
+            <code>{toBase64(checkpoint.root)}</code>
+          </Fact>
+        )}
+      </dl>
+      <section aria-labelledby="growth-title">
+        <h2 id="growth-title">Growth</h2>
+        {points.length === 0 ? <p class="muted">No checkpoint was signed yet.</p> : <Growth points={points} />}
+      </section>
+      <div class="columns columns-even">
+        <section class="card" aria-labelledby="note-title">
+          <h2 id="note-title">The last checkpoint</h2>
+          {note === undefined ? (
+            <p class="muted">It comes within the delay that the ledger was started with.</p>
+          ) : (
+            <pre class="json" tabindex={0}>
+              <Data text={note} />
+            </pre>
+          )}
+          <p class="muted">Verifier key</p>
+          <pre class="json" tabindex={0}>
+            <Data text={verifierKey} />
+          </pre>
+        </section>
+        <Checkpoints points={points} />
+      </div>
+    </>
+  )
+}
+
+const ROWS = 12
+
+function Checkpoints({ points }: { readonly points: readonly GrowthPoint[] }) {
+  return (
+    <section class="card" aria-labelledby="checkpoints-title">
+      <h2 id="checkpoints-title">Checkpoints on record</h2>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Signed</th>
+            <th scope="col" class="number">
+              Events
+            </th>
+            <th scope="col">Root</th>
+          </tr>
+        </thead>
+        <tbody>
+          {points
+            .slice(-ROWS)
+            .reverse()
+            .map(({ time, size, root }) => (
+              <tr>
+                <td>
+                  <Time time={time} />
+                </td>
+                <td class="number">{count(size)}</td>
+                <td>
+                  <code>{root.slice('sha256:'.length, 'sha256:'.length + 16)}</code>
+                </td>
+              </tr>
+            ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}

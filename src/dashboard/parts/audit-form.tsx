@@ -1,0 +1,81 @@
+/** @module The filters of a question, as a form: a plain GET, so that an answer has an address. */
+import { VERDICTS } from '../../../schemas/event-query.ts'
+import { auditPath } from '../paths.ts'
+
+export interface AuditFormProps {
+  readonly name: string
+  readonly filters: readonly string[]
+  readonly given: Readonly<Record<string, string>>
+}
+
+const SPEND_BY = ['run', 'agent', 'model', 'day', 'month', 'tenant']
+
+export function AuditForm({ name, filters, given }: AuditFormProps) {
+  return (
+    <form method="get" action={auditPath(name)} class="filters audit-filters" aria-label="Filters">
+      {name === 'spend' && <Choice name="by" values={SPEND_BY} value={given.by ?? 'run'} />}
+      {name === 'sample' && <Field name="seed" value={given.seed} />}
+      {filters.map((filter) =>
+        filter === 'verdict' ? (
+          <Choice name="verdict" values={['', ...VERDICTS]} value={given.verdict ?? ''} />
+        ) : (
+          <Field name={filter} value={given[filter]} />
+        ),
+      )}
+      <button type="submit" class="button">
+        Ask
+      </button>
+    </form>
+  )
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  types: 'Types (with commas)',
+  kid: 'Key id',
+  call: 'Call id',
+  since: 'Since (UTC)',
+  until: 'Before (UTC)',
+}
+
+const labelOf = (name: string): string => LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
+
+function Field({ name, value }: { readonly name: string; readonly value: string | undefined }) {
+  const when = name === 'since' || name === 'until'
+  return (
+    <div>
+      <label for={`f-${name}`}>{labelOf(name)}</label>
+      <input
+        id={`f-${name}`}
+        type={when ? 'datetime-local' : 'text'}
+        name={name}
+        value={(when ? value?.slice(0, 16) : value) ?? ''}
+        maxlength={256}
+        autocomplete="off"
+        spellcheck={false}
+      />
+    </div>
+  )
+}
+
+function Choice({
+  name,
+  values,
+  value,
+}: {
+  readonly name: string
+  readonly values: readonly string[]
+  readonly value: string
+}) {
+  return (
+    <div>
+      <label for={`f-${name}`}>{labelOf(name)}</label>
+      <select id={`f-${name}`} name={name}>
+        {values.map((each) => (
+          <option value={each} selected={each === value}>
+            {each === '' ? 'Any' : each}
+          </option>
+        ))}
+      </select>
+    </div>
+  )
+}

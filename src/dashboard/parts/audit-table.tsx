@@ -1,0 +1,115 @@
+/** @module The answer to a question as a table: each row leads to its event, and from there to its proof. */
+import { TIME_PATTERN } from '../../../schemas/header.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { count } from '../format.ts'
+import { eventPath, refusalPath, runPath } from '../paths.ts'
+import { clipped } from '../visible.ts'
+import { Badge, Data, Time } from './data.tsx'
+
+const TITLES: Readonly<Record<string, string>> = {
+  rejections: 'Refused handoffs',
+  violations: 'Boundary violations',
+  access: 'Who read and exported',
+  verifications: 'Verification history',
+  keys: 'Use of keys',
+}
+
+export function titleOf(name: string): string {
+  const plain = name.replaceAll('-', ' ')
+  return TITLES[name] ?? plain.charAt(0).toUpperCase() + plain.slice(1)
+}
+
+export interface AuditTableProps {
+  readonly columns: readonly string[]
+  readonly items: readonly JsonObject[]
+}
+
+export function AuditTable({ columns, items }: AuditTableProps) {
+  return (
+    <div class="table-scroll">
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th scope="col">{headOf(column)}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((item) => (
+            <tr>
+              {columns.map((column) => (
+                <td>
+                  <Cell column={column} item={item} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function headOf(column: string): string {
+  const spaced = column.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
+  return spaced.charAt(0).toUpperCase() + spaced.slice(1)
+}
+
+function Cell({ column, item }: { readonly column: string; readonly item: JsonObject }) {
+  const value = item[column]
+  if (value === undefined || value === null) return null
+  const { run, revision } = item
+  if (column === 'run' && typeof value === 'string') return <a href={runPath(value)}>{value}</a>
+  if (column === 'revision' && typeof run === 'string' && typeof revision === 'number') {
+    const refused = item.type === 'EnvelopeRejected'
+    const href = refused ? refusalPath(run, revision) : eventPath(run, revision)
+    return <a href={href}>{refused ? `see why (event ${revision})` : `event ${revision}`}</a>
+  }
+  if (column === 'rewind' && typeof run === 'string') return <Rewind run={run} rewind={value as JsonObject} />
+  if (column === 'verdict' && typeof value === 'string') return <Badge kind={kindOf(value)} text={value} />
+  if (typeof value === 'number') return <>{count(value)}</>
+  if (typeof value === 'string' && TIME_PATTERN.test(value)) return <Time time={value} />
+  return <Data text={clipped(plainText(value), 300)} />
+}
+
+/** The rewind stands right behind the refusal. */
+function Rewind({
+  run,
+  rewind: { revision, fromStep, toStep },
+}: {
+  readonly run: string
+  readonly rewind: JsonObject
+}) {
+  return (
+    <a href={eventPath(run, Number(revision))}>
+      {fromStep === toStep ? `stayed at step ${Number(toStep)}` : `step ${Number(fromStep)} to step ${Number(toStep)}`}
+    </a>
+  )
+}
+
+const BAD: ReadonlySet<string> = new Set([
+  'rejected',
+  'refused',
+  'failed',
+  'TAMPERED',
+  'compensation-failed',
+  'overshoot',
+  'run-failed',
+])
+const WARN: ReadonlySet<string> = new Set(['in-doubt', 'expired', 'INCOMPLETE', 'UNVERIFIABLE'])
+
+function kindOf(verdict: string): string {
+  if (BAD.has(verdict)) return 'bad'
+  return WARN.has(verdict) ? 'warn' : 'good'
+}
+
+/** Lists with commas, objects member by member: a table is to be read. */
+function plainText(value: Json): string {
+  if (typeof value === 'string') return value
+  if (Array.isArray(value)) return (value as readonly Json[]).map(plainText).join(', ')
+  if (typeof value !== 'object' || value === null) return String(value)
+  return Object.entries(value as JsonObject)
+    .map(([name, member]) => `${name}: ${plainText(member)}`)
+    .join(', ')
+}

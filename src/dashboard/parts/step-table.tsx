@@ -1,0 +1,108 @@
+/** @module The handoffs of a window with what each cost, and the way to what each changed. */
+import { count, money, plural } from '../format.ts'
+import { diffPath, eventPath, refusalPath } from '../paths.ts'
+import type { Run } from '../run-row.ts'
+import type { Mark, RunStory } from '../story/run-story.ts'
+import { Badge, Data, Time } from './data.tsx'
+
+export interface StepTableProps {
+  readonly run: Run
+  readonly story: RunStory
+  readonly window: { readonly from: number; readonly to: number }
+}
+
+interface Step {
+  readonly mark: Mark
+  /** The step that stood before. */
+  readonly base: number
+}
+
+export function StepTable({ run, story, window: { from, to } }: StepTableProps) {
+  const steps = stepsOf(story.marks).filter(({ mark }) => mark.revision >= from && mark.revision <= to)
+  if (steps.length === 0) return <p class="muted">No handoff is among these events.</p>
+  return (
+    <div class="table-scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Step</th>
+            <th scope="col">Agent</th>
+            <th scope="col">Verdict</th>
+            <th scope="col">What changed</th>
+            <th scope="col" class="number">
+              Tokens
+            </th>
+            <th scope="col" class="number">
+              Cost
+            </th>
+            <th scope="col">Time</th>
+          </tr>
+        </thead>
+        <tbody>
+          {steps.map((step) => (
+            <Row run={run} step={step} />
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row" colspan={4}>
+              The whole run
+            </th>
+            <td class="number">{count(run.budget.tokens)}</td>
+            <td class="number">{money(run.budget.cost, run.budget.currency)}</td>
+            <td></td>
+          </tr>
+        </tfoot>
+      </table>
+    </div>
+  )
+}
+
+/** A rewind puts an earlier step back in place. */
+function stepsOf(marks: readonly Mark[]): readonly Step[] {
+  const steps: Step[] = []
+  let base = 0
+  for (const mark of marks) {
+    if (mark.kind === 'rewind') base = mark.step ?? 0
+    if (mark.kind !== 'accepted' && mark.kind !== 'rejected') continue
+    steps.push({ mark, base })
+    if (mark.kind === 'accepted') base = mark.step ?? base
+  }
+  return steps
+}
+
+function Row({ run, step: { mark, base } }: { readonly run: Run; readonly step: Step }) {
+  const { kind, step, lane, revision, time, tokens = 0, cost = '0', findings, supersedes } = mark
+  const accepted = kind === 'accepted'
+  return (
+    <tr>
+      <th scope="row">
+        <a href={eventPath(run.runId, revision)} aria-label={accepted ? `Step ${step}` : `Refused, event ${revision}`}>
+          {accepted ? step : '\u2013'}
+        </a>
+      </th>
+      <td>
+        <Data text={lane} />
+      </td>
+      <td>
+        <Badge kind={accepted ? 'good' : 'bad'} text={accepted ? 'accepted' : 'refused'} />
+        {findings !== undefined && <span class="muted"> {plural(findings, accepted ? 'warning' : 'finding')}</span>}
+        {supersedes !== undefined && <span class="muted"> supersedes {plural(supersedes, 'value')}</span>}
+      </td>
+      <td>
+        {accepted ? (
+          <a href={diffPath(run.runId, base, step ?? base)}>against step {base}</a>
+        ) : (
+          <a class="strong" href={refusalPath(run.runId, revision)}>
+            what it would have changed
+          </a>
+        )}
+      </td>
+      <td class="number">{tokens === 0 ? <span class="muted">0</span> : count(tokens)}</td>
+      <td class="number">{cost === '0' ? <span class="muted">0</span> : money(cost, run.budget.currency)}</td>
+      <td>
+        <Time time={time} />
+      </td>
+    </tr>
+  )
+}
