@@ -1,6 +1,7 @@
 /** @module Handoffs and rewinds asked for in the body of a run: served from the record, or posted (runtime.md, sections 4 and 6). */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { PostEnvelope } from '../../../schemas/requests.ts'
+import { jsonDigest } from '../../signing/digests.ts'
 import { readRecord } from '../branch/read-record.ts'
 import type { Reply } from '../connection.ts'
 import { AgentError, LedgerRefused } from '../errors.ts'
@@ -89,7 +90,8 @@ export async function rollBackContext(place: Place, { reason, toStep }: Rollback
     if (!reply.ok) throw refused(session, reply)
     const { fromStep, contextDigest, callsSince } = reply.body
     const rewind = { v: 1, fromStep, toStep: reply.body.toStep, snapshot: 0, cause: 'rollback', reason, callsSince }
-    return rewound(session, added(session, 'rewound', { ...rewind, context: contextDigest ?? '' }, reply.body))
+    added(session, 'rewound', { ...rewind, context: contextDigest ?? '' }, reply.body)
+    return { ...restoredOf({ ...reply.body, step: reply.body.toStep ?? 0 }), ...toldOf(reply.body) }
   })
 }
 
@@ -100,8 +102,9 @@ export async function establishedContext(session: Session): Promise<Established>
   if (live === undefined || pipeline.isBehind) return pipeline.view.copy()
   const body = await reach(session, () => live.connection.context(runId))
   const known = pipeline.view.copy()
-  if (known.step === body.step && known.contextDigest === body.contextDigest) return known
-  // Somebody else has handed something over, too.
+  const isThere = known.step === body.step && known.contextDigest === body.contextDigest
+  // Another answer may still be under way: what was made without it is not what the digest says.
+  if (isThere && jsonDigest(known.context) === known.contextDigest) return known
   pipeline.refresh((await readRecord(live.connection, runId)).handoffs)
   return pipeline.view.copy()
 }
@@ -181,8 +184,12 @@ function envelopeOf(body: Extract<HandoffFact, { kind: 'accepted' }>['body']): E
 }
 
 function rewound(session: Session, { body }: HandoffFact): Rewound {
-  const { fromStep, callsSince } = body as { fromStep: number; callsSince: readonly string[] }
-  return { ...session.pipeline.view.copy(), fromStep, callsSince }
+  return { ...session.pipeline.view.copy(), ...toldOf(body) }
+}
+
+function toldOf(rewind: object): Pick<Rewound, 'fromStep' | 'callsSince'> {
+  const { fromStep, callsSince } = rewind as Rewound
+  return { fromStep, callsSince }
 }
 
 function refused(session: Session, reply: Extract<Reply, { ok: false }>): LedgerRefused {

@@ -54,9 +54,12 @@ export class Pipeline {
     return this.#record.criticalKeys
   }
 
-  /** A fact of this life. */
+  /** A fact of this life. Answers may come in another order than what they tell was recorded in. */
   add(fact: HandoffFact): void {
-    this.#record.facts.push(fact)
+    const { facts } = this.#record
+    const before = facts.findLastIndex(({ index }) => index <= fact.index)
+    facts.splice(before + 1, 0, fact)
+    if (before < facts.length - 2 && !this.isBehind) this.#view = new ContextView(this.#record)
   }
 
   /** What the record holds for this ask. Throws `ResumeDiverged` where it holds something else there. */

@@ -178,6 +178,35 @@ for (const { name, open } of HOMES) {
     assert.equal(context, { ...apple, more: 1 })
   })
 
+  handoffs('answers that come in another order than they were recorded in change nothing of the context', async () => {
+    await using home = await open()
+    let arrived = (): void => undefined
+    const later = new Promise<void>((resolve) => {
+      arrived = resolve
+    })
+    // The answer to the first handoff comes after the one to the second.
+    const cs = home.process((connection) => ({
+      ...connection,
+      execute: async (runId, command, options) => {
+        const reply = await connection.execute(runId, command, options)
+        if (command.kind === 'envelope' && command.body.agent === 'slow') await later
+        return reply
+      },
+    }))
+    const contexts = await cs.run({ id: 'r' }, async (run) => {
+      const slow = run.scope('slow', (inner) => inner.handoff({ a: 1 }, { agent: 'slow', mode: 'extend' }))
+      await run.scope('fast', (inner) => inner.handoff({ b: 1 }, { agent: 'fast', mode: 'extend' }))
+      const between = (await run.context()).context
+      arrived()
+      await slow
+      await run.handoff({ c: 1 }, { agent: 'last', mode: 'extend' })
+      const shown = await run.step('reader', (_, { shown }) => shown.keys.join())
+      return [between, (await run.context()).context, shown.payload.text ?? '']
+    })
+    const all = { a: 1, b: 1, c: 1 }
+    assert.equal(contexts, [{ a: 1, b: 1 }, { ...all, text: 'c,b,a' }, 'c,b,a'])
+  })
+
   handoffs('what is no JSON object is refused before anything is posted', async () => {
     await using home = await open()
     const cs = home.process()

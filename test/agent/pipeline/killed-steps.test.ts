@@ -17,7 +17,9 @@ interface Part {
   /** Contradicts what is established before it answers well. */
   readonly lies: boolean
   readonly value: number
-  /** A rollback by hand follows. */
+  /** Runs side by side with the part before it. */
+  readonly beside: boolean
+  /** A rollback by hand follows, where it ran alone. */
   readonly back: boolean
   /** Does its work in a step of its own, inside. */
   readonly nested: boolean
@@ -28,6 +30,7 @@ const part: fc.Arbitrary<Part> = fc.record({
   effects: fc.integer({ min: 0, max: 2 }),
   lies: fc.boolean(),
   value: fc.integer({ min: 0, max: 3 }),
+  beside: fc.boolean(),
   back: fc.boolean(),
   nested: fc.boolean(),
 })
@@ -44,16 +47,14 @@ function life(cs: Countersign, id: string, { parts, world }: { parts: readonly P
     },
     { name: 'effect', dedupe: 'position', onUnknown: 'retry', compensate: 'not-needed' },
   )
-  const play = async (run: Run<null>, { agent, effects, lies, value, nested }: Part): Promise<Json> => {
+  const play = async (run: Run<null>, { agent, effects, lies, value, nested }: Part, key: string): Promise<Json> => {
     const plain = async (_: JsonObject, { attempt }: StepContext) => {
       for (let n = 0; n < effects; n += 1) await effect(n)
-      return lies && attempt === 1
-        ? { facts: { base: 'changed' } }
-        : { [`by-${agent}`]: value, facts: { [agent]: true } }
+      return lies && attempt === 1 ? { facts: { base: 'changed' } } : { [key]: value, facts: { [agent]: true } }
     }
     const turn = nested
       ? async (slice: JsonObject, context: StepContext) => {
-          const inner = await run.step(`sub-${agent}`, () => ({ [`sub-${agent}`]: value }))
+          const inner = await run.step(`sub-${agent}`, () => ({ [`sub-${key}`]: value }))
           return { ...(await plain(slice, context)), inner: inner.envelope.step > 0 }
         }
       : plain
@@ -63,12 +64,23 @@ function life(cs: Countersign, id: string, { parts, world }: { parts: readonly P
   return cs.run({ id, budget: { tokens: 1_000_000 } }, async (run) => {
     await run.handoff({ facts: { base: 'firm' } }, { agent: 'seed' })
     const done: Json[] = []
-    for (const each of parts) {
-      done.push(await play(run, each))
-      if (each.back) done.push((await run.rollback({ reason: 'on second thought' })).context)
+    for (const [g, group] of groupsOf(parts).entries()) {
+      done.push(...(await Promise.all(group.map((each, i) => play(run, each, `part-${g}-${i}`)))))
+      if (group.length > 1 || group[0]?.back !== true) continue
+      done.push((await run.rollback({ reason: 'on second thought' })).context)
     }
     return [...done, (await run.context()).context]
   })
+}
+
+function groupsOf(parts: readonly Part[]): Part[][] {
+  const groups: Part[][] = []
+  for (const part of parts) {
+    const last = groups.at(-1)
+    if (part.beside && last !== undefined) last.push(part)
+    else groups.push([part])
+  }
+  return groups
 }
 
 const RUNS: Readonly<Record<string, number>> = { 'in process': 40, 'over HTTP': 5 }
@@ -101,7 +113,7 @@ for (const { name, open } of HOMES) {
           assert.equal(replayed, expected)
         },
       ),
-      { numRuns: RUNS[name] ?? 1 },
+      { numRuns: RUNS[name] ?? 1, includeErrorInReport: true },
     )
   })
 
