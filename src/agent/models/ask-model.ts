@@ -26,6 +26,8 @@ export interface ModelAsk {
   readonly inputTokens: number
   /** The caller's own bound. */
   readonly outputTokens: number | undefined
+  /** Whether `call` can hold the provider to a bound that the caller did not name; default true. */
+  readonly boundable?: boolean
   readonly settings: ModelSettings
 }
 
@@ -38,7 +40,7 @@ export interface AnswerAsk<Answer> extends ModelAsk {
   readonly call: (context: ModelContext) => Answer | Promise<Answer>
   readonly usage: (answer: Answer) => ModelUsage | undefined
   readonly toJson: (answer: Answer) => Json
-  readonly fromJson: (json: Json) => Answer
+  readonly fromJson: (json: Json) => Answer | Promise<Answer>
 }
 
 const RETRIES = 2
@@ -119,9 +121,9 @@ export function modelSpec(place: Place, ask: ModelAsk, carried: Carried): ToolSp
 }
 
 function projectedOf(ask: ModelAsk, { agent, rate }: { agent: string | undefined; rate: Rate }) {
-  const { inputTokens, outputTokens, settings } = ask
+  const { inputTokens, outputTokens, boundable = true, settings } = ask
   const maxOutputTokens = settings.maxOutputTokens ?? rate.price?.maxOutputTokens
-  return { agent, rate, inputTokens, outputTokens, maxOutputTokens }
+  return { agent, rate, inputTokens, outputTokens, maxOutputTokens, boundable }
 }
 
 function usageOf(used: Used | undefined, of: { rate: Rate; reserved: Reserve | undefined }): Usage | undefined {

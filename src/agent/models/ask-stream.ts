@@ -19,7 +19,7 @@ export interface StreamAsk<Chunk> extends ModelAsk {
   /** The chunk as the caller gets it; undefined: it is none that the caller asked for. */
   readonly shown?: (chunk: Chunk) => Chunk | undefined
   readonly toJson: (chunk: Chunk) => Json
-  readonly fromJson: (json: Json) => Chunk
+  readonly fromJson: (json: Json) => Chunk | Promise<Chunk>
 }
 
 /** Resolves when the provider answers, with its chunks; a served stream dials nobody. Throws like `askModel`. */
@@ -106,7 +106,7 @@ function servedStream<Chunk>(
   { value, trace }: { value: Json; trace: CallTrace },
 ): AsyncIterable<Chunk> | Promise<AsyncIterable<Chunk>> {
   const served = servedFrom(value)
-  if (served.kind === 'chunks') return iterable(served.chunks.map(ask.fromJson))
+  if (served.kind === 'chunks') return revived(served.chunks, ask.fromJson)
   return askStream(askAgainAt(place, ask, { served, trace }), ask)
 }
 
@@ -114,7 +114,7 @@ function servedStream<Chunk>(
 function brokenThen<Chunk>(error: unknown): AsyncIterable<Chunk> {
   const details = error instanceof RecordedFailure ? (error.evidence as JsonObject | undefined) : undefined
   if (details?.broken !== true) throw error
-  return iterable<Chunk>([], error)
+  return broken<Chunk>(error)
 }
 
 /** Does not wait for a source that hears of no abort. */
@@ -137,7 +137,13 @@ async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): 
   }
 }
 
-async function* iterable<Chunk>(chunks: readonly Chunk[], error?: unknown): AsyncGenerator<Chunk, void> {
-  yield* chunks
-  if (error !== undefined) throw error
+async function* revived<Chunk>(
+  chunks: readonly Json[],
+  fromJson: StreamAsk<Chunk>['fromJson'],
+): AsyncGenerator<Chunk, void> {
+  for (const chunk of chunks) yield await fromJson(chunk)
+}
+
+function broken<Chunk>(error: unknown): AsyncIterable<Chunk> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) }
 }

@@ -21,6 +21,8 @@ export interface Projected {
   readonly outputTokens: number | undefined
   /** What the model can give at most, where the caller names no bound. */
   readonly maxOutputTokens: number | undefined
+  /** Whether the provider can be told of a lower bound. */
+  readonly boundable: boolean
 }
 
 export interface Projection {
@@ -55,8 +57,8 @@ export function project(call: Projected, left: Left): Projection {
 }
 
 /** The smaller of what the model can give and what is left; at least one token, so that the ledger refuses it on record. */
-function boundOf({ rate, inputTokens, maxOutputTokens }: Projected, left: Left): number | undefined {
-  if (maxOutputTokens === undefined) return undefined
+function boundOf({ rate, inputTokens, maxOutputTokens, boundable }: Projected, left: Left): number | undefined {
+  if (maxOutputTokens === undefined || !boundable) return maxOutputTokens
   const bounds = [maxOutputTokens]
   if (left.tokens !== undefined) bounds.push(left.tokens - inputTokens)
   if (left.nano !== undefined && rate.price !== undefined) {

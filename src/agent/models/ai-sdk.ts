@@ -1,0 +1,150 @@
+/** @module `aiSdkMiddleware`: language models of the AI SDK (`ai` from version 6, LanguageModelV3), by `wrapLanguageModel`. */
+import type { Json } from '../../../schemas/json.ts'
+import { AgentError } from '../errors.ts'
+import { askModel, type ModelContext } from './ask-model.ts'
+import { askStream } from './ask-stream.ts'
+import { jsonable } from './jsonable.ts'
+import { bytesOf, type ModelSettings } from './model-settings.ts'
+import type { ModelUsage } from './price-table.ts'
+import { isRetryable } from './provider-errors.ts'
+import { countIn, type Fields, fieldsIn } from './requests.ts'
+import { placeOfModelCall } from './track-client.ts'
+import { readAll, toWebStream } from './tracked-promise.ts'
+
+interface GenerateOptions<Result> {
+  readonly params: object
+  readonly model: {
+    readonly provider: string
+    readonly modelId: string
+    doGenerate(params: never): PromiseLike<Result>
+  }
+}
+
+interface StreamResult<Part> {
+  stream: ReadableStream<Part>
+}
+
+interface StreamOptions<Part> {
+  readonly params: object
+  readonly model: {
+    readonly provider: string
+    readonly modelId: string
+    doStream(params: never): PromiseLike<StreamResult<Part>>
+  }
+}
+
+/** The shape of a LanguageModelV3Middleware. */
+export interface AiSdkMiddleware {
+  readonly specificationVersion: 'v3'
+  readonly wrapGenerate: <Result>(options: GenerateOptions<Result>) => Promise<Result>
+  readonly wrapStream: <Part>(options: StreamOptions<Part>) => Promise<StreamResult<Part>>
+}
+
+/**
+ * For `wrapLanguageModel({model, middleware: aiSdkMiddleware()})`: inside a run each `doGenerate` and `doStream` is reserved, recorded
+ * and served. The runtime retries; when it has, the error that comes out is one that the SDK does not try again. Prices are found by
+ * the model's own `provider` and `modelId`. Bodies and headers of the exchange are not on record.
+ */
+export function aiSdkMiddleware(settings: ModelSettings = {}): AiSdkMiddleware {
+  return {
+    specificationVersion: 'v3',
+    wrapGenerate: ({ model, params }) => generate(model, params, settings),
+    wrapStream: ({ model, params }) => stream(model, params, settings),
+  }
+}
+
+async function generate<Result>(
+  model: GenerateOptions<Result>['model'],
+  params: object,
+  settings: ModelSettings,
+): Promise<Result> {
+  const ask = modelAskOf(model, params, settings)
+  const asked = askModel<Result>(placeOfModelCall(`${ask.provider}/${ask.model}`), {
+    ...ask,
+    call: async (context) => model.doGenerate(sent(params, context)),
+    usage: (result) => usageIn(fieldsIn(result).usage),
+    toJson: (result) => jsonable(kept(result), 'the result'),
+    fromJson: (json) => withDate(fieldsIn(json)) as Result,
+  })
+  return asked.catch(enough)
+}
+
+async function stream<Part>(
+  model: StreamOptions<Part>['model'],
+  params: object,
+  settings: ModelSettings,
+): Promise<StreamResult<Part>> {
+  const ask = modelAskOf(model, params, settings)
+  const asked = askStream<Part>(placeOfModelCall(`${ask.provider}/${ask.model}`), {
+    ...ask,
+    open: async (context) => readAll((await model.doStream(sent(params, context))).stream),
+    usage: (parts) => usageIn(fieldsIn(parts.findLast((part) => fieldsIn(part).type === 'finish')).usage),
+    toJson: (part) => jsonable(part, 'a part of the stream'),
+    fromJson: (json) => partWithDate(fieldsIn(json)) as Part,
+  })
+  return { stream: toWebStream(await asked.catch(enough)) }
+}
+
+function modelAskOf(
+  { provider, modelId }: { readonly provider: string; readonly modelId: string },
+  params: object,
+  settings: ModelSettings,
+) {
+  const { abortSignal: _, headers: __, ...request } = params as Fields
+  const json = jsonable(request, `the request to ${provider}/${modelId}`)
+  const count = settings.countTokens ?? bytesOf
+  return {
+    provider,
+    model: modelId,
+    request: json,
+    inputTokens: count(JSON.stringify(json)),
+    outputTokens: countIn(request.maxOutputTokens),
+    settings,
+  }
+}
+
+function sent(params: object, { maxOutputTokens, signal }: ModelContext): never {
+  const { abortSignal } = params as Fields
+  const both = abortSignal instanceof AbortSignal ? AbortSignal.any([abortSignal, signal]) : signal
+  return { ...params, ...(maxOutputTokens !== undefined && { maxOutputTokens }), abortSignal: both } as never
+}
+
+/** What the provider's package adds for debugging stays off the record. */
+function kept(result: unknown): unknown {
+  const { request: _, response, ...rest } = fieldsIn(result)
+  const { body: __, headers: ___, ...metadata } = fieldsIn(response)
+  return response === undefined ? rest : { ...rest, response: metadata }
+}
+
+function withDate(result: Fields): Fields {
+  return result.response === undefined ? result : { ...result, response: dated(fieldsIn(result.response)) }
+}
+
+function partWithDate(part: Fields): Fields {
+  return part.type === 'response-metadata' ? dated(part) : part
+}
+
+function dated(metadata: Fields): Fields {
+  return typeof metadata.timestamp === 'string' ? { ...metadata, timestamp: new Date(metadata.timestamp) } : metadata
+}
+
+function usageIn(usage: unknown): ModelUsage | undefined {
+  const { inputTokens, outputTokens } = fieldsIn(usage)
+  const input = fieldsIn(inputTokens)
+  const [inputSum, outputSum] = [countIn(input.total), countIn(fieldsIn(outputTokens).total)]
+  if (inputSum === undefined || outputSum === undefined) return undefined
+  const [cachedInputTokens, cacheWriteTokens] = [countIn(input.cacheRead), countIn(input.cacheWrite)]
+  return {
+    inputTokens: inputSum,
+    outputTokens: outputSum,
+    ...(cachedInputTokens !== undefined && { cachedInputTokens }),
+    ...(cacheWriteTokens !== undefined && { cacheWriteTokens }),
+  }
+}
+
+/** The SDK tries again what calls itself retryable: here that was done, and reserved. */
+function enough(error: unknown): never {
+  if (!isRetryable(error)) throw error
+  const message = error instanceof Error ? error.message : String(error)
+  throw new AgentError('model-failed', message, { retryable: true } satisfies Json, { cause: error })
+}
