@@ -176,6 +176,8 @@ export interface RunState {
   status: RunStatus
   /** Revision of the event that completed or failed the run. */
   endRevision?: number
+  /** The run's keys were given away: nothing may follow. */
+  disclosed?: true
   /** Verdict of the last rollback of the whole run. */
   compensation?: EventBody<'RunCompensated'>['status']
   /** Raised by each resume. */

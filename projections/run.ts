@@ -68,6 +68,9 @@ function foldEvent(state: RunState, event: RecordedEvent): void {
       state.status = 'failed'
       state.endRevision = event.header.revision
       return
+    case 'RunKeyDisclosed':
+      state.disclosed = true
+      return
     default:
       foldCalls(state, event)
       foldForks(state, event)

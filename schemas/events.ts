@@ -31,6 +31,7 @@ import {
   RunBranched,
   RunCompleted,
   RunFailed,
+  RunKeyDisclosed,
   RunResumed,
   RunStarted,
 } from './events/run-events.ts'
@@ -68,6 +69,7 @@ export const RUN_EVENTS = {
   RunCompleted,
   RunFailed,
   RunCompensated,
+  RunKeyDisclosed,
 } as const
 
 export const LEDGER_EVENTS = {

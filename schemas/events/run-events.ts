@@ -70,5 +70,8 @@ export const RequestRefused = z.strictObject({
     .optional(),
 })
 
+/** The run's own keys were given away: from here on a mac of this run proves nothing, and nothing may follow. */
+export const RunKeyDisclosed = z.strictObject({ v: z.literal(1) })
+
 export const RunCompleted = z.strictObject({ v: z.literal(1), output: JsonValue.optional() })
 export const RunFailed = z.strictObject({ v: z.literal(1), error: Failure, openCalls: z.array(Uuid) })

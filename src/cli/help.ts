@@ -40,14 +40,17 @@ export const COMMANDS = {
     settings: [...PLACE, 'issuer', 'audience'],
   },
   keys: {
-    usage: 'keys create|list|rotate [--tenant T] [--json]',
-    about: 'make the first keys of a shared store; show the keys without their secrets; put a new sealing key in place',
+    usage: 'keys create|list|rotate|disclose RUN [--tenant T] [--json]',
+    about:
+      'make the first keys of a shared store; show keys without secrets; put a new sealing key in place; give away the keys of a run',
     flags: [
       JSON_FLAG,
-      ['--tenant T', 'whose log is named with its verifier key by list (default: default)'],
+      ['--tenant T', 'whose log is named with its verifier key by list, and whose run is disclosed (default: default)'],
+      ['--url URL', 'disclose by a running ledger, which owns the store'],
+      ['--token TOKEN', 'access token for --url, scope admin (better: COUNTERSIGN_TOKEN)'],
       ['--tokens', 'rotate the key that signs tokens instead: tokens made before are refused'],
     ],
-    settings: ['data', 'keys'],
+    settings: PLACE,
   },
   validate: {
     usage: 'validate [--policy default|relay|FILE] < handoffs.jsonl',

@@ -1,4 +1,4 @@
-/** @module `countersign keys create|list|rotate`: a shared store's first keys; what the keys are, without their secrets; a new one that seals. */
+/** @module `countersign keys create|list|rotate|disclose`: a shared store's first keys; what they are, without their secrets; a new one that seals; those of a run. */
 import { randomBytes } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -10,21 +10,28 @@ import { createLedgerKeys, replaceKeyFile, verifierKey, writeNewKeyFile } from '
 import { currentKey, rotateKeyRing } from '../signing/key-ring.ts'
 import { ed25519PublicBytes, type LedgerKeys, rotateTokenKeys } from '../signing/ledger-keys.ts'
 import { readArguments } from './arguments.ts'
+import { discloseKeys } from './disclose-keys.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { tenantOf } from './log-place.ts'
 
 export async function keys(args: readonly string[]): Promise<number> {
-  const { settings, has, text, positionals } = readArguments(args, {
+  const given = readArguments(args, {
     settings: ['data', 'store', 'keys'],
-    texts: ['tenant'],
+    texts: ['tenant', 'url', 'token'],
     switches: ['json', 'tokens'],
-    positionals: ['create, list or rotate'],
+    positionals: ['create, list, rotate or disclose', '[RUN]'],
   })
-  const [action] = positionals
+  const { settings, has, text, positionals } = given
+  const [action, run] = positionals
+  if (action === 'disclose') {
+    if (run === undefined) throw usageFailure('keys disclose RUN: the run is missing')
+    return await discloseKeys(given, run)
+  }
+  if (run !== undefined) throw usageFailure(`"${run}" is one argument too many`)
   if (action === 'create') return create(settings.keys)
   if (action === 'list') return await list(settings, tenantOf(text('tenant')), has('json'))
   if (action === 'rotate') return rotate(settings.keys, has('tokens') ? 'tokens' : 'ring')
-  throw usageFailure(`keys create, keys list or keys rotate, not keys "${action}"`)
+  throw usageFailure(`keys create, keys list, keys rotate or keys disclose, not keys "${action}"`)
 }
 
 /** For a store on a server, which several processes share: each is given a copy of the one file. A file store makes its own. */

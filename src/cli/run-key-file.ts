@@ -1,6 +1,8 @@
 /** @module The file of a run's disclosed keys: what `keys disclose` prints and `verify --run-key` reads. */
+import { createSecretKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import type { VerifyKeys } from '../verify/verify-records.ts'
 import { usageFailure } from './failure.ts'
 
 const RunKeyFile = z.object({
@@ -18,5 +20,14 @@ export function readRunKeyFile(path: string): RunKeyFile {
     return RunKeyFile.parse(JSON.parse(readFileSync(path, 'utf8')))
   } catch {
     throw usageFailure(`--run-key: ${path} is not a file that "countersign keys disclose" has printed`)
+  }
+}
+
+/** Keys for the events of this run alone, oldest first; the master keys they come from stay with the ledger. */
+export function disclosedKeys({ stream: own, keys }: RunKeyFile): VerifyKeys {
+  const known = new Map(keys.map(({ kid, key }) => [kid, createSecretKey(Buffer.from(key, 'base64url'))]))
+  return {
+    ring: { keys: keys.map(({ kid }) => ({ kid, secret: new Uint8Array(0), created: '' })) },
+    runKeys: { keyFor: (kid, _tenant, stream) => (stream === own ? known.get(kid) : undefined) },
   }
 }

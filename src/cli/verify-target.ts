@@ -76,8 +76,12 @@ async function verifyExport(path: string, options: TargetOptions): Promise<Found
   const pages: SourcePages = exportPages(stdin ? process.stdin : createReadStream(path), { onTrailer })
   const again = stdin ? {} : { again: () => exportPages(createReadStream(path)) }
   const result = await verifyRecords(heldAgainst(pages, options), { ...options, ...again })
-  return { result, trailer }
+  if (trailer?.filter === undefined) return { result, trailer }
+  return { result: { ...result, unchecked: [...result.unchecked, QUERY_EXPORT] }, trailer }
 }
+
+const QUERY_EXPORT =
+  'links between events, and whether all that answer the query are here: a bundle (export --bundle) proves that'
 
 function heldAgainst(pages: SourcePages, { checkpoint }: TargetOptions): SourcePages {
   return checkpoint === undefined ? pages : withCheckpoint(pages, checkpoint)

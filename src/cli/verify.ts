@@ -8,8 +8,9 @@ import { ed25519PublicBytes } from '../signing/ledger-keys.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
 import type { VerifyKeys } from '../verify/verify-records.ts'
 import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
-import { CliFailure, EXIT } from './failure.ts'
+import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { type Progress, startProgress } from './progress.ts'
+import { disclosedKeys, readRunKeyFile } from './run-key-file.ts'
 import { isBundle, verifyBundleAt } from './verify-bundle.ts'
 import { checkpointFor, heldAgainst } from './verify-checkpoint.ts'
 import { createReport } from './verify-report.ts'
@@ -25,6 +26,8 @@ export async function verify(args: readonly string[]): Promise<number> {
   const [named] = given.positionals
   if (isBundle(named)) return verifyBundleAt(named, given)
   const target = targetOf(given)
+  if (given.text('run-key') !== undefined && target.kind !== 'export')
+    throw usageFailure('--run-key checks an export or a bundle of its run; a store is checked with the key file')
   const keys = keysFor(given, target.settings)
   const checkpoint = await checkpointFor(given, target.settings)
   let progress: Progress | undefined
@@ -83,6 +86,8 @@ function looksLikeExport(path: string): boolean {
 
 /** Without a key file links and digests are checked all the same; one that was named must be there. */
 function keysFor({ text }: Arguments, settings: Settings): VerifyKeys | undefined {
+  const runKey = text('run-key')
+  if (runKey !== undefined) return disclosedKeys(readRunKeyFile(runKey))
   const explicit = text('keys') !== undefined || (process.env.COUNTERSIGN_KEYS ?? '') !== ''
   try {
     const keys = readKeys(settings.keys)

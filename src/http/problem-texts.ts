@@ -17,7 +17,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   'run-exists': text('The run exists', 'Choose another id, or start with the same name and input to resume the run.'),
   'run-ended': text(
     'The run has ended',
-    'Start another run; settles of calls that were open at the end are still taken.',
+    'Start another run; settles of calls that were open at the end are still taken, until the keys of the run are disclosed.',
   ),
   'run-taken-over': text(
     'Another owner resumed the run',

@@ -156,6 +156,8 @@ function bodyOf(main: AnsweredEvent, state: RunState): JsonObject {
     case 'BranchOffered':
     case 'BranchReceived':
       return branchBody(main)
+    case 'RunKeyDisclosed':
+      return {}
     case 'RunBranched':
       return { branch: main.data.run, atStep: main.data.atStep }
     case 'RunCompleted':

@@ -1,7 +1,7 @@
 /** @module Starts a run from a step of another, linked in both streams (runtime.md, section 4). */
 import type { Command } from '../../schemas/commands.ts'
 import type { StartRun } from '../../schemas/requests.ts'
-import type { Refusal } from '../domain/refusal.ts'
+import { type Refusal, refusal } from '../domain/refusal.ts'
 import type { BranchOrigin } from '../domain/run-life.ts'
 import type { Caller, Outcome, RequestInfo } from './ledger.ts'
 import type { Queries } from './queries.ts'
@@ -27,6 +27,8 @@ export async function startBranch(
 ): Promise<Outcome> {
   const { runId, command, info } = asked
   const { run, atStep } = command.body.branchOf
+  const closed = await queries.read(caller, run, ({ disclosed = false }) => ({ disclosed }))
+  if (closed.ok && closed.value.disclosed === true) return refused(atOrigin(DISCLOSED))
   const found = await queries.context(caller, run, { step: atStep })
   if (!found.ok) return refused(atOrigin(found.refusal))
   const { revision, parent, contextDigest, context } = found.value
@@ -40,6 +42,8 @@ export async function startBranch(
   const linked = await write.execute(caller, run, link, traceparent)
   return linked.ok ? started : linked
 }
+
+const DISCLOSED = refusal('run-ended', 'the keys of that run were disclosed: no branch of it can be noted there')
 
 function atOrigin(refusal: Refusal): Refusal {
   const pointer = refusal.code === 'unknown-step' ? '/branchOf/atStep' : '/branchOf/run'

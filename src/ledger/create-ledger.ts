@@ -4,6 +4,7 @@ import type { EventStore } from '../store/event-store.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { checkEvent } from './check-event.ts'
 import { createCommands } from './commands.ts'
+import { discloseRunKeys } from './disclose-keys.ts'
 import { realEffects, silentLog } from './effects.ts'
 import { Exports } from './exports.ts'
 import { type FoundingDeps, openIdentity, recordRotations } from './founding.ts'
@@ -73,6 +74,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     forks: (caller, runId) => queries.forks(caller, runId),
     ...historyOf(history),
     exports,
+    discloseRunKeys: (caller, runId) => discloseRunKeys({ write, store, sealer, ledgerId }, caller, runId),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (caller, runId) => replay({ store, sealer, queries }, caller, runId),
     listRuns: (caller, filter) => list.list(caller, filter),

@@ -6,6 +6,7 @@ import { decideReservation } from '../domain/budget.ts'
 import { decideClaim } from '../domain/calls.ts'
 import { decideCompensation } from '../domain/compensation.ts'
 import { type Decision, type Env, refuse } from '../domain/decision.ts'
+import { decideDisclosure } from '../domain/disclosure.ts'
 import { decideBranch, decideFork } from '../domain/fork.ts'
 import { decideHandoff, decideRollback, type HandoffEnv, type SignedEnvelope } from '../domain/handoff.ts'
 import { decideJoin } from '../domain/join.ts'
@@ -80,6 +81,8 @@ function decideOnRun(state: RunState, input: DecideInput): Decision {
       return decideComplete(state, command.body, env)
     case 'fail':
       return decideFail(state, command.body, env)
+    case 'disclose':
+      return decideDisclosure(state)
   }
 }
 

@@ -178,6 +178,9 @@ export interface Ledger extends AsyncDisposable {
   /** One event checked as verification would: mac, body, place, and the link to the event before it. */
   checkEvent(caller: Caller, runId: string, revision: number): Promise<Found<CheckedEvent>>
 
+  /** Gives away the keys of a run that has ended: RunKeyDisclosed is on record first, and nothing follows it. */
+  discloseRunKeys(caller: Caller, runId: string): Promise<Found<JsonObject>>
+
   /** Rereads, verifies and folds a run again: one line a step, a verdict last. */
   replay(caller: Caller, runId: string): Promise<Found<AsyncIterable<ReplayLine>>>
 

@@ -156,6 +156,7 @@ export class Reader {
       const plan = planOf(state, id)
       return () => ({ kind: 'body', created: false, body, plan })
     }
+    if (command.kind === 'disclose') return () => ({ kind: 'body', created: false, body: place })
     if (command.kind === 'branched') {
       const noted = { ...place, branch: command.body.run, atStep: command.body.atStep }
       return () => ({ kind: 'body', created: false, body: noted })

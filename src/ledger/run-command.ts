@@ -6,5 +6,7 @@ import type { BranchOrigin } from '../domain/run-life.ts'
 export type RunCommand =
   | Exclude<Command, { kind: 'start' }>
   | (Extract<Command, { kind: 'start' }> & { readonly origin?: BranchOrigin })
+  /** Puts on record that the run's keys are given away. */
+  | { readonly kind: 'disclose' }
   /** Notes in a run that another was started from it. */
   | { readonly kind: 'branched'; readonly body: Omit<EventBody<'RunBranched'>, 'v'> }

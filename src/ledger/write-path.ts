@@ -5,6 +5,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { slot } from '../../projections/run-state.ts'
 import type { Decision, Env } from '../domain/decision.ts'
+import { withoutAppend } from '../domain/disclosure.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { refuseOnRecord } from '../domain/run-rules.ts'
 import { requestMac } from '../signing/request-mark.ts'
@@ -148,6 +149,11 @@ export class WritePath {
   }
 
   #decide(run: HotRun, job: Job): Decision {
+    const decision = this.#decideOpen(run, job)
+    return run.state?.disclosed === true ? withoutAppend(decision) : decision
+  }
+
+  #decideOpen(run: HotRun, job: Job): Decision {
     const env = this.#env(run, job)
     if (job.reusedKey === true && run.state !== undefined) {
       return refuseOnRecord(run.state, env, { refusal: keyReused(), fingerprint: job.info.idempotency?.key ?? '' })

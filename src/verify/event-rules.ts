@@ -12,6 +12,7 @@ type Found = readonly { readonly code: VerifyFaultCode; readonly message: string
 const NONE: Found = []
 const FIRST_OF_RUN = 'RunStarted'
 const FIRST_OF_LEDGER = 'LedgerCreated'
+const DISCLOSURE = 'RunKeyDisclosed'
 const OF_ACCESS = 'AccessRecorded'
 
 export interface EventRulesOptions {
@@ -35,6 +36,8 @@ export class EventRules {
   #announcedKid: string | undefined
   readonly #announcedKids = new Set<string>()
   #facts: LedgerFacts | undefined
+  /** Runs whose keys are out, by their streams. */
+  readonly #disclosed = new Set<string>()
 
   constructor(options: EventRulesOptions) {
     this.#options = options
@@ -44,6 +47,11 @@ export class EventRules {
     return this.#facts
   }
 
+  /** Runs whose keys were given away: their macs prove nothing any more. */
+  get disclosedRuns(): number {
+    return this.#disclosed.size
+  }
+
   /** The ledger said, under a seal that fits, that it would use this key. */
   wasAnnounced(kid: string): boolean {
     return this.#announcedKids.has(kid)
@@ -51,7 +59,7 @@ export class EventRules {
 
   /** Rules for an event whose seal fits, or whose seal nobody can check. */
   check(header: Header, data: string): Found {
-    const found = [...this.#place(header), ...this.#key(header), ...this.#body(header, data)]
+    const found = [...this.#place(header), ...this.#end(header), ...this.#key(header), ...this.#body(header, data)]
     return found.length === 0 ? NONE : found
   }
 
@@ -65,6 +73,16 @@ export class EventRules {
     return fault(
       'first-event',
       revision === 0 ? `the first event is ${type}, not ${first}` : `${type} is not the first event`,
+    )
+  }
+
+  #end({ stream, type }: Header): Found {
+    const isBehind = this.#disclosed.has(stream)
+    if (type === DISCLOSURE) this.#disclosed.add(stream)
+    if (!isBehind) return NONE
+    return fault(
+      'after-disclosure',
+      `${type} stands after the keys of the run were disclosed: anyone who has them may have sealed it`,
     )
   }
 

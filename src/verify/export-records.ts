@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import { Digest, parseStream } from '../../schemas/names.ts'
+import { JsonRecord } from '../../schemas/values.ts'
 import { fromBase64url } from '../signing/base64url.ts'
 import { canonicalJson } from '../signing/canonical-json.ts'
 import { decodeUtf8 } from '../signing/utf8.ts'
@@ -22,6 +23,7 @@ const Trailer = z.strictObject({
   ledgerId: z.string(),
   tenant: z.string(),
   run: z.string().nullable(),
+  filter: JsonRecord.optional(),
   events: z.int().min(0),
   digest: Digest,
   asOf: z.string().nullable(),
@@ -56,6 +58,8 @@ class ExportReader {
   readonly #options: ExportOptions
   readonly #streams = new Set<string>()
   #events = 0
+  /** The query of an export that leaves events out. */
+  #filter: JsonObject | undefined
   #trailer: ExportTrailer | undefined
 
   constructor(options: ExportOptions) {
@@ -74,10 +78,20 @@ class ExportReader {
       return [faultOf('line-not-json', line, 'is no JSON object on a line of its own')]
     }
     if (isTrailer) return this.#takeTrailer(line, text, value)
+    if (line.number === 1 && isJsonObject(value.filter)) return this.#takeHead(line, text, value.filter)
     this.#count(line)
     const item = recordOf(line, text, value)
     if ('stream' in item) this.#streams.add(item.stream)
-    return [item]
+    return ['fault' in item || this.#filter === undefined ? item : { ...item, alone: true }]
+  }
+
+  #takeHead(line: Line, text: string, filter: JsonObject): readonly SourceItem[] {
+    this.#filter = filter
+    this.#hash.update(line.bytes)
+    this.#hash.update('\n')
+    return JSON.stringify({ filter }) === text
+      ? []
+      : [faultOf('line-not-canonical', line, 'is no head as an export writes it')]
   }
 
   end(): readonly SourceItem[] {
@@ -107,6 +121,9 @@ class ExportReader {
     if (digest !== `sha256:${this.#hash.digest('hex')}`) {
       faults.push(faultOf('trailer-digest', line, 'has the digest of other lines than these'))
     }
+    if (JSON.stringify(trailer.data.filter) !== JSON.stringify(this.#filter)) {
+      faults.push(faultOf('trailer-scope', line, 'is about another query than the first line'))
+    }
     for (const stream of this.#streams) {
       if (isWithin(stream, trailer.data)) continue
       faults.push(faultOf('trailer-scope', line, `is about others than the stream ${stream}`))
@@ -121,8 +138,8 @@ function isWithin(stream: string, { tenant, run }: ExportTrailer): boolean {
 }
 
 /** Absent members are left out by printing. */
-function inOrder({ v, ledgerId, tenant, run, events, digest, asOf, treeSize, root }: ExportTrailer): object {
-  return { v, ledgerId, tenant, run, events, digest, asOf, treeSize, root }
+function inOrder({ v, ledgerId, tenant, run, filter, events, digest, asOf, treeSize, root }: ExportTrailer): object {
+  return { v, ledgerId, tenant, run, filter, events, digest, asOf, treeSize, root }
 }
 
 function recordOf(line: Line, text: string, value: JsonObject): SourceItem {

@@ -25,6 +25,8 @@ export type VerifyFaultCode =
   | 'first-event'
   | 'key-rotation'
   | 'key-not-announced'
+  /** Stands behind the event that put the disclosure of its run's keys on record. */
+  | 'after-disclosure'
   | 'founding-event'
   | 'foreign-verifier-key'
   | 'stream-without-events'

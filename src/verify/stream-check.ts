@@ -20,6 +20,8 @@ export interface PlacedRecord {
   readonly requestId?: string | undefined
   /** Place and request id are columns of a store, beside the header; else they are the header's own. */
   readonly hasColumns?: boolean
+  /** Its neighbours were left out on purpose, as in the answer to a query: its place and seal are checked, its links are not. */
+  readonly alone?: boolean
 }
 
 /** What a stream's records so far say about the next one: all that is kept of it. */
@@ -102,6 +104,7 @@ export class StreamChecks {
   }
 
   judge(record: PlacedRecord): Judged {
+    if (record.alone === true) return this.#alone(record)
     const state = this.#placeOf(record)
     if (state === undefined) return this.#stray(record)
     const faults: JudgedFault[] = []
@@ -148,9 +151,22 @@ export class StreamChecks {
 
   /** Of an export, a line that names a stream nobody else names, under no seal: its own stream will miss it. */
   #stray(record: PlacedRecord): Judged {
+    return { ...this.#byItself(record), sealed: false }
+  }
+
+  #alone(record: PlacedRecord): Judged {
+    const judged = this.#byItself(record)
+    this.#state(record.stream)
+    return { ...judged, sealed: this.#keys.sealsChecked && !judged.faults.some(({ code }) => BREAKS_SEAL.has(code)) }
+  }
+
+  #byItself(record: PlacedRecord): Omit<Judged, 'sealed'> {
+    const { sealsChecked } = this.#keys
     const result = checkRecord(record, { ...firstExpectation(record.stream), revision: record.revision }, this.#keys)
-    const faults = result.ok ? [] : result.faults.filter(({ code }) => code !== 'prev')
-    return { faults, sealed: false, ...(result.header && { header: result.header }) }
+    const faults = result.ok
+      ? []
+      : result.faults.filter(({ code }) => code !== 'prev' && (code !== 'unknown-key' || sealsChecked))
+    return { faults, ...(result.header && { header: result.header }) }
   }
 
   /** By the columns, as long as they fit; a record whose columns were altered is still known by its header. */

@@ -202,7 +202,8 @@ class Verification {
   finish(): VerifyResult {
     this.#judgeStrangers()
     this.#judgeWhole()
-    const { facts } = this.#rules
+    const { facts, disclosedRuns } = this.#rules
+    if (disclosedRuns > 0) this.#unchecked.push(disclosedText(disclosedRuns))
     return {
       verdict: this.#verdict,
       events: this.events,
@@ -251,6 +252,11 @@ class Verification {
     this.#verdict = worse(this.#verdict, verdictOf(fault.code))
     this.#options.onFault(fault)
   }
+}
+
+function disclosedText(runs: number): string {
+  const which = runs === 1 ? 'of 1 run the keys' : `of ${runs} runs the keys`
+  return `${which} were disclosed: whoever has them could have made its events anew, and only a checkpoint from before proves them`
 }
 
 /** As many are kept back until it is known whether any event at all was sealed with the given keys. */

@@ -23,6 +23,7 @@ export const BODIES: Readonly<Record<string, object>> = {
   '/v1/runs/{run}/forks/{fork}/join': {},
   '/v1/runs/{run}/complete': {},
   '/v1/runs/{run}/fail': { error: { message: 'broke' } },
+  '/v1/runs/{run}/keys/disclose': {},
   '/v1/batch': { items: [{ op: 'envelope', run: 'r', body: { agent: 'a', payload: {} } }] },
 }
 

@@ -2,9 +2,10 @@
 import type { z } from 'zod'
 import { type EventQuery, EventQueryParams } from '../../../schemas/event-query.ts'
 import { BUNDLE_CONTENT_TYPE, prepareBundle } from '../../export/bundle/issue-bundle.ts'
-import { problemResponse } from '../answers.ts'
+import { json, problemResponse } from '../answers.ts'
 import { problemOfExport } from '../export-problem.ts'
 import { openStream } from '../open-stream.ts'
+import { NoQuery } from '../query.ts'
 import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 
 export const bundleRoutes: readonly GuardedRoute[] = [
@@ -18,7 +19,25 @@ export const bundleRoutes: readonly GuardedRoute[] = [
     produces: BUNDLE_CONTENT_TYPE,
     handle: bundle,
   }),
+  {
+    ...readRoute({
+      path: '/v1/runs/{run}/keys/disclose',
+      summary:
+        'Give away the keys of a run that has ended; RunKeyDisclosed goes on record first, and nothing may follow it',
+      tag: 'history',
+      scopes: ['admin'],
+      query: NoQuery,
+      handle: disclosedKeys,
+    }),
+    method: 'post',
+  },
 ]
+
+/** The answer is the file that `countersign verify --run-key` reads. */
+async function disclosedKeys({ edge, caller, run, path }: Ask): Promise<Response> {
+  const found = await edge.ledger.discloseRunKeys(caller, run)
+  return found.ok ? json(200, found.value) : problemResponse(found.refusal, path)
+}
 
 async function bundle(ask: Ask<z.output<typeof EventQueryParams>>): Promise<Response> {
   const { edge, caller, path } = ask

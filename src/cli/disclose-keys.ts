@@ -1,0 +1,48 @@
+/** @module `countersign keys disclose RUN`: the keys of one run that has ended, for whoever is to check its macs. */
+import { openLedger, readIdentity } from '../compose.ts'
+import type { Settings } from '../config.ts'
+import { silentLog } from '../ledger/effects.ts'
+import type { Arguments } from './arguments.ts'
+import { CliFailure, EXIT, oneLine, usageFailure } from './failure.ts'
+import { tenantOf } from './log-place.ts'
+
+/** Who gives them away, on record, where nobody signed in. */
+const ACTOR = 'local'
+const SAID =
+  'these keys can seal events of this run: from now on only a checkpoint proves it; nothing may be added to the run any more'
+
+/** Prints the file that `verify --run-key` reads. Throws `StoreOpenError` where a running ledger owns the store: ask it with --url. */
+export async function discloseKeys(given: Arguments, run: string): Promise<number> {
+  const { settings, text } = given
+  const url = text('url')
+  const file =
+    url === undefined ? await fromStore(settings, tenantOf(text('tenant')), run) : await fromLedger(given, run)
+  process.stdout.write(`${JSON.stringify(file, null, 2)}\n`)
+  process.stderr.write(`${SAID}\n`)
+  return EXIT.ok
+}
+
+async function fromStore(settings: Settings, tenant: string, run: string): Promise<object> {
+  if ((await readIdentity(settings)) === undefined)
+    throw new CliFailure('there is no ledger in this store yet: name the store with --data or --store', EXIT.usage)
+  await using opened = await openLedger(settings, silentLog)
+  const found = await opened.ledger.discloseRunKeys({ tenant, actor: ACTOR }, run)
+  if (!found.ok) throw new CliFailure(found.refusal.detail)
+  return found.value
+}
+
+async function fromLedger({ text }: Arguments, run: string): Promise<object> {
+  const url = text('url') ?? ''
+  if (!URL.canParse(url) || !/^https?:/.test(url)) throw usageFailure(`--url: "${url}" is no http(s) address`)
+  const token = text('token') ?? process.env.COUNTERSIGN_TOKEN
+  if (token === undefined || token === '')
+    throw usageFailure('--url needs a token of scope admin: set COUNTERSIGN_TOKEN, or give --token')
+  const path = `${url.replace(/\/+$/, '')}/v1/runs/${encodeURIComponent(run)}/keys/disclose`
+  const headers = { authorization: `Bearer ${token}` }
+  const response = await fetch(path, { method: 'POST', headers, redirect: 'error' }).catch((error: unknown) => {
+    throw new CliFailure(`${new URL(url).origin} cannot be reached`, EXIT.network, { cause: error })
+  })
+  const body = (await response.json().catch(() => ({}))) as { readonly detail?: unknown }
+  if (!response.ok) throw new CliFailure(oneLine(`the ledger refused (${response.status}): ${String(body.detail)}`))
+  return body
+}

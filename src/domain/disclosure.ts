@@ -1,0 +1,27 @@
+/**
+ * @module Giving a run's keys away (record.md, section 1): only after its end, on record first, and nothing after it. Whoever holds the keys
+ * can seal events of the run: an event behind RunKeyDisclosed would be told by nothing from a forged one.
+ */
+import type { RunState } from '../../projections/run-state.ts'
+import { append, type Decision, refuse } from './decision.ts'
+import { openCalls } from './lease.ts'
+import { refusal } from './refusal.ts'
+
+export function decideDisclosure(state: RunState): Decision {
+  if (state.disclosed === true) return { kind: 'as-is' }
+  const calls = openCalls(state).map(({ callId }) => callId)
+  const reservations = Object.keys(state.openReservations).map((name) => name.slice(1))
+  if (state.status === 'open' || calls.length + reservations.length > 0) {
+    const detail =
+      'the keys of a run are given away after its end, when nothing is left to record: complete or fail it, settle its open calls and reservations'
+    return refuse(refusal('open-work', detail, { evidence: { status: state.status, calls, reservations } }))
+  }
+  return append({ type: 'RunKeyDisclosed', data: { v: 1 } })
+}
+
+/** The same decision, where it records nothing; else a refusal that records nothing either. */
+export function withoutAppend(decision: Decision): Decision {
+  if (decision.kind === 'refuse') return refuse(decision.refusal)
+  if (decision.kind !== 'append') return decision
+  return refuse(refusal('run-ended', 'the keys of this run were disclosed: nothing may be added to it'))
+}
