@@ -41,6 +41,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'src/agent': ['schemas', 'projections', 'src/signing', 'src/ledger', 'src/export', 'src/client', 'src/compose'],
   'src/cli': [
     'schemas',
+    'projections',
     'src/domain',
     'src/merkle',
     'src/signing',
@@ -50,6 +51,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'src/export',
     'src/verify',
     'src/http',
+    'src/client',
     'src/compose',
   ],
 }

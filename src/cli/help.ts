@@ -1,5 +1,7 @@
 /** @module What `countersign help` says: one entry a command, the same text for people and for the test that compares it. */
+
 import { SETTINGS, type SettingName } from '../config.ts'
+import { INSPECT_COMMANDS } from './help-inspect.ts'
 
 export interface CommandHelp {
   readonly usage: string
@@ -173,6 +175,7 @@ export const COMMANDS = {
     about: 'drop the views; the next start makes them anew from the store',
     settings: ['data', 'store'],
   },
+  ...INSPECT_COMMANDS,
   help: { usage: 'help [COMMAND]', about: 'this, or more about one command' },
   version: { usage: 'version', about: 'print the version' },
 } as const satisfies Record<string, CommandHelp>

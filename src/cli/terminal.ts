@@ -6,7 +6,7 @@ const CODES: Readonly<Record<Colour, string>> = { red: '31', green: '32', yellow
 export type Paint = (text: string, colour: Colour) => string
 
 /** A painter for one stream; it leaves text alone where the stream is no terminal. */
-export function painter(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv = process.env): Paint {
+export function painter(stream: { readonly isTTY?: boolean | undefined }, env: NodeJS.ProcessEnv = process.env): Paint {
   const plain = stream.isTTY !== true || (env.NO_COLOR !== undefined && env.NO_COLOR !== '') || env.TERM === 'dumb'
   return plain ? (text) => text : (text, colour) => `\u001b[${CODES[colour]}m${text}\u001b[0m`
 }

@@ -30,7 +30,8 @@ import { WritePath } from './write-path.ts'
 export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const { store, views, keys, effects = realEffects(), log = silentLog } = options
   const sealer = new Sealer(keys)
-  const founding: FoundingDeps = { store, keys, sealer, effects, log, origin: options.origin }
+  const { origin: asked, readOnly } = options
+  const founding: FoundingDeps = { store, keys, sealer, effects, log, origin: asked, readOnly }
   const stats = new Stats()
   const appendsSoFar = () => stats.handedOverTotal
   const openLogs = await guardedLogs(options.logs, { store, keys, sealer, effects, log, appendsSoFar })
@@ -44,9 +45,10 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const write = new WritePath({ store, runs, reader, sealer, effects, stats, ledgerId })
   const commands = createCommands({ write, queries, newId: effects.newId })
   const list = new RunList(store, views, appendsSoFar)
-  const audit = options.audit && openAudit({ store, sealer, effects, appendsSoFar, index: options.audit.index })
+  const audit = options.audit && openAudit({ store, sealer, effects, appendsSoFar, ...options.audit, readOnly })
   const exports = new Exports({ store, logs, keys, effects, facts: new LedgerFacts({ store, sealer, effects }) })
   const stopKeys = keys.onChange(() => {
+    if (readOnly === true) return
     recordRotations(founding).catch((error: unknown) =>
       log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),
     )

@@ -17,7 +17,7 @@ const ROTATE_AGAIN_MS = 25
 
 /** The keys do not belong to this store, or the store is not whole enough to say. The message says what to do. */
 export class IdentityError extends Error {
-  readonly code: 'foreign-keys' | 'foreign-verifier-key' | 'ledger-damaged'
+  readonly code: 'foreign-keys' | 'foreign-verifier-key' | 'ledger-damaged' | 'no-ledger'
 
   constructor(code: IdentityError['code'], message: string) {
     super(message)
@@ -33,6 +33,8 @@ export interface FoundingDeps {
   readonly effects: Effects
   readonly log: Log
   readonly origin?: string | undefined
+  /** The store is another's to write: nothing is founded, no rotation is put on record. */
+  readonly readOnly?: boolean | undefined
 }
 
 interface SystemStream {
@@ -46,19 +48,24 @@ interface SystemStream {
 export async function openIdentity(deps: FoundingDeps): Promise<EventBody<'LedgerCreated'>> {
   for (let tries = 0; tries < APPEND_AGAIN_MAX; tries += 1) {
     const known = await readSystemStream(deps)
+    if (known === undefined && deps.readOnly === true) throw nothingHere()
     if (known === undefined) {
       await found(deps)
       continue
     }
     checkIdentity(deps, known)
     deps.sealer.sealWith(known.kid)
-    await recordRotations(deps)
+    if (deps.readOnly !== true) await recordRotations(deps)
     return known.founding
   }
   throw new IdentityError(
     'ledger-damaged',
     'the founding event could not be written; look at the store and start again',
   )
+}
+
+function nothingHere(): IdentityError {
+  return new IdentityError('no-ledger', 'there is no ledger in this store yet: name the store with --data or --store')
 }
 
 function ownVerifierKey(deps: FoundingDeps, origin: string): string {

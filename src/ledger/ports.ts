@@ -43,6 +43,8 @@ export interface LedgerOptions {
   readonly logs?: LogSettings & { readonly store: LogStore }
   /** The auditors' index; absent: the ledger answers no audit queries. */
   readonly audit?: { readonly index: AuditIndex }
+  /** The store is another's to write: commands are refused, nothing is founded, reads go on no record. */
+  readonly readOnly?: boolean
   /** Recent runs kept folded in memory. */
   readonly hotRunsMax?: number
 }

@@ -7,10 +7,12 @@ import { AUDIT_QUERIES, type AuditQueryDefinition, type AuditQueryName } from '.
 import type { AuditPageRequest, AuditQuestion, AuditReads } from '../../ledger/audit/audit-reads.ts'
 import { json, jsonText, problemResponse } from '../answers.ts'
 import { type CursorScope, decodeCursor, encodeCursor } from '../cursor.ts'
+import { eventCursor } from '../event-cursor.ts'
 import { eventText } from '../event-text.ts'
 import { type Problem, problem } from '../problems.ts'
 import { CursorText, Limit, NoQuery, PAGE_DEFAULT, Text, Whole } from '../query.ts'
 import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
+import { tailScope } from '../sse.ts'
 
 const tag = 'audit'
 const scopes = ['audit:read'] as const
@@ -101,7 +103,11 @@ async function answer(
   if (!found.ok) return problemResponse(problemOf(found), path)
   const { ok: _, items, next, asOf: pin, ...more } = found
   const nextCursor = next === undefined ? null : encodeCursor(scope, [pin.treeSize, pin.eventId, ...next])
-  return json(200, { query: name, items, nextCursor, asOf: { ...pin }, ...more })
+  const { position, eventId } = pin
+  // Where a tail goes on that wants what came after this answer.
+  const last = position === null || eventId === null ? undefined : { position, id: eventId }
+  const tailCursor = last === undefined ? null : eventCursor(tailScope(caller.tenant), last)
+  return json(200, { query: name, items, nextCursor, tailCursor, asOf: { ...pin }, ...more })
 }
 
 /** A cursor holds the size of the log, the id of its last event, and where the page ended. */

@@ -77,12 +77,13 @@ function sealOf(sealer: Sealer, record: ReadRecord): 'valid' | 'invalid' {
 /** As a list shows it; `phrases` adds where they stand. */
 export function eventBody(found: FoundEvent, phrases?: Phrases): JsonObject {
   const { row, header, data, digest, seal } = found
-  const { tenant: _, stream, clocked: __, id, position: ___, ...facts } = row
+  const { tenant: _, stream, clocked: __, id, position: ___, principal: ____, ...facts } = row
   const snippet = phrases === undefined ? undefined : snippetOf(phrases, data)
   return {
     ...facts,
     ...(row.run === undefined && { stream }),
     event: id,
+    ...(header.principal !== undefined && { principal: header.principal }),
     ...(header.via !== undefined && { via: header.via }),
     ...(header.clock !== undefined && { clock: header.clock }),
     digest,

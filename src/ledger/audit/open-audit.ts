@@ -16,6 +16,8 @@ export interface OpenAuditDeps {
   readonly sealer: Sealer
   readonly effects: Effects
   readonly appendsSoFar: () => number
+  /** The store is another's to write: who asks is put on no record. */
+  readonly readOnly?: boolean | undefined
 }
 
 export interface OpenAudit extends AsyncDisposable {
@@ -23,13 +25,14 @@ export interface OpenAudit extends AsyncDisposable {
 }
 
 /** Disposing it ends the following and waits for what is being recorded; the index stays open: who opened it closes it. */
-export function openAudit({ store, index, sealer, effects, appendsSoFar }: OpenAuditDeps): OpenAudit {
+export function openAudit({ store, index, sealer, effects, appendsSoFar, readOnly }: OpenAuditDeps): OpenAudit {
   const projection = new AuditProjection({ store, index, sealer })
   const follower = new QuietFollower((goOn) => projection.pass(goOn), appendsSoFar)
   const catchUp = () => follower.catchUp().catch(unlessBehind)
   const log = new AccessLog({ store, sealer, effects, writer: effects.newId() })
+  const service = new AuditService({ store, index, sealer, catchUp })
   return {
-    reads: recordedReads(new AuditService({ store, index, sealer, catchUp }), log),
+    reads: recordedReads(service, readOnly === true ? { record: async () => undefined } : log),
     [Symbol.asyncDispose]: async () => {
       follower[Symbol.dispose]()
       await log[Symbol.asyncDispose]()

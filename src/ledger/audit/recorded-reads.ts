@@ -3,7 +3,7 @@ import type { AccessLog, AccessRead } from './access-log.ts'
 import type { AsOf, AuditQuestion, AuditReads } from './audit-reads.ts'
 import type { UnrecordedReads } from './audit-service.ts'
 
-export function recordedReads(reads: UnrecordedReads, log: AccessLog): AuditReads {
+export function recordedReads(reads: UnrecordedReads, log: Pick<AccessLog, 'record'>): AuditReads {
   return {
     asOf: (caller) => reads.asOf(caller),
     matching: (caller, filter, range) => reads.matching(caller, filter, range),

@@ -23,6 +23,7 @@ export function openEventStoreDbReader({ url, canonical, timings }: EventStoreDb
     url: shown,
     comparePositions: store.comparePositions,
     head: (stream) => store.head(stream),
+    recordAt: (position) => store.recordAt(position),
     end: () => store.end(),
     findRequest: (stream, requestId) => store.findRequest(stream, requestId),
     readStream: (stream, options) => store.readStream(stream, options),

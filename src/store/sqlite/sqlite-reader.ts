@@ -11,7 +11,10 @@ import { StoreReads } from './store-reads.ts'
 
 /** The half of the port that reads. A record's `stream`, `revision` and `requestId` are the file's columns, for a verifier to compare. */
 export type StoreReader = Disposable &
-  Pick<EventStore, 'url' | 'head' | 'readStream' | 'readAll' | 'end' | 'findRequest' | 'subscribe' | 'comparePositions'>
+  Pick<
+    EventStore,
+    'url' | 'head' | 'recordAt' | 'readStream' | 'readAll' | 'end' | 'findRequest' | 'subscribe' | 'comparePositions'
+  >
 
 /** How often a subscriber in another process than the owner's looks for new events. */
 const POLL_MS = 100
@@ -32,6 +35,7 @@ export function openSqliteReader({ path }: { readonly path: string }): StoreRead
     url: `sqlite:${path}`,
     comparePositions: compareDecimalPositions,
     head: (stream) => reads.head(stream),
+    recordAt: (position) => reads.recordAt(position),
     end: () => reads.end(),
     findRequest: (stream, requestId) => reads.findRequest(stream, requestId),
     readStream: (stream, options) => reads.readStream(stream, options),

@@ -1,0 +1,66 @@
+/** @module What changed between two contexts, by JSON Pointer; lists are matched as merges match them, not by place. */
+import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
+import { isEqual } from './json-equality.ts'
+import { memberKeys } from './set-members.ts'
+import { setTextsOf } from './set-text.ts'
+
+export interface ContextChange {
+  readonly kind: 'added' | 'removed' | 'changed'
+  /** JSON Pointer: into `after` for what was added, else into `before`. */
+  readonly path: string
+  readonly before?: Json
+  readonly after?: Json
+}
+
+/** In the order of the contexts. Members of lists that merely moved are no change. */
+export function contextDiff(before: JsonObject, after: JsonObject): readonly ContextChange[] {
+  return [...objectChanges(before, after, { path: '', key: undefined })]
+}
+
+/** `key`: the top-level key that all this stands under, which says how lists compare. */
+interface Place {
+  readonly path: string
+  readonly key: string | undefined
+}
+
+function* changes(before: Json, after: Json, place: Place): Generator<ContextChange> {
+  if (isEqual(before, after)) return
+  if (isJsonObject(before) && isJsonObject(after)) yield* objectChanges(before, after, place)
+  else if (Array.isArray(before) && Array.isArray(after)) yield* listChanges(before, after, place)
+  else yield { kind: 'changed', path: place.path, before, after }
+}
+
+function* objectChanges(before: JsonObject, after: JsonObject, { path, key }: Place): Generator<ContextChange> {
+  for (const [name, value] of Object.entries(before)) {
+    const place = { path: `${path}/${escaped(name)}`, key: key ?? name }
+    const now = Object.hasOwn(after, name) ? after[name] : undefined
+    if (now === undefined) yield { kind: 'removed', path: place.path, before: value }
+    else yield* changes(value, now, place)
+  }
+  for (const [name, value] of Object.entries(after)) {
+    if (!Object.hasOwn(before, name)) yield { kind: 'added', path: `${path}/${escaped(name)}`, after: value }
+  }
+}
+
+function* listChanges(before: readonly Json[], after: readonly Json[], place: Place): Generator<ContextChange> {
+  const keys = memberKeys(before, after, setTextsOf(place.key ?? ''))
+  const left = new Map<string, number[]>()
+  for (const [at, member] of keys.after.entries()) {
+    const known = left.get(member)
+    if (known === undefined) left.set(member, [at])
+    else known.push(at)
+  }
+  for (const [at, value] of before.entries()) {
+    const found = left.get(keys.before[at] ?? '')?.shift()
+    const path = `${place.path}/${at}`
+    if (found === undefined) yield { kind: 'removed', path, before: value }
+    else yield* changes(value, after[found] as Json, { ...place, path })
+  }
+  for (const at of [...left.values()].flat().sort((a, b) => a - b)) {
+    yield { kind: 'added', path: `${place.path}/${at}`, after: after[at] as Json }
+  }
+}
+
+function escaped(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}

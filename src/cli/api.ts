@@ -1,0 +1,171 @@
+/**
+ * @module The one way in which commands ask a ledger: over its HTTP interface, of a running ledger with `--url`, or else of an application
+ * in this process over the store, which is only read. What one answers, the other does.
+ */
+import type { JsonObject } from '../../schemas/json.ts'
+import { SYSTEM_TENANT, Tenant } from '../../schemas/names.ts'
+import { LedgerError, UnreachableError } from '../client/errors.ts'
+import { createTransport, type Transport, type TransportOptions } from '../client/transport.ts'
+import { openReadingLedger } from '../compose-reading.ts'
+import type { Settings } from '../config.ts'
+import { createApp } from '../http/app.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { LedgerKeys } from '../signing/ledger-keys.ts'
+import { createTokenVerifier, issueToken, publicJwks } from '../signing/tokens.ts'
+import type { Arguments } from './arguments.ts'
+import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import { startProgress } from './progress.ts'
+
+/** Flags of every command that asks. */
+export const API_TEXTS = ['tenant', 'url', 'token'] as const
+
+export type Params = Readonly<Record<string, string | number | undefined>>
+
+export interface Api extends AsyncDisposable {
+  get(path: string, params?: Params): Promise<JsonObject>
+  post(path: string, body: object): Promise<JsonObject>
+  /** Items of all pages, at most `limit`; the answer of the first page comes with each. */
+  items(path: string, params: Params, limit?: number): AsyncIterable<JsonObject>
+  /** A streamed answer as it comes. */
+  text(path: string, params: Params, signal: AbortSignal): AsyncIterable<string>
+}
+
+const PAGE_ITEMS = 500
+const TOKEN_SECONDS = 24 * 60 * 60
+/** Longest a timer can wait: an answer that has no end is waited for. */
+const NO_LIMIT_MS = 2 ** 31 - 1
+const ISSUER = 'countersign'
+
+/** `endless`: answers are streams without an end. Throws `CliFailure` for arguments that do not fit. */
+export async function openApi({ settings, text }: Arguments, endless = false): Promise<Api> {
+  const url = text('url')
+  const limits = endless ? { timeoutMs: NO_LIMIT_MS } : {}
+  if (url === undefined) return offlineApi(settings, tenantOf(text('tenant')))
+  if (!URL.canParse(url) || !/^https?:/.test(url)) throw usageFailure(`--url: "${url}" is no http(s) address`)
+  if (text('tenant') !== undefined) throw usageFailure('--tenant: over --url the tenant is that of the token')
+  const token = text('token') ?? process.env.COUNTERSIGN_TOKEN ?? ''
+  if (token === '') throw usageFailure('--url needs a token: set COUNTERSIGN_TOKEN, or give --token')
+  return apiOver({ url, token, retries: 2, ...limits }, async () => undefined)
+}
+
+function tenantOf(given: string | undefined): string {
+  const tenant = Tenant.safeParse(given ?? 'default')
+  if (given === SYSTEM_TENANT || !tenant.success) throw usageFailure(`--tenant: "${given}" is no tenant`)
+  return tenant.data
+}
+
+async function offlineApi(settings: Settings, tenant: string): Promise<Api> {
+  let read = 0
+  const progress = startProgress({ unit: 'events' })
+  const opened = await openReadingLedger(settings, (records) => {
+    read += records
+    progress.report(read)
+  })
+  const { fetch, token } = await applicationOver(opened, tenant)
+  const transport = { url: 'http://localhost', token, retries: 0, fetch, timeoutMs: NO_LIMIT_MS }
+  return apiOver(
+    transport,
+    async () => {
+      progress.end()
+      await opened[Symbol.asyncDispose]()
+    },
+    progress.end,
+  )
+}
+
+/** The application without a socket; `countersign serve` puts one in front of the same. */
+export async function applicationOver(
+  { ledger, keys }: { readonly ledger: Ledger; readonly keys: LedgerKeys },
+  tenant: string,
+): Promise<Required<Pick<TransportOptions, 'fetch'>> & { readonly token: string }> {
+  const now = Date.now
+  const names = { issuer: ISSUER, audience: ISSUER }
+  const app = createApp({
+    ledger,
+    verifier: createTokenVerifier({ keys: () => keys, ...names, now }),
+    jwks: () => publicJwks(keys),
+    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+    version: '',
+    settings: { ratePerSecond: 0 },
+  })
+  const scopes = ['runs:read', 'runs:write', 'audit:read']
+  const token = await issueToken({
+    keys,
+    ...names,
+    subject: 'local',
+    tenant,
+    scopes,
+    ttlSeconds: TOKEN_SECONDS,
+    now: now(),
+  })
+  return { token, fetch: async (url, init) => app.request(url.slice(url.indexOf('/', 'http://'.length)), init) }
+}
+
+/** `beforeOutput` clears what is drawn on the terminal meanwhile. */
+export function apiOver(
+  options: TransportOptions,
+  close: () => Promise<void>,
+  beforeOutput: () => void = () => undefined,
+): Api {
+  const transport = createTransport(options)
+  const get = async (path: string, params: Params = {}): Promise<JsonObject> => {
+    const answer = await said(() => transport.json({ method: 'GET', path: path + search(params) }))
+    beforeOutput()
+    return answer.body
+  }
+  return {
+    get,
+    post: async (path, body) => (await said(() => transport.json({ method: 'POST', path, body }))).body,
+    items: (path, params, limit) => items(get, { path, params, limit }),
+    text: (path, params, signal) => streamed(transport, path + search(params), signal),
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+async function* items(
+  get: Api['get'],
+  { path, params, limit = Number.POSITIVE_INFINITY }: { path: string; params: Params; limit: number | undefined },
+): AsyncGenerator<JsonObject, void> {
+  let left = limit
+  for (let cursor: string | undefined; left > 0; ) {
+    const page = await get(path, { ...params, limit: Math.min(left, PAGE_ITEMS), cursor })
+    const found = Array.isArray(page.items) ? (page.items as readonly JsonObject[]) : []
+    yield* found
+    left -= found.length
+    if (typeof page.nextCursor !== 'string') return
+    cursor = page.nextCursor
+  }
+}
+
+async function* streamed(transport: Transport, path: string, signal: AbortSignal): AsyncGenerator<string, void> {
+  try {
+    yield* transport.text({ method: 'GET', path, signal })
+  } catch (error) {
+    if (!signal.aborted) throw failureOf(error)
+  }
+}
+
+function search(params: Params): string {
+  const given = Object.entries(params).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+}
+
+async function said<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw failureOf(error)
+  }
+}
+
+/** What the ledger said, with the exit code that fits: 2 where the question was wrong, 3 where nothing is there, 4 for the network. */
+function failureOf(error: unknown): unknown {
+  if (error instanceof UnreachableError) return new CliFailure(error.message, EXIT.network, { cause: error })
+  if (!(error instanceof LedgerError)) return error
+  const { errors } = error.problem
+  const [first] = Array.isArray(errors) ? (errors as readonly JsonObject[]) : []
+  const more = first === undefined ? '' : ` (${String(first.pointer)}: ${String(first.message)})`
+  const asked = error.status === 400 || error.status === 422
+  const code = asked ? EXIT.usage : error.status === 404 ? EXIT.unproven : EXIT.failed
+  return new CliFailure(`${error.message}${more}`, code, { cause: error })
+}

@@ -1,0 +1,161 @@
+/** @module `countersign report RUN`: one run on one page: who, what, when, verdicts, spending, what is open, and what this proves. */
+import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import { RunId } from '../../schemas/names.ts'
+import { API_TEXTS, type Api, openApi } from './api.ts'
+import { PLACE_SETTINGS, readArguments } from './arguments.ts'
+import { EXIT, usageFailure } from './failure.ts'
+import { cellText, jsonLine } from './shown.ts'
+import { lineOf, stdout, widthsOf } from './table.ts'
+import { type Paint, painter } from './terminal.ts'
+
+/** Rows of one part; what is beyond is counted and not shown. */
+const ROWS_MAX = 200
+const LABEL_COLUMN = 18
+const PAGE_COLUMNS = 110
+
+const LIMITS = [
+  'This report is made from the recorded events; their seals were checked one by one as they were read.',
+  'It shows what was recorded, by whom and in which order, not that an agent told the truth.',
+  'That nothing is missing is shown by "countersign verify" against a checkpoint that was kept elsewhere.',
+]
+
+export interface RunReport {
+  readonly run: JsonObject
+  readonly events: JsonObject
+  readonly people: readonly JsonObject[]
+  readonly handoffs: readonly JsonObject[]
+  readonly rejections: readonly JsonObject[]
+  readonly refusals: readonly JsonObject[]
+  readonly calls: readonly JsonObject[]
+  readonly spendByAgent: readonly JsonObject[]
+  readonly spendByModel: readonly JsonObject[]
+  readonly openCalls: readonly JsonObject[]
+  readonly openReservations: readonly JsonObject[]
+  readonly openCompensations: readonly JsonObject[]
+  readonly verdict: JsonObject
+  readonly asOf: Json
+}
+
+export async function report(args: readonly string[]): Promise<number> {
+  const given = readArguments(args, {
+    settings: PLACE_SETTINGS,
+    texts: API_TEXTS,
+    switches: ['json'],
+    positionals: ['RUN'],
+  })
+  const run = RunId.safeParse(given.positionals[0])
+  if (!run.success) throw usageFailure(`"${given.positionals[0]}" is no run id: ${run.error.issues[0]?.message}`)
+  await using api = await openApi(given)
+  const made = await runReport(api, run.data)
+  if (given.has('json')) stdout.write(jsonLine(made as unknown as Json))
+  else stdout.write(reportText(made, painter(stdout)))
+  return EXIT.ok
+}
+
+/** Every part is pinned to the size of the log that the first one saw. */
+export async function runReport(api: Api, run: string): Promise<RunReport> {
+  const state = await api.get(`/v1/runs/${run}`)
+  const population = await api.get('/v1/audit/runs', { run })
+  const { asOf } = population
+  const treeSize = isJsonObject(asOf) ? Number(asOf.treeSize) : 0
+  const rows = (query: string, more: Readonly<Record<string, string>> = {}) =>
+    collect(api.items(`/v1/audit/${query}`, { run, asOf: treeSize, ...more }))
+  const [events = {}] = Array.isArray(population.items) ? (population.items as readonly JsonObject[]) : []
+  return {
+    run: state,
+    events,
+    people: peopleOf(await rows('events')),
+    handoffs: await rows('events', { types: 'EnvelopeAccepted' }),
+    rejections: await rows('rejections'),
+    refusals: await rows('refusals'),
+    calls: await collect(api.items(`/v1/runs/${run}/calls`, {})),
+    spendByAgent: await rows('spend', { by: 'agent' }),
+    spendByModel: await rows('spend', { by: 'model' }),
+    openCalls: await rows('open-calls'),
+    openReservations: await rows('open-reservations'),
+    openCompensations: await rows('open-compensations'),
+    verdict: await verdictOf(api, run),
+    asOf: asOf ?? null,
+  }
+}
+
+async function collect(items: AsyncIterable<JsonObject>): Promise<readonly JsonObject[]> {
+  const found: JsonObject[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
+
+/** Who acted, for whom, and how often. */
+function peopleOf(events: readonly JsonObject[]): readonly JsonObject[] {
+  const counts = new Map<string, { actor: Json; principal: Json; events: number; sealsBroken: number }>()
+  for (const { actor = null, principal = null, seal } of events) {
+    const key = JSON.stringify([actor, principal])
+    const known = counts.get(key) ?? { actor, principal, events: 0, sealsBroken: 0 }
+    known.events += 1
+    if (seal === 'invalid') known.sealsBroken += 1
+    counts.set(key, known)
+  }
+  return [...counts.values()].map((each) => ({ ...each }))
+}
+
+/** The last line of a replay: the run verified and folded anew. */
+async function verdictOf(api: Api, run: string): Promise<JsonObject> {
+  let text = ''
+  for await (const chunk of api.text(`/v1/runs/${run}/replay`, {}, new AbortController().signal)) text += chunk
+  return JSON.parse(text.trimEnd().split('\n').at(-1) ?? '{}') as JsonObject
+}
+
+export function reportText(made: RunReport, paint: Paint): string {
+  const { run, events, verdict } = made
+  const colour = verdict.verdict === 'VERIFIED' ? 'green' : 'red'
+  const head = [
+    paint(`Run ${cellText(run.runId)}  ${cellText(run.name)}`, 'bold'),
+    line('status', run.compensation ?? run.status),
+    line('from, to', `${cellText(events.started)}  ${cellText(events.last)}`),
+    line('events', `${cellText(events.events)}, missing: ${cellText(events.missingCount)}`),
+    line('log', made.asOf),
+    `${'replay'.padEnd(LABEL_COLUMN)}${paint(cellText(verdict.verdict), colour)}`,
+  ]
+  const parts: readonly [string, readonly JsonObject[], readonly string[]][] = [
+    ['Who acted, for whom', made.people, ['actor', 'principal', 'events', 'sealsBroken']],
+    ['Handoffs', made.handoffs, ['time', 'revision', 'agent', 'rules']],
+    ['Refused handoffs', made.rejections, ['time', 'revision', 'agent', 'rules', 'rewind']],
+    ['Refused requests', made.refusals, ['time', 'revision', 'actor', 'rules', 'detail']],
+    ['Calls', made.calls, ['tool', 'status', 'attempt', 'agent', 'callId']],
+    ['Spending by agent', made.spendByAgent, ['key', 'tokens', 'cost', 'currency']],
+    ['Spending by model', made.spendByModel, ['key', 'tokens', 'cost', 'currency']],
+  ]
+  const open: typeof parts = [
+    ['Calls without an outcome', made.openCalls, ['time', 'tool', 'status', 'call']],
+    ['Reservations never settled', made.openReservations, ['time', 'agent', 'status', 'reservation']],
+    ['Compensations failed or unknown', made.openCompensations, ['time', 'tool', 'verdict', 'compensates']],
+  ]
+  const nothingOpen = open.every(([, rows]) => rows.length === 0) ? [`  ${paint('nothing', 'green')}`] : []
+  return [
+    ...head,
+    ...parts.flatMap(([title, rows, columns]) => section(paint(title, 'bold'), rows, columns)),
+    '',
+    paint('Open points', 'bold'),
+    ...nothingOpen,
+    ...open.flatMap(([title, rows, columns]) =>
+      rows.length === 0 ? [] : section(`  ${title}`, rows, columns).slice(1),
+    ),
+    '',
+    paint('Limits of this report', 'bold'),
+    ...LIMITS.map((text) => `  ${text}`),
+    '',
+  ].join('\n')
+}
+
+function line(label: string, value: Json | undefined): string {
+  return `${label.padEnd(LABEL_COLUMN)}${cellText(value)}`
+}
+
+function section(title: string, rows: readonly JsonObject[], columns: readonly string[]): readonly string[] {
+  if (rows.length === 0) return ['', title, '  none']
+  const part = rows.slice(0, ROWS_MAX)
+  const widths = widthsOf(columns, part, PAGE_COLUMNS)
+  const lines = [columns, ...part.map((row) => columns.map((name) => cellText(row[name])))]
+  const more = rows.length > ROWS_MAX ? [`  and ${rows.length - ROWS_MAX} more`] : []
+  return ['', title, ...lines.map((cells) => `  ${lineOf(cells, widths).trimEnd()}`), ...more]
+}

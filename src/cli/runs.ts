@@ -1,0 +1,136 @@
+/** @module `countersign runs list|show|diff|rollback`. */
+import { contextDiff } from '../../projections/context-diff.ts'
+import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
+import { RunId } from '../../schemas/names.ts'
+import { openLedger } from '../compose.ts'
+import { silentLog } from '../ledger/effects.ts'
+import { API_TEXTS, type Api, apiOver, applicationOver, openApi } from './api.ts'
+import { type Accepted, type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
+import { EXIT, usageFailure } from './failure.ts'
+import { limitOf } from './filters.ts'
+import { printObject } from './print-object.ts'
+import { printRows } from './table.ts'
+
+const LIST_FILTERS = ['status', 'name', 'tag', 'agent', 'since', 'until']
+const LIST_COLUMNS = [
+  'runId',
+  'name',
+  'status',
+  'startedAt',
+  'step',
+  'rejections',
+  'calls',
+  'tokens',
+  'cost',
+  'currency',
+  'agents',
+]
+const COMMON = { settings: PLACE_SETTINGS, texts: API_TEXTS, switches: ['json'] } as const
+
+/** Each with what it takes; other flags are refused. */
+const ACTIONS: Readonly<
+  Record<string, { readonly accepts: Accepted; readonly act: (given: Arguments) => Promise<number> }>
+> = {
+  list: { accepts: { ...COMMON, texts: [...API_TEXTS, ...LIST_FILTERS, 'limit'] }, act: list },
+  show: { accepts: { ...COMMON, positionals: ['RUN'] }, act: show },
+  diff: { accepts: { ...COMMON, positionals: ['RUN', 'STEP', 'STEP'] }, act: diff },
+  rollback: { accepts: { ...COMMON, texts: [...API_TEXTS, 'reason', 'to-step'], positionals: ['RUN'] }, act: rollback },
+}
+
+export async function runs(args: readonly string[]): Promise<number> {
+  const [name = '', ...rest] = args
+  const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
+  if (action === undefined) throw usageFailure(`runs takes one of: ${Object.keys(ACTIONS).join(', ')}`)
+  return action.act(readArguments(rest, action.accepts))
+}
+
+async function list(given: Arguments): Promise<number> {
+  const limit = limitOf(given)
+  await using api = await openApi(given)
+  const filters = Object.fromEntries(LIST_FILTERS.map((name) => [name, given.text(name)]))
+  await printRows(api.items('/v1/runs', filters, limit), { columns: LIST_COLUMNS, json: given.has('json') })
+  return EXIT.ok
+}
+
+async function show(given: Arguments): Promise<number> {
+  const path = runPath(given)
+  await using api = await openApi(given)
+  printObject(await api.get(path), given.has('json'))
+  return EXIT.ok
+}
+
+/** What changed between two steps, with the findings of every handoff in between. */
+async function diff(given: Arguments): Promise<number> {
+  const path = runPath(given)
+  const [from = 0, to = 0] = given.positionals.slice(1).map(stepOf)
+  await using api = await openApi(given)
+  const [before, after] = [
+    await api.get(`${path}/context`, { step: from }),
+    await api.get(`${path}/context`, { step: to }),
+  ]
+  const changes = contextDiff(contextOf(before), contextOf(after)).map((change) => ({ ...change }))
+  const range = [Number(before.revision), Number(after.revision)].sort((a, b) => a - b)
+  const findings = await findingsBetween(api, path, range)
+  await printRows(rowsOf([...changes, ...findings]), {
+    columns: ['kind', 'path', 'before', 'after', 'rule', 'message'],
+    json: given.has('json'),
+  })
+  return EXIT.ok
+}
+
+async function findingsBetween(
+  api: Api,
+  path: string,
+  [first = 0, last = 0]: readonly number[],
+): Promise<JsonObject[]> {
+  const found: JsonObject[] = []
+  for await (const { revision, findings, accepted, agent } of api.items(`${path}/findings`, {})) {
+    if (Number(revision) <= first || Number(revision) > last || !Array.isArray(findings)) continue
+    const place = { kind: accepted === true ? 'warning' : 'refused', revision: revision ?? null, agent: agent ?? null }
+    found.push(
+      ...findings.filter((each) => isJsonObject(each)).map((finding) => ({ ...place, ...(finding as JsonObject) })),
+    )
+  }
+  return found
+}
+
+/** Over the store itself this command owns the ledger meanwhile; where another process does, its address is said. */
+async function rollback(given: Arguments): Promise<number> {
+  const path = runPath(given)
+  const reason = given.text('reason')
+  if (reason === undefined || reason.trim() === '') throw usageFailure('--reason is missing: it stands on record')
+  const toStep = given.text('to-step')
+  const body = { reason, ...(toStep !== undefined && { toStep: stepOf(toStep) }) }
+  if (given.text('url') !== undefined) {
+    await using api = await openApi(given)
+    printObject(await api.post(`${path}/rollback`, body), given.has('json'))
+    return EXIT.ok
+  }
+  await using opened = await openLedger(given.settings, silentLog)
+  const { token, fetch } = await applicationOver(
+    { ledger: opened.ledger, keys: opened.keys.current() },
+    given.text('tenant') ?? 'default',
+  )
+  const api = apiOver({ url: 'http://localhost', token, fetch, retries: 0 }, async () => undefined)
+  printObject(await api.post(`${path}/rollback`, body), given.has('json'))
+  return EXIT.ok
+}
+
+function runPath({ positionals }: Arguments): string {
+  const run = RunId.safeParse(positionals[0])
+  if (!run.success) throw usageFailure(`"${positionals[0]}" is no run id: ${run.error.issues[0]?.message}`)
+  return `/v1/runs/${run.data}`
+}
+
+function stepOf(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw usageFailure(`"${text}" is no step: a whole number, 0 for the start`)
+  return Number(text)
+}
+
+function contextOf({ context }: JsonObject): JsonObject {
+  return isJsonObject(context) ? context : {}
+}
+
+async function* rowsOf(rows: readonly JsonObject[]): AsyncGenerator<JsonObject, void> {
+  yield* rows
+}

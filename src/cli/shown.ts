@@ -1,0 +1,63 @@
+/**
+ * @module Recorded text on a terminal: it is data, whatever it says. Controls, escapes, line breaks and marks that turn or hide letters are
+ * shown by name, so that nothing in a record moves the cursor, breaks a line or reads otherwise than it is.
+ */
+import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+
+/** Controls, format characters (bidi, zero width), separators of lines, private and unassigned code points, lone surrogates. */
+const HIDDEN = /[\p{C}\u2028\u2029\u115f\u1160\u3164\uffa0]/gu
+/** As JSON prints them itself; all others would go through as they are. */
+const JSON_HIDDEN = /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g
+/** East Asian wide and full-width characters and emoji take two columns. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
+const COMBINING = /\p{M}/u
+
+export function visible(text: string): string {
+  return text.replace(HIDDEN, (found) => `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`)
+}
+
+/** One line of JSON that says the same and holds nothing that a terminal would obey. */
+export function jsonLine(value: Json): string {
+  const escaped = JSON.stringify(value).replace(
+    JSON_HIDDEN,
+    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  return `${escaped}\n`
+}
+
+/** A value in a cell: texts as they are, what a person reads at once in short, everything else as JSON. */
+export function cellText(value: Json | undefined): string {
+  if (value === undefined || value === null) return ''
+  if (isJsonObject(value)) return visible(inShort(value) ?? JSON.stringify(value))
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return visible(value.join(', '))
+  return visible(typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+/** A place where words were found, and a rewind. */
+function inShort({ before, match, after, fromStep, toStep }: JsonObject): string | undefined {
+  if (typeof match === 'string') return `${String(before)}[${match}]${String(after)}`
+  if (typeof fromStep === 'number') return `step ${fromStep} -> ${String(toStep)}`
+  return undefined
+}
+
+/** Columns that a text takes on a terminal; it holds no hidden characters. */
+export function widthOf(text: string): number {
+  let width = 0
+  for (const char of text) width += COMBINING.test(char) ? 0 : WIDE.test(char) ? 2 : 1
+  return width
+}
+
+/** Cut to so many columns, with an ellipsis for what is gone, and filled up with blanks. */
+export function fitted(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text + ' '.repeat(columns - widthOf(text))
+  let kept = ''
+  let width = 0
+  for (const char of text) {
+    const next = widthOf(char)
+    if (width + next > columns - 1) break
+    kept += char
+    width += next
+  }
+  return `${kept}\u2026${' '.repeat(Math.max(0, columns - 1 - width))}`
+}

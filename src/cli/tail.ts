@@ -1,0 +1,115 @@
+/** @module `countersign tail [-f]`: the last events, and with `-f` every one that comes, until the reader has had enough. */
+import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
+import { RunId } from '../../schemas/names.ts'
+import { API_TEXTS, type Api, openApi } from './api.ts'
+import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
+import { EXIT, usageFailure } from './failure.ts'
+import { cellText, jsonLine } from './shown.ts'
+import { stdout } from './table.ts'
+import { painter } from './terminal.ts'
+
+const LINES_DEFAULT = 10
+const LINES_MAX = 500
+/** A line that broke is taken up again after this long. */
+const AGAIN_MS = 1_000
+const TYPE_COLUMN = 22
+
+export async function tail(args: readonly string[]): Promise<number> {
+  const plain = args.map((arg) => (arg === '-f' ? '--follow' : arg))
+  const given = readArguments(plain, {
+    settings: PLACE_SETTINGS,
+    texts: [...API_TEXTS, 'run', 'types', 'lines'],
+    switches: ['json', 'follow'],
+  })
+  const run = given.text('run')
+  if (run !== undefined && !RunId.safeParse(run).success) throw usageFailure(`--run: "${run}" is no run id`)
+  const lines = linesOf(given)
+  await using api = await openApi(given, given.has('follow'))
+  const params = { run, types: given.text('types'), order: 'desc', limit: Math.max(1, lines) }
+  const last = await api.get('/v1/audit/events', params)
+  const items = Array.isArray(last.items) ? (last.items as readonly JsonObject[]) : []
+  const print = printer(given)
+  for (const item of items.slice(0, lines).reverse()) print(item)
+  if (given.has('follow')) await follow(api, { given, run, after: last.tailCursor }, print)
+  return EXIT.ok
+}
+
+function linesOf({ text }: Arguments): number {
+  const given = text('lines') ?? String(LINES_DEFAULT)
+  if (!/^\d{1,3}$/.test(given) || Number(given) > LINES_MAX) throw usageFailure(`--lines takes 0 to ${LINES_MAX}`)
+  return Number(given)
+}
+
+interface Followed {
+  readonly given: Arguments
+  readonly run: string | undefined
+  readonly after: unknown
+}
+
+/** Goes on from the last event that was seen, however often the line breaks. */
+async function follow(api: Api, { given, run, after }: Followed, print: (event: JsonObject) => void): Promise<void> {
+  const types = given.text('types')?.split(',')
+  const path = run === undefined ? '/v1/tail' : `/v1/runs/${run}/tail`
+  const stop = new AbortController()
+  const end = (): void => stop.abort()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end)
+  let lastId = typeof after === 'string' ? after : undefined
+  while (!stop.signal.aborted) {
+    for await (const frame of frames(api.text(path, { after: lastId }, stop.signal))) {
+      if (frame.id !== undefined) lastId = frame.id
+      const event = frame.data === undefined ? undefined : eventOf(frame.data)
+      if (event !== undefined && (types === undefined || types.includes(String(event.type)))) print(event)
+    }
+    await new Promise((resolve) => setTimeout(resolve, stop.signal.aborted ? 0 : AGAIN_MS))
+  }
+}
+
+interface Frame {
+  readonly id: string | undefined
+  readonly data: string | undefined
+}
+
+/** Server-sent events: fields of a frame end with an empty line. */
+export async function* frames(chunks: AsyncIterable<string>): AsyncGenerator<Frame, void> {
+  let rest = ''
+  for await (const chunk of chunks) {
+    const parts = (rest + chunk).split('\n\n')
+    rest = parts.pop() ?? ''
+    for (const part of parts) yield { id: fieldOf(part, 'id'), data: fieldOf(part, 'data') }
+  }
+}
+
+function fieldOf(frame: string, name: string): string | undefined {
+  const line = frame.split('\n').find((each) => each.startsWith(`${name}: `))
+  return line?.slice(name.length + 2)
+}
+
+/** As the listing shows it, as far as the header says it. */
+function eventOf(data: string): JsonObject | undefined {
+  const record = JSON.parse(data) as JsonObject
+  const { header } = record
+  if (!isJsonObject(header)) return undefined
+  const { id, stream, time, type, actor, revision, principal } = header
+  const run = /^run-[^.]*\.(.*)$/.exec(String(stream))?.[1]
+  const named = isJsonObject(record.data) ? record.data : {}
+  const { agent, tool } = named
+  return {
+    ...{ time: time ?? null, type: type ?? null, revision: revision ?? null, actor: actor ?? null, event: id ?? null },
+    ...(principal !== undefined && { principal }),
+    ...(run === undefined ? { stream: stream ?? null } : { run }),
+    ...(agent !== undefined && { agent }),
+    ...(tool !== undefined && { tool }),
+    digest: record.digest ?? null,
+  }
+}
+
+function printer(given: Arguments): (event: JsonObject) => void {
+  const paint = painter(stdout)
+  if (given.has('json') || stdout.isTTY !== true) return (event) => stdout.write(jsonLine(event))
+  return ({ time, type, run, stream, revision, actor, agent, tool, verdict }) => {
+    const place = `${cellText(run ?? stream)}@${cellText(revision)}`
+    const who = [actor, agent, tool, verdict].map(cellText).filter((text) => text !== '')
+    const kind = cellText(type).padEnd(TYPE_COLUMN)
+    stdout.write(`${paint(cellText(time), 'dim')}  ${paint(kind, 'bold')}  ${place}  ${who.join('  ')}\n`)
+  }
+}

@@ -1,0 +1,36 @@
+/** @module A store as the port has it, over one that is only read: every append is refused, and nothing was written. */
+import type { EventStore, RecordPages } from './event-store.ts'
+
+export type ReadHalf = Pick<
+  EventStore,
+  'url' | 'head' | 'recordAt' | 'readStream' | 'readAll' | 'end' | 'findRequest' | 'subscribe' | 'comparePositions'
+>
+
+const DETAIL = 'the store was opened for reading'
+
+/** Disposing it leaves the reader open: who opened it closes it. `onRead` counts the records of passes over the whole store. */
+export function readOnlyStore(reader: ReadHalf, onRead: (records: number) => void = () => undefined): EventStore {
+  return {
+    url: reader.url,
+    maxAppendBytes: 0,
+    comparePositions: (a, b) => reader.comparePositions(a, b),
+    head: (stream) => reader.head(stream),
+    recordAt: (position) => reader.recordAt(position),
+    end: () => reader.end(),
+    findRequest: (stream, requestId) => reader.findRequest(stream, requestId),
+    readStream: (stream, options) => reader.readStream(stream, options),
+    readAll: (options) => counted(reader.readAll(options), onRead),
+    subscribe: (options, signal) => reader.subscribe(options, signal),
+    append: async () => ({ kind: 'unavailable', detail: DETAIL, retryAfterMs: 1_000 }),
+    status: () => ({ state: 'ready', detail: DETAIL }),
+    onStatus: () => () => undefined,
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+}
+
+async function* counted(pages: RecordPages, onRead: (records: number) => void): RecordPages {
+  for await (const page of pages) {
+    onRead(page.length)
+    yield page
+  }
+}

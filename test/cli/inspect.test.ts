@@ -1,0 +1,263 @@
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { contextDiff } from '../../projections/context-diff.ts'
+import { audit, events, search } from '../../src/cli/audit.ts'
+import { completions } from '../../src/cli/completions.ts'
+import { report } from '../../src/cli/report.ts'
+import { runs } from '../../src/cli/runs.ts'
+import { cellText, fitted, jsonLine, widthOf } from '../../src/cli/shown.ts'
+import { type Output, printRows } from '../../src/cli/table.ts'
+import { frames, tail } from '../../src/cli/tail.ts'
+import { openLedger } from '../../src/compose.ts'
+import { readSettings } from '../../src/config.ts'
+import { silentLog } from '../../src/ledger/effects.ts'
+import type { Command } from '../../src/ledger/ledger.ts'
+import { runCli, serveCli } from '../support/cli.ts'
+import { runInProcess } from '../support/in-process-command.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const inspect = suite('cli: the inspector')
+const folder = tempFolder()
+inspect.after(() => folder[Symbol.dispose]())
+const cwd = folder.path
+/** Everything that a terminal would obey, but for the line feed. */
+const OBEYED = /[^\P{Cc}\n]|\u202e/u
+const COMMANDS = { audit, events, search, completions, report, runs, tail }
+const HOSTILE = 'evil\u001b[2J\u202egnp.exe\u009b31m\nnext'
+
+inspect.before(async () => {
+  const settings = readSettings({ data: join(cwd, '.countersign') }, {})
+  await using opened = await openLedger(settings, silentLog)
+  const does = async (runId: string, command: Command, actor = 'alice') => {
+    await opened.ledger.execute({ tenant: 'default', actor }, runId, command, {})
+  }
+  await does('r', { kind: 'start', body: { id: 'r', name: 'first', budget: { tokens: 100 } } })
+  await does('r', { kind: 'envelope', body: { agent: 'researcher', payload: { entities: ['Apple'], n: 1 } } })
+  await does('r', { kind: 'envelope', body: { agent: 'writer', payload: { summary: 'growth' } } }, 'mallory')
+  await does('r', { kind: 'envelope', body: { agent: 'writer', payload: { entities: ['Apple', 'Pear'], n: 2 } } })
+  await does('r', { kind: 'claim', body: { tool: 'charge', args: { note: HOSTILE } } })
+  await does('r', { kind: 'usage', body: { agent: 'writer', usage: { tokens: 7, model: HOSTILE } } })
+  await does('s', { kind: 'start', body: { id: 's', name: HOSTILE } })
+})
+
+/** In this process, on the store of this test. */
+function run([name = '', ...args]: readonly string[]) {
+  const command = COMMANDS[name as keyof typeof COMMANDS]
+  return runInProcess(command, name === 'completions' ? args : [...args, '--data', join(cwd, '.countersign')])
+}
+
+const rowsOf = (stdout: string) =>
+  stdout
+    .trimEnd()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+
+async function rows(...args: readonly string[]): Promise<readonly Record<string, unknown>[]> {
+  const { code, stdout, stderr } = await run(args)
+  assert.is(code, 0, stderr)
+  assert.is(stderr, '')
+  return rowsOf(stdout)
+}
+
+inspect('runs, events, searches and named queries are lines of JSON where the output is no terminal', async () => {
+  assert.equal((await rows('runs', 'list')).map(({ runId }) => runId).sort(), ['r', 's'])
+  assert.equal(
+    (await rows('events', '--types', 'EnvelopeRejected')).map(({ actor }) => actor),
+    ['mallory'],
+  )
+  assert.equal(
+    (await rows('audit', 'rejections')).map(({ agent }) => agent),
+    ['writer'],
+  )
+  assert.equal(
+    (await rows('audit', 'open-calls')).map(({ tool }) => tool),
+    ['charge'],
+  )
+  assert.equal(
+    (await rows('search', 'growth')).map(({ type }) => type),
+    ['EnvelopeRejected'],
+  )
+  assert.equal(
+    (await rows('audit', 'spend', '--by', 'agent')).map(({ key, tokens }) => [key, tokens]),
+    [['writer', 7]],
+  )
+  assert.ok((await rows('audit')).length > 10)
+  assert.equal((await rows('audit', 'runs', '--limit', '1')).length, 1)
+})
+
+inspect('a question as of a size of the log is answered the same as it was then', async () => {
+  assert.equal(
+    (await rows('audit', 'runs', '--as-of', '3')).map(({ run, events }) => [run, events]),
+    [['r', 3]],
+  )
+})
+
+inspect(
+  'the difference of two steps names what changed, by matching list members, and the refusal in between',
+  async () => {
+    const changes = await rows('runs', 'diff', 'r', '1', '2')
+    assert.equal(
+      changes.map(({ kind, path, before, after, rule }) => [kind, path, before, after, rule]),
+      [
+        ['added', '/entities/1', undefined, 'Pear', undefined],
+        ['changed', '/n', 1, 2, undefined],
+        ['refused', '/entities', ['Apple'], undefined, 'critical-key-removed'],
+        ['warning', '/entities/1', undefined, 'Pear', 'ungrounded'],
+      ],
+    )
+  },
+)
+
+inspect('the report of a run says who, what, what was refused, what it cost and what is open', async () => {
+  const { stdout, code } = await run(['report', 'r'])
+  assert.is(code, 0)
+  for (const part of [
+    'VERIFIED',
+    'mallory',
+    'critical-key-removed',
+    'charge',
+    'Calls without an outcome',
+    'not that an agent told the truth',
+  ])
+    assert.ok(stdout.includes(part), part)
+  const [made] = await rows('report', 'r', '--json')
+  assert.match(JSON.stringify(made?.verdict), 'VERIFIED')
+})
+
+inspect(
+  'recorded text moves no cursor, breaks no line and turns no letters, in tables, lists, reports and lines of JSON (A45, A50)',
+  async () => {
+    const asked = ['runs list', 'runs show s', 'report s', 'report r', 'search evil', 'audit spend --by model', 'tail']
+    for (const words of asked) {
+      const { stdout, code } = await run(words.split(' '))
+      assert.is(code, 0, words)
+      assert.not.match(stdout, OBEYED, words)
+    }
+    const written: string[] = []
+    const output: Output = { isTTY: true, columns: 80, write: (text) => written.push(text) }
+    const one = async function* () {
+      yield { name: HOSTILE, run: 'r' }
+    }
+    await printRows(one(), { columns: ['run', 'name'], json: false, output })
+    assert.is(written.length, 2)
+    assert.not.match(written[1] ?? '', OBEYED)
+    assert.is(JSON.parse(jsonLine({ name: HOSTILE })).name, HOSTILE)
+  },
+)
+
+inspect('a table fits the terminal: wide letters count twice, what is cut says so', () => {
+  assert.is(widthOf('東京'), 4)
+  assert.is(fitted('東京都', 5), '東京…')
+  assert.is(fitted('abc', 5), 'abc  ')
+  assert.is(cellText(['a', 'b']), 'a, b')
+})
+
+inspect(
+  'no lock is taken and nothing is written: the inspector looks at a store beside its owner, or asks the owner',
+  async () => {
+    await using served = await serveCli({ cwd })
+    const beside = await rows('runs', 'list')
+    assert.is(beside.length, 2)
+    const token = (await runCli(['token', '--scope', 'audit:read runs:write'], { cwd })).stdout.trim()
+    const env = { COUNTERSIGN_TOKEN: token }
+    const asked = await runCli(['audit', 'rejections', '--url', served.url], { cwd, env })
+    assert.equal(
+      rowsOf(asked.stdout).map(({ actor }) => actor),
+      ['mallory'],
+    )
+    const again = await runCli(['audit', 'access', '--url', served.url], { cwd, env })
+    assert.equal(
+      rowsOf(again.stdout).map(({ query, actor }) => [query, actor]),
+      [['audit/rejections', 'local']],
+    )
+    const rewound = await runCli(['runs', 'rollback', 'r', '--reason', 'a test', '--url', served.url], { cwd, env })
+    assert.is(rowsOf(rewound.stdout)[0]?.toStep, 1)
+    const locked = await runCli(['runs', 'rollback', 'r', '--reason', 'a test'], { cwd })
+    assert.is(locked.code, 1)
+    assert.match(locked.stderr, new RegExp(served.url))
+  },
+)
+
+inspect('what cannot be asked ends with the exit code that says why, in one line', async () => {
+  const ends: readonly (readonly [number, ...string[]])[] = [
+    [2, 'runs'],
+    [2, 'runs', 'paint'],
+    [2, 'runs', 'diff', 'r', 'one', '2'],
+    [2, 'runs', 'rollback', 'r'],
+    [2, 'audit', 'everything'],
+    [2, 'audit', 'runs', '--tool', 'x'],
+    [2, 'events', '--types', 'Nope'],
+    [2, 'events', '--limit', '0'],
+    [2, 'events', '--url', 'ftp://x', '--token', 't'],
+    [2, 'events', '--url', 'http://127.0.0.1:1'],
+    [2, 'completions', 'tcsh'],
+    [2, 'tail', '--lines', 'many'],
+    [3, 'runs', 'show', 'nobody'],
+    [3, 'report', 'nobody'],
+    [4, 'events', '--url', 'http://127.0.0.1:59999', '--token', 't'],
+  ]
+  for (const [expected, ...args] of ends) {
+    const { code, stdout, stderr } = await run(args)
+    assert.equal([code, stdout], [expected, ''], args.join(' '))
+    assert.match(stderr, /^countersign: [^\n]+\n$/, args.join(' '))
+  }
+})
+
+inspect('completions name every command, and every flag that the help of a command names', async () => {
+  const scripts = [
+    await run(['completions', 'bash']),
+    await run(['completions', 'zsh']),
+    await run(['completions', 'fish']),
+  ]
+  for (const { stdout: script } of scripts) {
+    for (const word of ['verify', 'open-reservations', 'rollback', 'seed', 'follow'])
+      assert.ok(script.includes(word), word)
+  }
+})
+
+inspect('frames of a tail are read whole, however the line cuts them', async () => {
+  const text = 'retry: 2000\nid: a\n\nid: b\nevent: X\ndata: {"n":1}\n\n:\n\n'
+  const byLetter = async function* () {
+    yield* text
+  }
+  const seen: unknown[] = []
+  for await (const frame of frames(byLetter())) seen.push([frame.id, frame.data])
+  assert.equal(seen, [
+    ['a', undefined],
+    ['b', '{"n":1}'],
+    [undefined, undefined],
+  ])
+})
+
+inspect('two contexts are compared by what their members are, not by where they stand', () => {
+  const before = {
+    entities: ['a', 'b'],
+    facts: [
+      { id: 1, v: 'x' },
+      { id: 2, v: 'y' },
+    ],
+    gone: 1,
+    same: { deep: [1] },
+  }
+  const after = {
+    same: { deep: [1] },
+    facts: [
+      { id: 2, v: 'z' },
+      { id: 1, v: 'x' },
+    ],
+    entities: ['b', 'a'],
+    new: null,
+  }
+  assert.equal(
+    contextDiff(before, after),
+    [
+      { kind: 'changed', path: '/facts/1/v', before: 'y', after: 'z' },
+      { kind: 'removed', path: '/gone', before: 1 },
+      { kind: 'added', path: '/new', after: null },
+    ].sort((a, b) => (a.path < b.path ? -1 : 1)),
+  )
+})
+
+inspect.run()
