@@ -22,10 +22,9 @@ export async function projections(args: readonly string[]): Promise<number> {
     switches: ['reset', 'json'],
     positionals: ['install, status or diff'],
   })
-  const action = ACTIONS[given.positionals[0] ?? '']
-  if (action === undefined) {
-    throw usageFailure(`projections install, status or diff, not projections "${given.positionals[0]}"`)
-  }
+  const [named = ''] = given.positionals
+  const action = Object.hasOwn(ACTIONS, named) ? ACTIONS[named] : undefined
+  if (action === undefined) throw usageFailure(`projections install, status or diff, not projections "${named}"`)
   if (given.has('reset') && action !== install) throw usageFailure('--reset goes with install')
   const tenant = given.text('tenant')
   if (tenant !== undefined && action !== diff) throw usageFailure('--tenant goes with diff')

@@ -42,7 +42,7 @@ const ASK_AGAIN_MS = 100
 
 /** One answer a run and projection, in the order of the runs' first events. */
 export async function* compareProjections(options: DiffOptions): AsyncGenerator<Compared, void> {
-  const patience = { leftMs: options.waitMs, fullMs: options.waitMs }
+  const patience = { leftMs: options.waitMs, fullMs: options.waitMs, handled: new Map<string, bigint>() }
   const seen = new Set<string>()
   for await (const page of options.source.readAll({ tenant: options.tenant })) {
     for (const { stream } of page) {
@@ -62,7 +62,7 @@ interface Asked {
 async function compare({ source, server }: DiffOptions, { stream, projection, patience }: Asked): Promise<Compared> {
   const { name } = projection
   const head = await source.head(stream)
-  const theirs = await caughtUp(() => server.stateOf(name, stream), head, patience)
+  const theirs = await caughtUp(server, { name, stream, head, patience })
   const revision = revisionOf(theirs) ?? head
   const told = { stream, projection: name, revision }
   if (revision < head) return { ...told, found: { kind: 'behind', head } }
@@ -74,20 +74,30 @@ async function compare({ source, server }: DiffOptions, { stream, projection, pa
   return { ...told, found: typeof reason === 'string' ? { kind: 'not-folded', reason } : { kind: 'same' } }
 }
 
-/** Spent while the server stands still, on whichever run, and full again when it moves: one that has stopped is not waited for at each run. */
+/** Spent while the server stands still, and full again when it moves: one that has stopped is not waited for at each run. */
 interface Patience {
   leftMs: number
   readonly fullMs: number
+  /** Events that each projection was last seen to have handled, of whatever stream. */
+  readonly handled: Map<string, bigint>
 }
 
-async function caughtUp(ask: () => Promise<Json>, head: number, patience: Patience): Promise<Json> {
-  for (let seen: number | undefined; ; ) {
-    const state = await ask()
+interface Awaited {
+  readonly name: string
+  readonly stream: string
+  readonly head: number
+  readonly patience: Patience
+}
+
+async function caughtUp(server: ProjectionServer, { name, stream, head, patience }: Awaited): Promise<Json> {
+  for (;;) {
+    const state = await server.stateOf(name, stream)
     const revision = revisionOf(state)
     if (revision === undefined || revision >= head) return state
-    if (seen !== undefined && revision > seen) patience.leftMs = patience.fullMs
+    const handled = (await server.list()).find((each) => each.name === name)?.events ?? 0n
+    if (handled !== patience.handled.get(name)) patience.leftMs = patience.fullMs
     if (patience.leftMs <= 0) return state
-    seen = revision
+    patience.handled.set(name, handled)
     patience.leftMs -= ASK_AGAIN_MS
     await sleep(ASK_AGAIN_MS)
   }

@@ -228,6 +228,21 @@ test('a server that lags is waited for, and is neither the same nor different wh
   assert.is((await waiting).code, 0)
 })
 
+test('a server that works through a backlog is waited for as long as it moves, and one that stands still only once', async () => {
+  await using node = await startNode()
+  await ledgerOn(node, 3)
+  node.projections.paceMs = 40
+  await ask(node, 'install')
+  const moving = await ask(node, 'diff', '--wait', '1')
+  assert.is(moving.code, 0, moving.stdout)
+  node.projections.paused = true
+  await ledgerOn(node, 6)
+  node.projections.asked = 0
+  const still = await ask(node, 'diff', '--wait', '1')
+  assert.is(still.code, 3)
+  assert.ok(node.projections.asked < 50, `asked ${node.projections.asked} times`)
+})
+
 test("another program's stream of the same category is named, and stands in the way of no run", async () => {
   await using node = await startNode()
   await ledgerOn(node)
@@ -265,6 +280,7 @@ test('a server that runs no projections, one that is away and a store that is no
   assert.match(file.stderr, /--store esdb:/)
   for (const wrong of [
     ['sell'],
+    ['constructor'],
     [],
     ['status', '--reset'],
     ['diff', '--wait', 'long'],

@@ -26,6 +26,8 @@ export class ProjectionEngine {
   paused = false
   /** States that were asked for while it was paused. */
   asked = 0
+  /** Between two events: a backlog that takes its time. */
+  paceMs = 0
   /** How long one is under way to where a command takes it. */
   preparesMs = 0
   readonly #log: EventLog
@@ -86,7 +88,8 @@ export class ProjectionEngine {
   wake(): void {
     if (this.#scheduled || this.paused) return
     this.#scheduled = true
-    setImmediate(() => {
+    const soon = this.paceMs === 0 ? setImmediate : (work: () => void) => setTimeout(work, this.paceMs).unref()
+    soon(() => {
       this.#scheduled = false
       if (this.paused) return
       if (this.projections.get(BY_CATEGORY)?.status === 'Running') this.#sorted = this.#log.all.length
@@ -105,6 +108,9 @@ export class ProjectionEngine {
       const event = this.#log.all[projection.next]
       if (event !== undefined && isSeen(script, event)) handle(projection, script, event)
       if (projection.status === 'Running') projection.next += 1
+      if (this.paceMs === 0) continue
+      if (projection.next < end) this.wake()
+      return
     }
   }
 }
