@@ -1,0 +1,53 @@
+/** @module `langchainHandler`: records what models used. It cannot hold them back. */
+import { LedgerRefused } from '../errors.ts'
+import { reach } from '../session.ts'
+import { usageOfMessage } from './lang-chain.ts'
+import { recordedUsage } from './model-usage.ts'
+import { priceOf } from './price-table.ts'
+import { type Fields, fieldsIn } from './requests.ts'
+import { placeOfModelCall } from './track-client.ts'
+
+export interface HandlerSettings {
+  readonly provider: string
+  readonly model: string
+  /** Whose budget is charged; default: the agent of the step, else the provider's name. */
+  readonly agent?: string
+}
+
+/** The part of LangChain's callback handlers that is used. */
+export interface UsageHandler {
+  readonly awaitHandlers: true
+  readonly handleLLMEnd: (output: unknown) => Promise<void>
+}
+
+/**
+ * For `{callbacks: [langchainHandler({provider, model})]}`, made inside a run. It **only records** what each call used, after the fact,
+ * as overshoot where it is over: LangChain lets a model run although a handler throws. Nothing is reserved, refused, retried or
+ * served; a resumed run asks its models again. To enforce a budget wrap the model by `trackRunnable` instead, and use one of the two.
+ */
+export function langchainHandler({ provider, model, agent }: HandlerSettings): UsageHandler {
+  const place = placeOfModelCall('langchainHandler')
+  const { session } = place
+  const price = priceOf(session.prices, provider, model)
+  const rate = { provider, model, price, currency: session.prices?.currency }
+
+  const record = async (output: unknown): Promise<void> => {
+    const used = usageIn(output)
+    const { live, runId } = session
+    if (used === undefined || live === undefined) return
+    const body = { agent: agent ?? place.step?.agent ?? provider, usage: recordedUsage(used, rate, false) }
+    const reply = await reach(session, () => live.connection.execute(runId, { kind: 'usage', body }))
+    if (!reply.ok) throw session.fail(new LedgerRefused(reply.problem))
+  }
+  return {
+    awaitHandlers: true,
+    // The run waits for it, and hears of its failure, which LangChain only logs.
+    handleLLMEnd: (output) => session.joined(`usage ${crypto.randomUUID()}`, 'langchainHandler', () => record(output)),
+  }
+}
+
+function usageIn(output: unknown) {
+  const { generations, llmOutput } = fieldsIn(output)
+  const [first] = (Array.isArray(generations) ? generations.flat() : []) as readonly Fields[]
+  return usageOfMessage(first?.message, llmOutput)
+}

@@ -1,0 +1,122 @@
+/** @module A chat model of LangChain: its two innermost methods, where everything it does ends. */
+import type { Json } from '../../../schemas/json.ts'
+import { askModel, type ModelAsk, type ModelContext } from './ask-model.ts'
+import { askStream } from './ask-stream.ts'
+import { jsonable } from './jsonable.ts'
+import { loaded, type Method, type RunnableSettings, usageOfChunks, usageOfMessage, withoutIds } from './lang-chain.ts'
+import { bytesOf } from './model-settings.ts'
+import { callersSignal, countIn, type Fields, fieldsIn } from './requests.ts'
+import { placeOfModelCall } from './track-client.ts'
+
+interface Asked {
+  readonly chat: object
+  readonly settings: RunnableSettings
+  /** Messages, options, callbacks. */
+  readonly args: readonly unknown[]
+}
+
+/** In place of `_generate`. */
+export async function generated({ chat, settings, args }: Asked): Promise<unknown> {
+  const dial = Reflect.get(chat, '_generate') as Method
+  return askModel<unknown>(placeOfModelCall(`${settings.provider}/${settings.model}`), {
+    ...chatAsk({ chat, settings, args }),
+    call: (context) => Reflect.apply(dial, chat, withSignal(args, context)),
+    usage: (result) => {
+      const { generations, llmOutput } = fieldsIn(result)
+      return usageOfMessage(fieldsIn((generations as readonly Fields[])[0]).message, llmOutput)
+    },
+    toJson: (result) => jsonable(result, 'the answer'),
+    fromJson: async (json) => {
+      const { generations, ...rest } = fieldsIn(json)
+      const revived = (generations as readonly Fields[]).map((each) => revivedGeneration(each, settings))
+      return { ...rest, generations: await Promise.all(revived) }
+    },
+  })
+}
+
+/** In place of `_streamResponseChunks`. */
+export async function* streamed({ chat, settings, args }: Asked): AsyncGenerator<unknown, void> {
+  const dial = Reflect.get(chat, '_streamResponseChunks') as Method
+  const [, , callbacks] = args
+  yield* await askStream<unknown>(placeOfModelCall(`${settings.provider}/${settings.model}`), {
+    ...chatAsk({ chat, settings, args }),
+    open: async (context) => Reflect.apply(dial, chat, withSignal(args, context)) as AsyncIterable<unknown>,
+    usage: (chunks) => usageOfChunks(chunks.map(fieldsIn)),
+    toJson: (chunk) => jsonable(chunk, 'a chunk'),
+    fromJson: async (json) => {
+      const chunk = asChunk(await revivedGeneration(fieldsIn(json), settings))
+      // As the model itself tells its listeners of each piece.
+      const tell = fieldsIn(callbacks).handleLLMNewToken
+      if (typeof tell === 'function')
+        await Reflect.apply(tell, callbacks, [chunk.text, undefined, undefined, undefined, undefined, { chunk }])
+      return chunk
+    },
+  })
+}
+
+function chatAsk({ chat, settings, args: [messages, options] }: Asked): ModelAsk {
+  const { provider, model } = settings
+  const params = invocationParams(chat, options)
+  const { stop } = fieldsIn(options)
+  const request = {
+    messages: withoutIds(messages, `the messages to ${provider}/${model}`),
+    params: jsonable(params, 'the parameters'),
+    ...(stop !== undefined && { stop: jsonable(stop, 'the stop words') }),
+  } satisfies { readonly [name: string]: Json }
+  const count = settings.countTokens ?? bytesOf
+  return {
+    provider,
+    model,
+    request,
+    inputTokens: count(JSON.stringify(request)),
+    outputTokens: boundIn(params) ?? boundIn(fieldsIn(chat)),
+    // Each package names its bound in a way of its own: none can be told from here.
+    boundable: false,
+    settings,
+  }
+}
+
+function invocationParams(chat: object, options: unknown): Fields {
+  const method = Reflect.get(chat, 'invocationParams') as Method | undefined
+  return typeof method === 'function' ? fieldsIn(Reflect.apply(method, chat, [options])) : {}
+}
+
+const BOUNDS = [
+  'max_completion_tokens',
+  'max_tokens',
+  'max_output_tokens',
+  'maxOutputTokens',
+  'maxTokens',
+  'num_predict',
+] as const
+
+function boundIn(params: Fields): number | undefined {
+  return BOUNDS.map((name) => countIn(params[name])).find((bound) => bound !== undefined)
+}
+
+function withSignal([messages, options, ...rest]: readonly unknown[], { signal }: ModelContext): unknown[] {
+  return [messages, { ...fieldsIn(options), signal: callersSignal(fieldsIn(options), signal) }, ...rest]
+}
+
+async function revivedGeneration(generation: Fields, { load }: RunnableSettings): Promise<Fields> {
+  return { ...generation, message: await loaded(load, generation.message as Json) }
+}
+
+interface Chunk extends Fields {
+  readonly text: string
+  readonly message: { concat(message: unknown): unknown }
+}
+
+/** A ChatGenerationChunk, as far as its readers look: it can be added to another. */
+function asChunk(fields: Fields): Chunk {
+  const chunk = fields as Chunk
+  return {
+    ...chunk,
+    concat: (more: Chunk) =>
+      asChunk({
+        text: chunk.text + more.text,
+        generationInfo: { ...fieldsIn(chunk.generationInfo), ...fieldsIn(more.generationInfo) },
+        message: chunk.message.concat(more.message),
+      }),
+  }
+}

@@ -1,0 +1,42 @@
+/** @module `langchainTool`: a tool of LangChain as a tool of the run. */
+import { callTool } from '../call.ts'
+import { AgentError } from '../errors.ts'
+import { placeNow } from '../place.ts'
+import type { Countersign } from '../runtime.ts'
+import type { ToolOptions } from '../tool-options.ts'
+import { specOf } from '../wrap-tool.ts'
+import type { Method } from './lang-chain.ts'
+
+/**
+ * The same StructuredTool, with its type: each call is claimed, deduplicated by its place, recorded, served and undone as the options
+ * say. Its schema is judged by LangChain before. Throws what `cs.tool` throws.
+ */
+export function langchainTool<Target extends object & { readonly name: string; readonly description?: string }>(
+  cs: Countersign,
+  tool: Target,
+  options: ToolOptions = {},
+): Target {
+  const { name, description = '' } = tool
+  const call = Reflect.get(tool, '_call') as Method
+  const registered = cs.tool({
+    name,
+    description,
+    dedupe: 'position',
+    ...options,
+    execute: (args: unknown) => Reflect.apply(call, tool, [args]),
+  })
+  const spec = specOf(registered)
+  if (spec === undefined) throw new TypeError('cs.tool makes tools')
+  const tracked: Method = async (args, callbacks, config) => {
+    const place = placeNow()
+    if (place === undefined) {
+      throw new AgentError('no-active-run', `${name} was called outside of a run: use the bare tool there`, {
+        tool: name,
+      })
+    }
+    // LangChain hands each call its listeners and its configuration.
+    const execute = (given: unknown): unknown => Reflect.apply(call, tool, [given, callbacks, config])
+    return callTool(place, { ...spec, execute }, args)
+  }
+  return new Proxy(tool, { get: (raw, key, receiver) => (key === '_call' ? tracked : Reflect.get(raw, key, receiver)) })
+}
