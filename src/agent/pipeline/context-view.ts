@@ -33,20 +33,19 @@ export class ContextView {
     }
   }
 
-  /** To be read, never changed: it is what the next context is made of. */
+  /** A copy: the author's code may change what it is given. */
   now(): Established {
-    const { step, contextDigest, context } = this.#lineage.at(-1) ?? ROOT
-    return { step, contextDigest, context }
+    const { step, contextDigest, context } = this.#last
+    return { step, contextDigest, context: structuredClone(context) as JsonObject }
   }
 
-  /** The same for the author's code, which may change what it is given. */
-  copy(): Established {
-    return structuredClone(this.now())
+  get #last(): LineageStep {
+    return this.#lineage.at(-1) ?? ROOT
   }
 
   /** Top-level keys of the context, latest changed first; those of one step in code unit order. */
   recency(): string[] {
-    const { context } = this.now()
+    const { context } = this.#last
     const left = new Set(Object.keys(context))
     const ranked: string[] = []
     for (let i = this.#lineage.length - 1; i > 0 && left.size > 0; i -= 1) {
@@ -61,7 +60,7 @@ export class ContextView {
   }
 
   #accept({ step, mode, payload, context: contextDigest }: EventBody<'EnvelopeAccepted'>): void {
-    const before = this.now().context
+    const before = this.#last.context
     const context = applyMode({ context: before, payload, mode, criticalKeys: this.#record.criticalKeys })
     this.#lineage.push({ step, contextDigest, context, changed: changedKeys(before, context) })
   }

@@ -99,14 +99,14 @@ export async function rollBackContext(place: Place, { reason, toStep }: Rollback
 export async function establishedContext(session: Session): Promise<Established> {
   session.mustBeActive()
   const { pipeline, live, runId } = session
-  if (live === undefined || pipeline.isBehind) return pipeline.view.copy()
+  if (live === undefined || pipeline.isBehind) return pipeline.view.now()
   const body = await reach(session, () => live.connection.context(runId))
-  const known = pipeline.view.copy()
+  const known = pipeline.view.now()
   const isThere = known.step === body.step && known.contextDigest === body.contextDigest
   // Another answer may still be under way: what was made without it is not what the digest says.
   if (isThere && jsonDigest(known.context) === known.contextDigest) return known
   pipeline.refresh((await readRecord(live.connection, runId)).handoffs)
-  return pipeline.view.copy()
+  return pipeline.view.now()
 }
 
 /** A step hands off once, at its end: what is handed over beside it would stand in its place. */
@@ -175,7 +175,7 @@ function restoredOf(restored: JsonObject): Established {
 function handoffResult(session: Session, fact: HandoffFact): HandoffResult {
   if (fact.kind === 'accepted') return { ok: true, envelope: envelopeOf(fact.body) }
   const { findings = [] } = fact.body as { findings?: readonly Finding[] }
-  return { ok: false, findings, restored: session.pipeline.view.copy() }
+  return { ok: false, findings, restored: session.pipeline.view.now() }
 }
 
 function envelopeOf(body: Extract<HandoffFact, { kind: 'accepted' }>['body']): Envelope {
@@ -184,7 +184,7 @@ function envelopeOf(body: Extract<HandoffFact, { kind: 'accepted' }>['body']): E
 }
 
 function rewound(session: Session, { body }: HandoffFact): Rewound {
-  return { ...session.pipeline.view.copy(), ...toldOf(body) }
+  return { ...session.pipeline.view.now(), ...toldOf(body) }
 }
 
 function toldOf(rewind: object): Pick<Rewound, 'fromStep' | 'callsSince'> {
