@@ -58,7 +58,7 @@ export interface Run<Input = Json> {
    */
   step(agent: string, x: StepAgent, options?: StepOptions): Promise<StepResult>
   /** Moves the context back to an earlier step. Calls and what they did stay. */
-  rollback(options: RollbackOptions): Promise<Rewound>
+  rollback(options?: RollbackOptions): Promise<Rewound>
   /** The established context; on resume and replay the one of then. */
   context(): Promise<Established>
 }
@@ -95,7 +95,7 @@ export function runOf<Input>(place: Place, input: Input): Run<Input> {
     fork: (branches, options) => fork({ place: here(), runOf: (inner) => runOf(inner, input) }, branches, options),
     handoff: (payload, options) => handOff(here(), payload, options),
     step: (agent, x, options = {}) => runStep(here(), agent, { x, options }),
-    rollback: (options) => rollBackContext(here(), options),
+    rollback: (options = {}) => rollBackContext(here(), options),
     context: () => establishedContext(session),
   }
 }

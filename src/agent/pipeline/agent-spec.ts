@@ -5,6 +5,7 @@ import { AgentError } from '../errors.ts'
 import type { Place, StepFrame } from '../place.ts'
 import { recordable } from '../recordable.ts'
 import type { Session } from '../session.ts'
+import { inFull } from '../spending.ts'
 import type { CallContext, ToolOptions } from '../tool-options.ts'
 import { type ToolSpec, toolSpec } from '../tool-spec.ts'
 import { askAgent, isFramework } from './ask-agent.ts'
@@ -63,6 +64,9 @@ export function agentSpec(turn: Turn): ToolSpec {
     agent: step.agent,
     inside: { dedupe: isFramework(x) ? 'position' : dedupe, step },
     ...(tokens !== undefined && { reserve: { agent: step.agent, tokens, deadlineMs: HOLD_MS } }),
+    // Given up on, it may have cost all that was held.
+    usageOfFailure: ({ kind }, { reserved }) =>
+      kind === 'unknown' && step.modelCalls === 0 ? inFull(reserved) : undefined,
     usage: (given) => (step.modelCalls > 0 ? usageBeside(tokens) : usageOf(given as Given)),
   }
 }

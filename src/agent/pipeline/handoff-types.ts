@@ -47,7 +47,8 @@ export type HandoffResult =
   | { readonly ok: false; readonly findings: readonly Finding[]; readonly restored: Established }
 
 export interface RollbackOptions {
-  readonly reason: string
+  /** Stands in the record; default: that the run's own code asked for it. */
+  readonly reason?: string
   /** Default: the accepted step before the one established now; repeated, it goes further back. */
   readonly toStep?: number
 }

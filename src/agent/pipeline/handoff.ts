@@ -24,6 +24,8 @@ import type { HandoffFact } from './recorded-handoffs.ts'
 /** Refusals after which this process is not the run's any more. */
 const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'unauthenticated'])
 
+const REASON = 'asked for by the code of the run'
+
 /** Throws `not-recordable`, `invalid-manifest`, `handoff-in-step`, `resume-diverged`, and `LedgerRefused` for any refusal but a contradiction. */
 export async function handOff(place: Place, payload: object, options: HandoffOptions): Promise<HandoffResult> {
   mustNotBeStep(place, options.agent)
@@ -69,7 +71,8 @@ export async function handOffAt(
 }
 
 /** Moves the context back. Throws like `handOff`, and `LedgerRefused` where there is no such step. */
-export async function rollBackContext(place: Place, { reason, toStep }: RollbackOptions): Promise<Rewound> {
+export async function rollBackContext(place: Place, options: RollbackOptions): Promise<Rewound> {
+  const { reason = REASON, toStep } = options
   const { session, scope } = place
   session.mustBeActive()
   mustNotBeStep(place, place.step?.agent ?? '')

@@ -80,7 +80,9 @@ export class Pipeline {
   /** What a call asked for while it ran counts as asked, for the call is served. */
   passedOver(covers: (scope: string) => boolean, until: number): void {
     for (const [place, fact] of this.#unasked) {
-      if (fact.index > until || fact.scope === undefined || !covers(fact.scope)) continue
+      // In the order of the record.
+      if (fact.index > until) return
+      if (fact.scope === undefined || !covers(fact.scope)) continue
       this.#unasked.delete(place)
       this.#view.passed(fact.kind === 'rejected' ? fact.index + 1 : fact.index)
     }
@@ -89,7 +91,8 @@ export class Pipeline {
   /** The view is made anew from the whole record: others have written to the run as well. */
   refresh({ criticalKeys, facts }: RecordedHandoffs): void {
     this.#record.criticalKeys = criticalKeys
-    this.#record.facts.splice(0, this.#record.facts.length, ...facts)
+    this.#record.facts.length = 0
+    for (const fact of facts) this.#record.facts.push(fact)
     this.#view = new ContextView(this.#record)
   }
 

@@ -24,6 +24,7 @@ export function tokenCounter(own?: CountTokens): () => Promise<TokenCounter> {
 async function loadGptTokenizer(): Promise<TokenCounter> {
   try {
     const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base')
+    if (typeof countTokens !== 'function') return bytesCounter()
     // What an agent wrote is text, also where it looks like a control token.
     const asText = { disallowedSpecial: new Set<string>() }
     const count = (text: string): number => piecesOf(text).reduce((sum, piece) => sum + countTokens(piece, asText), 0)

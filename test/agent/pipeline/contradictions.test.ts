@@ -74,7 +74,7 @@ async function made(run: Run<null>, { facts, mode, step }: Move): Promise<boolea
     )
 }
 
-const RUNS: Readonly<Record<string, number>> = { 'in process': 60, 'over HTTP': 10 }
+const RUNS: Readonly<Record<string, number>> = { 'in process': 40, 'over HTTP': 6 }
 
 for (const { name, open } of HOMES) {
   const contradictions = suite(`contradictions ${name}`)

@@ -224,7 +224,7 @@ for (const { name, open } of HOMES) {
   handoffs('nothing to roll back is a refusal of the ledger, thrown', async () => {
     await using home = await open()
     const cs = home.process()
-    const code = await cs.run({ id: 'r' }, async (run) => codeOf(await rejection(run.rollback({ reason: 'x' }))))
+    const code = await cs.run({ id: 'r' }, async (run) => codeOf(await rejection(run.rollback())))
     assert.is(code, 'nothing-to-roll-back')
   })
 

@@ -83,7 +83,7 @@ function groupsOf(parts: readonly Part[]): Part[][] {
   return groups
 }
 
-const RUNS: Readonly<Record<string, number>> = { 'in process': 40, 'over HTTP': 5 }
+const RUNS: Readonly<Record<string, number>> = { 'in process': 30, 'over HTTP': 4 }
 
 for (const { name, open } of HOMES) {
   const killed = suite(`pipelines killed ${name}`)

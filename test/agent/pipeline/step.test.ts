@@ -158,16 +158,51 @@ for (const { name, open } of HOMES) {
     await cs.run({ id: 'r', budget: { tokens: 1000 } }, async (run) => {
       await run.step('talker', () => 'twelve chars')
       await run.handoff({ more: 1 }, { agent: 'talker', mode: 'extend', tokens: 5 })
-      const body = { agent: 'nobody', tokens: 1000 - 17 }
-      const held = await home.connection.execute('r', { kind: 'reserve', body })
-      assert.ok(held.ok, 'twelve and five are spent')
-      if (!held.ok) return
-      const reservationId = String(held.body.reservationId)
-      assert.ok((await home.connection.execute('r', { kind: 'release', reservationId, body: {} })).ok)
-      assert.not.ok((await home.connection.execute('r', { kind: 'reserve', body: { ...body, tokens: 984 } })).ok)
     })
     assert.equal(await spentBy(home, 'r'), [['talker', 12]])
+    assert.is((await home.connection.budget('r')).tokens, 17)
   })
+
+  steps(
+    'model calls in a step reserve and are charged for themselves: what was held for the step is given back',
+    async () => {
+      await using home = await open()
+      const cs = home.process(undefined, { tokens: letters })
+      await cs.run({ id: 'r', budget: { tokens: 100 } }, async (run) => {
+        const thinker = async () => {
+          // Under what is held for the step, 80, this could not be reserved.
+          const answer = await run.model({
+            provider: 'acme',
+            model: 'small',
+            request: 'think',
+            estimate: { inputTokens: 10, outputTokens: 60 },
+            call: () => ({ text: 'thought', used: { inputTokens: 9, outputTokens: 21 } }),
+            usage: ({ used }) => used,
+          })
+          return { thought: answer.text }
+        }
+        await run.step('thinker', thinker, { manifest: { maxTokens: 80 } })
+        await run.step('talker', () => 'twelve chars', { manifest: { maxTokens: 70 } })
+      })
+      assert.equal(
+        (await spentBy(home, 'r')).filter((each) => (each as unknown[])[1] !== 0),
+        [
+          ['thinker', 30],
+          ['talker', 12],
+        ],
+      )
+      assert.is((await home.connection.budget('r')).tokens, 42)
+      const [turn] = await home.connection.calls('r')
+      assert.equal(
+        (await home.connection.calls('r')).map(({ agent, parentCall }) => [agent, parentCall]),
+        [
+          ['thinker', undefined],
+          ['thinker', turn?.callId],
+          ['talker', undefined],
+        ],
+      )
+    },
+  )
 
   steps('a step that may not be afforded does not begin: the budget refuses before the agent is asked', async () => {
     await using home = await open()
@@ -294,11 +329,12 @@ for (const { name, open } of HOMES) {
   steps('a turn that takes too long is a failure, not a doubt: the run goes on and ends', async () => {
     await using home = await open()
     const outcome = await home.process().run({ id: 'r' }, async (run) => {
-      const slow = run.step('slow', () => new Promise(() => undefined), { timeout: 20 })
+      const slow = run.step('slow', () => new Promise(() => undefined), { timeout: 20, manifest: { maxTokens: 9 } })
       return (await rejection(slow)) instanceof Error
     })
     assert.is(outcome, true)
     assert.is((await eventsOf(home, 'r', 'RunCompleted')).length, 1)
+    assert.equal(await spentBy(home, 'r'), [['slow', 9]], 'it may have cost what was held')
   })
 
   steps('a step that nobody awaits is handed over before the run ends', async () => {
