@@ -43,3 +43,5 @@ export const evidencePath = (run: string, revision: number): string => `${eventP
 export const livePath = (run: string): string => `${runPath(run)}/live`
 
 export const auditPath = (name: string): string => `${AUDIT}/${name}`
+
+export const bundlePath = (run: string): string => downloadPath(withQuery('bundle', { run }))

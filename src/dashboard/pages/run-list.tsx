@@ -165,8 +165,9 @@ function RunRow({ row }: { readonly row: Row }) {
       </td>
       <td>
         {rejections > 0 && (
-          <a href={refusalsPath(runId)} aria-label={`${plural(rejections, 'refused handoff')}: see the newest`}>
+          <a href={refusalsPath(runId)}>
             <Badge kind="refused" text={plural(rejections, 'handoff')} />
+            <span class="visually-hidden"> refused: see the newest</span>
           </a>
         )}
       </td>

@@ -1,9 +1,8 @@
 /** @module What can be handed to somebody else, who trusts neither this page nor this server. */
-import { downloadPath, withQuery } from '../paths.ts'
+import { bundlePath, downloadPath, withQuery } from '../paths.ts'
 
 export interface HandOverProps {
   readonly run: string
-  readonly eventId?: string
   readonly scopes: ReadonlySet<string>
 }
 
@@ -22,6 +21,16 @@ export function HandOver({ run, scopes }: HandOverProps) {
       <h2 id="hand-over-title">Hand it over</h2>
       {scopes.has('audit:export') ? (
         <>
+          <p>
+            <a class="button primary" href={bundlePath(run)} download>
+              Evidence bundle
+            </a>
+          </p>
+          <p class="muted">
+            One file that proves itself: the events, the whole log's headers, checkpoint, keys, a report to read, and
+            verify.mjs, which checks it with Node alone.
+          </p>
+          <h3>Exports</h3>
           <p class="muted">Each export is put on record with who took it. A cut one says so when it is verified.</p>
           <ul class="formats">
             {FORMATS.map(([format, label, what]) => (

@@ -57,7 +57,7 @@ export function RefusalBody({ found, scopes, verifierKey }: RefusalBodyProps) {
           scopes={scopes}
           faults={faults}
         />
-        <HandOver run={run.runId} eventId={header.id} scopes={scopes} />
+        <HandOver run={run.runId} scopes={scopes} />
       </div>
     </>
   )
