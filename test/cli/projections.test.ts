@@ -230,13 +230,14 @@ test('a server that lags is waited for, and is neither the same nor different wh
 
 test('a server that works through a backlog is waited for as long as it moves, and one that stands still only once', async () => {
   await using node = await startNode()
-  await ledgerOn(node, 3)
-  node.projections.paceMs = 40
+  await ledgerOn(node, 5)
+  node.projections.stepwise = true
   await ask(node, 'install')
   const moving = await ask(node, 'diff', '--wait', '1')
   assert.is(moving.code, 0, moving.stdout)
+  assert.ok(node.projections.asked > 30, `the backlog of ${node.projections.asked} is longer than the wait`)
   node.projections.paused = true
-  await ledgerOn(node, 6)
+  await ledgerOn(node, 7)
   node.projections.asked = 0
   const still = await ask(node, 'diff', '--wait', '1')
   assert.is(still.code, 3)

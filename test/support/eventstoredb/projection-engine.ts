@@ -24,10 +24,10 @@ export class ProjectionEngine {
   readonly projections = new Map<string, NodeProjection>()
   /** While true nothing is folded: a server that lags. */
   paused = false
-  /** States that were asked for while it was paused. */
+  /** How often a state was asked for. */
   asked = 0
-  /** Between two events: a backlog that takes its time. */
-  paceMs = 0
+  /** One event a question for a state: a backlog that takes its time, whatever the clock says. */
+  stepwise = false
   /** How long one is under way to where a command takes it. */
   preparesMs = 0
   readonly #log: EventLog
@@ -86,15 +86,23 @@ export class ProjectionEngine {
 
   /** Behind the appends, as on the server: never within one. */
   wake(): void {
-    if (this.#scheduled || this.paused) return
+    if (this.#scheduled || this.paused || this.stepwise) return
     this.#scheduled = true
-    const soon = this.paceMs === 0 ? setImmediate : (work: () => void) => setTimeout(work, this.paceMs).unref()
-    soon(() => {
+    setImmediate(() => {
       this.#scheduled = false
-      if (this.paused) return
-      if (this.projections.get(BY_CATEGORY)?.status === 'Running') this.#sorted = this.#log.all.length
-      for (const projection of this.projections.values()) this.#follow(projection)
+      if (!this.paused) this.#followAll()
     })
+  }
+
+  /** A state is asked for. */
+  question(): void {
+    this.asked += 1
+    if (this.stepwise && !this.paused) this.#followAll()
+  }
+
+  #followAll(): void {
+    if (this.projections.get(BY_CATEGORY)?.status === 'Running') this.#sorted = this.#log.all.length
+    for (const projection of this.projections.values()) this.#follow(projection)
   }
 
   #follow(projection: NodeProjection): void {
@@ -108,9 +116,7 @@ export class ProjectionEngine {
       const event = this.#log.all[projection.next]
       if (event !== undefined && isSeen(script, event)) handle(projection, script, event)
       if (projection.status === 'Running') projection.next += 1
-      if (this.paceMs === 0) continue
-      if (projection.next < end) this.wake()
-      return
+      if (this.stepwise) return
     }
   }
 }

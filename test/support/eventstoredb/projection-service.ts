@@ -69,7 +69,7 @@ export function projectionsService({ faults }: NodeParts, engine: ProjectionEngi
       await faults.pass()
       const options = request.getOptions()
       onNamed({ name: options?.getName(), expected: 'ProjectionState', callback }, ({ states }) => {
-        if (engine.paused) engine.asked += 1
+        engine.question()
         const response = new pb.StateResp()
         response.setState(protoValue(states.get(options?.getPartition() ?? '') ?? '{}'))
         return response
