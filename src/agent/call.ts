@@ -9,12 +9,12 @@ import type { Reply } from './connection.ts'
 import { clearDoubt } from './doubt.ts'
 import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded, RecordedFailure } from './errors.ts'
 import { holdForStep, isInside, placeInside } from './inside.ts'
-import { type Claimed, keepLease } from './lease.ts'
+import { type Claimed, claimedIn, keepLease } from './lease.ts'
 import { isToolError } from './loop/tool-error.ts'
 import { type Place, runAt, signalAt } from './place.ts'
 import type { Memory } from './recollection.ts'
 import type { RecordedOutcome } from './recorded-run.ts'
-import { liveOf, numberOf, reach, textOf } from './session.ts'
+import { liveOf, reach, textOf } from './session.ts'
 import { type Settling, settled, settleSuccess } from './settle.ts'
 import { reservedFor, usedBy } from './spending.ts'
 import { issuePointer } from './standard-schema.ts'
@@ -63,6 +63,8 @@ class Call {
   readonly #trace: CallTrace
   readonly #spec: ToolSpec
   #args: unknown
+  /** Claimed in an earlier life, and what came of it is not known. */
+  #doubtful: string | undefined
   #reserved: ClaimCall['reserve']
 
   constructor(asked: Asked, trace: CallTrace) {
@@ -76,7 +78,7 @@ class Call {
     await this.#parse()
     for (let failures = 0; ; ) {
       session.mustBeActive()
-      const step = this.#remembered() ?? (await this.#live())
+      const step = this.#remembered() ?? (await this.#checked()) ?? (await this.#live())
       if (step.kind === 'value') return step.value
       if (step.kind === 'again') continue
       failures += 1
@@ -118,6 +120,7 @@ class Call {
     if (memory === undefined || memory.kind !== 'outcome') {
       const inherited = memory?.kind === 'open' && recollection?.run.inherited?.calls.has(memory.call.callId) === true
       if (live === undefined || inherited) throw this.#notInRecord(memory)
+      this.#doubtful = memory?.kind === 'open' ? memory.call.callId : undefined
       return undefined
     }
     const { call, attempt, outcome } = memory
@@ -125,6 +128,17 @@ class Call {
     if (attempt.endedAt !== undefined) this.#trace.endedAt = attempt.endedAt
     session.ended(call.callId, isInside(this.#asked, call.callId), attempt.endedAfter)
     return servedStep(outcome, { tool: this.#spec.name, callId: call.callId })
+  }
+
+  /** A tool that can tell is asked before a call of an earlier life is repeated, also where a repeat would be safe. */
+  async #checked(): Promise<Step | undefined> {
+    const callId = this.#doubtful
+    this.#doubtful = undefined
+    if (callId === undefined || this.#spec.check === undefined || this.#spec.onUnknown !== 'retry') return undefined
+    const { session } = this.#asked.place
+    const { connection } = liveOf(session)
+    const cleared = await clearDoubt(connection, this.#spec, { runId: session.runId, callId, args: this.#asked.given })
+    return cleared.kind === 'executed' ? { kind: 'value', value: cleared.result } : undefined
   }
 
   /** A replay has come to something that the record does not tell. */
@@ -280,14 +294,4 @@ function servedStep(
 function resultNotRecorded(tool: string, callId: string, reason: string): AgentError {
   const message = `${tool} ran, but its result cannot be recorded (${reason}): the run is rolled back`
   return new AgentError('result-not-recorded', message, { tool, callId, reason })
-}
-
-function claimedIn(body: JsonObject): Claimed {
-  return {
-    callId: textOf(body, 'callId'),
-    fence: numberOf(body, 'fence'),
-    leaseMs: numberOf(body, 'leaseMs'),
-    attempt: numberOf(body, 'attempt'),
-    ...(typeof body.reservationId === 'string' && { reservationId: body.reservationId }),
-  }
 }

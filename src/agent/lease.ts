@@ -1,4 +1,5 @@
 /** @module Keeps the lease of a call while its tool runs: renewed at a third of its length. */
+import type { JsonObject } from '../../schemas/json.ts'
 import type { Connection } from './connection.ts'
 
 export interface Claimed {
@@ -8,6 +9,17 @@ export interface Claimed {
   readonly attempt: number
   /** What is held on the budget for it. */
   readonly reservationId?: string
+}
+
+/** In the answer to a claim. */
+export function claimedIn(body: JsonObject): Claimed {
+  return {
+    callId: String(body.callId),
+    fence: Number(body.fence),
+    leaseMs: Number(body.leaseMs),
+    attempt: Number(body.attempt),
+    ...(typeof body.reservationId === 'string' && { reservationId: body.reservationId }),
+  }
 }
 
 const PART = 3

@@ -83,7 +83,12 @@ function isPending(call: JsonObject | undefined, tried: ReadonlySet<string>): bo
 }
 
 /** What the tools can tell is told before the plan is carried out. */
-async function clearDoubts({ connection, registry, runId, scope }: Rollback): Promise<void> {
+async function clearDoubts({
+  connection,
+  registry,
+  runId,
+  scope,
+}: Pick<Rollback, 'connection' | 'registry' | 'runId' | 'scope'>): Promise<void> {
   const calls = await connection.calls(runId)
   const doubtful = calls.filter((call) => {
     return call.phase === 'forward' && isDoubtful(call) && isCovered(scope, call.scope as string | undefined)
@@ -97,7 +102,7 @@ async function clearDoubts({ connection, registry, runId, scope }: Rollback): Pr
   }
 }
 
-/** In doubt, or claimed by a process whose lease is over: the ledger says so when it is asked to resolve it. */
-export function isDoubtful({ status, leaseUntil }: JsonObject): boolean {
-  return status === 'in-doubt' || (status === 'claimed' && Date.parse(String(leaseUntil)) < Date.now())
+/** In doubt, or claimed by a process whose lease is over by the ledger's clock. */
+export function isDoubtful({ status, overdue }: JsonObject): boolean {
+  return status === 'in-doubt' || (status === 'claimed' && overdue === true)
 }

@@ -5,7 +5,7 @@ import { backoffMs } from './backoff.ts'
 import { type Attempted, carryOut } from './carry-out.ts'
 import type { Connection, Reply } from './connection.ts'
 import { failureOf } from './errors.ts'
-import { type Claimed, keepLease } from './lease.ts'
+import { type Claimed, claimedIn, keepLease } from './lease.ts'
 import { runAt } from './place.ts'
 import { Session } from './session.ts'
 import { settled, settleSuccess } from './settle.ts'
@@ -115,9 +115,4 @@ async function attempt(
       return runAt(place, () => compensation.run({ args: call.args, result }, context))
     },
   })
-}
-
-function claimedIn(body: JsonObject): Claimed {
-  const { callId, fence, leaseMs, attempt } = body
-  return { callId: String(callId), fence: Number(fence), leaseMs: Number(leaseMs), attempt: Number(attempt) }
 }

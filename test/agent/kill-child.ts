@@ -57,11 +57,51 @@ function undoes(cs: Countersign): Promise<never> {
   })
 }
 
+/** In a branch between the effect and the settle, or while the branch that lost is undone. */
+function forks(cs: Countersign, dieIn: 'call' | 'undo'): Promise<unknown> {
+  const stop = (): Promise<void> =>
+    fate === 'die' ? new Promise(() => setInterval(() => {}, 1_000)) : Promise.resolve()
+  const book = cs.tool(
+    async (hotel: string) => {
+      effect(`book ${hotel} ${currentCall()?.idempotencyKey}`)
+      if (dieIn === 'call' && hotel === 'Inn') {
+        dieHere()
+        await stop()
+      }
+      return hotel
+    },
+    {
+      name: 'book',
+      ...SHORT_LEASE,
+      onUnknown: 'retry',
+      check: ([hotel], { idempotencyKey }) =>
+        effects().includes(idempotencyKey) ? { done: true, result: hotel } : { done: false },
+      compensate: async ({ result }) => {
+        if (dieIn === 'undo') {
+          dieHere()
+          await stop()
+        }
+        effect(`cancel ${result}`)
+      },
+    },
+  )
+  const branch = (agent: string, stars: number) => ({ agent, run: async () => ({ hotel: await book(agent), stars }) })
+  return cs.run({ id: 'trip', policy: { ungrounded: 'off' } }, async (run) => {
+    const { winners } = await run.fork([branch('Palace', 5), branch('Inn', 3)], {
+      join: 'vote',
+      score: ({ stars }) => Number(stars),
+    })
+    return winners
+  })
+}
+
 const SCENARIOS: Readonly<Record<string, (cs: Countersign) => Promise<unknown>>> = {
   blind: (cs) => charges(cs, () => 'order', false),
   checked: (cs) => charges(cs, () => 'order', true),
   uuid: (cs) => charges(cs, randomUUID, true),
   undo: undoes,
+  branch: (cs) => forks(cs, 'call'),
+  unwind: (cs) => forks(cs, 'undo'),
 }
 
 await using cs = await open({ path: join(folder, 'data') })

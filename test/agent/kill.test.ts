@@ -9,7 +9,14 @@ const kill = suite('a killed process')
 
 const CHILD = fileURLToPath(new URL('./kill-child.js', import.meta.url))
 
-const FOLDERS = { blind: tempFolder(), checked: tempFolder(), uuid: tempFolder(), undo: tempFolder() }
+const FOLDERS = {
+  blind: tempFolder(),
+  checked: tempFolder(),
+  uuid: tempFolder(),
+  undo: tempFolder(),
+  branch: tempFolder(),
+  unwind: tempFolder(),
+}
 process.on('exit', () => {
   for (const folder of Object.values(FOLDERS)) folder[Symbol.dispose]()
 })
@@ -39,6 +46,8 @@ const STORIES = {
   checked: storyOf('checked', 3),
   uuid: storyOf('uuid', 2),
   undo: storyOf('undo', 2),
+  branch: storyOf('branch', 3),
+  unwind: storyOf('unwind', 3),
 }
 
 kill('between effect and settle: without a check the call is in doubt, and the effect is one', async () => {
@@ -64,6 +73,18 @@ kill('between compensations: the rollback goes on, and undoes each call once', a
   const { said, effects } = await STORIES.undo
   assert.equal(said, [{ code: 'run-rolled-back', status: 'COMPENSATED' }])
   assert.equal(effects, ['undo 3', 'undo 2', 'undo 1'])
+})
+
+/** Without the keys. */
+const deeds = (effects: readonly string[]) => effects.map((line) => line.split(' ').slice(0, 2).join(' ')).sort()
+
+kill('in a fork: resumed, each call has one effect, what lost is undone, and the winner stays the winner', async () => {
+  for (const story of [STORIES.branch, STORIES.unwind]) {
+    const { signals, said, effects } = await story
+    assert.is(signals[0], 'SIGKILL')
+    assert.equal(said, [{ output: ['Palace'] }, { output: ['Palace'] }])
+    assert.equal(deeds(effects), ['book Inn', 'book Palace', 'cancel Inn'])
+  }
 })
 
 kill.run()

@@ -4,6 +4,7 @@ import type { Place } from '../place.ts'
 import { rollBackScope } from '../roll-back-scope.ts'
 import type { BranchRollback } from './fork-types.ts'
 import type { Verdict } from './fork-verdict.ts'
+import { settleLeftovers } from './leftovers.ts'
 import type { ForkPlan } from './plan-fork.ts'
 
 /** Undoes what they did. On resume an interrupted rollback goes on; a replay reads how it ended. */
@@ -12,13 +13,19 @@ export async function unwind(
   plan: ForkPlan<never>,
   verdict: Verdict,
 ): Promise<readonly BranchRollback[]> {
+  const lost = verdict.receipts.flatMap(({ branch, status }) => {
+    const scope = status === 'merged' ? undefined : plan.branches.find(({ name }) => name === branch)?.scope
+    return scope === undefined ? [] : [{ branch, status, scope }]
+  })
+  await settleLeftovers(
+    place,
+    lost.map(({ scope }) => scope),
+  )
   if (plan.onDiscard === 'keep') return []
   const scopes = await scopesWithCalls(place)
-  const lost = verdict.receipts.filter(({ status }) => status !== 'merged')
-  const rollbacks = lost.map(async ({ branch, status }): Promise<BranchRollback[]> => {
-    const scope = plan.branches.find(({ name }) => name === branch)?.scope
-    const inherited = scope !== undefined && place.session.recollection?.run.inherited?.scopes.has(scope) === true
-    if (scope === undefined || !(inherited || scopes.some((inner) => isCovered(scope, inner)))) return []
+  const rollbacks = lost.map(async ({ branch, status, scope }): Promise<BranchRollback[]> => {
+    const inherited = place.session.recollection?.run.inherited?.scopes.has(scope) === true
+    if (!inherited && !scopes.some((inner) => isCovered(scope, inner))) return []
     const reason = new Error(`branch ${branch} of fork ${verdict.forkId} is ${status}`)
     const outcome = await rollBackScope(place, scope, reason)
     if (outcome.status === 'OPEN' || outcome.status === 'FAILED') return []

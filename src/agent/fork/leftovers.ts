@@ -1,0 +1,56 @@
+/** @module Calls that an earlier process left under way in branches nobody runs again: the run cannot end before their outcome is known. */
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { Command } from '../../client/commands.ts'
+import { pause } from '../../client/transport.ts'
+import type { Connection } from '../connection.ts'
+import { clearDoubt } from '../doubt.ts'
+import { isCovered } from '../outcome.ts'
+import type { Place } from '../place.ts'
+import { isDoubtful } from '../roll-back.ts'
+
+const LOOK_AGAIN_MS = 1_000
+
+/** Waits for leases that still run, since their owner may settle; asks `check` about the rest; gives up what may be repeated and leaves nothing to undo. */
+export async function settleLeftovers({ session }: Place, scopes: readonly string[]): Promise<void> {
+  const { live, recollection, registry, runId, signal } = session
+  if (live === undefined || recollection === undefined) return
+  const { connection } = live
+  const within = async (): Promise<JsonObject[]> =>
+    (await connection.calls(runId)).filter(
+      ({ scope, phase }) =>
+        phase !== 'compensation' && scopes.some((each) => isCovered(each, scope as string | undefined)),
+    )
+  let calls = await within()
+  while (calls.some((call) => call.status === 'claimed' && !isDoubtful(call))) {
+    await pause(LOOK_AGAIN_MS, signal)
+    calls = await within()
+  }
+  for (const call of calls.filter(isDoubtful)) {
+    const spec = call.phase === 'forward' ? registry.get(String(call.tool)) : undefined
+    const cleared = await clearDoubt(connection, spec, { runId, callId: String(call.callId), args: call.args })
+    if (cleared.kind === 'in-doubt' && isHarmless(call)) await giveUp(connection, { runId, fence: session.fence, call })
+  }
+}
+
+/** Its author said that it may be repeated, and nothing undoes it: whether it was executed makes no difference to anybody. */
+function isHarmless({ onUnknown, compensate }: JsonObject): boolean {
+  return onUnknown === 'retry' && typeof compensate !== 'object'
+}
+
+/** Claimed once more and not run: its last attempt has failed. What keeps that from being recorded is met when the run ends. */
+async function giveUp(
+  connection: Connection,
+  { runId, fence, call }: { readonly runId: string; readonly fence: number; readonly call: JsonObject },
+): Promise<void> {
+  const { tool, args, phase, key, scope, occurrence, onUnknown, compensate, agent } = call
+  const again = { tool, args, phase, key, scope, occurrence, onUnknown, compensate, agent, runFence: fence }
+  const body = Object.fromEntries(Object.entries(again).filter(([, value]) => value !== undefined)) as {
+    [name: string]: Json
+  }
+  const claimed = await connection.execute(runId, { kind: 'claim', body } as unknown as Command)
+  if (!claimed.ok || !claimed.created) return
+  const { callId, fence: attempt } = claimed.body
+  const error = { message: 'given up with its branch: not run again', code: 'branch-given-up' }
+  const settle = { kind: 'settle', callId: String(callId), body: { fence: Number(attempt), error } } as const
+  await connection.execute(runId, settle)
+}
