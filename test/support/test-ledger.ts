@@ -11,6 +11,7 @@ import { Sealer } from '../../src/ledger/sealer.ts'
 import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import { openSqliteAudit } from '../../src/store/sqlite/sqlite-audit.ts'
+import { openSqliteLogs } from '../../src/store/sqlite/sqlite-log.ts'
 import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
 import type { ViewStore } from '../../src/store/view-store.ts'
 import { openTestStore, testStoreKeys } from './test-store.ts'
@@ -76,6 +77,8 @@ export interface TestLedgerOptions {
   readonly views?: ViewStore
   /** Keep the auditors' index; `unrecorded` puts no read on record, as recording takes its time. */
   readonly audit?: boolean | 'unrecorded'
+  /** Keep the Merkle logs; checkpoints are signed when the test asks for them. */
+  readonly merkleLogs?: boolean
 }
 
 export async function testLedger(options: TestLedgerOptions = {}): Promise<TestLedger> {
@@ -97,6 +100,7 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       views: viewStore,
       keys,
       effects,
+      ...(options.merkleLogs === true && { logs: { store: openSqliteLogs({ path: ':memory:' }), maxDelayMs: 0 } }),
       ...(options.audit === true && { audit: { index: openSqliteAudit({ path: ':memory:' }) } }),
       ...(options.hotRunsMax === undefined ? {} : { hotRunsMax: options.hotRunsMax }),
     })

@@ -16,6 +16,8 @@ export const bundleRoutes: readonly GuardedRoute[] = [
     tag: 'history',
     scopes: ['audit:export'],
     query: EventQueryParams,
+    // On record by itself, as every export is.
+    recordsItself: true,
     produces: BUNDLE_CONTENT_TYPE,
     handle: bundle,
   }),

@@ -1,0 +1,150 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Caller, Command } from '../../src/ledger/ledger.ts'
+import { bodyOfRoute, type Ids, targetsOf } from '../support/route-examples.ts'
+import { describedRoutes } from '../support/route-requests.ts'
+import { bearer, type TestEdge, testEdge } from '../support/test-edge.ts'
+
+const test = suite('http: tenants, on every route that is described')
+
+/** A run that has one of everything; the names say whose it is. */
+async function record(edge: TestEdge, tenant: string, who: string): Promise<Ids> {
+  const { ledger } = edge.inner
+  const run = `${who}-run`
+  const caller: Caller = { tenant, actor: `${who}-actor` }
+  const does = async (command: Command) => {
+    const outcome = await ledger.execute(caller, run, command, {})
+    return outcome.ok ? outcome.body : {}
+  }
+  const agent = `${who}-agent`
+  await does({ kind: 'start', body: { id: run, name: `${who}-name`, tags: [`${who}-tag`], budget: { tokens: 1_000 } } })
+  await does({ kind: 'manifest', body: { agent, writes: ['entities', 'note', 'plan'] } })
+  const note = `the shared word, and ${who}-secret`
+  await does({ kind: 'envelope', body: { agent, payload: { entities: [`${who}-entity`], note } } })
+  await does({ kind: 'envelope', body: { agent, payload: { note: `${who}-lost` } } })
+  const { callId } = await does({ kind: 'claim', body: { tool: `${who}-tool`, args: { note }, agent } })
+  const { reservationId } = await does({ kind: 'reserve', body: { agent, tokens: 5 } })
+  await does({ kind: 'usage', body: { agent, usage: { tokens: 3, model: `${who}-model` } } })
+  const branches = [{ name: `${who}-branch`, agent }]
+  const { forkId } = await does({ kind: 'fork', body: { branches, join: 'vote', agent } })
+  let event = ''
+  for await (const page of ledger.tenantEvents(caller, {})) event ||= page[0]?.header.id ?? ''
+  return { run, call: String(callId), reservation: String(reservationId), fork: String(forkId), event }
+}
+
+/** What nobody asks for by name: an auditor's own questions stand in the record of reads. */
+const UNASKED = ['name', 'tag', 'entity', 'lost', 'model', 'branch'].map((what) => `bravo-${what}`)
+
+/** Whatever could tell of a tenant: its names, ids, digests and macs, as texts and as bytes. */
+async function marksOf(edge: TestEdge, tenant: string, asked: Ids): Promise<readonly string[]> {
+  const marks = [...UNASKED, tenant]
+  for await (const page of edge.inner.ledger.tenantEvents({ tenant, actor: 'x' }, {})) {
+    for (const { header, digest } of page) {
+      const hex = digest.slice('sha256:'.length)
+      marks.push(header.id, hex, header.mac, header.dataDigest.slice('sha256:'.length))
+      marks.push(Buffer.from(hex, 'hex').toString('latin1'), Buffer.from(hex, 'hex').toString('base64'))
+    }
+  }
+  return marks.filter((mark) => !Object.values(asked).includes(mark))
+}
+
+async function scene() {
+  const edge = await testEdge({ audit: true, merkleLogs: true })
+  const own = await record(edge, edge.tenant, 'alpha')
+  const theirs = await record(edge, edge.foreign, 'bravo')
+  await edge.inner.ledger.logs?.publish()
+  const marks = await marksOf(edge, edge.foreign, theirs)
+  const headers = await bearer(edge, { subject: 'alpha-auditor' })
+  return { edge, own, theirs, marks, headers, [Symbol.asyncDispose]: () => edge[Symbol.asyncDispose]() }
+}
+
+type Scene = Awaited<ReturnType<typeof scene>>
+
+interface Asked {
+  readonly status: number
+  /** Bytes as latin1: tiles and archives are looked through like texts. */
+  readonly body: string
+}
+
+/** A tail is read until it has caught up. What was asked for is echoed in refusals, and says nothing. */
+async function asked({ edge, headers, theirs }: Scene, target: string, body?: string): Promise<Asked> {
+  const post = body === undefined ? {} : { method: 'POST', body }
+  const type = body === undefined ? {} : { 'content-type': 'application/json' }
+  const response = await edge.app.request(target, { ...post, headers: { ...headers, ...type } })
+  const chunks: Uint8Array[] = []
+  const reader = response.body?.getReader()
+  for (let next = await reader?.read(); next?.value !== undefined; next = await reader?.read()) {
+    chunks.push(next.value)
+    if (Buffer.from(next.value).includes('event: caught-up')) break
+  }
+  await reader?.cancel()
+  const text = Buffer.concat(chunks).toString('latin1')
+  const echoed = Object.values(theirs).filter((id) => target.includes(id))
+  const queried = [...new URLSearchParams(target.split('?')[1] ?? '').values()]
+  return { status: response.status, body: [...echoed, ...queried].reduce((rest, id) => rest.replaceAll(id, ''), text) }
+}
+
+test('every route that reads is walked with ids of its own tenant: it answers, or its example is missing', async () => {
+  await using given = await scene()
+  const reads = (await describedRoutes(given.edge)).filter(({ method }) => method === 'GET')
+  assert.ok(reads.length > 40, `the walk must see the routes: ${reads.length}`)
+  for (const route of reads) {
+    const [first = ''] = targetsOf(route, given.own)
+    const { status, body } = await asked(given, first)
+    assert.is(status, 200, `${first}: ${status} ${body.slice(0, 300)}`)
+  }
+})
+
+test('no route tells an auditor anything of another tenant, whatever ids, words and names are asked for (A11)', async () => {
+  await using given = await scene()
+  const { edge, own, theirs, marks } = given
+  for (const route of await describedRoutes(edge)) {
+    const body = route.method === 'POST' ? bodyOfRoute(route.path) : undefined
+    const targets = [
+      ...targetsOf(route, theirs),
+      ...targetsOf(route, { ...theirs, run: own.run }),
+      ...targetsOf(route, own),
+    ]
+    for (const target of new Set(targets)) {
+      const answer = await asked(given, target, body)
+      const seen = marks.find((mark) => answer.body.includes(mark))
+      assert.is(seen, undefined, `${route.method} ${target} shows ${seen}: ${answer.body.slice(0, 300)}`)
+    }
+  }
+})
+
+test("another tenant's ids are answered like ids that nobody has (A11)", async () => {
+  await using given = await scene()
+  const { edge, own, theirs } = given
+  const nobody: Ids = {
+    run: 'zzzzz-run',
+    call: '0190f0f0-0000-7000-8000-000000000000',
+    reservation: '0190f0f0-0000-7000-8000-000000000001',
+    fork: '0190f0f0-0000-7000-8000-000000000002',
+    event: '0190f0f0-0000-7000-8000-000000000003',
+  }
+  const plain = (text: string, ids: Ids) =>
+    Object.entries(ids).reduce((rest, [name, id]) => rest.replaceAll(id, `<${name}>`), text)
+  const withId = (await describedRoutes(edge)).filter(({ path }) => /\{(run|call|reservation|fork|event)\}/.test(path))
+  assert.ok(withId.length > 20)
+  for (const route of withId) {
+    const body = route.method === 'POST' ? bodyOfRoute(route.path) : undefined
+    for (const run of ['', own.run]) {
+      if (run !== '' && !/\{(call|reservation|fork|event)\}/.test(route.path)) continue
+      const [foreign = ''] = targetsOf(route, run === '' ? theirs : { ...theirs, run })
+      const [unknown = ''] = targetsOf(route, run === '' ? nobody : { ...nobody, run })
+      const [a, b] = [await raw(given, foreign, body), await raw(given, unknown, body)]
+      assert.equal([a.status, plain(a.body, theirs)], [b.status, plain(b.body, nobody)], `${route.method} ${foreign}`)
+      assert.ok(a.status >= 400, `${route.method} ${foreign}: ${a.status}`)
+    }
+  }
+})
+
+async function raw({ edge, headers }: Scene, target: string, body: string | undefined): Promise<Asked> {
+  const post = body === undefined ? {} : { method: 'POST', body }
+  const type = body === undefined ? {} : { 'content-type': 'application/json' }
+  const response = await edge.app.request(target, { ...post, headers: { ...headers, ...type } })
+  return { status: response.status, body: await response.text() }
+}
+
+test.run()
