@@ -1,5 +1,6 @@
 /** @module `npm run bench`: measures the rows of the performance contract and compares them with their floors and targets. */
 import { tmpdir } from 'node:os'
+import { auditQuery } from './audit-query.ts'
 import type { BenchGroup } from './bench.ts'
 import { canonical } from './canonical.ts'
 import { exportMemory } from './export-memory.ts'
@@ -22,6 +23,7 @@ const GROUPS: readonly BenchGroup[] = [
   exportMemory,
   merkleLog,
   toolCall,
+  auditQuery,
 ]
 const EXIT = { ok: 0, floorMissed: 1, usage: 2, broken: 3 } as const
 
