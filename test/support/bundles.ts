@@ -2,6 +2,7 @@
 import { createWriteStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { extract } from 'tar-stream'
 import type { EventQuery } from '../../schemas/event-query.ts'
 import { prepareBundle } from '../../src/export/bundle/issue-bundle.ts'
 import type { Caller, Ledger } from '../../src/ledger/ledger.ts'
@@ -18,4 +19,17 @@ export async function writeBundle(
   if (!prepared.ok) throw new Error(JSON.stringify(prepared))
   await prepared.value.start()
   await pipeline(Readable.from(prepared.value.chunks()), createWriteStream(file))
+}
+
+/** The files of a tar by name, in their order. */
+export async function unpackTar(tar: Buffer): Promise<ReadonlyMap<string, Buffer>> {
+  const files = new Map<string, Buffer>()
+  const reading = extract()
+  reading.end(tar)
+  for await (const entry of reading) {
+    const chunks: Buffer[] = []
+    for await (const chunk of entry) chunks.push(chunk as Buffer)
+    files.set(entry.header.name, Buffer.concat(chunks))
+  }
+  return files
 }

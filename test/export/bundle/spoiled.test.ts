@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { extract, pack } from 'tar-stream'
+import { pack } from 'tar-stream'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type BundleVerdict, verifyBundle } from '../../../src/export/bundle/verifier.ts'
-import { writeBundle } from '../../support/bundles.ts'
+import { unpackTar, writeBundle } from '../../support/bundles.ts'
 import { type TempFolder, tempFolder } from '../../support/temp-folder.ts'
 import { testLogs } from '../../support/test-logs.ts'
 
@@ -39,22 +39,10 @@ test.before(async (context) => {
   }
   const own = await make('own.tar')
   Object.assign(context, own)
-  context.files = await unpacked(own.tar)
-  context.foreign = await unpacked((await make('foreign.tar')).tar)
+  context.files = await unpackTar(own.tar)
+  context.foreign = await unpackTar((await make('foreign.tar')).tar)
 })
 test.after(({ folder }) => folder[Symbol.dispose]())
-
-async function unpacked(tar: Buffer): Promise<Files> {
-  const files = new Map<string, Buffer>()
-  const reading = extract()
-  reading.end(tar)
-  for await (const entry of reading) {
-    const chunks: Buffer[] = []
-    for await (const chunk of entry) chunks.push(chunk as Buffer)
-    files.set(entry.header.name, Buffer.concat(chunks))
-  }
-  return files
-}
 
 interface Entry {
   readonly name: string
