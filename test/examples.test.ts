@@ -53,6 +53,20 @@ examples('retries: of the tool alone, and of the whole saga', async () => {
   ])
 })
 
+examples(
+  'billing: the call that might overshoot is refused before it is made, and what was sent is undone',
+  async () => {
+    assert.equal(await printed('billing'), [
+      'the model is asked: write to Ada',
+      'the model is asked: write to Bob',
+      'void the invoice for Bob',
+      'void the invoice for Ada',
+      'budget-exceeded: up to 0.0030775 more, of 0.008 USD 0.00544 are spent',
+      'COMPENSATED',
+    ])
+  },
+)
+
 examples('crash and resume: one charge', async () => {
   assert.equal(await printed('crash-and-resume'), ['the first process ended by SIGKILL', 'label 36', 'charges: 1'])
 })

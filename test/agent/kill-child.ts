@@ -95,6 +95,33 @@ function forks(cs: Countersign, dieIn: 'call' | 'undo'): Promise<unknown> {
   })
 }
 
+/** Between what a model said and its settle: what it may have cost is known to nobody. */
+function asks(cs: Countersign): Promise<string> {
+  return cs.run({ id: 'order', budget: { tokens: 100 } }, (run) =>
+    run.model({
+      provider: 'acme',
+      model: 'small',
+      request: 'hello',
+      estimate: { inputTokens: 10, outputTokens: 20 },
+      ...SHORT_LEASE,
+      call: async () => {
+        effect('asked')
+        dieHere()
+        if (fate === 'die') await new Promise(() => setInterval(() => {}, 1_000))
+        return 'said'
+      },
+      usage: () => ({ inputTokens: 3, outputTokens: 4 }),
+    }),
+  )
+}
+
+/** Types of the run's events that concern the budget. */
+async function budgetEvents(cs: Countersign): Promise<string[]> {
+  let text = ''
+  for await (const portion of cs.export('order')) text += portion
+  return [...text.matchAll(/"type":"(Budget\w+|ReservationExpired|UsageRecorded)"/g)].map(([, type]) => type ?? '')
+}
+
 const SCENARIOS: Readonly<Record<string, (cs: Countersign) => Promise<unknown>>> = {
   blind: (cs) => charges(cs, () => 'order', false),
   checked: (cs) => charges(cs, () => 'order', true),
@@ -102,6 +129,7 @@ const SCENARIOS: Readonly<Record<string, (cs: Countersign) => Promise<unknown>>>
   undo: undoes,
   branch: (cs) => forks(cs, 'call'),
   unwind: (cs) => forks(cs, 'undo'),
+  model: async (cs) => [await asks(cs), ...(await budgetEvents(cs))],
 }
 
 await using cs = await open({ path: join(folder, 'data') })

@@ -16,6 +16,7 @@ const FOLDERS = {
   undo: tempFolder(),
   branch: tempFolder(),
   unwind: tempFolder(),
+  model: tempFolder(),
 }
 process.on('exit', () => {
   for (const folder of Object.values(FOLDERS)) folder[Symbol.dispose]()
@@ -48,6 +49,7 @@ const STORIES = {
   undo: storyOf('undo', 2),
   branch: storyOf('branch', 3),
   unwind: storyOf('unwind', 3),
+  model: storyOf('model', 2),
 }
 
 kill('between effect and settle: without a check the call is in doubt, and the effect is one', async () => {
@@ -85,6 +87,14 @@ kill('in a fork: resumed, each call has one effect, what lost is undone, and the
     assert.equal(said, [{ output: ['Palace'] }, { output: ['Palace'] }])
     assert.equal(deeds(effects), ['book Inn', 'book Palace', 'cancel Inn'])
   }
+})
+
+kill("between a model's answer and its settle: charged as an estimate, asked again, and the run ends", async () => {
+  const { signals, said, effects } = await STORIES.model
+  assert.is(signals[0], 'SIGKILL')
+  const money = ['BudgetReserved', 'ReservationExpired', 'BudgetReserved', 'UsageRecorded']
+  assert.equal(said, [{ output: ['said', ...money] }])
+  assert.is(effects.length, 2)
 })
 
 kill.run()

@@ -9,7 +9,7 @@ import { inFull } from '../spending.ts'
 import type { CallContext } from '../tool-options.ts'
 import { type ToolSpec, toolSpec } from '../tool-spec.ts'
 import { leftHere } from './left-here.ts'
-import { answerOnRecord, failureOnRecord, requestOnRecord, type Served, servedFrom } from './model-record.ts'
+import { answerOnRecord, failureOnRecord, requestOnRecord, servedFrom } from './model-record.ts'
 import type { ModelSettings } from './model-settings.ts'
 import { type Rate, recordedUsage, soundUsage } from './model-usage.ts'
 import { type ModelUsage, priceOf } from './price-table.ts'
@@ -47,7 +47,7 @@ const RETRIES = 2
 const FREE = { input: '0', output: '0' } as const
 
 /** The answer: of the provider, the same object, or from the record. Throws `unbounded-output`, `unknown-price`, `not-recorded`. */
-export async function askModel<Answer>(place: Place, ask: AnswerAsk<Answer>): Promise<Answer> {
+export async function askModel<Answer>(place: Place, ask: AnswerAsk<Answer>, origin = place): Promise<Answer> {
   let live: { readonly answer: Answer } | undefined
   const spec = modelSpec(place, ask, {
     execute: async (context) => {
@@ -66,7 +66,7 @@ export async function askModel<Answer>(place: Place, ask: AnswerAsk<Answer>): Pr
   if (live !== undefined) return live.answer
   const served = servedFrom(recorded)
   if (served.kind === 'response') return ask.fromJson(served.response)
-  return askModel(askAgainAt(place, ask, { served, trace }), ask)
+  return askModel(askAgainAt(origin, ask, trace), ask, origin)
 }
 
 export interface Used {
@@ -99,6 +99,7 @@ export function modelSpec(place: Place, ask: ModelAsk, carried: Carried): ToolSp
     phase: 'model',
     ...(agent !== undefined && { agent }),
     timeoutMs: settings.timeout,
+    leaseMs: settings.leaseMs,
     reserve: async () => {
       const projection = project(projectedOf(ask, { agent, rate }), await leftHere(place.session, agent))
       bound = projection.outputTokens
@@ -141,17 +142,15 @@ export function byPosition(place: Place): Place {
   return { ...place, dedupe: 'position' }
 }
 
-/** Where the content of a served call is asked for anew: in a scope of its own, so that what comes after keeps its place. */
-export function askAgainAt(
-  place: Place,
-  ask: ModelAsk,
-  given: { readonly served: Served; readonly trace: CallTrace },
-): Place {
-  const { session } = place
-  const { callId = '' } = given.trace
+/**
+ * Where the content of a served call is asked for anew: in a scope of its own below `origin`, where it was asked for first, so that what
+ * comes after keeps its place.
+ */
+export function askAgainAt(origin: Place, ask: ModelAsk, { callId = '' }: CallTrace): Place {
+  const { session } = origin
   if (ask.settings.onMissing !== 'call' || session.live === undefined) {
     const message = `what ${ask.provider}/${ask.model} said then is not on record (call ${callId}): the run cannot go on from there; onMissing: 'call' asks again`
     throw session.halt(new AgentError('not-recorded', message, { callId }))
   }
-  return { ...place, scope: joined(place.scope, `again:${callId}`) }
+  return { ...origin, scope: joined(origin.scope, `again:${callId}`) }
 }

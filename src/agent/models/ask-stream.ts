@@ -23,7 +23,11 @@ export interface StreamAsk<Chunk> extends ModelAsk {
 }
 
 /** Resolves when the provider answers, with its chunks; a served stream dials nobody. Throws like `askModel`. */
-export async function askStream<Chunk>(place: Place, ask: StreamAsk<Chunk>): Promise<AsyncIterable<Chunk>> {
+export async function askStream<Chunk>(
+  place: Place,
+  ask: StreamAsk<Chunk>,
+  origin = place,
+): Promise<AsyncIterable<Chunk>> {
   const stream = new LiveStream(ask)
   const trace: CallTrace = { attempts: 0 }
   const args = requestOnRecord(ask, ask.settings)
@@ -33,7 +37,7 @@ export async function askStream<Chunk>(place: Place, ask: StreamAsk<Chunk>): Pro
     // Where it went live, its reader hears of the end.
     call
       .then(
-        (value) => stream.live ?? servedStream(place, ask, { value: value as Json, trace }),
+        (value) => stream.live ?? servedStream(origin, ask, { value: value as Json, trace }),
         (error: unknown) => stream.live ?? brokenThen<Chunk>(error),
       )
       .then(resolve, reject)
@@ -101,13 +105,13 @@ class LiveStream<Chunk> {
 }
 
 function servedStream<Chunk>(
-  place: Place,
+  origin: Place,
   ask: StreamAsk<Chunk>,
   { value, trace }: { value: Json; trace: CallTrace },
 ): AsyncIterable<Chunk> | Promise<AsyncIterable<Chunk>> {
   const served = servedFrom(value)
   if (served.kind === 'chunks') return revived(served.chunks, ask.fromJson)
-  return askStream(askAgainAt(place, ask, { served, trace }), ask)
+  return askStream(askAgainAt(origin, ask, trace), ask, origin)
 }
 
 /** A stream that broke then breaks now, when it is read. */

@@ -30,6 +30,8 @@ export interface ModelSettings {
   readonly backoff?: Backoff
   /** Milliseconds for one try, its stream included; default: none. */
   readonly timeout?: number
+  /** Milliseconds; renewed while the call runs. After a crash a resume waits so long before it asks again. Default 60,000. */
+  readonly leaseMs?: number
 }
 
 /** Texts have at most so many tokens: byte-level tokenizers never split a byte. */

@@ -68,14 +68,7 @@ export function openAiCompatible(options: EndpointOptions): EndpointClient {
     if (!response.ok) throw await errorOf(response)
     return request.stream === true ? chunksOf(response) : response.json()
   }
-  // A part that knows its client, as those of the openai package do: that is how trackOpenAI finds its way.
-  const client = {
-    baseURL,
-    chat: { _client: undefined as unknown, completions: { _client: undefined as unknown, create } },
-  }
-  client.chat._client = client
-  client.chat.completions._client = client
-  return client as unknown as EndpointClient
+  return { baseURL, chat: { completions: { create } } } as EndpointClient
 }
 
 async function* chunksOf({ body }: Response): AsyncGenerator<JsonObject, void> {

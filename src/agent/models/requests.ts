@@ -38,7 +38,7 @@ export interface Asking {
 const TOOLS_TOKENS = 1_024
 const FRAME_TOKENS = 64
 
-export function askAnswer(asking: Asking): Promise<Fields> {
+export async function askAnswer(asking: Asking): Promise<Fields> {
   const { dialect } = asking
   const ask = modelAskOf(asking)
   return askModel<Fields>(placeOfModelCall(`${ask.provider}/${ask.model}`), {

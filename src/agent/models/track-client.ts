@@ -19,7 +19,9 @@ export interface ClientMap {
   readonly free: RegExp
 }
 
+/** Throws `not-a-client` where none of the calls to track is there. */
 export function trackClient<Client extends object>(client: Client, map: ClientMap): Client {
+  mustHaveCalls(client, map)
   let root = client
   const resources = new Map<object, object>()
 
@@ -38,7 +40,7 @@ export function trackClient<Client extends object>(client: Client, map: ClientMa
     if (key === '_client') return root
     const at = path === '' ? key : `${path}.${key}`
     if (typeof value === 'function') return methodAt(raw, value as Method, at)
-    return isResource(value) ? resourceAt(value, at) : value
+    return isResource(value, at, map) ? resourceAt(value, at) : value
   }
 
   const methodAt = (raw: object, method: Method, at: string): Method => {
@@ -58,9 +60,23 @@ export function trackClient<Client extends object>(client: Client, map: ClientMa
   return root
 }
 
-/** Parts of the clients of OpenAI and Anthropic know their client. */
-function isResource(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && '_client' in value
+/** What leads to a tracked call, and the parts of the clients of OpenAI and Anthropic, which know their client. */
+function isResource(value: unknown, at: string, { calls }: ClientMap): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  return '_client' in value || Object.keys(calls).some((path) => path.startsWith(`${at}.`))
+}
+
+function mustHaveCalls(client: object, { calls, provider }: ClientMap): void {
+  const paths = Object.keys(calls)
+  if (paths.some((path) => typeof memberAt(client, path) === 'function')) return
+  const message = `this is no client of ${provider}: it has none of ${paths.join(', ')}`
+  throw new AgentError('not-a-client', message, { provider })
+}
+
+function memberAt(client: object, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((at, name) => (typeof at === 'object' && at !== null ? Reflect.get(at, name) : undefined), client)
 }
 
 /** Where the code stands in a run. Throws `no-active-run`. */

@@ -6,6 +6,7 @@ import type { Connection } from '../../../src/agent/connection.ts'
 import { outcomeOf } from '../../../src/agent/outcome.ts'
 import type { Run } from '../../../src/agent/run.ts'
 import type { Countersign } from '../../../src/agent/runtime.ts'
+import { jsonDigest } from '../../../src/signing/digests.ts'
 import { codeOf, HOMES, killedAfter, LONG_MS, NO_WAIT, rejection } from '../homes.ts'
 
 const PRICES = {
@@ -345,6 +346,27 @@ for (const { name, open } of HOMES) {
     assert.not.match(written, /CANARY/)
     assert.match(written, /cannot answer my \*\*\*/)
     assert.match(written, /you said my \*\*\*/)
+  })
+
+  model('the fingerprint is of what was asked, in any order of its members, redacted or not', async () => {
+    await using home = await open()
+    const cs = home.process()
+    const ask = (run: Run<unknown>, request: object, more: object = {}) =>
+      run.model({ provider: 'acme', model: 'small', request, call: () => 'x', ...more })
+    await cs.run({ id: 'r' }, async (run) => {
+      await ask(run, { a: 1, b: { c: 'CANARY', d: [2] } })
+      await ask(run, { b: { d: [2], c: 'CANARY' }, a: 1 })
+      await ask(run, { a: 1, b: { c: 'CANARY', d: [2] } }, { redact: () => 'gone' })
+      await ask(run, { a: 1, b: { c: 'CANARY', d: [2] } }, { record: 'digest' })
+      await ask(run, { a: 2, b: { c: 'CANARY', d: [2] } })
+      await ask(run, { a: 1, b: { c: 'CANARY', d: [2] } }, { model: 'big' })
+    })
+    const prints = (await home.connection.calls('r')).map(({ args }) => String((args as JsonObject).fingerprint))
+    assert.equal([new Set(prints.slice(0, 4)).size, new Set(prints).size], [1, 3])
+    assert.is(
+      prints[0],
+      jsonDigest({ provider: 'acme', model: 'small', request: { a: 1, b: { c: 'CANARY', d: [2] } } }),
+    )
   })
 
   model('a tool reserves as well: refused before it runs, charged with what it says, else in full', async () => {

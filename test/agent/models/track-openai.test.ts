@@ -201,6 +201,19 @@ for (const { name, open } of HOMES) {
     assert.equal([client.baseURL, client instanceof OpenAI, client.chat === chat], ['http://model.test/v1', true, true])
   })
 
+  track('what is no such client is refused at once, and a plain object of that shape is tracked', async () => {
+    await using home = await open()
+    assert.throws(
+      () => trackOpenAI({ chat: {} }),
+      (error: unknown) => codeOf(error) === 'not-a-client',
+    )
+    const plainClient = { chat: { completions: { create: async (_: object) => ({ usage: null, choices: [] }) } } }
+    const client = trackOpenAI(plainClient)
+    assert.is(codeOf(await rejection(client.chat.completions.create(HELLO))), 'no-active-run')
+    const answer = await process(home).run(() => client.chat.completions.create(HELLO))
+    assert.equal(answer.choices, [])
+  })
+
   track('what is redacted is nowhere on record, though a stream tears it apart', async () => {
     await using home = await open()
     const redact = (value: Json): Json => JSON.parse(JSON.stringify(value).replaceAll('my CANARY', '***')) as Json
