@@ -120,7 +120,11 @@ export const ResolveCall = z.strictObject({
   evidence: JsonValue,
 })
 
-export const StartCompensation = z.strictObject({ reason: z.string().min(1).max(4096), scope: Scope.optional() })
+export const StartCompensation = z.strictObject({
+  reason: z.string().min(1).max(4096),
+  scope: Scope.optional(),
+  runFence: RunFence,
+})
 
 export const PostReservation = z.strictObject({ ...Reserve.shape, agent: Name })
 export const SettleReservation = z.strictObject({ usage: Usage })
@@ -188,8 +192,8 @@ export const ReportBranch = z
 
 export const JoinFork = z.strictObject({ runFence: RunFence })
 
-export const CompleteRun = z.strictObject({ output: JsonValue.optional() })
-export const FailRun = z.strictObject({ error: Failure })
+export const CompleteRun = z.strictObject({ output: JsonValue.optional(), runFence: RunFence })
+export const FailRun = z.strictObject({ error: Failure, runFence: RunFence })
 
 export type StartRun = z.infer<typeof StartRun>
 export type PostEnvelope = z.infer<typeof PostEnvelope>

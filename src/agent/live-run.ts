@@ -86,7 +86,10 @@ async function complete(session: Session, connection: Connection, output: unknow
   session.mustBeSpent()
   const kept = recordable(output)
   if (!kept.ok) throw new AgentError('not-recordable', `the output of the run cannot be recorded: ${kept.reason}`)
-  const reply = await connection.execute(session.runId, { kind: 'complete', body: { output: kept.value } })
+  const reply = await connection.execute(session.runId, {
+    kind: 'complete',
+    body: { output: kept.value, runFence: session.fence },
+  })
   if (!reply.ok) throw session.halt(new LedgerRefused(reply.problem))
   return kept.value
 }
@@ -117,7 +120,10 @@ async function endFailed(
       return await rollBack({ connection, registry, runId, reason: `${name}: ${message}`, session })
     }
     await session.settled()
-    const failed = await connection.execute(runId, { kind: 'fail', body: { error: failureOf(error) } })
+    const failed = await connection.execute(runId, {
+      kind: 'fail',
+      body: { error: failureOf(error), runFence: session.fence },
+    })
     return failed.ok ? { runId, status: 'FAILED', ...NOTHING } : openOutcome(runId, new LedgerRefused(failed.problem))
   } catch (rollbackError) {
     // What kept the rollback from its end never hides why it was needed.

@@ -29,6 +29,7 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
   const body = {
     reason: clip(rollback.reason, REASON_MAX_CHARS) || 'no reason given',
     ...(scope !== undefined && { scope }),
+    ...(session?.live !== undefined && { runFence: session.fence }),
   }
   const started = await connection.execute(runId, { kind: 'compensate', body })
   if (!started.ok) throw new LedgerRefused(started.problem)

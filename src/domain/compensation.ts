@@ -4,9 +4,9 @@ import type { CallStatus } from '../../projections/run-state.ts'
 import { type CallState, isUndoing, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { StartCompensation } from '../../schemas/requests.ts'
-import { append, type Decision, type Draft, type Env } from './decision.ts'
+import { append, type Decision, type Draft, type Env, refuse } from './decision.ts'
 import { leasesOver, type OutcomeInHand } from './lease.ts'
-import { covers } from './run-rules.ts'
+import { covers, mustOwn } from './run-rules.ts'
 
 /** Calls nested deeper than this are refused, so that no walk over ancestors is long. */
 export const ANCESTORS_MAX = 256
@@ -20,6 +20,8 @@ interface View {
 /** Closes the scope and fixes the plan. Asked again for the same scope, the running rollback answers. */
 export function decideCompensation(state: RunState, body: StartCompensation, env: Env): Decision {
   if (state.compensations.some((each) => each.scope === body.scope)) return { kind: 'as-is' }
+  const takenOver = state.status === 'open' ? mustOwn(state, body.runFence) : undefined
+  if (takenOver !== undefined) return refuse(takenOver)
   const expired = forwardLeasesOver(state, env).filter(({ call }) => covers(body.scope, call.scope))
   const view = viewOf(state, expired)
   const compensationId = env.newId()

@@ -83,7 +83,7 @@ export function decideManifest(state: RunState, body: RegisterManifest, env: Env
 
 /** A run completes only when nothing it started is left open. */
 export function decideComplete(state: RunState, body: CompleteRun, env: Env): Decision {
-  const closed = mustBeOpen(state) ?? mustNotCompensate(state) ?? mustBeRecorded(state)
+  const closed = mustBeOpen(state, body.runFence) ?? mustNotCompensate(state) ?? mustBeRecorded(state)
   if (closed !== undefined) return refuse(closed)
 
   const over = leasesOver(state, env)
@@ -133,7 +133,7 @@ function openWork(
 }
 
 export function decideFail(state: RunState, body: FailRun, env: Env): Decision {
-  const closed = mustBeOpen(state)
+  const closed = mustBeOpen(state, body.runFence)
   if (closed !== undefined) return refuse(closed)
   const over = leasesOver(state, env)
   const open = openCalls(state).map((call) => call.callId)

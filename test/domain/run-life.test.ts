@@ -1,5 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { decideCompensation } from '../../src/domain/compensation.ts'
 import type { Draft } from '../../src/domain/decision.ts'
 import { decideComplete, decideFail, decideManifest, decideStart } from '../../src/domain/run-life.ts'
 import { covers } from '../../src/domain/run-rules.ts'
@@ -85,6 +86,26 @@ life('a run with a call whose result is lost can only go back, until that call i
   given(started(), ...called(1, { scope: 's' }), lost, rollingBack('s'), undoing(2, 1), undone(2, 1))
     .when(complete)
     .appends('RunCompleted')
+})
+
+life('an owner that was taken over ends the run in no way', () => {
+  const owned = [started(), ...called(1), resumed(2)] as const
+  const older = { runFence: 1 }
+  given(...owned)
+    .when((state, env) => decideComplete(state, older, env))
+    .refused('run-taken-over', { expected: 1, actual: 2 })
+  given(...owned)
+    .when((state, env) => decideFail(state, { error: { message: 'x' }, ...older }, env))
+    .refused('run-taken-over')
+  given(...owned)
+    .when((state, env) => decideCompensation(state, { reason: 'x', ...older }, env))
+    .refused('run-taken-over')
+  given(...owned)
+    .when((state, env) => decideCompensation(state, { reason: 'x', runFence: 2 }, env))
+    .appends('CompensationStarted')
+  given(...owned, rollingBack())
+    .when((state, env) => decideCompensation(state, { reason: 'x', ...older }, env))
+    .is('as-is')
 })
 
 life('a manifest that says the same again adds nothing', () => {
