@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { auditQuery } from './audit-query.ts'
 import type { BenchGroup } from './bench.ts'
 import { canonical } from './canonical.ts'
+import { eventStoreDb } from './eventstoredb.ts'
 import { exportMemory } from './export-memory.ts'
 import { httpAppend } from './http-append.ts'
 import { inProcess } from './in-process.ts'
@@ -24,6 +25,7 @@ const GROUPS: readonly BenchGroup[] = [
   merkleLog,
   toolCall,
   auditQuery,
+  eventStoreDb,
 ]
 const EXIT = { ok: 0, floorMissed: 1, usage: 2, broken: 3 } as const
 

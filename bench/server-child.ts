@@ -59,7 +59,7 @@ function addressOf(child: ChildProcess): Promise<string> {
     const late = setTimeout(() => reject(new Error('the server did not start in time')), START_MS)
     child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)))
     createInterface({ input: stdout }).on('line', (line) => {
-      const url = /"url":"(http:\/\/127\.0\.0\.1:\d+)"/.exec(line)?.[1]
+      const url = /"url":"((?:http|esdb):\/\/127\.0\.0\.1:\d+[^"]*)"/.exec(line)?.[1]
       if (url === undefined) return
       clearTimeout(late)
       resolve(url)
