@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bearer, bodyOf, type TestEdge, testEdge } from '../support/test-edge.ts'
+import { isSharedServer } from '../support/test-store.ts'
 
 const test = suite('http: listings, queries and cursors')
 
@@ -114,7 +115,7 @@ test('a huge limit is capped, a limit of nothing is refused (A42)', async () => 
     assert.is((await edge.get(`/v1/events?limit=${limit}`)).status, 400)
 })
 
-test('a cursor with any character changed is refused; one whose event is another now is gone (A42)', async () => {
+test('a cursor with any character changed is refused, and so is one of another listing (A42)', async () => {
   await using edge = await filled()
   const { nextCursor } = await bodyOf(await edge.get('/v1/events?limit=5'))
   const cursor = nextCursor ?? ''
@@ -128,12 +129,19 @@ test('a cursor with any character changed is refused; one whose event is another
     }),
     { numRuns: 100 },
   )
+  const runs = (await bodyOf(await edge.get('/v1/runs?limit=1'))).nextCursor
+  assert.is((await edge.get(`/v1/events?cursor=${runs}`)).status, 400)
+})
+
+test('a cursor whose event is another now, as after a restore, is gone (A42)', async () => {
+  if (isSharedServer())
+    return void process.stdout.write('skipped: a server keeps what it has, and is not restored here\n')
+  await using edge = await filled()
+  const cursor = (await bodyOf(await edge.get('/v1/events?limit=5'))).nextCursor
   await using restored = await testEdge()
   await restored.started('another')
   const gone = await restored.get(`/v1/events?limit=5&cursor=${cursor}`)
   assert.equal([gone.status, (await bodyOf(gone)).code], [410, 'cursor-gone'])
-  const runs = (await bodyOf(await edge.get('/v1/runs?limit=1'))).nextCursor
-  assert.is((await edge.get(`/v1/events?cursor=${runs}`)).status, 400)
 })
 
 test('long names in paths and filters take time in proportion to their length (A21)', async () => {

@@ -10,6 +10,7 @@ import { parseTlogProof } from '../../src/merkle/tlog-proof.ts'
 import { createTokenVerifier, issueToken, publicJwks } from '../../src/signing/tokens.ts'
 import { bodyOf, testEdge } from '../support/test-edge.ts'
 import { openedCheckpoint, type TestLogs, testLogs } from '../support/test-logs.ts'
+import { freshTenant } from '../support/test-store.ts'
 
 const test = suite('http: the log')
 
@@ -17,11 +18,14 @@ const ISSUER = 'countersign'
 
 interface LogEdge extends AsyncDisposable {
   readonly at: TestLogs
+  readonly tenant: string
+  readonly foreign: string
   readonly get: (path: string, tenant?: string, scope?: string) => Promise<Response>
 }
 
 async function logEdge(): Promise<LogEdge> {
   const at = await testLogs()
+  const [own, foreign] = [freshTenant('acme'), freshTenant('beta')]
   const keys = () => at.keys
   const quiet = () => {}
   const app = createApp({
@@ -33,7 +37,9 @@ async function logEdge(): Promise<LogEdge> {
   })
   return {
     at,
-    get: async (path, tenant = 'acme', scope = 'audit:read') => {
+    tenant: own,
+    foreign,
+    get: async (path, tenant = own, scope = 'audit:read') => {
       const claims = { issuer: ISSUER, audience: ISSUER, subject: 'auditor', tenant, scopes: [scope], ttlSeconds: 60 }
       const token = await issueToken({ keys: at.keys, now: Date.now(), ...claims })
       return app.request(path, { headers: { authorization: `Bearer ${token}` } })
@@ -63,7 +69,7 @@ const proofOf = async (response: Response): Promise<Proof> => (await response.js
 
 test('an auditor rebuilds the checked tree from checkpoint, key, tiles and entries alone', async () => {
   await using edge = await logEdge()
-  await edge.at.fill('acme', 'one', 300)
+  await edge.at.fill(edge.tenant, 'one', 300)
   await edge.at.logs.publish()
   const key = (await (await edge.get('/v1/log/key')).text()).trim()
   const note = await edge.get('/v1/log/checkpoint')
@@ -84,7 +90,7 @@ test('an auditor rebuilds the checked tree from checkpoint, key, tiles and entri
 
 test('proofs of inclusion by id and by index, and of consistency, verify', async () => {
   await using edge = await logEdge()
-  await edge.at.fill('acme', 'one', 20)
+  await edge.at.fill(edge.tenant, 'one', 20)
   await edge.at.logs.publish()
   const byIndex = await proofOf(await edge.get('/v1/log/proof/inclusion?index=7&size=30'))
   const byId = await proofOf(await edge.get(`/v1/log/proof/inclusion?event=${byIndex.eventId}&size=30`))
@@ -101,20 +107,20 @@ test('proofs of inclusion by id and by index, and of consistency, verify', async
 
 test('the proof file of an event is checked offline', async () => {
   await using edge = await logEdge()
-  await edge.at.fill('acme', 'one', 20)
+  await edge.at.fill(edge.tenant, 'one', 20)
   await edge.at.logs.publish()
   const { eventId, leafHash: leaf } = await proofOf(await edge.get('/v1/log/proof/inclusion?index=3'))
   const file = await edge.get(`/v1/log/events/${eventId}/proof.tlog-proof`)
   assert.is(file.status, 200)
   const { index, hashes, checkpoint } = known(parseTlogProof(await file.text()))
-  const { size, root } = known(parseCheckpoint(openedCheckpoint(checkpoint, edge.at.logs.verifierKey('acme'))))
+  const { size, root } = known(parseCheckpoint(openedCheckpoint(checkpoint, edge.at.logs.verifierKey(edge.tenant))))
   assert.ok(verifyInclusion({ index, size, leaf: bytes(leaf), proof: hashes, root }))
 })
 
 test('what the published log does not have is 404, in any spelling of a path', async () => {
   await using edge = await logEdge()
   assert.is((await edge.get('/v1/log/checkpoint')).status, 404)
-  await edge.at.fill('acme', 'one', 3)
+  await edge.at.fill(edge.tenant, 'one', 3)
   await edge.at.logs.publish()
   const paths = [
     'tile/0/000',
@@ -142,7 +148,7 @@ test('what the published log does not have is 404, in any spelling of a path', a
 
 test('a question that contradicts itself is 400', async () => {
   await using edge = await logEdge()
-  await edge.at.fill('acme', 'one', 3)
+  await edge.at.fill(edge.tenant, 'one', 3)
   await edge.at.logs.publish()
   for (const query of [
     'inclusion',
@@ -160,30 +166,33 @@ test('a question that contradicts itself is 400', async () => {
 
 test('an event of another tenant looks like one that does not exist, and its log stays its own (A11)', async () => {
   await using edge = await logEdge()
-  await edge.at.fill('acme', 'one', 300)
-  await edge.at.fill('beta', 'one', 1)
+  await edge.at.fill(edge.tenant, 'one', 300)
+  await edge.at.fill(edge.foreign, 'one', 1)
   await edge.at.logs.publish()
   const { eventId } = await proofOf(await edge.get('/v1/log/proof/inclusion?index=0'))
   for (const path of [`proof/inclusion?event=${eventId}`, `events/${eventId}/proof.tlog-proof`]) {
-    const foreign = await edge.get(`/v1/log/${path}`, 'beta')
-    const unknown = await edge.get(`/v1/log/${path.replace(eventId, '0190f0f0-0000-7000-8000-000000000000')}`, 'beta')
+    const foreign = await edge.get(`/v1/log/${path}`, edge.foreign)
+    const unknown = await edge.get(
+      `/v1/log/${path.replace(eventId, '0190f0f0-0000-7000-8000-000000000000')}`,
+      edge.foreign,
+    )
     assert.is(foreign.status, 404)
     assert.is(
       (await foreign.text()).replaceAll(eventId, 'x'),
       (await unknown.text()).replaceAll(/0190f0f0[0-9a-f-]+/g, 'x'),
     )
   }
-  const { index, size } = await proofOf(await edge.get('/v1/log/proof/inclusion?index=0', 'beta'))
+  const { index, size } = await proofOf(await edge.get('/v1/log/proof/inclusion?index=0', edge.foreign))
   assert.equal([index, size], [0, 3])
-  assert.is((await edge.get('/v1/log/tile/0/000', 'beta')).status, 404)
-  assert.is((await edge.get('/v1/log/tile/entries/000', 'beta')).status, 404)
+  assert.is((await edge.get('/v1/log/tile/0/000', edge.foreign)).status, 404)
+  assert.is((await edge.get('/v1/log/tile/entries/000', edge.foreign)).status, 404)
 })
 
 test('the log is for auditors: another scope is 403 (A12)', async () => {
   await using edge = await logEdge()
   for (const path of ['checkpoint', 'key', 'tile/0/000', 'proof/inclusion?index=0', 'proof/consistency?from=0']) {
     for (const scope of ['runs:write', 'runs:read', 'audit:export', 'admin']) {
-      assert.is((await edge.get(`/v1/log/${path}`, 'acme', scope)).status, 403)
+      assert.is((await edge.get(`/v1/log/${path}`, edge.tenant, scope)).status, 403)
     }
   }
 })

@@ -37,7 +37,7 @@ export function testStoreKind(otherwise: TestStoreKind): TestStoreKind {
 }
 
 /** Whether tests share one server that keeps everything between them. */
-export function isSharedServer(kind: TestStoreKind): boolean {
+export function isSharedServer(kind = testStoreKind('memory')): boolean {
   return kind === 'eventstoredb' && SERVER_URL !== ''
 }
 
