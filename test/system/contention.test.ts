@@ -23,7 +23,7 @@ async function contender(url: string, token: string): Promise<Contender> {
   })
   if (child.stdout === null) throw new Error('the child has no output')
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  const next = async (): Promise<string> => String((await within(10_000, lines.next(), 'a line of the child')).value)
+  const next = async (): Promise<string> => String((await within(60_000, lines.next(), 'a line of the child')).value)
   assert.is(await next(), 'ready')
   return {
     ask: async (request) => {

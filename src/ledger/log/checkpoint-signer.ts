@@ -45,14 +45,19 @@ export class CheckpointSigner {
     this.#projection = projection
   }
 
-  /** Signs every log that is due, as the projection has it, and appends what it signed. Another process may be first: then ours is dropped. */
-  async signDue(): Promise<readonly SignedCheckpoint[]> {
+  /**
+   * Signs every log that is due, as the projection has it, and appends what it signed. Another process may be first: then ours is dropped.
+   * Aborted, it signs no more: the next pass does.
+   */
+  async signDue(signal?: AbortSignal): Promise<readonly SignedCheckpoint[]> {
+    const isAborted = (): boolean => signal?.aborted === true
     const started = this.#deps.logStore.dueLogs().flatMap((row) => this.#start(row) ?? [])
     if (started.length === 0) return []
-    await this.#reread(started)
+    await this.#reread(started, signal)
+    if (isAborted()) return []
     const proven = started.filter((each) => this.#isProven(each))
     const signed: SignedCheckpoint[] = []
-    for (let from = 0; from < proven.length; from += APPENDS_AT_ONCE) {
+    for (let from = 0; from < proven.length && !isAborted(); from += APPENDS_AT_ONCE) {
       const appends = proven.slice(from, from + APPENDS_AT_ONCE).map((each) => this.#sign(each))
       signed.push(...(await Promise.all(appends)).filter((each) => each !== undefined))
     }
@@ -79,7 +84,7 @@ export class CheckpointSigner {
   }
 
   /** One pass over the store for all of them, from the first new leaf to the last. */
-  async #reread(due: readonly Reread[]): Promise<void> {
+  async #reread(due: readonly Reread[], signal: AbortSignal | undefined): Promise<void> {
     const { store, logStore } = this.#deps
     const byTenant = new Map(due.map((each) => [each.row.tenant, each]))
     const ends = due.map(({ row }) => logStore.leaf(row.tenant, row.size - 1)?.position ?? '')
@@ -89,6 +94,7 @@ export class CheckpointSigner {
       a === undefined || b === undefined ? undefined : store.comparePositions(a, b) <= 0 ? a : b,
     )
     for await (const page of store.readAll({ after, until })) {
+      if (signal?.aborted === true) return
       for (const record of page) {
         const reread = byTenant.get(streamTenant(record.stream) ?? '')
         if (reread !== undefined) this.#grow(reread, record)

@@ -54,7 +54,7 @@ function openTenantLogs(
   const pass = async (signal?: AbortSignal): Promise<void> => {
     await projection.catchUp(signal)
     if (signal?.aborted === true) return
-    const signed = await signer.signDue()
+    const signed = await signer.signDue(signal)
     if (signed.length > 0) {
       kept?.save(origin, new Map(signed.map(({ tenant, note }) => [tenant, note])))
       await projection.catchUp(signal)
