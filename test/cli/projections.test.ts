@@ -5,7 +5,7 @@ import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import { openEventStoreDbStore } from '../../src/store/eventstoredb/eventstoredb-store.ts'
 import { OWN_PROJECTIONS } from '../../src/verify/server-projections.ts'
 import { type CommandResult, countersign } from '../support/command-line.ts'
-import { type EventStoreNode, startNode } from '../support/eventstoredb-node.ts'
+import { type EventStoreNode, startCluster, startNode } from '../support/eventstoredb-node.ts'
 import { runInProcess } from '../support/in-process-command.ts'
 import { randomRun } from '../support/random-run.ts'
 import { smallStore } from '../support/small-store.ts'
@@ -131,6 +131,21 @@ test('a server that takes its time is waited for between commands, and a wait th
   const reset = await ask(node, 'install', '--reset')
   assert.equal([reset.code, ...lines(reset)], [0, ...NAMES.map((name) => `${name}  reset  Running`)], reset.stderr)
   assert.is((await ask(node, 'diff')).code, 0)
+})
+
+test('on a cluster they are installed and compared at the leader, whichever node is named first', async () => {
+  await using at = await startCluster(3)
+  const [leader, follower] = at.nodes
+  if (leader === undefined || follower === undefined) throw new Error('a cluster has nodes')
+  await ledgerOn(leader)
+  const both = `127.0.0.1:${follower.port},127.0.0.1:${leader.port}`
+  for (const url of [follower.url, `esdb://${both}?tls=false&nodePreference=follower`, leader.url]) {
+    for (const action of ['install', 'status', 'diff']) {
+      const { code, stderr } = await runInProcess(projections, [action, '--store', url])
+      assert.is(code, 0, `${url} ${action} ${stderr}`)
+    }
+  }
+  assert.is(follower.projections.projections.size, 1)
 })
 
 test('a script of somebody else under our name is found out by diff, and replaced by install', async () => {

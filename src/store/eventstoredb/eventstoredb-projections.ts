@@ -4,12 +4,15 @@
  */
 import { ErrorType, type EventStoreDBClient, type ProjectionDetails } from '@eventstore/db-client'
 import type { Json } from '../../../schemas/json.ts'
+import { SYSTEM_STREAM } from '../../../schemas/names.ts'
 import { StoreUnavailableError } from '../event-store.ts'
 import { type ProjectionServer, ProjectionServerError, type ServerProjection } from '../projection-server.ts'
 import { isUnavailable, NoAnswerError, reasonOf, typeOf } from './client-errors.ts'
-import { within } from './connection.ts'
+import { Connection, within } from './connection.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { acquireClient } from './shared-client.ts'
+import { readHead } from './stream-reads.ts'
+import { DEFAULT_TIMINGS } from './timings.ts'
 
 const GRPC_UNIMPLEMENTED = 12
 /** A command is answered once the server has written it down, and started what it is for. */
@@ -20,10 +23,16 @@ const RETRY_AFTER_MS = 1_000
 export function openEventStoreDbProjections(url: string): ProjectionServer {
   const { connection, shown } = readConnectionUrl(url)
   const shared = acquireClient(connection)
+  const reads = new Connection(shared, DEFAULT_TIMINGS)
+  let atLeader: Promise<unknown> | undefined
   const ask = async <T>(work: (client: EventStoreDBClient) => Promise<T>): Promise<T> => {
     try {
+      // Projections run on the leader alone. A follower refuses this read and names it, and the client's channel leads there from then on.
+      atLeader ??= readHead(reads, SYSTEM_STREAM)
+      await atLeader
       return await within(COMMAND_MS, work(await shared.whenSafe()))
     } catch (error) {
+      atLeader = undefined
       throw refusalOf(error, shown)
     }
   }
@@ -36,7 +45,10 @@ export function openEventStoreDbProjections(url: string): ProjectionServer {
     reset: (name) => ask((client) => client.resetProjection(name)),
     stateOf: async (name, partition) =>
       (await ask((client) => client.getProjectionState<Json>(name, { partition }))) ?? null,
-    [Symbol.asyncDispose]: () => shared.release(),
+    [Symbol.asyncDispose]: async () => {
+      reads.close()
+      await shared.release()
+    },
   }
 }
 
@@ -67,6 +79,9 @@ function projectionOf(details: ProjectionDetails): ServerProjection {
 }
 
 function refusalOf(error: unknown, shown: string): Error {
+  if (error instanceof StoreUnavailableError) {
+    return new StoreUnavailableError(`no node answers at ${shown}: ${error.message}`, RETRY_AFTER_MS)
+  }
   if (error instanceof NoAnswerError || isUnavailable(error)) {
     return new StoreUnavailableError(`no node answers at ${shown}: ${reasonOf(error)}`, RETRY_AFTER_MS)
   }

@@ -1,6 +1,7 @@
 /**
  * @module The projections' calls. What a 23.10 node says where it refuses is read in its source: it answers UNKNOWN and names the message that it
- * got from itself, `NotFound` or `Conflict`.
+ * got from itself, `NotFound` or `Conflict`. That a follower runs no
+ * projections, and says `NotReady`, is our reading.
  */
 import type { IProjectionsServer } from '@eventstore/db-client/generated/projections_grpc_pb.js'
 import pb from '@eventstore/db-client/generated/projections_pb.js'
@@ -11,14 +12,16 @@ import { empty } from './messages.ts'
 import type { NodeParts } from './parts.ts'
 import type { NodeProjection, ProjectionEngine } from './projection-engine.ts'
 
-export function projectionsService({ faults }: NodeParts, engine: ProjectionEngine): IProjectionsServer {
+export function projectionsService({ faults, cluster, port }: NodeParts, engine: ProjectionEngine): IProjectionsServer {
+  const leads = (): boolean => cluster === undefined || cluster.leader === port()
   const onNamed = <Response>(
     call: { readonly name: string | undefined; readonly expected?: string; readonly callback: sendUnaryData<Response> },
     answer: (projection: NodeProjection) => Response,
   ): void => {
     const { name = '', expected = 'Updated', callback } = call
     const projection = engine.projections.get(name)
-    if (projection === undefined) callback(received(expected, 'NotFound'))
+    if (!leads()) callback(received(expected, 'NotReady'))
+    else if (projection === undefined) callback(received(expected, 'NotFound'))
     else callback(null, answer(projection))
   }
   return {
@@ -26,6 +29,7 @@ export function projectionsService({ faults }: NodeParts, engine: ProjectionEngi
       await faults.pass()
       const options = request.getOptions()
       const name = options?.getContinuous()?.getName() ?? ''
+      if (!leads()) return callback(received('Updated', 'NotReady'))
       if (engine.projections.has(name)) return callback(received('Updated', 'Conflict'))
       engine.create(name, options?.getQuery() ?? '')
       callback(null, new pb.CreateResp())
@@ -87,8 +91,8 @@ export function projectionsService({ faults }: NodeParts, engine: ProjectionEngi
     statistics: (call) => {
       const name = call.request.getOptions()?.getName() ?? ''
       const all = [...engine.projections.values()].filter((each) => name === '' || each.name === name)
-      if (all.length === 0) {
-        call.emit('error', received('Statistics', 'NotFound'))
+      if (all.length === 0 || !leads()) {
+        call.emit('error', received('Statistics', leads() ? 'NotFound' : 'NotReady'))
         return
       }
       for (const projection of all) call.write(statisticsOf(projection, engine))
