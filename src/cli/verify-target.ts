@@ -12,12 +12,15 @@ import {
   type VerifyResult,
   verifyRecords,
 } from '../verify/verify-records.ts'
+import { checkView } from '../verify/view-export.ts'
 import { CliFailure, EXIT } from './failure.ts'
 
 export interface VerifyTarget {
-  readonly kind: 'store' | 'server' | 'export'
+  readonly kind: 'store' | 'server' | 'export' | 'view'
   /** Path, a server's URL without its credentials, or `-` for an export on standard input. */
   readonly name: string
+  /** Of a view: which format it is in. */
+  readonly format?: string
   /** The server's whole URL. */
   readonly url?: string
 }
@@ -38,6 +41,7 @@ export interface FoundVerdict {
 export async function verifyTarget(target: VerifyTarget, options: TargetOptions): Promise<FoundVerdict> {
   try {
     if (target.url !== undefined) return { result: await verifyServer(target.url, options) }
+    if (target.kind === 'view') return { result: await verifyView(target, options) }
     return target.kind === 'store'
       ? { result: await verifyStore(target.name, options) }
       : await verifyExport(target.name, options)
@@ -78,6 +82,11 @@ async function verifyExport(path: string, options: TargetOptions): Promise<Found
   const result = await verifyRecords(heldAgainst(pages, options), { ...options, ...again })
   if (trailer?.filter === undefined) return { result, trailer }
   return { result: { ...result, unchecked: [...result.unchecked, QUERY_EXPORT] }, trailer }
+}
+
+async function verifyView({ name, format = '' }: VerifyTarget, options: TargetOptions): Promise<VerifyResult> {
+  options.onOpen?.(undefined)
+  return unread(await checkView(createReadStream(name), format), options)
 }
 
 const QUERY_EXPORT =

@@ -7,6 +7,7 @@ import { createRunKeys } from '../signing/key-ring.ts'
 import { ed25519PublicBytes } from '../signing/ledger-keys.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
 import type { VerifyKeys } from '../verify/verify-records.ts'
+import { viewFormat } from '../verify/view-export.ts'
 import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { type Progress, startProgress } from './progress.ts'
@@ -68,17 +69,22 @@ function targetOf({ positionals, settings, text }: Arguments): NamedTarget {
   const { path } = own.store
   if (!existsSync(path))
     throw new CliFailure(`there is no store or export at ${path}: name one, or its folder with --data`, EXIT.usage)
+  const format = viewFormat(beginningOf(path))
+  if (format !== undefined) return { kind: 'view', name: path, format, settings }
   return looksLikeExport(path) ? { kind: 'export', name: path, settings } : { kind: 'store', name: path, settings: own }
 }
 
-const SNIFFED_BYTES = 1
+const SNIFFED_BYTES = 64
 
 function looksLikeExport(path: string): boolean {
+  return path.endsWith('.jsonl') || beginningOf(path).startsWith('{')
+}
+
+function beginningOf(path: string): string {
   const file = openSync(path, 'r')
   try {
     const bytes = Buffer.alloc(SNIFFED_BYTES)
-    const read = readSync(file, bytes)
-    return path.endsWith('.jsonl') || (read > 0 && bytes.toString('latin1') === '{')
+    return bytes.subarray(0, readSync(file, bytes)).toString('latin1')
   } finally {
     closeSync(file)
   }

@@ -10,6 +10,7 @@ import { JsonRecord } from '../../schemas/values.ts'
 import { fromBase64url } from '../signing/base64url.ts'
 import { canonicalJson } from '../signing/canonical-json.ts'
 import { decodeUtf8 } from '../signing/utf8.ts'
+import { ExportTree } from './export-tree.ts'
 import type { VerifyFaultCode } from './fault.ts'
 import { type Line, readLines } from './read-lines.ts'
 import type { PlacedRecord } from './stream-check.ts'
@@ -57,6 +58,7 @@ class ExportReader {
   readonly #hash = createHash('sha256')
   readonly #options: ExportOptions
   readonly #streams = new Set<string>()
+  readonly #tree = new ExportTree()
   #events = 0
   /** The query of an export that leaves events out. */
   #filter: JsonObject | undefined
@@ -81,7 +83,10 @@ class ExportReader {
     if (line.number === 1 && isJsonObject(value.filter)) return this.#takeHead(line, text, value.filter)
     this.#count(line)
     const item = recordOf(line, text, value)
-    if ('stream' in item) this.#streams.add(item.stream)
+    if (!('fault' in item)) {
+      this.#streams.add(item.stream)
+      this.#tree.take(item)
+    }
     return ['fault' in item || this.#filter === undefined ? item : { ...item, alone: true }]
   }
 
@@ -123,6 +128,10 @@ class ExportReader {
     }
     if (JSON.stringify(trailer.data.filter) !== JSON.stringify(this.#filter)) {
       faults.push(faultOf('trailer-scope', line, 'is about another query than the first line'))
+    }
+    const isWhole = trailer.data.run === null && this.#filter === undefined
+    if (isWhole && this.#tree.fits(trailer.data) === false) {
+      faults.push(faultOf('trailer-root', line, 'names another size or root of the log than these events make'))
     }
     for (const stream of this.#streams) {
       if (isWithin(stream, trailer.data)) continue

@@ -51,6 +51,10 @@ export type VerifyFaultCode =
   | 'trailer-count'
   | 'trailer-digest'
   | 'trailer-scope'
+  /** A tenant's export makes another tree than its trailer names. */
+  | 'trailer-root'
+  /** A format that holds nothing which verify could check against a seal. */
+  | 'view'
   | 'after-trailer'
   /** A checkpoint on record is not the log's, or not of the events before it. */
   | 'recorded-checkpoint'
@@ -72,6 +76,7 @@ const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   'foreign-keys': 'UNVERIFIABLE',
   'foreign-verifier-key': 'UNVERIFIABLE',
   'no-keys': 'UNVERIFIABLE',
+  view: 'UNVERIFIABLE',
 }
 
 export interface VerifyFault {

@@ -1,0 +1,80 @@
+/**
+ * @module Exports in other formats than JSONL are views: they hold what was recorded, not in the form that was signed. Whether such a file is
+ * whole, as it was written, is seen by its trailer; that it is what the ledger sealed only JSONL and bundles show.
+ */
+import { createHash } from 'node:crypto'
+import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import type { VerifyFault } from './fault.ts'
+import { readLines } from './read-lines.ts'
+
+const LINE_MAX_BYTES = 16 * 1024 * 1024
+
+/** Finds the trailer in the text of a line; undefined where it is none. */
+type FindTrailer = (line: string) => Json | undefined
+
+const VIEWS: Readonly<Record<string, FindTrailer>> = {
+  cloudevents: (line) => {
+    const event = objectOf(line.replace(/,$/, ''))
+    return event?.type === 'dev.countersign.export.trailer.v1' ? event.data : undefined
+  },
+  ocsf: (line) => memberOf(objectOf(line), 'unmapped', 'trailer'),
+  otlp: (line) => {
+    const attributes = memberOf(objectOf(line), 'resourceSpans', '0', 'resource', 'attributes')
+    if (!Array.isArray(attributes)) return undefined
+    const own = attributes.find((each) => memberOf(each, 'key') === 'countersign.export.trailer')
+    const text = memberOf(own, 'value', 'stringValue')
+    return typeof text === 'string' ? objectOf(text) : undefined
+  },
+  csv: (line) => {
+    const cell = /,ExportTrailer,.*,"(\{.*\})"\r$/.exec(line)?.[1]
+    return cell === undefined ? undefined : objectOf(cell.replaceAll('""', '"'))
+  },
+}
+
+/** The format that a file begins like; undefined for JSONL, and for what no export begins like. */
+export function viewFormat(beginning: string): string | undefined {
+  if (beginning.startsWith('position,id,stream,')) return 'csv'
+  if (/^(?:\[\n)?\{"specversion":/.test(beginning)) return 'cloudevents'
+  if (beginning.startsWith('{"category_uid":')) return 'ocsf'
+  return beginning.startsWith('{"resourceSpans":') ? 'otlp' : undefined
+}
+
+/** What there is to say of such a file: never that it is verified. Errors of `chunks` pass through. */
+export async function checkView(chunks: AsyncIterable<Uint8Array>, format: string): Promise<VerifyFault> {
+  const hash = createHash('sha256')
+  let before: Buffer | undefined
+  for await (const lines of readLines(chunks, LINE_MAX_BYTES)) {
+    for (const { bytes, ended } of lines) {
+      // The last line of a batch closes its list.
+      if (!ended || bytes.toString() === ']') continue
+      if (before !== undefined) hash.update(before).update('\n')
+      before = bytes
+    }
+  }
+  const trailer = VIEWS[format]?.(before?.toString() ?? '')
+  if (trailer === undefined || !isJsonObject(trailer)) {
+    const message = 'the last record is no trailer: the export was cut, and events may be missing'
+    return { code: 'no-trailer', message }
+  }
+  if (trailer.digest !== `sha256:${hash.digest('hex')}`) {
+    return { code: 'trailer-digest', message: 'the trailer has the digest of other bytes than these' }
+  }
+  const counts = `the ${String(trailer.events)} events that were exported are all here, as they were written`
+  return { code: 'view', message: `${counts}; that the ledger sealed them is shown by a JSONL export or a bundle` }
+}
+
+function objectOf(text: string): JsonObject | undefined {
+  try {
+    const value = JSON.parse(text) as Json
+    return isJsonObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function memberOf(value: Json | undefined, ...path: readonly string[]): Json | undefined {
+  return path.reduce<Json | undefined>((at, name) => {
+    if (Array.isArray(at)) return at[Number(name)]
+    return at !== undefined && isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined
+  }, value)
+}
