@@ -52,7 +52,9 @@ async function doubtsOf({ connection, registry }: Home, runId: string): Promise<
     if (!isDoubtful(call)) continue
     const report = { runId, callId: String(call.callId), tool: String(call.tool), args: call.args ?? null }
     const spec = call.phase === 'forward' ? registry.get(report.tool) : undefined
-    if ((await clearDoubt(connection, spec, report)).kind === 'in-doubt') left.push(report)
+    const cleared = await clearDoubt(connection, spec, report)
+    // What may be run again is nobody's question: the resume runs it.
+    if (cleared.kind === 'in-doubt' && call.onUnknown !== 'retry') left.push(report)
   }
   return left
 }

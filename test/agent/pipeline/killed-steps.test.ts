@@ -137,6 +137,8 @@ for (const { name, open } of HOMES) {
       life(home.process(change), true).catch(() => undefined)
       await within(5_000, dead, 'the death')
       home.clock.nowMs += 60_000
+      const { open: toResume, inDoubt } = await home.process().recover()
+      assert.equal([toResume, inDoubt], [['r'], []], 'nobody has to find out what an agent said')
       assert.equal((await life(home.process(), false)).payload, { text: 'done' })
       assert.is(asked, 1)
       const types: string[] = []
