@@ -33,11 +33,7 @@ export async function handOff(place: Place, payload: object, options: HandoffOpt
 }
 
 /** For a step: what its agent gave. */
-export async function handOffAt(
-  place: Place,
-  payload: object,
-  options: HandoffOptions & { readonly occurrence?: number },
-): Promise<HandoffResult> {
+export async function handOffAt(place: Place, payload: object, options: HandoffOptions): Promise<HandoffResult> {
   const { session, scope } = place
   session.mustBeActive()
   const { agent, mode = 'replace', supersedes, tokens, manifest } = options
@@ -45,7 +41,7 @@ export async function handOffAt(
     what: 'handoff',
     agent,
     scope,
-    occurrence: options.occurrence ?? session.occurrence(scope, `handoff ${agent}`),
+    occurrence: session.pipeline.occurrence('handoff', scope, agent),
   }
   const value = objectOf(payload, agent)
   const registered = manifest === undefined ? undefined : manifestRequest(agent, manifest)
@@ -76,7 +72,12 @@ export async function rollBackContext(place: Place, options: RollbackOptions): P
   const { session, scope } = place
   session.mustBeActive()
   mustNotBeStep(place, place.step?.agent ?? '')
-  const asked: AskedFact = { what: 'rollback', agent: '', scope, occurrence: session.occurrence(scope, 'rollback') }
+  const asked: AskedFact = {
+    what: 'rollback',
+    agent: '',
+    scope,
+    occurrence: session.pipeline.occurrence('rollback', scope, ''),
+  }
   return tracked(session, asked, async () => {
     const fact = servedFact(session, asked, { reason })
     if (fact?.kind === 'rewound') return rewound(session, fact)

@@ -23,6 +23,8 @@ export class Pipeline {
   readonly #record: RecordedHandoffs
   /** Recorded facts by their place, without those that the code of now has asked for. */
   readonly #unasked = new Map<string, HandoffFact>()
+  /** Asks so far, by what, agent and scope. */
+  readonly #asked = new Map<string, number>()
   #view: ContextView
 
   constructor(record: RecordedHandoffs, code: DivergenceCode, forksBehind: () => boolean = () => false) {
@@ -52,6 +54,17 @@ export class Pipeline {
 
   get criticalKeys(): readonly string[] {
     return this.#record.criticalKeys
+  }
+
+  /**
+   * How often this was asked for there before. An agent or a tool that is asked again hands over again: unlike calls, these are never
+   * counted anew, for what was handed over first may have been rewound.
+   */
+  occurrence(what: AskedFact['what'], scope: string | undefined, agent: string): number {
+    const counted = JSON.stringify([what, agent, scope ?? null])
+    const count = this.#asked.get(counted) ?? 0
+    this.#asked.set(counted, count + 1)
+    return count
   }
 
   /** A fact of this life. Answers may come in another order than what they tell was recorded in. */
@@ -84,6 +97,7 @@ export class Pipeline {
       if (fact.index > until) return
       if (fact.scope === undefined || !covers(fact.scope)) continue
       this.#unasked.delete(place)
+      this.occurrence(fact.kind === 'rewound' ? 'rollback' : 'handoff', fact.scope, agentOf(fact))
       this.#view.passed(fact.kind === 'rejected' ? fact.index + 1 : fact.index)
     }
   }
@@ -130,9 +144,11 @@ function isConsequence(fact: HandoffFact): boolean {
 
 function placeOfFact(fact: HandoffFact): string {
   const { scope, occurrence = 0 } = fact
-  return fact.kind === 'rewound'
-    ? placeKey({ what: 'rollback', agent: '', scope, occurrence })
-    : placeKey({ what: 'handoff', agent: fact.body.agent, scope, occurrence })
+  return placeKey({ what: fact.kind === 'rewound' ? 'rollback' : 'handoff', agent: agentOf(fact), scope, occurrence })
+}
+
+function agentOf(fact: HandoffFact): string {
+  return fact.kind === 'rewound' ? '' : fact.body.agent
 }
 
 function placeKey({ what, agent, scope, occurrence }: AskedFact): string {

@@ -49,7 +49,7 @@ async function turns(at: Place, { agent, x, options, manifest, repairs, dedupe }
     const step = { agent, scope, modelCalls: 0 }
     const spec = agentSpec({ session, step, x, options, manifest, attempt, findings, dedupe })
     const given = (await callTool(at, spec, { agent, attempt })) as unknown as Given
-    const handed = await handOver(at, { agent, attempt, given, options, manifest })
+    const handed = await handOver(at, { agent, given, options, manifest })
     if (handed.ok) {
       const { payload, tokens, counter, shown } = given
       return { envelope: handed.envelope, payload, tokens, counter, shown, attempts: attempt }
@@ -61,9 +61,9 @@ async function turns(at: Place, { agent, x, options, manifest, repairs, dedupe }
 
 function handOver(
   at: Place,
-  from: { agent: string; attempt: number; given: Given; options: StepOptions; manifest: Manifest | undefined },
+  from: { agent: string; given: Given; options: StepOptions; manifest: Manifest | undefined },
 ): Promise<HandoffResult> {
-  const { agent, attempt, given, options, manifest } = from
+  const { agent, given, options, manifest } = from
   const { mode = 'extend' } = options
   const { payload } = given
   const supersedes = typeof options.supersedes === 'function' ? options.supersedes(payload) : options.supersedes
@@ -71,7 +71,6 @@ function handOver(
     agent,
     mode,
     tokens: given.tokens,
-    occurrence: attempt - 1,
     ...(supersedes !== undefined && { supersedes }),
     ...(manifest !== undefined && { manifest }),
   })

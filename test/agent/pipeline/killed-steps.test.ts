@@ -133,6 +133,8 @@ for (const { name, open } of HOMES) {
             { manifest: { maxTokens: 60 } },
           ),
         )
+      // Long ago by the clock of whoever recovers, which is not the ledger's.
+      home.clock.nowMs -= 4 * LONG_MS
       const { change, dead } = killedAfter(2, true)
       life(home.process(change), true).catch(() => undefined)
       await within(5_000, dead, 'the death')

@@ -152,6 +152,40 @@ for (const { name, open } of HOMES) {
     },
   )
 
+  steps(
+    'asked again, an agent hands over again what steps inside it gave: the rewind may have taken that back',
+    async () => {
+      await using home = await open()
+      let asked = 0
+      const body = async (run: Run<null>) => {
+        await run.handoff({ facts: { base: 'firm' } }, { agent: 'seed' })
+        const lead = async (_: JsonObject, { attempt }: StepContext) => {
+          await run.step('helper', () => ({ help: ++asked }))
+          return attempt === 1 ? { facts: { base: 'other' } } : { done: true }
+        }
+        await run.step('lead', lead, { repairs: 1 })
+        return (await run.context()).context
+      }
+      const context = await home.process().run({ id: 'r', policy: { snapshotEvery: 5 } }, body)
+      assert.equal(context, { help: 1, done: true })
+      assert.equal((await home.process().replay('r', body)).output, context)
+      assert.is(asked, 1)
+      assert.equal(
+        (await eventsOf(home, 'r', 'EnvelopeAccepted')).map(({ agent, scope, occurrence }) => [
+          agent,
+          scope,
+          occurrence,
+        ]),
+        [
+          ['seed', undefined, 0],
+          ['helper', 'step:lead/step:helper', 0],
+          ['helper', 'step:lead/step:helper', 1],
+          ['lead', 'step:lead', 1],
+        ],
+      )
+    },
+  )
+
   steps('tokens are charged once: as counted, or by the model calls that were recorded in it', async () => {
     await using home = await open()
     const cs = home.process(undefined, { tokens: letters })
