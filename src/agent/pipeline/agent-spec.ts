@@ -45,17 +45,24 @@ const HOLD_MS = LEASE_MS
 export function agentSpec(turn: Turn): ToolSpec {
   const { step, x, options, manifest, dedupe } = turn
   const { retries, backoff, timeout } = options
+  let gaveUp = false
   const behaviour: ToolOptions = {
     compensate: 'not-needed',
     // What an agent says changes nothing: a turn that nobody saw the end of is taken again.
     onUnknown: 'retry',
-    check: () => ({ done: false }),
+    // One that was given up on here has failed. One that died may have cost something: nobody can say that it did not begin.
+    check: () => (gaveUp ? { done: false } : undefined),
     leaseMs: LEASE_MS,
     ...(retries !== undefined && { retries }),
     ...(backoff !== undefined && { backoff }),
     ...(timeout !== undefined && { timeout }),
   }
-  const execute = (_: unknown, context: CallContext): Promise<Given> => takeTurn(turn, context.signal)
+  const execute = (_: unknown, { signal }: CallContext): Promise<Given> => {
+    signal.addEventListener('abort', () => {
+      gaveUp = true
+    })
+    return takeTurn(turn, signal)
+  }
   const spec = toolSpec({ name: `agent:${step.agent}`, input: undefined, takes: 'value', execute }, behaviour)
   const tokens = manifest?.maxTokens
   return {
