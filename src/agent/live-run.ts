@@ -135,7 +135,8 @@ async function endFailed(
 function isOverBudget(error: unknown): boolean {
   let cause = error
   for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
-    if (cause instanceof LedgerRefused && cause.code === 'budget-exceeded') return true
+    const refused = cause instanceof LedgerRefused || cause instanceof RecordedFailure ? cause : undefined
+    if (refused?.code === 'budget-exceeded') return true
     cause = cause.cause
   }
   return false

@@ -49,7 +49,8 @@ async function finishRollback(home: Home, runId: string): Promise<RunOutcome | u
 async function doubtsOf({ connection, registry }: Home, runId: string): Promise<DoubtfulCallReport[]> {
   const left: DoubtfulCallReport[] = []
   for (const call of await connection.calls(runId)) {
-    if (!isDoubtful(call)) continue
+    // What a model said can be asked again: there is nothing to look after.
+    if (!isDoubtful(call) || call.phase === 'model') continue
     const report = { runId, callId: String(call.callId), tool: String(call.tool), args: call.args ?? null }
     const spec = call.phase === 'forward' ? registry.get(report.tool) : undefined
     const cleared = await clearDoubt(connection, spec, report)

@@ -21,7 +21,8 @@ export interface ModelSettings {
   readonly onMissing?: 'stop' | 'call'
   /**
    * Applied to requests, answers and errors before they are recorded, and to each text of a stream as a whole. The code gets the real
-   * answer while it runs, and the redacted one on resume and replay.
+   * answer while it runs, and the redacted one on resume and replay. What the code records of it elsewhere (arguments of tools, turns
+   * of the loop, handoffs, the output of the run) is not covered.
    */
   readonly redact?: (value: Json) => Json
   /** Tries after the first where the provider is busy or out of reach; default 2. Each is reserved. */

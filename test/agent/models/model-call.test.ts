@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { fromNano } from '../../../schemas/money.ts'
 import type { Connection } from '../../../src/agent/connection.ts'
 import { outcomeOf } from '../../../src/agent/outcome.ts'
 import type { Run } from '../../../src/agent/run.ts'
@@ -85,38 +86,49 @@ for (const { name, open } of HOMES) {
   model('calls side by side never spend more than the budget holds, however they end', async () => {
     const call = fc.record({ input: fc.nat(30), output: fc.nat(30), fate: fc.constantFrom('ok', 'fail', 'silent') })
     await fc.assert(
-      fc.asyncProperty(fc.array(call, { minLength: 2, maxLength: 12 }), fc.nat(200), async (calls, limit) => {
-        await using home = await open()
-        const cs = home.process()
-        let under = 0
-        let used = 0
-        let most = 0
-        const one = (run: Run<unknown>, i: number, { input, output, fate }: (typeof calls)[number]) =>
-          run.model({
-            provider: 'acme',
-            model: 'small',
-            request: i,
-            estimate: { inputTokens: input, outputTokens: output },
-            retries: 0,
-            call: async (): Promise<string> => {
-              under += input + output
-              most = Math.max(most, used + under)
-              await new Promise((resolve) => setImmediate(resolve))
-              under -= input + output
-              if (fate !== 'fail') used += input + output
-              if (fate === 'fail') throw new Error('refused by the provider')
-              return 'ok'
-            },
-            ...(fate === 'ok' && { usage: () => ({ inputTokens: input, outputTokens: output }) }),
+      fc.asyncProperty(
+        fc.array(call, { minLength: 2, maxLength: 12 }),
+        fc.nat(200),
+        fc.boolean(),
+        async (calls, limit, money) => {
+          await using home = await open()
+          const cs = home.process(undefined, {
+            prices: { currency: 'USD', models: { small: { input: '1', output: '1' } } },
           })
-        const body = async (run: Run<unknown>): Promise<unknown[]> =>
-          (await Promise.allSettled(calls.map((each, i) => one(run, i, each)))).map(({ status }) => status)
-        const outcomes = await cs.run({ id: 'r', budget: { tokens: limit } }, body)
-        assert.ok(most <= limit, `${most} under way or spent of ${limit}`)
-        const budget = await home.connection.budget('r')
-        assert.equal([budget.tokens, budget.reservedTokens], [used, 0])
-        assert.equal(await home.process().run({ id: 'r', budget: { tokens: limit } }, body), outcomes)
-      }),
+          const budget = money
+            ? { cost: `${fromNano(BigInt(limit) * 1_000n)} USD` as `${number} USD` }
+            : { tokens: limit }
+          let under = 0
+          let used = 0
+          let most = 0
+          const one = (run: Run<unknown>, i: number, { input, output, fate }: (typeof calls)[number]) =>
+            run.model({
+              provider: 'acme',
+              model: 'small',
+              request: i,
+              estimate: { inputTokens: input, outputTokens: output },
+              retries: 0,
+              call: async (): Promise<string> => {
+                under += input + output
+                most = Math.max(most, used + under)
+                await new Promise((resolve) => setImmediate(resolve))
+                under -= input + output
+                if (fate !== 'fail') used += input + output
+                if (fate === 'fail') throw new Error('refused by the provider')
+                return 'ok'
+              },
+              ...(fate === 'ok' && { usage: () => ({ inputTokens: input, outputTokens: output }) }),
+            })
+          const body = async (run: Run<unknown>): Promise<unknown[]> =>
+            (await Promise.allSettled(calls.map((each, i) => one(run, i, each)))).map(({ status }) => status)
+          const outcomes = await cs.run({ id: 'r', budget }, body)
+          assert.ok(most <= limit, `${most} under way or spent of ${limit}`)
+          const spent = await home.connection.budget('r')
+          assert.equal([spent.tokens, spent.reservedTokens], [used, 0])
+          assert.is(spent.cost, fromNano(BigInt(used) * 1_000n))
+          assert.equal(await home.process().run({ id: 'r', budget }, body), outcomes)
+        },
+      ),
       { numRuns: name === 'in process' ? 25 : 10 },
     )
   })

@@ -2,9 +2,12 @@ import OpenAI from 'openai'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { agent } from '../../../src/agent/loop/agent.ts'
+import { openAiModel } from '../../../src/agent/loop/openai-model.ts'
 import { trackOpenAI } from '../../../src/agent/models/track-openai.ts'
+import { outcomeOf } from '../../../src/agent/outcome.ts'
 import type { Run } from '../../../src/agent/run.ts'
-import { codeOf, HOMES, NO_WAIT, rejection, type TestHome } from '../homes.ts'
+import { codeOf, HOMES, killedAfter, NO_WAIT, rejection, type TestHome } from '../homes.ts'
 import { collected, type FakeProvider, fakeProvider, openAi, sse } from './fake-providers.ts'
 
 const MODEL = 'gpt-test'
@@ -200,6 +203,46 @@ for (const { name, open } of HOMES) {
     const { chat } = client
     assert.equal([client.baseURL, client instanceof OpenAI, client.chat === chat], ['http://model.test/v1', true, true])
   })
+
+  track('a digest of a stream asks again on resume where told to, and stops there else', async () => {
+    await using home = await open()
+    const provider = fakeProvider(openAi)
+    const body = (onMissing: 'call' | 'stop') => async (): Promise<string> => {
+      const client = trackOpenAI(clientOf(provider), { record: 'digest', onMissing })
+      const texts: string[] = []
+      for await (const { choices } of await client.chat.completions.create({ ...HELLO, stream: true })) {
+        texts.push(choices[0]?.delta.content ?? '')
+      }
+      return texts.join('')
+    }
+    const { change, dead } = killedAfter(3, true)
+    void home.process(change).run({ id: 'r' }, body('call'))
+    await dead
+    assert.is(codeOf(await rejection(home.process().run({ id: 'r' }, body('stop')))), 'not-recorded')
+    assert.is(await home.process().run({ id: 'r' }, body('call')), 'my CANARY says hello')
+    assert.is(provider.requests.length, 2)
+  })
+
+  track(
+    'the loop with a tracked client is held to the budget, and left standing where the author says so',
+    async () => {
+      await using home = await open()
+      const provider = fakeProvider(openAi)
+      const model = openAiModel(trackOpenAI(clientOf(provider)), {
+        model: MODEL,
+        request: { max_completion_tokens: 20 },
+      })
+      const asked = (tokens: number, id: string): Promise<unknown> =>
+        process(home).run(
+          { id, budget: { tokens }, compensateOnBudgetExceeded: false },
+          async () => (await agent({ model, tools: [] }).generate({ prompt: 'hello' })).text,
+        )
+      assert.is(await asked(1_000, 'enough'), 'my CANARY says hello')
+      const error = await rejection(asked(50, 'short'))
+      assert.equal([codeOf(error), outcomeOf(error)?.status], ['budget-exceeded', 'FAILED'])
+      assert.is(provider.requests.length, 1)
+    },
+  )
 
   track('what is no such client is refused at once, and a plain object of that shape is tracked', async () => {
     await using home = await open()
