@@ -11,14 +11,16 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const DIST = new URL('../dist/test/support/', import.meta.url)
 const { BIN, serveCli } = await import(new URL('cli.js', DIST).href)
 const { makeSeededFolder } = await import(new URL('seeded-folder.js', DIST).href)
+const { seedShowcase } = await import(new URL('dashboard-seed.js', DIST).href)
 const { findChromium } = await import(new URL('find-chromium.js', DIST).href)
 
 const PAGES = [
   { name: 'sign-in', path: '/ui/sign-in', signedOut: true },
   { name: 'runs', path: '/ui/runs' },
-  { name: 'run', path: '/ui/runs/claim-2291', full: true },
+  { name: 'run', path: '/ui/runs/claim-2291', height: 1000 },
   { name: 'fork', path: '/ui/runs/reserve-17' },
-  { name: 'refusal', path: '/ui/runs/claim-2291/refusals', full: true, before: proofChecked },
+  { name: 'refusal', path: '/ui/runs/claim-2291/refusals', height: 1010, before: proofChecked },
+  { name: 'proof', path: '/ui/runs/claim-2291/refusals', before: scrolledToProof },
   { name: 'event', path: '/ui/runs/claim-2291/events/8', before: proofChecked },
   { name: 'spend', path: '/ui/spend' },
   { name: 'log', path: '/ui/log' },
@@ -39,7 +41,7 @@ if (executablePath === undefined) {
 const data = mkdtempSync(join(tmpdir(), 'countersign-screenshots-'))
 mkdirSync(out, { recursive: true })
 try {
-  await makeSeededFolder(data)
+  await makeSeededFolder(data, { seed: seedShowcase })
   const scopes = 'runs:read audit:read audit:export'
   const made = spawnSync(process.execPath, [
     BIN,
@@ -67,15 +69,16 @@ try {
 }
 
 async function shoot(browser, url, { scheme, token }) {
-  const context = await browser.newContext({ colorScheme: scheme, viewport: { width: 1360, height: 860 } })
+  const context = await browser.newContext({ colorScheme: scheme, viewport: { width: 1360, height: 800 } })
   const page = await context.newPage()
   const wanted = PAGES.filter(({ name }) => args.length === 0 || args.some((word) => name.includes(word)))
-  for (const { name, path, signedOut, full, before } of wanted) {
+  for (const { name, path, signedOut, height = 800, before } of wanted) {
+    await page.setViewportSize({ width: 1360, height })
     if (signedOut !== true && !(await context.cookies()).some((cookie) => cookie.name === 'countersign_session'))
       await signIn(page, url, token)
     await page.goto(url + path)
     await before?.(page)
-    await page.screenshot({ path: join(out, `${name}-${scheme}.png`), fullPage: full === true })
+    await page.screenshot({ path: join(out, `${name}-${scheme}.png`) })
     console.log(`${name}-${scheme}.png`)
   }
   await context.close()
@@ -90,4 +93,10 @@ async function signIn(page, url, token) {
 
 function proofChecked(page) {
   return page.waitForSelector('.proof[data-verdict=good]')
+}
+
+async function scrolledToProof(page) {
+  await proofChecked(page)
+  await page.locator('#undone-title').scrollIntoViewIfNeeded()
+  await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight))
 }

@@ -16,6 +16,7 @@ export function firstSteps({ url, data }: FirstStepsOptions): readonly string[] 
     `post runs/hello/envelopes '{"agent":"researcher","payload":{"entities":["Apple"],"revenue":"2024"}}'   # accepted`,
     `post runs/hello/envelopes '{"agent":"writer","payload":{"summary":"growth"}}'   # refused: the entities are gone`,
     `npx countersign verify${folder}`,
+    `echo "$TOKEN"   # signs in to the dashboard: ${url}/ui`,
   ]
 }
 

@@ -7,6 +7,7 @@ import type { DashboardDeps, DashboardEnv } from './deps.ts'
 import { guarded } from './guard.tsx'
 import type { PageRoute } from './page.ts'
 import { auditIndexPage, auditPage } from './pages/audit-page.tsx'
+import { contextPage } from './pages/context-page.tsx'
 import { diffPage } from './pages/diff-page.tsx'
 import { downloadRoute } from './pages/download.ts'
 import { eventPage, evidenceRoute } from './pages/event-page.tsx'
@@ -31,6 +32,7 @@ const PAGES: readonly PageRoute[] = [
   refusalPage,
   latestRefusal,
   diffPage,
+  contextPage,
   verifyPage,
   downloadRoute,
   spendPage,

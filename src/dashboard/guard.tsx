@@ -9,6 +9,7 @@ import { cookieOf, dropCookie, SESSION_COOKIE } from './cookies.ts'
 import { isOwnSite, sameSecret } from './csrf.ts'
 import type { DashboardContext, DashboardDeps } from './deps.ts'
 import { readForm } from './form.ts'
+import { PAGE_HEADERS } from './headers.ts'
 import { type PageRoute, Refused, type View } from './page.ts'
 import { Bounce } from './parts/bounce.tsx'
 import type { ProblemProps } from './parts/problem.tsx'
@@ -57,7 +58,7 @@ export async function signedIn(
 /** A link in a mail comes without the cookie, which is for this site alone: one step on a page of ours brings it along. */
 function askToSignIn(c: DashboardContext, deps: DashboardDeps): Promise<Response> | Response {
   const here = hereOf(c)
-  if (c.req.method !== 'GET') return seeOther(c, SIGN_IN)
+  if (c.req.method === 'POST') return seeOther(c, SIGN_IN)
   if (c.req.header('sec-fetch-site') === 'cross-site' && c.req.header('sec-fetch-mode') === 'navigate') {
     return pageResponse({ c, deps }, { title: 'One moment', body: <Bounce to={here} /> })
   }
@@ -87,6 +88,9 @@ async function served(route: PageRoute, serving: Serving): Promise<Response> {
   if (fault !== undefined) return problemPage(frame, fault)
   const query = parsedQuery(route.query, new URL(c.req.url).searchParams)
   if (!query.ok) return problemPage(frame, query.fault)
+
+  // Nothing would ever read it, so nothing must be held for it.
+  if (c.req.method === 'HEAD' && route.streams === true) return new Response(null, { headers: PAGE_HEADERS })
 
   try {
     const view: View = { c, deps, session, caller, run, query: query.value, form: form ?? new Map(), noted: {} }

@@ -44,6 +44,8 @@ export interface PageRoute {
   readonly query: z.ZodObject
   /** What lies behind puts the reading on record itself. */
   readonly recordsItself?: boolean
+  /** Its answers are streams, which a HEAD must not open. */
+  readonly streams?: boolean
   /** What lies behind judges the token's bonds itself. */
   readonly ofToken?: boolean
   readonly handle: (view: View) => Answer

@@ -45,3 +45,5 @@ export const livePath = (run: string): string => `${runPath(run)}/live`
 export const auditPath = (name: string): string => `${AUDIT}/${name}`
 
 export const bundlePath = (run: string): string => downloadPath(withQuery('bundle', { run }))
+
+export const contextPath = (run: string, step: number): string => withQuery(`${runPath(run)}/context`, { step })

@@ -7,7 +7,10 @@ import { type EdgeContext, type EdgeEnv, remoteAddress } from './edge-context.ts
 import { isProblemCode, STATUS } from './problem-codes.ts'
 import { PROBLEM_TEXTS } from './problem-texts.ts'
 
-export function mountDashboard(app: OpenAPIHono<EdgeEnv>, { edge, subjectRate, refusedTokenRate }: Gate): void {
+export function mountDashboard(
+  app: OpenAPIHono<EdgeEnv>,
+  { edge, metrics, subjectRate, refusedTokenRate }: Gate,
+): void {
   const { ledger, verifier, version, now, draining, log, slots, tenantRate, settings } = edge
   const dashboard = createDashboard({
     ledger,
@@ -26,6 +29,12 @@ export function mountDashboard(app: OpenAPIHono<EdgeEnv>, { edge, subjectRate, r
       const known = isProblemCode(code) ? code : 'internal'
       return { status: STATUS[known], ...PROBLEM_TEXTS[known] }
     },
+  })
+  const track = metrics.tracker('any', '/ui')
+  app.use('/ui/*', async (c, next) => {
+    const done = track()
+    await next()
+    done(c.res.status)
   })
   app.route('/ui', dashboard)
 }

@@ -28,6 +28,9 @@ const PATHS = [
   `/ui/runs/${HOSTILE_RUN}`,
   `/ui/runs/${REFUSED_RUN}/events/7`,
   `/ui/runs/${REFUSED_RUN}/diff?from=1&to=2`,
+  `/ui/runs/${REFUSED_RUN}/context`,
+  `/ui/runs/${REFUSED_RUN}/context?step=1`,
+  `/ui/runs/${REFUSED_RUN}/refusals/25`,
 ]
 
 test('every page, also of a fault, allows no inline script or style, no other origin and no frame', async () => {
@@ -180,6 +183,52 @@ test('a question goes on page by page, pinned to one size of the log', async () 
   assert.is((await client.get('/ui/audit/events?place=bm9uc2Vuc2U')).status, 400)
   assert.is((await client.get('/ui/audit/events?types=Nonsense')).status, 400)
   assert.is((await client.get('/ui/audit/nothing')).status, 404)
+})
+
+test('a run that does not verify is called tampered, with the event that does not fit', async () => {
+  const faults = [{ revision: 3, ok: false, faults: [{ code: 'mac', message: 'the mac does not fit the header' }] }]
+  const verdict = {
+    verdict: 'TAMPERED',
+    stream: 's',
+    events: 5,
+    snapshots: { matched: 1, mismatched: 0, notCompared: 0 },
+    faults,
+  }
+  await using edge = await testEdge({
+    wrap: (ledger) => ({
+      ...ledger,
+      replay: async () => ({
+        ok: true,
+        revision: 4,
+        value: (async function* () {
+          yield verdict
+        })(),
+      }),
+    }),
+  })
+  await edge.started('r')
+  const html = await (await (await signedIn(edge)).post('/ui/runs/r/verify', {})).text()
+  assert.match(html, /<h1>TAMPERED<\/h1>/)
+  assert.match(html, /href="\/ui\/runs\/r\/events\/3".*the mac does not fit the header/s)
+})
+
+test('a HEAD holds no stream open, and a page that breaks says where the operator finds why', async () => {
+  await using edge = await testEdge({
+    settings: { streamsPerTenant: 1 },
+    wrap: (ledger) => ({ ...ledger, context: () => Promise.reject(new Error('boom')) }),
+  })
+  await edge.started('r')
+  const client = await signedIn(edge)
+  for (let tries = 0; tries < 3; tries += 1) {
+    const head = { method: 'HEAD', headers: { cookie: [...client.cookies].map((pair) => pair.join('=')).join('; ') } }
+    assert.is((await edge.app.request('/ui/live', head)).status, 200)
+    assert.is((await edge.app.request('/ui/download/runs/r/export', head)).status, 200)
+  }
+  assert.is((await client.get('/ui/download/runs/r/export')).status, 200)
+  const broken = await client.get('/ui/runs/r/context')
+  assert.is(broken.status, 500)
+  const id = /under ([0-9a-f-]{36})/.exec(await broken.text())?.[1]
+  assert.ok(edge.logs.some(({ fields }) => 'errorId' in fields && fields.errorId === id))
 })
 
 test('a run and an event that are not there are answered with what to do', async () => {

@@ -34,11 +34,16 @@ export interface Seeding {
   readonly wait: (ms: number) => void
 }
 
-export async function seedDashboard(seeding: Seeding): Promise<void> {
+/** What a customer is shown. */
+export async function seedShowcase(seeding: Seeding): Promise<void> {
   await refusedRun(seeding)
   await failedRun(seeding)
   await openRun(seeding)
   await forkedRun(seeding)
+}
+
+export async function seedDashboard(seeding: Seeding): Promise<void> {
+  await seedShowcase(seeding)
   await hostileRun(seeding)
 }
 

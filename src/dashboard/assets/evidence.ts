@@ -71,10 +71,14 @@ async function checkLink({ header, before }: Evidence): Promise<Verdict> {
   return bad(`The event before it hashes to ${digest}, the header names ${prev}.`)
 }
 
-const NOT_COVERED = 'No checkpoint covers this event yet. Come back after the next one.'
+/** The key comes with every proof: where there is none, the token may not see the log. */
+function withoutProof(verifierKey: string | undefined): string {
+  if (verifierKey === undefined) return 'Proofs of the log need a token with audit:read.'
+  return 'No checkpoint covers this event yet. Come back after the next one.'
+}
 
-async function checkInclusion({ header, proofFile }: Evidence): Promise<Verdict> {
-  if (proofFile === undefined) return { verdict: 'open', text: NOT_COVERED }
+async function checkInclusion({ header, proofFile, verifierKey }: Evidence): Promise<Verdict> {
+  if (proofFile === undefined) return { verdict: 'open', text: withoutProof(verifierKey) }
   const { index, proof, note } = parseProofFile(proofFile)
   const { size, root } = parseCheckpoint(note)
   const led = await rootOfProof({ index, size, leaf: await leafHash(header), proof })
@@ -86,8 +90,8 @@ async function checkInclusion({ header, proofFile }: Evidence): Promise<Verdict>
   return bad('The proof does not lead from this header to the root of the checkpoint.')
 }
 
-async function checkSignature({ proofFile }: Evidence, verifierKey: string): Promise<Verdict> {
-  if (proofFile === undefined) return { verdict: 'open', text: NOT_COVERED }
+async function checkSignature({ proofFile, verifierKey: served }: Evidence, verifierKey: string): Promise<Verdict> {
+  if (proofFile === undefined) return { verdict: 'open', text: withoutProof(served) }
   const checkpoint = parseCheckpoint(parseProofFile(proofFile).note)
   const key = await parseVerifierKey(verifierKey)
   if (key.name !== checkpoint.origin)

@@ -40,7 +40,7 @@ export const auditIndexPage = pageRoute({
               <h2>
                 <a href={auditPath(name)}>{titleOf(name)}</a>
               </h2>
-              <p class="muted">{summary}</p>
+              <p class="muted">{summary.replaceAll('`', '')}</p>
             </li>
           ))}
         </ul>
@@ -148,7 +148,7 @@ function AuditBody({ name, definition, given, page, missing }: BodyProps) {
       <div class="page-head">
         <div>
           <h1>{titleOf(name)}</h1>
-          <p class="muted">{definition.summary}</p>
+          <p class="muted">{definition.summary.replaceAll('`', '')}</p>
         </div>
       </div>
       <AuditForm name={name} filters={definition.filters} given={given} />

@@ -12,7 +12,7 @@ import { Crumbs } from '../parts/crumbs.tsx'
 import { diffPath, eventPath, runPath } from '../paths.ts'
 import { runOf } from '../run-row.ts'
 
-const Step = z
+export const Step = z
   .string()
   .regex(/^\d{1,9}$/, 'takes the number of a step')
   .transform(Number)

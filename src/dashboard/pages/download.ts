@@ -20,6 +20,7 @@ export const downloadRoute = pageRoute({
   query: z.object({}),
   ofToken: true,
   recordsItself: true,
+  streams: true,
   handle: async ({ c, deps, session }) => {
     const { pathname, search } = new URL(c.req.url)
     const path = pathname.slice(MOUNT.length)

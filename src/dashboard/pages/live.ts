@@ -20,6 +20,7 @@ export const liveRuns = pageRoute({
   path: '/live',
   scopes: RUN_READERS,
   query: LiveQuery,
+  streams: true,
   handle: (view) => opened(view, undefined),
 })
 
@@ -27,6 +28,7 @@ export const liveRun = pageRoute({
   path: '/runs/:run/live',
   scopes: RUN_READERS,
   query: LiveQuery,
+  streams: true,
   handle: async (view) => {
     orRefused(await view.deps.ledger.run(view.caller, view.run))
     return opened(view, view.run)

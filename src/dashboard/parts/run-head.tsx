@@ -21,7 +21,8 @@ export function RunHead({ run, scopes, csrf }: RunHeadProps) {
             <a href="/ui/runs">Runs</a>
           </p>
           <h1>
-            <a href={runPath(runId)}>{runId}</a> <Badge kind={status} text={compensation ?? status} />
+            <a href={runPath(runId)}>{runId}</a>{' '}
+            <Badge kind={statusKind(status, compensation)} text={compensation ?? status} />
           </h1>
           {name !== runId && (
             <p class="muted">
@@ -43,6 +44,12 @@ export function RunHead({ run, scopes, csrf }: RunHeadProps) {
       <Facts run={run} />
     </div>
   )
+}
+
+/** A rollback that left something undone is no good news. */
+function statusKind(status: string, compensation: string | undefined): string {
+  if (compensation === 'COMPENSATION_FAILED') return 'bad'
+  return compensation === 'IN_DOUBT' || compensation === 'PARTLY_COMPENSATED' ? 'warn' : status
 }
 
 function Deeds({ runId, scopes, csrf }: { runId: string; scopes: ReadonlySet<string>; csrf: string }) {

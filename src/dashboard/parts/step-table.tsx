@@ -1,6 +1,6 @@
 /** @module The handoffs of a window with what each cost, and the way to what each changed. */
 import { count, money, plural } from '../format.ts'
-import { diffPath, eventPath, refusalPath } from '../paths.ts'
+import { contextPath, diffPath, eventPath, refusalPath } from '../paths.ts'
 import type { Run } from '../run-row.ts'
 import type { Mark, RunStory } from '../story/run-story.ts'
 import { Badge, Data, Time } from './data.tsx'
@@ -91,7 +91,11 @@ function Row({ run, step: { mark, base } }: { readonly run: Run; readonly step: 
       </td>
       <td>
         {accepted ? (
-          <a href={diffPath(run.runId, base, step ?? base)}>against step {base}</a>
+          <>
+            <a href={diffPath(run.runId, base, step ?? base)}>against step {base}</a>
+            {', '}
+            <a href={contextPath(run.runId, step ?? base)}>the context</a>
+          </>
         ) : (
           <a class="strong" href={refusalPath(run.runId, revision)}>
             what it would have changed

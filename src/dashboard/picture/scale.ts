@@ -15,7 +15,7 @@ export interface Scale {
 
 const PAD_PX = 30
 const COLUMN_PX = 36
-const WIDTH_MIN_PX = 640
+const WIDTH_MIN_PX = 1_160
 /** Columns from one tick to the next. */
 const TICK_COLUMNS = 4
 

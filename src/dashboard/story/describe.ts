@@ -9,12 +9,16 @@ import type { RunStory } from './run-story.ts'
 
 const TEXT_CHARS = 140
 
+/** Of a call that was claimed before; its body names the call by its id alone. */
+const OUTCOME = /^(ToolCall(?!Claimed)|CompensationSucceeded|CompensationFailed|CompensationInDoubt)/
+const OF_WHAT = /^(Tool call|Compensation)/
+
 /** `story` knows what tool an outcome is of. */
 export function describeEvent({ header, data }: LedgerEvent, story?: Pick<RunStory, 'spanOf'>): string {
   if (!isRunEventType(header.type) || data.v !== 1) return words(header.type)
   const text = describeKnown({ type: header.type, data, header } as unknown as RecordedEvent)
-  const span = header.type === 'ToolCallClaimed' ? undefined : story?.spanOf.get(String(data.callId))
-  return clipped(span === undefined ? text : `${span.tool}: ${text}`, 2 * TEXT_CHARS)
+  const span = OUTCOME.test(header.type) ? story?.spanOf.get(String(data.callId)) : undefined
+  return clipped(span === undefined ? text : text.replace(OF_WHAT, () => `${span.tool}`), 2 * TEXT_CHARS)
 }
 
 function describeKnown(event: RecordedEvent): string {
