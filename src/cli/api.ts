@@ -34,18 +34,21 @@ const PAGE_ITEMS = 500
 const TOKEN_SECONDS = 24 * 60 * 60
 /** Longest a timer can wait: an answer that has no end is waited for. */
 const NO_LIMIT_MS = 2 ** 31 - 1
+const RETRIES = 2
+/** A ledger that restarts is back before these are used up. */
+const ENDLESS_RETRIES = 8
 const ISSUER = 'countersign'
 
 /** `endless`: answers are streams without an end. Throws `CliFailure` for arguments that do not fit. */
 export async function openApi({ settings, text }: Arguments, endless = false): Promise<Api> {
   const url = text('url')
-  const limits = endless ? { timeoutMs: NO_LIMIT_MS } : {}
+  const limits = endless ? { timeoutMs: NO_LIMIT_MS, retries: ENDLESS_RETRIES } : { retries: RETRIES }
   if (url === undefined) return offlineApi(settings, tenantOf(text('tenant')))
   if (!URL.canParse(url) || !/^https?:/.test(url)) throw usageFailure(`--url: "${url}" is no http(s) address`)
   if (text('tenant') !== undefined) throw usageFailure('--tenant: over --url the tenant is that of the token')
   const token = text('token') ?? process.env.COUNTERSIGN_TOKEN ?? ''
   if (token === '') throw usageFailure('--url needs a token: set COUNTERSIGN_TOKEN, or give --token')
-  return apiOver({ url, token, retries: 2, ...limits }, async () => undefined)
+  return apiOver({ url, token, ...limits }, async () => undefined)
 }
 
 function tenantOf(given: string | undefined): string {
@@ -137,9 +140,18 @@ async function* items(
   }
 }
 
+/** Ends where the signal says so, whatever is still waited for. */
 async function* streamed(transport: Transport, path: string, signal: AbortSignal): AsyncGenerator<string, void> {
+  const stopped = new Promise<'stopped'>((resolve) => {
+    signal.addEventListener('abort', () => resolve('stopped'), { once: true })
+  })
+  const chunks = transport.text({ method: 'GET', path, signal })[Symbol.asyncIterator]()
   try {
-    yield* transport.text({ method: 'GET', path, signal })
+    while (!signal.aborted) {
+      const next = await Promise.race([chunks.next(), stopped])
+      if (next === 'stopped' || next.done === true) return
+      yield next.value
+    }
   } catch (error) {
     if (!signal.aborted) throw failureOf(error)
   }

@@ -1,6 +1,7 @@
 /** @module The way of every request: count it, check token, scope, bonds, rate and query, answer it, and let no exception out. */
 import { randomUUID } from 'node:crypto'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
+import { DamagedIndexError } from '../ledger/audit/audit-reads.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
 import { accessNote } from './access-note.ts'
 import { problemResponse } from './answers.ts'
@@ -109,6 +110,7 @@ export function failure(error: unknown, edge: Pick<Edge, 'log'>, c: EdgeContext)
     const { retryAfterMs } = error
     return problemResponse(problem('store-unavailable', 'the store cannot be read now', { retryAfterMs }), c.req.path)
   }
+  if (error instanceof DamagedIndexError) return problemResponse(problem('stream-damaged', error.message), c.req.path)
   const errorId = randomUUID()
   edge.log.error({ err: error, errorId, method: c.req.method, path: c.req.path }, 'a request failed')
   return problemResponse(problem('internal', 'the server failed', { evidence: { errorId } }), c.req.path)

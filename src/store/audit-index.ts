@@ -55,7 +55,13 @@ export interface AuditBatch {
   readonly states: ReadonlyMap<string, string>
   /** Streams that are none of the ledger's: no row is made of them. */
   readonly foreign: readonly string[]
-  readonly progress: Position
+  readonly progress: AuditProgress
+}
+
+/** The last record that was looked at: another event in its place is another store, or an older copy of this one. */
+export interface AuditProgress {
+  readonly position: Position
+  readonly eventId: string
 }
 
 /** The first `size` events of a tenant's log. */
@@ -121,8 +127,7 @@ export interface KeyGroup {
 }
 
 export interface AuditIndex extends Disposable {
-  /** Position of the last record that was looked at. */
-  progress(): Position | undefined
+  progress(): AuditProgress | undefined
   /** Leaves of a tenant so far. */
   size(tenant: string): number
   isForeign(stream: string): boolean

@@ -14,6 +14,7 @@ import { readSettings } from '../../src/config.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
 import type { Command } from '../../src/ledger/ledger.ts'
 import { runCli, serveCli } from '../support/cli.ts'
+import { BIN, cleanEnv, collected, endOf, spawnTracked } from '../support/command-line.ts'
 import { runInProcess } from '../support/in-process-command.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -45,6 +46,11 @@ inspect.before(async () => {
 function run([name = '', ...args]: readonly string[]) {
   const command = COMMANDS[name as keyof typeof COMMANDS]
   return runInProcess(command, name === 'completions' ? args : [...args, '--data', join(cwd, '.countersign')])
+}
+
+/** Looks until it is so; the test's own time limit ends what never comes. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
 const rowsOf = (stdout: string) =>
@@ -179,6 +185,39 @@ inspect(
     assert.match(locked.stderr, new RegExp(served.url))
   },
 )
+
+inspect('a tail that follows shows what comes while it looks, and ends well when it is interrupted', async () => {
+  for (const asks of [true, false]) {
+    await using served = await serveCli({ cwd })
+    const token = (await runCli(['token', '--scope', 'audit:read runs:write'], { cwd })).stdout.trim()
+    const args = [BIN, 'tail', '-f', '--lines', '1', ...(asks ? ['--url', served.url, '--token', token] : [])]
+    const child = spawnTracked([process.execPath, ...args], { cwd, env: cleanEnv(), stdio: 'pipe' })
+    const output = collected(child)
+    const ended = endOf(child)
+    await until(() => output.stdout.includes('\n'))
+    const id = `late-${asks}`
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    await fetch(`${served.url}/v1/runs`, { method: 'POST', headers, body: JSON.stringify({ id, name: 'late' }) })
+    await until(() => output.stdout.includes(`"run":"${id}"`))
+    child.kill('SIGINT')
+    assert.is((await ended).code, 0, output.stderr)
+    const seen = rowsOf(output.stdout).filter(({ run }) => run === id)
+    assert.equal(
+      seen.map(({ type }) => type),
+      ['RunStarted'],
+    )
+  }
+})
+
+inspect('a store with the record of its reads verifies, whole and against its last checkpoint', async () => {
+  {
+    await using _ = await serveCli({ cwd })
+  }
+  const { code, stdout } = await runCli(['verify'], { cwd })
+  assert.is(code, 0, stdout)
+  const access = await rows('events', '--types', 'AccessRecorded')
+  assert.ok(access.length > 0)
+})
 
 inspect('what cannot be asked ends with the exit code that says why, in one line', async () => {
   const ends: readonly (readonly [number, ...string[]])[] = [

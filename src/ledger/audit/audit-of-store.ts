@@ -6,7 +6,7 @@ import { AuditProjection } from './audit-projection.ts'
 import { AuditService, type UnrecordedReads } from './audit-service.ts'
 
 export interface StoreAuditDeps {
-  readonly store: Pick<EventStore, 'readAll' | 'readStream' | 'end' | 'comparePositions'>
+  readonly store: Pick<EventStore, 'readAll' | 'readStream' | 'recordAt' | 'end' | 'comparePositions'>
   readonly index: AuditIndex
   readonly sealer?: Sealer
   readonly onProgress?: (events: number) => void

@@ -14,7 +14,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { toNano } from '../../../schemas/money.ts'
 import { parseStream } from '../../../schemas/names.ts'
 import { checkRecord, firstExpectation } from '../../signing/check.ts'
-import type { AuditEntry, AuditIndex, ChargeRow } from '../../store/audit-index.ts'
+import type { AuditEntry, AuditIndex, AuditProgress, ChargeRow } from '../../store/audit-index.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../sealer.ts'
 
@@ -26,7 +26,7 @@ const CLAIMS_MAX = 10_000
 export class IndexBehindError extends Error {}
 
 export interface ProjectionDeps {
-  readonly store: Pick<EventStore, 'readAll' | 'end' | 'comparePositions'>
+  readonly store: Pick<EventStore, 'readAll' | 'recordAt' | 'end' | 'comparePositions'>
   readonly index: AuditIndex
   /** Absent where there are no keys: every stream counts as ours. */
   readonly sealer?: Sealer | undefined
@@ -45,6 +45,7 @@ export class AuditProjection {
   readonly #states = new LRUCache<string, ChargeState>({ max: STATES_MAX })
   readonly #claims = new LRUCache<string, { agent?: string; tool?: string }>({ max: CLAIMS_MAX })
   readonly #known = new LRUCache<string, true>({ max: CLAIMS_MAX })
+  #isSame = false
 
   constructor(deps: ProjectionDeps) {
     this.#deps = deps
@@ -53,14 +54,15 @@ export class AuditProjection {
   /** Follows the store to where it is at the call; stops after a page where `goOn` says no. */
   async pass(goOn: () => boolean): Promise<void> {
     const { store, index, onProgress } = this.#deps
-    const after = index.progress()
+    if (!this.#isSame) await this.#checkSame()
     // Pinned: a pass that chased the writers would never come to an end.
     const until = await store.end()
+    const after = index.progress()?.position
     if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return
     let from = after
     let events = 0
     for await (const page of store.readAll({ after, until })) {
-      if (!this.#fold(page, from)) return
+      if (!this.#fold(page, from)) return this.pass(goOn)
       from = page.at(-1)?.position
       events += page.length
       onProgress?.(events)
@@ -68,11 +70,23 @@ export class AuditProjection {
     }
   }
 
+  /** Once a start: an index of another store, or of events that a restored copy lacks, is made anew. */
+  async #checkSame(): Promise<void> {
+    const { store, index } = this.#deps
+    const progress = index.progress()
+    if (progress !== undefined && !(await isThere(store, progress))) {
+      index.clear()
+      this.#forget()
+    }
+    this.#isSame = true
+  }
+
   /** False where another process has taken the index further meanwhile. */
   #fold(page: readonly ReadRecord[], from: Position | undefined): boolean {
     const { index } = this.#deps
-    const progress = page.at(-1)?.position
-    if (progress === undefined) return true
+    const last = page.at(-1)
+    if (last === undefined) return true
+    const progress = { position: last.position, eventId: idOf(last) }
     const changes: PageChanges = { entries: [], states: new Map(), foreign: new Set(), sizes: new Map() }
     for (const record of page) this.#take(record, changes)
     const states = new Map([...changes.states].map(([stream, state]) => [stream, JSON.stringify(state)]))
@@ -179,6 +193,21 @@ export class AuditProjection {
     if (checked.ok) this.#known.set(record.stream, true)
     return !checked.ok
   }
+}
+
+async function isThere(store: Pick<EventStore, 'recordAt'>, { position, eventId }: AuditProgress): Promise<boolean> {
+  try {
+    const record = await store.recordAt(position)
+    return record !== undefined && idOf(record) === eventId
+  } catch (error) {
+    // Text that is no position of this store is another store's.
+    if (error instanceof TypeError) return false
+    throw error
+  }
+}
+
+function idOf(record: ReadRecord): string {
+  return parsed(record)?.header.id ?? ''
 }
 
 function parsed(record: ReadRecord): { readonly header: Header; readonly data: JsonObject } | undefined {

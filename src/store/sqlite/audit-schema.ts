@@ -62,7 +62,7 @@ CREATE TABLE charges (
 CREATE INDEX charges_seq ON charges (seq);
 CREATE TABLE states (stream TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT;
 CREATE TABLE foreign_streams (stream TEXT PRIMARY KEY) STRICT;
-CREATE TABLE progress (one INTEGER PRIMARY KEY CHECK (one = 1), position TEXT NOT NULL) STRICT;
+CREATE TABLE progress (one INTEGER PRIMARY KEY CHECK (one = 1), position TEXT NOT NULL, event TEXT NOT NULL) STRICT;
 CREATE VIRTUAL TABLE audit_text USING fts5 (tenant, body, content = '', tokenize = 'ascii');
 `
 

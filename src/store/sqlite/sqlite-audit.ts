@@ -9,6 +9,7 @@ import type {
   AuditFilter,
   AuditIndex,
   AuditPin,
+  AuditProgress,
   AuditRow,
   AuditView,
   ChargeRow,
@@ -54,16 +55,16 @@ class SqliteAudit implements AuditIndex {
     this.#db = db
     this.#statements = prepareStatements(db)
     this.#save = db.transaction((batch: AuditBatch, from: Position | undefined) => {
-      if (this.progress() !== from) return false
+      if (this.progress()?.position !== from) return false
       for (const entry of batch.entries) this.#add(entry)
       for (const [stream, state] of batch.states) this.#statements.saveState.run(stream, state)
       for (const stream of batch.foreign) this.#statements.saveForeign.run(stream)
-      this.#statements.saveProgress.run(batch.progress)
+      this.#statements.saveProgress.run(batch.progress.position, batch.progress.eventId)
       return true
     })
   }
 
-  progress(): Position | undefined {
+  progress(): AuditProgress | undefined {
     return this.#statements.progress.get()
   }
 
@@ -201,8 +202,8 @@ function chargeColumns({ agent, tokens, costNano, currency, provider, model }: C
 
 function prepareStatements(db: Database) {
   return {
-    progress: db.prepare<[], string>('SELECT position FROM progress').pluck(),
-    saveProgress: db.prepare('INSERT OR REPLACE INTO progress (one, position) VALUES (1, ?)'),
+    progress: db.prepare<[], AuditProgress>('SELECT position, event AS eventId FROM progress'),
+    saveProgress: db.prepare('INSERT OR REPLACE INTO progress (one, position, event) VALUES (1, ?, ?)'),
     size: db.prepare<[string], number>('SELECT ifnull(max(leaf) + 1, 0) FROM events WHERE tenant = ?').pluck(),
     isForeign: db.prepare('SELECT 1 FROM foreign_streams WHERE stream = ?').pluck(),
     saveForeign: db.prepare('INSERT OR IGNORE INTO foreign_streams (stream) VALUES (?)'),
