@@ -48,7 +48,8 @@ async function turns(at: Place, { agent, x, options, manifest, repairs, dedupe }
     if (attempt > 1) session.restart(scope)
     const step = { agent, scope, modelCalls: 0 }
     const spec = agentSpec({ session, step, x, options, manifest, attempt, findings, dedupe })
-    const given = (await callTool(at, spec, { agent, attempt })) as unknown as Given
+    // With its scope an agent that asks one of its own name is not taken for a call of itself.
+    const given = (await callTool(at, spec, { agent, attempt, scope })) as unknown as Given
     const handed = await handOver(at, { agent, given, options, manifest })
     if (handed.ok) {
       const { payload, tokens, counter, shown } = given

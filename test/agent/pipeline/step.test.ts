@@ -186,6 +186,19 @@ for (const { name, open } of HOMES) {
     },
   )
 
+  steps('an agent may ask one of its own name', async () => {
+    await using home = await open()
+    const context = await home.process().run({ id: 'r' }, async (run) => {
+      const split = (depth: number) => async (): Promise<object> => {
+        if (depth > 0) await run.step('worker', split(depth - 1))
+        return { [`part-${depth}`]: true }
+      }
+      await run.step('worker', split(2))
+      return (await run.context()).context
+    })
+    assert.equal(context, { 'part-0': true, 'part-1': true, 'part-2': true })
+  })
+
   steps('tokens are charged once: as counted, or by the model calls that were recorded in it', async () => {
     await using home = await open()
     const cs = home.process(undefined, { tokens: letters })
