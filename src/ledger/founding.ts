@@ -46,11 +46,12 @@ interface SystemStream {
 
 /** The ledger's identity, made at the first start and checked at every later one. */
 export async function openIdentity(deps: FoundingDeps): Promise<EventBody<'LedgerCreated'>> {
+  let reason: string | undefined
   for (let tries = 0; tries < APPEND_AGAIN_MAX; tries += 1) {
     const known = await readSystemStream(deps)
     if (known === undefined && deps.readOnly === true) throw nothingHere()
     if (known === undefined) {
-      await found(deps)
+      reason = await found(deps)
       continue
     }
     checkIdentity(deps, known)
@@ -60,7 +61,7 @@ export async function openIdentity(deps: FoundingDeps): Promise<EventBody<'Ledge
   }
   throw new IdentityError(
     'ledger-damaged',
-    'the founding event could not be written; look at the store and start again',
+    `the founding event could not be written (${reason ?? 'no reason given'}); look at the store and start again`,
   )
 }
 
@@ -72,15 +73,18 @@ function ownVerifierKey(deps: FoundingDeps, origin: string): string {
   return verifierKey(origin, ed25519PublicBytes(deps.keys.current().checkpointKey))
 }
 
-async function found(deps: FoundingDeps): Promise<void> {
+/** What kept it from being written, as far as the store said. */
+async function found(deps: FoundingDeps): Promise<string | undefined> {
   const { effects, keys } = deps
   const ledgerId = effects.newId()
   const origin = deps.origin ?? `${DEFAULT_ORIGIN}/${ledgerId}`
   const { kid } = currentKey(keys.current().ring)
   deps.sealer.sealWith(kid)
   const data = { v: 1, ledgerId, origin, kid, verifierKey: ownVerifierKey(deps, origin) }
+  const at = firstExpectation(SYSTEM_STREAM)
   // Whether it was written is seen by reading on.
-  await appendFact(deps, { tenant: SYSTEM_TENANT, type: 'LedgerCreated', data, at: firstExpectation(SYSTEM_STREAM) })
+  const result = await appendFact(deps, { tenant: SYSTEM_TENANT, type: 'LedgerCreated', data, at })
+  return 'detail' in result ? result.detail : undefined
 }
 
 async function readSystemStream(deps: FoundingDeps): Promise<SystemStream | undefined> {

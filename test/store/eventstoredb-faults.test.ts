@@ -86,6 +86,18 @@ for (const fault of ['unavailable', 'not-ready', 'lose-request', 'lose-answer', 
   })
 }
 
+test('an append is not late by the server’s clock because this machine’s is behind it', async () => {
+  await using opened = await setUp()
+  const { node, store } = opened
+  let aheadMs = 0
+  node.faults.onAppend = ({ deadline }) => {
+    aheadMs = (deadline?.getTime() ?? 0) - Date.now()
+    return undefined
+  }
+  assert.is((await store.append(appendOf(STREAM, NO_STREAM))).kind, 'appended')
+  assert.ok(aheadMs > 30 * 60_000, `${aheadMs} ms`)
+})
+
 test('a lost answer whose place another process took is a conflict, never a success (F21)', async () => {
   await using opened = await setUp()
   const { node, store } = opened

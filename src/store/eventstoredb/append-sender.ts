@@ -18,6 +18,11 @@ import { type Canonical, toEvents } from './event-form.ts'
 import { readHead, readRange } from './stream-reads.ts'
 
 const RETRY_AFTER_MS = 1_000
+/**
+ * Sent along as a point in time by this machine's clock, and compared with the server's own: a clock that is ten seconds behind would find every
+ * append late by the client's default. How long an answer is waited for is the connection's to say, and the server has a limit of its own.
+ */
+const SERVER_DEADLINE_MS = 3_600_000
 const BACKOFF_MS = 25
 const BACKOFF_MAX_MS = 400
 
@@ -69,7 +74,11 @@ async function attempt(connection: Connection, append: Append, events: JSONEvent
   const expected = expectedRevision === NO_STREAM ? NEW_STREAM : BigInt(expectedRevision)
   try {
     const result = await connection.call((client) =>
-      client.appendToStream(stream, events, { expectedRevision: expected, requiresLeader: true }),
+      client.appendToStream(stream, events, {
+        expectedRevision: expected,
+        requiresLeader: true,
+        deadline: SERVER_DEADLINE_MS,
+      }),
     )
     return { answer: appended(connection, result, { stream, end: expectedRevision + records.length }) }
   } catch (error) {

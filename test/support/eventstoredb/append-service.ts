@@ -25,6 +25,7 @@ import { empty, expectedOf, proposedEvent, streamIdentifier, streamName } from '
 import type { NodeParts } from './parts.ts'
 
 interface Asked {
+  readonly deadline?: Date | undefined
   readonly stream: string
   readonly expected: Expected
   readonly events: readonly (ProposedEvent | undefined)[]
@@ -37,12 +38,17 @@ type Reply =
   | { readonly kind: 'silence' }
   | { readonly kind: 'unavailable' | 'not-ready' }
 
-async function carryOut(parts: NodeParts, { stream, expected, events }: Asked): Promise<Reply> {
+async function carryOut(parts: NodeParts, { stream, expected, events, deadline }: Asked): Promise<Reply> {
   await parts.faults.pass()
   const proposed = events.filter((event) => event !== undefined)
   if (proposed.length < events.length) return { kind: 'bad' }
   parts.appends += 1
-  const fault = parts.faults.onAppend({ stream, ids: proposed.map(({ id }) => id), count: parts.appends })
+  const fault = parts.faults.onAppend({
+    stream,
+    ids: proposed.map(({ id }) => id),
+    count: parts.appends,
+    deadline,
+  })
   if (fault !== undefined && !WRITES.has(fault)) return withoutWriting(parts, fault)
   const result = parts.log.append(stream, expected, proposed)
   if (fault === 'write-and-cut') parts.cut()
@@ -138,7 +144,12 @@ export function batchAppend(parts: NodeParts): handleBidiStreamingCall<BatchAppe
       void answerBatch(parts, {
         call,
         correlation,
-        asked: { stream, expected: expectedOf(batch.options), events: batch.events },
+        asked: {
+          stream,
+          expected: expectedOf(batch.options),
+          events: batch.events,
+          deadline: batch.options.getDeadline()?.toDate(),
+        },
       })
     })
     call.on('end', () => call.end())

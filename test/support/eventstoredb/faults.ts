@@ -15,6 +15,8 @@ export type AppendFault =
   | 'write-and-cut'
 
 export interface AppendSeen {
+  /** By the sender's clock, where the batching path told one. */
+  readonly deadline: Date | undefined
   readonly stream: string
   readonly ids: readonly string[]
   /** 1 for the node's first append. */
