@@ -26,7 +26,8 @@ const SIGNED = 'README.txt checkpoint events.jsonl jwks.json log.jsonl report.ht
   ' ',
 )
 const FILES = [...SIGNED, ...MANIFESTS]
-const PROOF_NAME = /^proofs\/([0-9a-f-]{36})\.tlog-proof$/
+/** For other tools, each a proof of one event: log.jsonl proves them all, and the manifest has their digests. */
+const PROOF_NAME = /^proofs\/[0-9a-f-]{36}\.tlog-proof$/
 const PREDICATE_TYPE = 'urn:countersign:evidence-bundle:v1'
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json'
 const MIB = 1024 * 1024
@@ -81,14 +82,11 @@ function checkBundle(bundle, { key: given, checkpoint: kept, ...macKeys }, found
   const log = checkLog(bundle, { manifest, checkpoint, earlier }, fail)
   found.leaves = log.size
   checkEvents(bundle, { manifest, log, macKeys }, found, fail)
-  for (const name of bundle.files.keys()) checkProof(bundle, name, { checkpoint, log }, fail)
   const { events, matching } = manifest.counts
-  if (found.events < events)
-    fail('INCOMPLETE', 'count', `there are ${found.events} events, the manifest counts ${events}`)
-  if (found.events > events)
-    fail('TAMPERED', 'count', `there are ${found.events} events, the manifest counts ${events}`)
-  if (found.matching !== matching)
-    fail('TAMPERED', 'count', `${found.matching} events answer the query, the manifest counts ${matching}`)
+  const verdict = found.events < events ? 'INCOMPLETE' : 'TAMPERED'
+  if (found.events !== events) fail(verdict, 'count', `${found.events} events, of which the manifest counts ${events}`)
+  else if (found.matching !== matching)
+    fail('TAMPERED', 'count', `${found.matching} answers, of which it counts ${matching}`)
 }
 
 // 1. The archive: files by name, `{ size, read(position, length) }`. Nothing is unpacked.
@@ -283,7 +281,7 @@ function openCheckpoint(note, { name, id, key }, what) {
   )
     throw new Stop('TAMPERED', 'checkpoint', `${what} is not signed with the key of ${name}: altered, or another log's`)
   return {
-    note,
+    what,
     tenant: origin.slice(origin.lastIndexOf('/') + 1),
     size: Number(size),
     root: Buffer.from(root, 'base64'),
@@ -311,43 +309,28 @@ function createTree() {
   return tree
 }
 
-/** Every header once: the root, the chain of each stream, and the events that the bundle must hold (`wanted`, by leaf hash). */
+/** Every header once: the roots, the chain of each stream, and the events that the bundle must hold (`wanted`: index by leaf hash). */
 function checkLog(bundle, { manifest, checkpoint, earlier }, fail) {
   const tree = createTree()
-  const [streams, wanted, proven] = [new Map(), new Map(), new Map()]
-  let earlierRoot = earlier?.size === 0 ? tree.root() : undefined
+  const [streams, wanted, roots] = [new Map(), new Map(), new Map([[0, tree.root()]])]
   for (const line of linesOf(bundle, 'log.jsonl', fail)) {
     const leaf = leafHash(line)
     const header = jsonOf(line, `line ${tree.size + 1} of log.jsonl`)
     checkChain(header, hexDigest(leaf), streams, fail)
-    if (isSelected(header, manifest.tenant, manifest.complete))
-      wanted.set(hexDigest(leaf), { index: tree.size, header })
-    if (bundle.files.has(`proofs/${header.id}.tlog-proof`)) proven.set(header.id, { index: tree.size, leaf })
+    if (isSelected(header, manifest.tenant, manifest.complete)) wanted.set(leaf.toString('latin1'), tree.size)
     tree.add(leaf)
-    if (tree.size === earlier?.size) earlierRoot = tree.root()
+    if (tree.size === earlier?.size || tree.size === checkpoint.size) roots.set(tree.size, tree.root())
   }
   const { size } = tree
-  if (size < checkpoint.size)
-    fail(
-      'INCOMPLETE',
-      'log-behind-checkpoint',
-      `the log holds ${size} events, its checkpoint covers ${checkpoint.size}`,
-    )
-  else if (size > checkpoint.size || !tree.root().equals(checkpoint.root))
-    fail('TAMPERED', 'root', 'log.jsonl does not make the root that the checkpoint signed')
-  if (earlier !== undefined && earlierRoot === undefined)
-    fail(
-      'INCOMPLETE',
-      'log-behind-checkpoint',
-      `the log holds ${size} events, the checkpoint that was kept covers ${earlier.size}`,
-    )
-  else if (earlier !== undefined && !earlierRoot.equals(earlier.root))
-    fail(
-      'TAMPERED',
-      'history-rewritten',
-      `the first ${earlier.size} events are not those that the checkpoint that was kept had signed`,
-    )
-  return { size, wanted, proven }
+  for (const { size: covered, root, what } of earlier === undefined ? [checkpoint] : [checkpoint, earlier]) {
+    if (size < covered)
+      fail('INCOMPLETE', 'log-behind-checkpoint', `${what} covers ${covered} events, the log holds ${size}`)
+    else if (!roots.get(covered).equals(root))
+      fail('TAMPERED', 'root', `the first ${covered} events are not those that ${what} signed`)
+  }
+  if (size > checkpoint.size)
+    fail('TAMPERED', 'root', `the log holds ${size - checkpoint.size} events more than its checkpoint covers`)
+  return { size, wanted }
 }
 
 function checkChain(header, digest, streams, fail) {
@@ -394,23 +377,31 @@ function checkEvents(bundle, { manifest, log, macKeys }, found, fail) {
       continue
     }
     const { header, headerText, salt, dataText } = event
-    const digest = hexDigest(leafHash(headerText))
-    const known = log.wanted.get(digest)
-    if (known === undefined)
-      fail('TAMPERED', 'not-in-log', `${place(header)} is not in the log, is there twice, or was not asked for`)
-    else if (known.index < before) fail('TAMPERED', 'order', `${place(header)} stands out of order`)
-    log.wanted.delete(digest)
-    before = known?.index ?? before
+    const leaf = leafHash(headerText).toString('latin1')
+    const index = log.wanted.get(leaf)
+    if (index === undefined) fail('TAMPERED', 'not-in-log', `${place(header)} is not in the log, or is there twice`)
+    else if (index < before) fail('TAMPERED', 'order', `${place(header)} stands out of order`)
+    log.wanted.delete(leaf)
+    before = index ?? before
     if (hexDigest(sha256(Buffer.from(salt, 'base64url'), dataText)) !== header.dataDigest)
       fail('TAMPERED', 'data-digest', `the body of ${place(header)} is not the one that was sealed`)
     if (!macFits(event)) fail('TAMPERED', 'mac', `the mac of ${place(header)} does not fit`)
     if (isAnswer(event)) found.matching += 1
   }
   if (!isWhole) fail('INCOMPLETE', 'no-trailer', 'events.jsonl has no trailer: it was cut')
-  const missing = [...log.wanted.values()]
-  for (const { header } of missing.slice(0, 100))
-    fail('INCOMPLETE', 'event-missing', `${place(header)} is in the log and not in events.jsonl`)
-  if (missing.length > 100) fail('INCOMPLETE', 'event-missing', `and ${missing.length - 100} more events`)
+  nameMissing(bundle, new Set(log.wanted.values()), fail)
+}
+
+function nameMissing(bundle, missing, fail) {
+  if (missing.size > 100)
+    fail('INCOMPLETE', 'event-missing', `${missing.size} events are not in events.jsonl; the first of them:`)
+  let [index, named] = [0, 0]
+  for (const line of missing.size === 0 ? [] : linesOf(bundle, 'log.jsonl', fail)) {
+    if (missing.has(index) && named < 100)
+      fail('INCOMPLETE', 'event-missing', `${place(JSON.parse(line))} is not in events.jsonl`)
+    if (missing.has(index)) named += 1
+    index += 1
+  }
 }
 
 /** Cut apart as text: digests are over the very bytes that stand there. No JSON string holds the border, since its quotes are escaped. */
@@ -428,7 +419,8 @@ function eventOf(line) {
 function queryOf({ query, tenant }) {
   const claims = new Map()
   return ({ header, data }) => {
-    if (header.type === 'ToolCallClaimed') claims.set(`${data.callId} ${header.stream}`, data)
+    if (header.type === 'ToolCallClaimed')
+      claims.set(`${data.callId} ${header.stream}`, { agent: data.agent, tool: data.tool })
     const claim = claims.get(`${data.callId} ${header.stream}`) ?? {}
     const said = {
       agent: data.agent ?? claim.agent,
@@ -460,39 +452,6 @@ function macCheck({ runKey, keyFor = runKey && keysOf(runKey) }, found) {
 function keysOf({ stream, keys }) {
   const secrets = new Map(keys.map(({ kid, key }) => [kid, Buffer.from(key, 'base64url')]))
   return (header) => (header.stream === stream ? (secrets.get(header.kid) ?? null) : undefined)
-}
-
-/** A C2SP tlog-proof file, for tools that want one proof at a time, leads from its event to the checkpoint (RFC 9162 section 2.1.3.2). */
-function checkProof(bundle, name, { checkpoint, log }, fail) {
-  const [, id] = PROOF_NAME.exec(name) ?? []
-  if (id === undefined) return
-  const text = textOf(bundle, name)
-  const border = text.indexOf('\n\n')
-  const [first, index, ...hashes] = text.slice(0, border).split('\n')
-  const known = log.proven.get(id)
-  const isOurs =
-    first === 'c2sp.org/tlog-proof@v1' &&
-    text.slice(border + 2) === checkpoint.note &&
-    index === `index ${known?.index}`
-  const proof = hashes.map((hash) => Buffer.from(hash, 'base64'))
-  if (!isOurs || !leadsTo(checkpoint, known, proof)) fail('TAMPERED', 'proof', `${name} does not prove its event`)
-}
-
-function leadsTo({ size, root }, { index, leaf }, proof) {
-  let [node, last, hash] = [index, size - 1, leaf]
-  const up = () => {
-    node = Math.floor(node / 2)
-    last = Math.floor(last / 2)
-  }
-  for (const sibling of proof) {
-    if (last === 0) return false
-    const isRight = node % 2 === 1 || node === last
-    hash = isRight ? nodeHash(sibling, hash) : nodeHash(hash, sibling)
-    // A node without a right neighbour stands for itself on the levels above.
-    while (isRight && node % 2 === 0 && node !== 0) up()
-    up()
-  }
-  return last === 0 && hash.equals(root)
 }
 
 // The command.

@@ -6,6 +6,9 @@ import type { EventQuery } from '../../../schemas/event-query.ts'
 import { ledgerStream } from '../../../schemas/names.ts'
 import { prepareBundle } from '../../../src/export/bundle/issue-bundle.ts'
 import { verifyBundle } from '../../../src/export/bundle/verifier.ts'
+import { parseCheckpoint } from '../../../src/merkle/checkpoint.ts'
+import { leafHash } from '../../../src/merkle/hashes.ts'
+import { verifyInclusion } from '../../../src/merkle/inclusion.ts'
 import { parseVerifierKey } from '../../../src/merkle/note-key.ts'
 import { openNote } from '../../../src/merkle/signed-note.ts'
 import { parseTlogProof } from '../../../src/merkle/tlog-proof.ts'
@@ -131,11 +134,16 @@ test('a small bundle has a proof file for each event that public tools read; a l
   ] as const) {
     const file = folder.file(`${run}.tar`)
     await writeBundle(home.ledger, file, { query: { run } })
-    const files = [...(await unpackTar(readFileSync(file)))].filter(([name]) => name.startsWith('proofs/'))
+    const all = await unpackTar(readFileSync(file))
+    const log = (all.get('log.jsonl') ?? '').toString().split('\n')
+    const files = [...all].filter(([name]) => name.startsWith('proofs/'))
     assert.is(files.length, proofs)
     for (const [, content] of files) {
       const proof = parseTlogProof(content.toString())
       assert.ok(proof && verifier && openNote(proof.checkpoint, [verifier]).ok)
+      const { size, root } = parseCheckpoint(proof.checkpoint.slice(0, proof.checkpoint.indexOf('\n\n') + 1)) ?? {}
+      const leaf = leafHash(log[proof.index] ?? '')
+      assert.ok(root && verifyInclusion({ index: proof.index, size: size ?? 0, leaf, proof: proof.hashes, root }))
     }
     assert.is(verifyBundle(file).verdict, 'VERIFIED')
   }
@@ -169,7 +177,7 @@ test('a history that the holder of all keys wrote anew verifies by itself, and n
   const key = after.logs.verifierKey('acme')
   assert.is(verifyBundle(file, { key }).verdict, 'VERIFIED')
   const found = verifyBundle(file, { key, checkpoint: kept.ok ? kept.value : '' })
-  assert.equal([found.verdict, found.faults.map(({ code }) => code)], ['TAMPERED', ['history-rewritten']])
+  assert.equal([found.verdict, found.faults.map(({ code }) => code)], ['TAMPERED', ['root']])
   await after.fill('acme', 'r2', 9)
   const shorter = verifyBundle(folder.file('anew.tar'), { key, checkpoint: await checkpointOf(after) })
   assert.equal([shorter.verdict, shorter.faults.map(({ code }) => code)], ['INCOMPLETE', ['log-behind-checkpoint']])
