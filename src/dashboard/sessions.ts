@@ -3,6 +3,7 @@
  * token stands in no cookie jar, and a cookie stays small. A restart or another process asks to sign in again.
  */
 import { createHash, randomBytes } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { LRUCache } from 'lru-cache'
 import type { Principal } from '../signing/tokens.ts'
 
@@ -14,6 +15,8 @@ export interface Session {
   /** Checked again on each request. */
   readonly token: string
   readonly subject: string
+  /** Aborts when the session ends: what it holds open ends with it. */
+  readonly over: AbortController
 }
 
 const SESSIONS_MAX = 10_000
@@ -29,7 +32,11 @@ export interface Sessions {
 }
 
 export function createSessions(now: () => number): Sessions {
-  const sessions = new LRUCache<string, Session>({ max: SESSIONS_MAX, perf: { now } })
+  const sessions = new LRUCache<string, Session>({
+    max: SESSIONS_MAX,
+    perf: { now },
+    dispose: (session) => session.over.abort(),
+  })
   const bySubject = new LRUCache<string, readonly string[]>({ max: SESSIONS_MAX })
 
   const forget = (session: Session): void => {
@@ -48,7 +55,10 @@ export function createSessions(now: () => number): Sessions {
       for (const oldest of names.splice(0, surplus)) sessions.delete(oldest)
       bySubject.set(owner, [...names, name])
       const csrf = randomBytes(ID_BYTES).toString('base64url')
-      sessions.set(name, { name, csrf, token, subject: owner }, { ttl: Math.max(1, expiresAt - now()) })
+      const over = new AbortController()
+      // Every stream of the session listens to it: many listeners are no leak.
+      setMaxListeners(0, over.signal)
+      sessions.set(name, { name, csrf, token, subject: owner, over }, { ttl: Math.max(1, expiresAt - now()) })
       return cookie
     },
     find: (cookie) => (cookie === undefined ? undefined : sessions.get(nameOf(cookie))),

@@ -169,6 +169,21 @@ test('a live stream goes on where the page stood, names runs and revisions alone
   await lost.close()
 })
 
+test('a live stream ends with the session that is signed out, and with the server', async () => {
+  await using edge = await testEdge()
+  await edge.started('r')
+  const opened = async () => {
+    const client = await signedIn(edge)
+    return { client, stream: readSse(await client.get('/ui/runs/r/live')) }
+  }
+  const out = await opened()
+  await out.client.post('/ui/sign-out', {})
+  await within(10_000, out.stream.rest(), 'the stream of a session that was signed out')
+  const last = await opened()
+  edge.draining.abort()
+  await within(10_000, last.stream.rest(), 'the stream of a server that stops')
+})
+
 test('a question goes on page by page, pinned to one size of the log', async () => {
   await using edge = await testEdge({ audit: true })
   for (let count = 0; count < 70; count += 1) await edge.started(`r${count}`)

@@ -35,7 +35,7 @@ export const liveRun = pageRoute({
   },
 })
 
-function opened({ c, deps, caller, query }: View<LiveQuery>, run: string | undefined): Response {
+function opened({ c, deps, caller, query, session }: View<LiveQuery>, run: string | undefined): Response {
   const release = deps.acquireStream(caller.tenant)
   if (release === undefined)
     throw new Refused({ code: 'too-many-streams', detail: 'This tenant holds as many streams open as it may.' })
@@ -44,6 +44,7 @@ function opened({ c, deps, caller, query }: View<LiveQuery>, run: string | undef
   return liveResponse({
     deps,
     expiresAt: caller.expiresAt,
+    over: session.over.signal,
     ended: release,
     frames: (signal) => frames(deps.ledger, { caller, run, after }, signal),
   })

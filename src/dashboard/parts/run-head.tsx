@@ -1,6 +1,6 @@
 /** @module The head of a run's pages: what it is, where it stands, what it cost, and what can be handed over. */
 import { count, duration, money } from '../format.ts'
-import { bundlePath, downloadPath, runPath, verifyPath } from '../paths.ts'
+import { auditPath, bundlePath, downloadPath, runPath, verifyPath, withQuery } from '../paths.ts'
 import type { Run } from '../run-row.ts'
 import { Actor, Badge, Data, Time } from './data.tsx'
 import { Fact } from './fact.tsx'
@@ -61,6 +61,11 @@ function Deeds({ runId, scopes, csrf }: { runId: string; scopes: ReadonlySet<str
           Verify this run now
         </button>
       </form>
+      {scopes.has('audit:read') && (
+        <a class="button" href={withQuery(auditPath('verifications'), { run: runId })}>
+          Earlier verifications
+        </a>
+      )}
       {scopes.has('audit:export') && (
         <a class="button" href={bundlePath(runId)} download>
           Evidence bundle

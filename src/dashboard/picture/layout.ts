@@ -10,7 +10,9 @@ import { packRows } from './pack-rows.ts'
 import { createScale, type Scale, type ScaleKind } from './scale.ts'
 
 const AXIS_PX = 26
+/** Room above the lanes for arcs, where there are any. */
 const ARCS_PX = 46
+const NO_ARCS_PX = 6
 const MARK_ROW_PX = 38
 const BAR_ROW_PX = 22
 const LANE_PAD_PX = 8
@@ -93,10 +95,14 @@ export function layoutPicture(story: RunStory, { window, scale: kind, limits }: 
   const scale = createScale(kind, pointsOf({ marks, spans, window }))
   const bars = spans.map((span) => extentOf(span, window, scale))
   const rows = packLanes(lanesOf(marks, spans), bars)
-  const top = AXIS_PX + ARCS_PX
+  const top = AXIS_PX + (marks.some(({ kind }) => kind === 'rewind') ? ARCS_PX : NO_ARCS_PX)
   const lanes = placeLanes(rows, top)
   const laneY = new Map(lanes.map(({ name, y }) => [name, y]))
-  const placedMarks = marks.map((mark) => ({ mark, x: scale.x(mark), y: markY(laneY, mark.lane) }))
+  const placedMarks = marks.map((mark) => ({
+    mark,
+    x: scale.x(mark),
+    y: (laneY.get(mark.lane) ?? top) + MARK_ROW_PX / 2,
+  }))
   const placedBars = rows.flatMap(({ name, placed }) => placed.map((each) => barAt(each, laneY.get(name) ?? top)))
   const bottom = lanes.at(-1)
   const under = (bottom === undefined ? top : bottom.y + bottom.height) + GAP_PX
@@ -190,10 +196,6 @@ function placeLanes(packed: readonly PackedLane[], top: number): readonly Lane[]
     y += height
     return lane
   })
-}
-
-function markY(laneY: ReadonlyMap<string, number>, lane: string): number {
-  return (laneY.get(lane) ?? AXIS_PX + ARCS_PX) + MARK_ROW_PX / 2
 }
 
 function barAt({ item, row }: { readonly item: Extent; readonly row: number }, laneTop: number): PlacedBar {
