@@ -36,8 +36,8 @@ export const BudgetReleased = z.strictObject({
 export const ReservationExpired = z.strictObject({
   v: z.literal(1),
   reservationId: Uuid,
-  /** Ended before its deadline: the attempt that it was for is gone, and its call was claimed anew. */
-  cause: z.literal('claimed-anew').optional(),
+  /** Ended before its deadline: the attempt that it was for is gone, and its call was claimed anew, or the run is completed without it. */
+  cause: z.enum(['claimed-anew', 'run-completed']).optional(),
 })
 
 export const BudgetExceeded = z.strictObject({

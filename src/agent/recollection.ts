@@ -155,8 +155,10 @@ export class Recollection {
   #refusalOf({ phase, key }: Asked, attempts: number): Problem | undefined {
     const slot = slotOf(phase, key)
     const recorded = this.run.refusals.get(slot)
-    if (recorded === undefined || this.#servedRefusals.has(slot)) return undefined
-    return recorded.afterAttempts === attempts ? recorded.refusal : undefined
+    if (recorded === undefined || this.#servedRefusals.has(slot) || attempts > recorded.afterAttempts) return undefined
+    const before = this.run.byKey.get(slot)?.at(-1)?.attempts.slice(attempts, recorded.afterAttempts) ?? []
+    // Attempts that no code saw the end of are passed over, here as well.
+    return before.every(isUnseen) ? recorded.refusal : undefined
   }
 
   #diverged(asked: Asked, expected: readonly RecordedCall[]): ResumeDiverged {
@@ -167,6 +169,10 @@ export class Recollection {
     const message = `the code asks for ${spec.name} with other arguments than the record holds (${wanted}): nothing was run`
     return new ResumeDiverged(message, details, this.#code)
   }
+}
+
+function isUnseen({ outcome }: RecordedAttempt): boolean {
+  return outcome === undefined || ((outcome.kind === 'unknown' || outcome.kind === 'not-executed') && !outcome.seen)
 }
 
 /** A failure that the code of then saw is a failure now; an attempt that died with its process is none. */

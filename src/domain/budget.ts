@@ -90,6 +90,19 @@ export function expiredReservations(state: RunState, env: Env): ReservationState
   })
 }
 
+/** Reserved for model calls that nobody waits for any more: they keep no run from its end, and are charged there. */
+export function chargedAtEnd(
+  state: RunState,
+  silent: readonly CallState[],
+  expired: readonly ReservationState[],
+): Draft[] {
+  return silent.flatMap(({ reservationId }): Draft[] => {
+    const left = state.reservations[slot(reservationId ?? '')]
+    if (left?.status !== 'open' || expired.includes(left)) return []
+    return [{ type: 'ReservationExpired', data: { v: 1, reservationId: left.reservationId, cause: 'run-completed' } }]
+  })
+}
+
 export function expiredDraft(reservation: ReservationState): Draft {
   return { type: 'ReservationExpired', data: { v: 1, reservationId: reservation.reservationId } }
 }

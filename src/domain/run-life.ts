@@ -1,10 +1,10 @@
 /** @module The decisions that start, resume, bound and end a run (runtime.md, section 4). */
-import { type ReservationState, type RunState, slot } from '../../projections/run-state.ts'
+import { type CallState, type ReservationState, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { resolvePolicy } from '../../schemas/policy.ts'
 import type { CompleteRun, FailRun, RegisterManifest, StartRun } from '../../schemas/requests.ts'
-import { expiredDraft, expiredReservations } from './budget.ts'
+import { chargedAtEnd, expiredDraft, expiredReservations } from './budget.ts'
 import { endOfRollback } from './compensation.ts'
 import { append, type Decision, type Env, refuse } from './decision.ts'
 import { leasesOver, type OutcomeInHand, openCalls } from './lease.ts'
@@ -81,7 +81,7 @@ export function decideManifest(state: RunState, body: RegisterManifest, env: Env
   return append({ type: 'ManifestRegistered', data: { v: 1, agent, manifest, hash } })
 }
 
-/** A run completes only when nothing it started is left open. */
+/** A run completes only when nothing it started is left open, but for model calls in doubt: they have no effect, and are charged. */
 export function decideComplete(state: RunState, body: CompleteRun, env: Env): Decision {
   const closed = mustBeOpen(state, body.runFence) ?? mustNotCompensate(state) ?? mustBeRecorded(state)
   if (closed !== undefined) return refuse(closed)
@@ -89,10 +89,11 @@ export function decideComplete(state: RunState, body: CompleteRun, env: Env): De
   const over = leasesOver(state, env)
   const expired = expiredReservations(state, env)
   const met = [...over.map(({ draft }) => draft), ...expired.map(expiredDraft)]
-  const open = openWork(state, { over, expired })
+  const silent = openCalls(state).filter((call) => call.phase === 'model' && isInDoubt(call, over))
+  const open = openWork(state, { over, expired, silent })
   if (open !== undefined) return { kind: 'refuse', refusal: open, ...(met.length === 0 ? {} : { before: met }) }
   const output = body.output === undefined ? {} : { output: body.output }
-  return append(...met, { type: 'RunCompleted', data: { v: 1, ...output } })
+  return append(...met, ...chargedAtEnd(state, silent, expired), { type: 'RunCompleted', data: { v: 1, ...output } })
 }
 
 /** A call that ran and whose result is lost to the record has to be undone: the run can only go back (runtime.md, section 2). */
@@ -110,13 +111,24 @@ function mustBeRecorded(state: RunState): Refusal | undefined {
 /** Named at most so many in an answer. */
 const OPEN_WORK_SHOWN = 100
 
-function openWork(
-  state: RunState,
-  met: { readonly over: readonly OutcomeInHand[]; readonly expired: readonly ReservationState[] },
-): Refusal | undefined {
+interface Met {
+  readonly over: readonly OutcomeInHand[]
+  readonly expired: readonly ReservationState[]
+  /** Model calls of which nothing will be heard. */
+  readonly silent: readonly CallState[]
+}
+
+function isInDoubt(call: CallState, over: readonly OutcomeInHand[]): boolean {
+  return call.status === 'in-doubt' || over.some((each) => each.call === call)
+}
+
+function openWork(state: RunState, met: Met): Refusal | undefined {
   const doubtful = new Set(met.over.map(({ call }) => call.callId))
-  const charged = new Set(met.expired.map((each) => each.reservationId))
-  const calls = openCalls(state)
+  const charged = new Set([
+    ...met.expired.map((each) => each.reservationId),
+    ...met.silent.map(({ reservationId }) => reservationId ?? ''),
+  ])
+  const calls = openCalls(state).filter((call) => !met.silent.includes(call))
   const reservations = Object.keys(state.openReservations)
     .map((key) => key.slice(1))
     .filter((id) => !charged.has(id))

@@ -229,6 +229,23 @@ budget(
   },
 )
 
+budget(
+  'a model call that nobody waits for keeps no run from its end, and is charged there; any other call does',
+  async () => {
+    await using at = await open({ tokens: 100 })
+    await at.run.claimed('model:x', { phase: 'model', reserve: { tokens: 40 }, leaseMs: 1_000 })
+    refusedWith(await at.run.do({ kind: 'complete', body: {} }), 'open-work')
+    at.pass(10_000)
+    const other = await at.run.claimed('pay', { leaseMs: 1_000 })
+    at.pass(10_000)
+    refusedWith(await at.run.do({ kind: 'complete', body: {} }), 'open-work')
+    ok(await at.run.settle(other))
+    ok(await at.run.do({ kind: 'complete', body: {} }))
+    const { tokens, reservedTokens } = await at.run.budget()
+    assert.equal([tokens, reservedTokens], [40, 0])
+  },
+)
+
 budget('after the end nothing more is reserved, and what was used is still recorded', async () => {
   await using at = await open({ tokens: 100 })
   const open_ = ok(await at.reserve({ tokens: 10 })).reservationId
