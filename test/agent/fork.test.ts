@@ -365,6 +365,28 @@ for (const { name, open } of HOMES) {
     assert.equal(result.output, { title: 'title!' })
   })
 
+  fork('what a branch hands over is counted and charged, and its manifest limits it', async () => {
+    await using home = await open()
+    const cs = home.process()
+    await cs.run({ id: 'r', policy: { ungrounded: 'off' }, budget: { tokens: 100_000 } }, async (r) => {
+      const text = 'many words, '.repeat(50)
+      const { receipts } = await r.fork(
+        [
+          { agent: 'long', manifest: { maxTokens: 10 }, run: () => text },
+          { agent: 'short', manifest: { maxTokens: 10 }, run: () => 'few words' },
+        ],
+        { join: 'vote' },
+      )
+      assert.equal(
+        receipts.map(({ status }) => status),
+        ['refused', 'merged'],
+      )
+    })
+    const spent: unknown[] = []
+    for await (const { data } of home.connection.events('r', 'BranchOffered')) spent.push(data.tokens)
+    assert.equal(spent, [2])
+  })
+
   fork('bad forks are refused before anything runs', async () => {
     await using home = await open()
     const { run } = scene(home.process())

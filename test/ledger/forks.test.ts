@@ -275,6 +275,24 @@ forks('what is asked of no fork, no branch or an older owner is refused by name'
   refusedWith(await at.run.do({ kind: 'join', forkId: open.forkId, body: { runFence: 1 } }), 'run-taken-over')
 })
 
+forks('reported and joined by two ledgers at once: one verdict, told to both alike', async () => {
+  await using at = await forked()
+  const open = await fork(at.run, 'first_wins', ['a', 'b'])
+  const sibling = drive({ ledger: await at.test.sibling() }, 'r')
+  const both = async (branch: string, run: typeof sibling) => {
+    ok(await run.do({ kind: 'branch', forkId: open.forkId, body: { branch, output: { by: branch } } }))
+    return run.do({ kind: 'join', forkId: open.forkId, body: {} })
+  }
+  const settled = await Promise.all([both('a', at.run), both('b', sibling)].map((each) => each.catch(String)))
+  const [one, other] = settled.map((each) => (typeof each === 'string' ? each : ok(each).receipt))
+  // Who reports after the race was over is told so, and gives up.
+  if (settled.every((each) => typeof each !== 'string')) assert.is(one, other)
+  else assert.match(String(settled.find((each) => typeof each === 'string')), 'fork-joined')
+  assert.is((await at.run.types()).filter((type) => type === 'ForkJoined').length, 1)
+  await verifiedFold(at.test, 'r')
+  assert.is((await replayed(at.test.ledger, 'r')).verdict, 'VERIFIED')
+})
+
 forks('the open fork and its branches can be read', async () => {
   await using at = await forked()
   const open = await fork(at.run, 'vote', ['a', 'b'])

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import type { ReportBranch } from '../../../schemas/requests.ts'
 import { AgentError, failureOf, LedgerRefused } from '../errors.ts'
-import { type Place, runAt } from '../place.ts'
+import { type Place, runAt, type StepFrame } from '../place.ts'
 import { recordable } from '../recordable.ts'
 import type { Run } from '../run.ts'
 import type { ForkOptions } from './fork-types.ts'
@@ -27,7 +27,10 @@ export async function runBranch<Input>(running: BranchRun<Input>): Promise<Repor
   const { place, planned, signal } = running
   const { session } = place
   try {
-    const output = outputOf(await carried(running), planned.agent)
+    // A branch hands over what it returns, as a step does: calls in it are its agent's.
+    const step = { agent: planned.agent, scope: planned.scope, modelCalls: 0 }
+    const output = outputOf(await carried(running, step), planned.agent)
+    const tokens = step.modelCalls > 0 ? undefined : (await session.counter()).count(textOf(output))
     const score = await running.score?.(output, { name: planned.name, agent: planned.agent })
     if (score !== undefined && !Number.isFinite(score)) {
       throw new AgentError('invalid-score', `the score of ${planned.name} is ${score}`, { branch: planned.name })
@@ -36,6 +39,7 @@ export async function runBranch<Input>(running: BranchRun<Input>): Promise<Repor
     return {
       output,
       ...(score !== undefined && { score }),
+      ...(tokens !== undefined && { tokens }),
       ...(supersedes !== undefined && { supersedes: [...supersedes] }),
     }
   } catch (error) {
@@ -45,7 +49,10 @@ export async function runBranch<Input>(running: BranchRun<Input>): Promise<Repor
   }
 }
 
-function carried<Input>({ place, planned, runOf, frozen, signal, givenUp }: BranchRun<Input>): Promise<unknown> {
+function carried<Input>(
+  { place, planned, runOf, frozen, signal, givenUp }: BranchRun<Input>,
+  step: StepFrame,
+): Promise<unknown> {
   const { name, agent, scope, branch } = planned
   const inner: Place = {
     session: place.session,
@@ -53,8 +60,7 @@ function carried<Input>({ place, planned, runOf, frozen, signal, givenUp }: Bran
     dedupe: place.dedupe,
     ancestors: place.ancestors,
     branch: { scope, signal, givenUp },
-    // A branch hands over what it returns, as a step does: calls in it are its agent's.
-    step: { agent, scope, modelCalls: 0 },
+    step,
   }
   const run = runOf(inner)
   const context = shown(frozen, branch.manifest?.reads)
@@ -65,6 +71,13 @@ function carried<Input>({ place, planned, runOf, frozen, signal, givenUp }: Bran
 function shown(frozen: JsonObject, reads: readonly string[] | undefined): JsonObject {
   const entries = Object.entries(structuredClone(frozen) as JsonObject)
   return Object.fromEntries(reads === undefined ? entries : entries.filter(([key]) => reads.includes(key)))
+}
+
+/** What the agent wrote, as far as the branch tells: its model calls, where it made any, have said what they used. */
+function textOf({ text, ...rest }: JsonObject): string {
+  return typeof text === 'string' && Object.keys(rest).length === 0
+    ? text
+    : JSON.stringify({ ...rest, ...(text !== undefined && { text }) })
 }
 
 function outputOf(value: unknown, agent: string): JsonObject {
