@@ -81,6 +81,7 @@ export interface AuditView {
 export interface AuditFilter extends Omit<EventQuery, 'text'> {
   /** Words, each phrase several that stand together. */
   readonly phrases?: readonly (readonly string[])[]
+  readonly reservation?: string
   /** Only events whose writer's clock was behind. */
   readonly clocked?: boolean
 }
@@ -88,6 +89,8 @@ export interface AuditFilter extends Omit<EventQuery, 'text'> {
 export interface LeafPage {
   /** Exclusive; undefined begins at the start of the order. */
   readonly after: number | undefined
+  /** Inclusive: no further than this is looked. */
+  readonly upTo?: number
   readonly limit: number
   readonly newestFirst?: boolean
 }

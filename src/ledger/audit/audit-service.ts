@@ -28,6 +28,7 @@ import type {
   AuditRefusal,
   MatchedEvent,
 } from './audit-reads.ts'
+import { windowedRows } from './windowed-rows.ts'
 
 /** Rows of a page of `matching`. */
 const MATCHING_PAGE = 256
@@ -91,7 +92,9 @@ export class AuditService implements UnrecordedReads {
     if ('code' in asked) throw new RangeError(asked.detail)
     const { index, store } = this.#deps
     for (let after = afterLeaf; ; ) {
-      const rows = index.rows(asked.view, asked.filter, { after, limit: MATCHING_PAGE })
+      const page = { after, limit: MATCHING_PAGE }
+      const rowsOf = (part: LeafPage) => index.rows(asked.view, asked.filter, part)
+      const rows = asked.phrases === undefined ? await windowedRows(rowsOf, page, asked.view.size) : rowsOf(page)
       const last = rows.at(-1)
       if (last === undefined) return
       yield await eventsOf({ store }, rows)
@@ -163,11 +166,12 @@ export class AuditService implements UnrecordedReads {
   }
 
   async #page(
-    { after, limit, newestFirst }: Asked,
+    { after, limit, newestFirst, phrases, view }: Asked,
     rowsOf: (page: LeafPage) => readonly AuditRow[],
   ): Promise<{ readonly events: readonly FoundEvent[]; readonly next: { readonly next?: readonly Json[] } }> {
     const leaf = typeof after?.[0] === 'number' ? after[0] : undefined
-    const rows = rowsOf({ after: leaf, limit: limit + 1, newestFirst })
+    const page = { after: leaf, limit: limit + 1, newestFirst }
+    const rows = phrases === undefined ? await windowedRows(rowsOf, page, view.size) : rowsOf(page)
     const shown = rows.slice(0, limit)
     const last = shown.at(-1)
     const next = rows.length > limit && last !== undefined ? { next: [last.leaf] } : {}
@@ -179,16 +183,15 @@ export class AuditService implements UnrecordedReads {
     const { index } = this.#deps
     const answer = await this.#listed(asked, rowsOf)
     const items = answer.items.map((item): JsonObject => {
-      const of = doubt === 'ToolCallInDoubt' ? { call: String(item.call) } : {}
+      const of = doubt === 'ToolCallInDoubt' ? { call: String(item.call) } : { reservation: String(item.reservation) }
       const types = doubt === 'ToolCallInDoubt' ? [doubt, 'CompensationInDoubt'] : [doubt]
       const later = index.rows(
         asked.view,
         { types, run: String(item.run), ...of },
-        { after: Number(item.leaf), limit: 256 },
+        { after: Number(item.leaf), limit: 1 },
       )
-      const found = later.find((row) => doubt === 'ToolCallInDoubt' || row.reservation === item.reservation)
       const status = doubt === 'ToolCallInDoubt' ? ['claimed', 'in-doubt'] : ['open', 'expired']
-      return { ...item, status: status[found === undefined ? 0 : 1] ?? '' }
+      return { ...item, status: status[later.length === 0 ? 0 : 1] ?? '' }
     })
     return { ...answer, items }
   }

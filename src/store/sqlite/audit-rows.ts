@@ -63,6 +63,7 @@ export function conditionsOf({ tenant, size }: AuditView, filter: AuditFilter, o
     [`${of.agent ?? 'e.agent'} = ?`, one(agent)],
     ['e.tool = ?', one(tool)],
     ['e.call = ?', one(call)],
+    ['e.reservation = ?', one(filter.reservation)],
     ['e.verdict = ?', one(verdict)],
     [`${of.provider ?? 'e.provider'} = ?`, one(provider)],
     [`${of.model ?? 'e.model'} = ?`, one(model)],

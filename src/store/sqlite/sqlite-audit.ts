@@ -19,6 +19,7 @@ import type { Position } from '../event-store.ts'
 import { countRuns, keyGroups, missingRevisions, runGroups, spendGroups } from './audit-groups.ts'
 import {
   type AuditColumns,
+  type Conditions,
   conditionsOf,
   fromAuditColumns,
   matchText,
@@ -128,7 +129,8 @@ class SqliteAudit implements AuditIndex {
     if (phrases === undefined) return this.#list(conditions, page, 'events e')
     const { sql, values } = conditions
     const match = matchText(view.tenant, phrases)
-    return this.#list({ sql: `t.audit_text MATCH ? AND ${sql}`, values: [match, ...values] }, page, TEXT_FIRST)
+    const text = { sql: `t.audit_text MATCH ? AND ${sql}`, values: [match, ...values] }
+    return this.#list(this.#fromRow(text, view.tenant, page), page, TEXT_FIRST)
   }
 
   openCalls(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[] {
@@ -146,18 +148,26 @@ class SqliteAudit implements AuditIndex {
 
   #list(
     { sql, values }: { readonly sql: string; readonly values: readonly unknown[] },
-    { after, limit, newestFirst = false }: LeafPage,
+    { after, upTo, limit, newestFirst = false }: LeafPage,
     from: string,
   ): readonly AuditRow[] {
     const beyond = after === undefined ? '' : `AND e.leaf ${newestFirst ? '<' : '>'} ?`
+    const within = upTo === undefined ? '' : `AND e.leaf ${newestFirst ? '>=' : '<='} ?`
     // Leaves of one tenant rise with the rows, so that either order is the other; the text is walked by row.
     const order = `${from === TEXT_FIRST ? 't.rowid' : 'e.leaf'} ${newestFirst ? 'DESC' : 'ASC'}`
     return this.#db
       .prepare<unknown[], AuditColumns>(
-        `SELECT ${COLUMNS.map((name) => `e.${name}`).join(', ')} FROM ${from} WHERE ${sql} ${beyond} ORDER BY ${order} LIMIT ?`,
+        `SELECT ${COLUMNS.map((name) => `e.${name}`).join(', ')} FROM ${from} WHERE ${sql} ${beyond} ${within} ORDER BY ${order} LIMIT ?`,
       )
-      .all(...values, ...(after === undefined ? [] : [after]), limit)
+      .all(...values, ...[after, upTo].filter((leaf) => leaf !== undefined), limit)
       .map(fromAuditColumns)
+  }
+
+  /** Hits are walked by row: a later page begins at its own, not at the first hit of all. */
+  #fromRow({ sql, values }: Conditions, tenant: string, { after, newestFirst = false }: LeafPage): Conditions {
+    const seq = after === undefined ? undefined : this.#statements.seq.get(tenant, after)
+    if (seq === undefined) return { sql, values }
+    return { sql: `${sql} AND t.rowid ${newestFirst ? '<' : '>'} ?`, values: [...values, seq] }
   }
 
   readonly runs: AuditIndex['runs'] = (view, filter, page) => runGroups(this.#db, view, { filter, page })
@@ -217,6 +227,7 @@ function prepareStatements(db: Database) {
     rowOf: db.prepare<unknown[], AuditColumns>(
       `SELECT ${COLUMNS.join(', ')} FROM events WHERE tenant = ? AND id = ? LIMIT 1`,
     ),
+    seq: db.prepare<unknown[], number>('SELECT seq FROM events WHERE tenant = ? AND leaf = ?').pluck(),
     saveEvent: db.prepare(
       `INSERT INTO events (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map((name) => `@${name}`).join(', ')})`,
     ),
