@@ -19,6 +19,7 @@ export type AgentErrorCode =
   | 'not-recordable'
   | 'invalid-manifest'
   | 'handoff-in-step'
+  | 'handoff-in-branch'
   | 'handoff-refused'
   | 'invalid-step'
   | 'invalid-agent'

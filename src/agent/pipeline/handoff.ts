@@ -26,7 +26,7 @@ const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'un
 
 const REASON = 'asked for by the code of the run'
 
-/** Throws `not-recordable`, `invalid-manifest`, `handoff-in-step`, `resume-diverged`, and `LedgerRefused` for any refusal but a contradiction. */
+/** Throws `not-recordable`, `invalid-manifest`, `handoff-in-step`, `handoff-in-branch`, `resume-diverged`, and `LedgerRefused` for any refusal but a contradiction. */
 export async function handOff(place: Place, payload: object, options: HandoffOptions): Promise<HandoffResult> {
   mustNotBeStep(place, options.agent)
   return handOffAt(place, payload, options)
@@ -113,8 +113,17 @@ export async function establishedContext(session: Session): Promise<Established>
   return pipeline.view.now()
 }
 
+/** The context is frozen while a fork is open: said before an agent is asked for nothing. */
+export function mustNotBeBranch({ branch }: Place, agent: string): void {
+  if (branch === undefined) return
+  const message = 'a branch of a fork hands over what its function returns: return it, and call what you need in it'
+  throw new AgentError('handoff-in-branch', message, { branch: branch.scope, agent })
+}
+
 /** A step hands off once, at its end: what is handed over beside it would stand in its place. */
-function mustNotBeStep({ step, scope }: Place, agent: string): void {
+function mustNotBeStep(place: Place, agent: string): void {
+  mustNotBeBranch(place, agent)
+  const { step, scope } = place
   if (step === undefined || step.scope !== scope) return
   const message = `a step hands off what its function returns: return it, or hand off in run.scope(name, fn)`
   throw new AgentError('handoff-in-step', message, { step: step.agent, agent })

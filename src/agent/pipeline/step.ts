@@ -4,13 +4,13 @@ import { AgentError, HandoffRefused } from '../errors.ts'
 import type { Place } from '../place.ts'
 import { scopeBelow } from '../scope.ts'
 import { agentSpec, type Given } from './agent-spec.ts'
-import { handOffAt } from './handoff.ts'
+import { handOffAt, mustNotBeBranch } from './handoff.ts'
 import type { Finding, HandoffResult } from './handoff-types.ts'
 import { type Manifest, manifestRequest } from './manifest.ts'
 import type { StepAgent, StepOptions, StepResult } from './step-types.ts'
 
 /**
- * Throws `HandoffRefused` where the ledger refuses what the agent gives and no repair is left, `budget-exceeded` where the budget does not
+ * Throws `handoff-in-branch`, `HandoffRefused` where the ledger refuses what the agent gives and no repair is left, `budget-exceeded` where the budget does not
  * let the agent begin, and what the agent throws.
  */
 export async function runStep(
@@ -20,6 +20,7 @@ export async function runStep(
 ): Promise<StepResult> {
   const { session } = place
   session.mustBeActive()
+  mustNotBeBranch(place, agent)
   const repairs = repairsOf(options)
   const manifest = manifestOf(options)
   if (manifest !== undefined) manifestRequest(agent, manifest)

@@ -199,6 +199,31 @@ for (const { name, open } of HOMES) {
     assert.equal(context, { 'part-0': true, 'part-1': true, 'part-2': true })
   })
 
+  steps('in a branch of a fork it is refused before its agent is asked: the context is frozen there', async () => {
+    await using home = await open()
+    let asked = 0
+    const fork = await home.process().run({ id: 'r' }, (run) =>
+      run.fork(
+        [
+          {
+            agent: 'a',
+            run: async (_, { run: inner }) => (await inner.step('b', () => ({ n: ++asked }))).payload,
+          },
+          { agent: 'c', run: () => ({ c: 1 }) },
+        ],
+        { join: 'union' },
+      ),
+    )
+    assert.equal(
+      fork.receipts.map(({ branch, status, error }) => [branch, status, error?.code]),
+      [
+        ['a', 'failed', 'handoff-in-branch'],
+        ['c', 'merged', undefined],
+      ],
+    )
+    assert.is(asked, 0)
+  })
+
   steps('tokens are charged once: as counted, or by the model calls that were recorded in it', async () => {
     await using home = await open()
     const cs = home.process(undefined, { tokens: letters })
