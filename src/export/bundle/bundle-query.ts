@@ -36,11 +36,18 @@ export function completePart({ run, types, actor, principal, kid, since, until, 
 
 /** Whether a header fits the part that headers answer. */
 export function isSelected(header: Header, tenant: string, { run, ...part }: EventQuery): boolean {
-  return (run === undefined || header.stream === runStream(tenant, run)) && matchesFacts(part, eventFacts(header, {}))
+  if (run !== undefined && header.stream !== runStream(tenant, run)) return false
+  return isEmpty(part) || matchesFacts(part, eventFacts(header, {}))
+}
+
+function isEmpty(part: EventQuery): boolean {
+  for (const _ in part) return false
+  return true
 }
 
 /** Whether an event answers the whole query; to be asked of all selected events, in their order. */
 export function queryMatcher({ run: _, ...query }: EventQuery): (event: LedgerEvent) => boolean {
+  if (isEmpty(query)) return () => true
   const needsClaims = query.agent !== undefined || query.tool !== undefined
   const claims = new Map<string, CallFacts>()
   return ({ header, data }) => {
