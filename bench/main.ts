@@ -2,6 +2,7 @@
 import { tmpdir } from 'node:os'
 import { auditQuery } from './audit-query.ts'
 import type { BenchGroup } from './bench.ts'
+import { busyLatency } from './busy-latency.ts'
 import { canonical } from './canonical.ts'
 import { eventStoreDb } from './eventstoredb.ts'
 import { exportMemory } from './export-memory.ts'
@@ -17,6 +18,7 @@ import { verifySpeed } from './verify-speed.ts'
 
 const GROUPS: readonly BenchGroup[] = [
   httpAppend,
+  busyLatency,
   inProcess,
   canonical,
   verifySpeed,

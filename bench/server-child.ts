@@ -22,8 +22,13 @@ export interface ServerChild extends AsyncDisposable {
 export const START_FLAGS = ['--max-semi-space-size=64'] as const
 
 /** `countersign serve` on a data folder. */
-export function serveLedger(data: string, nodeFlags: readonly string[] = []): Promise<ServerChild> {
-  return startServer([...nodeFlags, CLI, 'serve', '--port', '0', '--data', data, '--open-metrics', 'true', ...RATES])
+export function serveLedger(
+  data: string,
+  nodeFlags: readonly string[] = [],
+  more: readonly string[] = [],
+): Promise<ServerChild> {
+  const own = ['--port', '0', '--data', data, '--open-metrics', 'true', ...RATES]
+  return startServer([...nodeFlags, CLI, 'serve', ...own, ...more])
 }
 
 /** A child of this folder that prints the same kind of line. */

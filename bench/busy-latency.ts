@@ -1,0 +1,114 @@
+/** @module P9: the latency of appends from 64 clients while the server exports, signs checkpoints, and a verify reads beside it. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Bench, BenchGroup } from './bench.ts'
+import { singleRequests, startRun } from './http-requests.ts'
+import type { BenchOptions } from './options.ts'
+import { ratioRow } from './report.ts'
+import { CLI, makeToken, type ServerChild, START_FLAGS, serveLedger } from './server-child.ts'
+import { Samples } from './statistics.ts'
+import { makeTempFolder, type TempFolder } from './temp-folder.ts'
+import { hasWrk, type LoadResult, runWrk } from './wrk.ts'
+
+const RUNS = 64
+const CONNECTIONS = 64
+const WARM_UP_SECONDS = 3
+const SCOPES = 'runs:write audit:read audit:export'
+/** So that several fall into a round. */
+const CHECKPOINTS = ['--checkpoint-seconds', '1']
+
+export const busyLatency: BenchGroup = { name: 'appends beside other work', ids: ['P9', 'P9 idle'], open }
+
+interface Place {
+  readonly folder: TempFolder
+  readonly data: string
+  readonly server: ServerChild
+  readonly token: string
+}
+
+async function open(options: BenchOptions): Promise<Bench | { readonly skipped: string }> {
+  if (!hasWrk()) return { skipped: 'wrk is not installed (Debian: apt-get install wrk)' }
+  const folder = makeTempFolder(options.folder)
+  const data = folder.at('data')
+  const server = await serveLedger(data, START_FLAGS, CHECKPOINTS)
+  const place: Place = { folder, data, server, token: makeToken(data, SCOPES) }
+  for (let run = 0; run < RUNS; run += 1) await post(place, '/v1/runs', startRun('s', run))
+  await load(place, WARM_UP_SECONDS)
+  const samples = new Samples()
+  return {
+    round: async () => {
+      add(samples, 'idle', await load(place, options.seconds))
+      add(samples, 'busy', await besides(place, () => load(place, options.seconds)))
+    },
+    rows: () =>
+      (['busy', 'idle'] as const).map((state) =>
+        ratioRow(samples, {
+          id: state === 'busy' ? 'P9' : 'P9 idle',
+          what:
+            state === 'busy'
+              ? 'p99 ÷ p50 at 64 clients while an export, a verify and checkpoints run'
+              : 'the same with checkpoints alone',
+          unit: 'us',
+          over: [`${state} p99`, `${state} p50`],
+          bound: 'at-most',
+          ...(state === 'busy' && { floor: 5, target: 3 }),
+        }),
+      ),
+    [Symbol.asyncDispose]: async () => {
+      await server[Symbol.asyncDispose]()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+function add(samples: Samples, state: string, { p50Us, p99Us }: LoadResult): void {
+  samples.add(`${state} p50`, p50Us)
+  samples.add(`${state} p99`, p99Us)
+}
+
+function load({ folder, server, token }: Place, seconds: number): Promise<LoadResult> {
+  const requests = singleRequests('s', RUNS)
+  return runWrk({ url: server.url, token, requests, connections: CONNECTIONS, seconds, script: folder.at('load.lua') })
+}
+
+/** Exports and verifies of the whole ledger, one after the other, for as long as the work takes. */
+async function besides<T>(place: Place, work: () => Promise<T>): Promise<T> {
+  const over = new AbortController()
+  const exports = repeat(over.signal, () => exported(place))
+  const verifies = repeat(over.signal, () => verified(place, over.signal))
+  try {
+    return await work()
+  } finally {
+    over.abort()
+    await Promise.all([exports, verifies])
+  }
+}
+
+async function repeat(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) await work()
+}
+
+async function exported({ server, token }: Place): Promise<void> {
+  const answer = await fetch(`${server.url}/v1/export`, { headers: { authorization: `Bearer ${token}` } })
+  if (!answer.ok) throw new Error(`the export was refused: ${answer.status}`)
+  let bytes = 0
+  for await (const chunk of answer.body ?? []) bytes += chunk.length
+  if (bytes === 0) throw new Error('the export was empty')
+}
+
+/** Cut off where the measurement is over; until then its verdict counts. */
+async function verified({ data }: Place, signal: AbortSignal): Promise<void> {
+  const child = spawn(process.execPath, [CLI, 'verify', '--data', data], { stdio: 'ignore' })
+  const stop = (): void => void child.kill('SIGKILL')
+  signal.addEventListener('abort', stop)
+  const [code] = (await once(child, 'exit')) as [number | null]
+  signal.removeEventListener('abort', stop)
+  if (!signal.aborted && code !== 0) throw new Error(`verify ended with ${code}`)
+}
+
+async function post({ server, token }: Place, path: string, body: string): Promise<void> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const answer = await fetch(server.url + path, { method: 'POST', headers, body })
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+  await answer.arrayBuffer()
+}
