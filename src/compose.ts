@@ -77,7 +77,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
       witnesses: readWitnesses(settings.witnesses),
       ...keptBeside(settings.store),
     }
-    const audit = { index: opened.add(openAuditIndex(settings)) }
+    const audit = { index: opened.add(openAuditIndex(settings)), onlyIfAsked: settings.auditIfAsked === true }
     const ledger = opened.add(await createLedger({ store, views, keys, log, logs, audit, ...origin }))
     return { ledger, keys, store, [Symbol.asyncDispose]: () => opened.close() }
   } catch (error) {

@@ -128,6 +128,8 @@ export interface Settings {
   readonly checkpointDelayMs: number
   readonly witnesses?: string
   readonly openMetrics: boolean
+  /** Not a setting of its own: of a ledger inside an agent's process, whose index is not made before somebody asks. */
+  readonly auditIfAsked?: boolean
 }
 
 export const STORE_FILE = 'store.db'

@@ -28,7 +28,7 @@ export async function openEmbedded(path: string): Promise<Embedded> {
   const folder = resolve(path)
   await closing.get(folder)
   const handle: Handle = handles.get(folder) ?? {
-    opened: openLedger(readSettings({ data: folder }, {}), silentLog),
+    opened: openLedger({ ...readSettings({ data: folder }, {}), auditIfAsked: true }, silentLog),
     users: 0,
   }
   handles.set(folder, handle)

@@ -42,7 +42,11 @@ export interface LedgerOptions {
   /** What the Merkle logs need; absent: the ledger keeps none. */
   readonly logs?: LogSettings & { readonly store: LogStore }
   /** The auditors' index; absent: the ledger answers no audit queries. */
-  readonly audit?: { readonly index: AuditIndex }
+  readonly audit?: {
+    readonly index: AuditIndex
+    /** Do not make the index before somebody has asked: for ledgers that most likely nobody audits. */
+    readonly onlyIfAsked?: boolean
+  }
   /** The store is another's to write: commands are refused, nothing is founded, reads go on no record. */
   readonly readOnly?: boolean
   /** Recent runs kept folded in memory. */

@@ -6,14 +6,20 @@ const QUIET_MS = 2_000
 export class QuietFollower implements Disposable {
   readonly #pass: (goOn: () => boolean) => Promise<void>
   readonly #appendsSoFar: () => number
+  readonly #inLulls: () => boolean
   readonly #timer: NodeJS.Timeout
   #appendsSeen = -1
   #catchingUp: Promise<void> | undefined
 
-  /** `pass` follows the store to its end, and stops after a page where `goOn` says no. */
-  constructor(pass: (goOn: () => boolean) => Promise<void>, appendsSoFar: () => number) {
+  /** `pass` follows the store to its end, and stops after a page where `goOn` says no; `inLulls` is asked before one that nobody waits for. */
+  constructor(
+    pass: (goOn: () => boolean) => Promise<void>,
+    appendsSoFar: () => number,
+    inLulls: () => boolean = () => true,
+  ) {
     this.#pass = pass
     this.#appendsSoFar = appendsSoFar
+    this.#inLulls = inLulls
     this.#timer = setInterval(() => this.#whileQuiet(), QUIET_MS).unref()
   }
 
@@ -35,7 +41,7 @@ export class QuietFollower implements Disposable {
     const appends = this.#appendsSoFar()
     const quiet = appends === this.#appendsSeen
     this.#appendsSeen = appends
-    if (!quiet || this.#catchingUp !== undefined) return
+    if (!quiet || this.#catchingUp !== undefined || !this.#inLulls()) return
     this.#start(() => this.#appendsSoFar() === appends).catch(() => undefined)
   }
 

@@ -165,6 +165,21 @@ test('a tail is on record when it opens, a replay that was left as cut', async (
   ])
 })
 
+test('an event that the index has and the store has not is named, never passed over', async () => {
+  let gone = false
+  const inner = openMemoryStore()
+  const store = wrapStore(inner, {
+    readStream: (stream, options) => inner.readStream(gone && stream.endsWith('.r') ? 'run-none' : stream, options),
+  })
+  await using edge = await testEdge({ audit: true, store })
+  await edge.started('r')
+  assert.is((await edge.get('/v1/audit/events?types=RunStarted')).status, 200)
+  gone = true
+  const answer = await get(edge, '/v1/audit/events?types=RunStarted')
+  assert.is(answer.code, 'stream-damaged')
+  assert.match(answer.detail, /run-.*\.r @ 0 is in the index and not in the store: run "countersign verify"/)
+})
+
 test('with the store away an auditor is answered 503, and an agent still reads', async () => {
   let away = false
   const inner = openMemoryStore()

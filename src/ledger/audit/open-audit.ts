@@ -16,6 +16,7 @@ export interface OpenAuditDeps {
   readonly sealer: Sealer
   readonly effects: Effects
   readonly appendsSoFar: () => number
+  readonly onlyIfAsked?: boolean
   /** The store is another's to write: who asks is put on no record. */
   readonly readOnly?: boolean | undefined
 }
@@ -25,9 +26,11 @@ export interface OpenAudit extends AsyncDisposable {
 }
 
 /** Disposing it ends the following and waits for what is being recorded; the index stays open: who opened it closes it. */
-export function openAudit({ store, index, sealer, effects, appendsSoFar, readOnly }: OpenAuditDeps): OpenAudit {
+export function openAudit(deps: OpenAuditDeps): OpenAudit {
+  const { store, index, sealer, effects, appendsSoFar, onlyIfAsked = false, readOnly } = deps
   const projection = new AuditProjection({ store, index, sealer })
-  const follower = new QuietFollower((goOn) => projection.pass(goOn), appendsSoFar)
+  const inLulls = (): boolean => !onlyIfAsked || index.progress() !== undefined
+  const follower = new QuietFollower((goOn) => projection.pass(goOn), appendsSoFar, inLulls)
   const catchUp = () => follower.catchUp().catch(unlessBehind)
   const log = new AccessLog({ store, sealer, effects, writer: effects.newId() })
   const service = new AuditService({ store, index, sealer, catchUp })
