@@ -1,5 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { RUN_PROJECTION_VERSION } from '../../projections/run-state.ts'
 import { runStream } from '../../schemas/names.ts'
 import type { Command } from '../../src/ledger/ledger.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
@@ -23,7 +24,7 @@ async function longRun(test: TestLedger, events: number): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }
 
-const foldRow = (test: TestLedger): FoldRow | undefined => test.views.loadFold(stream, 'run/1')
+const foldRow = (test: TestLedger): FoldRow | undefined => test.views.loadFold(stream, `run/${RUN_PROJECTION_VERSION}`)
 
 /** Opens the same store with views that hold this row. */
 async function reopened(test: TestLedger, row: FoldRow, store = test.store): Promise<TestLedger> {
