@@ -3,7 +3,7 @@ import type { JsonObject } from '../../schemas/json.ts'
 import { formatTlogProof } from '../merkle/tlog-proof.ts'
 import { digestText } from '../signing/digests.ts'
 import { type DsseEnvelope, signDsse } from '../signing/dsse.ts'
-import type { EventStore, Position } from '../store/event-store.ts'
+import { type EventStore, type Position, StoreUnavailableError } from '../store/event-store.ts'
 import type { Caller, ExportFact, ExportPin, LedgerEvent, LedgerExports, SealedPin } from './ledger.ts'
 import type { LedgerFacts } from './ledger-facts.ts'
 import type { TenantLogs } from './log/tenant-logs.ts'
@@ -18,6 +18,15 @@ export interface ExportsDeps {
   readonly facts: LedgerFacts
 }
 
+const RETRY_AFTER_MS = 5_000
+
+/** The file of the logs takes no writes, as on a full disk: then nothing can be pinned, nor put on record. */
+function asUnavailable(error: unknown): never {
+  const isFile = error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_')
+  if (!isFile) throw error
+  throw new StoreUnavailableError(`the log cannot be brought up to date (${error.message}): make room`, RETRY_AFTER_MS)
+}
+
 export class Exports implements LedgerExports {
   readonly #deps: ExportsDeps
 
@@ -28,13 +37,13 @@ export class Exports implements LedgerExports {
   async pin({ tenant }: Caller, at?: Position): Promise<ExportPin> {
     const { store, logs } = this.#deps
     const until = at ?? (await store.end())
-    const tree = until === undefined ? undefined : await logs?.treeAt(tenant, until)
+    const tree = until === undefined ? undefined : await logs?.treeAt(tenant, until).catch(asUnavailable)
     return { until, tree: tree === undefined ? null : { size: tree.size, root: digestText(tree.root) } }
   }
 
   async sealedPin({ tenant }: Caller): Promise<SealedPin | undefined> {
     const { logs } = this.#deps
-    await logs?.publish()
+    await logs?.publish().catch(asUnavailable)
     const published = logs?.published(tenant)
     if (logs === undefined || published === undefined) return undefined
     const { size, root, note, position } = published

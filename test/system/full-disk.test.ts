@@ -39,17 +39,12 @@ claim(
     assert.is(first.refused.body.code, 'store-full')
     assert.ok(first.accepted > 10, String(first.accepted))
 
-    const reads = [
-      '/v1/runs/full',
-      '/v1/runs/full/context',
-      '/v1/runs/full/events',
-      '/v1/events',
-      '/v1/runs',
-      '/v1/runs/full/export',
-    ]
+    const reads = ['/v1/runs/full', '/v1/runs/full/context', '/v1/runs/full/events', '/v1/events', '/v1/runs']
     for (const path of [...reads, '/healthz', '/metrics']) {
       assert.is((await client.get(path)).status, 200, path)
     }
+    const unrecorded = await client.get('/v1/runs/full/export')
+    assert.is(unrecorded.status, 503, 'nothing leaves that cannot be put on record')
     assert.is((await client.get('/v1/runs/full/context')).body.context instanceof Object, true)
     const again = await client.postOnce('/v1/runs/full/envelopes', 'small', { agent: 'a', payload: { text: TEXT } })
     assert.is(again.status, 507, 'and it stays 507')
