@@ -41,7 +41,9 @@ test('the description is OpenAPI 3.1 and lists every route with its scopes, para
         inPath,
         [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name),
       )
-      assert.is(operation.requestBody !== undefined, method === 'post', path)
+      // Giving keys away asks for nothing but the run in its path.
+      const says = method === 'post' && !path.endsWith('/keys/disclose')
+      assert.is(operation.requestBody !== undefined, says, path)
     }
   }
   assert.is(ids.size, listed.length)
