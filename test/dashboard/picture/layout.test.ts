@@ -6,24 +6,24 @@ import { layoutPicture } from '../../../src/dashboard/picture/layout.ts'
 import { packRows } from '../../../src/dashboard/picture/pack-rows.ts'
 import { emptyStory, foldStory, type RunStory } from '../../../src/dashboard/story/run-story.ts'
 import type { Caller, LedgerEvent } from '../../../src/ledger/ledger.ts'
-import { REFUSED_RUN, seedDashboard } from '../../support/dashboard-seed.ts'
+import { FORKED_RUN, REFUSED_RUN, seedDashboard } from '../../support/dashboard-seed.ts'
 import { testLedger } from '../../support/test-ledger.ts'
 
 const test = suite('dashboard: the picture of a run')
 
 const acme: Caller = { tenant: 'acme', actor: 'tester' }
 
-async function seededEvents(): Promise<readonly LedgerEvent[]> {
+async function seededEvents(run: string): Promise<readonly LedgerEvent[]> {
   await using inner = await testLedger()
   await seedDashboard({ ledger: inner.ledger, wait: (ms) => (inner.clock.nowMs += ms) })
-  const found = await inner.ledger.runEvents(acme, REFUSED_RUN, { from: 0 })
+  const found = await inner.ledger.runEvents(acme, run, { from: 0 })
   if (!found.ok) throw new Error(found.refusal.detail)
   const events: LedgerEvent[] = []
   for await (const page of found.value) events.push(...page)
   return events
 }
 
-const events = await seededEvents()
+const events = await seededEvents(REFUSED_RUN)
 const storyOf = (some: readonly LedgerEvent[], first = 0): RunStory => {
   const story = emptyStory(first)
   foldStory(story, some)
@@ -144,6 +144,19 @@ test('an overview counts every mark and call once, in at most as many buckets as
     assert.is(buckets[0]?.from, 0)
     assert.is(buckets.at(-1)?.to, events.length - 1)
   }
+})
+
+test('a fork leads to each of its branches, only the merged ones lead into the join, and the next handoff starts there', async () => {
+  const forked = await seededEvents(FORKED_RUN)
+  const window = { from: 0, to: forked.length - 1 }
+  const { forks, marks, handoffs } = layoutPicture(storyOf(forked), { window, scale: 'steps', limits: {} })
+  const at = (kind: string) => marks.find(({ mark }) => mark.kind === kind)
+  const [fork, join] = [at('fork'), at('join')]
+  assert.is(forks.filter(({ x1, y1 }) => x1 === fork?.x && y1 === fork.y).length, 3)
+  assert.is(forks.filter(({ x2, y2 }) => x2 === join?.x && y2 === join.y).length, 2)
+  assert.is(forks.filter(({ merged }) => !merged).length, 1)
+  const merged = marks.find(({ mark }) => mark.kind === 'accepted' && mark.step === 2)
+  assert.ok(handoffs.some(({ x1, y1, x2 }) => x1 === join?.x && y1 === join.y && x2 === merged?.x))
 })
 
 test('an event type that this build does not know is shown, not lost', () => {
