@@ -176,7 +176,11 @@ test('a reader that stops reading is cut after the silence, and its slot is free
       for (;;) yield pages[0] ?? []
     },
   })
-  await using at = await served({ wrap: endless, settings: { streamsPerTenant: 1 }, limits: { silenceTimeoutMs: 200 } })
+  await using at = await served({
+    wrap: endless,
+    settings: { streamsPerTenant: 1 },
+    limits: { silenceTimeoutMs: 1_500 },
+  })
   const socket = await opened(at.server.port)
   socket.pause()
   socket.write(`GET /v1/export HTTP/1.1\r\nHost: x\r\nAuthorization: ${at.auth}\r\n\r\n`)

@@ -22,7 +22,7 @@ export class SharedClient {
   readonly #connection: string
   readonly #listeners = new Set<() => void>()
   #current: EventStoreDBClient
-  #replaced: Promise<unknown> = Promise.resolve()
+  #replaced: Promise<void> = Promise.resolve()
 
   constructor(connection: string) {
     this.#connection = connection
@@ -46,8 +46,7 @@ export class SharedClient {
   replace(broken: EventStoreDBClient): void {
     if (broken !== this.#current) return
     this.#current = connect(this.#connection)
-    const ended = broken.dispose().catch(() => undefined)
-    this.#replaced = Promise.race([ended, sleep(DISPOSE_MAX_MS, undefined, { ref: false })])
+    this.#replaced = disposed(broken)
     for (const listener of [...this.#listeners]) listener()
   }
 
@@ -60,8 +59,20 @@ export class SharedClient {
     this.users -= 1
     if (this.users > 0) return
     clients.delete(this.#connection)
-    await this.#current.dispose()
+    await disposed(this.#current)
   }
+}
+
+/**
+ * A client whose streams are cut off may never end. The time limit holds the process: what waits here may be all that it still does, and a
+ * process that nothing holds ends in the middle of it.
+ */
+async function disposed(client: EventStoreDBClient): Promise<void> {
+  const inTime = new AbortController()
+  const late = sleep(DISPOSE_MAX_MS, undefined, { signal: inTime.signal })
+  await Promise.race([client.dispose(), late]).catch(() => undefined)
+  inTime.abort()
+  await late.catch(() => undefined)
 }
 
 /** What the client says about a string that it cannot read repeats parts of it, so it is not passed on. */
