@@ -17,10 +17,12 @@ export interface Reading {
 
 /** Undefined where nobody reads by an audit scope. */
 export function accessNote(route: GuardedRoute, { c, edge, caller, run }: Reading): AccessNote | undefined {
-  const { audit } = edge.ledger
-  if (audit === undefined || route.recordsItself === true || route.method !== 'get') return undefined
+  if (route.recordsItself === true || route.method !== 'get') return undefined
   const held = route.scopes.filter((scope) => caller.scopes.has(scope))
   if (!held.every((scope) => AUDIT_SCOPES.has(scope))) return undefined
+  // Asked for last: a ledger whose store is away has none to give.
+  const { audit } = edge.ledger
+  if (audit === undefined) return undefined
   const note: AccessNote = {
     record: (cut) => audit.record(caller, readOf({ route, run, search: new URL(c.req.url).searchParams, note }, cut)),
   }
