@@ -6,6 +6,7 @@ import { busyLatency } from './busy-latency.ts'
 import { canonical } from './canonical.ts'
 import { eventStoreDb } from './eventstoredb.ts'
 import { exportMemory } from './export-memory.ts'
+import { exportSpeed } from './export-speed.ts'
 import { httpAppend } from './http-append.ts'
 import { inProcess } from './in-process.ts'
 import { longRun } from './long-run.ts'
@@ -24,6 +25,7 @@ const GROUPS: readonly BenchGroup[] = [
   verifySpeed,
   longRun,
   exportMemory,
+  exportSpeed,
   merkleLog,
   toolCall,
   auditQuery,

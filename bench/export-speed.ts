@@ -1,0 +1,84 @@
+/** @module How fast exports and evidence bundles are made, over plain reading of the same rows. */
+import { prepareBundle } from '../src/export/bundle/issue-bundle.ts'
+import { type ExportRequest, prepareExport } from '../src/export/issue-export.ts'
+import type { Ledger } from '../src/ledger/ledger.ts'
+import type { Bench, BenchGroup } from './bench.ts'
+import { CALLER, openLocalLedger, postEnvelopes, startRun, storeFile } from './local-ledger.ts'
+import type { BenchOptions } from './options.ts'
+import { iterateRaw } from './raw-sqlite.ts'
+import { ratioRow } from './report.ts'
+import { Samples } from './statistics.ts'
+import { makeTempFolder } from './temp-folder.ts'
+
+const RUNS = 10
+const ENVELOPES_A_RUN = 1_000
+const FORMATS = ['jsonl', 'csv', 'cloudevents', 'ocsf', 'otlp'] as const
+const KINDS = [...FORMATS, 'bundle'] as const
+const MIB = 1024 * 1024
+
+export const exportSpeed: BenchGroup = {
+  name: 'exports and bundles',
+  ids: KINDS.map((kind) => `export ${kind}`),
+  open,
+}
+
+async function open(options: BenchOptions): Promise<Bench> {
+  const folder = makeTempFolder(options.folder)
+  const data = folder.at('data')
+  const samples = new Samples()
+  const mibPerSecond = new Map<string, number>()
+  await fill(data)
+  return {
+    round: async () => {
+      const { events, seconds } = iterateRaw(storeFile(data))
+      samples.add('iterate', events / seconds)
+      await using local = await openLocalLedger(data, { logs: { path: folder.at('log.db'), maxDelayMs: 0 } })
+      await local.ledger.logs?.publish()
+      for (const kind of KINDS) {
+        const made = await measured(kind === 'bundle' ? bundle(local.ledger) : exported(local.ledger, kind))
+        samples.add(kind, events / made.seconds)
+        mibPerSecond.set(kind, made.bytes / MIB / made.seconds)
+      }
+    },
+    rows: () =>
+      KINDS.map((kind) =>
+        ratioRow(samples, {
+          id: `export ${kind}`,
+          what: `a tenant's events as ${kind} ÷ plain iterate`,
+          unit: 'events/s',
+          over: [kind, 'iterate'],
+          note: `${(mibPerSecond.get(kind) ?? 0).toFixed(1)} MiB/s`,
+        }),
+      ),
+    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
+  }
+}
+
+async function fill(data: string): Promise<void> {
+  await using local = await openLocalLedger(data)
+  for (let run = 0; run < RUNS; run += 1) {
+    await startRun(local.ledger, `r${run}`)
+    await postEnvelopes(local.ledger, `r${run}`, ENVELOPES_A_RUN)
+  }
+}
+
+async function* exported(ledger: Ledger, format: ExportRequest['format']): AsyncGenerator<Uint8Array, void> {
+  const prepared = await prepareExport(ledger, CALLER, { format })
+  if (!prepared.ok) throw new Error(prepared.detail)
+  await prepared.value.start()
+  yield* prepared.value.chunks()
+}
+
+async function* bundle(ledger: Ledger): AsyncGenerator<Uint8Array, void> {
+  const prepared = await prepareBundle(ledger, CALLER, {})
+  if (!prepared.ok) throw new Error(prepared.detail)
+  await prepared.value.start()
+  yield* prepared.value.chunks()
+}
+
+async function measured(chunks: AsyncIterable<Uint8Array>): Promise<{ bytes: number; seconds: number }> {
+  const startedMs = performance.now()
+  let bytes = 0
+  for await (const chunk of chunks) bytes += chunk.length
+  return { bytes, seconds: (performance.now() - startedMs) / 1000 }
+}
