@@ -2,7 +2,10 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Command } from '../../src/ledger/ledger.ts'
-import { drive, ok, refusedWith, replayed, verifiedFold } from '../support/run-driver.ts'
+import { checkRecord } from '../../src/signing/check.ts'
+import { recordDigest } from '../../src/signing/digests.ts'
+import { createRunKeys } from '../../src/signing/key-ring.ts'
+import { drive, ok, recordsOf, refusedWith, replayed, verifiedFold } from '../support/run-driver.ts'
 import { testLedger } from '../support/test-ledger.ts'
 
 const compensation = suite('compensation')
@@ -99,6 +102,46 @@ compensation('a doubtful call is undone where its tool says that it can be; its 
     ['COMPENSATED', 'compensated'],
   )
 })
+
+compensation(
+  'a compensation is bound to its run and its call: forged for another run it is refused, played again it runs nothing (A48)',
+  async () => {
+    await using at = await open()
+    const other = drive(at.test, 'other')
+    await other.start()
+    const [mine, foreign] = [await at.run.called('a', undo), await other.called('a', undo)]
+    await at.rollBack()
+    ok(await other.do({ kind: 'compensate', body: { reason: 'no' } }))
+    const forged = { phase: 'compensation', args: {} } as const
+    refusedWith(await at.run.claim('undo', { ...forged, key: foreign }), 'call-not-found')
+    refusedWith(await other.claim('undo', { ...forged, key: mine }), 'call-not-found')
+
+    const claim = ok(await at.run.claim('undo', { ...forged, key: mine }))
+    const callId = String(claim.callId)
+    refusedWith(await other.settle(callId, { fence: Number(claim.fence) }), 'call-not-found')
+    ok(await at.run.settle(callId, { fence: Number(claim.fence), result: 'undone' }))
+    const again = await at.run.claim('undo', { ...forged, key: mine })
+    assert.equal([again.ok && again.created, ok(again).result], [false, 'undone'])
+
+    const records = await recordsOf(at.test.store, 'r')
+    const moved = records.find(({ header }) => header.includes('"type":"CompensationSucceeded"'))
+    const end = (await recordsOf(at.test.store, 'other')).at(-1)
+    if (moved === undefined || end === undefined) throw new Error('nothing to forge with')
+    const { ring } = at.test.keys.current()
+    const place = {
+      stream: 'run-acme.other',
+      revision: end.revision + 1,
+      prevDigest: recordDigest(end.header),
+      prevTime: undefined,
+      minRingIndex: 0,
+    }
+    const checked = checkRecord(moved, place, { ring, runKeys: createRunKeys(ring) })
+    assert.ok(!checked.ok && checked.faults.some(({ code }) => code === 'wrong-stream'))
+    const renamed = { ...moved, header: moved.header.replace('run-acme.r"', 'run-acme.other"') }
+    const remade = checkRecord(renamed, place, { ring, runKeys: createRunKeys(ring) })
+    assert.ok(!remade.ok && remade.faults.some(({ code }) => code === 'mac'))
+  },
+)
 
 compensation('a call with a compensation answers for its nested calls; else they are undone themselves', async () => {
   await using at = await open()
