@@ -21,7 +21,7 @@ export interface ReadingLedger extends AsyncDisposable {
  */
 export async function openReadingLedger(settings: Settings, onRead: (records: number) => void): Promise<ReadingLedger> {
   const keys = requireKeys(settings.keys)
-  const reader = openReader(settings.store)
+  const reader = await openReader(settings.store)
   const views = openSqliteViews({ path: ':memory:' })
   const index = openSqliteAudit({ path: ':memory:' })
   const close = (): void => {

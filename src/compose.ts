@@ -23,9 +23,8 @@ import { createLedgerKeys, writeNewKeyFile } from './signing/key-file.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
 import type { AuditIndex } from './store/audit-index.ts'
 import { type EventStore, StoreOpenError } from './store/event-store.ts'
-import { openEventStoreDbProjections } from './store/eventstoredb/eventstoredb-projections.ts'
-import { openEventStoreDbReader, scanEventStoreDb } from './store/eventstoredb/eventstoredb-reader.ts'
-import { openEventStoreDbStore, type Patience } from './store/eventstoredb/eventstoredb-store.ts'
+import type { ServerScanPage } from './store/eventstoredb/eventstoredb-reader.ts'
+import type { Patience } from './store/eventstoredb/eventstoredb-store.ts'
 import type { LogStore } from './store/log-store.ts'
 import { openMemoryStore } from './store/memory/memory-store.ts'
 import type { ProjectionServer } from './store/projection-server.ts'
@@ -101,9 +100,12 @@ export function dropViews(settings: Settings): void {
 }
 
 /** The store for reading, beside its owner or without one. Throws `StoreOpenError`. */
-export function openReader(place: StorePlace): StoreReader {
+export async function openReader(place: StorePlace): Promise<StoreReader> {
   if (place.kind === 'sqlite') return openSqliteReader({ path: place.path })
-  if (place.kind === 'eventstoredb') return openEventStoreDbReader({ url: place.url, canonical: canonicalJson })
+  if (place.kind === 'eventstoredb') {
+    const { openEventStoreDbReader } = await eventStoreDbReader()
+    return openEventStoreDbReader({ url: place.url, canonical: canonicalJson })
+  }
   throw new StoreOpenError('store-unreadable', 'a store in memory can be read by its own process only')
 }
 
@@ -113,19 +115,24 @@ export function openStoreScan(path: string): RowScan {
 }
 
 /** Every event of a ledger on a server, for verification. Throws `StoreOpenError` and `StoreUnavailableError`. */
-export function openServerScan(url: string): ReturnType<typeof scanEventStoreDb> {
-  return scanEventStoreDb({ url, canonical: canonicalJson })
+export async function* openServerScan(url: string): AsyncGenerator<ServerScanPage, void> {
+  const { scanEventStoreDb } = await eventStoreDbReader()
+  yield* scanEventStoreDb({ url, canonical: canonicalJson })
 }
 
+/** The client of EventStoreDB takes longer to load than all the rest: only who needs it waits for it. */
+const eventStoreDbReader = () => import('./store/eventstoredb/eventstoredb-reader.ts')
+
 /** The projections of the server that a store is on. Throws `StoreOpenError`. */
-export function openProjectionServer(url: string): ProjectionServer {
+export async function openProjectionServer(url: string): Promise<ProjectionServer> {
+  const { openEventStoreDbProjections } = await import('./store/eventstoredb/eventstoredb-projections.ts')
   return openEventStoreDbProjections(url)
 }
 
 /** What the founding event says, unverified; undefined where no ledger has started yet. */
 export async function readIdentity({ store }: Settings): Promise<EventBody<'LedgerCreated'> | undefined> {
   if (store.kind === 'memory' || (store.kind === 'sqlite' && !existsSync(store.path))) return undefined
-  using reader = openReader(store)
+  using reader = await openReader(store)
   for await (const page of reader.readStream(SYSTEM_STREAM, { to: 0 })) {
     const body = EVENTS.LedgerCreated.safeParse(JSON.parse(page[0]?.data ?? 'null'))
     return body.success ? body.data : undefined
@@ -142,14 +149,16 @@ function makeDataFolder({ data }: Settings): void {
 }
 
 /** The store itself, for writing: a file's only owner, or one of a server's processes. Throws `StoreOpenError`. */
-export function openStore(place: StorePlace, patience?: Patience): EventStore | Promise<EventStore> {
+export async function openStore(place: StorePlace, patience?: Patience): Promise<EventStore> {
   switch (place.kind) {
     case 'memory':
       return openMemoryStore()
     case 'sqlite':
       return openSqliteStore({ path: place.path })
-    case 'eventstoredb':
+    case 'eventstoredb': {
+      const { openEventStoreDbStore } = await import('./store/eventstoredb/eventstoredb-store.ts')
       return openEventStoreDbStore({ url: place.url, canonical: canonicalJson, ...(patience && { patience }) })
+    }
   }
 }
 

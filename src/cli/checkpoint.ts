@@ -21,7 +21,7 @@ export async function checkpoint(args: readonly string[]): Promise<number> {
     process.stdout.write(`${(await logVerifier(settings, await originOf(settings, tenant))).text}\n`)
     return EXIT.ok
   }
-  using reader = openReader(settings.store)
+  using reader = await openReader(settings.store)
   const note = await lastCheckpoint(reader, tenant)
   if (note === undefined) {
     throw new CliFailure(

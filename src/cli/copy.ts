@@ -31,7 +31,7 @@ export async function copy(args: readonly string[]): Promise<number> {
   const [from, to] = [placeOf('from', text('from'), settings.data), placeOf('to', text('to'), settings.data)]
   if (JSON.stringify(from) === JSON.stringify(to)) throw usageFailure('--from and --to are the same store')
   const { ring } = requireKeys(settings.keys)
-  using source = openReader(from)
+  using source = await openReader(from)
   await using target = await openStore(to)
   const until = await source.end()
   if (until === undefined) throw new CliFailure(`${source.url} is empty`, EXIT.unproven)

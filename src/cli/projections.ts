@@ -32,7 +32,7 @@ export async function projections(args: readonly string[]): Promise<number> {
   if (place.kind !== 'eventstoredb')
     throw usageFailure('only a server folds by itself: name it with --store esdb://...')
   try {
-    await using server = openProjectionServer(place.url)
+    await using server = await openProjectionServer(place.url)
     return await action(server, {
       given,
       place,
@@ -115,7 +115,7 @@ function asJson({ events, progressPercent, ...rest }: ServerProjection): object 
 
 async function diff(server: ProjectionServer, { given, place, tenant, waitMs }: Asked): Promise<number> {
   requireRunning(await server.list())
-  using source = openReader(place)
+  using source = await openReader(place)
   const counts = { same: 0, differs: 0, behind: 0, 'not-folded': 0 }
   for await (const compared of compareProjections({ source, server, projections: OWN_PROJECTIONS, tenant, waitMs })) {
     counts[compared.found.kind] += 1

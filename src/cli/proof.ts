@@ -23,7 +23,7 @@ export async function proof(args: readonly string[]): Promise<number> {
   if (!UUID_PATTERN.test(eventId)) throw usageFailure(`"${eventId}" is no event id`)
   const tenant = tenantOf(text('tenant'))
   const verifier = await logVerifier(settings, await originOf(settings, tenant), text('verifier-key'))
-  using reader = openReader(settings.store)
+  using reader = await openReader(settings.store)
   const note = await lastCheckpoint(reader, tenant)
   if (note === undefined) throw new CliFailure(REASONS['not-published'], EXIT.unproven)
   const found = await proveOffline(reader.readAll(), { tenant, eventId, note, verifier })

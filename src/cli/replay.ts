@@ -22,7 +22,7 @@ export async function replay(args: readonly string[]): Promise<number> {
   const stream = streamOf(given.positionals[0] ?? '', given.text('tenant') ?? 'default')
   try {
     const { ring } = requireKeys(given.settings.keys)
-    using reader = openReader(given.settings.store)
+    using reader = await openReader(given.settings.store)
     if ((await reader.head(stream)) < 0) {
       throw new CliFailure(`there is no run ${given.positionals[0]} of this tenant in ${reader.url}`, EXIT.unproven)
     }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -13,7 +13,7 @@ import { tempFolder } from '../support/temp-folder.ts'
 const test = suite('dashboard: in a real browser')
 
 const executablePath = findChromium()
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
 
 interface Opened {
   readonly page: Page

@@ -1,7 +1,7 @@
 /** @module A `fetch` that dials only what it was told to trust: the address that is checked is the address that is connected to. */
 import { lookup as dnsLookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { Agent, buildConnector, fetch } from 'undici'
+import type { buildConnector } from 'undici'
 import { AgentError } from '../errors.ts'
 import { addressFault, hostFault, parseTrusted, portOf, type Trusted } from './trusted-addresses.ts'
 
@@ -31,11 +31,15 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
  */
 export function trustedFetch(options: TrustOptions): Fetch {
   const { maxResponseBytes = RESPONSE_MAX_BYTES, timeoutMs = EXCHANGE_MS } = options
-  const dispatcher = new Agent({ connect: trustedConnector(options) })
+  const trusted = parseTrusted(options.allow)
+  // Loaded at the first request: whoever dials nothing need not wait for it.
+  let opened: ReturnType<typeof openTrusted> | undefined
   return async (input, init = {}) => {
     const url = input instanceof Request ? input.url : String(input)
     const limit = AbortSignal.timeout(timeoutMs)
     const signal = init.signal ? AbortSignal.any([init.signal, limit]) : limit
+    opened ??= openTrusted(trusted, options)
+    const { fetch, dispatcher } = await opened
     const asked = { ...init, signal, redirect: 'manual', dispatcher }
     const response = await fetch(url, asked as Parameters<typeof fetch>[1]).catch((error: unknown) => {
       // What was refused says so itself; fetch hides it behind "fetch failed".
@@ -51,9 +55,17 @@ export function trustedFetch(options: TrustOptions): Fetch {
   }
 }
 
-function trustedConnector({ allow, lookup = systemLookup }: TrustOptions): buildConnector.connector {
-  const trusted = parseTrusted(allow)
-  const connect = buildConnector({ timeout: CONNECT_MS })
+async function openTrusted(trusted: readonly Trusted[], { lookup = systemLookup }: TrustOptions) {
+  const { Agent, buildConnector, fetch } = await import('undici')
+  const connect = trustedConnector(buildConnector({ timeout: CONNECT_MS }), trusted, lookup)
+  return { fetch, dispatcher: new Agent({ connect }) }
+}
+
+function trustedConnector(
+  connect: buildConnector.connector,
+  trusted: readonly Trusted[],
+  lookup: NonNullable<TrustOptions['lookup']>,
+): buildConnector.connector {
   return (asked, done) => {
     checkedAddress(trusted, asked, lookup).then(
       (address) => {

@@ -46,10 +46,10 @@ export interface CopyFault {
   }
 }
 
+export type ServerScanPage = readonly (ScannedEvent | CopyFault)[]
+
 /** Every event of the ledger's streams for verification, with what the server shows of it besides. Throws `StoreUnavailableError`. */
-export async function* scanEventStoreDb(
-  options: EventStoreDbOptions,
-): AsyncGenerator<readonly (ScannedEvent | CopyFault)[], void> {
+export async function* scanEventStoreDb(options: EventStoreDbOptions): AsyncGenerator<ServerScanPage, void> {
   const { url, canonical, timings } = options
   const connection = new Connection(acquireClient(readConnectionUrl(url).connection), {
     ...DEFAULT_TIMINGS,
