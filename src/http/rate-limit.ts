@@ -16,6 +16,9 @@ export interface RateLimiter {
   charge(name: string, nowMs: number, cost: number): void
 }
 
+/** What sums of fractions may fall short of a whole request: who waited as told must pass. */
+const ROUNDING = 1e-6
+
 interface Bucket {
   level: number
   atMs: number
@@ -42,7 +45,7 @@ export function createRateLimiter({ perSecond, burst }: RateLimit): RateLimiter 
   return {
     take: (name, nowMs) => {
       const bucket = bucketOf(name, nowMs)
-      if (bucket.level < 1) return Math.ceil(((1 - bucket.level) * 1000) / perSecond)
+      if (bucket.level < 1 - ROUNDING) return Math.ceil(((1 - bucket.level) * 1000) / perSecond)
       bucket.level -= 1
       return 0
     },

@@ -30,6 +30,7 @@ test('in any window no more passes than the burst and the rate allow; obeying th
         if (waitMs > 0) assert.is(limiter.take('x', latestMs + waitMs), 0)
       },
     ),
+    { examples: [[6, 3, [0, 3, 163, 99, 54, 199, 108, 25, 122, 133]]] },
   )
 })
 
