@@ -6,12 +6,15 @@ import type { JsonObject } from '../../schemas/json.ts'
 import { SYSTEM_TENANT, Tenant } from '../../schemas/names.ts'
 import { LedgerError, UnreachableError } from '../client/errors.ts'
 import { createTransport, type Transport, type TransportOptions } from '../client/transport.ts'
+import { openReader } from '../compose.ts'
 import { openReadingLedger } from '../compose-reading.ts'
 import type { Settings } from '../config.ts'
 import { createApp } from '../http/app.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
 import { createTokenVerifier, issueToken, publicJwks } from '../signing/tokens.ts'
+import type { Position } from '../store/event-store.ts'
+import { isLeaf } from '../verify/checkpoint-check.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { startProgress } from './progress.ts'
@@ -39,12 +42,16 @@ const RETRIES = 2
 const ENDLESS_RETRIES = 8
 const ISSUER = 'countersign'
 
-/** `endless`: answers are streams without an end. Throws `CliFailure` for arguments that do not fit. */
-export async function openApi({ settings, text }: Arguments, endless = false): Promise<Api> {
+/** `endless`: answers are streams without an end. `asOf`: the store as it was at that size of the tenant's log. Throws `CliFailure` for arguments that do not fit. */
+export async function openApi(
+  { settings, text }: Arguments,
+  { endless = false, asOf }: { readonly endless?: boolean; readonly asOf?: number | undefined } = {},
+): Promise<Api> {
   const url = text('url')
   const limits = endless ? { timeoutMs: NO_LIMIT_MS, retries: ENDLESS_RETRIES } : { retries: RETRIES }
-  if (url === undefined) return offlineApi(settings, tenantOf(text('tenant')))
+  if (url === undefined) return offlineApi(settings, tenantOf(text('tenant')), asOf)
   if (!URL.canParse(url) || !/^https?:/.test(url)) throw usageFailure(`--url: "${url}" is no http(s) address`)
+  if (asOf !== undefined) throw usageFailure('--as-of: here it takes the store itself, not --url')
   if (text('tenant') !== undefined) throw usageFailure('--tenant: over --url the tenant is that of the token')
   const token = text('token') ?? process.env.COUNTERSIGN_TOKEN ?? ''
   if (token === '') throw usageFailure('--url needs a token: set COUNTERSIGN_TOKEN, or give --token')
@@ -57,13 +64,15 @@ function tenantOf(given: string | undefined): string {
   return tenant.data
 }
 
-async function offlineApi(settings: Settings, tenant: string): Promise<Api> {
+async function offlineApi(settings: Settings, tenant: string, size: number | undefined): Promise<Api> {
   let read = 0
   const progress = startProgress({ unit: 'events' })
-  const opened = await openReadingLedger(settings, (records) => {
+  const onRead = (records: number): void => {
     read += records
     progress.report(read)
-  })
+  }
+  const asOf = size === undefined ? undefined : await leafPosition(settings, tenant, size)
+  const opened = await openReadingLedger(settings, { onRead, asOf })
   const { fetch, token } = await applicationOver(opened, tenant)
   const transport = { url: 'http://localhost', token, retries: 0, fetch, timeoutMs: NO_LIMIT_MS }
   return apiOver(
@@ -74,6 +83,28 @@ async function offlineApi(settings: Settings, tenant: string): Promise<Api> {
     },
     progress.end,
   )
+}
+
+/** Where the last of so many events of the tenant's log stands. */
+async function leafPosition(settings: Settings, tenant: string, size: number): Promise<Position> {
+  using reader = await openReader(settings.store)
+  const streams = new Set<string>()
+  let leaves = 0
+  for await (const page of reader.readAll({ tenant })) {
+    for (const record of page) {
+      if (isLeaf(record, tenant, streams)) leaves += 1
+      if (leaves === size) return record.position
+    }
+  }
+  throw new CliFailure(`the log of ${tenant} has ${leaves} events, not ${size}`, EXIT.unproven)
+}
+
+/** A size of the tenant's log; undefined where none is given. */
+export function asOfSize({ text }: Arguments): number | undefined {
+  const given = text('as-of')
+  if (given === undefined) return undefined
+  if (!/^[1-9]\d{0,14}$/.test(given)) throw usageFailure(`--as-of: "${given}" is no size of a log`)
+  return Number(given)
 }
 
 /** The application without a socket; `countersign serve` puts one in front of the same. */

@@ -8,6 +8,10 @@ const ASKING = [
   ['--tenant T', 'tenant, where the store is read (default: default)'],
   ['--json', 'one JSON object a line; the default where the output is no terminal'],
 ] as const
+const AS_IT_WAS = [
+  '--as-of SIZE',
+  "the store as it was when the tenant's log had so many events; not with --url",
+] as const
 const FILTERS = [
   ['--run R --actor A ...', 'also --principal --agent --tool --call --rule --verdict --provider --model --kid --types'],
   ['--since T --until T', 'RFC 3339, by the time of the event; until is left out'],
@@ -23,6 +27,7 @@ export const INSPECT_COMMANDS = {
     about: 'list runs; one run; what changed between two of its steps, with findings; rewind it by hand',
     flags: [
       ['--status S --name N ...', 'of list: also --tag --agent --since --until --limit'],
+      AS_IT_WAS,
       ['--reason R', 'of rollback: why; it stands on record'],
       ['--to-step N', 'of rollback: the step to go back to (default: the one before)'],
       ...ASKING,
@@ -65,7 +70,7 @@ export const INSPECT_COMMANDS = {
   report: {
     usage: 'report RUN',
     about: 'one run on one page: who, what, when, verdicts, spending, open points, limits of the proof',
-    flags: ASKING,
+    flags: [AS_IT_WAS, ...ASKING],
     settings: PLACE,
   },
   completions: {

@@ -1,7 +1,7 @@
 /** @module `countersign report RUN`: one run on one page: who, what, when, verdicts, spending, what is open, and what this proves. */
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import { RunId } from '../../schemas/names.ts'
-import { API_TEXTS, type Api, openApi } from './api.ts'
+import { API_TEXTS, type Api, asOfSize, openApi } from './api.ts'
 import { PLACE_SETTINGS, readArguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
 import { cellText, jsonLine } from './shown.ts'
@@ -39,13 +39,13 @@ export interface RunReport {
 export async function report(args: readonly string[]): Promise<number> {
   const given = readArguments(args, {
     settings: PLACE_SETTINGS,
-    texts: API_TEXTS,
+    texts: [...API_TEXTS, 'as-of'],
     switches: ['json'],
     positionals: ['RUN'],
   })
   const run = RunId.safeParse(given.positionals[0])
   if (!run.success) throw usageFailure(`"${given.positionals[0]}" is no run id: ${run.error.issues[0]?.message}`)
-  await using api = await openApi(given)
+  await using api = await openApi(given, { asOf: asOfSize(given) })
   const made = await runReport(api, run.data)
   if (given.has('json')) stdout.write(jsonLine(made as unknown as Json))
   else stdout.write(reportText(made, painter(stdout)))

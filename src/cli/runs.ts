@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import { RunId } from '../../schemas/names.ts'
 import { openLedger } from '../compose.ts'
 import { silentLog } from '../ledger/effects.ts'
-import { API_TEXTS, type Api, apiOver, applicationOver, openApi } from './api.ts'
+import { API_TEXTS, type Api, apiOver, applicationOver, asOfSize, openApi } from './api.ts'
 import { type Accepted, type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
 import { limitOf } from './filters.ts'
@@ -25,13 +25,14 @@ const LIST_COLUMNS = [
   'currency',
   'agents',
 ]
-const COMMON = { settings: PLACE_SETTINGS, texts: API_TEXTS, switches: ['json'] } as const
+const READING = [...API_TEXTS, 'as-of']
+const COMMON = { settings: PLACE_SETTINGS, texts: READING, switches: ['json'] } as const
 
 /** Each with what it takes; other flags are refused. */
 const ACTIONS: Readonly<
   Record<string, { readonly accepts: Accepted; readonly act: (given: Arguments) => Promise<number> }>
 > = {
-  list: { accepts: { ...COMMON, texts: [...API_TEXTS, ...LIST_FILTERS, 'limit'] }, act: list },
+  list: { accepts: { ...COMMON, texts: [...READING, ...LIST_FILTERS, 'limit'] }, act: list },
   show: { accepts: { ...COMMON, positionals: ['RUN'] }, act: show },
   diff: { accepts: { ...COMMON, positionals: ['RUN', 'STEP', 'STEP'] }, act: diff },
   rollback: { accepts: { ...COMMON, texts: [...API_TEXTS, 'reason', 'to-step'], positionals: ['RUN'] }, act: rollback },
@@ -46,7 +47,7 @@ export async function runs(args: readonly string[]): Promise<number> {
 
 async function list(given: Arguments): Promise<number> {
   const limit = limitOf(given)
-  await using api = await openApi(given)
+  await using api = await openApi(given, { asOf: asOfSize(given) })
   const filters = Object.fromEntries(LIST_FILTERS.map((name) => [name, given.text(name)]))
   await printRows(api.items('/v1/runs', filters, limit), { columns: LIST_COLUMNS, json: given.has('json') })
   return EXIT.ok
@@ -54,7 +55,7 @@ async function list(given: Arguments): Promise<number> {
 
 async function show(given: Arguments): Promise<number> {
   const path = runPath(given)
-  await using api = await openApi(given)
+  await using api = await openApi(given, { asOf: asOfSize(given) })
   printObject(await api.get(path), given.has('json'))
   return EXIT.ok
 }
@@ -63,7 +64,7 @@ async function show(given: Arguments): Promise<number> {
 async function diff(given: Arguments): Promise<number> {
   const path = runPath(given)
   const [from = 0, to = 0] = given.positionals.slice(1).map(stepOf)
-  await using api = await openApi(given)
+  await using api = await openApi(given, { asOf: asOfSize(given) })
   const [before, after] = [
     await api.get(`${path}/context`, { step: from }),
     await api.get(`${path}/context`, { step: to }),

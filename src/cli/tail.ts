@@ -24,7 +24,7 @@ export async function tail(args: readonly string[]): Promise<number> {
   const run = given.text('run')
   if (run !== undefined && !RunId.safeParse(run).success) throw usageFailure(`--run: "${run}" is no run id`)
   const lines = linesOf(given)
-  await using api = await openApi(given, given.has('follow'))
+  await using api = await openApi(given, { endless: given.has('follow') })
   const params = { run, types: given.text('types'), order: 'desc', limit: Math.max(1, lines) }
   const last = await api.get('/v1/audit/events', params)
   const items = Array.isArray(last.items) ? (last.items as readonly JsonObject[]) : []

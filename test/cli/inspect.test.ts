@@ -67,6 +67,25 @@ async function rows(...args: readonly string[]): Promise<readonly Record<string,
   return rowsOf(stdout)
 }
 
+inspect('--as-of shows runs, a run, and its report as they were at that size of the log', async () => {
+  const [early] = await rows('runs', 'show', 'r', '--as-of', '3')
+  assert.equal([early?.step, early?.revision], [1, 2])
+  const [now] = await rows('runs', 'show', 'r')
+  assert.is(now?.step, 2)
+  assert.equal(
+    (await rows('runs', 'list', '--as-of', '9')).map(({ runId }) => runId),
+    ['r'],
+  )
+  assert.is((await rows('runs', 'list')).length, 2)
+  const [made = {}] = await rows('report', 'r', '--as-of', '3', '--json')
+  assert.equal([(made.run as { step: number }).step, made.rejections], [1, []])
+  assert.is((await run(['runs', 'show', 'r', '--as-of', '9999'])).code, 3)
+  assert.is((await run(['runs', 'show', 's', '--as-of', '3'])).code, 3)
+  for (const bad of ['0', '-1', 'x', '1e3']) assert.is((await run(['runs', 'list', '--as-of', bad])).code, 2, bad)
+  const remote = await run(['runs', 'list', '--as-of', '3', '--url', 'http://127.0.0.1:1', '--token', 't'])
+  assert.is(remote.code, 2)
+})
+
 inspect('runs, events, searches and named queries are lines of JSON where the output is no terminal', async () => {
   assert.equal((await rows('runs', 'list')).map(({ runId }) => runId).sort(), ['r', 's'])
   assert.equal(

@@ -1,0 +1,33 @@
+/** @module A store as it was when a record had just been written: what came later is not there. For reading alone. */
+import { NO_STREAM, type Position } from './event-store.ts'
+import type { ReadHalf } from './read-only-store.ts'
+
+export function storeAsOf(reader: ReadHalf, last: Position): ReadHalf {
+  const isThere = (position: Position): boolean => reader.comparePositions(position, last) <= 0
+  const head = async (stream: string): Promise<number> => {
+    for await (const page of reader.readStream(stream, { direction: 'backwards' })) {
+      const newest = page.find(({ position }) => isThere(position))
+      if (newest !== undefined) return newest.revision
+    }
+    return NO_STREAM
+  }
+  return {
+    url: reader.url,
+    comparePositions: (a, b) => reader.comparePositions(a, b),
+    head,
+    end: async () => last,
+    recordAt: async (position) => (isThere(position) ? reader.recordAt(position) : undefined),
+    readAll: ({ until, ...options } = {}) =>
+      reader.readAll({ ...options, until: until === undefined || !isThere(until) ? last : until }),
+    readStream: async function* (stream, options) {
+      for await (const page of reader.readStream(stream, options))
+        yield page.filter(({ position }) => isThere(position))
+    },
+    findRequest: async (stream, requestId) => {
+      const revision = await reader.findRequest(stream, requestId)
+      return revision !== undefined && revision <= (await head(stream)) ? revision : undefined
+    },
+    // What is past does not grow: whoever follows it hears of nothing new.
+    subscribe: (options, signal) => reader.subscribe(options, signal),
+  }
+}
