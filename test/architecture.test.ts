@@ -1,17 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { ROOT } from './support/source-root.ts'
 
 const architecture = suite('architecture')
-
-/** The sources: tests run compiled, from the repository's own folder or from dist in it. */
-const ROOT = sourceRoot(dirname(fileURLToPath(import.meta.url)))
-
-function sourceRoot(folder: string): string {
-  return existsSync(join(folder, 'tsconfig.json')) ? folder : sourceRoot(dirname(folder))
-}
 
 /** Which rooms a room may import from, besides itself. The picture is in docs/architecture.md. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {

@@ -1,18 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { COMMANDS } from '../src/cli/help.ts'
 import { readConnectionUrl } from '../src/store/eventstoredb/connection-url.ts'
+import { ROOT } from './support/source-root.ts'
 
 const test = suite('the files for containers')
-
-const ROOT = sourceRoot(dirname(fileURLToPath(import.meta.url)))
-
-function sourceRoot(folder: string): string {
-  return existsSync(join(folder, 'tsconfig.json')) ? folder : sourceRoot(dirname(folder))
-}
 
 const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 const COMPOSE = textOf('docker-compose.yml')

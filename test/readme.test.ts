@@ -8,17 +8,13 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { settingsTable } from '../src/config.ts'
 import { startServer } from './support/server-process.ts'
+import { ROOT } from './support/source-root.ts'
 
 const readme = suite('README')
 const run = promisify(execFile)
 
 const BUILT = dirname(dirname(fileURLToPath(import.meta.url)))
-const ROOT = sourceRoot(BUILT)
 const TEXT = readFileSync(join(ROOT, 'README.md'), 'utf8')
-
-function sourceRoot(folder: string): string {
-  return existsSync(join(folder, 'tsconfig.json')) ? folder : sourceRoot(dirname(folder))
-}
 
 readme('every block that names a file is that file', () => {
   const blocks = [...TEXT.matchAll(/```\w+ file=(\S+)\n([\s\S]*?)```/g)]

@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runCli, type ServedCli, serveCli } from '../support/cli.ts'
 import { runCommand } from '../support/command-line.ts'
+import { ROOT } from '../support/source-root.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { eventually } from '../support/within.ts'
 
@@ -13,13 +12,6 @@ const test = suite('interop: the log, checked by the tools of the Go checksum da
 /** Where Debian's packages put Go sources (golang-golang-x-mod-dev); another place is named by GOPATH. */
 const GO_SOURCES = process.env.GOPATH ?? '/usr/share/gocode'
 const HANDOFFS = 300
-const ROOT = sourceRoot(dirname(fileURLToPath(import.meta.url)))
-
-/** The sources: tests run compiled, from a folder below them. */
-function sourceRoot(folder: string): string {
-  return existsSync(join(folder, 'tsconfig.json')) ? folder : sourceRoot(dirname(folder))
-}
-
 /** Compiled and run; undefined where there is no Go, or not its module. */
 async function checkLog(
   args: readonly string[],
