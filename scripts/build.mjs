@@ -1,14 +1,26 @@
-// Compiles everything into dist. `--if-stale` does nothing where dist is newer than every source: `npx countersign` runs `prepare`
-// before its first use, and must not take the files away from under a running ledger.
+// Compiles everything into dist; the compiler's notes in dist let the next build compile only what changed. `--if-stale` does nothing where
+// dist is newer than every source: `npx countersign` runs `prepare` before its first use, and must not rewrite the files of a running ledger.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const DIST = join(ROOT, 'dist')
 const STAMP = join(DIST, '.built')
+/** What the compiler remembers of its last run: contents, options and versions it compiled, and the errors it found. */
+const BUILD_INFO = join(DIST, '.tsbuildinfo')
 const SOURCES = [
   'schemas',
   'projections',
@@ -28,17 +40,49 @@ const AS_IS = ['src/export/bundle/verify.mjs']
 if (!process.argv.includes('--if-stale') || isStale()) build()
 
 function build() {
-  // A deleted test would otherwise go on running from the last build.
-  rmSync(DIST, { recursive: true, force: true })
-  const tsc = join(ROOT, 'node_modules', '.bin', process.platform === 'win32' ? 'tsc.cmd' : 'tsc')
-  const { status } = spawnSync(tsc, ['-p', ROOT], { stdio: 'inherit', shell: process.platform === 'win32' })
-  if (status !== 0) process.exit(status ?? 1)
+  const startedMs = Date.now()
+  const expected = expectedOutputs()
+  // The compiler believes its notes, not the files: where one is gone, it starts anew.
+  const isWhole = existsSync(BUILD_INFO) && [...expected].every((file) => existsSync(join(DIST, file)))
+  if (!isWhole) rmSync(DIST, { recursive: true, force: true })
+  compile()
   for (const name of SERVER_PROJECTIONS) bundleProjection(name)
-  copyAssets()
-  for (const file of AS_IS) copyFileSync(join(ROOT, file), join(DIST, file))
+  for (const file of copiedFiles()) copyFileSync(join(ROOT, file), join(DIST, file))
   // tsc writes plain files; the command that npm links must be executable.
   chmodSync(join(DIST, 'src', 'cli', 'main.js'), 0o755)
+  removeAllBut(expected)
   writeFileSync(STAMP, '')
+  // A source that changed while this ran is newer than the stamp.
+  utimesSync(STAMP, startedMs / 1000, startedMs / 1000)
+}
+
+function compile() {
+  const tsc = join(ROOT, 'node_modules', '.bin', process.platform === 'win32' ? 'tsc.cmd' : 'tsc')
+  const { status } = spawnSync(tsc, ['-p', ROOT, '--incremental', '--tsBuildInfoFile', BUILD_INFO], {
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  })
+  if (status !== 0) process.exit(status ?? 1)
+}
+
+/** Every file that a build leaves below dist but its own notes, from the sources that are there now. */
+function expectedOutputs() {
+  const { include } = JSON.parse(readFileSync(join(ROOT, 'tsconfig.json'), 'utf8'))
+  const compiled = include
+    .flatMap((folder) => filesBelow(join(ROOT, folder)))
+    .map((path) => relative(ROOT, path))
+    .filter((file) => /(?<!\.d)\.tsx?$/.test(file))
+    .flatMap((file) => ['.js', '.js.map', '.d.ts'].map((ending) => file.replace(/\.tsx?$/, ending)))
+  const projections = SERVER_PROJECTIONS.map((name) => join('projections', 'server', `${name}.js`))
+  return new Set([...compiled, ...projections, ...copiedFiles()])
+}
+
+/** A deleted test would otherwise go on running from an earlier build. */
+function removeAllBut(expected) {
+  for (const path of filesBelow(DIST)) {
+    const file = relative(DIST, path)
+    if (!expected.has(file) && path !== BUILD_INFO) rmSync(path)
+  }
 }
 
 /**
@@ -61,12 +105,16 @@ function bundleProjection(name) {
   })
 }
 
-/** What the pages need beside the scripts that tsc has written. */
-function copyAssets() {
-  const folder = join('src', 'dashboard', 'assets')
-  for (const name of readdirSync(join(ROOT, folder))) {
-    if (!name.endsWith('.ts')) copyFileSync(join(ROOT, folder, name), join(DIST, folder, name))
-  }
+/** What goes into dist as it stands: what the pages need beside their scripts, and the verifier of bundles. */
+function copiedFiles() {
+  const assets = filesBelow(join(ROOT, 'src', 'dashboard', 'assets')).map((path) => relative(ROOT, path))
+  return [...assets.filter((file) => !file.endsWith('.ts')), ...AS_IS.map((file) => file.replaceAll('/', sep))]
+}
+
+function filesBelow(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
 }
 
 function isStale() {
