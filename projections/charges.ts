@@ -92,7 +92,7 @@ function inCurrency({ currency }: ChargeState): { currency?: string } {
   return currency === undefined ? {} : { currency }
 }
 
-/** Where no model call was recorded since the agent's last envelope (runtime.md, section 8). */
+/** Where no model call was recorded since the agent's last envelope (RUN-48). */
 function envelopeCharge(
   state: ChargeState,
   { agent, tokens }: { readonly agent: string; readonly tokens?: number | undefined },

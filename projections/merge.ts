@@ -1,4 +1,4 @@
-/** @module The context that a handoff asks for: replaced, merged (RFC 7396) or extended (runtime.md section 6). */
+/** @module The context that a handoff asks for: replaced, merged (RFC 7396) or extended (RUN-34). */
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
 import { isEqual } from './json-equality.ts'
 import { memberKeys, STATUS } from './set-members.ts'

@@ -1,4 +1,4 @@
-/** @module Refusals a run has recorded: an equal one only once, and only so many a minute (record.md, section 4). */
+/** @module Refusals a run has recorded: an equal one only once, and only so many a minute (STR-12). */
 import type { Header } from '../schemas/header.ts'
 import { REFUSALS_PER_WINDOW, type RunState, slot } from './run-state.ts'
 

@@ -54,7 +54,7 @@ export function foldBudget(state: BudgetState, event: RecordedEvent): void {
 }
 
 /**
- * An envelope's tokens are charged only where its agent recorded no model call since its last one (runtime.md, section 8); a refused
+ * An envelope's tokens are charged only where its agent recorded no model call since its last one (RUN-48); a refused
  * envelope cost what it cost.
  */
 function foldEnvelopeTokens(

@@ -1,6 +1,6 @@
 /**
  * @module The state of a run: what decisions are made on. JSON throughout, so that it can be cached, and free of results and
- * payloads but for the established context: it does not grow with what agents record (record.md, section 4).
+ * payloads but for the established context: it does not grow with what agents record (STR-6).
  */
 import type { EventBody } from '../schemas/events.ts'
 import type { ForkBranch, JoinStrategy, OnDiscard } from '../schemas/fork.ts'

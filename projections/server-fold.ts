@@ -1,5 +1,5 @@
 /**
- * @module A projection as the event server's own engine folds it (record.md, section 8): the same `evolve`, in a wrapper that never throws and
+ * @module A projection as the event server's own engine folds it (STR-6): the same `evolve`, in a wrapper that never throws and
  * whose state stays within what the engine can hold. One exception or one state too large would stop the projection for every run.
  */
 import type { EventBody, RunEvent } from '../schemas/events.ts'
@@ -73,7 +73,7 @@ function fold<State>(evolve: Evolve<State>, state: ServerState<State>, event: Se
     const isOurs = header.stream === event.streamId && header.revision === event.sequenceNumber
     if (!isOurs || typeof header.type !== 'string' || typeof data !== 'object' || data === null) return 'unreadable'
     if (state.state === null && header.type !== 'RunStarted') return 'no-run'
-    // A snapshot is compared, never folded: one of another version is passed over (record.md, section 4).
+    // A snapshot is compared, never folded: one of another version is passed over (STR-10).
     if (data.v !== 1 && header.type !== 'SnapshotTaken') return 'unknown-version'
 
     const lean = withoutContents(header.type, data)

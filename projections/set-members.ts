@@ -1,4 +1,4 @@
-/** @module Which members of two lists are the same one (record.md section 7): by `id`, `key` or `name`, else by value. */
+/** @module Which members of two lists are the same one (JUD-12): by `id`, `key` or `name`, else by value. */
 import type { Json, JsonObject } from '../schemas/json.ts'
 import { isJsonObject } from '../schemas/json.ts'
 import { normaliseEntity, objectText, type SetTexts, scalarText, setText } from './set-text.ts'

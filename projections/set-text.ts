@@ -17,7 +17,7 @@ export function setTextsOf(criticalKey: string): SetTexts {
 const NON_ASCII = /[\u0080-\uffff]/
 
 /**
- * The form in which entity strings compare (record.md section 7): trimmed, NFC, lower case. Lower-casing can undo NFC
+ * The form in which entity strings compare (JUD-5): trimmed, NFC, lower case. Lower-casing can undo NFC
  * (U+0130 becomes two code points), so that NFC comes last as well.
  */
 export function normaliseEntity(text: string): string {

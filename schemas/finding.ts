@@ -1,4 +1,4 @@
-/** @module What the validator found in a handoff (design.md section 5): the same shape in events, answers and `countersign validate`. */
+/** @module What the validator found in a handoff (JUD-26): the same shape in events, answers and `countersign validate`. */
 import { z } from 'zod'
 import { JsonValue } from './values.ts'
 

@@ -1,4 +1,4 @@
-/** @module What a fork is made of: shared by its events and its requests (runtime.md, section 7). */
+/** @module What a fork is made of: shared by its events and its requests (RUN-38). */
 import { z } from 'zod'
 import { Digest, Name } from './names.ts'
 import { Scope } from './values.ts'

@@ -1,4 +1,4 @@
-/** @module The sealed header: what the mac covers, and the record that carries it (design.md section 2, record.md section 1). */
+/** @module The sealed header: what the mac covers, and the record that carries it (REC-1 to REC-7). */
 import { z } from 'zod'
 import { Digest, NAME_MAX_CHARS } from './names.ts'
 

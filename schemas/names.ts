@@ -1,5 +1,5 @@
 /**
- * @module The alphabets of every name that becomes part of a stream, and the streams they make (record.md, section 1).
+ * @module The alphabets of every name that becomes part of a stream, and the streams they make (REC-8, REC-9).
  * Names are ASCII, so that no two different names look alike.
  */
 import { z } from 'zod'

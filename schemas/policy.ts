@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { NAME_MAX_CHARS } from './names.ts'
 
-/** Top-level keys of the context whose content stays established (design.md section 5). */
+/** Top-level keys of the context whose content stays established (JUD-1). */
 export const DEFAULT_CRITICAL_KEYS: readonly string[] = ['entities', 'actions', 'facts', 'constraints', 'requirements']
 /** A policy names at most so many critical keys. */
 export const CRITICAL_KEYS_MAX = 64

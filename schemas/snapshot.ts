@@ -1,4 +1,4 @@
-/** @module The snapshot document: what replay rebuilds and compares, as of the event before it (record.md, section 4). */
+/** @module The snapshot document: what replay rebuilds and compares, as of the event before it (STR-10). */
 import { z } from 'zod'
 import { Digest, Money, Name } from './names.ts'
 import { Tokens, Uuid } from './values.ts'

@@ -1,4 +1,4 @@
-/** @module Bodies of the access record: who read what (record.md, section 9). */
+/** @module Bodies of the access record: who read what (LOG-20). */
 import { z } from 'zod'
 import { TIME_PATTERN, VIA_MAX } from '../header.ts'
 import { Name } from '../names.ts'

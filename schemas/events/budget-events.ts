@@ -1,4 +1,4 @@
-/** @module Bodies of budget events (design.md section 6, runtime.md section 8). */
+/** @module Bodies of budget events (RUN-43 to RUN-49). */
 import { z } from 'zod'
 import { Currency, Digest, Money, Name } from '../names.ts'
 import { Phase, Tokens, Usage, Uuid } from '../values.ts'

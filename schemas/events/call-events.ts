@@ -1,4 +1,4 @@
-/** @module Bodies of tool calls, from claim to outcome, and of compensation (runtime.md, sections 2 to 5 and 9). */
+/** @module Bodies of tool calls, from claim to outcome, and of compensation (RUN-1 to RUN-33). */
 import { z } from 'zod'
 import { Digest, Name } from '../names.ts'
 import { Failure, JsonValue, OnUnknown, Phase, Scope, Uuid } from '../values.ts'
@@ -74,7 +74,7 @@ export const ToolCallResolved = z.strictObject({
   evidence: JsonValue,
 })
 
-/** A tool ran and its result could not be recorded: the run goes back, this call included (runtime.md, section 2). */
+/** A tool ran and its result could not be recorded: the run goes back, this call included (RUN-11). */
 export const ResultNotRecorded = z.strictObject({ v: z.literal(1), ...identity, reason: z.string().max(1024) })
 
 export const CompensationStarted = z.strictObject({

@@ -17,7 +17,7 @@ const handoff = {
   tokens: Tokens.optional(),
   manifestHash: Digest.optional(),
   supersedes: z.array(Supersession).optional(),
-  /** The agent's own detached JWS over the envelope (record.md, section 1). */
+  /** The agent's own detached JWS over the envelope (SEAL-14). */
   signature: z.string().optional(),
   ...place,
 }

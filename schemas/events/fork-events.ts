@@ -1,4 +1,4 @@
-/** @module Bodies of forks: opened over a frozen context, a report a branch, and the join that ends them (runtime.md, section 7). */
+/** @module Bodies of forks: opened over a frozen context, a report a branch, and the join that ends them (RUN-38 to RUN-42). */
 import { z } from 'zod'
 import { Finding } from '../finding.ts'
 import { BRANCHES_MAX, ForkBranch, JoinStrategy, OnDiscard } from '../fork.ts'

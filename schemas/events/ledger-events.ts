@@ -1,4 +1,4 @@
-/** @module Bodies of the ledger's own facts (record.md, section 3). */
+/** @module Bodies of the ledger's own facts (STR-3). */
 import { z } from 'zod'
 import { Digest, Name, RunId } from '../names.ts'
 import { JsonRecord, Uuid } from '../values.ts'

@@ -1,4 +1,4 @@
-/** @module Which call is this? Settled synchronously, at the moment a tool is called (runtime.md, section 1). */
+/** @module Which call is this? Settled synchronously, at the moment a tool is called (RUN-1 to RUN-4). */
 import type { Json } from '../../schemas/json.ts'
 import type { ClaimCall } from '../../schemas/requests.ts'
 import { jsonDigest } from '../signing/digests.ts'

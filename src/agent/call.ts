@@ -1,4 +1,4 @@
-/** @module A tool call from the ask to its value: served from the record, or claimed, carried out and settled (runtime.md, sections 1 to 3). */
+/** @module A tool call from the ask to its value: served from the record, or claimed, carried out and settled (RUN-1 to RUN-18). */
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { ClaimCall } from '../../schemas/requests.ts'
 import { UnreachableError } from '../client/errors.ts'

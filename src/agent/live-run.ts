@@ -1,4 +1,4 @@
-/** @module The life of a run in this process: start or resume, body, and one of its ends (runtime.md, section 4). */
+/** @module The life of a run in this process: start or resume, body, and one of its ends (RUN-20 to RUN-24). */
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { resolvePolicy } from '../../schemas/policy.ts'
 import type { StartRun } from '../../schemas/requests.ts'

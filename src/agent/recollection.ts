@@ -1,4 +1,4 @@
-/** @module The record of an earlier life of the run, served in place of live calls: strictly (runtime.md, section 4). */
+/** @module The record of an earlier life of the run, served in place of live calls: strictly (RUN-22). */
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Asked } from './asked.ts'
 import type { Problem } from './connection.ts'

@@ -1,4 +1,4 @@
-/** @module Rollback of a run or a scope: closes it, waits for calls in flight, and undoes group by group, newest first (runtime.md, section 5). */
+/** @module Rollback of a run or a scope: closes it, waits for calls in flight, and undoes group by group, newest first (RUN-28 to RUN-33). */
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Connection } from './connection.ts'
 import { clearDoubt } from './doubt.ts'

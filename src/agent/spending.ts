@@ -1,4 +1,4 @@
-/** @module What a call costs: reserved in its claim, reported with its outcome (runtime.md, section 8). */
+/** @module What a call costs: reserved in its claim, reported with its outcome (RUN-43). */
 import type { Reserve } from '../../schemas/requests.ts'
 import { Usage } from '../../schemas/values.ts'
 import type { Attempted } from './carry-out.ts'

@@ -1,7 +1,7 @@
 /** @module Exit codes, and how an error becomes the one line that a person reads. */
 import { SettingsError } from '../config.ts'
 
-/** design.md section 8. A command that is no verification fails with 1. */
+/** LOG-18. A command that is no verification fails with 1. */
 export const EXIT = { ok: 0, failed: 1, tampered: 1, usage: 2, unproven: 3, network: 4 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 

@@ -146,7 +146,7 @@ function parsedQuery(schema: z.ZodObject, search: URLSearchParams): ParsedQuery 
 
 const AUDIT_SCOPES: ReadonlySet<string> = new Set(['audit:read', 'audit:export'])
 
-/** Readings that only an audit scope allows are on record before they are answered, as those of the API are (record.md, section 9). */
+/** Readings that only an audit scope allows are on record before they are answered, as those of the API are (LOG-20). */
 async function recordReading(route: PageRoute, { c, deps, caller, run, noted }: View): Promise<void> {
   const { audit } = deps.ledger
   if (audit === undefined || route.recordsItself === true) return

@@ -1,4 +1,4 @@
-/** @module Hard budgets: nothing is reserved beyond a limit (design.md section 6, runtime.md section 8). */
+/** @module Hard budgets: nothing is reserved beyond a limit (RUN-43). */
 import { type CallState, type ReservationState, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import {

@@ -1,4 +1,4 @@
-/** @module The decision on a claim: who may run a call, who gets the recorded outcome, and who waits (runtime.md, sections 1 to 3). */
+/** @module The decision on a claim: who may run a call, who gets the recorded outcome, and who waits (RUN-7 to RUN-18). */
 import { type CallState, callByKey, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
@@ -11,7 +11,7 @@ import { isLeaseOver, leaseExpired } from './lease.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotCompensate, mustOwn, refuseOnRecord } from './run-rules.ts'
 
-/** A call's key: the caller's, else the digest over JCS of what identifies it (runtime.md, section 1). */
+/** A call's key: the caller's, else the digest over JCS of what identifies it (RUN-1). */
 export function callKey(claim: ClaimCall, digestOf: (value: Json) => string): string {
   if (claim.key !== undefined) return claim.key
   return digestOf({
@@ -157,7 +157,7 @@ function notInPlan(state: RunState, undoes: CallState): Refusal | undefined {
   return refusal('not-compensating', reason, { pointer: '/key', evidence: { callId: undoes.callId } })
 }
 
-/** An ended run reserves nothing more (record.md, section 4). */
+/** An ended run reserves nothing more (STR-9). */
 function reserveFault(state: RunState): Refusal | undefined {
   const closed = mustBeOpen(state)
   return closed === undefined ? undefined : { ...closed, pointer: '/reserve' }

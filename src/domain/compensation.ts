@@ -1,4 +1,4 @@
-/** @module Rollback: what is undone, in which order, and how it ended (runtime.md, section 5). */
+/** @module Rollback: what is undone, in which order, and how it ended (RUN-28 to RUN-33). */
 
 import type { CallStatus } from '../../projections/run-state.ts'
 import { type CallState, isUndoing, type RunState, slot } from '../../projections/run-state.ts'

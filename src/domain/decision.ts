@@ -42,7 +42,7 @@ export interface Env {
   readonly headDigest: string | undefined
 }
 
-/** Clocks of two processes may differ by this much before one believes that a deadline has passed (record.md, section 2). */
+/** Clocks of two processes may differ by this much before one believes that a deadline has passed (STR-2). */
 const DEADLINE_GRACE_MS = 2_000
 
 /** Now, for every deadline of a run: the later of the writer's clock and the stream's own time. */

@@ -1,4 +1,4 @@
-/** @module Decisions on a fork: opened over a frozen context, and what each branch reports (runtime.md, section 7). */
+/** @module Decisions on a fork: opened over a frozen context, and what each branch reports (RUN-38). */
 import { applyMode } from '../../projections/merge.ts'
 import { branchOf } from '../../projections/run-forks.ts'
 import {

@@ -10,7 +10,7 @@ import { mustBeOpen, mustNotBeForked, mustNotCompensate, refuseOnRecord } from '
 import type { Evidence } from './validator/evidence.ts'
 import { type Verdict, validateHandoff } from './validator/validate.ts'
 
-/** Largest established context, in canonical bytes: the same as the largest payload (record.md, section 6). */
+/** Largest established context, in canonical bytes: the same as the largest payload (REC-15). */
 export const CONTEXT_MAX_BYTES = 512 * 1024
 
 export interface HandoffEnv extends Env {

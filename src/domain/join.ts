@@ -1,4 +1,4 @@
-/** @module The decision that joins a fork: who is merged, a receipt for each branch, and the context that comes of it (runtime.md, section 7). */
+/** @module The decision that joins a fork: who is merged, a receipt for each branch, and the context that comes of it (RUN-38 to RUN-42). */
 
 import { applyMode } from '../../projections/merge.ts'
 import type { RecordedEvent } from '../../projections/projection.ts'

@@ -1,4 +1,4 @@
-/** @module Leases that are over: found by whoever decides, and ended by an event (record.md, section 2). */
+/** @module Leases that are over: found by whoever decides, and ended by an event (STR-2). */
 import type { CallState, RunState } from '../../projections/run-state.ts'
 import { type Draft, type Env, isPast } from './decision.ts'
 

@@ -102,7 +102,7 @@ export function currencyFault(state: RunState, currency: string | undefined): Re
   })
 }
 
-/** A sum of money has at most 18 digits (record.md, section 6): what would make a longer one is refused, whatever the budget. */
+/** A sum of money has at most 18 digits (REC-17): what would make a longer one is refused, whatever the budget. */
 export function sumFault(
   state: RunState,
   asked: { readonly agent: string; readonly cost: string },

@@ -1,4 +1,4 @@
-/** @module The decisions that start, resume, bound and end a run (runtime.md, section 4). */
+/** @module The decisions that start, resume, bound and end a run (RUN-20 to RUN-24). */
 import { type CallState, type ReservationState, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -96,7 +96,7 @@ export function decideComplete(state: RunState, body: CompleteRun, env: Env): De
   return append(...met, ...chargedAtEnd(state, silent, expired), { type: 'RunCompleted', data: { v: 1, ...output } })
 }
 
-/** A call that ran and whose result is lost to the record has to be undone: the run can only go back (runtime.md, section 2). */
+/** A call that ran and whose result is lost to the record has to be undone: the run can only go back (RUN-11). */
 function mustBeRecorded(state: RunState): Refusal | undefined {
   const calls = Object.keys(state.unrecorded).flatMap((key) => {
     const call = state.calls[key]

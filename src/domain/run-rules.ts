@@ -54,7 +54,7 @@ export function covers(scope: string | undefined, inner: string | undefined): bo
 
 /**
  * Refuses and records it: the refusal is evidence that the gate works. An equal one (actor, code, fingerprint) is recorded
- * once a run; past the window's share it answers 429 and records nothing (record.md, section 4).
+ * once a run; past the window's share it answers 429 and records nothing (STR-12).
  */
 export function refuseOnRecord(state: RunState, env: Env, given: { refusal: Refusal; fingerprint: Json }): Refused {
   const fingerprint = env.digestOf(given.fingerprint)

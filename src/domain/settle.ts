@@ -1,4 +1,4 @@
-/** @module The decisions that end, prolong or resolve a claim (runtime.md, section 3). */
+/** @module The decisions that end, prolong or resolve a claim (RUN-13 to RUN-17). */
 import { type CallState, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import { LEASE_MAX_MS, type RenewCall, type ResolveCall, type SettleCall } from '../../schemas/requests.ts'

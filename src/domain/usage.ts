@@ -1,4 +1,4 @@
-/** @module What was used: always recorded, as overshoot where it is over (runtime.md, section 8). Only reservations are refused. */
+/** @module What was used: always recorded, as overshoot where it is over (RUN-44). Only reservations are refused. */
 import { type CallState, type ReservationState, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import { subtractMoney } from '../../schemas/money.ts'

@@ -1,4 +1,4 @@
-/** @module Which reads go on record, and what their entry says (record.md, section 9): those that only an audit scope allows. */
+/** @module Which reads go on record, and what their entry says (LOG-20): those that only an audit scope allows. */
 import type { AccessRead } from '../ledger/audit/access-log.ts'
 import type { Principal, Scope } from '../signing/tokens.ts'
 import type { EdgeContext } from './edge-context.ts'

@@ -1,5 +1,5 @@
 /**
- * @module Opaque cursors: a place in the history, by position *and* event id (record.md, section 8).
+ * @module Opaque cursors: a place in the history, by position *and* event id (STR-29, HTTP-5).
  *
  * The check is no mac: it tells a mangled or misplaced cursor (400) from one whose place is gone (410). What a forged one could
  * reach is decided where it is used, by the token's tenant.

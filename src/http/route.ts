@@ -29,7 +29,7 @@ export interface Ask<Query = unknown> {
   readonly access?: AccessNote
 }
 
-/** What the record of a read says beyond who asked and for what (record.md, section 9). */
+/** What the record of a read says beyond who asked and for what (LOG-20). */
 export interface AccessNote {
   /** Items, events or lines given so far. */
   count?: number

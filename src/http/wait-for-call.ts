@@ -7,7 +7,7 @@ import type { Ask } from './route.ts'
 
 type Execute = () => Promise<Outcome>
 
-/** After a lease is over, other clocks are given this long before a claim can end it (record.md, section 2). */
+/** After a lease is over, other clocks are given this long before a claim can end it (STR-2). */
 const LEASE_GRACE_MS = 2_100
 /** Events of the call that leave it running. */
 const STILL_RUNNING: ReadonlySet<string> = new Set(['ToolCallClaimed', 'ToolCallLeaseRenewed'])

@@ -1,6 +1,6 @@
 /**
  * @module Answers: pure functions of a request's events and the run right after them, so that the same answer can be given again
- * (record.md, section 5).
+ * (STR-15).
  */
 
 import type { RecordedEvent } from '../../projections/projection.ts'

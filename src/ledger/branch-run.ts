@@ -1,4 +1,4 @@
-/** @module Starts a run from a step of another, linked in both streams (runtime.md, section 4). */
+/** @module Starts a run from a step of another, linked in both streams (RUN-26). */
 import type { Command } from '../../schemas/commands.ts'
 import type { StartRun } from '../../schemas/requests.ts'
 import { type Refusal, refusal } from '../domain/refusal.ts'

@@ -1,4 +1,4 @@
-/** @module One ledger, one identity: the founding event, and the rotations behind it (record.md, section 3). */
+/** @module One ledger, one identity: the founding event, and the rotations behind it (STR-3). */
 import type { EventBody } from '../../schemas/events.ts'
 import { EVENTS } from '../../schemas/events.ts'
 import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../schemas/names.ts'

@@ -13,7 +13,7 @@ export function recordedEvent(header: Header, dataText: string): RecordedEvent {
   const data = JSON.parse(dataText) as { v?: unknown }
   if (!isRunEventType(header.type))
     throw new TypeError(`unknown event type ${header.type}: this build is too old for the store`)
-  // A snapshot is compared, never folded: one of another version is passed over (record.md, section 4).
+  // A snapshot is compared, never folded: one of another version is passed over (STR-10).
   if (data.v !== 1 && header.type !== 'SnapshotTaken')
     throw new TypeError(`unknown version of ${header.type}: this build is too old for the store`)
   return { type: header.type, data, header } as RecordedEvent

@@ -198,7 +198,7 @@ export class Queries
     return { ok: false, refusal: refusal('call-not-found', `this run has no call ${callId}`) }
   }
 
-  /** As it stands now. Past its deadline a claim is overdue, and still claimed until an event ends it (record.md, section 2). */
+  /** As it stands now. Past its deadline a claim is overdue, and still claimed until an event ends it (STR-2). */
   #shown(state: RunState, call: CallState): CallState & { readonly overdue?: true } {
     return { ...call, ...overdue(state, call, this.#deps.nowMs()) }
   }

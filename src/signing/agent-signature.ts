@@ -1,4 +1,4 @@
-/** @module The agent's own signature over its envelope: a compact, detached JWS (RFC 7515 appendix F; record.md, section 1). */
+/** @module The agent's own signature over its envelope: a compact, detached JWS (RFC 7515 appendix F; SEAL-14). */
 import { verify } from 'node:crypto'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { isJsonObject } from '../../schemas/json.ts'

@@ -1,4 +1,4 @@
-/** @module Checking one stored record: is it the very event that was sealed for this place (design.md section 2, record.md sections 1 and 2). */
+/** @module Checking one stored record: is it the very event that was sealed for this place (REC-1 to REC-3, SEAL-4 to SEAL-9). */
 import { timingSafeEqual } from 'node:crypto'
 import { type Header, SALT_BYTES, type StoredRecord } from '../../schemas/header.ts'
 import { isCanonicalJson } from './canonical-scan.ts'

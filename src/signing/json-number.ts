@@ -1,4 +1,4 @@
-/** @module Which spelled numbers keep their value as an IEEE 754 double (record.md, section 6). */
+/** @module Which spelled numbers keep their value as an IEEE 754 double (REC-14). */
 
 /** No double needs more digits than this to be told from its neighbours. */
 const FRACTION_MAX_DIGITS = 17

@@ -1,4 +1,4 @@
-/** @module The ring of master keys as a value, and the run keys derived from it (record.md, sections 1 and 2). */
+/** @module The ring of master keys as a value, and the run keys derived from it (SEAL-6, SEAL-8, SEAL-9). */
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-/** @module Sealing: drafts of events become records that no field can be changed in without it being seen (record.md, section 1). */
+/** @module Sealing: drafts of events become records that no field can be changed in without it being seen (REC-4, SEAL-4). */
 import {
   type AppendRecord,
   HEADER_MAX_BYTES,

@@ -1,4 +1,4 @@
-/** @module The tenant that a stream's name carries (record.md, section 1). */
+/** @module The tenant that a stream's name carries (REC-9). */
 import { parseStream } from '../../schemas/names.ts'
 
 /** Undefined where the name is none of the ledger's. */

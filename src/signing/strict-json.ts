@@ -1,5 +1,5 @@
 /**
- * @module Strict JSON (design.md section 3, record.md section 6): nothing that comes in is silently altered, and nothing stalls the process.
+ * @module Strict JSON (REC-12 to REC-15): nothing that comes in is silently altered, and nothing stalls the process.
  */
 import type { Json } from '../../schemas/json.ts'
 import { type JsonError, type JsonResult, jsonFailure } from './json-error.ts'

@@ -1,4 +1,4 @@
-/** @module What a verification can find, and what it means for the verdict (design.md section 8). */
+/** @module What a verification can find, and what it means for the verdict (LOG-18). */
 import type { FaultCode as RecordFaultCode } from '../signing/check.ts'
 
 export type Verdict = 'VERIFIED' | 'TAMPERED' | 'INCOMPLETE' | 'UNVERIFIABLE'

@@ -25,7 +25,7 @@ const claim =
   (state: Parameters<typeof decideClaim>[0], env: Parameters<typeof decideClaim>[2]) =>
     decideClaim(state, { tool: 't', args: {}, key: 'k1', ...more }, env)
 
-/** What a repeat gets, by what the key's last event was (runtime.md, section 2). */
+/** What a repeat gets, by what the key's last event was (RUN-7). */
 const table: readonly [last: string, given: readonly Draft[], then: string][] = [
   ['never asked', [], 'ToolCallClaimed'],
   ['succeeded', called(1), 'recorded-call'],

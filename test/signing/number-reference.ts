@@ -1,4 +1,4 @@
-/** @module The number rule of record.md section 6, once more and slowly: exact arithmetic with big integers. */
+/** @module The number rule of REC-14, once more and slowly: exact arithmetic with big integers. */
 
 /** True where a token of JSON's number grammar is to be refused. */
 export function decimalFault(token: string): boolean {

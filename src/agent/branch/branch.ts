@@ -1,4 +1,4 @@
-/** @module A new run from a past step of another: what came before is served, the rest is live (runtime.md, section 4). */
+/** @module A new run from a past step of another: what came before is served, the rest is live (RUN-26). */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { AgentError } from '../errors.ts'
 import { type Body, type Home, liveRun } from '../live-run.ts'

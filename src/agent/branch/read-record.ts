@@ -1,4 +1,4 @@
-/** @module The record of a run with what it inherits: a branch is served the other run's calls and handoffs up to the step (runtime.md, section 4). */
+/** @module The record of a run with what it inherits: a branch is served the other run's calls and handoffs up to the step (RUN-26). */
 import { LedgerError } from '../../client/errors.ts'
 import type { Connection, RunEvent } from '../connection.ts'
 import { AgentError } from '../errors.ts'

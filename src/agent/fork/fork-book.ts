@@ -1,4 +1,4 @@
-/** @module The forks of an earlier life of the run, served in place of live ones: winner and order come from the record (runtime.md, section 7). */
+/** @module The forks of an earlier life of the run, served in place of live ones: winner and order come from the record (RUN-42). */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
 import type { ForkPlan } from './plan-fork.ts'

@@ -1,4 +1,4 @@
-/** @module Fork and join: branches side by side over one frozen context, each at a place of its own (runtime.md, section 7). */
+/** @module Fork and join: branches side by side over one frozen context, each at a place of its own (RUN-38). */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { failureOf, LedgerRefused } from '../errors.ts'
 import { isCovered } from '../outcome.ts'

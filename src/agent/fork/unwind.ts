@@ -1,4 +1,4 @@
-/** @module What becomes of the branches that were not merged: rolled back like sagas (runtime.md, section 7). */
+/** @module What becomes of the branches that were not merged: rolled back like sagas (RUN-41). */
 import { fateOfItem, fatesIn, isCovered } from '../outcome.ts'
 import type { Place } from '../place.ts'
 import { rollBackScope } from '../roll-back-scope.ts'

@@ -1,4 +1,4 @@
-/** @module What a model call may cost at most, and whether it may be made at all (runtime.md, section 8). Pure. */
+/** @module What a model call may cost at most, and whether it may be made at all (RUN-43, RUN-46). Pure. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { toNano } from '../../../schemas/money.ts'
 import type { Reserve } from '../../../schemas/requests.ts'

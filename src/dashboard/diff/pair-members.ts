@@ -12,7 +12,7 @@ export interface MemberPair {
 
 const NAMES = ['id', 'key', 'name'] as const
 
-/** What names an element of a list, as the validator names it (record.md, section 7). */
+/** What names an element of a list, as the validator names it (JUD-12). */
 export function identityOf(value: Json): string {
   if (isJsonObject(value)) {
     for (const name of NAMES) {

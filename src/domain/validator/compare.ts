@@ -1,5 +1,5 @@
 /**
- * @module What was established stays established: compares the values below one critical key (design.md section 5).
+ * @module What was established stays established: compares the values below one critical key (JUD-1).
  * Objects may gain members, lists are sets that may gain members, null may be filled, an action's status moves forward.
  */
 import { isForward, STATUS } from '../../../projections/set-members.ts'

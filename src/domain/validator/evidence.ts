@@ -1,6 +1,6 @@
 /**
  * @module What a run has recorded so far, as an index: contexts, the run's input, results of tools. It answers whether a name or a
- * number occurs in any of it (record.md section 4). A fold value: pure in what it answers, its text index is made when first asked.
+ * number occurs in any of it (JUD-20). A fold value: pure in what it answers, its text index is made when first asked.
  */
 import { normaliseEntity } from '../../../projections/set-text.ts'
 import { isJsonObject, type Json } from '../../../schemas/json.ts'

@@ -1,6 +1,6 @@
 /**
  * @module Policy `relay`: the rules of the Relay library's handoff validator, kept so that its users can compare verdicts
- * (design.md section 5, record.md section 7). They count words; they do not know what was established.
+ * (JUD-30). They count words; they do not know what was established.
  */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'

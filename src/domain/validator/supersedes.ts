@@ -14,7 +14,7 @@ export type Supersessions = readonly (readonly string[])[]
 /** A reason must hold something one can see: white space, controls and invisible formatting are blank. */
 const VISIBLE = /[^\s\p{C}\p{Z}]/u
 
-/** The supersessions that hold; each other one becomes a finding (record.md section 7). */
+/** The supersessions that hold; each other one becomes a finding (JUD-27). */
 export function checkSupersessions(
   supersedes: readonly Supersession[],
   documents: { readonly before: JsonObject; readonly after: JsonObject },

@@ -1,4 +1,4 @@
-/** @module One line of `countersign validate`: a handoff in, its verdict out (design.md section 5). */
+/** @module One line of `countersign validate`: a handoff in, its verdict out (JUD-26). */
 import { FINDINGS_MAX, type Finding } from '../../../schemas/finding.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
@@ -7,7 +7,7 @@ import { canonicalText } from './report.ts'
 import type { Supersession } from './supersedes.ts'
 import { type HandoffInput, type Verdict, validateHandoff } from './validate.ts'
 
-/** Canonical bytes of `before` and of `after`: what the ledger takes as a context (record.md section 6). */
+/** Canonical bytes of `before` and of `after`: what the ledger takes as a context (REC-15). */
 export const LINE_DOCUMENT_MAX_BYTES = 512 * 1024
 /** Wire bytes of a line: two documents, and evidence of several tools. */
 export const LINE_MAX_BYTES = 16 * 1024 * 1024

@@ -1,4 +1,4 @@
-/** @module The validator: judges a handoff against what is established (design.md section 5, record.md section 7). Pure. */
+/** @module The validator: judges a handoff against what is established (JUD-1 to JUD-29). Pure. */
 import { isEqual } from '../../../projections/json-equality.ts'
 import { unionKeys } from '../../../projections/set-text.ts'
 import type { Diff, Finding } from '../../../schemas/finding.ts'
@@ -107,7 +107,7 @@ function checkCriticalKey(
   })
 }
 
-/** runtime.md section 6: a violation is a value that differs from the parent context's, not a key that was carried along. */
+/** RUN-35: a violation is a value that differs from the parent context's, not a key that was carried along. */
 function checkWrites(input: HandoffInput, changedKeys: readonly string[], report: Report): void {
   const { before, after, writes = [] } = input
   for (const key of changedKeys) {

@@ -1,5 +1,5 @@
 /**
- * @module Who read what (record.md, section 9): one entry a read, one event for all reads of a moment, in `access-<tenant>.<writer>`, a
+ * @module Who read what (LOG-20): one entry a read, one event for all reads of a moment, in `access-<tenant>.<writer>`, a
  * stream that this process alone writes. A read is answered when its entry is durable, and not at all where it cannot be.
  */
 import { ACCESS_ENTRIES_MAX, type AccessEntry } from '../../../schemas/events/access-events.ts'

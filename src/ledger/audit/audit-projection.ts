@@ -1,7 +1,7 @@
 /**
  * @module The auditors' index follows the store: one row an event, its charges and its words. Records are taken as they are, unverified,
  * since the index is no proof: each row leads to its event, and that to its proof. Streams whose first event is not ours have no rows,
- * as they have no leaves in the log (record.md, section 9).
+ * as they have no leaves in the log (LOG-2).
  */
 import { LRUCache } from 'lru-cache'
 import { CHARGING_TYPES, type ChargeState, foldCharges, noCharges } from '../../../projections/charges.ts'

@@ -1,5 +1,5 @@
 /**
- * @module The logs follow the store: every verified record becomes a leaf of its tenant's tree, in commit order (record.md, section 9).
+ * @module The logs follow the store: every verified record becomes a leaf of its tenant's tree, in commit order (LOG-1 to LOG-3).
  * A stream whose first event does not verify is foreign and has no leaf; a later fault stops its tenant's log there.
  */
 import { LRUCache } from 'lru-cache'
