@@ -62,7 +62,6 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   undici: ['src/agent/models/'],
   'ipaddr.js': ['src/agent/models/'],
   'csv-stringify': ['src/export/'],
-  'tar-stream': ['src/export/'],
   minisearch: ['src/agent/pipeline/'],
   'gpt-tokenizer': ['src/agent/pipeline/'],
 }

@@ -1,53 +1,57 @@
-/** @module Files as one tar stream (POSIX ustar), the same bytes for the same files: no times, no owners, names in order. */
-import { pack as newPack, type Pack } from 'tar-stream'
+/**
+ * @module Files as one tar stream (POSIX ustar, IEEE Std 1003.1): the same bytes for the same files, with no times, no owners, and names in
+ * order. One generator and nothing beside it: a reader that leaves ends the reading of the store at that very place, and no promise of a
+ * stream is left that somebody would have to wait for.
+ */
 import type { BundleFile } from './bundle-file.ts'
 
-const MODE = 0o644
+const BLOCK_BYTES = 512
+const NAME_MAX_BYTES = 100
+/** What eleven octal digits can say. */
+const SIZE_MAX_BYTES = 8 ** 11 - 1
+const CHECKSUM = { start: 148, digits: 6 } as const
 
-type Sink = ReturnType<Pack['entry']>
-
-/** Makes each portion as it is read. Throws what a file's content throws. */
+/** Makes each portion as it is read. Throws what a file's content throws, and `RangeError` for a file that ustar cannot describe. */
 export async function* tarChunks(files: readonly BundleFile[]): AsyncGenerator<Uint8Array, void> {
-  const pack = newPack()
-  const written = writeAll(pack, files).catch((error: unknown) => {
-    pack.destroy(error instanceof Error ? error : new Error(String(error)))
-  })
-  try {
-    for await (const chunk of pack as AsyncIterable<Uint8Array>) yield chunk
-    await written
-  } finally {
-    pack.destroy()
-  }
-}
-
-async function writeAll(pack: Pack, files: readonly BundleFile[]): Promise<void> {
   const inOrder = [...files].sort((a, b) => (a.name < b.name ? -1 : 1))
-  for (const file of inOrder) await writeFile(pack, file)
-  pack.finalize()
-}
-
-async function writeFile(pack: Pack, { name, size, content }: BundleFile): Promise<void> {
-  const owner = { uid: 0, gid: 0, uname: '', gname: '' }
-  let entry: Sink | undefined
-  const written = new Promise<void>((resolve, reject) => {
-    entry = pack.entry({ name, size, mode: MODE, mtime: new Date(0), type: 'file', ...owner }, (error) =>
-      error ? reject(error) : resolve(),
-    )
-  })
-  for await (const chunk of content()) if (entry?.write(chunk) === false) await drained(entry)
-  entry?.end(null)
-  await written
-}
-
-/** Also where the reader has left: then the entry is closed, and nothing waits for ever. */
-function drained(entry: Sink): Promise<void> {
-  return new Promise<void>((resolve, reject) => {
-    const over = (): void => reject(new Error('the reader left'))
-    const on = (): void => {
-      entry.removeListener('close', over)
-      resolve()
+  for (const { name, size, content } of inOrder) {
+    yield tarHeader(name, size)
+    let written = 0
+    for await (const chunk of content()) {
+      written += chunk.byteLength
+      yield chunk
     }
-    entry.once('close', over)
-    entry.once('drain', on)
-  })
+    if (written !== size) throw new RangeError(`${name} holds ${written} bytes, where its header says ${size}`)
+    const padding = (BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES
+    if (padding > 0) yield new Uint8Array(padding)
+  }
+  yield new Uint8Array(2 * BLOCK_BYTES)
+}
+
+/** The block before a plain file. Fields end with a space, the checksum with a space and a NUL. */
+function tarHeader(name: string, size: number): Uint8Array {
+  if (!/^[\x21-\x7e]+$/.test(name) || name.length > NAME_MAX_BYTES) throw new RangeError(`${name} is no name for a tar`)
+  if (size > SIZE_MAX_BYTES) {
+    throw new RangeError(`${name} would hold ${size} bytes and a bundle takes ${SIZE_MAX_BYTES}: export it as JSONL`)
+  }
+  const block = Buffer.alloc(BLOCK_BYTES)
+  block.write(name)
+  block.write(octal(0o644, 6), 100)
+  block.write(octal(0, 6), 108)
+  block.write(octal(0, 6), 116)
+  block.write(octal(size, 11), 124)
+  block.write(octal(0, 11), 136)
+  block.write('0', 156)
+  block.write('ustar\x0000', 257)
+  block.write(octal(0, 6), 329)
+  block.write(octal(0, 6), 337)
+  // Counted as if its own field held spaces.
+  block.fill(' ', CHECKSUM.start, CHECKSUM.start + 8)
+  const sum = block.reduce((all, byte) => all + byte, 0)
+  block.write(`${octal(sum, CHECKSUM.digits)}\0`, CHECKSUM.start)
+  return block
+}
+
+function octal(value: number, digits: number): string {
+  return `${value.toString(8).padStart(digits, '0')} `
 }
