@@ -1,0 +1,124 @@
+/** @module Bodies of calls, compensations and budgets, in each of the shapes that mean something else (`every-event.ts`). */
+import { createHash } from 'node:crypto'
+import type { EventBody, EventType } from '../../schemas/events.ts'
+
+const digest = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`
+const uuid = (n: number): string => `01890a5d-ac96-774b-8cce-${String(n).padStart(12, '0')}`
+const until = '2026-01-02T03:14:05.678Z'
+
+type Claim = EventBody<'ToolCallClaimed'>
+
+const claim = (n: number, tool: string, more: Partial<Claim> = {}): Claim => ({
+  v: 1,
+  callId: uuid(n),
+  fence: 1,
+  key: `k${n}`,
+  tool,
+  phase: 'forward',
+  args: { n },
+  argsDigest: digest(`args ${n}`),
+  attempt: 1,
+  generation: 1,
+  leaseMs: 60_000,
+  leaseUntil: until,
+  onUnknown: 'in-doubt',
+  ...more,
+})
+
+const undo = (n: number, of: number): Claim =>
+  claim(n, 'undo', { phase: 'compensation', key: uuid(of), compensates: uuid(of) })
+
+const ofCall = (n: number) => ({ v: 1 as const, callId: uuid(n), fence: 1 })
+
+export const CALL_BODIES = {
+  ToolCallClaimed: [
+    claim(1, 'charge', { agent: 'ann', scope: 'step:ann', occurrence: 0, group: 'g', compensate: { tool: 'undo' } }),
+    claim(2, 'ship', { agent: 'ann', compensate: 'none', reservationId: uuid(82) }),
+    claim(3, 'email'),
+    claim(4, 'text'),
+    undo(5, 1),
+    undo(6, 2),
+    undo(7, 3),
+    claim(8, 'chat', { phase: 'model', agent: 'bob', onUnknown: 'retry' }),
+    claim(9, 'left open', { parentCall: uuid(1) }),
+    claim(10, 'forgotten'),
+    claim(11, 'refund', { attempt: 2, fence: 2 }),
+  ],
+  ToolCallLeaseRenewed: [{ ...ofCall(9), leaseMs: 60_000, leaseUntil: until }],
+  ToolCallSucceeded: [
+    { ...ofCall(1), result: { receipt: 'r-1' } },
+    { ...ofCall(8), unrecorded: { reason: 'too large' } },
+  ],
+  ToolCallFailed: [{ ...ofCall(2), error: { message: 'broke', code: 'EBROKE' } }],
+  ToolCallInDoubt: [
+    { ...ofCall(3), cause: 'lease-expired' },
+    { ...ofCall(4), cause: 'outcome-unknown', reason: 'the line broke' },
+    { ...ofCall(11), fence: 2, cause: 'outcome-unknown' },
+  ],
+  ToolCallResolved: [
+    { ...ofCall(3), outcome: 'executed', result: { sent: true }, evidence: 'looked' },
+    { ...ofCall(4), outcome: 'not-executed', evidence: { ticket: 7 } },
+    { ...ofCall(11), fence: 2, outcome: 'compensated', evidence: 'undone by hand' },
+  ],
+  ResultNotRecorded: [{ ...ofCall(10), reason: 'the store was away' }],
+  CompensationStarted: [
+    { v: 1, compensationId: uuid(90), reason: 'the customer left', plan: [[uuid(2)], [uuid(1)]] },
+    { v: 1, compensationId: uuid(91), reason: 'one branch', scope: 'step:ann', plan: [] },
+  ],
+  CompensationSucceeded: [{ ...ofCall(5), result: null, compensates: uuid(1) }],
+  CompensationFailed: [{ ...ofCall(6), error: { message: 'no' }, compensates: uuid(2), willRetry: true }],
+  CompensationInDoubt: [{ ...ofCall(7), cause: 'outcome-unknown', compensates: uuid(3) }],
+} satisfies { readonly [T in EventType]?: readonly EventBody<T>[] }
+
+const usage = {
+  tokens: 30,
+  inputTokens: 20,
+  outputTokens: 10,
+  cost: '0.25',
+  currency: 'USD',
+  provider: 'p',
+  model: 'm-1',
+}
+
+export const BUDGET_BODIES = {
+  BudgetReserved: [
+    {
+      v: 1,
+      reservationId: uuid(80),
+      agent: 'bob',
+      tokens: 100,
+      cost: '1',
+      currency: 'USD',
+      provider: 'p',
+      model: 'm-1',
+      deadline: until,
+      callId: uuid(8),
+    },
+    { v: 1, reservationId: uuid(81), agent: 'ann', tokens: 5, cost: '0', deadline: until },
+    { v: 1, reservationId: uuid(82), agent: 'ann', tokens: 6, cost: '0.5', deadline: until },
+    { v: 1, reservationId: uuid(83), agent: 'ann', tokens: 7, cost: '0', deadline: until },
+  ],
+  UsageRecorded: [
+    { v: 1, agent: 'bob', usage, reservationId: uuid(80), callId: uuid(8) },
+    { v: 1, agent: 'ann', usage: { tokens: 2_000, model: 'm-2' }, overshoot: { tokens: 1_030, cost: '0' } },
+  ],
+  BudgetReleased: [{ v: 1, reservationId: uuid(81), reason: 'not needed' }],
+  ReservationExpired: [
+    { v: 1, reservationId: uuid(82) },
+    { v: 1, reservationId: uuid(83), cause: 'run-completed' },
+  ],
+  BudgetExceeded: [
+    {
+      v: 1,
+      agent: 'ann',
+      scope: 'run',
+      dimension: 'tokens',
+      limit: '1000',
+      spent: '900',
+      reserved: '50',
+      requested: '200',
+      fingerprint: digest('exceeded'),
+      claim: { tool: 'charge', phase: 'forward', key: 'k12' },
+    },
+  ],
+} satisfies { readonly [T in EventType]?: readonly EventBody<T>[] }

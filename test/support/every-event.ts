@@ -1,0 +1,228 @@
+/** @module One sealed store with every event type, the same bytes at every run: bodies in each of the shapes that mean something else. */
+import { createHash } from 'node:crypto'
+import type { EventBody, EventType } from '../../schemas/events.ts'
+import type { Json } from '../../schemas/json.ts'
+import { accessStream, ledgerStream, runStream, SYSTEM_STREAM, SYSTEM_TENANT } from '../../schemas/names.ts'
+import { resolvePolicy } from '../../schemas/policy.ts'
+import { type SealContext, type SealedEvent, sealEvents } from '../../src/signing/seal.ts'
+import type { EventStore } from '../../src/store/event-store.ts'
+import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { sealContext, testRing } from '../signing/fixtures.ts'
+import { BUDGET_BODIES, CALL_BODIES } from './every-call-event.ts'
+import { FORK_BODIES } from './every-fork-event.ts'
+
+export const TENANT = 'acme'
+export const RUN = 'every'
+const WRITER = '01890a5d-ac96-774b-8cce-00000000aaaa'
+
+const digest = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`
+const uuid = (n: number): string => `01890a5d-ac96-774b-8cce-${String(n).padStart(12, '0')}`
+
+const finding = {
+  rule: 'contradicted',
+  severity: 'error',
+  path: '/facts/city',
+  before: 'Bern',
+  after: 'Basel',
+  message: '/facts/city was "Bern"',
+} as const
+const warning = {
+  rule: 'ungrounded',
+  severity: 'warning',
+  path: '/entities/1',
+  after: 'Zug',
+  message: 'found nowhere',
+} as const
+const pin = { asOf: '40', treeSize: 40, root: digest('root') }
+
+/** In the order in which they are sealed. */
+const RUN_BODIES = {
+  RunStarted: [
+    {
+      v: 1,
+      name: 'every event',
+      input: { city: 'Bern' },
+      tags: ['demo'],
+      budget: { tokens: 1_000, cost: { limit: '5.00', currency: 'USD' } },
+      policy: resolvePolicy(),
+      requestDigest: digest('request'),
+    },
+  ],
+  RunResumed: [{ v: 1, fence: 2 }],
+  ManifestRegistered: [{ v: 1, agent: 'ann', manifest: { writes: ['facts'] }, hash: digest('manifest') }],
+  EnvelopeAccepted: [
+    {
+      v: 1,
+      step: 1,
+      agent: 'ann',
+      mode: 'replace',
+      payload: { facts: { city: 'Bern' }, note: '=1+1' },
+      parent: digest('parent'),
+      tokens: 12,
+      context: digest('context 1'),
+      confidence: 1,
+    },
+    {
+      v: 1,
+      step: 2,
+      agent: 'bob',
+      mode: 'merge',
+      payload: { entities: ['Bern', 'Zug'] },
+      parent: digest('context 1'),
+      supersedes: [{ path: '/facts/city', reason: 'moved' }],
+      context: digest('context 2'),
+      confidence: 0.5,
+      findings: [warning],
+    },
+  ],
+  EnvelopeRejected: [
+    {
+      v: 1,
+      agent: 'bob',
+      mode: 'merge',
+      payload: { facts: { city: 'Basel' } },
+      parent: digest('context 2'),
+      tokens: 7,
+      confidence: 0,
+      findings: [finding],
+      findingsTotal: 1,
+    },
+  ],
+  SnapshotTaken: [
+    {
+      v: 1,
+      step: 2,
+      context: digest('context 2'),
+      budget: { tokens: 19, cost: '0', reservedTokens: 0, reservedCost: '0' },
+      openCalls: [],
+      openReservations: [],
+    },
+  ],
+  RunRewound: [
+    {
+      v: 1,
+      fromStep: 2,
+      toStep: 1,
+      snapshot: 3,
+      cause: 'rollback',
+      reason: 'by hand',
+      context: digest('context 1'),
+      callsSince: [],
+    },
+  ],
+  ...CALL_BODIES,
+  ...BUDGET_BODIES,
+  ...FORK_BODIES,
+  RequestRefused: [
+    { v: 1, code: 'step-conflict', fingerprint: digest('refused'), detail: 'another step came first' },
+    {
+      v: 1,
+      code: 'stale-fence',
+      fingerprint: digest('late'),
+      detail: 'a newer fence exists',
+      lateOutcome: { callId: uuid(1), fence: 1, status: 'succeeded', digest: digest('late outcome') },
+    },
+  ],
+  RunBranched: [{ v: 1, run: 'branch', atStep: 1, revision: 3 }],
+  RunCompleted: [{ v: 1, output: { done: true } }],
+  RunFailed: [{ v: 1, error: { message: 'gave up', code: 'EGAVEUP' }, openCalls: [uuid(9)] }],
+  RunCompensated: (['COMPENSATED', 'PARTLY_COMPENSATED', 'COMPENSATION_FAILED', 'IN_DOUBT'] as const).map((status) => ({
+    v: 1 as const,
+    compensationId: uuid(90),
+    status,
+    compensated: [uuid(1)],
+    standing: [],
+    failed: status === 'COMPENSATION_FAILED' ? [uuid(2)] : [],
+    unknown: status === 'IN_DOUBT' ? [uuid(3)] : [],
+  })),
+  RunKeyDisclosed: [{ v: 1 }],
+} satisfies { readonly [T in EventType]?: readonly EventBody<T>[] }
+
+const SYSTEM_BODIES = {
+  LedgerCreated: [
+    { v: 1, ledgerId: uuid(100), origin: 'ledger.example', kid: 'k1', verifierKey: 'ledger.example+00000000+AA==' },
+  ],
+  KeyRotated: [{ v: 1, kid: 'k2', previousKid: 'k1' }],
+} satisfies { readonly [T in EventType]?: readonly EventBody<T>[] }
+
+const TENANT_BODIES = {
+  CheckpointSigned: [
+    { v: 1, origin: 'ledger.example/acme', size: 40, root: digest('root'), note: 'ledger.example/acme\n40\n\n' },
+  ],
+  ExportStarted: [{ v: 1, exportId: uuid(101), format: 'jsonl', run: RUN, ...pin, offset: 10 }],
+  ExportIssued: (['complete', 'cut'] as const).map((outcome) => ({
+    v: 1 as const,
+    exportId: uuid(101),
+    format: 'jsonl',
+    run: RUN,
+    filter: { agent: 'ann' },
+    ...pin,
+    outcome,
+    events: 7,
+    bytes: 7_000,
+    digest: digest('bytes'),
+  })),
+} satisfies { readonly [T in EventType]?: readonly EventBody<T>[] }
+
+const ACCESS_BODIES = {
+  AccessRecorded: [
+    {
+      v: 1,
+      entries: [
+        { at: '2026-01-02T03:04:05.678Z', actor: 'auditor', query: 'audit/events', run: RUN, count: 3 },
+        { at: '2026-01-02T03:04:05.678Z', actor: 'auditor', query: 'replay', verdict: 'TAMPERED', cut: true },
+      ],
+    },
+  ],
+} satisfies { readonly [T in EventType]?: readonly EventBody<T>[] }
+
+/** Examples of every event type: a new type is asked for here by the compiler. */
+export const EXAMPLES = {
+  ...RUN_BODIES,
+  ...SYSTEM_BODIES,
+  ...TENANT_BODIES,
+  ...ACCESS_BODIES,
+} satisfies { readonly [T in EventType]: readonly EventBody<T>[] }
+
+const STREAMS = [
+  { stream: SYSTEM_STREAM, tenant: SYSTEM_TENANT, bodies: SYSTEM_BODIES, actor: 'ledger' },
+  { stream: runStream(TENANT, RUN), tenant: TENANT, bodies: RUN_BODIES, actor: 'agent-1' },
+  { stream: ledgerStream(TENANT), tenant: TENANT, bodies: TENANT_BODIES, actor: 'ledger' },
+  { stream: accessStream(TENANT, WRITER), tenant: TENANT, bodies: ACCESS_BODIES, actor: 'ledger' },
+] as const
+
+/** A second between two events; every fifth speaks for somebody, every seventh belongs to a trace. */
+function contextOf(at: number, { stream, tenant, actor }: (typeof STREAMS)[number]): Partial<SealContext> {
+  return {
+    stream,
+    tenant,
+    actor,
+    clock: new Date(Date.UTC(2026, 0, 2, 3, 5, at)).toISOString(),
+    newId: () => uuid(1_000 + at),
+    ...(at % 5 === 0 && { principal: 'carol', via: ['gateway'] }),
+    ...(at % 7 === 0 && { traceparent: `00-${'a'.repeat(32)}-${String(at + 1).padStart(16, '0')}-01` }),
+  }
+}
+
+/** A store in memory that holds them all, in the order above. */
+export async function storeOfEveryEvent(): Promise<EventStore> {
+  const store = openMemoryStore()
+  const ring = testRing('every event')
+  let at = 0
+  for (const each of STREAMS) {
+    const sealed: SealedEvent[] = []
+    for (const [type, bodies] of Object.entries<readonly unknown[]>(each.bodies)) {
+      for (const data of bodies) {
+        const before = sealed.at(-1)
+        const link = { revision: sealed.length, prev: before?.digest, prevTime: before?.header.time }
+        const context = sealContext(ring, { ...contextOf(at, each), ...link })
+        sealed.push(...sealEvents([{ type, data: data as Json }], context))
+        at += 1
+      }
+    }
+    const records = sealed.map(({ record }) => record)
+    const result = await store.append({ stream: each.stream, expectedRevision: -1, records })
+    if (result.kind !== 'appended') throw new Error(`${each.stream}: ${result.kind}`)
+  }
+  return store
+}
