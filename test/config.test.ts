@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readSettings, SETTINGS, SettingsError, settingsTable, variableOf } from '../src/config.ts'
+import { readSettings, SettingsError } from '../src/config.ts'
 import { tempFolder } from './support/temp-folder.ts'
 
 const config = suite('settings')
@@ -13,7 +13,7 @@ config('a flag goes before a variable, a variable before the default', () => {
   assert.is(readSettings({}, { COUNTERSIGN_PORT: '' }).port, 7_070)
 })
 
-config('by default it listens to this machine alone', () => {
+config('by default it listens to this machine alone (HTTP-9)', () => {
   assert.is(readSettings({}, {}).host, '127.0.0.1')
 })
 
@@ -63,19 +63,5 @@ config(
     assert.equal(readSettings({}, { COUNTERSIGN_KEYS: ' {"v":1}' }).keys, { kind: 'text', text: ' {"v":1}' })
   },
 )
-
-config('the README has the table of settings as it is', () => {
-  const rows = settingsTable().split('\n')
-  assert.is(rows.length, Object.keys(SETTINGS).length + 2)
-  for (const name of Object.keys(SETTINGS)) assert.ok(rows.some((row) => row.includes(`\`${variableOf(name)}\``)))
-  const readme = ['../README.md', '../../README.md']
-    .map((place) => new URL(place, import.meta.url))
-    .find((file) => existsSync(file))
-  if (readme === undefined) {
-    process.stdout.write('skipped: there is no README beside this build\n')
-    return
-  }
-  assert.ok(readFileSync(readme, 'utf8').includes(settingsTable()), 'put the output of settingsTable() into the README')
-})
 
 config.run()

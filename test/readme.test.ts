@@ -15,25 +15,34 @@ const run = promisify(execFile)
 
 const BUILT = dirname(dirname(fileURLToPath(import.meta.url)))
 const TEXT = readFileSync(join(ROOT, 'README.md'), 'utf8')
+/** Longest README, in bytes: a stranger reads it whole; everything else has a page of its own in `docs/`. */
+const README_MAX_BYTES = 9_000
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
+  ...['docs', 'docs/spec', 'docs/decisions'].flatMap(pagesIn),
+]
 
-readme('every block that names a file is that file', () => {
-  const blocks = [...TEXT.matchAll(/```\w+ file=(\S+)\n([\s\S]*?)```/g)]
-  assert.ok(blocks.length > 0, 'the README shows code that runs')
-  for (const [, file = '', code] of blocks) assert.is(readFileSync(join(ROOT, file), 'utf8'), code)
+readme('it is short', () => {
+  assert.ok(Buffer.byteLength(TEXT) <= README_MAX_BYTES, `the README has ${Buffer.byteLength(TEXT)} bytes`)
+})
+
+readme('every block of a page that names a file is that file', () => {
+  const blocks = PAGES.flatMap((page) => [...read(page).matchAll(/```\w+ file=(\S+)\n([\s\S]*?)```/g)])
+  assert.ok(blocks.length > 1, 'the pages show code that runs')
+  for (const [, file = '', code] of blocks) assert.is(read(file), code)
 })
 
 readme('the table of settings is the one that the code reads', () => {
-  const table = /<!-- settings -->\n([\s\S]*?)\n<!-- \/settings -->/.exec(TEXT)?.[1]
+  const table = /<!-- settings -->\n([\s\S]*?)\n<!-- \/settings -->/.exec(read('docs/configuration.md'))?.[1]
   assert.is(table, settingsTable())
 })
 
-readme('every document that the README links to is there', () => {
-  const links = [...TEXT.matchAll(/\]\((?!http)([^)#]+)\)/g)].map((match) => match[1] ?? '')
-  assert.equal(
-    links.filter((link) => !existsSync(join(ROOT, link))),
-    [],
-  )
-  assert.ok(readdirSync(join(ROOT, 'docs/decisions')).length > 0)
+readme('every document, and every anchor in it, that a page links to is there', () => {
+  const broken = PAGES.flatMap((page) => linksOf(page).filter((link) => !leadsSomewhere(page, link)))
+  assert.equal(broken, [])
 })
 
 readme('the run-through with curl does what the README says', async () => {
@@ -68,3 +77,24 @@ readme('the tour shows what it says: exit code 0', async () => {
 })
 
 readme.run()
+
+function read(page: string): string {
+  return readFileSync(join(ROOT, page), 'utf8')
+}
+
+function pagesIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name}`)
+}
+
+function linksOf(page: string): string[] {
+  return [...read(page).matchAll(/\]\((?!http)([^)\s]+)\)/g)].map((match) => match[1] ?? '')
+}
+
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#')
+  const target = path === '' ? page : join(dirname(page), path)
+  if (!existsSync(join(ROOT, target))) return false
+  return anchor === undefined || read(target).includes(`id="${anchor}"`)
+}

@@ -118,7 +118,7 @@ for (const { name, open } of HOMES) {
     assert.equal([compensated.length, standing.length], [2, 0])
   })
 
-  branches('a branch is resumed by its id, replayed with what it inherits, and branched itself', async () => {
+  branches('a branch is resumed by its id, replayed with what it inherits, and branched itself (RUN-26)', async () => {
     await using home = await open()
     const { output } = await parent(home)
     const log: string[] = []
@@ -164,7 +164,7 @@ for (const { name, open } of HOMES) {
     assert.equal(log, ['a', 'b', 'after', 'after'])
   })
 
-  branches('its budget is its own, and unknown runs and steps are refused', async () => {
+  branches('its budget is its own, and unknown runs and steps are refused (RUN-26)', async () => {
     await using home = await open()
     await parent(home)
     const cs = home.process()

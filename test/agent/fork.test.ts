@@ -41,7 +41,7 @@ for (const { name, open } of HOMES) {
     return all
   }
 
-  fork('a union: every branch sees the frozen context, and what each added is established', async () => {
+  fork('a union: every branch sees the frozen context, and what each added is established (RUN-38)', async () => {
     await using home = await open()
     const { run } = scene(home.process())
     const seen: unknown[] = []
@@ -80,7 +80,7 @@ for (const { name, open } of HOMES) {
     assert.equal(result.unwound, [])
   })
 
-  fork('a vote: the best is merged, the others are rolled back before the run goes on', async () => {
+  fork('a vote: the best is merged, the others are rolled back before the run goes on (RUN-41)', async () => {
     await using home = await open()
     const { run, book, log } = scene(home.process())
     const branch = (agent: string, points: number) => ({
@@ -264,7 +264,7 @@ for (const { name, open } of HOMES) {
     },
   )
 
-  fork('branches never share results, and what they call is theirs on record', async () => {
+  fork('branches never share results, and what they call is theirs on record (RUN-40)', async () => {
     await using home = await open()
     const cs = home.process()
     const { run, log } = scene(cs)
@@ -404,7 +404,7 @@ for (const { name, open } of HOMES) {
   })
 
   fork(
-    'served on resume and replay: winner, order and receipts come from the record, and no branch runs again',
+    'served on resume and replay: winner, order and receipts come from the record, and no branch runs again (RUN-42)',
     async () => {
       for (const options of [{ join: 'union' }, { join: 'vote' }, { join: 'first_wins' }] satisfies ForkOptions[]) {
         await using home = await open()

@@ -112,7 +112,7 @@ const RUNS: Readonly<Record<string, number>> = { 'in process': 200, 'over HTTP':
 for (const { name, open } of HOMES) {
   const random = suite(`random programs ${name}`)
 
-  random('killed at any point and resumed, each call gets its own result and runs once', async () => {
+  random('killed at any point and resumed, each call gets its own result and runs once (RUN-4)', async () => {
     await using home = await open()
     let number = 0
     await fc.assert(

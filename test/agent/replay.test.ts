@@ -26,7 +26,7 @@ for (const { name, open } of HOMES) {
       `${await run.uuid()} ${await charge(cents)} ${await ship(address)}`
   }
 
-  replay('gives the recorded output and calls no tool', async () => {
+  replay('gives the recorded output and calls no tool (RUN-27)', async () => {
     await using home = await open()
     const log: string[] = []
     const live = home.process()
@@ -54,7 +54,7 @@ for (const { name, open } of HOMES) {
     assert.equal(log, before)
   })
 
-  replay('names the first divergence, expected and actual', async () => {
+  replay('names the first divergence, expected and actual (RUN-27)', async () => {
     await using home = await open()
     const log: string[] = []
     const live = home.process()

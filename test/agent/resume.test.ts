@@ -127,7 +127,7 @@ for (const { name, open } of HOMES) {
   })
 
   resume(
-    'other arguments than the record holds are refused, both named; nothing runs and nothing is rolled back',
+    'other arguments than the record holds are refused, both named; nothing runs and nothing is rolled back (RUN-22)',
     async () => {
       await using home = await open()
       const effects: string[] = []
@@ -153,7 +153,7 @@ for (const { name, open } of HOMES) {
     },
   )
 
-  resume('a run cannot complete while recorded calls are unasked', async () => {
+  resume('a run cannot complete while recorded calls are unasked (RUN-22)', async () => {
     await using home = await open()
     const life = (cs: Countersign, ...amounts: number[]) => {
       const charge = cs.tool((cents: number) => cents, { name: 'charge' })
@@ -167,7 +167,7 @@ for (const { name, open } of HOMES) {
     assert.is(await life(home.process(), 1, 2), 'done')
   })
 
-  resume('once, now and uuid come from the record', async () => {
+  resume('once, now and uuid come from the record (RUN-23)', async () => {
     await using home = await open()
     const seen: string[] = []
     const life = (cs: Countersign) => {
@@ -192,49 +192,52 @@ for (const { name, open } of HOMES) {
     assert.is.not(uuid, other)
   })
 
-  resume('a second owner takes the run over: the first one starts nothing more, and rolls nothing back', async () => {
-    await using home = await open()
-    const log: string[] = []
-    const life = (cs: Countersign, who: string, between: () => Promise<unknown>) => {
-      const step = cs.tool((n: number) => log.push(`${who} ${n}`), {
-        name: 'step',
-        compensate: () => void log.push('undo'),
+  resume(
+    'a second owner takes the run over: the first one starts nothing more, and rolls nothing back (RUN-21)',
+    async () => {
+      await using home = await open()
+      const log: string[] = []
+      const life = (cs: Countersign, who: string, between: () => Promise<unknown>) => {
+        const step = cs.tool((n: number) => log.push(`${who} ${n}`), {
+          name: 'step',
+          compensate: () => void log.push('undo'),
+        })
+        return cs.run({ id: 'r' }, async () => {
+          await step(1)
+          await between()
+          return step(2)
+        })
+      }
+      let firstFails: Promise<unknown> = Promise.resolve()
+      const second = () =>
+        life(home.process(), 'second', () => {
+          goOn()
+          return firstFails
+        })
+      let goOn = (): void => undefined
+      const waits = new Promise<void>((resolve) => {
+        goOn = resolve
       })
-      return cs.run({ id: 'r' }, async () => {
-        await step(1)
-        await between()
-        return step(2)
+      let reached = (): void => undefined
+      const first = new Promise<void>((resolve) => {
+        reached = resolve
       })
-    }
-    let firstFails: Promise<unknown> = Promise.resolve()
-    const second = () =>
-      life(home.process(), 'second', () => {
-        goOn()
-        return firstFails
-      })
-    let goOn = (): void => undefined
-    const waits = new Promise<void>((resolve) => {
-      goOn = resolve
-    })
-    let reached = (): void => undefined
-    const first = new Promise<void>((resolve) => {
-      reached = resolve
-    })
-    firstFails = rejection(
-      life(home.process(), 'first', () => {
-        reached()
-        return waits
-      }),
-    )
-    await first
-    await second()
-    const error = await firstFails
-    assert.is(codeOf(error), 'run-taken-over')
-    assert.is(outcomeOf(error)?.status, 'OPEN')
-    assert.equal(log, ['first 1', 'second 2'])
-  })
+      firstFails = rejection(
+        life(home.process(), 'first', () => {
+          reached()
+          return waits
+        }),
+      )
+      await first
+      await second()
+      const error = await firstFails
+      assert.is(codeOf(error), 'run-taken-over')
+      assert.is(outcomeOf(error)?.status, 'OPEN')
+      assert.equal(log, ['first 1', 'second 2'])
+    },
+  )
 
-  resume('an interrupted rollback goes on, and undoes nothing twice', async () => {
+  resume('an interrupted rollback goes on, and undoes nothing twice (RUN-30)', async () => {
     await using home = await open()
     const log: string[] = []
     const life = (cs: Countersign) => {

@@ -26,7 +26,7 @@ for (const { name, open } of HOMES) {
     assert.is(effects, 1)
   })
 
-  run('by position a repeat is another call; by key the caller says which', async () => {
+  run('by position a repeat is another call; by key the caller says which (RUN-3)', async () => {
     await using home = await open()
     const cs = home.process()
     let effects = 0
@@ -187,45 +187,51 @@ for (const { name, open } of HOMES) {
     }
   })
 
-  run('arguments that fail the schema are refused before the claim, and parsed for the tool alone', async () => {
-    await using home = await open()
-    const cs = home.process()
-    const seen: unknown[] = []
-    const input = {
-      '~standard': {
-        version: 1,
-        vendor: 'test',
-        validate: (value: unknown) =>
-          typeof value === 'string' ? { value: Number(value) } : { issues: [{ message: 'a text', path: ['n'] }] },
-      },
-    } as const
-    const tool = cs.tool({ name: 'parse', input, execute: (n) => void seen.push(n) })
-    const error = await rejection(cs.run({ id: 'bad' }, () => tool(5 as unknown as string)))
-    assert.is(codeOf(error), 'invalid-arguments')
-    assert.equal((error as AgentError).evidence.issues, [{ pointer: '/n', message: 'a text' }])
-    assert.equal(await home.connection.calls('bad'), [])
-    await cs.run({ id: 'good' }, () => tool('7'))
-    assert.equal(seen, [7])
-    assert.is((await home.connection.calls('good'))[0]?.args, '7')
-  })
+  run(
+    'arguments that fail the schema are refused before the claim, and parsed for the tool alone (RUN-12)',
+    async () => {
+      await using home = await open()
+      const cs = home.process()
+      const seen: unknown[] = []
+      const input = {
+        '~standard': {
+          version: 1,
+          vendor: 'test',
+          validate: (value: unknown) =>
+            typeof value === 'string' ? { value: Number(value) } : { issues: [{ message: 'a text', path: ['n'] }] },
+        },
+      } as const
+      const tool = cs.tool({ name: 'parse', input, execute: (n) => void seen.push(n) })
+      const error = await rejection(cs.run({ id: 'bad' }, () => tool(5 as unknown as string)))
+      assert.is(codeOf(error), 'invalid-arguments')
+      assert.equal((error as AgentError).evidence.issues, [{ pointer: '/n', message: 'a text' }])
+      assert.equal(await home.connection.calls('bad'), [])
+      await cs.run({ id: 'good' }, () => tool('7'))
+      assert.equal(seen, [7])
+      assert.is((await home.connection.calls('good'))[0]?.args, '7')
+    },
+  )
 
-  run('a result is the same live as recorded; what cannot be recorded rolls back with the live value', async () => {
-    await using home = await open()
-    const cs = home.process()
-    const dated = cs.tool(() => ({ at: new Date(0), none: undefined }) as unknown, { name: 'dated' })
-    assert.equal(await cs.run(() => dated()), { at: '1970-01-01T00:00:00.000Z' })
-    const nothing = cs.tool(() => undefined, { name: 'nothing' })
-    assert.is(await cs.run(() => nothing()), null)
+  run(
+    'a result is the same live as recorded; what cannot be recorded rolls back with the live value (RUN-10, RUN-11)',
+    async () => {
+      await using home = await open()
+      const cs = home.process()
+      const dated = cs.tool(() => ({ at: new Date(0), none: undefined }) as unknown, { name: 'dated' })
+      assert.equal(await cs.run(() => dated()), { at: '1970-01-01T00:00:00.000Z' })
+      const nothing = cs.tool(() => undefined, { name: 'nothing' })
+      assert.is(await cs.run(() => nothing()), null)
 
-    const undone: unknown[] = []
-    const huge = cs.tool(() => 10n ** 20n, { name: 'huge', compensate: ({ result }) => void undone.push(result) })
-    const error = await rejection(cs.run(() => huge()))
-    assert.is(codeOf(error), 'result-not-recorded')
-    assert.equal(undone, [10n ** 20n])
-    const swallowed = await rejection(cs.run(() => huge().catch(() => 'all is well')))
-    assert.is(codeOf(swallowed), 'result-not-recorded', 'the body cannot swallow it')
-    assert.is(outcomeOf(error)?.status, 'COMPENSATED')
-  })
+      const undone: unknown[] = []
+      const huge = cs.tool(() => 10n ** 20n, { name: 'huge', compensate: ({ result }) => void undone.push(result) })
+      const error = await rejection(cs.run(() => huge()))
+      assert.is(codeOf(error), 'result-not-recorded')
+      assert.equal(undone, [10n ** 20n])
+      const swallowed = await rejection(cs.run(() => huge().catch(() => 'all is well')))
+      assert.is(codeOf(swallowed), 'result-not-recorded', 'the body cannot swallow it')
+      assert.is(outcomeOf(error)?.status, 'COMPENSATED')
+    },
+  )
 
   run('a tool that calls itself with the same arguments is refused', async () => {
     await using home = await open()
@@ -259,7 +265,7 @@ for (const { name, open } of HOMES) {
     assert.is(calls.find(({ tool }) => tool === 'inner')?.parentCall, first?.callId)
   })
 
-  run('a timeout is in doubt, not failed; a check settles it', async () => {
+  run('a timeout is in doubt, not failed; a check settles it (RUN-9, RUN-18)', async () => {
     await using home = await open()
     const cs = home.process()
     const hang = () => new Promise<string>(() => {})
@@ -379,7 +385,7 @@ for (const { name, open } of HOMES) {
     assert.is(outcomeOf(error)?.status, 'IN_DOUBT')
   })
 
-  run('claims asked in one tick go as one batch, in order', async () => {
+  run('claims asked in one tick go as one batch, in order (RUN-5)', async () => {
     await using home = await open()
     const batches: number[] = []
     const cs = home.process((connection) => ({

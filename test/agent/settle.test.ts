@@ -59,7 +59,7 @@ settling('a result that the ledger cannot hold is recorded as executed all the s
   assert.equal(asked[1]?.command.body, { fence: 3, unrecorded: { reason: 'append-too-large' } })
 })
 
-settling('a lease is renewed while its tool runs, and not after', async () => {
+settling('a lease is renewed while its tool runs, and not after (RUN-13)', async () => {
   const { asked, connection } = told(done)
   {
     using _ = keepLease(connection, 'r', claimed)

@@ -21,7 +21,7 @@ const digests = (records: readonly ReadRecord[]): readonly string[] => records.m
 const onNode = (node: EventStoreNode): Promise<EventStore> =>
   openEventStoreDbStore({ url: node.url, canonical: canonicalJson })
 
-test('from a file to a server and back into a file every digest, body and place is the same, and the copy verifies', async () => {
+test('from a file to a server and back into a file every digest, body and place is the same, and the copy verifies (STR-28)', async () => {
   using small = await smallStore()
   await using node = await startNode()
   const keys = ['--keys', small.keysPath]

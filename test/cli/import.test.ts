@@ -39,7 +39,7 @@ function eventsOf(path: string, stream: string): readonly Event[] {
   return rows.map(({ header, data }) => ({ type: JSON.parse(header).type, data: JSON.parse(data) }))
 }
 
-importing('a transcript becomes a run whose calls stand under the place they had', async () => {
+importing('a transcript becomes a run whose calls stand under the place they had (RUN-2)', async () => {
   using folder = tempFolder()
   const { code, stdout, stderr } = await runCli(['import', '-', ...args], {
     cwd: folder.path,

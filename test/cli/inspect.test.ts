@@ -112,7 +112,7 @@ inspect('runs, events, searches and named queries are lines of JSON where the ou
   assert.equal((await rows('audit', 'runs', '--limit', '1')).length, 1)
 })
 
-inspect('a question as of a size of the log is answered the same as it was then', async () => {
+inspect('a question as of a size of the log is answered the same as it was then (LOG-22)', async () => {
   assert.equal(
     (await rows('audit', 'runs', '--as-of', '3')).map(({ run, events }) => [run, events]),
     [['r', 3]],

@@ -51,21 +51,24 @@ keys('the verifier key that is listed for a tenant is the one its checkpoints op
   }
 })
 
-keys('a rotation is taken up by the running owner, and what it sealed before and after verifies', async () => {
-  using folder = tempFolder()
-  const cwd = folder.path
-  await using server = await serveCli({ cwd })
-  const { code, stdout } = await runCli(['keys', 'rotate'], { cwd })
-  assert.is(code, 0)
-  const kid = stdout.trim()
-  assert.is(statSync(folder.file('.countersign/keys.json')).mode & 0o777, 0o600)
-  for (const until = Date.now() + NOTICE_MS; !server.log().includes('key rotated') && Date.now() < until; )
-    await sleep(50)
-  assert.ok(server.log().includes(kid))
-  const verified = await runCli(['verify', '--json'], { cwd })
-  assert.ok(JSON.parse(verified.stdout).events >= 2)
-  assert.is(verified.code, 0)
-})
+keys(
+  'a rotation is taken up by the running owner, and what it sealed before and after verifies (SEAL-10, SEAL-11)',
+  async () => {
+    using folder = tempFolder()
+    const cwd = folder.path
+    await using server = await serveCli({ cwd })
+    const { code, stdout } = await runCli(['keys', 'rotate'], { cwd })
+    assert.is(code, 0)
+    const kid = stdout.trim()
+    assert.is(statSync(folder.file('.countersign/keys.json')).mode & 0o777, 0o600)
+    for (const until = Date.now() + NOTICE_MS; !server.log().includes('key rotated') && Date.now() < until; )
+      await sleep(50)
+    assert.ok(server.log().includes(kid))
+    const verified = await runCli(['verify', '--json'], { cwd })
+    assert.ok(JSON.parse(verified.stdout).events >= 2)
+    assert.is(verified.code, 0)
+  },
+)
 
 keys('a rotation beside another one is refused', async () => {
   using folder = tempFolder()

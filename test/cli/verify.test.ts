@@ -23,7 +23,7 @@ verify('a store may be named by folder, path or URL, or be the default; VERIFIED
   }
 })
 
-verify('TAMPERED is exit code 1, and the line names stream, revision and what is wrong', async ({ store }) => {
+verify('TAMPERED is exit code 1, and the line names stream, revision and what is wrong (LOG-18)', async ({ store }) => {
   const cwd = store.folder.path
   const path = store.copy('tampered.db')
   setColumn(path, 4, 'data', '{"v":1}')
@@ -41,7 +41,7 @@ verify('TAMPERED is exit code 1, and the line names stream, revision and what is
 })
 
 verify(
-  'without keys links and digests are checked, and the verdict is UNVERIFIABLE, exit code 3',
+  'without keys links and digests are checked, and the verdict is UNVERIFIABLE, exit code 3 (LOG-18)',
   async ({ store }) => {
     using folder = tempFolder()
     const path = join(folder.path, 'alone.db')
@@ -83,14 +83,14 @@ verify('a key file from before a rotation leaves later events UNVERIFIABLE, not 
   assert.not.match(stdout, /TAMPERED/)
 })
 
-verify('a store that its owner is writing to is verified beside it', async () => {
+verify('a store that its owner is writing to is verified beside it (STR-23)', async () => {
   using folder = tempFolder()
   await using _ = await serveCli({ cwd: folder.path })
   const { code, stdout } = await runCli(['verify'], { cwd: folder.path })
   assert.is(code, 0, stdout)
 })
 
-verify('names in a file cannot steer the terminal (A45)', async ({ store }) => {
+verify('names in a file cannot steer the terminal (A45, LOG-17)', async ({ store }) => {
   const path = store.copy('escape.db')
   tamper(path, (db) =>
     db.prepare('UPDATE streams SET name = ? WHERE name = ?').run('run-\u001b[2J\nVERIFIED', 'run-acme.two'),

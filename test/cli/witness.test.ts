@@ -49,7 +49,7 @@ test('a cosignature opens, added to the checkpoint, under the witness key; after
   assert.equal(openNote(second + body, [verifier]).ok, true)
 })
 
-test('a witness that lost its memory does not cosign again under its key (A35)', () => {
+test('a witness that lost its memory does not cosign again under its key (A35, LOG-10)', () => {
   using folder = tempFolder()
   open(folder).add(addFirst)
   const state = readFileSync(folder.file('witness-state.json'), 'utf8')

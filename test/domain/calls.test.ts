@@ -37,7 +37,7 @@ const table: readonly [last: string, given: readonly Draft[], then: string][] = 
   ['compensated', [...called(1), rollingBack('s'), undoing(2, 1), undone(2, 1)], 'ToolCallClaimed'],
 ]
 for (const [last, events, then] of table) {
-  calls(`a key that was last ${last}: ${then}`, () => {
+  calls(`a key that was last ${last}: ${then} (RUN-7)`, () => {
     const decided = given(started(), ...events).when(claim())
     if (then === 'recorded-call') decided.is('recorded-call')
     else if (then === 'ToolCallClaimed') decided.appends('ToolCallClaimed')
@@ -54,18 +54,21 @@ calls('a new attempt keeps the call and raises attempt and fence; a new generati
     .appends(['ToolCallClaimed', { callId: id(101), attempt: 1, fence: 1, generation: 2 }])
 })
 
-calls("a lease ends two seconds after its deadline, by the later of the clock and the stream's own time", () => {
-  const one = [started(), claimed(1)] as const
-  given(...one)
-    .when(claim(), { ms: 62_000 })
-    .refused('call-in-progress')
-  given(...one)
-    .when(claim(), { ms: 62_001 })
-    .appends(['ToolCallInDoubt', { cause: 'lease-expired', fence: 1 }])
-  given(...one, [62_001, resumed(2)])
-    .when(claim(), { ms: 0 })
-    .appends('ToolCallInDoubt')
-})
+calls(
+  "a lease ends two seconds after its deadline, by the later of the clock and the stream's own time (STR-2)",
+  () => {
+    const one = [started(), claimed(1)] as const
+    given(...one)
+      .when(claim(), { ms: 62_000 })
+      .refused('call-in-progress')
+    given(...one)
+      .when(claim(), { ms: 62_001 })
+      .appends(['ToolCallInDoubt', { cause: 'lease-expired', fence: 1 }])
+    given(...one, [62_001, resumed(2)])
+      .when(claim(), { ms: 0 })
+      .appends('ToolCallInDoubt')
+  },
+)
 
 calls("a lease lasts from the stream's own time where the clock lags behind it", () => {
   given(started(), [3_600_000, resumed(2)])

@@ -102,7 +102,7 @@ handoffs('a bad or used signature is refused on record; one without a parent is 
     .recorded()
 })
 
-handoffs('a context over 512 KiB is refused, whatever mode made it', () => {
+handoffs('a context over 512 KiB is refused, whatever mode made it (REC-15)', () => {
   const half = 'x'.repeat(300_000)
   const events = [started(), accepted(1, { a: half })] as const
   for (const mode of ['merge', 'extend'] as const) {

@@ -29,7 +29,7 @@ const start =
 const complete: Decide = (state, env) => decideComplete(state, { output: 1 }, env)
 const fail: Decide = (state, env) => decideFail(state, { error: { message: 'x' } }, env)
 
-life('the same content takes the run up again under the next fence; other content is refused', () => {
+life('the same content takes the run up again under the next fence; other content is refused (RUN-20)', () => {
   given(started())
     .when(start('test'))
     .appends(['RunResumed', { fence: 2 }])

@@ -68,7 +68,7 @@ function linesOf(text: string): JsonObject[] {
 
 const sealedOf = ({ texts }: LedgerEvent): Json => JSON.parse(exportLine(texts)) as Json
 
-test('every line is a CloudEvent that the reference library takes strictly, and holds the sealed record', ({
+test('every line is a CloudEvent that the reference library takes strictly, and holds the sealed record (FMT-2)', ({
   events,
   texts,
 }) => {
@@ -116,7 +116,7 @@ test('CSV has one record an event with the signed texts, and a trailer record', 
   assert.equal([type, JSON.parse(data ?? '').events], ['ExportTrailer', events.length])
 })
 
-test('no CSV cell begins like a formula, whatever a name holds; the cells are read back exactly (A44)', () => {
+test('no CSV cell begins like a formula, whatever a name holds; the cells are read back exactly (A44, FMT-3)', () => {
   const hostile = fc.tuple(
     fc.constantFrom('=', '+', '-', '@', '\t', '\r', '\n', '\0', "'", '\uff1d', '"', ',', ';', ''),
     fc.string({ unit: 'binary' }).map((text) => text.slice(0, 60).replaceAll(/\p{Surrogate}/gu, '')),
@@ -137,7 +137,7 @@ test('no CSV cell begins like a formula, whatever a name holds; the cells are re
   )
 })
 
-test('every OCSF line has what API Activity and its profiles require', ({ events, texts }) => {
+test('every OCSF line has what API Activity and its profiles require (FMT-4)', ({ events, texts }) => {
   const lines = linesOf(texts.ocsf)
   assert.is(lines.length, events.length + 1)
   for (const [index, line] of lines.entries()) {
@@ -181,7 +181,9 @@ function spansOf(text: string): OtlpSpan[] {
   )
 }
 
-test('a run is one OTLP trace: hex ids, a root, every parent there, times as texts that do not fall', ({ texts }) => {
+test('a run is one OTLP trace: hex ids, a root, every parent there, times as texts that do not fall (FMT-5)', ({
+  texts,
+}) => {
   const spans = spansOf(texts.otlp)
   const ids = new Set(spans.map(({ spanId }) => spanId))
   assert.is(ids.size, spans.length)
@@ -214,7 +216,7 @@ test('handoffs, tools and models are spans with gen_ai names; what is open says 
   assert.equal(spans.find(({ name }) => name.startsWith('invoke_workflow'))?.status, { code: 2 })
 })
 
-test('an event with line breaks, escapes, markup and separators of Unicode stays one line in every line format (A45)', () => {
+test('an event with line breaks, escapes, markup and separators of Unicode stays one line in every line format (A45, FMT-1)', () => {
   const hostile = 'a\n\r\u2028\u2029\u001b[31m</script><img onerror=x>'
   for (const format of ['jsonl', 'cloudevents', 'ocsf', 'otlp'] as const) {
     const writer = FORMATS[format].open(SCOPE)

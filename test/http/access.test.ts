@@ -5,7 +5,7 @@ import { ALL_SCOPES, bearer, bodyOf, testEdge } from '../support/test-edge.ts'
 
 const test = suite('http: who may ask what')
 
-test('every route but health, keys, description and problem pages needs a token', async () => {
+test('every route but health, keys, description and problem pages needs a token (HTTP-9)', async () => {
   await using edge = await testEdge()
   const open: string[] = []
   for (const route of await describedRoutes(edge)) {
@@ -31,7 +31,7 @@ test('each scope opens the routes that name it and no other (A12)', async () => 
   }
 })
 
-test('a run of another tenant looks like a run that does not exist, on every route (A11)', async () => {
+test('a run of another tenant looks like a run that does not exist, on every route (A11, HTTP-8)', async () => {
   await using edge = await testEdge()
   await edge.started('theirs')
   const headers = await bearer(edge, { tenant: edge.foreign })
@@ -70,7 +70,7 @@ test('a cursor of one tenant is none of another (A11)', async () => {
   assert.is((await bodyOf(foreign)).code, 'invalid-cursor')
 })
 
-test('every fault of a token has the same answer; the log alone tells them apart (A5)', async () => {
+test('every fault of a token has the same answer; the log alone tells them apart (A5, HTTP-7)', async () => {
   await using edge = await testEdge({ settings: { refusedTokensPerSecond: 0 } })
   const now = Date.now()
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -108,7 +108,7 @@ test('a token is taken from the Authorization header and from nowhere else', asy
   assert.is((await edge.app.request('/v1/runs', { headers: { authorization: `bearer ${token}` } })).status, 200)
 })
 
-test('a token that is bound to a run works on that run and on nothing wider', async () => {
+test('a token that is bound to a run works on that run and on nothing wider (HTTP-8)', async () => {
   await using edge = await testEdge()
   await edge.started('mine')
   await edge.started('other')

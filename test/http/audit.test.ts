@@ -101,7 +101,7 @@ test('hostile values are values: nothing is found and nothing breaks (A22)', asy
   }
 })
 
-test('reads that an audit scope alone allows are on record; the log itself and reads of agents are not', async () => {
+test('reads that an audit scope alone allows are on record; the log itself and reads of agents are not (LOG-21)', async () => {
   await using edge = await edgeWithRun()
   const headers = await auditor(edge)
   for (const path of [

@@ -54,7 +54,7 @@ test('each item has the status and the body that it would have had alone', async
   }
 })
 
-test('after a refused envelope the later ones of its run are not attempted; its calls and other runs go on', async () => {
+test('after a refused envelope the later ones of its run are not attempted; its calls and other runs go on (HTTP-10)', async () => {
   await using edge = await testEdge()
   await edge.started('r')
   await edge.started('s')

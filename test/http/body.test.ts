@@ -72,7 +72,7 @@ test('bytes that are no UTF-8, a byte order mark and half a surrogate pair are r
   assert.equal((await refusal(edge, envelope('{"x":"\\ud800"}'))).slice(0, 2), [400, 'invalid-json'])
 })
 
-test('names in two Unicode forms stay two names; a run id has none of them (A17)', async () => {
+test('names in two Unicode forms stay two names; a run id has none of them (A17, REC-8)', async () => {
   await using edge = await testEdge()
   await edge.started('r')
   const response = await edge.post('/v1/runs/r/envelopes', { agent: 'a', payload: { '\u00e9': 1, 'e\u0301': 2 } })

@@ -6,7 +6,7 @@ const test = suite('http: commands')
 
 const handoff = (payload: object) => ({ agent: 'a', payload })
 
-test('a run goes from start to end, each step with a status, a strong entity tag and a place to read', async () => {
+test('a run goes from start to end, each step with a status, a strong entity tag and a place to read (HTTP-4)', async () => {
   await using edge = await testEdge()
   const run = await edge.post('/v1/runs', { id: 'r', name: 'demo', budget: { tokens: 100 } })
   assert.equal([run.status, run.headers.get('location'), run.headers.get('etag')], [201, '/v1/runs/r', '"0"'])
@@ -49,7 +49,7 @@ test('a contradiction answers 409 with its findings and what was restored, as a 
   assert.is((await edge.get('/problems/contradiction')).status, 200)
 })
 
-test('of 64 clients that expect the same revision exactly one is answered 201, the others 412 with what came between (F13)', async () => {
+test('of 64 clients that expect the same revision exactly one is answered 201, the others 412 with what came between (F13, HTTP-2)', async () => {
   await using edge = await testEdge()
   await edge.started('r')
   for (let round = 0; round < 5; round += 1) {
@@ -77,7 +77,7 @@ test('without If-Match all of 64 clients get their turn (F13)', async () => {
   assert.is(answers.filter(({ status }) => status === 201).length, 64)
 })
 
-test('a request that is sent again with its Idempotency-Key gets the first answer, marked, and records nothing (F14)', async () => {
+test('a request that is sent again with its Idempotency-Key gets the first answer, marked, and records nothing (F14, HTTP-3)', async () => {
   await using edge = await testEdge()
   await edge.started('r')
   const send = (key: string) =>
@@ -104,7 +104,7 @@ test('a refusal is replayed as well, and so is the start of a run without an id 
   assert.equal(await first.json(), await again.json())
 })
 
-test('an Idempotency-Key with another body, path or method is 422, after a restart too (F15)', async () => {
+test('an Idempotency-Key with another body, path or method is 422, after a restart too (F15, HTTP-3)', async () => {
   await using edge = await testEdge()
   await edge.started('r')
   const key = { 'idempotency-key': 'k' }
@@ -145,7 +145,7 @@ test('an Idempotency-Key that is empty, too long or not printable is refused', a
   assert.is(longest.status, 201)
 })
 
-test('If-Match compares strongly: a weak tag, a foreign one and a list never slip through; * asks for any revision', async () => {
+test('If-Match compares strongly: a weak tag, a foreign one and a list never slip through; * asks for any revision (HTTP-2)', async () => {
   await using edge = await testEdge()
   await edge.started('r')
   const status = async (tag: string) => (await edge.post('/v1/runs/r/complete', {}, { 'if-match': tag })).status
@@ -166,7 +166,7 @@ test('a caller that has the revision already is answered 304, weakly compared', 
   for (const tag of ['"1"', 'junk', '']) assert.is((await edge.get('/v1/runs/r', { 'if-none-match': tag })).status, 200)
 })
 
-test('a stale parent is a failed precondition, and a conflict where the agent signed it', async () => {
+test('a stale parent is a failed precondition, and a conflict where the agent signed it (RUN-37)', async () => {
   await using edge = await testEdge()
   const { digest } = await bodyOf(await edge.post('/v1/runs', { id: 'r', name: 'x' }))
   await edge.post('/v1/runs/r/envelopes', handoff({ n: 1 }))
@@ -189,7 +189,7 @@ test('a valid traceparent is recorded and given back; another is treated as abse
   assert.ok(seen.includes(traceparent))
 })
 
-test('who acts comes from the token: a delegate is the actor, the subject its principal', async () => {
+test('who acts comes from the token: a delegate is the actor, the subject its principal (REC-5)', async () => {
   await using edge = await testEdge()
   await edge.started('r')
   const headers = await bearer(edge, { subject: 'alice', act: { sub: 'bot', act: { sub: 'broker' } } })

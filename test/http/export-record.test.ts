@@ -70,7 +70,7 @@ test('an export that the reader leaves is on record as cut, with what was made u
   assert.equal([issued?.data.outcome, issued?.data.bytes], ['cut', first?.value?.length])
 })
 
-test('where the start cannot be put on record, nothing leaves and the answer says to ask again', async () => {
+test('where the start cannot be put on record, nothing leaves and the answer says to ask again (LOG-12)', async () => {
   const refusing = (ledger: Ledger): Ledger => ({
     ...ledger,
     exports: {
@@ -87,7 +87,7 @@ test('where the start cannot be put on record, nothing leaves and the answer say
   }
 })
 
-test('an export whose end cannot be put on record has no trailer', async () => {
+test('an export whose end cannot be put on record has no trailer (LOG-12, LOG-13)', async () => {
   const forgetful = (ledger: Ledger): Ledger => ({
     ...ledger,
     exports: {
@@ -109,7 +109,7 @@ test('an export whose end cannot be put on record has no trailer', async () => {
   assert.not.match(text, /trailer/)
 })
 
-test('a cut export goes on where it stopped, and the whole is the same bytes in every format (F30)', async () => {
+test('a cut export goes on where it stopped, and the whole is the same bytes in every format (F30, LOG-11)', async () => {
   await using edge = await filled()
   for (const format of FORMAT_NAMES) {
     const response = await edge.get(`/v1/export?format=${format}`)

@@ -48,7 +48,7 @@ test('an export is the stored records, one a line, and a trailer that counts and
   assert.equal(trailerOf(text), { ...place, events: 81, digest, asOf, treeSize: null, root: null })
 })
 
-test("a tenant's export is all its events, pinned to the moment of asking", async () => {
+test("a tenant's export is all its events, pinned to the moment of asking (LOG-11)", async () => {
   await using edge = await filled()
   const response = await edge.get('/v1/export')
   await edge.started('later')

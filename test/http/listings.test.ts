@@ -115,7 +115,7 @@ test('a huge limit is capped, a limit of nothing is refused (A42)', async () => 
     assert.is((await edge.get(`/v1/events?limit=${limit}`)).status, 400)
 })
 
-test('a cursor with any character changed is refused, and so is one of another listing (A42)', async () => {
+test('a cursor with any character changed is refused, and so is one of another listing (A42, HTTP-5)', async () => {
   await using edge = await filled()
   const { nextCursor } = await bodyOf(await edge.get('/v1/events?limit=5'))
   const cursor = nextCursor ?? ''
@@ -133,7 +133,7 @@ test('a cursor with any character changed is refused, and so is one of another l
   assert.is((await edge.get(`/v1/events?cursor=${runs}`)).status, 400)
 })
 
-test('a cursor whose event is another now, as after a restore, is gone (A42)', async () => {
+test('a cursor whose event is another now, as after a restore, is gone (A42, STR-29)', async () => {
   if (isSharedServer())
     return void process.stdout.write('skipped: a server keeps what it has, and is not restored here\n')
   await using edge = await filled()
@@ -162,7 +162,7 @@ test('the context is read as it was at a step or a revision, and not at both', a
   assert.is((await edge.get('/v1/runs/one/context?step=99')).status, 422)
 })
 
-test('events show the very texts that were signed', async () => {
+test('events show the very texts that were signed (REC-18)', async () => {
   await using edge = await filled()
   const text = await (await edge.get('/v1/runs/one/events', await bearer(edge, { scopes: ['audit:read'] }))).text()
   for await (const page of edge.inner.store.readStream(`run-${edge.tenant}.one`)) {

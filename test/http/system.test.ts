@@ -77,7 +77,7 @@ test('the public keys are public and nothing else', async () => {
   for (const key of keys) assert.equal(Object.keys(key).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x'])
 })
 
-test('each problem has a page that says what to do; an unknown one has none', async () => {
+test('each problem has a page that says what to do; an unknown one has none (HTTP-1)', async () => {
   await using edge = await testEdge()
   for (const code of Object.keys(STATUS)) {
     const page = (await (await edge.app.request(`/problems/${code}`)).json()) as Record<string, string>

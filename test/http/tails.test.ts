@@ -9,7 +9,7 @@ const test = suite('http: tails')
 const step = (edge: TestEdge, run: string, n: number) =>
   edge.post(`/v1/runs/${run}/envelopes`, { agent: 'a', payload: { n: `${n}` } })
 
-test('a tail begins with an id alone, then history, caught-up, and what comes', async () => {
+test('a tail begins with an id alone, then history, caught-up, and what comes (HTTP-6)', async () => {
   await using edge = await testEdge()
   await edge.started('r')
   const response = await edge.get('/v1/runs/r/tail')
@@ -34,7 +34,7 @@ test('a tail begins with an id alone, then history, caught-up, and what comes', 
   await tail.close()
 })
 
-test('a reader that comes back with its last id, by header or query, misses nothing and gets nothing twice', async () => {
+test('a reader that comes back with its last id, by header or query, misses nothing and gets nothing twice (HTTP-6)', async () => {
   await using edge = await testEdge()
   await edge.started('r')
   for (let n = 0; n < 5; n += 1) await step(edge, 'r', n)
@@ -55,7 +55,7 @@ test('a reader that comes back with its last id, by header or query, misses noth
   }
 })
 
-test('an id that leads nowhere is told once to resync, and everything follows anew', async () => {
+test('an id that leads nowhere is told once to resync, and everything follows anew (STR-29)', async () => {
   await using edge = await testEdge()
   await using other = await testEdge()
   await edge.started('r')

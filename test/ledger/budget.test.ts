@@ -30,14 +30,14 @@ async function open(limits: NonNullable<StartRun['budget']> = {}) {
   }
 }
 
-budget('32 agents that reserve at once where 10 fit: exactly 10 get it', async () => {
+budget('32 agents that reserve at once where 10 fit: exactly 10 get it (RUN-43)', async () => {
   await using at = await open({ tokens: 1_000 })
   const outcomes = await Promise.all(Array.from({ length: 32 }, (_, i) => at.reserve({ agent: `a${i}`, tokens: 100 })))
   assert.is(outcomes.filter((each) => each.ok).length, 10)
   assert.equal([(await at.run.budget()).reservedTokens, (await at.run.budget()).tokens], [1_000, 0])
 })
 
-budget('money is counted to the last of nine decimals', async () => {
+budget('money is counted to the last of nine decimals (REC-17)', async () => {
   await using at = await open({ cost: { limit: '0.3', currency: 'EUR' } })
   ok(await at.reserve({ cost: '0.1' }))
   ok(await at.reserve({ cost: '0.2' }))
@@ -45,7 +45,7 @@ budget('money is counted to the last of nine decimals', async () => {
   ok(await at.reserve({ cost: '0.00' }))
 })
 
-budget('sums of 18 digits are kept exactly; a sum of 19 is refused', async () => {
+budget('sums of 18 digits are kept exactly; a sum of 19 is refused (REC-17)', async () => {
   await using at = await open()
   ok(
     await at.run.do({
@@ -107,18 +107,21 @@ budget('settled usage takes the place of what was reserved; a release gives it b
   refusedWith(await at.settle('00000000-0000-4000-8000-000000000000', { tokens: 1 }), 'reservation-not-found')
 })
 
-budget('past its deadline a reservation is charged in full, on record; a late settle corrects it', async () => {
-  await using at = await open({ tokens: 100 })
-  const late = ok(await at.reserve({ tokens: 60, deadlineMs: 1_000 })).reservationId
-  at.pass(3_000)
-  refusedWith(await at.reserve({ tokens: 50 }), 'budget-exceeded')
-  assert.is((await at.run.budget()).reservedTokens, 60, 'not before the grace is over')
-  at.pass(1)
-  ok(await at.reserve({ tokens: 40 }))
-  assert.equal([(await at.run.budget()).tokens, (await at.run.budget()).reservedTokens], [60, 40])
-  ok(await at.settle(late, { tokens: 10 }))
-  assert.equal([(await at.run.budget()).tokens, (await at.run.budget()).reservedTokens], [10, 40])
-})
+budget(
+  'past its deadline a reservation is charged in full, on record; a late settle corrects it (RUN-45)',
+  async () => {
+    await using at = await open({ tokens: 100 })
+    const late = ok(await at.reserve({ tokens: 60, deadlineMs: 1_000 })).reservationId
+    at.pass(3_000)
+    refusedWith(await at.reserve({ tokens: 50 }), 'budget-exceeded')
+    assert.is((await at.run.budget()).reservedTokens, 60, 'not before the grace is over')
+    at.pass(1)
+    ok(await at.reserve({ tokens: 40 }))
+    assert.equal([(await at.run.budget()).tokens, (await at.run.budget()).reservedTokens], [60, 40])
+    ok(await at.settle(late, { tokens: 10 }))
+    assert.equal([(await at.run.budget()).tokens, (await at.run.budget()).reservedTokens], [10, 40])
+  },
+)
 
 budget(
   'a refusal that meets an expired reservation stays a refusal, also where an equal one is on record already',
@@ -137,7 +140,7 @@ budget(
   },
 )
 
-budget('usage is recorded whatever it is, as overshoot where it is over', async () => {
+budget('usage is recorded whatever it is, as overshoot where it is over (RUN-44)', async () => {
   await using at = await open({ tokens: 10, cost: { limit: '1', currency: 'EUR' }, agents: { ann: { tokens: 2 } } })
   const usage = (agent: string, tokens: number, cost: string) =>
     at.run.do({ kind: 'usage', body: { agent, usage: { tokens, cost } } })
@@ -149,7 +152,7 @@ budget('usage is recorded whatever it is, as overshoot where it is over', async 
   assert.is(late, 15)
 })
 
-budget('a run counts in one currency', async () => {
+budget('a run counts in one currency (RUN-49)', async () => {
   await using at = await open()
   ok(await at.reserve({ cost: '1', currency: 'EUR' }))
   assert.is(refusedWith(await at.reserve({ cost: '1', currency: 'USD' }), 'currency-mismatch').pointer, '/currency')
@@ -213,7 +216,7 @@ budget(
 )
 
 budget(
-  'tokens of an envelope are charged where its agent recorded no model call; a refused one cost them too',
+  'tokens of an envelope are charged where its agent recorded no model call; a refused one cost them too (RUN-48)',
   async () => {
     await using at = await open()
     const tokens = async () => (await at.run.budget()).tokens

@@ -33,7 +33,7 @@ async function reopened(test: TestLedger, row: FoldRow, store = test.store): Pro
   return testLedger({ store, keys: test.keys.current(), views })
 }
 
-cache('many more runs than the cache holds, all at once: each is right', async () => {
+cache('many more runs than the cache holds, all at once: each is right (STR-6)', async () => {
   await using test = await testLedger({ hotRunsMax: 2 })
   const runs = Array.from({ length: 20 }, (_, i) => drive(test, `r${i}`))
   await Promise.all(runs.map((run) => run.start()))
@@ -75,7 +75,7 @@ for (const [name, damage] of [
   ['under the mac of another run', (row: FoldRow) => ({ ...row, mac: row.mac.replace(/.$/, 'A') })],
   ['under a key that nobody has', (row: FoldRow) => ({ ...row, mac: `x${row.mac}` })],
 ] as const) {
-  cache(`a cached fold that is ${name} decides nothing: the run is folded anew`, async () => {
+  cache(`a cached fold that is ${name} decides nothing: the run is folded anew (STR-11)`, async () => {
     await using test = await testLedger()
     await longRun(test, 1_100)
     const row = foldRow(test)

@@ -29,7 +29,7 @@ claims('a call that succeeded answers every repeat with its recorded result', as
   assert.is(again.ok && again.created, false)
 })
 
-claims('without a key of its own a call is known by tool, phase, arguments, scope and occurrence', async () => {
+claims('without a key of its own a call is known by tool, phase, arguments, scope and occurrence (RUN-1)', async () => {
   await using at = await open()
   const args = { from: 'A', to: 'B' }
   const keyOf = async (more: JsonObject) =>
@@ -45,7 +45,7 @@ claims('without a key of its own a call is known by tool, phase, arguments, scop
   refusedWith(await at.run.claim('book', { args: { to: 'B', from: 'A' } }), 'call-in-progress')
 })
 
-claims('the same key with other arguments or another tool is refused, and the refusal recorded', async () => {
+claims('the same key with other arguments or another tool is refused, and the refusal recorded (RUN-8)', async () => {
   await using at = await open()
   await at.run.claim('pay', { key: 'k', args: { amount: 1 } })
   assert.is(
@@ -89,21 +89,24 @@ claims('a call whose tool allows it is retried when its lease is over, and both 
   assert.equal((await at.run.types()).slice(-2), ['ToolCallInDoubt', 'ToolCallClaimed'])
 })
 
-claims('a settle under an older fence is refused, kept, and marks the call as possibly executed twice', async () => {
-  await using at = await open()
-  const callId = await at.run.claimed('pay', { key: 'k', leaseMs: 1_000, onUnknown: 'retry' })
-  at.pass(3_001)
-  ok(await at.run.claim('pay', { key: 'k', onUnknown: 'retry' }))
-  refusedWith(await at.run.settle(callId, { fence: 1, result: 'paid' }), 'stale-fence')
-  refusedWith(await at.run.settle(callId, { fence: 1, result: 'paid' }), 'stale-fence')
-  const recorded = (await at.run.events()).filter((event) => event.header.type === 'RequestRefused')
-  assert.is(recorded.length, 1)
-  const late = recorded[0]?.data.lateOutcome as JsonObject
-  assert.equal([late.callId, late.fence, late.status], [callId, 1, 'succeeded'])
-  assert.is((await at.run.call(callId)).possiblyTwice, true)
-  ok(await at.run.settle(callId, { fence: 2, result: 'paid' }))
-  assert.is((await at.run.call(callId)).possiblyTwice, true)
-})
+claims(
+  'a settle under an older fence is refused, kept, and marks the call as possibly executed twice (RUN-14)',
+  async () => {
+    await using at = await open()
+    const callId = await at.run.claimed('pay', { key: 'k', leaseMs: 1_000, onUnknown: 'retry' })
+    at.pass(3_001)
+    ok(await at.run.claim('pay', { key: 'k', onUnknown: 'retry' }))
+    refusedWith(await at.run.settle(callId, { fence: 1, result: 'paid' }), 'stale-fence')
+    refusedWith(await at.run.settle(callId, { fence: 1, result: 'paid' }), 'stale-fence')
+    const recorded = (await at.run.events()).filter((event) => event.header.type === 'RequestRefused')
+    assert.is(recorded.length, 1)
+    const late = recorded[0]?.data.lateOutcome as JsonObject
+    assert.equal([late.callId, late.fence, late.status], [callId, 1, 'succeeded'])
+    assert.is((await at.run.call(callId)).possiblyTwice, true)
+    ok(await at.run.settle(callId, { fence: 2, result: 'paid' }))
+    assert.is((await at.run.call(callId)).possiblyTwice, true)
+  },
+)
 
 claims('what an older fence used is counted all the same', async () => {
   await using at = await open()
@@ -115,7 +118,7 @@ claims('what an older fence used is counted all the same', async () => {
   assert.equal([(await at.run.budget()).tokens, (await at.run.budget()).reservedTokens], [30, 50])
 })
 
-claims('past its deadline the same fence still settles, and ends the doubt', async () => {
+claims('past its deadline the same fence still settles, and ends the doubt (RUN-15)', async () => {
   await using at = await open()
   const callId = await at.run.claimed('slow', { key: 'k', leaseMs: 100 })
   at.pass(60_000)
@@ -150,7 +153,7 @@ claims('a renewal doubles the lease, up to ten minutes', async () => {
   refusedWith(await at.run.do({ kind: 'renew', callId, body: { fence: 2 } }), 'stale-fence')
 })
 
-claims('a lease that is over is not renewed: the call is in doubt, on record', async () => {
+claims('a lease that is over is not renewed: the call is in doubt, on record (RUN-16)', async () => {
   await using at = await open()
   const callId = await at.run.claimed('long', { leaseMs: 1_000 })
   at.pass(3_001)
@@ -158,7 +161,7 @@ claims('a lease that is over is not renewed: the call is in doubt, on record', a
   assert.is((await at.run.types()).at(-1), 'ToolCallInDoubt')
 })
 
-claims('a reader sees an overdue claim as claimed and overdue: only an event changes its status', async () => {
+claims('a reader sees an overdue claim as claimed and overdue: only an event changes its status (STR-2)', async () => {
   await using at = await open()
   const callId = await at.run.claimed('slow', { leaseMs: 100 })
   assert.is((await at.run.call(callId)).overdue, undefined)
@@ -186,7 +189,7 @@ for (const [outcome, status, next] of [
   ['not-executed', 'failed', 'attempt'],
   ['compensated', 'compensated', 'generation'],
 ] as const) {
-  claims(`an in-doubt call resolved as ${outcome} is ${status}`, async () => {
+  claims(`an in-doubt call resolved as ${outcome} is ${status} (RUN-17)`, async () => {
     await using at = await open()
     const callId = await at.run.claimed('pay', { key: 'k' })
     refusedWith(
@@ -211,7 +214,7 @@ claims('resolving meets a lease that is over, and puts that on record first', as
   assert.equal((await at.run.types()).slice(-3), ['ToolCallInDoubt', 'BudgetReleased', 'ToolCallResolved'])
 })
 
-claims('a call that would wait for its own ancestor is refused', async () => {
+claims('a call that would wait for its own ancestor is refused (RUN-6)', async () => {
   await using at = await open()
   const outer = await at.run.claimed('outer', { key: 'o', args: {} })
   const inner = await at.run.claimed('inner', { key: 'i', args: {}, parentCall: outer })

@@ -37,25 +37,28 @@ async function open() {
   }
 }
 
-compensation('the plan walks completed calls in reverse, groups side by side, with arguments and results', async () => {
-  await using at = await open()
-  const a = await at.run.called('a', undo)
-  const b = await at.run.called('b', { ...undo, group: 'g' })
-  const c = await at.run.called('c', { ...undo, group: 'g' })
-  const d = await at.run.called('d', undo)
-  const plan = (await at.rollBack()).plan as JsonObject[][]
-  assert.equal(
-    plan.map((group) => group.map((action) => action.callId)),
-    [[d], [c, b], [a]],
-  )
-  assert.equal(
-    [plan[0]?.[0]?.tool, plan[0]?.[0]?.forwardTool, plan[0]?.[0]?.args, plan[0]?.[0]?.result],
-    ['undo', 'd', { n: 4 }, 'd done'],
-  )
-})
+compensation(
+  'the plan walks completed calls in reverse, groups side by side, with arguments and results (RUN-29)',
+  async () => {
+    await using at = await open()
+    const a = await at.run.called('a', undo)
+    const b = await at.run.called('b', { ...undo, group: 'g' })
+    const c = await at.run.called('c', { ...undo, group: 'g' })
+    const d = await at.run.called('d', undo)
+    const plan = (await at.rollBack()).plan as JsonObject[][]
+    assert.equal(
+      plan.map((group) => group.map((action) => action.callId)),
+      [[d], [c, b], [a]],
+    )
+    assert.equal(
+      [plan[0]?.[0]?.tool, plan[0]?.[0]?.forwardTool, plan[0]?.[0]?.args, plan[0]?.[0]?.result],
+      ['undo', 'd', { n: 4 }, 'd done'],
+    )
+  },
+)
 
 compensation(
-  'not in the plan: failed, not needed, nobody undoes it, in doubt; and the ledger refuses to undo those',
+  'not in the plan: failed, not needed, nobody undoes it, in doubt; and the ledger refuses to undo those (RUN-31)',
   async () => {
     await using at = await open()
     const failed = await at.run.claimed('a', undo)
@@ -143,16 +146,19 @@ compensation(
   },
 )
 
-compensation('a call with a compensation answers for its nested calls; else they are undone themselves', async () => {
-  await using at = await open()
-  const outer = await at.run.claimed('outer', undo)
-  await at.run.called('inner', { ...undo, parentCall: outer })
-  ok(await at.run.settle(outer))
-  const plain = await at.run.claimed('plain', { compensate: 'not-needed' })
-  const own = await at.run.called('inner', { ...undo, parentCall: plain })
-  ok(await at.run.settle(plain))
-  assert.equal(await at.planned(), [[own], [outer]])
-})
+compensation(
+  'a call with a compensation answers for its nested calls; else they are undone themselves (RUN-32)',
+  async () => {
+    await using at = await open()
+    const outer = await at.run.claimed('outer', undo)
+    await at.run.called('inner', { ...undo, parentCall: outer })
+    ok(await at.run.settle(outer))
+    const plain = await at.run.claimed('plain', { compensate: 'not-needed' })
+    const own = await at.run.called('inner', { ...undo, parentCall: plain })
+    ok(await at.run.settle(plain))
+    assert.equal(await at.planned(), [[own], [outer]])
+  },
+)
 
 for (const [status, play] of [
   ['COMPENSATED', {}],
@@ -160,24 +166,27 @@ for (const [status, play] of [
   ['COMPENSATION_FAILED', { standing: true, failed: true }],
   ['IN_DOUBT', { standing: true, failed: true, unknown: true }],
 ] as const) {
-  compensation(`the verdict is ${status} with ${Object.keys(play).join(', ') || 'everything undone'}`, async () => {
-    await using at = await open()
-    const good = await at.run.called('good', undo)
-    const standing = 'standing' in play ? await at.run.called('none', { compensate: 'none' }) : undefined
-    const failing = 'failed' in play ? await at.run.called('failing', undo) : undefined
-    const unknown = 'unknown' in play ? await at.run.called('unknown', undo) : undefined
-    await at.rollBack()
-    if (unknown !== undefined) ok(await at.run.undo(unknown, { unknown: { reason: 'x' } }))
-    if (failing !== undefined) ok(await at.run.undo(failing, { error: { message: 'x' } }))
-    const last = ok(await at.run.undo(good))
-    assert.is(last.runStatus, status)
-    const end = await at.ended()
-    assert.equal(
-      [end?.status, end?.compensated, end?.standing, end?.failed, end?.unknown],
-      [status, [good], [standing].filter(Boolean), [failing].filter(Boolean), [unknown].filter(Boolean)],
-    )
-    assert.is((await at.run.state()).status, 'compensated')
-  })
+  compensation(
+    `the verdict is ${status} with ${Object.keys(play).join(', ') || 'everything undone'} (RUN-33)`,
+    async () => {
+      await using at = await open()
+      const good = await at.run.called('good', undo)
+      const standing = 'standing' in play ? await at.run.called('none', { compensate: 'none' }) : undefined
+      const failing = 'failed' in play ? await at.run.called('failing', undo) : undefined
+      const unknown = 'unknown' in play ? await at.run.called('unknown', undo) : undefined
+      await at.rollBack()
+      if (unknown !== undefined) ok(await at.run.undo(unknown, { unknown: { reason: 'x' } }))
+      if (failing !== undefined) ok(await at.run.undo(failing, { error: { message: 'x' } }))
+      const last = ok(await at.run.undo(good))
+      assert.is(last.runStatus, status)
+      const end = await at.ended()
+      assert.equal(
+        [end?.status, end?.compensated, end?.standing, end?.failed, end?.unknown],
+        [status, [good], [standing].filter(Boolean), [failing].filter(Boolean), [unknown].filter(Boolean)],
+      )
+      assert.is((await at.run.state()).status, 'compensated')
+    },
+  )
 }
 
 compensation('a run with nothing to undo is compensated at once', async () => {
@@ -186,15 +195,18 @@ compensation('a run with nothing to undo is compensated at once', async () => {
   assert.equal(await at.run.types(), ['RunStarted', 'CompensationStarted', 'RunCompensated'])
 })
 
-compensation('the rollback is on record before the first action, and asked again it answers as it stands', async () => {
-  await using at = await open()
-  const callId = await at.run.called('a', undo)
-  refusedWith(await at.run.claim('undo', { phase: 'compensation', key: callId, args: {} }), 'not-compensating')
-  const first = await at.rollBack()
-  const again = await at.rollBack()
-  assert.equal([again.compensationId, again.status], [first.compensationId, 'COMPENSATING'])
-  assert.is((await at.run.types()).filter((type) => type === 'CompensationStarted').length, 1)
-})
+compensation(
+  'the rollback is on record before the first action, and asked again it answers as it stands (RUN-28)',
+  async () => {
+    await using at = await open()
+    const callId = await at.run.called('a', undo)
+    refusedWith(await at.run.claim('undo', { phase: 'compensation', key: callId, args: {} }), 'not-compensating')
+    const first = await at.rollBack()
+    const again = await at.rollBack()
+    assert.equal([again.compensationId, again.status], [first.compensationId, 'COMPENSATING'])
+    assert.is((await at.run.types()).filter((type) => type === 'CompensationStarted').length, 1)
+  },
+)
 
 compensation('it closes the scope: nothing new starts in it, elsewhere work goes on', async () => {
   await using at = await open()
@@ -210,7 +222,7 @@ compensation('it closes the scope: nothing new starts in it, elsewhere work goes
   refusedWith(await at.run.do({ kind: 'complete', body: {} }), 'compensating')
 })
 
-compensation('a call in flight finishes and joins the plan', async () => {
+compensation('a call in flight finishes and joins the plan (RUN-28)', async () => {
   await using at = await open()
   const early = await at.run.called('a', undo)
   const flying = await at.run.claimed('b', undo)
@@ -258,20 +270,23 @@ compensation('a compensation whose owner is gone is in doubt, and so is the run'
   )
 })
 
-compensation('its key is the forward call, so that it happens once; a failed one may be tried again', async () => {
-  await using at = await open()
-  const callId = await at.run.called('a', undo)
-  await at.rollBack()
-  ok(await at.run.undo(callId, { error: { message: 'first' }, willRetry: true }))
-  assert.is((await at.run.state()).status, 'open', 'who will try again has not ended anything')
-  ok(await at.run.undo(callId, { error: { message: 'second' } }))
-  assert.is((await at.run.state()).compensation, 'COMPENSATION_FAILED')
-  ok(await at.run.undo(callId))
-  assert.is((await at.run.state()).compensation, 'COMPENSATED')
-  const again = ok(await at.run.claim('undo', { phase: 'compensation', key: callId, args: { undo: callId } }))
-  assert.is(again.status, 'succeeded')
-  assert.is((await at.run.types()).filter((type) => type === 'CompensationSucceeded').length, 1)
-})
+compensation(
+  'its key is the forward call, so that it happens once; a failed one may be tried again (RUN-30)',
+  async () => {
+    await using at = await open()
+    const callId = await at.run.called('a', undo)
+    await at.rollBack()
+    ok(await at.run.undo(callId, { error: { message: 'first' }, willRetry: true }))
+    assert.is((await at.run.state()).status, 'open', 'who will try again has not ended anything')
+    ok(await at.run.undo(callId, { error: { message: 'second' } }))
+    assert.is((await at.run.state()).compensation, 'COMPENSATION_FAILED')
+    ok(await at.run.undo(callId))
+    assert.is((await at.run.state()).compensation, 'COMPENSATED')
+    const again = ok(await at.run.claim('undo', { phase: 'compensation', key: callId, args: { undo: callId } }))
+    assert.is(again.status, 'succeeded')
+    assert.is((await at.run.types()).filter((type) => type === 'CompensationSucceeded').length, 1)
+  },
+)
 
 compensation("a compensation of another run's call, of a compensation, or of a model call is refused", async () => {
   await using at = await open()

@@ -105,7 +105,7 @@ test('after it nothing is appended: no late usage, refusal, branch or second dis
   assert.is((await run.state()).status, 'completed')
 })
 
-test('an event behind the disclosure is TAMPERED, though its seal fits', async () => {
+test('an event behind the disclosure is TAMPERED, though its seal fits (SEAL-13)', async () => {
   await using home = await testLedger()
   const run = drive(home, 'r1')
   await run.start()

@@ -75,26 +75,29 @@ forks(
   },
 )
 
-forks('a vote is won by the score, else by what was kept; ties go to the branch that was declared first', async () => {
-  const supersedes = [{ path: '/facts', reason: 'wrong' }]
-  for (const [scores, winner] of [
-    [[1, 2, 2], 'b'],
-    [[undefined, undefined, undefined], 'b'],
-    [[undefined, undefined, 0], 'c'],
-  ] as const) {
-    await using at = await forked()
-    const open = await fork(at.run, 'vote', ['a', 'b', 'c'])
-    const score = (i: number) => (scores[i] === undefined ? {} : { score: scores[i] })
-    const lossy = await open.offer('a', { facts: null, by: 'a' }, { supersedes, ...score(0) })
-    assert.is(lossy.confidence, 0)
-    await open.offer('b', { by: 'b' }, score(1))
-    await open.offer('c', { by: 'c' }, score(2))
-    const joined = ok(await open.join())
-    assert.equal(joined.winners, [winner])
-    assert.is(joined.agent, winner, "the winner's own words are handed over")
-    assert.equal(joined.context, { ...FROZEN, by: winner })
-  }
-})
+forks(
+  'a vote is won by the score, else by what was kept; ties go to the branch that was declared first (RUN-39)',
+  async () => {
+    const supersedes = [{ path: '/facts', reason: 'wrong' }]
+    for (const [scores, winner] of [
+      [[1, 2, 2], 'b'],
+      [[undefined, undefined, undefined], 'b'],
+      [[undefined, undefined, 0], 'c'],
+    ] as const) {
+      await using at = await forked()
+      const open = await fork(at.run, 'vote', ['a', 'b', 'c'])
+      const score = (i: number) => (scores[i] === undefined ? {} : { score: scores[i] })
+      const lossy = await open.offer('a', { facts: null, by: 'a' }, { supersedes, ...score(0) })
+      assert.is(lossy.confidence, 0)
+      await open.offer('b', { by: 'b' }, score(1))
+      await open.offer('c', { by: 'c' }, score(2))
+      const joined = ok(await open.join())
+      assert.equal(joined.winners, [winner])
+      assert.is(joined.agent, winner, "the winner's own words are handed over")
+      assert.equal(joined.context, { ...FROZEN, by: winner })
+    }
+  },
+)
 
 forks('the first valid branch wins; those that have not reported are given up', async () => {
   await using at = await forked()
@@ -110,7 +113,7 @@ forks('the first valid branch wins; those that have not reported are given up', 
 })
 
 forks(
-  'a branch that contradicts, breaks its manifest or its schema, or is too long is a failed branch, not a failed fork',
+  'a branch that contradicts, breaks its manifest or its schema, or is too long is a failed branch, not a failed fork (RUN-40)',
   async () => {
     await using at = await forked()
     ok(await at.run.do({ kind: 'manifest', body: { agent: 'w', writes: ['title'], maxTokens: 5 } }))

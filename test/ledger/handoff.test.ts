@@ -24,7 +24,7 @@ async function verdictOf(test: TestLedger, runId: string): Promise<unknown> {
   return last
 }
 
-handoffs('a handoff that drops a critical key is refused, and the run stands where it stood', async () => {
+handoffs('a handoff that drops a critical key is refused, and the run stands where it stood (RUN-36)', async () => {
   await using test = await testLedger()
   await test.run('hello', { kind: 'start', body: { id: 'hello', name: 'seed' } })
   const first = await test.run('hello', { kind: 'envelope', body: { agent: 'researcher', payload: apple } })

@@ -66,7 +66,7 @@ const everyKind: readonly [name: string, prepare: (run: ReturnType<typeof drive>
   ['fail', async () => ({ kind: 'fail', body: { error: { message: 'no' } } })],
 ]
 for (const [name, prepare] of everyKind) {
-  idempotency(`the answer to ${name} is made again from the stream alone`, async () => {
+  idempotency(`the answer to ${name} is made again from the stream alone (STR-15)`, async () => {
     await using test = await testLedger()
     const run = drive(test, 'r')
     await run.start()
@@ -86,7 +86,7 @@ for (const [what, info] of [
   ['method', idempotent('k', {}, '/v1/x', 'PUT')],
 ] as const) {
   idempotency(
-    `the same key with another ${what} is refused, also after a restart, and the refusal is recorded once`,
+    `the same key with another ${what} is refused, also after a restart, and the refusal is recorded once (STR-14)`,
     async () => {
       await using test = await testLedger()
       const run = drive(test, 'r')
@@ -125,7 +125,7 @@ idempotency('while the first request is under way its repeat is told so', async 
   assert.is((await run.do(reserve, idempotent('k'))).replayed, true)
 })
 
-idempotency('a start with a key and no id makes one run, however often and wherever it is asked', async () => {
+idempotency('a start with a key and no id makes one run, however often and wherever it is asked (STR-16)', async () => {
   await using test = await testLedger()
   const other = await test.sibling()
   const start: Command = { kind: 'start', body: { name: 'nameless' } }
@@ -140,7 +140,7 @@ idempotency('a start with a key and no id makes one run, however often and where
   )
 })
 
-idempotency('what appended nothing is not remembered', async () => {
+idempotency('what appended nothing is not remembered (STR-15)', async () => {
   await using test = await testLedger()
   const run = drive(test, 'r')
   await run.start({ budget: { tokens: 10 } })

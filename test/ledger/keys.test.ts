@@ -36,7 +36,7 @@ async function untilSealedWith(test: TestLedger, kid: string): Promise<void> {
 const kids = async (run: ReturnType<typeof drive>) => (await run.events()).map((event) => event.header.kid)
 
 keys(
-  'a new key seals once it is on record; what the old one sealed still verifies, in a hot run and in a cold one',
+  'a new key seals once it is on record; what the old one sealed still verifies, in a hot run and in a cold one (SEAL-10)',
   async () => {
     await using test = await testLedger()
     const run = drive(test, 'r')
@@ -81,7 +81,7 @@ keys('a process that has not heard of a rotation does not seal behind the new ke
   await verifiedFold(test, 'r')
 })
 
-keys('keys that did not found the ledger do not open it, and write nothing', async () => {
+keys('keys that did not found the ledger do not open it, and write nothing (STR-5)', async () => {
   await using test = await testLedger()
   await drive(test, 'r').start()
   const end = await test.store.end()
@@ -114,7 +114,7 @@ keys('a ring that lacks the key of the last rotation does not open the ledger', 
   }
 })
 
-keys('ledgers that open one empty store at once agree on who it is', async () => {
+keys('ledgers that open one empty store at once agree on who it is (STR-3)', async () => {
   const store = openMemoryStore()
   const given = newKeys()
   const opened = await Promise.all([1, 2, 3].map(() => testLedger({ store, keys: given })))

@@ -73,17 +73,20 @@ replaying('a snapshot is compared with the context as it folds now, not with wha
   assert.equal([verdict.verdict, verdict.snapshots], ['TAMPERED', { matched: 0, mismatched: 1, notCompared: 0 }])
 })
 
-replaying('a snapshot of a version that this build cannot make is not compared, and no hindrance', async () => {
-  await using test = await testLedger()
-  const said = digestOf({ x: 1 })
-  await write(test, [
-    { type: 'RunStarted', data: started },
-    { type: 'EnvelopeAccepted', data: handoff({ x: 1 }, said) },
-    { type: 'SnapshotTaken', data: snapshot(said, 2) },
-  ])
-  ok(await drive(test, 'r').hand('a', { x: 2 }))
-  const verdict = await replayed(test.ledger, 'r')
-  assert.equal([verdict.verdict, verdict.snapshots], ['VERIFIED', { matched: 1, mismatched: 0, notCompared: 1 }])
-})
+replaying(
+  'a snapshot of a version that this build cannot make is not compared, and no hindrance (STR-10)',
+  async () => {
+    await using test = await testLedger()
+    const said = digestOf({ x: 1 })
+    await write(test, [
+      { type: 'RunStarted', data: started },
+      { type: 'EnvelopeAccepted', data: handoff({ x: 1 }, said) },
+      { type: 'SnapshotTaken', data: snapshot(said, 2) },
+    ])
+    ok(await drive(test, 'r').hand('a', { x: 2 }))
+    const verdict = await replayed(test.ledger, 'r')
+    assert.equal([verdict.verdict, verdict.snapshots], ['VERIFIED', { matched: 1, mismatched: 0, notCompared: 1 }])
+  },
+)
 
 replaying.run()

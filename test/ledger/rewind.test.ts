@@ -147,7 +147,7 @@ rewind('a context that would outgrow its limit is refused with limit and size, a
   assert.is((await at.run.types()).length, 3)
 })
 
-rewind('an append that the store cannot take is refused with its size, and the run goes on', async () => {
+rewind('an append that the store cannot take is refused with its size, and the run goes on (REC-16)', async () => {
   const store = openMemoryStore({ maxAppendBytes: 64 * 1024 })
   await using test = await testLedger({ store })
   const run = drive(test, 'r')

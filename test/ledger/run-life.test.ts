@@ -76,7 +76,7 @@ life('an ended run gives its recorded end to whoever starts it again', async () 
 })
 
 life(
-  'a run does not complete over open work, which is named; work past its deadline is put on record first',
+  'a run does not complete over open work, which is named; work past its deadline is put on record first (RUN-24)',
   async () => {
     await using test = await testLedger()
     const run = drive(test, 'r')
@@ -125,7 +125,7 @@ const afterEnd: readonly [name: string, ask: (run: ReturnType<typeof drive>, cal
   ['another end', async () => ({ kind: 'fail', body: { error: { message: 'x' } } })],
 ]
 for (const [name, ask] of afterEnd) {
-  life(`after the end ${name} is refused`, async () => {
+  life(`after the end ${name} is refused (STR-9)`, async () => {
     await using test = await testLedger()
     const run = drive(test, 'r')
     await run.start()
@@ -135,22 +135,25 @@ for (const [name, ask] of afterEnd) {
   })
 }
 
-life('after the end settles, doubts, resolves, usage and releases of earlier work are still recorded', async () => {
-  await using test = await testLedger()
-  const run = drive(test, 'r')
-  await run.start()
-  const one = await run.claimed('one', { reserve: { tokens: 3 } })
-  const two = await run.claimed('two', { leaseMs: 100 })
-  const reserved = String(ok(await run.do({ kind: 'reserve', body: { agent: 'a', tokens: 1 } })).reservationId)
-  ok(await run.do({ kind: 'fail', body: { error: { message: 'x' } } }))
-  ok(await run.settle(one, { result: 1, usage: { tokens: 2 } }))
-  test.clock.nowMs += 10_000
-  ok(await run.do({ kind: 'resolve', callId: two, body: { outcome: 'executed', evidence: 'x' } }))
-  ok(await run.do({ kind: 'release', reservationId: reserved, body: {} }))
-  refusedWith(await run.claim('two', { key: 'two', args: { other: 1 } }), 'run-ended')
-  await verifiedFold(test, 'r')
-  assert.is((await run.state()).status, 'failed')
-})
+life(
+  'after the end settles, doubts, resolves, usage and releases of earlier work are still recorded (STR-9)',
+  async () => {
+    await using test = await testLedger()
+    const run = drive(test, 'r')
+    await run.start()
+    const one = await run.claimed('one', { reserve: { tokens: 3 } })
+    const two = await run.claimed('two', { leaseMs: 100 })
+    const reserved = String(ok(await run.do({ kind: 'reserve', body: { agent: 'a', tokens: 1 } })).reservationId)
+    ok(await run.do({ kind: 'fail', body: { error: { message: 'x' } } }))
+    ok(await run.settle(one, { result: 1, usage: { tokens: 2 } }))
+    test.clock.nowMs += 10_000
+    ok(await run.do({ kind: 'resolve', callId: two, body: { outcome: 'executed', evidence: 'x' } }))
+    ok(await run.do({ kind: 'release', reservationId: reserved, body: {} }))
+    refusedWith(await run.claim('two', { key: 'two', args: { other: 1 } }), 'run-ended')
+    await verifiedFold(test, 'r')
+    assert.is((await run.state()).status, 'failed')
+  },
+)
 
 life('a token for one run or one agent reaches no other', async () => {
   await using test = await testLedger()
@@ -183,7 +186,7 @@ life('another tenant finds nothing', async () => {
 })
 
 life(
-  'a refusal is recorded once for the same actor, and at most 20 times a minute; beyond, the caller is told to wait',
+  'a refusal is recorded once for the same actor, and at most 20 times a minute; beyond, the caller is told to wait (STR-12)',
   async () => {
     await using test = await testLedger()
     const run = drive(test, 'r')

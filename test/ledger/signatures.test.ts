@@ -75,7 +75,7 @@ for (const [what, changed] of [
   })
 }
 
-signatures('a signature is used once in a run, also where its handoff was refused', async () => {
+signatures('a signature is used once in a run, also where its handoff was refused (SEAL-16)', async () => {
   await using at = await open('EdDSA', false)
   ok(await at.run.hand('bob', { facts: ['f'] }))
   const parent = await at.parent()
@@ -88,15 +88,18 @@ signatures('a signature is used once in a run, also where its handoff was refuse
   refusedWith(await cold.execute(alice, 'r', again, {}), 'signature-reused')
 })
 
-signatures('a signed handoff names what it builds on, and a captured one is stale after the next', async () => {
-  await using at = await open()
-  const parent = await at.parent()
-  const signature = await at.sign()
-  refusedWith(await at.run.hand('ann', { x: 1 }, { signature }), 'parent-required')
-  ok(await at.run.hand('bob', { y: 1 }))
-  const stale = refusedWith(await at.run.hand('ann', { x: 1 }, { parent, signature }), 'stale-parent')
-  assert.is(stale.evidence?.signed, true)
-})
+signatures(
+  'a signed handoff names what it builds on, and a captured one is stale after the next (SEAL-15)',
+  async () => {
+    await using at = await open()
+    const parent = await at.parent()
+    const signature = await at.sign()
+    refusedWith(await at.run.hand('ann', { x: 1 }, { signature }), 'parent-required')
+    ok(await at.run.hand('bob', { y: 1 }))
+    const stale = refusedWith(await at.run.hand('ann', { x: 1 }, { parent, signature }), 'stale-parent')
+    assert.is(stale.evidence?.signed, true)
+  },
+)
 
 signatures('a signature of an agent without a registered key is refused', async () => {
   await using at = await open()

@@ -38,7 +38,7 @@ function anyCommand(random: () => number, known: { callIds: string[]; reservatio
 }
 
 writers(
-  'a batch decided on a state that another writer has moved past is decided again, and every link holds',
+  'a batch decided on a state that another writer has moved past is decided again, and every link holds (STR-8)',
   async () => {
     await using test = await testLedger()
     const other = await test.sibling()

@@ -28,7 +28,7 @@ const known = <T>(value: T | undefined): T => {
 const peter = known(parseVerifierKey(PETER.verifierKey))
 const enoch = known(parseVerifierKey(ENOCH.verifierKey))
 
-test('a note is signed byte for byte as the Go package signs it', () => {
+test('a note is signed byte for byte as the Go package signs it (LOG-5)', () => {
   const signer = noteSigner('PeterNeumann', peterKey)
   assert.is(signer.verifier.text, PETER.verifierKey)
   assert.is(signNote(NOTE_TEXT, [signer]), `${NOTE_TEXT}\n${PETER.line}`)

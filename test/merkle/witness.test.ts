@@ -90,7 +90,7 @@ test('wrong origin, wrong key, falling sizes and a proof that does not lead ther
   }
 })
 
-test('two trees of one size, and a tree that forks, are refused; the signed note is kept as evidence (A32)', () => {
+test('two trees of one size, and a tree that forks, are refused; the signed note is kept as evidence (A32, LOG-10)', () => {
   for (const posted of [
     { from: 7, size: 7, tree: fork },
     { from: 7, size: 20, tree: fork },

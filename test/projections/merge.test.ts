@@ -49,7 +49,7 @@ test('replace is the payload itself', () => {
   assert.ok(modeOf('replace')({ b: 2 }, payload) === payload)
 })
 
-test('extend merges objects deeply and replaces other values, null among them', () => {
+test('extend merges objects deeply and replaces other values, null among them (RUN-34)', () => {
   const before = { plan: { a: 1, b: { c: 2 } }, note: 'x', list: [1, 2] }
   assert.equal(extend(before, { plan: { b: { d: 3 } }, note: null, list: [3] }), {
     plan: { a: 1, b: { c: 2, d: 3 } },

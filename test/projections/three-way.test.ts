@@ -54,7 +54,7 @@ test('lists under critical keys are united by their members, which are extended 
   })
 })
 
-test('two branches that change one value differently conflict: place, both values and both branches are named', () => {
+test('two branches that change one value differently conflict: place, both values and both branches are named (RUN-38)', () => {
   const frozen = { plan: { price: 1, terms: 'x' } }
   const came = union(frozen, { a: { plan: { price: 2 } }, b: { plan: { terms: 'y' } }, c: { plan: { price: 3 } } })
   assert.equal(came, {

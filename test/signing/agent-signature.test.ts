@@ -64,7 +64,7 @@ test('an unencoded payload (RFC 7797) is accepted', async () => {
   assert.is(reason(`${head}..${signature}`), 'ok EdDSA')
 })
 
-test('the signed bytes are the canonical form of the members that are there', () => {
+test('the signed bytes are the canonical form of the members that are there (SEAL-14)', () => {
   assert.is(
     Buffer.from(input).toString(),
     `{"agent":"writer","ledgerId":"l1","parent":"${envelope.parent}","payload":{"facts":["ä"]},"run":"r1","tenant":"acme"}`,

@@ -51,7 +51,7 @@ const { json } = fc.letrec<{ json: Json }>((tie) => ({
   ) as fc.Arbitrary<Json>,
 }))
 
-test('the text equals a slow reference, and is its own canonical form', () => {
+test('the text equals a slow reference, and is its own canonical form (SEAL-1)', () => {
   fc.assert(
     fc.property(json, (value) => {
       const text = canonicalJson(value)

@@ -42,7 +42,7 @@ test('two headers never give one signed text: shifting characters between fields
   )
 })
 
-test('a mac that is cut, empty, longer, in hex or spelled another way is no mac (A25)', () => {
+test('a mac that is cut, empty, longer, in hex or spelled another way is no mac (A25, REC-2)', () => {
   const { event, expected } = fullEvent()
   const { mac } = event.header
   const bytes = Buffer.from(mac, 'base64url')
@@ -64,7 +64,7 @@ test('a mac that is cut, empty, longer, in hex or spelled another way is no mac 
   }
 })
 
-test('a mac moved to another stream, revision, tenant or key does not fit there (A26)', () => {
+test('a mac moved to another stream, revision, tenant or key does not fit there (A26, SEAL-4)', () => {
   const streams: [string, string][] = [
     ['acme', 'run-acme.run-1'],
     ['acme', 'run-acme.run-2'],
@@ -86,7 +86,7 @@ test('a mac moved to another stream, revision, tenant or key does not fit there 
   }
 })
 
-test('an unknown version is refused by name, never skipped and never read as this one (A27)', () => {
+test('an unknown version is refused by name, never skipped and never read as this one (A27, REC-3)', () => {
   const { event, expected } = fullEvent()
   for (const v of [0, 2, 1.5, 1e9]) {
     assert.equal(faultCodes(checkRecord(withHeader(event.record, { ...event.header, v }), expected, keys)), [
@@ -128,7 +128,7 @@ test('after a rotation old events verify, new ones are sealed with the new key, 
   )
 })
 
-test('an event sealed with a key older than the one before it is an error (A36)', () => {
+test('an event sealed with a key older than the one before it is an error (A36, SEAL-9)', () => {
   const rotated = rotateKeyRing(ring, NOW, seededRandom('rotated'))
   const [first] = sealEvents([{ type: 'RunStarted', data: {} }], sealContext(rotated))
   assert.ok(first)

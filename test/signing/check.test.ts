@@ -24,7 +24,7 @@ test('a sealed stream passes, fast and full', () => {
   }
 })
 
-test('a change to any one field of the header is seen, each in turn', () => {
+test('a change to any one field of the header is seen, each in turn (SEAL-4)', () => {
   const { event, expected } = fullEvent()
   assert.equal(faultCodes(checkRecord(event.record, expected, keys)), [])
 
@@ -119,7 +119,7 @@ test('a body that is not canonical is seen by the full check, even under a valid
   }
 })
 
-test('a stream of any of our three kinds fits its tenant, others fit none', () => {
+test('a stream of any of our three kinds fits its tenant, others fit none (REC-9)', () => {
   const access = 'access-acme.01890a5d-ac96-774b-bcce-b302099a8057'
   for (const stream of [STREAM, 'ledger-acme', access, 'run-acme.a.b']) {
     const records = sealedStream(ring, [{}], { stream }).map(({ record }) => record)
@@ -131,7 +131,7 @@ test('a stream of any of our three kinds fits its tenant, others fit none', () =
   }
 })
 
-test('whatever stands in a record, the check answers and does not throw', () => {
+test('whatever stands in a record, the check answers and does not throw (SEAL-7)', () => {
   const { event, expected } = fullEvent()
   const value = fc.oneof(
     fc.jsonValue({ noUnicodeString: false }),

@@ -27,7 +27,7 @@ test('the leaf of nothing is that of RFC 6962, given as text or as bytes', () =>
   assert.is(Buffer.from(leafHash(new Uint8Array(0))).toString('hex'), leaf)
 })
 
-test('a leaf is the same from text and from bytes, and names the record', () => {
+test('a leaf is the same from text and from bytes, and names the record (SEAL-2)', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (text) => {
       const leaf = leafHash(Buffer.from(text, 'utf8'))
@@ -41,7 +41,7 @@ test('a leaf is no plain hash: the prefix sets it apart', () => {
   assert.is.not(digestText(leafHash('x')), `sha256:${sha256Hex('x')}`)
 })
 
-test('the digest of a body covers salt and text, short or long', () => {
+test('the digest of a body covers salt and text, short or long (REC-10)', () => {
   const salt = Buffer.alloc(16, 7)
   for (const data of ['', '{"a":"ä€😀"}', 'x'.repeat(21_840), '€'.repeat(21_900), 'x'.repeat(600_000)]) {
     const expected = createHash('sha256').update(salt).update(data).digest('hex')

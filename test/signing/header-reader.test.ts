@@ -105,7 +105,7 @@ test('strings that need an escape, or hold a member like another, are read the s
   }
 })
 
-test('a header text that says the same in other bytes is refused', () => {
+test('a header text that says the same in other bytes is refused (REC-1)', () => {
   const { expected } = fullEvent()
   const { header } = event.record
   const spellings = [

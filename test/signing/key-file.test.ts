@@ -67,7 +67,7 @@ test('a rotation replaces the file in one step', ({ path, keys }) => {
   assert.equal(readKeyFile(path).ring, rotated.ring)
 })
 
-test('a key file that others may read is refused (A38)', ({ path, keys }) => {
+test('a key file that others may read is refused (A38, SEAL-8)', ({ path, keys }) => {
   writeNewKeyFile(path, keys)
   for (const mode of [0o644, 0o640, 0o604, 0o620]) {
     chmodSync(path, mode)

@@ -22,7 +22,7 @@ test('HKDF is that of RFC 5869, test case 3: no salt, no info', () => {
   assert.is(okm, '8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8')
 })
 
-test('a run key is the one that another implementation derives', () => {
+test('a run key is the one that another implementation derives (SEAL-6)', () => {
   const { secret, tenant, stream, runKey } = readVectors<Record<string, string>>('sealed-events.json')
   const derived = deriveRunKey(Buffer.from(secret ?? '', 'base64url'), tenant ?? '', stream ?? '')
   assert.is(Buffer.from(derived).toString('base64url'), runKey)

@@ -14,7 +14,7 @@ test('a mark is one that the header takes', () => {
   assert.match(mark.id, /^[0-9a-f]{8}-[0-9a-f]{4}-5/)
 })
 
-test('the id is the same at every repeat, and another for another key, tenant, run or actor', () => {
+test('the id is the same at every repeat, and another for another key, tenant, run or actor (STR-13)', () => {
   assert.is(requestId(scope, 'key-1'), requestId({ ...scope }, 'key-1'))
   const ids = [
     requestId(scope, 'key-1'),
@@ -34,7 +34,7 @@ test('ids stay what they were: they are on disk', () => {
   assert.is(runIdFromKey('acme', 'agent', 'key-1'), '1daa6f85-84da-5be8-b76f-f521d9a40751')
 })
 
-test('another method, path, body or key gives another mac; another spelling of the body does not (F15)', () => {
+test('another method, path, body or key gives another mac; another spelling of the body does not (F15, STR-13)', () => {
   const macs = [
     requestMac(key, content),
     requestMac(key, { ...content, method: 'PUT' }),

@@ -102,7 +102,7 @@ test('a request is marked on its first event only', () => {
   assert.not.ok('requestId' in (second?.record ?? {}))
 })
 
-test('time never falls: a clock that went back is kept beside it (A39)', () => {
+test('time never falls: a clock that went back is kept beside it (A39, STR-1)', () => {
   const prevTime = '2026-06-01T00:00:00.000Z'
   for (const { header } of seal([draft(), draft()], { clock: '2026-05-31T23:59:59.999Z', prevTime })) {
     assert.is(header.time, prevTime)
@@ -113,7 +113,7 @@ test('time never falls: a clock that went back is kept beside it (A39)', () => {
   assert.is(ahead?.header.clock, undefined)
 })
 
-test('each sealing has an id and a salt of its own, so no two are alike', () => {
+test('each sealing has an id and a salt of its own, so no two are alike (REC-4)', () => {
   const [first, second] = seal([draft(), draft()])
   assert.is.not(first?.header.id, second?.header.id)
   assert.is.not(first?.header.dataDigest, second?.header.dataDigest)
@@ -125,7 +125,7 @@ test('a canonical text that the caller has is taken as it is', () => {
   assert.equal(given?.record, made?.record)
 })
 
-test('a header over 8 KiB is refused', () => {
+test('a header over 8 KiB is refused (REC-6)', () => {
   const via = Array.from({ length: 8 }, () => '€'.repeat(256))
   assert.not.throws(() => seal([draft()], { via }))
   assert.throws(

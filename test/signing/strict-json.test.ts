@@ -80,7 +80,7 @@ test('a text damaged in one place is refused exactly where JSON.parse or a rule 
   )
 })
 
-test('a number passes exactly where its decimal value says so', () => {
+test('a number passes exactly where its decimal value says so (REC-14)', () => {
   const digits = fc
     .array(fc.constantFrom(...'0012345678999'), { minLength: 1, maxLength: 25 })
     .map((list) => list.join(''))
@@ -99,7 +99,7 @@ test('a number passes exactly where its decimal value says so', () => {
   )
 })
 
-test('every spelling of a number that passes has one digest form (A15)', () => {
+test('every spelling of a number that passes has one digest form (A15, REC-11)', () => {
   for (const group of [
     ['1', '1.0', '1e0', '10e-1', '0.1E+1'],
     ['100', '1E2', '1.00e2', '100.0'],
@@ -114,13 +114,13 @@ test('every spelling of a number that passes has one digest form (A15)', () => {
   for (const text of ['-0', '1e400', '9007199254740993']) assert.is(code(parseStrictText(text)), 'json-number')
 })
 
-test('a duplicate key is refused in raw bytes, in any depth and any spelling (A14)', () => {
+test('a duplicate key is refused in raw bytes, in any depth and any spelling (A14, REC-12)', () => {
   for (const text of ['{"a":1,"a":1}', '[{"b":{"a":1,"c":0,"\\u0061":2}}]']) {
     assert.is(code(parseStrictJson(bytes(text))), 'json-duplicate-key')
   }
 })
 
-test('lone surrogates, invalid UTF-8, a byte order mark and overlong forms never become U+FFFD (A16)', () => {
+test('lone surrogates, invalid UTF-8, a byte order mark and overlong forms never become U+FFFD (A16, REC-12)', () => {
   assert.is(code(parseStrictJson(bytes('"\\ud83d"'))), 'json-surrogate')
   assert.is(code(parseStrictText('"\ud83d"')), 'json-surrogate')
   for (const hex of ['22ff22', 'efbbbf31', '22c08022'])
@@ -150,7 +150,7 @@ test('keys that name prototypes are data or refused, and pollute nothing (A18)',
   assert.is(({} as Record<string, unknown>).polluted, undefined)
 })
 
-test('a million brackets or keys are refused before they are parsed (A19)', () => {
+test('a million brackets or keys are refused before they are parsed (A19, REC-13)', () => {
   const room = { maxBytes: 64 * 1024 * 1024 }
   assert.is(code(parseStrictJson(bytes('['.repeat(1e6)), room)), 'json-depth')
   assert.is(code(parseStrictJson(bytes('{"a":'.repeat(1e6)), room)), 'json-depth')

@@ -39,7 +39,7 @@ function appendContract(name: string, open: OpenStore, options: ContractOptions)
     assert.is(await store.head(stream), 3)
   })
 
-  test('a stale, a future and a wrong "no stream" revision are refused and the actual one is reported', async () => {
+  test('a stale, a future and a wrong "no stream" revision are refused and the actual one is reported (STR-17)', async () => {
     await using store = await open()
     const stream = nameStream('run-acme.r1')
     assert.equal(await store.append(appendOf(stream, 0)), { kind: 'conflict', actual: NO_STREAM })

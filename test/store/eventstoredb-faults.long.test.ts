@@ -98,7 +98,7 @@ test('an append is not late by the server’s clock because this machine’s is 
   assert.ok(aheadMs > 30 * 60_000, `${aheadMs} ms`)
 })
 
-test('a lost answer whose place another process took is a conflict, never a success (F21)', async () => {
+test('a lost answer whose place another process took is a conflict, never a success (F21, STR-19)', async () => {
   await using opened = await setUp()
   const { node, store } = opened
   await store.append(appendOf(STREAM, NO_STREAM))

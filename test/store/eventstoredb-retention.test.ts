@@ -44,7 +44,7 @@ const RETENTIONS: readonly (readonly [string, (client: EventStoreDBClient) => Pr
 ]
 
 for (const [index, [what, set]] of RETENTIONS.entries()) {
-  test(`a store whose streams lose events by ${what} is refused at the start, by name (${index})`, async () => {
+  test(`a store whose streams lose events by ${what} is refused at the start, by name (${index}) (STR-27)`, async () => {
     await withHistory(async (node, client) => {
       assert.is(await refusal(node), '')
       await set(client)

@@ -29,7 +29,7 @@ function withWriter(work: (write: (appends: readonly Append[]) => GroupOutcome, 
   db.close()
 }
 
-test('rows that the table refuses fail their append alone: the other 63 commit, without a gap', () => {
+test('rows that the table refuses fail their append alone: the other 63 commit, without a gap (STR-20)', () => {
   withWriter((write, count) => {
     const appends = Array.from({ length: 64 }, (_, each) => appendOf(`run-acme.r${each}`, NO_STREAM, 2))
     appends[20] = poison('run-acme.r20')

@@ -74,7 +74,7 @@ export function readContract(
     assert.is((await collect(store.readStream(stream))).length, 12)
   })
 
-  test('a record carries its stream, its revision and a position that only rises', async () => {
+  test('a record carries its stream, its revision and a position that only rises (STR-18)', async () => {
     await using store = await open()
     const streams = ['run-acme.a', 'run-acme.b'].map(nameStream)
     const started = await store.end()

@@ -54,7 +54,7 @@ async function filled(path: string): Promise<void> {
 
 for (const recursive of ['OFF', 'ON']) {
   for (const [title, sql] of ATTACKS) {
-    test(`refused where ${title} (recursive triggers ${recursive})`, async () => {
+    test(`refused where ${title} (recursive triggers ${recursive}) (STR-22)`, async () => {
       using folder = tempFolder()
       const path = folder.file('ledger.sqlite')
       await filled(path)
@@ -72,7 +72,7 @@ for (const recursive of ['OFF', 'ON']) {
   }
 }
 
-test('every connection that writes syncs fully and keeps a log', () => {
+test('every connection that writes syncs fully and keeps a log (STR-22)', () => {
   using folder = tempFolder()
   const db = openWriter(prepareStorePath(folder.file('ledger.sqlite')))
   assert.is(db.pragma('synchronous', { simple: true }), 2)

@@ -66,7 +66,7 @@ test('what waits when the store is closed is still written', async () => {
   assert.is(await again.head('run-acme.r1'), 99)
 })
 
-test('a second owner is refused by name, in this process, through a link, and in another process', async () => {
+test('a second owner is refused by name, in this process, through a link, and in another process (STR-23)', async () => {
   using folder = tempFolder()
   const path = folder.file('ledger.sqlite')
   await using _owner = await openSqliteStore({ path })

@@ -63,7 +63,7 @@ async function surviveFault(client: ApiClient, fault: Fault, name: string): Prom
 }
 
 claim(
-  'a failed sync or write is a 503 for those who wait; the store opens again, nothing is lost or doubled (F5)',
+  'a failed sync or write is a 503 for those who wait; the store opens again, nothing is lost or doubled (F5, STR-21)',
   async () => {
     // The library looks at files of this name only.
     const store = folder.file('data/ledger.sqlite')

@@ -147,7 +147,7 @@ test('the tour walks on a server as it does on a file', async () => {
   assert.match(stdout, /^VERIFIED/m)
 })
 
-test('a ledger on a shared store makes no keys of its own, and refuses keys that did not found it', async () => {
+test('a ledger on a shared store makes no keys of its own, and refuses keys that did not found it (STR-4, STR-5)', async () => {
   await using node = await startNode()
   using folder = tempFolder()
   const place = ['--data', folder.file('data'), '--store', node.url]

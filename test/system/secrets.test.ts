@@ -115,7 +115,7 @@ test('the search itself finds each secret in each form, and a token by its signa
   assert.is(found('a.b.signature-of-a-token', ['head.body.signature-of-a-token']).length, 1)
 })
 
-test('no key and no token is in an answer, a log, the metrics, an export, a file or the process list (A37)', async () => {
+test('no key and no token is in an answer, a log, the metrics, an export, a file or the process list (A37, SEAL-12)', async () => {
   using folder = tempFolder()
   mkdirSync(folder.file('data'))
   writeNewKeyFile(folder.file('data/keys.json'), KEYS)

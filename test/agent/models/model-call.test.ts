@@ -224,7 +224,7 @@ for (const { name, open } of HOMES) {
   })
 
   model(
-    'under a budget a call without a bound is refused, and one of unknown price under a limit of cost',
+    'under a budget a call without a bound is refused, and one of unknown price under a limit of cost (RUN-46)',
     async () => {
       await using home = await open()
       const cs = home.process(undefined, { prices: PRICES })
@@ -316,7 +316,7 @@ for (const { name, open } of HOMES) {
     },
   )
 
-  model('digests alone: a resume stops there, or asks again where told to, any number of times', async () => {
+  model('digests alone: a resume stops there, or asks again where told to, any number of times (RUN-25)', async () => {
     await using home = await open()
     let dialled = 0
     const body = (onMissing: 'stop' | 'call') => async (run: Run<unknown>) => {

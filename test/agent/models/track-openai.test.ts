@@ -98,7 +98,7 @@ for (const { name, open } of HOMES) {
     ])
   })
 
-  track('its own retries are off: the runtime asks again after Retry-After, each try reserved', async () => {
+  track('its own retries are off: the runtime asks again after Retry-After, each try reserved (RUN-47)', async () => {
     await using home = await open()
     const busy = () =>
       Response.json({ error: { message: 'busy' } }, { status: 429, headers: { 'retry-after-ms': '1' } })

@@ -22,7 +22,7 @@ function nested(depth: number, value: Json, wrap: (inner: Json) => Json = (inner
   return depth === 0 ? value : wrap(nested(depth - 1, value, wrap))
 }
 
-test('strings count under each of the seven keys, in any depth, lower-cased, and under no other', () => {
+test('strings count under each of the seven keys, in any depth, lower-cased, and under no other (JUD-30)', () => {
   const keys = ['entity', 'entities', 'subject', 'object', 'name', 'id', 'identifier']
   for (const key of keys) assert.equal(entities({ a: [{ b: { [key]: 'ACME' } }] }), ['acme'])
   for (const key of ['Entity', 'names', 'title', 'ids']) assert.equal(entities({ [key]: 'ACME' }), [])
@@ -54,7 +54,7 @@ test('numbers and booleans do not count', () => {
   assert.equal(entities({ id: 12345, name: true, entities: [12345, null] }), [])
 })
 
-test('more than two new entities for each removed one are a fabrication', () => {
+test('more than two new entities for each removed one are a fabrication (JUD-30)', () => {
   assert.equal(rules({}, { entities: names(0, 2) }), [])
   assert.equal(rules({}, { entities: names(0, 3) }), ['fabrication'])
   assert.equal(rules({ entities: names(0, 1) }, { entities: names(1, 3) }), [])

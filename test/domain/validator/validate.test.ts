@@ -126,7 +126,7 @@ test('a value of more than 1 KiB stands in a finding as its digest', () => {
   assert.is(finding?.after, 'x'.repeat(1022))
 })
 
-test('a key outside the manifest must keep its value, not its place', () => {
+test('a key outside the manifest must keep its value, not its place (RUN-35)', () => {
   const before = { facts: { a: 1 }, plan: ['x', 'y'], notes: 'n' }
   const writes = ['plan']
   assert.equal(rules(judge(before, { ...before, plan: [] }, { writes })), [])

@@ -149,7 +149,7 @@ test('a small bundle has a proof file for each event that public tools read; a l
   }
 })
 
-test('a signature over a manifest is never one over a note, and the other way round', () => {
+test('a signature over a manifest is never one over a note, and the other way round (FMT-6)', () => {
   const { checkpointKey: key } = createLedgerKeys(new Date().toISOString(), randomBytes)
   const note = 'ledger.example/acme\n3\nAAAA\n'
   const sign = (payload: string): DsseEnvelope =>

@@ -155,7 +155,7 @@ test('an event that was dropped, doubled, swapped, added or altered is named, wh
   }
 })
 
-test('a log from which another run was left out, or to which one was added, does not make the signed root (A30)', async (context) => {
+test('a log from which another run was left out, or to which one was added, does not make the signed root (A30, LOG-15)', async (context) => {
   const lines = linesOf(context.files, 'log.jsonl')
   for (const changed of [lines.filter((line) => !line.includes('run-acme.two')), [...lines, lines[0] ?? '']]) {
     const found = judged(context, await packed(entriesOf(withFile(context.files, 'log.jsonl', textOf(changed)))))

@@ -23,7 +23,7 @@ const entriesOf = (events: readonly LedgerEvent[]) =>
   events.flatMap(({ data }) => data.entries as readonly JsonObject[])
 
 access(
-  'every query is on record before it is answered: who asked, for whom, what, as of when, and how much was given',
+  'every query is on record before it is answered: who asked, for whom, what, as of when, and how much was given (LOG-20)',
   async () => {
     await using test = await testLedger({ audit: true })
     await drive(test, 'r').start()

@@ -28,7 +28,7 @@ async function leavesOf(store: EventStore, index: AuditIndex): Promise<readonly 
   return answer.ok ? answer.items.map(({ event }) => event) : [answer.detail]
 }
 
-test('made anew it says the same as grown step by step, whatever the pages', async () => {
+test('made anew it says the same as grown step by step, whatever the pages (LOG-22)', async () => {
   await using store = await filled(6)
   using grown = openSqliteAudit({ path: ':memory:' })
   const end = Number(await store.end())

@@ -75,24 +75,27 @@ queries('a handoff outside its boundary is found as a violation, and no other re
   assert.equal(pick(violations, 'run', 'agent', 'verdict'), [['r', 'writer', 'rejected']])
 })
 
-queries('calls without an outcome are listed until one comes, and told apart from calls in doubt', async () => {
-  await using test = await audited()
-  const run = drive(test, 'r')
-  await run.start()
-  await run.called('done')
-  const open = await run.claimed('charge', { agent: 'writer' })
-  const doubtful = await run.claimed('ship')
-  ok(await run.settle(doubtful, { unknown: { reason: 'timeout' } }))
-  const first = await askAll(test.ledger, 'open-calls')
-  assert.equal(pick(first, 'tool', 'status'), [
-    ['charge', 'claimed'],
-    ['ship', 'in-doubt'],
-  ])
-  assert.equal(pick(await askAll(test.ledger, 'open-calls', { filter: { agent: 'writer' } }), 'call'), [[open]])
-  ok(await run.settle(open))
-  ok(await run.do({ kind: 'resolve', callId: doubtful, body: { outcome: 'executed', evidence: 'seen' } }))
-  assert.equal(await askAll(test.ledger, 'open-calls'), [])
-})
+queries(
+  'calls without an outcome are listed until one comes, and told apart from calls in doubt (LOG-19)',
+  async () => {
+    await using test = await audited()
+    const run = drive(test, 'r')
+    await run.start()
+    await run.called('done')
+    const open = await run.claimed('charge', { agent: 'writer' })
+    const doubtful = await run.claimed('ship')
+    ok(await run.settle(doubtful, { unknown: { reason: 'timeout' } }))
+    const first = await askAll(test.ledger, 'open-calls')
+    assert.equal(pick(first, 'tool', 'status'), [
+      ['charge', 'claimed'],
+      ['ship', 'in-doubt'],
+    ])
+    assert.equal(pick(await askAll(test.ledger, 'open-calls', { filter: { agent: 'writer' } }), 'call'), [[open]])
+    ok(await run.settle(open))
+    ok(await run.do({ kind: 'resolve', callId: doubtful, body: { outcome: 'executed', evidence: 'seen' } }))
+    assert.equal(await askAll(test.ledger, 'open-calls'), [])
+  },
+)
 
 queries('a call that failed and was claimed anew is open once', async () => {
   await using test = await audited()

@@ -73,7 +73,7 @@ test('a bit that flips on the way to the projection stops nothing: the record is
   assert.equal(at.logs.state('acme'), { size: 8, published: 7, witnesses: [] })
 })
 
-test('hashes that were altered beside the store are never signed', async () => {
+test('hashes that were altered beside the store are never signed (LOG-7)', async () => {
   const folder = tempFolder()
   await using at = await testLogs({ folder: folder.path })
   await at.fill('acme', 'one', 3)
@@ -143,7 +143,7 @@ async function refusedCode(folder: TempFolder, keys: LedgerKeys): Promise<string
 }
 
 for (const names of [['store.db'], ['store.db', 'log.db']] as const) {
-  test(`${names.join(' and ')} put back from an old copy: the start is refused before anything is appended (F11)`, async () => {
+  test(`${names.join(' and ')} put back from an old copy: the start is refused before anything is appended (F11, LOG-8)`, async () => {
     using site = await siteWithOldCopy()
     restore(site, names)
     const before = readFileSync(site.folder.file('store.db'))

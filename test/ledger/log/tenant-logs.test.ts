@@ -55,7 +55,7 @@ for (const kind of ['memory', 'sqlite'] as const) {
     }
   }
 
-  test(`${kind}: a checkpoint is the root over the header texts of one tenant in store order`, async () => {
+  test(`${kind}: a checkpoint is the root over the header texts of one tenant in store order (LOG-1)`, async () => {
     await using at = await opened()
     await Promise.all([at.fill('acme', 'one', 40), at.fill('beta', 'one', 20), at.fill('acme', 'two', 30)])
     await at.logs.publish()
@@ -68,7 +68,7 @@ for (const kind of ['memory', 'sqlite'] as const) {
     }
   })
 
-  test(`${kind}: every event is proven by a file that an auditor checks with the verifier key alone`, async () => {
+  test(`${kind}: every event is proven by a file that an auditor checks with the verifier key alone (LOG-9)`, async () => {
     await using at = await opened()
     await at.fill('acme', 'one', 150)
     await at.logs.publish()
@@ -97,7 +97,7 @@ for (const kind of ['memory', 'sqlite'] as const) {
     }
   })
 
-  test(`${kind}: tiles and bundles hold the published tree, and nothing beyond it`, async () => {
+  test(`${kind}: tiles and bundles hold the published tree, and nothing beyond it (LOG-4)`, async () => {
     await using at = await opened()
     await at.fill('acme', 'one', 300)
     await at.logs.publish()
@@ -126,7 +126,7 @@ for (const kind of ['memory', 'sqlite'] as const) {
     assert.is(at.logs.tile('acme', { level: 7, index: 0, width: 1 }), undefined)
   })
 
-  test(`${kind}: a checkpoint alone makes no new one due`, async () => {
+  test(`${kind}: a checkpoint alone makes no new one due (LOG-6)`, async () => {
     await using at = await opened()
     await at.fill('acme', 'one', 1)
     await at.logs.publish()
@@ -194,7 +194,7 @@ test('what no checkpoint covers yet has no proof, and a tenant has none of anoth
   assert.equal(codes, ['not-published', 'beyond-checkpoint', 'not-a-range', 'beyond-checkpoint', 'not-a-range'])
 })
 
-test('a stream that this ledger did not write is reported and in no log; the others go on', async () => {
+test('a stream that this ledger did not write is reported and in no log; the others go on (LOG-2)', async () => {
   await using at = await testLogs()
   await at.fill('acme', 'one', 1)
   await at.store.append(appendOf('run-acme.planted', -1, 2))
@@ -205,7 +205,7 @@ test('a stream that this ledger did not write is reported and in no log; the oth
   assert.is(at.lines.filter(({ message }) => message.includes('did not write')).length, 2)
 })
 
-test('a record that does not verify stops the log of its tenant there; nothing behind it is signed', async () => {
+test('a record that does not verify stops the log of its tenant there; nothing behind it is signed (LOG-3)', async () => {
   await using at = await testLogs()
   await at.fill('acme', 'one', 1)
   await at.logs.publish()

@@ -53,7 +53,7 @@ test('the metadata tells the server’s own tools which run it is and what cause
   assert.equal(differingCopies(back), [])
 })
 
-test('an attacker who changes a copy beside the header is seen', () => {
+test('an attacker who changes a copy beside the header is seen (STR-25)', () => {
   const [event] = toEvents({ stream: STREAM, expectedRevision: NO_STREAM, records: [sealed('{}')] })
   if (event === undefined) throw new Error('one record is one event')
   const back = recorded(event)
