@@ -22,6 +22,7 @@ import { canonicalJson } from './signing/canonical-json.ts'
 import { createLedgerKeys, writeNewKeyFile } from './signing/key-file.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
 import type { AuditIndex } from './store/audit-index.ts'
+import type { DerivedFileOptions, DerivedFileRenewal } from './store/derived-file.ts'
 import { type EventStore, StoreOpenError } from './store/event-store.ts'
 import type { ServerScanPage } from './store/eventstoredb/eventstoredb-reader.ts'
 import type { Patience } from './store/eventstoredb/eventstoredb-store.ts'
@@ -68,15 +69,20 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     if (known === undefined && settings.store.kind === 'eventstoredb') throw keysNotGiven(settings.keys)
     const store = opened.add(await openStore(settings.store, patience))
     const keys = opened.add(watchKeys(settings.keys, known ?? (await makeKeys(settings.keys, store)), log))
-    const views = opened.add(openViews(settings))
+    const onRenewed = (renewal: DerivedFileRenewal): void =>
+      log.warn(renewal, 'a file that follows the store is made anew from it')
+    const views = opened.add(openViews(settings, onRenewed))
     const origin = settings.origin === undefined ? {} : { origin: settings.origin }
     const logs = {
-      store: opened.add(openLogs(settings)),
+      store: opened.add(openLogs(settings, onRenewed)),
       maxDelayMs: settings.checkpointDelayMs,
       witnesses: readWitnesses(settings.witnesses),
       ...keptBeside(settings.store),
     }
-    const audit = { index: opened.add(openAuditIndex(settings)), onlyIfAsked: settings.auditIfAsked === true }
+    const audit = {
+      index: opened.add(openAuditIndex(settings, onRenewed)),
+      onlyIfAsked: settings.auditIfAsked === true,
+    }
     const ledger = opened.add(await createLedger({ store, views, keys, log, logs, audit, ...origin }))
     return { ledger, keys, store, [Symbol.asyncDispose]: () => opened.close() }
   } catch (error) {
@@ -94,9 +100,7 @@ export function dropViews(settings: Settings): void {
   using views = openViews(settings)
   using logs = openLogs(settings)
   using audit = openAuditIndex(settings)
-  views.clear()
-  logs.clear()
-  audit.clear()
+  for (const file of [views, logs, audit]) file.renew('asked for')
 }
 
 /** The store for reading, beside its owner or without one. Throws `StoreOpenError`. */
@@ -162,16 +166,22 @@ export async function openStore(place: StorePlace, patience?: Patience): Promise
   }
 }
 
-function openViews({ store, data }: Settings): ViewStore {
-  return openSqliteViews({ path: store.kind === 'memory' ? ':memory:' : join(data, VIEWS_FILE) })
+type OnRenewed = DerivedFileOptions['onRenewed']
+
+function openViews(settings: Settings, onRenewed?: OnRenewed): ViewStore {
+  return openSqliteViews({ path: derivedPath(settings, VIEWS_FILE), onRenewed })
 }
 
-function openLogs({ store, data }: Settings): LogStore {
-  return openSqliteLogs({ path: store.kind === 'memory' ? ':memory:' : join(data, LOG_FILE) })
+function openLogs(settings: Settings, onRenewed?: OnRenewed): LogStore {
+  return openSqliteLogs({ path: derivedPath(settings, LOG_FILE), onRenewed })
 }
 
-function openAuditIndex({ store, data }: Settings): AuditIndex {
-  return openSqliteAudit({ path: store.kind === 'memory' ? ':memory:' : join(data, AUDIT_FILE) })
+function openAuditIndex(settings: Settings, onRenewed?: OnRenewed): AuditIndex {
+  return openSqliteAudit({ path: derivedPath(settings, AUDIT_FILE), onRenewed })
+}
+
+function derivedPath({ store, data }: Settings, name: string): string {
+  return store.kind === 'memory' ? ':memory:' : join(data, name)
 }
 
 function keptBeside(place: StorePlace): { kept?: KeptCheckpoints } {

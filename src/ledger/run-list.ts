@@ -5,10 +5,12 @@ import { isRunEventType } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { parseStream } from '../../schemas/names.ts'
+import { againIfRenewed, DerivedFileRenewedError } from '../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../store/event-store.ts'
-import type { RunFilter, RunRow, ViewStore } from '../store/view-store.ts'
+import type { RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../store/view-store.ts'
 import type { Caller } from './ledger.ts'
 import { QuietFollower } from './quiet-follower.ts'
+import { isStillThere, OTHER_STORE, seenRecord } from './seen-record.ts'
 
 /** Types a row is made of; the others move only its revision and time, which the header holds. */
 const COUNTED = new Set([
@@ -39,21 +41,23 @@ export class RunList implements Disposable {
   readonly #store: EventStore
   readonly #views: ViewStore
   readonly #follower: QuietFollower
+  #isSame = false
 
   constructor(store: EventStore, views: ViewStore, appendsSoFar: () => number) {
     this.#store = store
     this.#views = views
-    this.#follower = new QuietFollower((goOn) => this.#pass(goOn), appendsSoFar)
+    this.#follower = new QuietFollower((goOn) => againIfRenewed(() => this.#pass(goOn)), appendsSoFar)
   }
 
   async list(
     caller: Caller,
     filter: Omit<RunFilter, 'tenant'>,
   ): Promise<{ items: JsonObject[]; asOf: Position | undefined }> {
-    await this.catchUp().catch(unlessBehind)
-    const rows = this.#views.listRuns({ ...filter, tenant: caller.tenant })
-    const asOf = this.#views.checkpoint(RUN_ROW_PROJECTION, RUN_ROW_VERSION)
-    return { items: rows.map(rowBody), asOf }
+    return againIfRenewed(async () => {
+      await this.catchUp().catch(unlessBehind)
+      const rows = this.#views.listRuns({ ...filter, tenant: caller.tenant })
+      return { items: rows.map(rowBody), asOf: this.#checkpoint()?.position }
+    })
   }
 
   /** Follows the store to where it is now. */
@@ -62,14 +66,29 @@ export class RunList implements Disposable {
   }
 
   async #pass(goOn: () => boolean): Promise<void> {
-    const after = this.#views.checkpoint(RUN_ROW_PROJECTION, RUN_ROW_VERSION)
+    if (!this.#isSame) await this.#checkSame()
+    const after = this.#checkpoint()?.position
+    let from = after
     for await (const page of this.#store.readAll({ after })) {
-      this.#fold(page)
+      if (!this.#fold(page, from)) return this.#pass(goOn)
+      from = page.at(-1)?.position
       if (!goOn()) return
     }
   }
 
-  #fold(page: readonly ReadRecord[]): void {
+  #checkpoint(): ViewCheckpoint | undefined {
+    return this.#views.checkpoint(RUN_ROW_PROJECTION, RUN_ROW_VERSION)
+  }
+
+  /** Once a start: a list of another store, or of events that a restored copy lacks, is made anew. */
+  async #checkSame(): Promise<void> {
+    const reached = this.#checkpoint()
+    if (reached !== undefined && !(await isStillThere(this.#store, reached))) this.#views.renew(OTHER_STORE)
+    this.#isSame = true
+  }
+
+  /** False where the file was made anew meanwhile. */
+  #fold(page: readonly ReadRecord[], from: Position | undefined): boolean {
     const touched = new Map<string, { tenant: string; runId: string; state: RunRowState | undefined }>()
     for (const record of page) {
       const name = parseStream(record.stream)
@@ -82,13 +101,15 @@ export class RunList implements Disposable {
       state === undefined ? [] : [rowOf(tenant, runId, state)],
     )
     const last = page.at(-1)
-    if (last !== undefined) this.#save(rows, last.position)
+    return last === undefined || this.#save(rows, last, from)
   }
 
-  #save(rows: readonly RunRow[], position: Position): void {
+  #save(rows: readonly RunRow[], last: ReadRecord, from: Position | undefined): boolean {
     try {
-      this.#views.saveRuns(rows, RUN_ROW_PROJECTION, RUN_ROW_VERSION, position)
+      const to = { projection: RUN_ROW_PROJECTION, version: RUN_ROW_VERSION, from, ...seenRecord(last) }
+      return this.#views.saveRuns(rows, to)
     } catch (cause) {
+      if (cause instanceof DerivedFileRenewedError) throw cause
       throw new ViewBehindError('the run list cannot be written', { cause })
     }
   }

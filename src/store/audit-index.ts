@@ -3,6 +3,7 @@
  * change, so that whatever is asked as of a size of the log gets the same answer later. Losing the file loses nothing: it is made anew.
  */
 import type { EventQuery } from '../../schemas/event-query.ts'
+import type { DerivedFile } from './derived-file.ts'
 import type { Position } from './event-store.ts'
 
 /** One event. `leaf` is its index in its tenant's log, counted here. */
@@ -61,7 +62,8 @@ export interface AuditBatch {
 /** The last record that was looked at: another event in its place is another store, or an older copy of this one. */
 export interface AuditProgress {
   readonly position: Position
-  readonly eventId: string
+  /** Of its header text. */
+  readonly digest: string
 }
 
 /** The first `size` events of a tenant's log. */
@@ -129,7 +131,7 @@ export interface KeyGroup {
   readonly lastTime: string
 }
 
-export interface AuditIndex extends Disposable {
+export interface AuditIndex extends DerivedFile {
   progress(): AuditProgress | undefined
   /** Leaves of a tenant so far. */
   size(tenant: string): number
@@ -140,8 +142,6 @@ export interface AuditIndex extends Disposable {
   claim(tenant: string, stream: string, call: string): { readonly agent?: string; readonly tool?: string } | undefined
   /** All of it and the new progress in one transaction; false, and nothing, where another writer was first: `from` is no longer the progress. */
   save(batch: AuditBatch, from: Position | undefined): boolean
-  clear(): void
-
   /** The whole log as it is, or its first `size` events; undefined where it has fewer, or none. */
   pin(tenant: string, size?: number): AuditPin | undefined
   row(tenant: string, leaf: number): AuditRow | undefined

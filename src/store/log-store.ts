@@ -2,6 +2,7 @@
  * @module The log port: what the Merkle logs keep beside the event store, in one local file. Losing it loses nothing: it is made
  * anew from the event store, and nothing in it is signed before the stored events were read again.
  */
+import type { DerivedFile } from './derived-file.ts'
 import type { Position } from './event-store.ts'
 
 /** Where a tenant's log ended because a record did not verify. */
@@ -70,7 +71,7 @@ export interface LogBatch {
   readonly progress: LogProgress
 }
 
-export interface LogStore extends Disposable {
+export interface LogStore extends DerivedFile {
   progress(): LogProgress | undefined
   log(tenant: string): LogRow | undefined
   /** Logs with a leaf, other than CheckpointSigned, beyond their last checkpoint; none that stopped. */
@@ -84,8 +85,6 @@ export interface LogStore extends Disposable {
   /** From `from` up to, not including, `to`. */
   leaves(tenant: string, from: number, to: number): readonly LeafRow[]
   tile(tenant: string, level: number, index: number): Uint8Array | undefined
-  /** All of it and the new progress in one transaction. */
-  save(batch: LogBatch): void
-  /** Empties every table: the next catch-up makes them anew. */
-  clear(): void
+  /** All of it and the new progress in one transaction; false, and nothing, where `from` is no longer the progress. */
+  save(batch: LogBatch, from: Position | undefined): boolean
 }

@@ -2,6 +2,7 @@
  * @module The view port: disposable tables that projections keep, with the position they have reached, in one local file.
  * Losing the file loses nothing: it is made anew from the event store.
  */
+import type { DerivedFile } from './derived-file.ts'
 import type { Position } from './event-store.ts'
 
 /** One row of the run list. */
@@ -54,16 +55,28 @@ export interface FoldRow {
   readonly mac: string
 }
 
-export interface ViewStore extends Disposable {
+/** The last record that a projection has seen: another one in its place is another store, or an older copy of this one. */
+export interface ViewCheckpoint {
+  readonly position: Position
+  /** Of its header text. */
+  readonly digest: string
+}
+
+export interface ViewProgress extends ViewCheckpoint {
+  readonly projection: string
+  readonly version: number
+  /** Position that the rows were folded from. */
+  readonly from: Position | undefined
+}
+
+export interface ViewStore extends DerivedFile {
   /** Where the projection has got to; undefined before its first write or after its version changed. */
-  checkpoint(projection: string, version: number): Position | undefined
+  checkpoint(projection: string, version: number): ViewCheckpoint | undefined
   runRow(tenant: string, runId: string): RunRow | undefined
-  /** Rows and the new checkpoint in one transaction. */
-  saveRuns(rows: readonly RunRow[], projection: string, version: number, checkpoint: Position): void
+  /** Rows and the new checkpoint in one transaction; false, and nothing, where `from` is no longer the checkpoint's position. */
+  saveRuns(rows: readonly RunRow[], to: ViewProgress): boolean
   /** Newest first. */
   listRuns(filter: RunFilter): readonly RunRow[]
   loadFold(stream: string, projection: string): FoldRow | undefined
   saveFold(row: FoldRow): void
-  /** Empties every table: the next reader makes them anew. */
-  clear(): void
 }

@@ -26,6 +26,8 @@ function run(shape: Partial<RunRow> = {}): RunRow {
   }
 }
 
+const RUNS = { projection: 'runs', version: 1, from: undefined, digest: 'd' }
+
 function at(hour: number): string {
   return `2026-01-01T${String(hour).padStart(2, '0')}:00:00.000Z`
 }
@@ -34,27 +36,31 @@ test('a row comes back as it was saved, with and without its cost', () => {
   using views = openSqliteViews({ path: ':memory:' })
   const plain = run({ tags: ['a', 'b"c'], agents: ['x'], tokens: 12 })
   const priced = run({ runId: 'r2', cost: '0.000000001', currency: 'EUR', fold: '{"a":[1]}' })
-  views.saveRuns([plain, priced], 'runs', 1, '7')
+  views.saveRuns([plain, priced], { ...RUNS, position: '7' })
   assert.equal(views.runRow('acme', 'r1'), plain)
   assert.equal(views.runRow('acme', 'r2'), priced)
   assert.is(views.runRow('beta', 'r1'), undefined)
-  views.saveRuns([{ ...plain, status: 'completed' }], 'runs', 1, '8')
+  views.saveRuns([{ ...plain, status: 'completed' }], { ...RUNS, from: '7', position: '8' })
   assert.is(views.runRow('acme', 'r1')?.status, 'completed')
 })
 
 test('the checkpoint moves with its rows or not at all, and counts for its own version only', () => {
   using views = openSqliteViews({ path: ':memory:' })
   assert.is(views.checkpoint('runs', 1), undefined)
-  views.saveRuns([run()], 'runs', 1, '7')
-  assert.is(views.checkpoint('runs', 1), '7')
+  assert.ok(views.saveRuns([run()], { ...RUNS, position: '7' }))
+  assert.equal(views.checkpoint('runs', 1), { position: '7', digest: 'd' })
   assert.is(views.checkpoint('runs', 2), undefined)
   assert.is(views.checkpoint('other', 1), undefined)
   const name: unknown = null
-  assert.throws(() => views.saveRuns([run({ runId: 'r2' }), run({ name: name as string })], 'runs', 1, '9'))
-  assert.is(views.checkpoint('runs', 1), '7')
+  assert.throws(() =>
+    views.saveRuns([run({ runId: 'r2' }), run({ name: name as string })], { ...RUNS, from: '7', position: '9' }),
+  )
+  assert.is(views.checkpoint('runs', 1)?.position, '7')
   assert.is(views.runRow('acme', 'r2'), undefined)
-  views.saveRuns([], 'runs', 2, '3')
-  assert.is(views.checkpoint('runs', 2), '3')
+  assert.not(views.saveRuns([run({ runId: 'r2' })], { ...RUNS, from: '6', position: '9' }))
+  assert.is(views.runRow('acme', 'r2'), undefined)
+  views.saveRuns([], { ...RUNS, version: 2, position: '3' })
+  assert.is(views.checkpoint('runs', 2)?.position, '3')
   assert.is(views.checkpoint('runs', 1), undefined)
 })
 
@@ -70,7 +76,7 @@ test('the list is newest first, filters combine, and pages meet without a gap', 
       agents: [`agent-${index % 4}`],
     }),
   )
-  views.saveRuns([...rows, run({ tenant: 'beta', runId: 'r99', tags: ['all'] })], 'runs', 1, '1')
+  views.saveRuns([...rows, run({ tenant: 'beta', runId: 'r99', tags: ['all'] })], { ...RUNS, position: '1' })
   const ids = (filter: Partial<Parameters<typeof views.listRuns>[0]>): readonly string[] =>
     views.listRuns({ tenant: 'acme', limit: 100, ...filter }).map(({ runId }) => runId)
   const newest = rows.map(({ runId }) => runId).toReversed()
@@ -99,7 +105,7 @@ test('a cached fold is kept for each projection, the last one only', () => {
   views.saveFold({ ...fold, revision: 9 })
   assert.equal(views.loadFold('run-acme.r1', 'run@1'), { ...fold, revision: 9 })
   assert.is(views.loadFold('run-acme.r1', 'run@2'), undefined)
-  views.clear()
+  views.renew('a test')
   assert.is(views.loadFold('run-acme.r1', 'run@1'), undefined)
 })
 
@@ -108,11 +114,13 @@ test('rows outlive a restart; a damaged, foreign or outdated file is made anew (
   const path = folder.file('views.sqlite')
   const fill = () => {
     using views = openSqliteViews({ path })
-    for (let turn = 0; turn < 50; turn += 1) views.saveRuns([run({ runId: `r${turn}` })], 'runs', 1, '7')
+    for (let turn = 0; turn < 50; turn += 1) {
+      views.saveRuns([run({ runId: `r${turn}` })], { ...RUNS, from: turn === 0 ? undefined : '7', position: '7' })
+    }
   }
   const reached = () => {
     using views = openSqliteViews({ path })
-    return views.checkpoint('runs', 1)
+    return views.checkpoint('runs', 1)?.position
   }
   fill()
   assert.is(reached(), '7')

@@ -10,6 +10,7 @@ import type { KeySource, Log } from '../../src/ledger/ports.ts'
 import { parseVerifierKey } from '../../src/merkle/note-key.ts'
 import { openNote } from '../../src/merkle/signed-note.ts'
 import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
+import type { DerivedFileRenewal } from '../../src/store/derived-file.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import type { LogStore } from '../../src/store/log-store.ts'
 import { openSqliteLogs } from '../../src/store/sqlite/sqlite-log.ts'
@@ -30,6 +31,8 @@ export interface TestLogs extends AsyncDisposable {
   readonly logStore: LogStore
   readonly keys: LedgerKeys
   readonly lines: readonly LoggedLine[]
+  /** Each time the logs' own file was made anew. */
+  readonly renewals: readonly DerivedFileRenewal[]
   /** A run of `count` handoffs, each two events, after its first event. */
   readonly fill: (tenant: string, runId: string, count: number) => Promise<void>
 }
@@ -51,7 +54,10 @@ export async function testLogs(options: TestLogsOptions = {}): Promise<TestLogs>
   const { folder } = options
   const keys = options.keys ?? testStoreKeys()
   const store = options.store ?? (await openStore(folder))
-  const logStore = options.logStore ?? openSqliteLogs({ path: inFolder(folder, 'log.db') })
+  const renewals: DerivedFileRenewal[] = []
+  const logStore =
+    options.logStore ??
+    openSqliteLogs({ path: inFolder(folder, 'log.db'), onRenewed: (renewal) => renewals.push(renewal) })
   const views = openSqliteViews({ path: ':memory:' })
   const lines: LoggedLine[] = []
   const kept =
@@ -86,6 +92,7 @@ export async function testLogs(options: TestLogsOptions = {}): Promise<TestLogs>
     logStore,
     keys,
     lines,
+    renewals,
     fill: (tenant, runId, count) => fill(ledger, { tenant, runId, count }),
     [Symbol.asyncDispose]: async () => {
       await ledger[Symbol.asyncDispose]()

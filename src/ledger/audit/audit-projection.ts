@@ -14,9 +14,11 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { toNano } from '../../../schemas/money.ts'
 import { parseStream } from '../../../schemas/names.ts'
 import { checkRecord, firstExpectation } from '../../signing/check.ts'
-import type { AuditEntry, AuditIndex, AuditProgress, ChargeRow } from '../../store/audit-index.ts'
+import type { AuditEntry, AuditIndex, ChargeRow } from '../../store/audit-index.ts'
+import { againIfRenewed, DerivedFileRenewedError } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../sealer.ts'
+import { isStillThere, OTHER_STORE, seenRecord } from '../seen-record.ts'
 
 /** Charge states kept at hand; the others are read again when their next event comes. */
 const STATES_MAX = 2_000
@@ -49,10 +51,16 @@ export class AuditProjection {
 
   constructor(deps: ProjectionDeps) {
     this.#deps = deps
+    // States in memory are ahead of an empty file.
+    deps.index.onRenewed(() => this.#forget())
   }
 
   /** Follows the store to where it is at the call; stops after a page where `goOn` says no. */
-  async pass(goOn: () => boolean): Promise<void> {
+  pass(goOn: () => boolean): Promise<void> {
+    return againIfRenewed(() => this.#pass(goOn))
+  }
+
+  async #pass(goOn: () => boolean): Promise<void> {
     const { store, index, onProgress } = this.#deps
     if (!this.#isSame) await this.#checkSame()
     // Pinned: a pass that chased the writers would never come to an end.
@@ -62,7 +70,7 @@ export class AuditProjection {
     let from = after
     let events = 0
     for await (const page of store.readAll({ after, until })) {
-      if (!this.#fold(page, from)) return this.pass(goOn)
+      if (!this.#fold(page, from)) return this.#pass(goOn)
       from = page.at(-1)?.position
       events += page.length
       onProgress?.(events)
@@ -74,10 +82,7 @@ export class AuditProjection {
   async #checkSame(): Promise<void> {
     const { store, index } = this.#deps
     const progress = index.progress()
-    if (progress !== undefined && !(await isThere(store, progress))) {
-      index.clear()
-      this.#forget()
-    }
+    if (progress !== undefined && !(await isStillThere(store, progress))) index.renew(OTHER_STORE)
     this.#isSame = true
   }
 
@@ -86,7 +91,7 @@ export class AuditProjection {
     const { index } = this.#deps
     const last = page.at(-1)
     if (last === undefined) return true
-    const progress = { position: last.position, eventId: idOf(last) }
+    const progress = seenRecord(last)
     const changes: PageChanges = { entries: [], states: new Map(), foreign: new Set(), sizes: new Map() }
     for (const record of page) this.#take(record, changes)
     const states = new Map([...changes.states].map(([stream, state]) => [stream, JSON.stringify(state)]))
@@ -96,6 +101,7 @@ export class AuditProjection {
       return saved
     } catch (cause) {
       this.#forget()
+      if (cause instanceof DerivedFileRenewedError) throw cause
       throw new IndexBehindError("the auditors' index cannot be written", { cause })
     }
   }
@@ -193,21 +199,6 @@ export class AuditProjection {
     if (checked.ok) this.#known.set(record.stream, true)
     return !checked.ok
   }
-}
-
-async function isThere(store: Pick<EventStore, 'recordAt'>, { position, eventId }: AuditProgress): Promise<boolean> {
-  try {
-    const record = await store.recordAt(position)
-    return record !== undefined && idOf(record) === eventId
-  } catch (error) {
-    // Text that is no position of this store is another store's.
-    if (error instanceof TypeError) return false
-    throw error
-  }
-}
-
-function idOf(record: ReadRecord): string {
-  return parsed(record)?.header.id ?? ''
 }
 
 function parsed(record: ReadRecord): { readonly header: Header; readonly data: JsonObject } | undefined {

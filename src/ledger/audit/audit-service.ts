@@ -3,7 +3,8 @@ import { type Phrases, parsePhrases } from '../../../projections/search-text.ts'
 import { type EventQuery, SEARCH_MAX_TERMS } from '../../../schemas/event-query.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
-import type { AuditFilter, AuditIndex, AuditRow, LeafPage, SpendBy } from '../../store/audit-index.ts'
+import type { AuditFilter, AuditIndex, AuditRow, AuditView, LeafPage, SpendBy } from '../../store/audit-index.ts'
+import { againIfRenewed } from '../../store/derived-file.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import { bounds } from '../bounds.ts'
 import type { Caller } from '../ledger.ts'
@@ -62,24 +63,30 @@ export class AuditService implements UnrecordedReads {
   }
 
   async asOf({ tenant }: Caller): Promise<AsOf> {
-    await this.#deps.catchUp()
-    return asOfPin(this.#deps.index.pin(tenant))
+    return againIfRenewed(async () => {
+      await this.#deps.catchUp()
+      return asOfPin(this.#deps.index.pin(tenant))
+    })
   }
 
   async ask(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Promise<AuditPage | AuditRefusal> {
-    await this.#deps.catchUp()
-    const asked = this.#asked(caller, question, page)
-    if ('code' in asked) return asked
-    const answer = await this.#answer(asked)
-    return { ok: true, ...answer, asOf: asked.asOf }
+    return againIfRenewed(async () => {
+      await this.#deps.catchUp()
+      const asked = this.#asked(caller, question, page)
+      if ('code' in asked) return asked
+      const answer = await this.#answer(asked)
+      return { ok: true, ...answer, asOf: asked.asOf }
+    })
   }
 
   async event(caller: Caller, eventId: string): Promise<MatchedEvent | undefined> {
-    await this.#deps.catchUp()
-    const row = this.#deps.index.rowOf(caller.tenant, eventId)
-    return row === undefined || bounds(caller, row.run) !== undefined
-      ? undefined
-      : (await eventsOf(this.#deps, [row]))[0]
+    return againIfRenewed(async () => {
+      await this.#deps.catchUp()
+      const row = this.#deps.index.rowOf(caller.tenant, eventId)
+      return row === undefined || bounds(caller, row.run) !== undefined
+        ? undefined
+        : (await eventsOf(this.#deps, [row]))[0]
+    })
   }
 
   async *matching(
@@ -87,19 +94,27 @@ export class AuditService implements UnrecordedReads {
     filter: EventQuery,
     { asOf, afterLeaf }: { readonly asOf: AsOf; readonly afterLeaf?: number },
   ): AsyncGenerator<readonly MatchedEvent[], void> {
-    await this.#deps.catchUp()
+    await againIfRenewed(() => this.#deps.catchUp())
     const asked = this.#asked(caller, { name: 'events', filter }, { limit: MATCHING_PAGE, treeSize: asOf.treeSize })
     if ('code' in asked) throw new RangeError(asked.detail)
     const { index, store } = this.#deps
     for (let after = afterLeaf; ; ) {
       const page = { after, limit: MATCHING_PAGE }
       const rowsOf = (part: LeafPage) => index.rows(asked.view, asked.filter, part)
-      const rows = asked.phrases === undefined ? await windowedRows(rowsOf, page, asked.view.size) : rowsOf(page)
+      const rows = await againIfRenewed(async () => {
+        await this.#untilThere(asked.view)
+        return asked.phrases === undefined ? windowedRows(rowsOf, page, asked.view.size) : rowsOf(page)
+      })
       const last = rows.at(-1)
       if (last === undefined) return
       yield await eventsOf({ store }, rows)
       after = last.leaf
     }
+  }
+
+  /** An index that was made anew in the middle of an export lacks rows until it has caught up. */
+  async #untilThere({ tenant, size }: AuditView): Promise<void> {
+    if (this.#deps.index.size(tenant) < size) await this.#deps.catchUp()
   }
 
   #asked(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Asked | AuditRefusal {

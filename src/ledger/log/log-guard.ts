@@ -21,8 +21,7 @@ export async function guardStart(guard: Guard, found: Kept | undefined): Promise
   const { deps, projection } = guard
   let fresh = false
   const restart = (reason: string): void => {
-    deps.log.warn({ reason }, 'the log is made anew from the store')
-    projection.clear()
+    projection.renew(reason)
     fresh = true
   }
   if (!(await projectionFits(deps))) restart('the store is not the one that the log followed')

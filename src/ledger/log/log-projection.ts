@@ -17,8 +17,9 @@ import {
 } from '../../signing/check.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { streamTenant } from '../../signing/stream-tenant.ts'
-import type { ReadRecord } from '../../store/event-store.ts'
-import type { LeafRow, LogStreamRow } from '../../store/log-store.ts'
+import { againIfRenewed } from '../../store/derived-file.ts'
+import type { Position, ReadRecord } from '../../store/event-store.ts'
+import type { LeafRow, LogBatch, LogStreamRow } from '../../store/log-store.ts'
 import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import { TenantTree } from './tenant-tree.ts'
@@ -52,12 +53,14 @@ export class LogProjection {
   constructor(deps: LogDeps, origin: string) {
     this.#deps = deps
     this.#origin = origin
+    // What is kept at hand is ahead of an empty file.
+    deps.logStore.onRenewed(() => this.#forget())
   }
 
   /** Follows the store to where it is at the call, or to where the signal stops it. Passes never overlap. */
   async catchUp(signal?: AbortSignal): Promise<void> {
     if (this.#catchingUp !== undefined) await this.#catchingUp.catch(() => undefined)
-    this.#catchingUp ??= this.#pass(signal).finally(() => {
+    this.#catchingUp ??= againIfRenewed(() => this.#pass(signal)).finally(() => {
       this.#catchingUp = undefined
     })
     await this.#catchingUp
@@ -93,9 +96,8 @@ export class LogProjection {
   }
 
   /** Drops everything that was kept: the next pass reads the store from its start. */
-  clear(): void {
-    this.#deps.logStore.clear()
-    this.#forget()
+  renew(reason: string): void {
+    this.#deps.logStore.renew(reason)
   }
 
   #forget(): void {
@@ -109,31 +111,39 @@ export class LogProjection {
     // Pinned: a pass that chased the writers would never come to an end, and nothing would be signed.
     const until = await store.end()
     if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return
+    let from = after
     for await (const page of store.readAll({ after, until })) {
-      try {
-        await this.#fold(page)
-      } catch (error) {
-        // Trees in memory may be ahead of what was saved.
-        this.#forget()
-        throw error
-      }
+      if (!(await this.#folded(page, from))) return this.#pass(signal)
+      from = page.at(-1)?.position
       if (signal?.aborted === true) return
     }
   }
 
-  async #fold(page: readonly ReadRecord[]): Promise<void> {
+  /** False where the file was made anew meanwhile. What is kept at hand is then ahead of what was saved, as after an error. */
+  async #folded(page: readonly ReadRecord[], from: Position | undefined): Promise<boolean> {
+    let saved = false
+    try {
+      saved = await this.#fold(page, from)
+      return saved
+    } finally {
+      if (!saved) this.#forget()
+    }
+  }
+
+  async #fold(page: readonly ReadRecord[], from: Position | undefined): Promise<boolean> {
     const changes: PageChanges = { trees: new Map(), streams: new Map(), leaves: [] }
     for (const record of page) await this.#take(record, changes)
     const last = page.at(-1)
-    if (last === undefined) return
+    if (last === undefined) return true
     const trees = [...changes.trees.values()].map((tree) => tree.takeChanges())
-    this.#deps.logStore.save({
+    const batch: LogBatch = {
       logs: trees.map(({ log }) => log),
       tiles: trees.flatMap(({ tiles }) => tiles),
       streams: [...changes.streams].map(([stream, state]) => streamRow(stream, state)),
       leaves: changes.leaves,
       progress: { ...placeOf(last), digest: recordDigest(last.header) },
-    })
+    }
+    return this.#deps.logStore.save(batch, from)
   }
 
   async #take(record: ReadRecord, changes: PageChanges): Promise<void> {

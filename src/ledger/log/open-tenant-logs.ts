@@ -1,6 +1,7 @@
 /** @module The logs of a ledger, put together: the guard before the first append, then the projection and the signing in turns. */
 
 import { proveConsistency } from '../../merkle/consistency.ts'
+import { againIfRenewed } from '../../store/derived-file.ts'
 import type { LogStore } from '../../store/log-store.ts'
 import { CheckpointSigner } from './checkpoint-signer.ts'
 import type { LogDeps } from './log-deps.ts'
@@ -35,7 +36,8 @@ export async function guardedLogs(
   if (settings === undefined) return undefined
   const deps = { ...more, logStore: settings.store }
   const found = settings.kept?.load()
-  await guardStart({ deps, projection: new LogProjection(deps, found?.origin ?? ''), kept: settings.kept }, found)
+  const guard = { deps, projection: new LogProjection(deps, found?.origin ?? ''), kept: settings.kept }
+  await againIfRenewed(() => guardStart(guard, found))
   return (origin) => openTenantLogs(deps, origin, settings)
 }
 
@@ -64,12 +66,13 @@ function openTenantLogs(
   }
   const publish = async (signal?: AbortSignal): Promise<void> => {
     if (publishing !== undefined) await publishing.catch(() => undefined)
-    publishing ??= pass(signal).finally(() => {
+    publishing ??= againIfRenewed(() => pass(signal)).finally(() => {
       publishing = undefined
     })
     await publishing
   }
   const stop = new AbortController()
+  const stopRenewals = fillWhenRenewed(deps, projection, stop.signal)
   const turns = createTurns(maxDelayMs, deps.appendsSoFar)
   const inTurns = (): void => {
     const turn = turns.next()
@@ -100,6 +103,7 @@ function openTenantLogs(
     publish: () => publish(),
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer)
+      stopRenewals()
       stop.abort()
       posts[Symbol.dispose]()
       await publishing?.catch(() => undefined)
@@ -109,6 +113,18 @@ function openTenantLogs(
       )
     },
   }
+}
+
+/** A file that was made anew is filled at once: nobody who asks should wait for the next turn. */
+function fillWhenRenewed({ logStore, log }: LogDeps, projection: LogProjection, stop: AbortSignal): () => void {
+  const fill = async (): Promise<void> => {
+    if (!stop.aborted) await projection.catchUp(stop)
+  }
+  return logStore.onRenewed(() =>
+    setImmediate(() => {
+      fill().catch((error: unknown) => log.error({ err: error }, 'the logs could not be made anew'))
+    }),
+  )
 }
 
 function lookMs(maxDelayMs: number): number {

@@ -1,14 +1,9 @@
-/** @module The tables of the auditors' index. A file with other tables is emptied and made anew: there is nothing to migrate. */
-import { crc32 } from 'node:zlib'
-import type { Database } from './open.ts'
-
-export const AUDIT_TABLES = ['audit_text', 'charges', 'states', 'foreign_streams', 'progress', 'events'] as const
-
+/** @module The tables of the auditors' index. A file with other tables is made anew: there is nothing to migrate. */
 /**
  * Words come apart before they get here: `ascii` keeps every character beyond ASCII within its word. The text itself is not kept twice:
  * a hit leads to its event. `tenant` is one word, so that a search never walks through what others wrote.
  */
-const STATEMENTS = `
+export const AUDIT_SCHEMA = `
 CREATE TABLE events (
   seq INTEGER PRIMARY KEY,
   tenant TEXT NOT NULL,
@@ -62,24 +57,6 @@ CREATE TABLE charges (
 CREATE INDEX charges_seq ON charges (seq);
 CREATE TABLE states (stream TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT;
 CREATE TABLE foreign_streams (stream TEXT PRIMARY KEY) STRICT;
-CREATE TABLE progress (one INTEGER PRIMARY KEY CHECK (one = 1), position TEXT NOT NULL, event TEXT NOT NULL) STRICT;
+CREATE TABLE progress (one INTEGER PRIMARY KEY CHECK (one = 1), position TEXT NOT NULL, digest TEXT NOT NULL) STRICT;
 CREATE VIRTUAL TABLE audit_text USING fts5 (tenant, body, content = '', tokenize = 'ascii');
 `
-
-/** The text is its own version, as the signed 32 bits that SQLite keeps. */
-const VERSION = crc32(STATEMENTS) | 0
-
-export function prepareAuditSchema(db: Database): void {
-  const prepare = db.transaction(() => {
-    if (db.pragma('user_version', { simple: true }) === VERSION) return
-    makeTables(db)
-    db.pragma(`user_version = ${VERSION}`)
-  })
-  prepare.immediate()
-}
-
-/** Empties the index: its tables are made anew. */
-export function makeTables(db: Database): void {
-  for (const table of AUDIT_TABLES) db.exec(`DROP TABLE IF EXISTS ${table}`)
-  db.exec(STATEMENTS)
-}

@@ -1,31 +1,165 @@
-/** @module A local file that may be lost at any time: not synced, and made anew where it cannot be read. */
+/**
+ * @module A local file that may be lost at any time. It is synced at checkpoints only: a power cut may take its last transactions, never
+ * its shape. Damage that is met all the same, at open or later, costs the file: it is deleted, logged and made anew, never repaired.
+ */
 import { rmSync } from 'node:fs'
+import { type DerivedFile, type DerivedFileOptions, DerivedFileRenewedError } from '../derived-file.ts'
 import { type Database, isSqliteCode, openDatabase } from './open.ts'
 import { makeFile } from './store-path.ts'
 
 const BUSY_TIMEOUT_MS = 2_000
+const DAMAGE = ['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_IOERR_SHORT_READ']
+const OTHER_TABLES = 'its tables are of another version'
+/** The file's own first: SQLite drops a log that stands beside an empty file, but would play it back into an older one. */
+const SUFFIXES = ['', '-wal', '-shm', '-journal']
 
-/** `path` may be `:memory:`. `prepare` makes the tables. Throws the driver's error where the file cannot be made. */
-export function openDisposable(path: string, prepare: (db: Database) => void): Database {
-  try {
-    return open(path, prepare)
-  } catch (error) {
-    if (!isSqliteCode(error, 'SQLITE_CORRUPT', 'SQLITE_NOTADB')) throw error
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${path}${suffix}`, { force: true })
-    return open(path, prepare)
+export interface DisposableKind<T> {
+  /** The statements that make the tables of an empty file. A file whose schema reads otherwise is made anew. */
+  readonly schema: string
+  /** Reads and writes on one connection, for as long as it is open. */
+  readonly over: (db: Database) => T
+}
+
+/**
+ * What `over` makes, each call guarded: where the file turns out to be damaged it is made anew and the call throws
+ * `DerivedFileRenewedError`. Throws the driver's error where the file cannot be made.
+ */
+export function openDisposable<T extends object>(
+  options: DerivedFileOptions,
+  kind: DisposableKind<T>,
+): T & DerivedFile {
+  const file = new DisposableFile(options, kind)
+  return new Proxy({} as T & DerivedFile, { get: (_, name) => file.member(name) })
+}
+
+class DisposableFile<T extends object> implements DerivedFile {
+  readonly #options: DerivedFileOptions
+  readonly #kind: DisposableKind<T>
+  readonly #listeners = new Set<() => void>()
+  #db: Database
+  #over: T
+
+  constructor(options: DerivedFileOptions, kind: DisposableKind<T>) {
+    this.#options = options
+    this.#kind = kind
+    const { db, over, renewed } = this.#open()
+    this.#db = db
+    this.#over = over
+    if (renewed !== undefined) this.#tell(renewed)
+  }
+
+  /** A member of what lies over the file, or of the file itself. */
+  member(name: string | symbol): unknown {
+    if (name === 'renew') return this.renew.bind(this)
+    if (name === 'onRenewed') return this.onRenewed.bind(this)
+    if (name === Symbol.dispose) return this[Symbol.dispose].bind(this)
+    const value: unknown = Reflect.get(this.#over, name)
+    return typeof value === 'function' ? (...args: unknown[]) => this.#guarded(name, args) : value
+  }
+
+  renew(reason: string): void {
+    this.#db.close()
+    this.#remove()
+    const { db, over } = this.#open()
+    this.#db = db
+    this.#over = over
+    this.#tell(reason)
+    for (const listener of [...this.#listeners]) listener()
+  }
+
+  onRenewed(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close()
+  }
+
+  #guarded(name: string | symbol, args: readonly unknown[]): unknown {
+    try {
+      // Looked up at the call: the file may have been made anew since the member was read.
+      return Reflect.apply(Reflect.get(this.#over, name) as () => unknown, this.#over, args)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      const reason = String(error)
+      this.renew(reason)
+      throw new DerivedFileRenewedError({ file: this.#options.path, reason })
+    }
+  }
+
+  #open(): { readonly db: Database; readonly over: T; readonly renewed?: string } {
+    const { path } = this.#options
+    let renewed: string | undefined
+    try {
+      const opened = openWith(path, this.#kind)
+      if (opened !== undefined) return opened
+      renewed = OTHER_TABLES
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      renewed = String(error)
+    }
+    this.#remove()
+    const opened = openWith(path, this.#kind)
+    if (opened === undefined) throw new Error(`${path} cannot be made anew: another program writes to it`)
+    return { ...opened, renewed }
+  }
+
+  #remove(): void {
+    const { path } = this.#options
+    if (path !== ':memory:') for (const suffix of SUFFIXES) rmSync(`${path}${suffix}`, { force: true })
+  }
+
+  #tell(reason: string): void {
+    this.#options.onRenewed?.({ file: this.#options.path, reason })
   }
 }
 
-function open(path: string, prepare: (db: Database) => void): Database {
+/** Undefined where the file holds other tables than these. */
+function openWith<T>(path: string, { schema, over }: DisposableKind<T>): { db: Database; over: T } | undefined {
   if (path !== ':memory:') makeFile(path)
   const db = openDatabase({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
   try {
     db.pragma('journal_mode = WAL')
-    db.pragma('synchronous = OFF')
-    prepare(db)
-    return db
+    db.pragma('synchronous = NORMAL')
+    db.pragma('trusted_schema = OFF')
+    db.pragma('cell_size_check = ON')
+    const wanted = schemaText(schema)
+    const prepare = db.transaction(() => {
+      if (readSchema(db) === EMPTY_SCHEMA) db.exec(schema)
+      return readSchema(db) === wanted
+    })
+    if (prepare.immediate()) return { db, over: over(db) }
+    db.close()
+    return undefined
   } catch (error) {
     db.close()
     throw error
   }
+}
+
+const EMPTY_SCHEMA = '[]'
+const schemaTexts = new Map<string, string>()
+
+/** The schema as SQLite would read it back: also a trigger or a view that somebody added is another schema. */
+function schemaText(schema: string): string {
+  const known = schemaTexts.get(schema)
+  if (known !== undefined) return known
+  const db = openDatabase({ path: ':memory:', busyTimeoutMs: 0 })
+  try {
+    db.exec(schema)
+    const text = readSchema(db)
+    schemaTexts.set(schema, text)
+    return text
+  } finally {
+    db.close()
+  }
+}
+
+function readSchema(db: Database): string {
+  return JSON.stringify(db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all())
+}
+
+function isDamage(error: unknown): boolean {
+  return isSqliteCode(error, ...DAMAGE)
 }

@@ -1,10 +1,5 @@
-/** @module The tables of the logs' file. A file with other tables is emptied and made anew: there is nothing to migrate. */
-import { crc32 } from 'node:zlib'
-import type { Database } from './open.ts'
-
-export const LOG_TABLES = ['logs', 'log_streams', 'leaves', 'tiles', 'progress'] as const
-
-const STATEMENTS = `
+/** @module The tables of the logs' file. A file with other tables is made anew: there is nothing to migrate. */
+export const LOG_SCHEMA = `
 CREATE TABLE logs (
   id INTEGER PRIMARY KEY,
   tenant TEXT NOT NULL UNIQUE,
@@ -49,16 +44,3 @@ CREATE TABLE progress (
   digest TEXT NOT NULL
 ) STRICT;
 `
-
-/** The text is its own version, as the signed 32 bits that SQLite keeps. */
-const VERSION = crc32(STATEMENTS) | 0
-
-export function prepareLogSchema(db: Database): void {
-  const prepare = db.transaction(() => {
-    if (db.pragma('user_version', { simple: true }) === VERSION) return
-    for (const table of LOG_TABLES) db.exec(`DROP TABLE IF EXISTS ${table}`)
-    db.exec(STATEMENTS)
-    db.pragma(`user_version = ${VERSION}`)
-  })
-  prepare.immediate()
-}

@@ -1,7 +1,4 @@
-/**
- * @module The auditors' index in a file of its own, made anew from the event store whenever it is lost, damaged or of another version.
- * Nothing here is evidence, so nothing is synced.
- */
+/** @module The auditors' index in a file of its own, made anew from the event store whenever it is lost, damaged or of another version. */
 import { MONEY_SCALE } from '../../../schemas/money.ts'
 import type {
   AuditBatch,
@@ -15,6 +12,7 @@ import type {
   ChargeRow,
   LeafPage,
 } from '../audit-index.ts'
+import type { DerivedFile, DerivedFileOptions } from '../derived-file.ts'
 import type { Position } from '../event-store.ts'
 import { countRuns, keyGroups, missingRevisions, runGroups, spendGroups } from './audit-groups.ts'
 import {
@@ -26,7 +24,7 @@ import {
   tenantWord,
   toAuditColumns,
 } from './audit-rows.ts'
-import { makeTables, prepareAuditSchema } from './audit-schema.ts'
+import { AUDIT_SCHEMA } from './audit-schema.ts'
 import { openDisposable } from './disposable-file.ts'
 import type { Database } from './open.ts'
 
@@ -42,14 +40,14 @@ const NOT_FOLLOWED = {
     AND o.leaf > e.leaf AND o.leaf < ? AND o.type = 'ToolCallResolved')`,
 } as const
 
-/** `path` may be `:memory:`. A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
-export function openSqliteAudit({ path }: { readonly path: string }): AuditIndex {
-  return new SqliteAudit(openDisposable(path, prepareAuditSchema))
+/** A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
+export function openSqliteAudit(options: DerivedFileOptions): AuditIndex {
+  return openDisposable(options, { schema: AUDIT_SCHEMA, over: (db) => new SqliteAudit(db) })
 }
 
-class SqliteAudit implements AuditIndex {
+class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
   readonly #db: Database
-  #statements
+  readonly #statements
   readonly #save
 
   constructor(db: Database) {
@@ -60,7 +58,7 @@ class SqliteAudit implements AuditIndex {
       for (const entry of batch.entries) this.#add(entry)
       for (const [stream, state] of batch.states) this.#statements.saveState.run(stream, state)
       for (const stream of batch.foreign) this.#statements.saveForeign.run(stream)
-      this.#statements.saveProgress.run(batch.progress.position, batch.progress.eventId)
+      this.#statements.saveProgress.run(batch.progress.position, batch.progress.digest)
       return true
     })
   }
@@ -99,11 +97,6 @@ class SqliteAudit implements AuditIndex {
     const seq = this.#statements.saveEvent.run(toAuditColumns(row)).lastInsertRowid
     for (const charge of charges) this.#statements.saveCharge.run({ seq, ...chargeColumns(charge) })
     if (text !== '') this.#statements.saveText.run(seq, tenantWord(row.tenant), text)
-  }
-
-  clear(): void {
-    this.#db.transaction(() => makeTables(this.#db)).immediate()
-    this.#statements = prepareStatements(this.#db)
   }
 
   pin(tenant: string, size?: number): AuditPin | undefined {
@@ -179,10 +172,6 @@ class SqliteAudit implements AuditIndex {
   missingRevisions(view: AuditView, run: string, limit: number): readonly number[] {
     return missingRevisions(this.#db, view, { run, limit })
   }
-
-  [Symbol.dispose](): void {
-    this.#db.close()
-  }
 }
 
 const TEXT_FIRST = 'audit_text t CROSS JOIN events e ON e.seq = t.rowid'
@@ -212,8 +201,8 @@ function chargeColumns({ agent, tokens, costNano, currency, provider, model }: C
 
 function prepareStatements(db: Database) {
   return {
-    progress: db.prepare<[], AuditProgress>('SELECT position, event AS eventId FROM progress'),
-    saveProgress: db.prepare('INSERT OR REPLACE INTO progress (one, position, event) VALUES (1, ?, ?)'),
+    progress: db.prepare<[], AuditProgress>('SELECT position, digest FROM progress'),
+    saveProgress: db.prepare('INSERT OR REPLACE INTO progress (one, position, digest) VALUES (1, ?, ?)'),
     size: db.prepare<[string], number>('SELECT ifnull(max(leaf) + 1, 0) FROM events WHERE tenant = ?').pluck(),
     isForeign: db.prepare('SELECT 1 FROM foreign_streams WHERE stream = ?').pluck(),
     saveForeign: db.prepare('INSERT OR IGNORE INTO foreign_streams (stream) VALUES (?)'),

@@ -1,15 +1,17 @@
 /**
  * @module The logs' file: a file of its own, because making it anew means checking every mac of the history, which a change of the
- * views' tables must not cause. Nothing here is evidence, so nothing is synced.
+ * views' tables must not cause.
  */
+import type { DerivedFile, DerivedFileOptions } from '../derived-file.ts'
+import type { Position } from '../event-store.ts'
 import type { LeafRow, LogBatch, LogProgress, LogRow, LogStop, LogStore, LogStreamRow } from '../log-store.ts'
 import { openDisposable } from './disposable-file.ts'
-import { LOG_TABLES, prepareLogSchema } from './log-schema.ts'
+import { LOG_SCHEMA } from './log-schema.ts'
 import type { Database } from './open.ts'
 
-/** `path` may be `:memory:`. A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
-export function openSqliteLogs({ path }: { readonly path: string }): LogStore {
-  return new SqliteLogs(openDisposable(path, prepareLogSchema))
+/** A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
+export function openSqliteLogs(options: DerivedFileOptions): LogStore {
+  return openDisposable(options, { schema: LOG_SCHEMA, over: (db) => new SqliteLogs(db) })
 }
 
 interface LogColumns {
@@ -87,15 +89,17 @@ function prepareStatements(db: Database) {
   }
 }
 
-class SqliteLogs implements LogStore {
-  readonly #db: Database
+class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
   readonly #statements
   readonly #save
 
   constructor(db: Database) {
-    this.#db = db
     this.#statements = prepareStatements(db)
-    this.#save = db.transaction((batch: LogBatch) => this.#write(batch))
+    this.#save = db.transaction((batch: LogBatch, from: Position | undefined) => {
+      if (this.progress()?.position !== from) return false
+      this.#write(batch)
+      return true
+    })
   }
 
   progress(): LogProgress | undefined {
@@ -141,18 +145,8 @@ class SqliteLogs implements LogStore {
     return this.#statements.tile.get(tenant, level, index)
   }
 
-  save(batch: LogBatch): void {
-    this.#save.immediate(batch)
-  }
-
-  clear(): void {
-    this.#db.transaction(() => {
-      for (const table of LOG_TABLES) this.#db.exec(`DELETE FROM ${table}`)
-    })()
-  }
-
-  [Symbol.dispose](): void {
-    this.#db.close()
+  save(batch: LogBatch, from: Position | undefined): boolean {
+    return this.#save.immediate(batch, from)
   }
 
   #write({ logs, streams, leaves, tiles, progress }: LogBatch): void {

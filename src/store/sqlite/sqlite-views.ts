@@ -1,20 +1,17 @@
-/**
- * @module The views' file: tables that are made anew from the event store whenever they are lost, damaged or of another version.
- * Nothing here is evidence, so nothing is synced.
- */
-import type { Position } from '../event-store.ts'
-import type { FoldRow, RunFilter, RunRow, ViewStore } from '../view-store.ts'
+/** @module The views' file: tables that are made anew from the event store whenever they are lost, damaged or of another version. */
+import type { DerivedFile, DerivedFileOptions } from '../derived-file.ts'
+import type { FoldRow, RunFilter, RunRow, ViewCheckpoint, ViewProgress, ViewStore } from '../view-store.ts'
 import { openDisposable } from './disposable-file.ts'
 import type { Database } from './open.ts'
 import { fromRunRow, type RunColumns, runQuery, toRunColumns } from './run-rows.ts'
-import { prepareViewSchema, VIEW_TABLES } from './view-schema.ts'
+import { VIEW_SCHEMA } from './view-schema.ts'
 
-/** `path` may be `:memory:`. A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
-export function openSqliteViews({ path }: { readonly path: string }): ViewStore {
-  return new SqliteViews(openDisposable(path, prepareViewSchema))
+/** A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
+export function openSqliteViews(options: DerivedFileOptions): ViewStore {
+  return openDisposable(options, { schema: VIEW_SCHEMA, over: (db) => new SqliteViews(db) })
 }
 
-class SqliteViews implements ViewStore {
+class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
   readonly #db: Database
   readonly #statements
   readonly #saveRuns
@@ -22,15 +19,17 @@ class SqliteViews implements ViewStore {
   constructor(db: Database) {
     this.#db = db
     this.#statements = prepareStatements(db)
-    this.#saveRuns = db.transaction((rows: readonly RunRow[], checkpoint: readonly [string, number, Position]) => {
+    this.#saveRuns = db.transaction((rows: readonly RunRow[], to: ViewProgress) => {
+      const { projection, version, from, position, digest } = to
+      if (this.checkpoint(projection, version)?.position !== from) return false
       for (const row of rows) this.#statements.saveRun.run(toRunColumns(row))
-      this.#statements.saveCheckpoint.run(...checkpoint)
+      this.#statements.saveCheckpoint.run(projection, version, position, digest)
+      return true
     })
   }
 
-  checkpoint(projection: string, version: number): Position | undefined {
-    const position = this.#statements.checkpoint.get(projection, version)
-    return typeof position === 'string' ? position : undefined
+  checkpoint(projection: string, version: number): ViewCheckpoint | undefined {
+    return this.#statements.checkpoint.get(projection, version)
   }
 
   runRow(tenant: string, runId: string): RunRow | undefined {
@@ -38,8 +37,8 @@ class SqliteViews implements ViewStore {
     return found === undefined ? undefined : fromRunRow(found)
   }
 
-  saveRuns(rows: readonly RunRow[], projection: string, version: number, checkpoint: Position): void {
-    this.#saveRuns.immediate(rows, [projection, version, checkpoint])
+  saveRuns(rows: readonly RunRow[], to: ViewProgress): boolean {
+    return this.#saveRuns.immediate(rows, to)
   }
 
   listRuns(filter: RunFilter): readonly RunRow[] {
@@ -57,22 +56,16 @@ class SqliteViews implements ViewStore {
   saveFold({ stream, revision, projection, text, mac }: FoldRow): void {
     this.#statements.saveFold.run({ stream, revision, projection, text, mac })
   }
-
-  clear(): void {
-    this.#db.transaction(() => {
-      for (const table of VIEW_TABLES) this.#db.exec(`DELETE FROM ${table}`)
-    })()
-  }
-
-  [Symbol.dispose](): void {
-    this.#db.close()
-  }
 }
 
 function prepareStatements(db: Database) {
   return {
-    checkpoint: db.prepare('SELECT position FROM checkpoints WHERE projection = ? AND version = ?').pluck(),
-    saveCheckpoint: db.prepare('INSERT OR REPLACE INTO checkpoints (projection, version, position) VALUES (?, ?, ?)'),
+    checkpoint: db.prepare<unknown[], ViewCheckpoint>(
+      'SELECT position, digest FROM checkpoints WHERE projection = ? AND version = ?',
+    ),
+    saveCheckpoint: db.prepare(
+      'INSERT OR REPLACE INTO checkpoints (projection, version, position, digest) VALUES (?, ?, ?, ?)',
+    ),
     runRow: db.prepare<unknown[], RunColumns>('SELECT * FROM runs WHERE tenant = ? AND run_id = ?'),
     saveRun: db.prepare(`INSERT OR REPLACE INTO runs
       (tenant, run_id, name, status, tags, agents, actor, started_at, updated_at, revision, step, rejections, calls, tokens, cost, currency, fold)

@@ -1,10 +1,5 @@
-/** @module The tables of the views' file. A file with other tables is emptied and made anew: there is nothing to migrate. */
-import { crc32 } from 'node:zlib'
-import type { Database } from './open.ts'
-
-export const VIEW_TABLES = ['runs', 'checkpoints', 'folds'] as const
-
-const STATEMENTS = `
+/** @module The tables of the views' file. A file with other tables is made anew: there is nothing to migrate. */
+export const VIEW_SCHEMA = `
 CREATE TABLE runs (
   tenant TEXT NOT NULL,
   run_id TEXT NOT NULL,
@@ -29,7 +24,8 @@ CREATE INDEX runs_newest ON runs (tenant, started_at DESC, run_id DESC);
 CREATE TABLE checkpoints (
   projection TEXT PRIMARY KEY,
   version INTEGER NOT NULL,
-  position TEXT NOT NULL
+  position TEXT NOT NULL,
+  digest TEXT NOT NULL
 ) STRICT;
 CREATE TABLE folds (
   stream TEXT NOT NULL,
@@ -40,16 +36,3 @@ CREATE TABLE folds (
   PRIMARY KEY (stream, projection)
 ) STRICT;
 `
-
-/** The text is its own version, as the signed 32 bits that SQLite keeps. */
-const VERSION = crc32(STATEMENTS) | 0
-
-export function prepareViewSchema(db: Database): void {
-  const prepare = db.transaction(() => {
-    if (db.pragma('user_version', { simple: true }) === VERSION) return
-    for (const table of VIEW_TABLES) db.exec(`DROP TABLE IF EXISTS ${table}`)
-    db.exec(STATEMENTS)
-    db.pragma(`user_version = ${VERSION}`)
-  })
-  prepare.immediate()
-}

@@ -1,0 +1,44 @@
+/** @module What the files beside the event store have in common: they follow it, and one that is lost or in doubt is made anew from it. */
+import { StoreUnavailableError } from './event-store.ts'
+
+export interface DerivedFile extends Disposable {
+  /** Deletes the file and makes it anew, empty: whoever follows the store with it begins at the start. `reason` goes to the log. */
+  renew(reason: string): void
+  /** Calls back after the file was made anew, by `renew` or because it was found damaged; returns the unsubscriber. */
+  onRenewed(listener: () => void): () => void
+}
+
+export interface DerivedFileOptions {
+  /** A path, or `:memory:`. */
+  readonly path: string
+  /** Told each time the file is made anew, at open too. */
+  readonly onRenewed?: ((renewal: DerivedFileRenewal) => void) | undefined
+}
+
+export interface DerivedFileRenewal {
+  readonly file: string
+  readonly reason: string
+}
+
+const RETRY_AFTER_MS = 1_000
+
+/** The file was found damaged at this call and has been made anew, empty: what was under way begins again from its progress. */
+export class DerivedFileRenewedError extends StoreUnavailableError {
+  constructor({ file, reason }: DerivedFileRenewal) {
+    super(`${file} was damaged (${reason}) and is made anew from the event store`, RETRY_AFTER_MS)
+    this.name = 'DerivedFileRenewedError'
+  }
+}
+
+const TRIES = 3
+
+/** Does `work` again where a derived file was made anew under it. Damage that comes back at once is thrown. */
+export async function againIfRenewed<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof DerivedFileRenewedError) || tries === TRIES) throw error
+    }
+  }
+}
