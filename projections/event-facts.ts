@@ -2,24 +2,19 @@
  * @module What can be asked of one event: its header, and the members that bodies have in common. Pure, so that an index, an export and
  * whoever checks an export all say the same of the same event.
  */
-import type { EventQuery, Verdict } from '../schemas/event-query.ts'
+import type { EventQuery } from '../schemas/event-query.ts'
+import { BODY_FACTS, type BodyFact, type EventType, factIn, type Saying } from '../schemas/event-type.ts'
+import { declarationOf } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
+import type { Verdict } from '../schemas/verdict.ts'
 
-export interface EventFacts {
+export interface EventFacts extends Readonly<Partial<Record<BodyFact, string>>> {
   readonly type: string
   readonly time: string
   readonly actor: string
   readonly principal: string
   readonly kid: string
-  readonly agent?: string
-  readonly tool?: string
-  readonly call?: string
-  readonly reservation?: string
-  /** The call that this one undoes. */
-  readonly compensates?: string
-  readonly provider?: string
-  readonly model?: string
   readonly verdict?: Verdict
   /** Rules of findings, codes of refusals. */
   readonly rules: readonly string[]
@@ -31,52 +26,31 @@ export interface CallFacts {
   readonly tool?: string
 }
 
-const OF_TYPE: Readonly<Record<string, Verdict>> = {
-  EnvelopeAccepted: 'accepted',
-  EnvelopeRejected: 'rejected',
-  BranchOffered: 'accepted',
-  RunRewound: 'rewound',
-  RequestRefused: 'refused',
-  BudgetExceeded: 'refused',
-  ToolCallClaimed: 'claimed',
-  ToolCallSucceeded: 'succeeded',
-  ToolCallFailed: 'failed',
-  ToolCallInDoubt: 'in-doubt',
-  CompensationSucceeded: 'compensated',
-  CompensationFailed: 'compensation-failed',
-  CompensationInDoubt: 'in-doubt',
-  ReservationExpired: 'expired',
-  RunCompleted: 'completed',
-  RunFailed: 'run-failed',
-  RunCompensated: 'run-compensated',
-}
-
 /** `call` is what the claim of the event's call said; undefined where the event names none. */
 export function eventFacts(header: Header, data: JsonObject, call: CallFacts = {}): EventFacts {
   const { type, time, actor, kid } = header
-  const usage = memberObject(data.usage)
-  const verdict = verdictOf(type, data)
-  const named = {
-    agent: text(data.agent) ?? call.agent,
-    tool: text(data.tool) ?? call.tool,
-    call: text(data.callId),
-    reservation: text(data.reservationId),
-    compensates: text(data.compensates),
-    provider: text(data.provider) ?? text(usage.provider),
-    model: text(data.model) ?? text(usage.model),
-  }
+  const declared = declarationOf(type)
+  const said = saidBy(declared?.facts ?? BODY_FACTS, data)
+  const verdict = declared && sayingOf(declared, data).verdict
   return {
     ...{ type, time, actor, kid },
     principal: header.principal ?? actor,
-    ...present(named),
-    ...(verdict !== undefined && { verdict }),
-    rules: rulesOf(type, data),
+    ...(call.agent !== undefined && { agent: call.agent }),
+    ...(call.tool !== undefined && { tool: call.tool }),
+    ...said,
+    ...(verdict && { verdict }),
+    rules: rulesOf(declared, data),
   }
+}
+
+/** What an event says of what it records. */
+export function sayingOf({ says }: Pick<EventType, 'says'>, data: JsonObject): Saying {
+  return typeof says === 'function' ? says(data) : says
 }
 
 /** Id of the call whose claim an event leans on. */
 export function callOf(type: string, data: JsonObject): string | undefined {
-  return type === 'ToolCallClaimed' ? undefined : text(data.callId)
+  return declarationOf(type)?.changes.call === 'claimed' ? undefined : text(data.callId)
 }
 
 /** Whether an event answers the query, but for `run`, which its stream says, and `text`, which `matchesText` judges. */
@@ -91,17 +65,20 @@ export function matchesFacts(query: EventQuery, facts: EventFacts): boolean {
   )
 }
 
-function verdictOf(type: string, data: JsonObject): Verdict | undefined {
-  if (type === 'UsageRecorded') return data.overshoot === undefined ? undefined : 'overshoot'
-  if (type === 'BranchReceived') return data.status === 'refused' || data.status === 'failed' ? data.status : undefined
-  if (type !== 'ToolCallResolved') return Object.hasOwn(OF_TYPE, type) ? OF_TYPE[type] : undefined
-  const { outcome } = data
-  return outcome === 'executed' || outcome === 'not-executed' || outcome === 'compensated' ? outcome : undefined
+function saidBy(names: readonly BodyFact[], data: JsonObject): { readonly [F in BodyFact]?: string } {
+  const facts: { [F in BodyFact]?: string } = {}
+  for (const name of names) {
+    const found = factIn(name, data)
+    if (found !== undefined) facts[name] = found
+  }
+  return facts
 }
 
-function rulesOf(type: string, data: JsonObject): readonly string[] {
-  if (type === 'BudgetExceeded') return ['budget-exceeded']
-  if (type === 'RequestRefused') return [text(data.code) ?? '']
+/** Of a type that this build does not know, the findings. */
+function rulesOf(declared: EventType | undefined, data: JsonObject): readonly string[] {
+  const rules = declared === undefined ? 'findings' : (declared.rules ?? [])
+  if (rules === 'code') return [text(data.code) ?? '']
+  if (rules !== 'findings') return rules
   const { findings } = data
   if (!Array.isArray(findings)) return []
   return [...new Set(findings.flatMap((finding: Json) => text(memberObject(finding).rule) ?? []))]
@@ -113,8 +90,4 @@ function memberObject(value: Json | undefined): JsonObject {
 
 function text(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined
-}
-
-function present<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
 }

@@ -5,27 +5,7 @@
 import { z } from 'zod'
 import { EVENTS } from './events.ts'
 import { Name, RunId } from './names.ts'
-
-/** What an event says about what it records; most events say none of these. */
-export const VERDICTS = [
-  'accepted',
-  'rejected',
-  'rewound',
-  'refused',
-  'claimed',
-  'succeeded',
-  'failed',
-  'in-doubt',
-  'executed',
-  'not-executed',
-  'compensated',
-  'compensation-failed',
-  'overshoot',
-  'expired',
-  'completed',
-  'run-failed',
-  'run-compensated',
-] as const
+import { Verdict } from './verdict.ts'
 
 /** Longest search text, and most words in it. */
 export const SEARCH_MAX_CHARS = 256
@@ -38,7 +18,6 @@ export const Instant = z.iso
   .refine((text) => !Number.isNaN(Date.parse(text)), 'takes a time such as 2026-01-31T12:00:00Z')
   .transform((text) => new Date(text).toISOString())
 
-export const Verdict = z.enum(VERDICTS)
 /** A misspelt type would find nothing and say so with a straight face. */
 const Type = z.string().refine((type) => Object.hasOwn(EVENTS, type), 'takes types of events such as EnvelopeRejected')
 
@@ -84,4 +63,3 @@ export const EventQueryParams = z.strictObject({
 })
 
 export type EventQuery = z.infer<typeof EventQuery>
-export type Verdict = z.infer<typeof Verdict>

@@ -1,41 +1,50 @@
-/** @module Every event type with the schema of its body. A published body never changes meaning: add a type, or upcast on read. */
+/**
+ * @module The catalogue: every event type, one file each in `events/`. Folds, answers, exports, the auditors' index and all labels are made of it,
+ * or decide about each type by a table that the compiler holds complete. A published body never changes meaning: add a type, or upcast on read.
+ */
 import type { z } from 'zod'
-import { AccessRecorded } from './events/access-events.ts'
-import {
-  BudgetExceeded,
-  BudgetReleased,
-  BudgetReserved,
-  ReservationExpired,
-  UsageRecorded,
-} from './events/budget-events.ts'
-import {
-  CompensationFailed,
-  CompensationInDoubt,
-  CompensationStarted,
-  CompensationSucceeded,
-  ResultNotRecorded,
-  RunCompensated,
-  ToolCallClaimed,
-  ToolCallFailed,
-  ToolCallInDoubt,
-  ToolCallLeaseRenewed,
-  ToolCallResolved,
-  ToolCallSucceeded,
-} from './events/call-events.ts'
-import { EnvelopeAccepted, EnvelopeRejected, RunRewound, SnapshotTaken } from './events/envelope-events.ts'
-import { BranchOffered, BranchReceived, ForkJoined, ForkStarted } from './events/fork-events.ts'
-import { CheckpointSigned, ExportIssued, ExportStarted, KeyRotated, LedgerCreated } from './events/ledger-events.ts'
-import {
-  ManifestRegistered,
-  RequestRefused,
-  RunBranched,
-  RunCompleted,
-  RunFailed,
-  RunKeyDisclosed,
-  RunResumed,
-  RunStarted,
-} from './events/run-events.ts'
+import type { EventType as Declared } from './event-type.ts'
+import { AccessRecorded } from './events/access-recorded.ts'
+import { BranchOffered } from './events/branch-offered.ts'
+import { BranchReceived } from './events/branch-received.ts'
+import { BudgetExceeded } from './events/budget-exceeded.ts'
+import { BudgetReleased } from './events/budget-released.ts'
+import { BudgetReserved } from './events/budget-reserved.ts'
+import { CheckpointSigned } from './events/checkpoint-signed.ts'
+import { CompensationFailed } from './events/compensation-failed.ts'
+import { CompensationInDoubt } from './events/compensation-in-doubt.ts'
+import { CompensationStarted } from './events/compensation-started.ts'
+import { CompensationSucceeded } from './events/compensation-succeeded.ts'
+import { EnvelopeAccepted } from './events/envelope-accepted.ts'
+import { EnvelopeRejected } from './events/envelope-rejected.ts'
+import { ExportIssued } from './events/export-issued.ts'
+import { ExportStarted } from './events/export-started.ts'
+import { ForkJoined } from './events/fork-joined.ts'
+import { ForkStarted } from './events/fork-started.ts'
+import { KeyRotated } from './events/key-rotated.ts'
+import { LedgerCreated } from './events/ledger-created.ts'
+import { ManifestRegistered } from './events/manifest-registered.ts'
+import { RequestRefused } from './events/request-refused.ts'
+import { ReservationExpired } from './events/reservation-expired.ts'
+import { ResultNotRecorded } from './events/result-not-recorded.ts'
+import { RunBranched } from './events/run-branched.ts'
+import { RunCompensated } from './events/run-compensated.ts'
+import { RunCompleted } from './events/run-completed.ts'
+import { RunFailed } from './events/run-failed.ts'
+import { RunKeyDisclosed } from './events/run-key-disclosed.ts'
+import { RunResumed } from './events/run-resumed.ts'
+import { RunRewound } from './events/run-rewound.ts'
+import { RunStarted } from './events/run-started.ts'
+import { SnapshotTaken } from './events/snapshot-taken.ts'
+import { ToolCallClaimed } from './events/tool-call-claimed.ts'
+import { ToolCallFailed } from './events/tool-call-failed.ts'
+import { ToolCallInDoubt } from './events/tool-call-in-doubt.ts'
+import { ToolCallLeaseRenewed } from './events/tool-call-lease-renewed.ts'
+import { ToolCallResolved } from './events/tool-call-resolved.ts'
+import { ToolCallSucceeded } from './events/tool-call-succeeded.ts'
+import { UsageRecorded } from './events/usage-recorded.ts'
 
+/** Events of a run, in its stream. */
 export const RUN_EVENTS = {
   RunStarted,
   RunResumed,
@@ -70,8 +79,9 @@ export const RUN_EVENTS = {
   RunFailed,
   RunCompensated,
   RunKeyDisclosed,
-} as const
+} as const satisfies Record<string, Declared>
 
+/** The ledger's own facts, and who read what. */
 export const LEDGER_EVENTS = {
   LedgerCreated,
   KeyRotated,
@@ -79,16 +89,22 @@ export const LEDGER_EVENTS = {
   ExportStarted,
   ExportIssued,
   AccessRecorded,
-} as const
+} as const satisfies Record<string, Declared>
+
 export const EVENTS = { ...RUN_EVENTS, ...LEDGER_EVENTS } as const
 
 export type RunEventType = keyof typeof RUN_EVENTS
 export type EventType = keyof typeof EVENTS
-export type EventBody<T extends EventType> = z.infer<(typeof EVENTS)[T]>
+export type EventBody<T extends EventType> = z.infer<(typeof EVENTS)[T]['schema']>
 
 /** A run event as folds and decisions see it: narrow by `type`. */
 export type RunEvent = { [T in RunEventType]: { readonly type: T; readonly data: EventBody<T> } }[RunEventType]
 
 export function isRunEventType(type: string): type is RunEventType {
   return Object.hasOwn(RUN_EVENTS, type)
+}
+
+/** What is declared of a type; undefined for a type that this build does not know. */
+export function declarationOf(type: string): Declared | undefined {
+  return Object.hasOwn(EVENTS, type) ? EVENTS[type as EventType] : undefined
 }

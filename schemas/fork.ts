@@ -1,7 +1,7 @@
 /** @module What a fork is made of: shared by its events and its requests (RUN-38). */
 import { z } from 'zod'
 import { Digest, Name } from './names.ts'
-import { Scope } from './values.ts'
+import { Scope, Tokens, Uuid } from './values.ts'
 
 /** Most branches of one fork: each has a receipt in the one write that joins them. */
 export const BRANCHES_MAX = 64
@@ -21,6 +21,21 @@ export const ForkBranch = z.strictObject({
   scope: Scope,
   manifestHash: Digest.optional(),
 })
+
+/** How a branch ended; `merged` and `discarded` are offers after the join. */
+export const BranchStatus = z.enum(['merged', 'discarded', 'aborted', 'failed', 'refused'])
+
+export const ofBranch = {
+  v: z.literal(1),
+  forkId: Uuid,
+  branch: Name,
+  agent: Name,
+  /** Digest of the report as it was sent; absent where the join came before any report. */
+  report: Digest.optional(),
+  tokens: Tokens.optional(),
+  confidence: z.number().optional(),
+  score: z.number().optional(),
+}
 
 export type JoinStrategy = z.infer<typeof JoinStrategy>
 export type OnDiscard = z.infer<typeof OnDiscard>

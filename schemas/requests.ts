@@ -1,6 +1,6 @@
 /** @module Bodies of the requests that change a run. Strict: a member that is not named here is refused, so nobody sets what the ledger sets. */
 import { z } from 'zod'
-import { Compensate } from './events/call-events.ts'
+import { Compensate } from './call-members.ts'
 import { BRANCHES_MAX, JoinStrategy, OnDiscard } from './fork.ts'
 import { Currency, Digest, Money, Name, RunId } from './names.ts'
 import { Policy } from './policy.ts'

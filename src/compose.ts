@@ -138,7 +138,7 @@ export async function readIdentity({ store }: Settings): Promise<EventBody<'Ledg
   if (store.kind === 'memory' || (store.kind === 'sqlite' && !existsSync(store.path))) return undefined
   using reader = await openReader(store)
   for await (const page of reader.readStream(SYSTEM_STREAM, { to: 0 })) {
-    const body = EVENTS.LedgerCreated.safeParse(JSON.parse(page[0]?.data ?? 'null'))
+    const body = EVENTS.LedgerCreated.schema.safeParse(JSON.parse(page[0]?.data ?? 'null'))
     return body.success ? body.data : undefined
   }
   return undefined

@@ -48,7 +48,7 @@ export async function originOf(settings: Settings, tenant: string): Promise<stri
 export async function lastCheckpoint(reader: StoreReader, tenant: string): Promise<string | undefined> {
   for await (const page of reader.readStream(ledgerStream(tenant), { direction: 'backwards' })) {
     for (const { data } of page) {
-      const body = EVENTS.CheckpointSigned.safeParse(JSON.parse(data))
+      const body = EVENTS.CheckpointSigned.schema.safeParse(JSON.parse(data))
       if (body.success) return body.data.note
     }
   }

@@ -1,7 +1,6 @@
 /** @module All that is to be said of a refused handoff, read together. */
 import { applyMode } from '../../projections/merge.ts'
-import { EnvelopeRejected, RunRewound } from '../../schemas/events/envelope-events.ts'
-import type { EventBody } from '../../schemas/events.ts'
+import { EVENTS, type EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { LedgerEvent } from '../ledger/ledger.ts'
 import { type ContextDiff, diffContexts } from './diff/context-diff.ts'
@@ -30,13 +29,13 @@ export async function readRefusal(view: View, revision: number): Promise<Refused
   const { deps, caller, run: runId } = view
   const run = runOf(orRefused(await deps.ledger.run(caller, runId)))
   const [event, after] = await readEvents(deps.ledger, caller, { run: runId, from: revision, to: revision + 1 })
-  const envelope = EnvelopeRejected.safeParse(event?.data)
+  const envelope = EVENTS.EnvelopeRejected.schema.safeParse(event?.data)
   if (event?.header.type !== 'EnvelopeRejected' || !envelope.success) {
     throw new Refused({ code: 'unknown-step', detail: `Event ${revision} of the run is no refused handoff.` })
   }
   const context = orRefused(await deps.ledger.context(caller, runId, { revision: revision - 1 }))
   const before = context.context as JsonObject
-  const rewound = after?.header.type === 'RunRewound' ? RunRewound.safeParse(after.data) : undefined
+  const rewound = after?.header.type === 'RunRewound' ? EVENTS.RunRewound.schema.safeParse(after.data) : undefined
   const { findings } = envelope.data
   const window = { from: Math.max(0, revision - 1_000), to: Math.min(run.revision, revision + 1_000) }
   return {

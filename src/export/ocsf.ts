@@ -2,6 +2,9 @@
  * @module OCSF: every event as API Activity (class 6003) with the profiles `ai_operation` and `record_integrity`, one JSON object a line.
  * `raw_data` is the sealed record as it was signed: the attestation is over that, not over the OCSF object around it.
  */
+import { sayingOf } from '../../projections/event-facts.ts'
+import type { EventType, Saying } from '../../schemas/event-type.ts'
+import { declarationOf } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { LedgerEvent } from '../ledger/ledger.ts'
 import { type ExportFormat, type ExportScope, type ExportTrailer, textOf } from './format.ts'
@@ -14,9 +17,9 @@ const CLASS = { uid: 6003, name: 'API Activity' } as const
 const PRODUCT = { name: 'Countersign', vendor_name: 'Countersign' } as const
 const SERVICE = { name: 'countersign' } as const
 
-const ACTIVITY = { create: 1, read: 2, update: 3 } as const
-const SEVERITY = { informational: 1, medium: 3, high: 4 } as const
-const STATUS = { success: 1, failure: 2 } as const
+const ACTIVITY = { create: 1, read: 2, update: 3 } as const satisfies Record<EventType['activity'], number>
+const SEVERITY = { informational: 1, low: 2, medium: 3, high: 4 } as const satisfies Record<Saying['severity'], number>
+const STATUS = { success: 1, failure: 2 } as const satisfies Record<Saying['outcome'], number>
 const ROLE = { tool: 3, agent: 4, orchestrator: 5 } as const
 const SHA_256 = 3
 const OTHER = 99
@@ -24,11 +27,8 @@ const HEX = 1
 /** How the fingerprint's bytes are made: our own form, so that nobody takes it for the digest of the OCSF object. */
 const SERIALIZATION = 'RFC 6962 leaf hash of the sealed header (RFC 8785) in raw_data'
 
-/** Events that begin something; all others but reads change what is there. */
-const CREATES = /(?:Started|Claimed|Registered|Reserved|Created|Accepted|Taken)$/
-const READS = /^(?:AccessRecorded|ExportStarted|ExportIssued)$/
-const FAILS = /(?:Failed|Rejected|Refused|Exceeded|InDoubt)$/
-const GRAVE = /^(?:Compensation(?:Failed|InDoubt)|ToolCallInDoubt)$/
+/** OCSF's "Unknown": of a type that this build does not know, nobody here can say more. */
+const UNKNOWN = 0
 
 export const ocsf: ExportFormat = {
   contentType: 'application/x-ndjson',
@@ -49,12 +49,12 @@ export const ocsf: ExportFormat = {
 
 function activity(event: LedgerEvent, scope: ExportScope): JsonObject {
   const { header, texts } = event
-  const activityId = activityOf(header.type)
-  const failed = FAILS.test(header.type)
+  const declared = declarationOf(header.type)
+  const said = declared && sayingOf(declared, event.data)
   return {
-    ...classOf(activityId),
-    severity_id: GRAVE.test(header.type) ? SEVERITY.high : failed ? SEVERITY.medium : SEVERITY.informational,
-    status_id: failed ? STATUS.failure : STATUS.success,
+    ...classOf(declared === undefined ? UNKNOWN : ACTIVITY[declared.activity]),
+    severity_id: said === undefined ? UNKNOWN : SEVERITY[said.severity],
+    status_id: said === undefined ? UNKNOWN : STATUS[said.outcome],
     time: Date.parse(header.time),
     timezone_offset: 0,
     actor: actorOf(header),
@@ -67,11 +67,6 @@ function activity(event: LedgerEvent, scope: ExportScope): JsonObject {
     attestation_list: [attestation(event, scope)],
     raw_data: exportLine(texts).trimEnd(),
   }
-}
-
-function activityOf(type: string): number {
-  if (READS.test(type)) return ACTIVITY.read
-  return CREATES.test(type) ? ACTIVITY.create : ACTIVITY.update
 }
 
 function classOf(activityId: number): JsonObject {

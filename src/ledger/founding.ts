@@ -98,8 +98,8 @@ async function readSystemStream(deps: FoundingDeps): Promise<SystemStream | unde
       if (!checked.ok) throw systemFault(record.revision, checked.faults)
       expected = nextExpectation(checked)
       const data: unknown = JSON.parse(record.data)
-      if (checked.header.type === 'LedgerCreated') founding = EVENTS.LedgerCreated.parse(data)
-      if (checked.header.type === 'KeyRotated') kid = EVENTS.KeyRotated.parse(data).kid
+      if (checked.header.type === 'LedgerCreated') founding = EVENTS.LedgerCreated.schema.parse(data)
+      if (checked.header.type === 'KeyRotated') kid = EVENTS.KeyRotated.schema.parse(data).kid
     }
   }
   return founding === undefined ? undefined : { founding, kid: kid === '' ? founding.kid : kid, next: expected }

@@ -1,7 +1,6 @@
 /** @module What verified events must say: known types and bodies, the first event of each stream, and the order of the ledger's keys. */
 
-import { KeyRotated, LedgerCreated } from '../../schemas/events/ledger-events.ts'
-import { EVENTS } from '../../schemas/events.ts'
+import { EVENTS, type EventType } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
 import { parseStream, SYSTEM_STREAM } from '../../schemas/names.ts'
 import { type KeyOrder, ringIndex } from '../signing/key-ring.ts'
@@ -100,7 +99,7 @@ export class EventRules {
 
     const body = parsed(data)
     if (versionOf(body) !== 1) return fault('body-version', `this build does not know that version of ${header.type}`)
-    const schema = EVENTS[header.type as keyof typeof EVENTS]
+    const { schema } = EVENTS[header.type as EventType]
     const result = schema.safeParse(body)
     if (!result.success) {
       const issue = result.error.issues[0]
@@ -110,11 +109,11 @@ export class EventRules {
       )
     }
     if (!system) return NONE
-    return header.type === 'KeyRotated' ? this.#rotate(KeyRotated.parse(body)) : this.#found(header, body)
+    return header.type === 'KeyRotated' ? this.#rotate(EVENTS.KeyRotated.schema.parse(body)) : this.#found(header, body)
   }
 
   #found(header: Header, body: unknown): Found {
-    const founding = LedgerCreated.safeParse(body)
+    const founding = EVENTS.LedgerCreated.schema.safeParse(body)
     if (header.type !== FIRST_OF_LEDGER || !founding.success) return NONE
     const { ledgerId, origin, kid, verifierKey } = founding.data
     this.#facts = { ledgerId, origin }

@@ -35,7 +35,10 @@ function serverEvent({ type, data }: Draft, revision: number, header: object = {
 }
 
 /** The schemas' own types are more than the compiler takes in at once. */
-const SCHEMAS = EVENTS as unknown as Readonly<Record<string, { readonly shape: Readonly<Record<string, Parser>> }>>
+const TYPES = EVENTS as unknown as Readonly<Record<string, { readonly schema: Shaped }>>
+interface Shaped {
+  readonly shape: Readonly<Record<string, Parser>>
+}
 interface Parser {
   readonly safeParse: (value: unknown) => { readonly success: boolean }
 }
@@ -120,7 +123,7 @@ test('whatever a body may hold that nests without limit is left out of it', () =
   let deep: Json = []
   for (let level = 0; level < 80; level += 1) deep = [deep]
   let nesting = 0
-  for (const [type, schema] of Object.entries(SCHEMAS).filter(([name]) => isRunEventType(name))) {
+  for (const [type, { schema }] of Object.entries(TYPES).filter(([name]) => isRunEventType(name))) {
     for (const [member, part] of Object.entries(schema.shape)) {
       const value = [deep, { deep }].find((each) => part.safeParse(each).success)
       if (value === undefined) continue

@@ -129,7 +129,7 @@ export async function verifiedFold(
     if (!checked.ok) throw new Error(`${record.revision}: ${checked.faults.map((each) => each.message).join('; ')}`)
     expected = nextExpectation(checked)
     const event = recordedEvent(checked.header, record.data)
-    const parsed = EVENTS[event.type].safeParse(event.data)
+    const parsed = EVENTS[event.type].schema.safeParse(event.data)
     if (!parsed.success) throw new Error(`${record.revision} ${event.type}: ${parsed.error.message}`)
     state = evolveRun(state, event)
   }

@@ -1,6 +1,6 @@
 /** @module The tenant's log: how far it reaches, what is signed, how it grew, and what to keep elsewhere. */
 import { z } from 'zod'
-import { CheckpointSigned } from '../../../schemas/events/ledger-events.ts'
+import { CheckpointSigned } from '../../../schemas/events/checkpoint-signed.ts'
 import type { LogState } from '../../ledger/log/tenant-logs.ts'
 import { toBase64 } from '../../merkle/base64.ts'
 import { parseCheckpoint } from '../../merkle/checkpoint.ts'
@@ -53,7 +53,7 @@ async function checkpointsOf(view: View): Promise<readonly GrowthPoint[]> {
   const range = { asOf: page.asOf, afterLeaf: (numberIn(oldest, 'leaf') ?? 0) - 1 }
   for await (const events of auditOf(view).matching(view.caller, filter, range)) {
     for (const { header, data } of events) {
-      const body = CheckpointSigned.safeParse(data)
+      const body = CheckpointSigned.schema.safeParse(data)
       if (body.success) points.push({ time: header.time, size: body.data.size, root: body.data.root })
     }
   }

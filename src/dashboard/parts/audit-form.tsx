@@ -1,5 +1,5 @@
 /** @module The filters of a question, as a form: a plain GET, so that an answer has an address. */
-import { VERDICTS } from '../../../schemas/event-query.ts'
+import { VERDICTS } from '../../../schemas/verdict.ts'
 import { auditPath } from '../paths.ts'
 
 export interface AuditFormProps {

@@ -1,4 +1,7 @@
 /** @module What the report of a bundle says, gathered while its events go by. Memory is bounded by what is open and by what a page can show. */
+import { sayingOf } from '../../../projections/event-facts.ts'
+import type { EventType } from '../../../schemas/event-type.ts'
+import { declarationOf } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { addMoney } from '../../../schemas/money.ts'
 import type { LedgerEvent } from '../../ledger/ledger.ts'
@@ -43,12 +46,6 @@ export class NameCounts {
   }
 }
 
-/** Verdicts that a reader of the report must not miss. */
-const NOTABLE =
-  /^(?:EnvelopeRejected|RunRewound|RequestRefused|BudgetExceeded|ToolCallFailed|ToolCallInDoubt|ToolCallResolved|Compensation.*|RunFailed|RunCompensated|ReservationExpired|RunKeyDisclosed)$/
-const ENDS_CALL = /^(?:ToolCallSucceeded|ToolCallFailed|ToolCallResolved|CompensationSucceeded|CompensationFailed)$/
-const ENDS_RUN = /^(?:RunCompleted|RunFailed|RunCompensated)$/
-
 export class ReportFacts {
   readonly actors = new NameCounts()
   readonly principals = new NameCounts()
@@ -74,16 +71,18 @@ export class ReportFacts {
     this.principals.add(header.principal ?? header.actor)
     const agent = textOf(data, 'agent')
     if (agent !== undefined) this.agents.add(agent)
-    if (NOTABLE.test(type)) this.notable.add(listed(event))
+    const declared = declarationOf(type)
+    if (isNotable(declared, data)) this.notable.add(listed(event))
+    const { run, call } = declared?.changes ?? {}
     if (type === 'UsageRecorded') this.#spend(data.usage as JsonObject)
-    if (type === 'RunStarted') this.#openRuns.set(stream, time)
-    if (ENDS_RUN.test(type)) {
+    if (run === 'open') this.#openRuns.set(stream, time)
+    else if (run !== undefined) {
       this.ends.add(type)
       this.#openRuns.delete(stream)
     }
-    const call = `${stream} ${textOf(data, 'callId')}`
-    if (type === 'ToolCallClaimed') this.#openCalls.set(call, listed(event))
-    if (ENDS_CALL.test(type)) this.#openCalls.delete(call)
+    const key = `${stream} ${textOf(data, 'callId')}`
+    if (call === 'claimed') this.#openCalls.set(key, listed(event))
+    if (call === 'settled') this.#openCalls.delete(key)
   }
 
   /** Runs that were begun here and have no end, with the time of their start. */
@@ -106,6 +105,11 @@ export class ReportFacts {
     const currency = textOf(usage, 'currency') ?? ''
     this.costs.set(currency, addMoney(this.costs.get(currency) ?? '0', cost))
   }
+}
+
+/** What a reader of the report must not miss: what failed, and what its type says is notable. */
+function isNotable(declared: EventType | undefined, data: JsonObject): boolean {
+  return declared !== undefined && (declared.notable === true || sayingOf(declared, data).outcome === 'failure')
 }
 
 function listed({ header, data }: LedgerEvent): ListedEvent {

@@ -2,7 +2,7 @@
  * @module Who read what (LOG-20): one entry a read, one event for all reads of a moment, in `access-<tenant>.<writer>`, a
  * stream that this process alone writes. A read is answered when its entry is durable, and not at all where it cannot be.
  */
-import { ACCESS_ENTRIES_MAX, type AccessEntry } from '../../../schemas/events/access-events.ts'
+import { ACCESS_ENTRIES_MAX, type AccessEntry } from '../../../schemas/events/access-recorded.ts'
 import { accessStream } from '../../../schemas/names.ts'
 import { type Expectation, firstExpectation } from '../../signing/check.ts'
 import { type Append, type EventStore, StoreUnavailableError } from '../../store/event-store.ts'

@@ -1,6 +1,6 @@
 /** @module Answers that are no single events: runs, spending, keys, reads and samples. */
 import { createHash } from 'node:crypto'
-import { AccessRecorded } from '../../../schemas/events/access-events.ts'
+import { AccessRecorded } from '../../../schemas/events/access-recorded.ts'
 import type { Header } from '../../../schemas/header.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { fromNano } from '../../../schemas/money.ts'
@@ -153,7 +153,7 @@ export function accessItems(
 ): readonly JsonObject[] {
   return events.flatMap(({ row, header, data }) => {
     const place = { leaf: row.leaf, event: row.id, type: row.type, links: linksOf(row.id) }
-    const body = AccessRecorded.safeParse(data)
+    const body = AccessRecorded.schema.safeParse(data)
     const reads: readonly JsonObject[] = body.success
       ? (body.data.entries as unknown as readonly JsonObject[])
       : [exportRead(header, data)]

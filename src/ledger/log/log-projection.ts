@@ -194,7 +194,7 @@ export class LogProjection {
 
   /** Takes a checkpoint on record over; false where it is not what this tree had at that size, under our key. */
   #signed(tree: TenantTree, { data }: ReadRecord): boolean {
-    const body = EVENTS.CheckpointSigned.safeParse(parsed(data))
+    const body = EVENTS.CheckpointSigned.schema.safeParse(parsed(data))
     const checkpoint = body.success ? readCheckpoint(body.data.note, this.verifier(tree.tenant)) : undefined
     if (checkpoint === undefined || checkpoint.size < 1 || checkpoint.size > tree.size) return false
     if (!sameHash(tree.rootAt(checkpoint.size), checkpoint.root)) return false

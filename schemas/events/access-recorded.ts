@@ -1,10 +1,12 @@
-/** @module Bodies of the access record: who read what (LOG-20). */
+/** @module AccessRecorded: reads of some 100 ms, one entry each; in `access-<tenant>.<writer>`, a writer being one process from its start on (LOG-20). */
 import { z } from 'zod'
+import { eventType } from '../event-type.ts'
 import { TIME_PATTERN, VIA_MAX } from '../header.ts'
 import { Name } from '../names.ts'
 
 /** Reads that one event holds at most. */
 export const ACCESS_ENTRIES_MAX = 256
+
 const FILTER_MAX_CHARS = 1_024
 
 export const AccessEntry = z.strictObject({
@@ -29,10 +31,17 @@ export const AccessEntry = z.strictObject({
   cut: z.literal(true).optional(),
 })
 
-/** Reads of some 100 ms, one entry each; in `access-<tenant>.<writer>`, a writer being one process from its start on. */
-export const AccessRecorded = z.strictObject({
-  v: z.literal(1),
-  entries: z.array(AccessEntry).min(1).max(ACCESS_ENTRIES_MAX),
+export const AccessRecorded = eventType({
+  family: 'access',
+  label: 'Access recorded',
+  activity: 'read',
+  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  facts: [],
+  changes: {},
+  schema: z.strictObject({
+    v: z.literal(1),
+    entries: z.array(AccessEntry).min(1).max(ACCESS_ENTRIES_MAX),
+  }),
 })
 
 export type AccessEntry = z.infer<typeof AccessEntry>

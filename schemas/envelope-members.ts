@@ -1,0 +1,21 @@
+/** @module Members that accepted, refused and rewound handoffs have in common. */
+import { z } from 'zod'
+import { Digest, Name } from './names.ts'
+import { HandoffMode, JsonRecord, Scope, Supersession, Tokens } from './values.ts'
+
+/** Where in the run's code it was asked for; absent where the caller keeps no places. */
+export const place = { scope: Scope.optional(), occurrence: z.int().min(0).optional() }
+
+export const handoff = {
+  agent: Name,
+  mode: HandoffMode,
+  payload: JsonRecord,
+  /** Digest of the event whose context this one builds on. */
+  parent: Digest,
+  tokens: Tokens.optional(),
+  manifestHash: Digest.optional(),
+  supersedes: z.array(Supersession).optional(),
+  /** The agent's own detached JWS over the envelope (SEAL-14). */
+  signature: z.string().optional(),
+  ...place,
+}

@@ -1,0 +1,31 @@
+/** @module BranchOffered: a branch's output passed validator, manifest and schema against the frozen context: it waits for the join (RUN-38 to RUN-42). */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Finding } from '../finding.ts'
+import { ofBranch } from '../fork.ts'
+import { Digest } from '../names.ts'
+import { JsonRecord, Supersession } from '../values.ts'
+
+export const BranchOffered = eventType({
+  family: 'fork',
+  label: 'Branch offered',
+  activity: 'update',
+  says: { verdict: 'accepted', outcome: 'success', severity: 'informational' },
+  facts: ['agent'],
+  rules: 'findings',
+  changes: { bill: true },
+  schema: z.strictObject({
+    ...ofBranch,
+    report: Digest,
+    confidence: z.number(),
+    payload: JsonRecord,
+    /** Digest of the payload's JCS bytes. */
+    output: Digest,
+    supersedes: z.array(Supersession).optional(),
+    manifestHash: Digest.optional(),
+    /** The agent's own detached JWS over the output as an envelope of mode `extend` on the fork's `parent`. */
+    signature: z.string().optional(),
+    /** Warnings; errors would have refused it. */
+    findings: z.array(Finding).optional(),
+  }),
+})

@@ -1,0 +1,36 @@
+/** @module BranchReceived: how a branch ended: its receipt. `merged` and `discarded` are offers after the join (RUN-38 to RUN-42). */
+import { z } from 'zod'
+import { eventType, saysBy } from '../event-type.ts'
+import { Finding } from '../finding.ts'
+import { BranchStatus, ofBranch } from '../fork.ts'
+import { Digest } from '../names.ts'
+import { Failure, JsonRecord } from '../values.ts'
+
+const schema = z.strictObject({
+  ...ofBranch,
+  status: BranchStatus,
+  output: Digest.optional(),
+  /** What a refused branch handed over: it stays readable. */
+  payload: JsonRecord.optional(),
+  findings: z.array(Finding).optional(),
+  findingsTotal: z.int().optional(),
+  /** Why it failed, was aborted or refused. */
+  error: Failure.optional(),
+})
+
+export const BranchReceived = eventType({
+  family: 'fork',
+  label: 'Branch received',
+  activity: 'update',
+  says: saysBy(schema, 'status', {
+    merged: { verdict: null, outcome: 'success', severity: 'informational' },
+    discarded: { verdict: null, outcome: 'success', severity: 'informational' },
+    aborted: { verdict: null, outcome: 'success', severity: 'informational' },
+    failed: { verdict: 'failed', outcome: 'failure', severity: 'medium' },
+    refused: { verdict: 'refused', outcome: 'failure', severity: 'medium' },
+  }),
+  facts: ['agent'],
+  rules: 'findings',
+  changes: { bill: true },
+  schema,
+})

@@ -1,0 +1,28 @@
+/** @module BudgetExceeded: a limit refused a reservation or a claim (RUN-43 to RUN-49). */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Digest, Name } from '../names.ts'
+import { Phase } from '../values.ts'
+
+export const BudgetExceeded = eventType({
+  family: 'budget',
+  label: 'Budget exceeded',
+  activity: 'update',
+  says: { verdict: 'refused', outcome: 'failure', severity: 'medium' },
+  facts: ['agent'],
+  rules: ['budget-exceeded'],
+  changes: {},
+  schema: z.strictObject({
+    v: z.literal(1),
+    agent: Name,
+    scope: z.enum(['run', 'agent']),
+    dimension: z.enum(['tokens', 'cost']),
+    limit: z.string(),
+    spent: z.string(),
+    reserved: z.string(),
+    requested: z.string(),
+    fingerprint: Digest,
+    /** The claim that was refused, where it was one: a resume is served the refusal. */
+    claim: z.strictObject({ tool: Name, phase: Phase, key: z.string().min(1).max(512) }).optional(),
+  }),
+})

@@ -1,0 +1,18 @@
+/** @module BudgetReleased: a reservation that was not needed (RUN-43 to RUN-49). */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Uuid } from '../values.ts'
+
+export const BudgetReleased = eventType({
+  family: 'budget',
+  label: 'Budget released',
+  activity: 'update',
+  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  facts: ['reservation'],
+  changes: { reservation: 'released', bill: true },
+  schema: z.strictObject({
+    v: z.literal(1),
+    reservationId: Uuid,
+    reason: z.string().max(1024).optional(),
+  }),
+})

@@ -1,0 +1,25 @@
+/** @module CheckpointSigned: the tenant's log up to `size` leaves, signed; in `ledger-<tenant>`. Alone it makes no new checkpoint due (STR-3). */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Digest } from '../names.ts'
+
+/** Longest signed note of a checkpoint: three lines and one signature. */
+const NOTE_MAX_CHARS = 2_048
+
+export const CheckpointSigned = eventType({
+  family: 'ledger',
+  label: 'Checkpoint signed',
+  activity: 'update',
+  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  facts: [],
+  changes: {},
+  schema: z.strictObject({
+    v: z.literal(1),
+    /** `<origin>/<tenant>`: the name of the log and of the key. */
+    origin: z.string().min(1).max(512),
+    size: z.int().min(1),
+    root: Digest,
+    /** C2SP tlog-checkpoint: the signed note, verbatim. */
+    note: z.string().min(1).max(NOTE_MAX_CHARS),
+  }),
+})

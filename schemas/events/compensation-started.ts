@@ -1,0 +1,23 @@
+/** @module CompensationStarted: a rollback begins: the intent, before the first action. */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Scope, Uuid } from '../values.ts'
+
+export const CompensationStarted = eventType({
+  family: 'compensation',
+  label: 'Compensation started',
+  activity: 'create',
+  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  facts: [],
+  notable: true,
+  changes: {},
+  schema: z.strictObject({
+    v: z.literal(1),
+    compensationId: Uuid,
+    reason: z.string().max(4096),
+    /** Absent: the whole run. */
+    scope: Scope.optional(),
+    /** Forward calls to undo, first group first; calls still in flight join later. */
+    plan: z.array(z.array(Uuid)),
+  }),
+})

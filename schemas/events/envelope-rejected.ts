@@ -1,0 +1,23 @@
+/** @module EnvelopeRejected: a handoff that contradicts what was established; the payload stays readable. */
+import { z } from 'zod'
+import { handoff } from '../envelope-members.ts'
+import { eventType } from '../event-type.ts'
+import { Finding } from '../finding.ts'
+
+export const EnvelopeRejected = eventType({
+  family: 'handoff',
+  label: 'Envelope rejected',
+  activity: 'update',
+  says: { verdict: 'rejected', outcome: 'failure', severity: 'medium' },
+  facts: ['agent'],
+  rules: 'findings',
+  changes: { bill: true },
+  schema: z.strictObject({
+    v: z.literal(1),
+    ...handoff,
+    confidence: z.number(),
+    findings: z.array(Finding),
+    /** All findings, where more than the recorded ones were made. */
+    findingsTotal: z.int(),
+  }),
+})

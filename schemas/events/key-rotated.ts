@@ -1,0 +1,14 @@
+/** @module KeyRotated: another key seals from here on (STR-3). */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Name } from '../names.ts'
+
+export const KeyRotated = eventType({
+  family: 'ledger',
+  label: 'Key rotated',
+  activity: 'update',
+  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  facts: [],
+  changes: {},
+  schema: z.strictObject({ v: z.literal(1), kid: Name, previousKid: Name }),
+})

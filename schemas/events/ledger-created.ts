@@ -1,0 +1,23 @@
+/** @module LedgerCreated: revision 0 of `ledger-system`: who this ledger is (STR-3). */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Name } from '../names.ts'
+import { Uuid } from '../values.ts'
+
+export const LedgerCreated = eventType({
+  family: 'ledger',
+  label: 'Ledger created',
+  activity: 'create',
+  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  facts: [],
+  changes: {},
+  schema: z.strictObject({
+    v: z.literal(1),
+    ledgerId: Uuid,
+    /** Schemaless URL, no space or plus: the prefix of every log's origin, for life. */
+    origin: z.string().regex(/^[a-z0-9][a-z0-9./-]{0,200}$/),
+    kid: Name,
+    /** C2SP signed-note verifier key of the checkpoints. */
+    verifierKey: z.string().max(512),
+  }),
+})

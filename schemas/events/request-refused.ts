@@ -1,0 +1,33 @@
+/** @module RequestRefused: a request that passed token, scope and schema and was refused all the same. Holds digests, never the body. */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Digest, Name } from '../names.ts'
+import { Uuid } from '../values.ts'
+
+export const RequestRefused = eventType({
+  family: 'run',
+  label: 'Request refused',
+  activity: 'update',
+  says: { verdict: 'refused', outcome: 'failure', severity: 'medium' },
+  facts: [],
+  rules: 'code',
+  changes: {},
+  schema: z.strictObject({
+    v: z.literal(1),
+    code: Name,
+    pointer: z.string().optional(),
+    fingerprint: Digest,
+    detail: z.string().max(1024),
+    /** Ids, digests and numbers of what was expected and what came. */
+    evidence: z.record(z.string(), z.union([z.string(), z.number(), z.null()])).optional(),
+    /** A settle under an older fence: the call may have been executed twice. */
+    lateOutcome: z
+      .strictObject({
+        callId: Uuid,
+        fence: z.int(),
+        status: z.enum(['succeeded', 'failed', 'unknown']),
+        digest: Digest.optional(),
+      })
+      .optional(),
+  }),
+})

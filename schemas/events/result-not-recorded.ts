@@ -1,0 +1,14 @@
+/** @module ResultNotRecorded: a tool ran and its result could not be recorded: the run goes back, this call included (RUN-11). */
+import { z } from 'zod'
+import { callIdentity } from '../call-members.ts'
+import { eventType } from '../event-type.ts'
+
+export const ResultNotRecorded = eventType({
+  family: 'call',
+  label: 'Result not recorded',
+  activity: 'update',
+  says: { verdict: null, outcome: 'failure', severity: 'medium' },
+  facts: ['call'],
+  changes: {},
+  schema: z.strictObject({ v: z.literal(1), ...callIdentity, reason: z.string().max(1024) }),
+})

@@ -1,0 +1,21 @@
+/** @module RunBranched: another run was started from a step of this one; in the stream of the run that it left. May follow the end of the run. */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { RunId } from '../names.ts'
+
+export const RunBranched = eventType({
+  family: 'run',
+  label: 'Run branched',
+  activity: 'update',
+  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  facts: [],
+  changes: {},
+  schema: z.strictObject({
+    v: z.literal(1),
+    /** The run that was started. */
+    run: RunId,
+    atStep: z.int().min(0),
+    /** Revision of the event of this stream that established the step. */
+    revision: z.int().min(0),
+  }),
+})

@@ -1,0 +1,32 @@
+/** @module RunCompensated: a rollback of the whole run ends. */
+import { z } from 'zod'
+import { eventType, saysBy } from '../event-type.ts'
+import { Uuid } from '../values.ts'
+
+const CompensationStatus = z.enum(['COMPENSATED', 'PARTLY_COMPENSATED', 'COMPENSATION_FAILED', 'IN_DOUBT'])
+
+const schema = z.strictObject({
+  v: z.literal(1),
+  compensationId: Uuid,
+  status: CompensationStatus,
+  compensated: z.array(Uuid),
+  standing: z.array(Uuid),
+  failed: z.array(Uuid),
+  unknown: z.array(Uuid),
+})
+
+export const RunCompensated = eventType({
+  family: 'compensation',
+  label: 'Run compensated',
+  activity: 'update',
+  says: saysBy(schema, 'status', {
+    COMPENSATED: { verdict: 'run-compensated', outcome: 'success', severity: 'informational' },
+    PARTLY_COMPENSATED: { verdict: 'run-compensated', outcome: 'failure', severity: 'medium' },
+    COMPENSATION_FAILED: { verdict: 'run-compensated', outcome: 'failure', severity: 'high' },
+    IN_DOUBT: { verdict: 'run-compensated', outcome: 'failure', severity: 'high' },
+  }),
+  facts: [],
+  notable: true,
+  changes: { run: 'compensated' },
+  schema,
+})

@@ -1,0 +1,14 @@
+/** @module RunCompleted: a run ends with its output. */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { JsonValue } from '../values.ts'
+
+export const RunCompleted = eventType({
+  family: 'run',
+  label: 'Run completed',
+  activity: 'update',
+  says: { verdict: 'completed', outcome: 'success', severity: 'informational' },
+  facts: [],
+  changes: { run: 'completed' },
+  schema: z.strictObject({ v: z.literal(1), output: JsonValue.optional() }),
+})

@@ -1,0 +1,14 @@
+/** @module RunFailed: a run ends with an error. */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Failure, Uuid } from '../values.ts'
+
+export const RunFailed = eventType({
+  family: 'run',
+  label: 'Run failed',
+  activity: 'update',
+  says: { verdict: 'run-failed', outcome: 'failure', severity: 'medium' },
+  facts: [],
+  changes: { run: 'failed' },
+  schema: z.strictObject({ v: z.literal(1), error: Failure, openCalls: z.array(Uuid) }),
+})

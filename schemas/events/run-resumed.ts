@@ -1,0 +1,13 @@
+/** @module RunResumed: a new owner took the run up: handoffs and claims under an older fence are refused. */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+
+export const RunResumed = eventType({
+  family: 'run',
+  label: 'Run resumed',
+  activity: 'update',
+  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  facts: [],
+  changes: {},
+  schema: z.strictObject({ v: z.literal(1), fence: z.int().min(1) }),
+})

@@ -1,0 +1,39 @@
+/** @module RunStarted: a run begins: revision 0 of its stream. */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Digest, Name, RunId } from '../names.ts'
+import { ResolvedPolicy } from '../policy.ts'
+import { BudgetLimits, JsonRecord, JsonValue } from '../values.ts'
+
+/** Where a branch run came from. */
+const BranchOrigin = z.strictObject({
+  run: RunId,
+  atStep: z.int().min(0),
+  /** Revision and digest of the parent's event that established the step. */
+  revision: z.int().min(0),
+  digest: Digest,
+  /** Digest of the context that was established there. */
+  contextDigest: Digest,
+})
+
+export const RunStarted = eventType({
+  family: 'run',
+  label: 'Run started',
+  activity: 'create',
+  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  facts: [],
+  changes: { run: 'open', bill: true },
+  schema: z.strictObject({
+    v: z.literal(1),
+    name: Name,
+    input: JsonValue.optional(),
+    tags: z.array(Name),
+    budget: BudgetLimits.optional(),
+    policy: ResolvedPolicy,
+    /** Digest of the request's own members: what "the same run" means when the id is asked for again. */
+    requestDigest: Digest,
+    branchOf: BranchOrigin.optional(),
+    /** The context that a branch starts with: a fold need not look into another stream. */
+    restored: JsonRecord.optional(),
+  }),
+})

@@ -1,0 +1,13 @@
+/** @module SnapshotTaken: what replay rebuilds and compares, as of the event before it. */
+import { eventType } from '../event-type.ts'
+import { Snapshot } from '../snapshot.ts'
+
+export const SnapshotTaken = eventType({
+  family: 'handoff',
+  label: 'Snapshot taken',
+  activity: 'create',
+  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  facts: [],
+  changes: {},
+  schema: Snapshot,
+})

@@ -1,0 +1,39 @@
+/** @module ToolCallClaimed: a call may run until its lease ends. */
+import { z } from 'zod'
+import { Compensate, callIdentity } from '../call-members.ts'
+import { eventType } from '../event-type.ts'
+import { Digest, Name } from '../names.ts'
+import { JsonValue, OnUnknown, Phase, Scope, Uuid } from '../values.ts'
+
+export const ToolCallClaimed = eventType({
+  family: 'call',
+  label: 'Tool call claimed',
+  activity: 'create',
+  says: { verdict: 'claimed', outcome: 'success', severity: 'informational' },
+  facts: ['agent', 'tool', 'call', 'reservation', 'compensates'],
+  changes: { call: 'claimed', bill: true },
+  schema: z.strictObject({
+    v: z.literal(1),
+    ...callIdentity,
+    key: z.string().min(1).max(512),
+    tool: Name,
+    phase: Phase,
+    args: JsonValue,
+    argsDigest: Digest,
+    agent: Name.optional(),
+    scope: Scope.optional(),
+    occurrence: z.int().min(0).optional(),
+    group: Name.optional(),
+    attempt: z.int().min(1),
+    generation: z.int().min(1),
+    leaseMs: z.int().min(1),
+    leaseUntil: z.string(),
+    onUnknown: OnUnknown,
+    compensate: Compensate.optional(),
+    compensateUnknown: z.boolean().optional(),
+    parentCall: Uuid.optional(),
+    /** Forward call that this one undoes; only where `phase` is `compensation`. */
+    compensates: Uuid.optional(),
+    reservationId: Uuid.optional(),
+  }),
+})

@@ -1,0 +1,19 @@
+/** @module ToolCallLeaseRenewed: a call may run longer. */
+import { z } from 'zod'
+import { callIdentity } from '../call-members.ts'
+import { eventType } from '../event-type.ts'
+
+export const ToolCallLeaseRenewed = eventType({
+  family: 'call',
+  label: 'Tool call lease renewed',
+  activity: 'update',
+  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  facts: ['call'],
+  changes: { call: 'renewed' },
+  schema: z.strictObject({
+    v: z.literal(1),
+    ...callIdentity,
+    leaseMs: z.int().min(1),
+    leaseUntil: z.string(),
+  }),
+})
