@@ -1,6 +1,6 @@
 /** @module Puts the concrete parts together, in order, and takes them apart in reverse. Nothing else names them. */
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { EVENTS, type EventBody } from '../schemas/events.ts'
 import { SYSTEM_STREAM } from '../schemas/names.ts'
@@ -19,6 +19,7 @@ import type { Ledger } from './ledger/ledger.ts'
 import { KeptCheckpoints } from './ledger/log/kept-checkpoints.ts'
 import type { Log } from './ledger/ports.ts'
 import { canonicalJson } from './signing/canonical-json.ts'
+import { makeFolder } from './signing/durable-file.ts'
 import { createLedgerKeys, writeNewKeyFile } from './signing/key-file.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
 import type { AuditIndex } from './store/audit-index.ts'
@@ -146,7 +147,7 @@ export async function readIdentity({ store }: Settings): Promise<EventBody<'Ledg
 
 function makeDataFolder({ data }: Settings): void {
   try {
-    mkdirSync(data, { recursive: true, mode: 0o700 })
+    makeFolder(data)
   } catch (error) {
     throw new StartError('data-folder', `the data folder ${data} cannot be made: ${reasonOf(error)}`, { cause: error })
   }

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import type { KeyPlace } from './config.ts'
 import type { KeySource } from './ledger/ports.ts'
+import { syncPlaced } from './signing/durable-file.ts'
 import { KeyFileError, readKeyFile, readKeysFromText } from './signing/key-file.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
 
@@ -20,10 +21,13 @@ export interface WatchOptions {
 
 const POLL_MS = 1_000
 
-/** The keys, or undefined where there is no key file. Throws `KeyFileError` for one that cannot be used. */
+/**
+ * The keys that a ledger is to seal with, durable in their place; undefined where there is no key file. Throws `KeyFileError` for one that
+ * cannot be used.
+ */
 export function readKeys(place: KeyPlace): LedgerKeys | undefined {
   try {
-    return requireKeys(place)
+    return place.kind === 'text' ? readKeysFromText(place.text) : readDurable(place.path).keys
   } catch (error) {
     if (error instanceof KeyFileError && error.code === 'key-file-missing') return undefined
     throw error
@@ -45,17 +49,24 @@ export function watchKeyFile(options: WatchOptions): WatchedKeys {
   const listeners = new Set<(keys: LedgerKeys) => void>()
   let keys = options.keys
   let seen = fingerprint(options.path)
+  let failed: string | undefined
 
   const look = (): void => {
     const now = fingerprint(options.path)
     if (now === seen) return
-    seen = now
     try {
-      keys = readKeyFile(options.path)
-      for (const listener of [...listeners]) listener(keys)
+      const read = readDurable(options.path)
+      seen = read.fingerprint
+      keys = read.keys
+      failed = undefined
     } catch (error) {
-      options.onError(error)
+      // A failed sync may pass: the file is looked at again, and told of once.
+      const failure = `${now} ${error}`
+      if (failure !== failed) options.onError(error)
+      failed = failure
+      return
     }
+    for (const listener of [...listeners]) listener(keys)
   }
   const polling = setInterval(look, options.pollMs ?? POLL_MS).unref()
 
@@ -72,7 +83,23 @@ export function watchKeyFile(options: WatchOptions): WatchedKeys {
   }
 }
 
+/**
+ * The key file as it will still be there after a power cut: events sealed with a key that is not would verify nowhere. Throws
+ * `KeyFileError`, or the system's error of a failed sync.
+ */
+function readDurable(path: string): { readonly keys: LedgerKeys; readonly fingerprint: string } {
+  for (;;) {
+    const before = fingerprint(path)
+    if (before !== MISSING) syncPlaced(path)
+    const keys = readKeyFile(path)
+    // A rotation in between put another file there, which was not synced.
+    if (fingerprint(path) === before) return { keys, fingerprint: before }
+  }
+}
+
+const MISSING = 'missing'
+
 function fingerprint(path: string): string {
   const status = statSync(path, { throwIfNoEntry: false, bigint: true })
-  return status === undefined ? 'missing' : `${status.ino} ${status.mtimeNs} ${status.size}`
+  return status === undefined ? MISSING : `${status.ino} ${status.mtimeNs} ${status.size}`
 }

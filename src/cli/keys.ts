@@ -1,11 +1,12 @@
 /** @module `countersign keys create|list|rotate|disclose`: a shared store's first keys; what they are, without their secrets; a new one that seals; those of a run. */
 import { randomBytes } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs'
+import { closeSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { readIdentity } from '../compose.ts'
 import type { KeyPlace, Settings } from '../config.ts'
 import { requireKeys } from '../key-source.ts'
 import { toBase64url } from '../signing/base64url.ts'
+import { makeFolder } from '../signing/durable-file.ts'
 import { createLedgerKeys, replaceKeyFile, verifierKey, writeNewKeyFile } from '../signing/key-file.ts'
 import { currentKey, rotateKeyRing } from '../signing/key-ring.ts'
 import { ed25519PublicBytes, type LedgerKeys, rotateTokenKeys } from '../signing/ledger-keys.ts'
@@ -37,7 +38,7 @@ export async function keys(args: readonly string[]): Promise<number> {
 /** For a store on a server, which several processes share: each is given a copy of the one file. A file store makes its own. */
 function create(place: KeyPlace): number {
   if (place.kind === 'text') throw new CliFailure('COUNTERSIGN_KEYS holds keys already')
-  mkdirSync(dirname(place.path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(place.path))
   writeNewKeyFile(place.path, createLedgerKeys(new Date().toISOString(), randomBytes))
   process.stdout.write(`${place.path}\n`)
   return EXIT.ok

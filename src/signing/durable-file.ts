@@ -1,9 +1,12 @@
 /** @module Small files that a crash leaves whole: written beside their place, synced, then put there in one step. */
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 
 const OWNER_ONLY = 0o600
+const OWNER_ONLY_FOLDER = 0o700
+/** Media and mounts that cannot be synced, or need not be: read-only ones, folders that this user may enter and not list. */
+const NOTHING_TO_SYNC = ['EINVAL', 'EROFS', 'EACCES', 'EPERM', 'ENOTSUP', 'EISDIR']
 
 /** Makes a file of mode 0600 unless there is one already: then false, and it is left alone. */
 export function linkNewFile(path: string, text: string): boolean {
@@ -31,6 +34,39 @@ export function replaceFile(path: string, text: string): void {
     throw error
   }
   syncFolder(path)
+}
+
+/** Makes a folder, and those above it that are missing, of mode 0700; each new name is durable when it returns. */
+export function makeFolder(path: string): void {
+  const first = mkdirSync(path, { recursive: true, mode: OWNER_ONLY_FOLDER })
+  if (first === undefined) return
+  for (let made = resolve(path); ; made = dirname(made)) {
+    syncFolder(made)
+    if (made === resolve(first)) break
+  }
+}
+
+/**
+ * What stands at `path` now outlives a power cut when this returns: whoever put it there may not have come to the end of it yet.
+ * Throws the system's error where a sync fails.
+ */
+export function syncPlaced(path: string): void {
+  syncIfPossible(path)
+  syncIfPossible(dirname(path))
+}
+
+function syncIfPossible(path: string): void {
+  try {
+    const handle = openSync(path, 'r')
+    try {
+      fsyncSync(handle)
+    } finally {
+      closeSync(handle)
+    }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && NOTHING_TO_SYNC.includes(String(error.code))) return
+    throw error
+  }
 }
 
 function writeBeside(path: string, text: string): string {

@@ -17,7 +17,9 @@ export interface Kept {
 
 export class KeptCheckpoints {
   readonly path: string
-  #checkpoints: ReadonlyMap<string, string> = new Map()
+  /** As the file has them, and as it should. */
+  #written: ReadonlyMap<string, string> = new Map()
+  #wanted: ReadonlyMap<string, string> = new Map()
 
   constructor(path: string) {
     this.path = path
@@ -33,17 +35,26 @@ export class KeptCheckpoints {
         `${this.path} is damaged: restore it, or move it away after "countersign verify"`,
       )
     }
-    this.#checkpoints = new Map(Object.entries(file.data.checkpoints))
-    return { origin: file.data.origin, checkpoints: this.#checkpoints }
+    this.#written = new Map(Object.entries(file.data.checkpoints))
+    this.#wanted = this.#written
+    return { origin: file.data.origin, checkpoints: this.#written }
   }
 
-  /** Durable when it returns. Tenants that are not named keep what they have. */
+  /** The signed note that is kept, or is to be. */
+  note(tenant: string): string | undefined {
+    return this.#wanted.get(tenant)
+  }
+
+  /**
+   * Durable when it returns. Tenants that are not named keep what they have. Throws the system's error where it cannot be written: the
+   * next call writes what is missing, also one that names nobody.
+   */
   save(origin: string, notes: ReadonlyMap<string, string>): void {
-    const merged = new Map([...this.#checkpoints, ...notes])
-    if ([...notes].every(([tenant, note]) => this.#checkpoints.get(tenant) === note)) return
-    const file = { v: 1, origin, checkpoints: Object.fromEntries(merged) }
+    this.#wanted = new Map([...this.#wanted, ...notes])
+    if ([...this.#wanted].every(([tenant, note]) => this.#written.get(tenant) === note)) return
+    const file = { v: 1, origin, checkpoints: Object.fromEntries(this.#wanted) }
     replaceFile(this.path, `${JSON.stringify(file, null, 2)}\n`)
-    this.#checkpoints = merged
+    this.#written = this.#wanted
   }
 }
 

@@ -3,6 +3,7 @@
 import { proveConsistency } from '../../merkle/consistency.ts'
 import { againIfRenewed } from '../../store/derived-file.ts'
 import type { LogStore } from '../../store/log-store.ts'
+import { checkpointKeeper } from './checkpoint-keeper.ts'
 import { CheckpointSigner } from './checkpoint-signer.ts'
 import type { LogDeps } from './log-deps.ts'
 import { guardStart } from './log-guard.ts'
@@ -51,16 +52,15 @@ function openTenantLogs(
   const signer = new CheckpointSigner(deps, projection)
   const posts = new WitnessPosts(witnesses, postedLogs(projection), deps.log)
   const reads = new LogReads(deps, projection, posts)
+  const keep = kept && checkpointKeeper(kept, { deps, projection, origin })
   let publishing: Promise<void> | undefined
 
   const pass = async (signal?: AbortSignal): Promise<void> => {
     await projection.catchUp(signal)
     if (signal?.aborted === true) return
     const signed = await signer.signDue(signal)
-    if (signed.length > 0) {
-      kept?.save(origin, new Map(signed.map(({ tenant, note }) => [tenant, note])))
-      await projection.catchUp(signal)
-    }
+    keep?.(new Map(signed.map(({ tenant, note }) => [tenant, note])))
+    if (signed.length > 0) await projection.catchUp(signal)
     // Of all logs: another process may have signed, and a restart forgets who cosigned.
     if (witnesses.length > 0) for (const tenant of deps.logStore.signedTenants()) posts.post(tenant)
   }

@@ -1,4 +1,5 @@
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { LogStartError } from '../../../src/ledger/log/log-deps.ts'
@@ -175,6 +176,44 @@ test('a store whose log file was deleted under it holds less than was signed: th
   for (const name of ['store.db', 'log.db', 'log.db-wal', 'store.db.checkpoints'])
     copyFileSync(folder.file(name), crashed.file(name))
   assert.is(await refusedCode(crashed, at.keys), 'store-behind-checkpoint')
+})
+
+test('checkpoints that could not be kept are kept at a later turn, or by the next process (F43)', async () => {
+  using folder = tempFolder()
+  const path = folder.file('store.db.checkpoints')
+  // Nothing can take the place of a folder that holds something.
+  const block = (): void => {
+    mkdirSync(path)
+    writeFileSync(join(path, 'full'), '')
+  }
+  const unblock = (): void => rmSync(path, { recursive: true })
+  const isKept = (note: string): boolean => readFileSync(path, 'utf8').includes(JSON.stringify(note))
+  const lastNote = ({ logs }: TestLogs): string => {
+    const checkpoint = logs.checkpoint('acme')
+    return checkpoint.ok ? checkpoint.value : 'none'
+  }
+  const at = await testLogs({ folder: folder.path })
+  const told = (level: string): number => at.lines.filter((line) => line.level === level).length
+  await at.fill('acme', 'one', 1)
+  block()
+  await at.logs.publish()
+  await at.logs.publish()
+  assert.equal([told('error'), told('info')], [1, 0])
+  unblock()
+  await at.logs.publish()
+  assert.equal([told('error'), told('info')], [1, 1])
+  assert.ok(isKept(lastNote(at)))
+
+  await at.fill('acme', 'two', 1)
+  unblock()
+  block()
+  await at.logs.publish()
+  const note = lastNote(at)
+  await at[Symbol.asyncDispose]()
+  unblock()
+  await using again = await testLogs({ folder: folder.path, keys: at.keys })
+  await again.logs.publish()
+  assert.ok(isKept(note))
 })
 
 test('a damaged or foreign file of kept checkpoints is not passed over', async () => {

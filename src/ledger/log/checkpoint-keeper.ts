@@ -1,0 +1,48 @@
+/** @module Keeps signed checkpoints in the file beside the store, again and again where writing it fails. */
+import type { KeptCheckpoints } from './kept-checkpoints.ts'
+import type { LogDeps } from './log-deps.ts'
+import type { LogProjection } from './log-projection.ts'
+import { readCheckpoint } from './read-checkpoint.ts'
+
+interface KeeperDeps {
+  readonly deps: LogDeps
+  readonly projection: LogProjection
+  readonly origin: string
+}
+
+/**
+ * To be called at every turn with what was signed in it. The first call adds what an earlier process signed and could not keep. What could
+ * not be written is written at a later turn; the log has one line when that begins and one when it is over.
+ */
+export function checkpointKeeper(
+  kept: KeptCheckpoints,
+  keeper: KeeperDeps,
+): (signed: ReadonlyMap<string, string>) => void {
+  const { log } = keeper.deps
+  let failing = false
+  let first = true
+  return (signed) => {
+    try {
+      kept.save(keeper.origin, first ? new Map([...notKept(kept, keeper), ...signed]) : signed)
+      first = false
+      if (failing) log.info({ file: kept.path }, 'the last checkpoints are kept in their file again')
+      failing = false
+    } catch (error) {
+      const fields = { err: error, file: kept.path }
+      if (!failing) log.error(fields, 'the last checkpoints cannot be kept in their file; tried again at each turn')
+      failing = true
+    }
+  }
+}
+
+/** Checkpoints on record that the file lacks, or has an older one of. */
+function notKept(kept: KeptCheckpoints, { deps: { logStore }, projection }: KeeperDeps): ReadonlyMap<string, string> {
+  const sizeOf = (tenant: string, note: string | undefined): number =>
+    (note === undefined ? undefined : readCheckpoint(note, projection.verifier(tenant)))?.size ?? 0
+  const found = new Map<string, string>()
+  for (const tenant of logStore.signedTenants()) {
+    const note = logStore.log(tenant)?.note
+    if (note !== undefined && sizeOf(tenant, note) > sizeOf(tenant, kept.note(tenant))) found.set(tenant, note)
+  }
+  return found
+}
