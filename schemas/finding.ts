@@ -12,6 +12,7 @@ export const RULES = [
   'contradicted',
   'manifest-violation',
   'schema-violation',
+  'schema-too-expensive',
   'ungrounded',
   'evidence-truncated',
   'supersedes-invalid',

@@ -7,10 +7,10 @@ import type { CompleteRun, FailRun, RegisterManifest, StartRun } from '../../sch
 import { chargedAtEnd, expiredDraft, expiredReservations } from './budget.ts'
 import { endOfRollback } from './compensation.ts'
 import { append, type Decision, type Env, refuse } from './decision.ts'
+import { compileSchema } from './json-schema/compile-schema.ts'
 import { leasesOver, type OutcomeInHand, openCalls } from './lease.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotCompensate } from './run-rules.ts'
-import { compileSchema } from './validator/schema.ts'
 
 /** What a run that is branched had established: where, and the context itself. */
 export interface BranchOrigin {

@@ -3,32 +3,21 @@
  * once (Thompson 1968), so that no text makes the match backtrack. ECMAScript syntax with flag `u`, without look-around and
  * back-references, which have no such bound.
  */
-import { type Atom, type PatternNode, parsePattern } from './parse-pattern.ts'
+import { type Atom, type Atoms, type PatternNode, parsePattern } from './parse-pattern.ts'
+import { spend, type Work } from './work.ts'
 
 /** States of one pattern: `{1,500}` counts 500 times. */
 const STATES_MAX = 2_000
-
-/** Thrown by `test` when the work given for it is used up. */
-export class WorkExhausted extends Error {
-  constructor() {
-    super('the check takes too much work')
-    this.name = 'WorkExhausted'
-  }
-}
-
-/** Work that several checks share, in steps of some 10 ns. */
-export interface Work {
-  stepsLeft: number
-}
-
-export function spend(work: Work, steps: number): void {
-  work.stepsLeft -= steps
-  if (work.stepsLeft < 0) throw new WorkExhausted()
-}
+/** What a state costs to make, in time and in memory. */
+const STATE_STEPS = 30
+/** What a text costs before its first character. */
+const TEXT_STEPS = 10
+/** States that are made ready for one text in the time of a step. */
+const STATES_READY_A_STEP = 16
 
 export interface LinearPattern {
   /** Whether the pattern occurs in the text. Throws `WorkExhausted`. */
-  test(text: string): boolean
+  test(text: string, work: Work): boolean
 }
 
 type State =
@@ -37,49 +26,60 @@ type State =
   | { readonly kind: 'assert'; readonly assertion: '^' | '$' | '\\b' | '\\B'; readonly next: number }
   | { readonly kind: 'match' }
 
-/** Throws `SyntaxError` for what is no pattern, or none of those taken. */
-export function compilePattern(source: string, work: Work): LinearPattern {
+interface Building {
+  readonly states: State[]
+  readonly work: Work
+}
+
+/**
+ * Throws `SyntaxError` for what is no pattern, or none of those taken, and `WorkExhausted` where making it takes more than `work`.
+ * Patterns that are made together share their atoms.
+ */
+export function compilePattern(source: string, work: Work, atoms: Atoms = new Map()): LinearPattern {
   const states: State[] = [{ kind: 'match' }]
-  const start = addNode(parsePattern(source), 0, states)
-  return { test: (text) => runs({ states, start, work }, text) }
+  const start = addNode(parsePattern(source, { work, atoms }), 0, { states, work })
+  return { test: (text, forText) => runs({ states, start, work: forText }, text) }
 }
 
 /** Adds a node's states in front of state `next`; answers where it starts. */
-function addNode(node: PatternNode, next: number, states: State[]): number {
+function addNode(node: PatternNode, next: number, to: Building): number {
+  // Counted though it may add no state: `(?:){1000000}` is a million times nothing.
+  spend(to.work, 1)
   switch (node.kind) {
     case 'atom':
-      return addState({ kind: 'atom', atom: node.atom, next }, states)
+      return addState({ kind: 'atom', atom: node.atom, next }, to)
     case 'assert':
-      return addState({ kind: 'assert', assertion: node.assertion, next }, states)
+      return addState({ kind: 'assert', assertion: node.assertion, next }, to)
     case 'sequence':
-      return node.parts.reduceRight((after, part) => addNode(part, after, states), next)
+      return node.parts.reduceRight((after, part) => addNode(part, after, to), next)
     case 'either':
       return node.options
-        .map((option) => addNode(option, next, states))
-        .reduceRight((or, either) => addState({ kind: 'either', either, or }, states))
+        .map((option) => addNode(option, next, to))
+        .reduceRight((or, either) => addState({ kind: 'either', either, or }, to))
     case 'repeat':
-      return addRepeat(node, next, states)
+      return addRepeat(node, next, to)
   }
 }
 
-function addRepeat(node: PatternNode & { kind: 'repeat' }, next: number, states: State[]): number {
+function addRepeat(node: PatternNode & { kind: 'repeat' }, next: number, to: Building): number {
   let start = next
   if (node.max === Number.POSITIVE_INFINITY) {
     // The loop's own state comes first, so that its body can lead back to it; where the body starts is known after.
     const loop: State & { kind: 'either' } = { kind: 'either', either: next, or: next }
-    start = addState(loop, states)
-    loop.or = addNode(node.body, start, states)
+    start = addState(loop, to)
+    loop.or = addNode(node.body, start, to)
   } else {
     for (let i = node.min; i < node.max; i++) {
-      start = addState({ kind: 'either', either: addNode(node.body, start, states), or: next }, states)
+      start = addState({ kind: 'either', either: addNode(node.body, start, to), or: next }, to)
     }
   }
-  for (let i = 0; i < node.min; i++) start = addNode(node.body, start, states)
+  for (let i = 0; i < node.min; i++) start = addNode(node.body, start, to)
   return start
 }
 
-function addState(state: State, states: State[]): number {
+function addState(state: State, { states, work }: Building): number {
   if (states.length >= STATES_MAX) throw new SyntaxError(`a pattern of more than ${STATES_MAX} states is not taken`)
+  spend(work, STATE_STEPS)
   return states.push(state) - 1
 }
 
@@ -95,20 +95,21 @@ interface Place {
 }
 
 function runs(machine: Machine, text: string): boolean {
+  spend(machine.work, TEXT_STEPS + machine.states.length / STATES_READY_A_STEP)
   // The last place at which each state was entered: a state is followed once a place, which is what bounds the time.
   const entered = new Int32Array(machine.states.length).fill(-1)
   let current: number[] = []
   for (let at = 0; ; ) {
-    const here: number[] = []
-    let isMatch = enter(machine, machine.start, { entered, here, place: { text, at } })
-    for (const state of current) isMatch = enter(machine, state, { entered, here, place: { text, at } }) || isMatch
+    const to: Following = { entered, here: [], place: { text, at }, followed: 0 }
+    let isMatch = follow(machine, machine.start, to)
+    for (const state of current) isMatch = follow(machine, state, to) || isMatch
     if (isMatch) return true
 
     const code = text.codePointAt(at)
     if (code === undefined) return false
-    spend(machine.work, here.length + 1)
+    spend(machine.work, to.followed)
     current = []
-    for (const index of here) {
+    for (const index of to.here) {
       const state = machine.states[index] as State
       if (state.kind === 'atom' && state.atom(code)) current.push(state.next)
     }
@@ -116,18 +117,22 @@ function runs(machine: Machine, text: string): boolean {
   }
 }
 
+interface Following {
+  readonly entered: Int32Array
+  readonly here: number[]
+  readonly place: Place
+  followed: number
+}
+
 /** Follows everything that consumes no character; true where that reaches the end of the pattern. */
-function enter(
-  machine: Machine,
-  index: number,
-  to: { readonly entered: Int32Array; readonly here: number[]; readonly place: Place },
-): boolean {
+function follow(machine: Machine, index: number, to: Following): boolean {
+  to.followed += 1
   if (to.entered[index] === to.place.at) return false
   to.entered[index] = to.place.at
   const state = machine.states[index] as State
   if (state.kind === 'match') return true
-  if (state.kind === 'either') return enter(machine, state.either, to) || enter(machine, state.or, to)
-  if (state.kind === 'assert') return stands(state.assertion, to.place) && enter(machine, state.next, to)
+  if (state.kind === 'either') return follow(machine, state.either, to) || follow(machine, state.or, to)
+  if (state.kind === 'assert') return stands(state.assertion, to.place) && follow(machine, state.next, to)
   to.here.push(index)
   return false
 }

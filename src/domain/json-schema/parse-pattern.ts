@@ -1,4 +1,5 @@
 /** @module Reads a regular expression (ECMAScript, flag `u`) into a tree; what one character may be is left to the engine's own classes. */
+import { spend, type Work } from './work.ts'
 
 /** Whether one code point is taken. */
 export type Atom = (codePoint: number) => boolean
@@ -12,21 +13,33 @@ export type PatternNode =
 
 /** Longest pattern, in UTF-16 code units. */
 const PATTERN_MAX_CHARS = 4096
+/** What the engine takes to make a class, and each property (`\\p{...}`) in it. */
+const CLASS_STEPS = 2_000
+const PROPERTY_STEPS = 30_000
 /** Groups within groups: reading calls itself once for each. */
 const GROUPS_MAX_DEPTH = 100
 
-interface Reader {
+/** Atoms by their text, so that patterns made together share them. */
+export type Atoms = Map<string, Atom>
+
+interface Making {
+  readonly work: Work
+  readonly atoms: Atoms
+}
+
+interface Reader extends Making {
   readonly source: string
   at: number
   depth: number
 }
 
-/** Throws `SyntaxError`, with a message for whoever wrote the pattern. */
-export function parsePattern(source: string): PatternNode {
+/** Throws `SyntaxError`, with a message for whoever wrote the pattern, and `WorkExhausted`. */
+export function parsePattern(source: string, making: Making): PatternNode {
   if (source.length > PATTERN_MAX_CHARS) throw new SyntaxError(`a pattern has at most ${PATTERN_MAX_CHARS} characters`)
   // The engine judges the syntax first: below, whatever is read is well formed.
   new RegExp(source, 'u')
-  return readOptions({ source, at: 0, depth: 0 })
+  spend(making.work, source.length)
+  return readOptions({ ...making, source, at: 0, depth: 0 })
 }
 
 function readOptions(reader: Reader): PatternNode {
@@ -59,7 +72,7 @@ function readTerm(reader: Reader, next: string): PatternNode {
   )
   if (text === '\\b' || text === '\\B') return { kind: 'assert', assertion: text }
   if (/^\\(?:[1-9]|k<)/.test(text)) throw new SyntaxError('back-references are not taken in a pattern')
-  return { kind: 'atom', atom: atomOf(text) }
+  return { kind: 'atom', atom: atomOf(text, reader) }
 }
 
 function readGroup(reader: Reader): PatternNode {
@@ -94,8 +107,23 @@ function boundsOf([, , least, more, most]: RegExpExecArray): readonly [min: numb
   return [min, most === undefined || most === '' ? Number.POSITIVE_INFINITY : Number(most)]
 }
 
+function atomOf(text: string, { work, atoms }: Making): Atom {
+  const known = atoms.get(text)
+  if (known !== undefined) return known
+  const isLiteral = !/^[\\[.]/.test(text)
+  const atom = isLiteral ? literal(text) : engineClass(text, work)
+  atoms.set(text, atom)
+  return atom
+}
+
+function literal(text: string): Atom {
+  const only = text.codePointAt(0)
+  return (code) => code === only
+}
+
 /** One character matched by the engine takes constant time; ASCII is asked once and remembered. */
-function atomOf(text: string): Atom {
+function engineClass(text: string, work: Work): Atom {
+  spend(work, CLASS_STEPS + text.length + PROPERTY_STEPS * (text.match(/\\p\{/gi)?.length ?? 0))
   const one = new RegExp(`^(?:${text})$`, 'u')
   const ascii = Array.from({ length: 128 }, (_, code) => one.test(String.fromCharCode(code)))
   return (code) => (code < 128 ? ascii[code] === true : one.test(String.fromCodePoint(code)))
