@@ -9,6 +9,7 @@ import type { HttpLog } from './http/app-deps.ts'
 import { awaitedLedger } from './http/awaited-ledger.ts'
 import { startServer } from './http/server.ts'
 import { fixedKeys, requireKeys, type WatchedKeys } from './key-source.ts'
+import { MemoryBudget } from './resources/memory-budget.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
 import { createTokenVerifier, publicJwks, type TokenVerifier, type TrustedIssuer } from './signing/tokens.ts'
 import type { StoreStatus } from './store/event-store.ts'
@@ -84,21 +85,21 @@ function failureOf(work: Promise<void>): Promise<never> {
   return failed
 }
 
-type Served = Pick<OpenLedger, 'ledger' | 'keys'>
+type Served = Pick<OpenLedger, 'ledger' | 'keys' | 'memory'>
 
 function waiting(opening: Opening, settings: Settings): Served {
   const status = (): StoreStatus => ({
     state: 'unavailable',
     detail: `the event store does not answer: ${opening.reason()}`,
   })
-  return { ledger: awaitedLedger(status), keys: fixedKeys(requireKeys(settings.keys)) }
+  return { ledger: awaitedLedger(status), keys: fixedKeys(requireKeys(settings.keys)), memory: new MemoryBudget() }
 }
 
 /** Throws `SettingsError` for a file of trusted issuers that cannot be used. */
 function edgeOf({ settings, log, version }: ServiceOptions): (served: Served, draining: AbortSignal) => App {
   const trusted = readTrustedIssuers(settings)
   const { ratePerSecond, rateBurst, openMetrics } = settings
-  return ({ ledger, keys: source }, draining) => {
+  return ({ ledger, keys: source, memory }, draining) => {
     const keys = latestKeys(source)
     return createApp({
       ledger,
@@ -106,6 +107,7 @@ function edgeOf({ settings, log, version }: ServiceOptions): (served: Served, dr
       jwks: () => publicJwks(keys()),
       log,
       version,
+      memory,
       settings: { ratePerSecond, rateBurst, openMetrics },
       draining,
     })

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { EVENTS, type EventBody } from '../schemas/events.ts'
 import { SYSTEM_STREAM } from '../schemas/names.ts'
+import { budgetBytes, queueWithin } from './compose-memory.ts'
 import {
   AUDIT_FILE,
   CHECKPOINTS_SUFFIX,
@@ -18,6 +19,7 @@ import { createLedger } from './ledger/create-ledger.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { KeptCheckpoints } from './ledger/log/kept-checkpoints.ts'
 import type { Log } from './ledger/ports.ts'
+import { MemoryBudget } from './resources/memory-budget.ts'
 import { canonicalJson } from './signing/canonical-json.ts'
 import { makeFolder } from './signing/durable-file.ts'
 import { createLedgerKeys, writeNewKeyFile } from './signing/key-file.ts'
@@ -56,6 +58,7 @@ export interface OpenLedger extends AsyncDisposable {
   readonly ledger: Ledger
   readonly keys: WatchedKeys
   readonly store: EventStore
+  readonly memory: MemoryBudget
 }
 
 /**
@@ -66,9 +69,10 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
   const opened = new Closers()
   try {
     makeDataFolder(settings)
+    const memory = new MemoryBudget(budgetBytes(settings))
     const known = readKeys(settings.keys)
     if (known === undefined && settings.store.kind === 'eventstoredb') throw keysNotGiven(settings.keys)
-    const store = opened.add(await openStore(settings.store, patience))
+    const store = opened.add(await openStore(settings.store, { patience, memory }))
     const keys = opened.add(watchKeys(settings.keys, known ?? (await makeKeys(settings.keys, store)), log))
     const onRenewed = (renewal: DerivedFileRenewal): void =>
       log.warn(renewal, 'a file that follows the store is made anew from it')
@@ -84,8 +88,8 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
       index: opened.add(openAuditIndex(settings, onRenewed)),
       onlyIfAsked: settings.auditIfAsked === true,
     }
-    const ledger = opened.add(await createLedger({ store, views, keys, log, logs, audit, ...origin }))
-    return { ledger, keys, store, [Symbol.asyncDispose]: () => opened.close() }
+    const ledger = opened.add(await createLedger({ store, views, keys, log, logs, audit, memory, ...origin }))
+    return { ledger, keys, store, memory, [Symbol.asyncDispose]: () => opened.close() }
   } catch (error) {
     await opened.close()
     throw error
@@ -154,12 +158,18 @@ function makeDataFolder({ data }: Settings): void {
 }
 
 /** The store itself, for writing: a file's only owner, or one of a server's processes. Throws `StoreOpenError`. */
-export async function openStore(place: StorePlace, patience?: Patience): Promise<EventStore> {
+export async function openStore(
+  place: StorePlace,
+  {
+    patience,
+    memory = new MemoryBudget(),
+  }: { readonly patience?: Patience | undefined; readonly memory?: MemoryBudget } = {},
+): Promise<EventStore> {
   switch (place.kind) {
     case 'memory':
       return openMemoryStore()
     case 'sqlite':
-      return openSqliteStore({ path: place.path })
+      return openSqliteStore({ path: place.path, limits: queueWithin(memory) })
     case 'eventstoredb': {
       const { openEventStoreDbStore } = await import('./store/eventstoredb/eventstoredb-store.ts')
       return openEventStoreDbStore({ url: place.url, canonical: canonicalJson, ...(patience && { patience }) })

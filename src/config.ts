@@ -17,6 +17,15 @@ const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 const PORT_MAX = 65_535
 const CHECKPOINT_MAX_SECONDS = 86_400
 const MS_PER_SECOND = 1_000
+const MIB = 1024 * 1024
+/** Below this a single large batch would be most of the budget. */
+export const MEMORY_MIN_BYTES = 128 * MIB
+const SIZE_UNITS: Readonly<Record<string, number>> = { '': 1, MB: 1e6, GB: 1e9, MiB: MIB, GiB: 1024 * MIB }
+const Size = z
+  .string()
+  .regex(/^\d{1,15} ?(MB|GB|MiB|GiB)?$/, 'takes a size such as 512MiB or 2GiB')
+  .transform((text) => Number.parseInt(text, 10) * (SIZE_UNITS[text.replace(/^\d+ ?/, '')] ?? 1))
+  .refine((bytes) => bytes >= MEMORY_MIN_BYTES, `takes at least ${MEMORY_MIN_BYTES / MIB}MiB`)
 const Path = z.string().min(1, 'a path cannot be empty')
 const Switch = z
   .enum(['true', 'false', '1', '0'], 'takes true or false')
@@ -93,6 +102,11 @@ export const SETTINGS = {
     schema: Path,
     shownDefault: 'none',
   },
+  memory: {
+    about: 'memory for caches, queues, open streams and requests in flight; what finds it full gets 503',
+    schema: Size,
+    shownDefault: "half of the container's or the machine's, at most 3/4 of node's heap limit",
+  },
   'open-metrics': { about: 'serve `/metrics` without a token', fallback: 'false', schema: Switch },
 } as const satisfies Record<string, Setting>
 
@@ -128,6 +142,8 @@ export interface Settings {
   readonly checkpointDelayMs: number
   readonly witnesses?: string
   readonly openMetrics: boolean
+  /** Absent: what the machine or the container allows. */
+  readonly memoryBytes?: number
   /** Not a setting of its own: of a ledger inside an agent's process, whose index is not made before somebody asks. */
   readonly auditIfAsked?: boolean
 }
@@ -148,6 +164,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
   const trustedIssuers = given.optional('trusted-issuers')
   const origin = given.optional('origin')
   const witnesses = given.optional('witnesses')
+  const memoryBytes = given.checked('memory') as number | undefined
   return {
     data,
     store,
@@ -163,6 +180,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     rateBurst: given.number('rate-burst'),
     checkpointDelayMs: given.number('checkpoint-seconds') * MS_PER_SECOND,
     ...(witnesses !== undefined && { witnesses }),
+    ...(memoryBytes !== undefined && { memoryBytes }),
     openMetrics: given.checked('open-metrics') === true,
   }
 }

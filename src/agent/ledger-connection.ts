@@ -32,7 +32,13 @@ const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
 const PAGE_ITEMS = 500
 const REFUSED_STATUS = 409
 /** The ledger itself is not able to answer now: nothing that the caller asked for is wrong. */
-const OUT_OF_ORDER: ReadonlySet<string> = new Set(['store-unavailable', 'store-full', 'contended', 'stream-damaged'])
+const OUT_OF_ORDER: ReadonlySet<string> = new Set([
+  'store-unavailable',
+  'store-full',
+  'contended',
+  'overloaded',
+  'stream-damaged',
+])
 
 export interface LedgerConnectionOptions {
   readonly ledger: Ledger

@@ -1,6 +1,7 @@
 /** @module What the dashboard is handed by the HTTP edge, and what its pages are handed in turn. */
 import type { Context } from 'hono'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { MemoryBudget } from '../resources/memory-budget.ts'
 import type { Principal, TokenVerifier } from '../signing/tokens.ts'
 import type { Session } from './sessions.ts'
 
@@ -30,8 +31,9 @@ export interface DashboardDeps {
   readonly admit: (principal: Principal) => number
   /** Counts a sign-in that was refused: 0 where the address may try again at once. */
   readonly refusedSignIn: (remote: string) => number
-  /** A slot for a stream or a long read of the tenant, to be called when it ends; undefined where none is left. */
-  readonly acquireStream: (tenant: string) => (() => void) | undefined
+  /** A slot for a stream or a long read of the tenant, to be called when it ends; else the code of the problem why there is none. */
+  readonly acquireStream: (tenant: string, kind: 'tail' | 'replay') => (() => void) | 'too-many-streams' | 'overloaded'
+  readonly memory: MemoryBudget
   /** The API's own answer to a GET under a token: every check of the API holds. */
   readonly api: (c: DashboardContext, path: string, token: string) => Response | Promise<Response>
   readonly explain: (code: string) => Explained

@@ -50,7 +50,7 @@ export async function readRefusal(view: View, revision: number): Promise<Refused
     }),
     standing: { step: Number(context.step), agent: String(context.agent) },
     provenance: await searchProvenance(view, { before, revision, findings, criticalKeys: run.policy.criticalKeys }),
-    story: await storyFor(deps.ledger, caller, { run: runId, revision: run.revision, window }),
+    story: await storyFor(deps, caller, { run: runId, revision: run.revision, window }),
     faults: orRefused(await deps.ledger.checkEvent(caller, runId, revision)).faults,
   }
 }

@@ -47,6 +47,7 @@ export type RefusalCode =
   | 'revision-conflict'
   | 'append-too-large'
   | 'contended'
+  | 'overloaded'
   | 'not-attempted'
   | 'store-full'
   | 'store-unavailable'

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Found } from '../ledger/ledger.ts'
 import { etagMatches } from './preconditions.ts'
 import { type Problem, problemBody, retryAfterMs, statusOf } from './problems.ts'
+import { ofLength } from './unsent-answers.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -11,7 +12,7 @@ const PRIVATE = { 'cache-control': 'no-store', 'x-content-type-options': 'nosnif
 const JSON_HEADERS = { 'content-type': 'application/json', ...PRIVATE } as const
 
 export function jsonText(status: number, text: string, headers: Headers = {}): Response {
-  return new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } })
+  return ofLength(new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } }), text.length)
 }
 
 export function json(status: number, body: Json, headers: Headers = {}): Response {
@@ -34,7 +35,8 @@ export function etag(revision: number): string {
 
 /** `instance` is the path that was asked. */
 export function problemResponse(refused: Problem, instance: string, headers: Headers = {}): Response {
-  return new Response(JSON.stringify(problemBody(refused, instance)), {
+  const text = JSON.stringify(problemBody(refused, instance))
+  const response = new Response(text, {
     status: statusOf(refused),
     headers: {
       'content-type': 'application/problem+json',
@@ -44,6 +46,7 @@ export function problemResponse(refused: Problem, instance: string, headers: Hea
       ...headers,
     },
   })
+  return ofLength(response, text.length)
 }
 
 /** Whole seconds, rounded up: a client that obeys never asks too early. */

@@ -1,6 +1,7 @@
 /** @module What the HTTP edge is handed, and its limits. */
 import { setMaxListeners } from 'node:events'
 import type { Ledger } from '../ledger/ledger.ts'
+import { MemoryBudget } from '../resources/memory-budget.ts'
 import type { TokenVerifier } from '../signing/tokens.ts'
 
 const KIB = 1024
@@ -50,6 +51,8 @@ export interface AppOptions {
   readonly log: HttpLog
   readonly version: string
   readonly settings?: Partial<HttpSettings>
+  /** Shared with the ledger behind; one of its own by default. */
+  readonly memory?: MemoryBudget
   /** Milliseconds since 1970; the real clock by default. */
   readonly now?: () => number
   /** Once aborted: `/readyz` answers 503 and every tail ends with the id to resume from. */
@@ -67,6 +70,7 @@ export function appDeps(options: AppOptions): AppDeps {
   setMaxListeners(0, draining)
   return {
     now: Date.now,
+    memory: new MemoryBudget(),
     ...options,
     draining,
     settings: { ...HTTP_DEFAULTS, ...options.settings },

@@ -45,7 +45,7 @@ const runRoutesAll = [
 /** The application. `app.request(...)` answers without a socket; `startServer` puts one in front. */
 export function createApp(options: AppOptions): OpenAPIHono<EdgeEnv> {
   const edge = createEdge(options)
-  const metrics = createMetrics(edge.ledger, edge.slots)
+  const metrics = createMetrics(edge)
   const { ratePerSecond: perSecond, rateBurst: burst, refusedTokensPerSecond } = edge.settings
   const gate: Gate = {
     edge,
@@ -70,7 +70,7 @@ function createEdge(options: AppOptions): Edge {
   const { ratePerSecond, rateBurst, streamsPerTenant } = deps.settings
   return {
     ...deps,
-    slots: createStreamSlots(streamsPerTenant),
+    slots: createStreamSlots(streamsPerTenant, deps.memory.account('streams')),
     tenantRate: createRateLimiter({ perSecond: ratePerSecond, burst: rateBurst }),
   }
 }

@@ -4,8 +4,10 @@ import type { z } from 'zod'
 import type { Json } from '../../schemas/json.ts'
 import { parseStrictJson } from '../signing/strict-json.ts'
 import type { EdgeContext } from './edge-context.ts'
+import { bodiesInFlight, type HeldBody } from './held-body.ts'
 import type { Parsed } from './preconditions.ts'
 import { type Problem, problem } from './problems.ts'
+import type { Ask } from './route.ts'
 import { schemaErrors } from './schema-errors.ts'
 
 export interface BodyLimits {
@@ -17,12 +19,18 @@ export interface BodyLimits {
 /** The charset is the only parameter JSON has ever had, and UTF-8 its only value (RFC 8259 section 11). */
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
 
+interface BodyOf extends Pick<Ask, 'c'> {
+  readonly body?: HeldBody | undefined
+}
+
 /** Reads and parses a JSON body. The bytes are counted as they come: neither a missing nor a false length gets more in. */
-export async function readJson(c: EdgeContext, limits: BodyLimits): Promise<Parsed<Json>> {
+export async function readJson({ c, body }: BodyOf, limits: BodyLimits): Promise<Parsed<Json>> {
   const refused = typeFault(c)
   if (refused !== undefined) return { ok: false, problem: refused }
-  const read = await readBytes(c, limits.maxBytes)
+  const read = await readBytes({ c, body }, limits.maxBytes)
   if (!read.ok) return read
+  const room = body?.beforeWork(read.value.byteLength)
+  if (room !== undefined) await room
   if (read.value.byteLength === 0) return fault(problem('body-missing', 'a JSON object is expected'))
 
   const parsed = parseStrictJson(read.value, limits)
@@ -54,15 +62,22 @@ function typeFault(c: EdgeContext): Problem | undefined {
   })
 }
 
-function readBytes(c: EdgeContext, maxBytes: number): Parsed<Uint8Array> | Promise<Parsed<Uint8Array>> {
+function readBytes({ c, body }: BodyOf, maxBytes: number): Parsed<Uint8Array> | Promise<Parsed<Uint8Array>> {
   const declared = Number(c.req.header('content-length') ?? Number.NaN)
   if (declared > maxBytes) return tooLarge(maxBytes, declared)
   const incoming = c.env?.incoming
-  return incoming === undefined ? readStream(c.req.raw.body, maxBytes) : readIncoming(incoming, maxBytes)
+  const fault = (size: number): Parsed<never> | undefined => {
+    if (size > maxBytes) return tooLarge(maxBytes, size)
+    return body?.grow(size) === false ? noRoom : undefined
+  }
+  return incoming === undefined ? readStream(c.req.raw.body, fault) : readIncoming(incoming, fault)
 }
 
+/** What is wrong with a body of which so many bytes have come. */
+type SizeFault = (size: number) => Parsed<never> | undefined
+
 /** From the socket: without a web stream in between, which costs more than all the rest of a small request. */
-function readIncoming(incoming: IncomingMessage, maxBytes: number): Promise<Parsed<Uint8Array>> {
+function readIncoming(incoming: IncomingMessage, faultOf: SizeFault): Promise<Parsed<Uint8Array>> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -73,7 +88,8 @@ function readIncoming(incoming: IncomingMessage, maxBytes: number): Promise<Pars
     const onData = (chunk: Buffer): void => {
       size += chunk.length
       chunks.push(chunk)
-      if (size > maxBytes) settle(tooLarge(maxBytes, size))
+      const fault = faultOf(size)
+      if (fault !== undefined) settle(fault)
     }
     const onEnd = (): void =>
       settle({ ok: true, value: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) })
@@ -83,14 +99,15 @@ function readIncoming(incoming: IncomingMessage, maxBytes: number): Promise<Pars
   })
 }
 
-async function readStream(body: ReadableStream<Uint8Array> | null, maxBytes: number): Promise<Parsed<Uint8Array>> {
+async function readStream(body: ReadableStream<Uint8Array> | null, faultOf: SizeFault): Promise<Parsed<Uint8Array>> {
   const chunks: Uint8Array[] = []
   let size = 0
   try {
     for await (const chunk of body ?? []) {
       size += chunk.byteLength
       chunks.push(chunk)
-      if (size > maxBytes) return tooLarge(maxBytes, size)
+      const fault = faultOf(size)
+      if (fault !== undefined) return fault
     }
   } catch {
     return incomplete
@@ -98,6 +115,7 @@ async function readStream(body: ReadableStream<Uint8Array> | null, maxBytes: num
   return { ok: true, value: Buffer.concat(chunks) }
 }
 
+const noRoom = fault(bodiesInFlight)
 const incomplete = fault(problem('body-incomplete', 'the connection ended before the body did'))
 
 /** What follows on the connection is the rest of a body that nobody reads: it is closed. `actual` is a lower bound where no length was sent. */

@@ -66,8 +66,8 @@ const executeNow = ({ edge, caller, run }: Ask, { command, info }: ReadyCommand)
   edge.ledger.execute(caller, run, command, info)
 
 async function readCommand(ask: Ask, spec: CommandSpec): Promise<Parsed<ReadyCommand>> {
-  const { c, edge, caller } = ask
-  const read = await readJson(c, { maxBytes: edge.settings.bodyMaxBytes })
+  const { edge, caller } = ask
+  const read = await readJson(ask, { maxBytes: edge.settings.bodyMaxBytes })
   if (!read.ok) return read
   const body = checkBody(spec.body, read.value)
   if (!body.ok) return body

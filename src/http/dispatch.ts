@@ -7,12 +7,14 @@ import { accessNote } from './access-note.ts'
 import { problemResponse } from './answers.ts'
 import { authenticate, runBondFault, scopeFault } from './authenticate.ts'
 import { type EdgeContext, remoteAddress } from './edge-context.ts'
+import { bodiesInFlight, holdBody } from './held-body.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { validTraceparent } from './preconditions.ts'
 import { type Problem, problem } from './problems.ts'
 import { parseQuery } from './query.ts'
 import type { RateLimiter } from './rate-limit.ts'
-import type { Edge, GuardedRoute, Route } from './route.ts'
+import type { Ask, Edge, GuardedRoute, Route } from './route.ts'
+import { countUnsent } from './unsent-answers.ts'
 
 export interface Gate {
   readonly edge: Edge
@@ -32,6 +34,7 @@ export type Handler = (c: EdgeContext) => Promise<Response>
 export function dispatcher(route: Route, gate: Gate): Handler {
   const itemName = itemNameOf(route.path)
   const track = gate.metrics.tracker(route.method, route.path)
+  const answers = gate.edge.memory.account('answers')
   return async (c) => {
     const done = track()
     let response: Response
@@ -42,6 +45,7 @@ export function dispatcher(route: Route, gate: Gate): Handler {
     }
     const traceparent = validTraceparent(c.req.header('traceparent'))
     if (traceparent !== undefined) response.headers.set('traceparent', traceparent)
+    countUnsent(answers, c, response)
     done(response.status)
     return response
   }
@@ -78,6 +82,8 @@ async function guarded(
   const path = route.path.replace('{run}', () => run).replace(`{${itemName}}`, () => item)
   const access = accessNote(route, { c, edge, caller, run })
   const ask = { c, edge, caller, run, item, path, query: query.value }
+  if (route.body !== undefined) return withBody(route, ask)
+  if (edge.memory.account('answers').isFull) return problemResponse(answersUnsent, path)
   if (access === undefined) return route.handle(ask)
   const response = await route.handle({ ...ask, access })
   // What was refused gave nothing away; a stream records itself before it ends.
@@ -85,6 +91,21 @@ async function guarded(
   return response
 }
 
+/** Nothing of the body is read before there is room for it. */
+async function withBody(route: GuardedRoute, ask: Ask): Promise<Response> {
+  const { edge, c, caller, path } = ask
+  const { batchMaxBytes, bodyMaxBytes } = edge.settings
+  const maxBytes = route.takesBatch === true ? batchMaxBytes : bodyMaxBytes
+  const body = holdBody(edge.memory, { c, tenant: caller.tenant, maxBytes })
+  if (body === undefined) return problemResponse(bodiesInFlight, path)
+  try {
+    return await route.handle({ ...ask, body })
+  } finally {
+    body.release()
+  }
+}
+
+const answersUnsent = problem('overloaded', 'too many answers wait to be read')
 const noSuchRun = problem('run-not-found', 'there is no such run')
 
 /** Counted after the check, so that nobody who shares an address with a guesser is kept out. */

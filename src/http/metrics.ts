@@ -2,6 +2,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { MemoryBudget, SharedMemory } from '../resources/memory-budget.ts'
 import type { StreamSlots } from './stream-slots.ts'
 
 const PREFIX = 'countersign_'
@@ -16,10 +17,18 @@ export interface HttpMetrics {
   readonly contentType: string
 }
 
-export function createMetrics(ledger: Pick<Ledger, 'stats' | 'status'>, slots: StreamSlots): HttpMetrics {
+/** What the edge holds that is worth a gauge. */
+export interface Measured {
+  readonly ledger: Pick<Ledger, 'stats' | 'status'>
+  readonly slots: StreamSlots
+  readonly memory: MemoryBudget
+}
+
+export function createMetrics({ ledger, slots, memory }: Measured): HttpMetrics {
   const registry = new Registry()
   registerLedger(registry, ledger)
   registerProcess(registry)
+  registerMemory(registry, memory)
   const registers = [registry]
   const requests = new Counter({
     name: `${PREFIX}http_requests_total`,
@@ -93,6 +102,25 @@ function registerProcess(registry: Registry): void {
     await nextTick()
     return (performance.now() - startedMs) / 1000
   })
+}
+
+/** Each share of the memory budget: what it may hold, what it holds, how often somebody found it full. */
+function registerMemory(registry: Registry, memory: MemoryBudget): void {
+  gauge(registry, 'memory_budget_bytes', 'The budget that the shares are parts of.', () => memory.totalBytes)
+  const byShare = (name: string, help: string, read: (share: SharedMemory) => number): void => {
+    new Gauge({
+      name: PREFIX + name,
+      help,
+      labelNames: ['share'],
+      registers: [registry],
+      collect() {
+        for (const share of memory.snapshot()) this.set({ share: share.name }, read(share))
+      },
+    })
+  }
+  byShare('memory_share_limit_bytes', 'What a share may hold.', ({ limitBytes }) => limitBytes)
+  byShare('memory_share_bytes', 'What a share holds.', ({ usedBytes }) => usedBytes)
+  byShare('memory_share_refusals', 'Times that a share was found full.', ({ refusals }) => refusals)
 }
 
 function gauge(registry: Registry, name: string, help: string, read: () => number | Promise<number>): void {

@@ -11,7 +11,7 @@ export function mountDashboard(
   app: OpenAPIHono<EdgeEnv>,
   { edge, metrics, subjectRate, refusedTokenRate }: Gate,
 ): void {
-  const { ledger, verifier, version, now, draining, log, slots, tenantRate, settings } = edge
+  const { ledger, verifier, version, now, draining, log, slots, tenantRate, settings, memory } = edge
   const dashboard = createDashboard({
     ledger,
     verifier,
@@ -23,7 +23,8 @@ export function mountDashboard(
     remoteAddress: (c) => remoteAddress(c as unknown as EdgeContext),
     admit: ({ tenant, subject }) => tenantRate.take(tenant, now()) || subjectRate.take(`${tenant} ${subject}`, now()),
     refusedSignIn: (remote) => refusedTokenRate.take(remote, now()),
-    acquireStream: (tenant) => slots.acquire(tenant),
+    memory,
+    acquireStream: (tenant, kind) => slots.acquire(tenant, kind),
     api: (c, path, token) => app.fetch(apiRequest(c, path, token), c.env),
     explain: (code) => {
       const known = isProblemCode(code) ? code : 'internal'

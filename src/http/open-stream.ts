@@ -3,8 +3,10 @@ import { problemResponse, streamed } from './answers.ts'
 import { byteStream } from './byte-stream.ts'
 import { problem } from './problems.ts'
 import type { Ask } from './route.ts'
+import type { StreamKind } from './stream-slots.ts'
 
 export interface StreamSource {
+  readonly kind: StreamKind
   readonly contentType: string
   readonly headers?: Readonly<Record<string, string>>
   /** What has to be done before the first byte leaves; where it throws, nothing is answered but the failure. */
@@ -13,15 +15,15 @@ export interface StreamSource {
   readonly chunks: (signal: AbortSignal) => AsyncIterable<Uint8Array>
 }
 
-/** Answers with a stream, or 429 where the tenant has too many. */
+/** Answers with a stream; with 429 where the tenant has too many, with 503 where all streams together take their memory. */
 export async function openStream(ask: Ask, source: StreamSource): Promise<Response> {
   const { c, edge, caller, path } = ask
   const { contentType, headers } = source
   // Nothing would ever read it, so nothing must be held for it.
   if (c.req.method === 'HEAD') return streamed(null, contentType, headers)
 
-  const release = edge.slots.acquire(caller.tenant)
-  if (release === undefined) return problemResponse(tooMany, path)
+  const release = edge.slots.acquire(caller.tenant, source.kind)
+  if (typeof release === 'string') return problemResponse(NO_SLOT[release], path)
   try {
     await source.before?.()
   } catch (error) {
@@ -77,4 +79,9 @@ async function* recorded(
   }
 }
 
-const tooMany = problem('too-many-streams', 'this tenant holds as many streams open as it may')
+const NO_SLOT = {
+  'too-many-streams': problem('too-many-streams', 'this tenant holds as many streams open as it may'),
+  overloaded: problem('overloaded', 'the streams that are open take all the memory for streams', {
+    retryAfterMs: 5_000,
+  }),
+} as const

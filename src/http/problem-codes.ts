@@ -76,6 +76,7 @@ export const STATUS = {
   'revision-conflict': 412,
   'append-too-large': 413,
   contended: 503,
+  overloaded: 503,
   'not-attempted': 424,
   'store-full': 507,
   'store-unavailable': 503,

@@ -108,6 +108,10 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'Read what came between (`conflicting`), then ask with the new revision.',
   ),
   'append-too-large': text('Too much for one write', 'Send less in one request.'),
+  overloaded: text(
+    'The server is at its limit of memory or work',
+    'Nothing was begun. Ask again after `Retry-After`; a server that says this often needs more memory (`--memory`) or fewer readers at once.',
+  ),
   contended: text('Too many writers at once', 'Ask again after `Retry-After`.'),
   'not-attempted': text(
     'Not attempted',

@@ -4,6 +4,7 @@ import type { Command, Outcome } from '../ledger/ledger.ts'
 import type { Principal, Scope } from '../signing/tokens.ts'
 import type { AppDeps } from './app-deps.ts'
 import type { EdgeContext } from './edge-context.ts'
+import type { HeldBody } from './held-body.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import type { StreamSlots } from './stream-slots.ts'
 
@@ -27,6 +28,8 @@ export interface Ask<Query = unknown> {
   readonly query: Query
   /** Present where the read goes on record: what the handler knows about the answer. */
   readonly access?: AccessNote
+  /** Present where the route takes a body. */
+  readonly body?: HeldBody
 }
 
 /** What the record of a read says beyond who asked and for what (LOG-20). */
@@ -83,6 +86,8 @@ export interface GuardedRoute<Query = unknown> extends RouteBase {
   readonly query: z.ZodObject
   /** True where a token that is bound to a run may use it though the path names none: the handler looks at the body. */
   readonly checksRunBond?: boolean
+  /** Takes a body of many commands, up to `batchMaxBytes`. */
+  readonly takesBatch?: boolean
   /** Reads that record themselves, or whose answers are the public log: the dispatcher records none of them. */
   readonly recordsItself?: boolean
   readonly spec?: CommandSpec

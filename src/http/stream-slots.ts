@@ -1,13 +1,24 @@
-/** @module How many streams a tenant holds open: one that never reads must not keep others from reading. */
+/** @module How many streams a tenant holds open, and what memory they take: one that never reads must not keep others from reading. */
+import type { MemoryAccount } from '../resources/memory-account.ts'
+
+const MIB = 1024 * 1024
+
+/** Pages, text and buffers of one open stream, measured while its reader reads nothing. */
+export const STREAM_BYTES = { tail: 1.5 * MIB, replay: 2 * MIB, export: 3 * MIB, bundle: 4 * MIB } as const
+
+export type StreamKind = keyof typeof STREAM_BYTES
+
+/** Gives the slot back; a second call does nothing. */
+type Release = () => void
 
 export interface StreamSlots {
-  /** Gives the slot back when called, once or more; undefined where the tenant has none left. */
-  acquire(tenant: string): (() => void) | undefined
+  /** A slot, or why there is none: the tenant holds as many as it may, or the streams of all take all their memory. */
+  acquire(tenant: string, kind: StreamKind): Release | 'too-many-streams' | 'overloaded'
   /** Slots in use, of all tenants. */
   readonly open: number
 }
 
-export function createStreamSlots(perTenant: number): StreamSlots {
+export function createStreamSlots(perTenant: number, memory: MemoryAccount): StreamSlots {
   const used = new Map<string, number>()
   let open = 0
   const change = (tenant: string, by: number): void => {
@@ -17,13 +28,16 @@ export function createStreamSlots(perTenant: number): StreamSlots {
     else used.set(tenant, now)
   }
   return {
-    acquire: (tenant) => {
-      if ((used.get(tenant) ?? 0) >= perTenant) return undefined
+    acquire: (tenant, kind) => {
+      if ((used.get(tenant) ?? 0) >= perTenant) return 'too-many-streams'
+      const release = memory.take(STREAM_BYTES[kind], tenant)
+      if (release === undefined) return 'overloaded'
       change(tenant, 1)
       let held = true
       return () => {
         if (held) change(tenant, -1)
         held = false
+        release()
       }
     },
     get open() {

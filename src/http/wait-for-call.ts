@@ -20,8 +20,8 @@ export async function claimOrWait(ask: Ask, { command, info }: ReadyCommand): Pr
   const waitSeconds = preferredWaitSeconds(c.req.header('prefer'))
   if (waitSeconds === undefined || !isRunning(first)) return first
 
-  const release = edge.slots.acquire(caller.tenant)
-  if (release === undefined) return first
+  const release = edge.slots.acquire(caller.tenant, 'tail')
+  if (typeof release === 'string') return first
   const gaveUp = new AbortController()
   const giveUp = (): void => gaveUp.abort()
   const timer = setTimeout(giveUp, waitSeconds * 1000)

@@ -1,5 +1,6 @@
 /** @module Puts the ledger together: identity first, then the write path and the queries on one set of hot runs. */
 import { runStream } from '../../schemas/names.ts'
+import { MemoryBudget } from '../resources/memory-budget.ts'
 import type { EventStore } from '../store/event-store.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { checkEvent } from './check-event.ts'
@@ -7,6 +8,7 @@ import { createCommands } from './commands.ts'
 import { discloseRunKeys } from './disclose-keys.ts'
 import { realEffects, silentLog } from './effects.ts'
 import { Exports } from './exports.ts'
+import type { LoadDeps } from './fold-cache.ts'
 import { type FoundingDeps, openIdentity, recordRotations } from './founding.ts'
 import { History, type HistoryQueries } from './history.ts'
 import { HotRuns } from './hot-runs.ts'
@@ -14,7 +16,7 @@ import type { Caller, Found, Ledger, ReplayLine } from './ledger.ts'
 import { LedgerFacts } from './ledger-facts.ts'
 import { guardedLogs } from './log/open-tenant-logs.ts'
 import type { LedgerOptions } from './ports.ts'
-import { Queries } from './queries.ts'
+import { Queries, type RunQueries } from './queries.ts'
 import { Reader } from './reader.ts'
 import { replayRecords } from './replay.ts'
 import { RunList } from './run-list.ts'
@@ -38,7 +40,8 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const { ledgerId, origin } = await openIdentity(founding)
   const logs = openLogs?.(origin)
 
-  const runs = new HotRuns({ store, views, sealer }, options.hotRunsMax)
+  const memory = options.memory ?? new MemoryBudget()
+  const runs = hotRunsWithin(memory, { store, views, sealer }, options.hotRunsMax)
   const reader = new Reader(store, runs, sealer)
   const queries = new Queries({ store, runs, reader, sealer, nowMs: effects.nowMs })
   const history = new History(store, queries)
@@ -64,16 +67,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...(audit && { audit: audit.reads }),
     execute: commands.execute,
     executeBatch: commands.executeBatch,
-    run: (caller, runId) => queries.run(caller, runId),
-    context: (caller, runId, at) => queries.context(caller, runId, at),
-    envelopes: (caller, runId, page) => queries.envelopes(caller, runId, page),
-    calls: (caller, runId, page) => queries.calls(caller, runId, page),
-    call: (caller, runId, callId) => queries.call(caller, runId, callId),
-    budget: (caller, runId) => queries.budget(caller, runId),
-    findings: (caller, runId, page) => queries.findings(caller, runId, page),
-    manifests: (caller, runId) => queries.manifests(caller, runId),
-    compensations: (caller, runId) => queries.compensations(caller, runId),
-    forks: (caller, runId) => queries.forks(caller, runId),
+    ...queriesOf(queries),
     ...historyOf(history),
     exports,
     discloseRunKeys: (caller, runId) => discloseRunKeys({ write, store, sealer, ledgerId }, caller, runId),
@@ -91,6 +85,27 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
       await runs.drained()
       await logs?.[Symbol.asyncDispose]()
     },
+  }
+}
+
+function hotRunsWithin(memory: MemoryBudget, deps: LoadDeps, maxRuns: number | undefined): HotRuns {
+  const runs = new HotRuns(deps, { maxBytes: memory.limitOf('hot-runs'), maxRuns })
+  memory.watch('hot-runs', () => runs.bytes)
+  return runs
+}
+
+function queriesOf(queries: Queries): RunQueries {
+  return {
+    run: (caller, runId) => queries.run(caller, runId),
+    context: (caller, runId, at) => queries.context(caller, runId, at),
+    envelopes: (caller, runId, page) => queries.envelopes(caller, runId, page),
+    calls: (caller, runId, page) => queries.calls(caller, runId, page),
+    call: (caller, runId, callId) => queries.call(caller, runId, callId),
+    budget: (caller, runId) => queries.budget(caller, runId),
+    findings: (caller, runId, page) => queries.findings(caller, runId, page),
+    manifests: (caller, runId) => queries.manifests(caller, runId),
+    compensations: (caller, runId) => queries.compensations(caller, runId),
+    forks: (caller, runId) => queries.forks(caller, runId),
   }
 }
 

@@ -3,12 +3,15 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { runProjection } from '../../projections/run.ts'
 import type { RunState } from '../../projections/run-state.ts'
 import { dumpEvidence, type EvidenceDump, loadEvidence } from '../domain/validator/evidence.ts'
+import { weigh } from '../resources/weigh.ts'
 import type { FoldRow, ViewStore } from '../store/view-store.ts'
 import type { Head, HotRun } from './hot-run.ts'
 import type { VerifyDeps } from './verified-events.ts'
 
 const FOLD_PROJECTION = `${runProjection.name}/${runProjection.version}`
 const FOLD_PREFIX = 'countersign/fold/v1\n'
+/** Parsed, a state takes at most about so many bytes for each character of its text. */
+const STATE_TEXT_FACTOR = 6
 /** A tail this long is worth a cached fold. */
 export const CACHE_EVERY_EVENTS = 1_000
 
@@ -27,6 +30,7 @@ export function saveFold(deps: LoadDeps, run: HotRun): void {
   if (run.state === undefined || run.head === undefined || !run.idle || run.dead) return
   const fold: CachedFold = { state: run.state, evidence: dumpEvidence(run.evidence), head: run.head }
   const text = JSON.stringify(fold)
+  run.stateBytes = Math.min(run.stateBytes, STATE_TEXT_FACTOR * text.length)
   const { kid } = deps.sealer
   const mac = foldMac(deps, run, { kid, text })
   if (mac === undefined) return
@@ -42,9 +46,14 @@ export function takeFold(deps: LoadDeps, run: HotRun): void {
   const cached = orNothing(() => readFold(deps, run))
   if (cached === undefined) return
   run.state = cached.state
+  run.stateBytes = weighState(cached.state)
   run.evidence = loadEvidence(cached.evidence)
   run.head = cached.head
   run.cachedRevision = cached.head.revision
+}
+
+function weighState({ context: _, snapshot: __, ...rest }: RunState): number {
+  return weigh(rest)
 }
 
 function readFold(deps: LoadDeps, run: HotRun): CachedFold | undefined {

@@ -9,7 +9,8 @@ import { evolveRun } from '../../projections/run.ts'
 import { type RunState, slot } from '../../projections/run-state.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { runStream } from '../../schemas/names.ts'
-import { addEvidence, type Evidence, emptyEvidence } from '../domain/validator/evidence.ts'
+import { addEvidence, type Evidence, emptyEvidence, evidenceBytes } from '../domain/validator/evidence.ts'
+import { weigh } from '../resources/weigh.ts'
 import type { AppendResult } from '../store/event-store.ts'
 
 /** The chain's end: what the next event is linked to. */
@@ -19,6 +20,11 @@ export interface Head {
   readonly time: string
   readonly ringIndex: number
 }
+
+/** What a run takes beside its context and evidence, before its first event, and what an event leaves in the state. */
+const RUN_BYTES = 8_192
+const EVENT_BYTES = 300
+const CALL_BYTES = 1_500
 
 export type FollowedResult =
   | AppendResult
@@ -34,6 +40,9 @@ export class HotRun {
   head: Head | undefined
   /** Revision up to which a cached fold of this run is kept. */
   cachedRevision = -1
+  /** Of the state but for its contexts: estimated event by event, and set right whenever the whole state is measured. */
+  stateBytes = RUN_BYTES
+  #weighed: { context?: JsonObject; snapshot?: JsonObject; bytes: number } = { bytes: 0 }
   #dead = false
   #inFlight = 0
   #tail: Promise<boolean> = Promise.resolve(true)
@@ -56,9 +65,21 @@ export class HotRun {
     return this.head?.revision ?? -1
   }
 
+  /** An upper estimate of the memory this run takes; a context is walked once. */
+  get bytes(): number {
+    const { context, snapshot } = this.state ?? {}
+    if (context !== this.#weighed.context || snapshot?.context !== this.#weighed.snapshot) {
+      const shared = context === snapshot?.context
+      const bytes = weigh(context) + (shared ? 0 : weigh(snapshot?.context))
+      this.#weighed = { ...(context && { context }), ...(snapshot && { snapshot: snapshot.context }), bytes }
+    }
+    return this.stateBytes + this.#weighed.bytes + evidenceBytes(this.evidence)
+  }
+
   fold(event: RecordedEvent): void {
     const context = this.state?.context
     this.state = evolveRun(this.state, event)
+    this.stateBytes += bytesLeftBy(event)
     if (this.state.policy.ungrounded === 'off' || isSaid(event, this.state)) return
     this.evidence = foldEvidence(this.evidence, event, context)
   }
@@ -106,6 +127,24 @@ export class HotRun {
 
 async function inTurn(earlier: Promise<boolean>, handOver: () => Promise<AppendResult>): Promise<FollowedResult> {
   return (await earlier) ? handOver() : { kind: 'not-sent' }
+}
+
+/** Arguments, results and payloads do not stay in the state; what an agent registers does, whole. */
+function bytesLeftBy({ type, data }: RecordedEvent): number {
+  switch (type) {
+    case 'UsageRecorded':
+    case 'ToolCallLeaseRenewed':
+    case 'SnapshotTaken':
+      return 0
+    case 'ToolCallClaimed':
+    case 'CompensationStarted':
+      return CALL_BYTES
+    case 'ManifestRegistered':
+    case 'ForkStarted':
+      return EVENT_BYTES + weigh(data)
+    default:
+      return EVENT_BYTES
+  }
 }
 
 /** What a model or an agent gave: said, not seen. It would be evidence for itself. */

@@ -1,14 +1,26 @@
 /**
- * @module Recent runs, folded, in a bounded cache; a cold one is loaded once however many ask for it. At any moment at most one hot run
- * of a stream may decide: two could append past each other, onto revisions that neither of them was decided on.
+ * @module Recent runs, folded, in a cache that is bounded in bytes; a cold one is loaded once however many ask for it. At any moment at most
+ * one hot run of a stream may decide: two could append past each other, onto revisions that neither of them was decided on.
  */
 import { LRUCache } from 'lru-cache'
 import { runStream } from '../../schemas/names.ts'
+import { OverloadedError } from '../resources/overloaded-error.ts'
+import { Turnstile } from '../resources/turnstile.ts'
 import { CACHE_EVERY_EVENTS, type LoadDeps, saveFold } from './fold-cache.ts'
 import type { HotRun } from './hot-run.ts'
 import { loadRun } from './load-run.ts'
 
-const HOT_RUNS_MAX = 2_000
+/** Cold runs that are read at once: each holds pages of the store beside what it folds. */
+const LOADS = { atOnce: 16, waiting: 2_000 } as const
+/** Runs that the cache has let go of while their appends are under way may take this part of its bytes besides. */
+const STRAY_PART = 0.25
+const OVERLOADED_RETRY_MS = 1_000
+
+export interface HotRunLimits {
+  readonly maxBytes: number
+  /** Absent: as many as the bytes allow. */
+  readonly maxRuns?: number | undefined
+}
 
 interface Loading {
   readonly loaded: Promise<HotRun>
@@ -17,28 +29,47 @@ interface Loading {
 
 export class HotRuns {
   readonly #deps: LoadDeps
+  readonly #maxBytes: number
   readonly #hot: LRUCache<string, HotRun>
+  readonly #loads = new Turnstile('runs that have to be loaded', LOADS)
   /** Runs with appends under way, which must not be loaded a second time even where the cache has let go of them. */
   readonly #busy = new Map<string, HotRun>()
+  /** Bytes of those that the cache has let go of. */
+  readonly #strays = new Map<string, number>()
+  #strayBytes = 0
   /** Runs being loaded, and those loaded in this turn of the event loop: who waited for them decides on them first. */
   readonly #loading = new Map<string, Loading>()
 
-  constructor(deps: LoadDeps, max = HOT_RUNS_MAX) {
+  constructor(deps: LoadDeps, { maxBytes, maxRuns }: HotRunLimits) {
     this.#deps = deps
-    this.#hot = new LRUCache({ max, dispose: (run, _, reason) => this.#evicted(run, reason) })
+    this.#maxBytes = maxBytes
+    this.#hot = new LRUCache({
+      maxSize: maxBytes,
+      ...(maxRuns !== undefined && { max: maxRuns }),
+      dispose: (run, _, reason) => this.#evicted(run, reason),
+    })
+  }
+
+  /** Of the runs in the cache, and of those that are held while their appends are under way. */
+  get bytes(): number {
+    return this.#hot.calculatedSize + this.#strayBytes
   }
 
   get size(): number {
     return this.#hot.size
   }
 
-  /** The run, folded up to its last append. Its `state` is undefined where no such run exists. */
+  /**
+   * The run, folded up to its last append. Its `state` is undefined where no such run exists. Rejects with `OverloadedError` where a cold run
+   * would find no room, as the runs with appends under way take it all.
+   */
   get(tenant: string, runId: string): HotRun | Promise<HotRun> {
     const stream = runStream(tenant, runId)
     const owner = this.#owner(stream)
     if (owner !== undefined) return owner
     const loading = this.#loading.get(stream)
     if (loading !== undefined && loading.run === undefined) return loading.loaded
+    if (this.#strayBytes > STRAY_PART * this.#maxBytes) return Promise.reject(noRoom())
     return this.#startLoading(stream, { tenant, runId })
   }
 
@@ -77,16 +108,29 @@ export class HotRuns {
       await busy.drained()
       if (busy.idle) this.#release(busy)
     }
-    const run = await loadRun(this.#deps, of.tenant, of.runId)
-    if (run.state !== undefined) this.#hot.set(stream, run)
+    const run = await this.#loads.pass(() => loadRun(this.#deps, of.tenant, of.runId))
+    if (run.state !== undefined) this.#keep(run)
     return run
+  }
+
+  /** The newest, under its weight as it is now. A run that outweighs the whole cache has it for itself. */
+  #keep(run: HotRun): void {
+    const { stream } = run
+    this.#hot.delete(stream)
+    this.#forgetStray(stream)
+    this.#hot.set(stream, run, { size: Math.min(run.bytes, this.#maxBytes) })
+  }
+
+  #forgetStray(stream: string): void {
+    this.#strayBytes -= this.#strays.get(stream) ?? 0
+    this.#strays.delete(stream)
   }
 
   /** Keeps a run that has appends under way findable until they are settled. */
   hold(run: HotRun): void {
+    if (!run.dead) this.#keep(run)
     if (this.#busy.get(run.stream) === run) return
     this.#busy.set(run.stream, run)
-    if (!run.dead && this.#hot.get(run.stream) !== run) this.#hot.set(run.stream, run)
     void this.#releaseWhenIdle(run)
   }
 
@@ -99,6 +143,7 @@ export class HotRuns {
   #release(run: HotRun): void {
     if (this.#busy.get(run.stream) !== run) return
     this.#busy.delete(run.stream)
+    this.#forgetStray(run.stream)
     if (run.dead && this.#hot.peek(run.stream) === run) this.#hot.delete(run.stream)
     if (run.revision - run.cachedRevision >= CACHE_EVERY_EVENTS) saveFold(this.#deps, run)
   }
@@ -110,7 +155,12 @@ export class HotRuns {
   }
 
   #evicted(run: HotRun, reason: string): void {
-    if (reason === 'evict' && run.revision - run.cachedRevision >= CACHE_EVERY_EVENTS / 4) saveFold(this.#deps, run)
+    if (reason !== 'evict') return
+    if (this.#busy.get(run.stream) === run) {
+      this.#strays.set(run.stream, run.bytes)
+      this.#strayBytes += run.bytes
+    }
+    if (run.revision - run.cachedRevision >= CACHE_EVERY_EVENTS / 4) saveFold(this.#deps, run)
   }
 
   /** Every hot run lets go: after the store reopened, only what it holds counts. */
@@ -122,4 +172,8 @@ export class HotRuns {
   async drained(): Promise<void> {
     for (const run of [...this.#busy.values()]) await run.drained()
   }
+}
+
+function noRoom(): OverloadedError {
+  return new OverloadedError('the runs with appends under way fill the memory for runs', OVERLOADED_RETRY_MS)
 }

@@ -36,22 +36,12 @@ interface AfterPage {
   readonly limit: number
 }
 
-export class Queries
-  implements
-    Pick<
-      Ledger,
-      | 'run'
-      | 'context'
-      | 'envelopes'
-      | 'calls'
-      | 'call'
-      | 'budget'
-      | 'findings'
-      | 'manifests'
-      | 'compensations'
-      | 'forks'
-    >
-{
+export type RunQueries = Pick<
+  Ledger,
+  'run' | 'context' | 'envelopes' | 'calls' | 'call' | 'budget' | 'findings' | 'manifests' | 'compensations' | 'forks'
+>
+
+export class Queries implements RunQueries {
   readonly #deps: QueryDeps
   readonly #reader: Reader
 

@@ -1,5 +1,6 @@
 /** @module What the write path itself refuses: the domain was not asked, or its answer did not hold. */
 import { type Refusal, refusal } from '../domain/refusal.ts'
+import { OverloadedError } from '../resources/overloaded-error.ts'
 import { type EventStore, StoreUnavailableError } from '../store/event-store.ts'
 import type { Outcome } from './ledger.ts'
 import { DamagedStreamError } from './verified-events.ts'
@@ -65,10 +66,15 @@ export function notKnownWritten(detail: string): Refusal {
   return storeUnavailable(`${detail}; ${what}`, UNAVAILABLE_RETRY_MS)
 }
 
+export function overloaded({ message, retryAfterMs }: OverloadedError): Refusal {
+  return refusal('overloaded', message, { retryAfterMs })
+}
+
 /** The refusal behind an error of the store or of what it holds. Anything else is broken machinery, and thrown on. */
 export function loadRefusal(error: unknown, store: EventStore): Refusal {
   if (error instanceof DamagedStreamError) return refusal('stream-damaged', error.message)
   if (error instanceof StoreUnavailableError) return storeUnavailable(error.message, error.retryAfterMs)
+  if (error instanceof OverloadedError) return overloaded(error)
   const status = store.status()
   if (status.state === 'ready') throw error
   return storeUnavailable(status.detail ?? 'the store is not ready', UNAVAILABLE_RETRY_MS)

@@ -57,6 +57,7 @@ export async function testEdge(options: TestEdgeOptions = {}): Promise<TestEdge>
     jwks: () => publicJwks(inner.keys.current()),
     log: memoryLog(logs),
     version: '0.0.0-test',
+    ...(options.memory && { memory: options.memory }),
     settings: { ratePerSecond: 0, ...options.settings },
     draining: draining.signal,
   })

@@ -8,6 +8,7 @@ import { createLedger } from '../../src/ledger/create-ledger.ts'
 import type { Caller, Command, Ledger, Outcome, RequestInfo } from '../../src/ledger/ledger.ts'
 import type { Effects, KeySource } from '../../src/ledger/ports.ts'
 import { Sealer } from '../../src/ledger/sealer.ts'
+import type { MemoryBudget } from '../../src/resources/memory-budget.ts'
 import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import { openSqliteAudit } from '../../src/store/sqlite/sqlite-audit.ts'
@@ -74,6 +75,7 @@ export interface TestLedgerOptions {
   /** Let the real clock run instead of the one in hand. */
   readonly realClock?: boolean
   readonly hotRunsMax?: number
+  readonly memory?: MemoryBudget
   readonly views?: ViewStore
   /** Keep the auditors' index; `unrecorded` puts no read on record, as recording takes its time. */
   readonly audit?: boolean | 'unrecorded'
@@ -102,6 +104,7 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       effects,
       ...(options.merkleLogs === true && { logs: { store: openSqliteLogs({ path: ':memory:' }), maxDelayMs: 0 } }),
       ...(options.audit === true && { audit: { index: openSqliteAudit({ path: ':memory:' }) } }),
+      ...(options.memory && { memory: options.memory }),
       ...(options.hotRunsMax === undefined ? {} : { hotRunsMax: options.hotRunsMax }),
     })
   const opened = await open(views)

@@ -36,9 +36,9 @@ export const liveRun = pageRoute({
 })
 
 function opened({ c, deps, caller, query, session }: View<LiveQuery>, run: string | undefined): Response {
-  const release = deps.acquireStream(caller.tenant)
-  if (release === undefined)
-    throw new Refused({ code: 'too-many-streams', detail: 'This tenant holds as many streams open as it may.' })
+  const release = deps.acquireStream(caller.tenant, 'tail')
+  if (typeof release === 'string')
+    throw new Refused({ code: release, detail: 'This tenant holds as many streams open as it may.' })
   const place = c.req.header('last-event-id') ?? query.after
   const after = place === undefined ? undefined : Buffer.from(place, 'base64url').toString()
   return liveResponse({

@@ -33,7 +33,7 @@ export const latestRefusal = pageRoute({
   handle: async (view) => {
     const run = runOf(orRefused(await view.deps.ledger.run(view.caller, view.run)))
     const window = { from: Math.max(0, run.revision - 1_000), to: run.revision }
-    const story = await storyFor(view.deps.ledger, view.caller, { run: view.run, revision: run.revision, window })
+    const story = await storyFor(view.deps, view.caller, { run: view.run, revision: run.revision, window })
     const last = story.marks.findLast(({ kind }) => kind === 'rejected')
     return seeOther(view.c, last === undefined ? runPath(view.run) : refusalPath(view.run, last.revision))
   },

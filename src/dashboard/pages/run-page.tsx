@@ -40,7 +40,7 @@ export const runPage = pageRoute({
     const place = await livePlace(deps.ledger)
     const run = runOf(orRefused(await deps.ledger.run(caller, runId)))
     const window = windowOf(view.query.from, run.revision)
-    const story = await storyFor(deps.ledger, caller, { run: runId, revision: run.revision, window })
+    const story = await storyFor(deps, caller, { run: runId, revision: run.revision, window })
     const rows = await eventRows(deps.ledger, caller, { run: runId, story, ...window })
     return {
       title: run.runId,

@@ -28,10 +28,10 @@ export const verifyPage = pageRoute({
   scopes: RUN_READERS,
   query: z.object({}),
   handle: async (view) => {
-    const release = view.deps.acquireStream(view.caller.tenant)
-    if (release === undefined)
+    const release = view.deps.acquireStream(view.caller.tenant, 'replay')
+    if (typeof release === 'string')
       throw new Refused({
-        code: 'too-many-streams',
+        code: release,
         detail: 'Too many runs are being read at once. Try again in a moment.',
       })
     try {

@@ -1,11 +1,12 @@
 /** @module Stories that were folded before go on from where they stand: a run is read once, and then only what is new. */
 import { LRUCache } from 'lru-cache'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
+import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { orRefused } from '../page.ts'
 import { emptyStory, foldStory, type RunStory } from './run-story.ts'
 
-/** Events of all stories that are kept. */
-const KEPT_EVENTS_MAX = 200_000
+/** What an event of a story takes in memory, rounded up. */
+const EVENT_BYTES = 1_024
 /** Longer runs are told by the part that is looked at. */
 const WHOLE_STORY_MAX = 50_000
 
@@ -16,30 +17,40 @@ interface Stories {
   part(caller: Caller, run: string, range: { from: number; to: number }): Promise<RunStory>
 }
 
+/** The ledger that is read, and whose memory the stories are kept in. */
+export interface StoryDeps {
+  readonly ledger: Pick<Ledger, 'runEvents'>
+  readonly memory: MemoryBudget
+}
+
 const ofLedger = new WeakMap<object, Stories>()
 
 /** The whole story where the run is not too long for one, else that of a window. */
 export function storyFor(
-  ledger: Pick<Ledger, 'runEvents'>,
+  { ledger, memory }: StoryDeps,
   caller: Caller,
   { run, revision, window }: { run: string; revision: number; window: { from: number; to: number } },
 ): Promise<RunStory> {
-  const stories = storiesOf(ledger)
+  const stories = storiesOf({ ledger, memory })
   return revision < WHOLE_STORY_MAX ? stories.whole(caller, run, revision) : stories.part(caller, run, window)
 }
 
 /** One cache a ledger. */
-function storiesOf(ledger: Pick<Ledger, 'runEvents'>): Stories {
-  const known = ofLedger.get(ledger) ?? createStories(ledger)
+function storiesOf({ ledger, memory }: StoryDeps): Stories {
+  const known = ofLedger.get(ledger) ?? createStories({ ledger, memory })
   ofLedger.set(ledger, known)
   return known
 }
 
-function createStories(ledger: Pick<Ledger, 'runEvents'>): Stories {
-  const kept = new LRUCache<string, { story: RunStory; folding: Promise<void> }>({
-    maxSize: KEPT_EVENTS_MAX,
-    sizeCalculation: ({ story }) => Math.max(1, story.next),
-  })
+function createStories({ ledger, memory }: StoryDeps): Stories {
+  const maxBytes = memory.limitOf('stories')
+  const kept = new LRUCache<string, { story: RunStory; folding: Promise<void> }>({ maxSize: maxBytes })
+  memory.watch('stories', () => kept.calculatedSize)
+  const keep = (name: string, entry: { story: RunStory; folding: Promise<void> }): void => {
+    // Set anew, since a story grows: the cache weighs what it is given once.
+    kept.delete(name)
+    kept.set(name, entry, { size: Math.min(maxBytes, EVENT_BYTES * Math.max(1, entry.story.next)) })
+  }
   const read = async (caller: Caller, story: RunStory, range: { run: string; to: number }): Promise<void> => {
     if (story.next > range.to) return
     const found = orRefused(await ledger.runEvents(caller, range.run, { from: story.next, to: range.to }))
@@ -53,7 +64,7 @@ function createStories(ledger: Pick<Ledger, 'runEvents'>): Stories {
       entry.folding = entry.folding.catch(() => undefined).then(() => read(caller, entry.story, { run, to: revision }))
       try {
         await entry.folding
-        kept.set(name, entry)
+        keep(name, entry)
       } catch (error) {
         kept.delete(name)
         throw error

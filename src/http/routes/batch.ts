@@ -59,6 +59,7 @@ export function batchRoute(ops: ReadonlyMap<string, BatchOp>): GuardedRoute {
     query: NoQuery,
     checksRunBond: true,
     body: BatchBody,
+    takesBatch: true,
     handle: (ask) => runBatch(ask, ops),
   }
 }
@@ -71,7 +72,7 @@ type Judged =
 async function runBatch(ask: Ask, ops: ReadonlyMap<string, BatchOp>): Promise<Response> {
   const { c, edge, caller, path } = ask
   const { batchMaxBytes: maxBytes } = edge.settings
-  const read = await readJson(c, { maxBytes, maxDepth: BODY_MAX_DEPTH + AROUND_BODY_DEPTH, maxKeys: BATCH_MAX_KEYS })
+  const read = await readJson(ask, { maxBytes, maxDepth: BODY_MAX_DEPTH + AROUND_BODY_DEPTH, maxKeys: BATCH_MAX_KEYS })
   if (!read.ok) return problemResponse(read.problem, path)
   const batch = checkBody(BatchBody, read.value)
   if (!batch.ok) return problemResponse(batch.problem, path)

@@ -49,6 +49,7 @@ async function bundle(ask: Ask<z.output<typeof EventQueryParams>>): Promise<Resp
   const { start, chunks } = prepared.value
   const name = query.run ?? caller.tenant
   return openStream(ask, {
+    kind: 'bundle',
     contentType: BUNDLE_CONTENT_TYPE,
     headers: { 'content-disposition': `attachment; filename="${name}.tar"` },
     before: start,

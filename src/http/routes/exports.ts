@@ -57,7 +57,11 @@ export const exportRoutes: readonly GuardedRoute[] = [
     handle: async (ask) => {
       const found = await ask.edge.ledger.replay(ask.caller, ask.run)
       if (!found.ok) return problemResponse(found.refusal, ask.path)
-      return openStream(ask, { contentType: produces, chunks: () => replayChunks(found.value, ask.access) })
+      return openStream(ask, {
+        kind: 'replay',
+        contentType: produces,
+        chunks: () => replayChunks(found.value, ask.access),
+      })
     },
   }),
 ]
@@ -78,6 +82,7 @@ async function exported(ask: Ask<z.output<typeof ExportQuery>>): Promise<Respons
   const tree = pin.tree?.root ?? null
   if (resumed !== undefined && resumed.root !== tree) return problemResponse(gone, path)
   return openStream(ask, {
+    kind: 'export',
     contentType: form.contentType,
     headers: {
       // Names of runs and tenants need no quoting: their alphabets hold neither quote nor slash.

@@ -54,6 +54,7 @@ async function openTail(ask: Ask<z.output<typeof TailQuery>>): Promise<Response>
     ...(given !== undefined && !known && { resync: run === '' ? '/v1/runs' : path.replace(/\/tail$/, '') }),
   }
   return openStream(ask, {
+    kind: 'tail',
     contentType: produces,
     headers: { 'x-accel-buffering': 'no', 'cache-control': 'no-cache, no-store' },
     chunks: (left) =>
