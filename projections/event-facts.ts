@@ -2,6 +2,7 @@
  * @module What can be asked of one event: its header, and the members that bodies have in common. Pure, so that an index, an export and
  * whoever checks an export all say the same of the same event.
  */
+import { AUDIT_FILTERS, type AuditFilterField } from '../schemas/audit-fields.ts'
 import type { EventQuery } from '../schemas/event-query.ts'
 import { BODY_FACTS, type BodyFact, type EventType, factIn, type Saying } from '../schemas/event-type.ts'
 import { declarationOf } from '../schemas/events.ts'
@@ -55,14 +56,23 @@ export function callOf(type: string, data: JsonObject): string | undefined {
 
 /** Whether an event answers the query, but for `run`, which its stream says, and `text`, which `matchesText` judges. */
 export function matchesFacts(query: EventQuery, facts: EventFacts): boolean {
-  const { types, since, until, rule, run: _, text: __, ...equal } = query
-  if (types !== undefined && !types.includes(facts.type)) return false
-  if (since !== undefined && facts.time < since) return false
-  if (until !== undefined && facts.time >= until) return false
-  if (rule !== undefined && !facts.rules.includes(rule)) return false
-  return Object.entries(equal).every(
-    ([name, value]) => value === undefined || facts[name as keyof typeof equal] === value,
-  )
+  return AUDIT_FILTERS.every(({ name, field, compare }) => {
+    const wanted = query[name]
+    if (wanted === undefined || name === 'run' || compare === 'words') return true
+    return fits(compare, facts[field as keyof EventFacts], wanted)
+  })
+}
+
+function fits(
+  compare: Exclude<AuditFilterField['compare'], 'words'>,
+  found: string | readonly string[] | undefined,
+  wanted: string | readonly string[],
+): boolean {
+  if (found === undefined) return false
+  if (compare === '=') return found === wanted
+  if (compare === '>=') return found >= wanted
+  if (compare === '<') return found < wanted
+  return compare === 'in' ? wanted.includes(String(found)) : found.includes(String(wanted))
 }
 
 function saidBy(names: readonly BodyFact[], data: JsonObject): { readonly [F in BodyFact]?: string } {

@@ -108,3 +108,8 @@ export function isRunEventType(type: string): type is RunEventType {
 export function declarationOf(type: string): Declared | undefined {
   return Object.hasOwn(EVENTS, type) ? EVENTS[type as EventType] : undefined
 }
+
+/** The types of which something is declared, in the order of the catalogue. */
+export function typesThat(fits: (declared: Declared) => boolean): readonly EventType[] {
+  return (Object.keys(EVENTS) as EventType[]).filter((type) => fits(EVENTS[type]))
+}

@@ -1,4 +1,5 @@
 /** @module Help of the commands that look at a ledger; the flags of queries come from the table of the queries. */
+import { AUDIT_FILTERS } from '../../schemas/audit-fields.ts'
 import type { CommandHelp } from './help.ts'
 
 const PLACE = ['data', 'store', 'keys'] as const
@@ -12,8 +13,12 @@ const AS_IT_WAS = [
   '--as-of SIZE',
   "the store as it was when the tenant's log had so many events; not with --url",
 ] as const
+/** Those that have no line of their own. */
+const FURTHER = AUDIT_FILTERS.map(({ name }) => name).filter(
+  (name) => !['run', 'actor', 'since', 'until', 'text'].includes(name),
+)
 const FILTERS = [
-  ['--run R --actor A ...', 'also --principal --agent --tool --call --rule --verdict --provider --model --kid --types'],
+  ['--run R --actor A ...', `also ${FURTHER.map((name) => `--${name}`).join(' ')}`],
   ['--since T --until T', 'RFC 3339, by the time of the event; until is left out'],
   ['--text WORDS', 'words of payloads, results, errors and reasons; "words in quotes" stand together'],
   ['--as-of SIZE', 'the log as it was with so many events: the same answer for ever'],

@@ -1,5 +1,6 @@
 /** @module What `countersign help` says: one entry a command, the same text for people and for the test that compares it. */
 
+import { AUDIT_FILTERS } from '../../schemas/audit-fields.ts'
 import { SETTINGS, type SettingName } from '../config.ts'
 import { INSPECT_COMMANDS } from './help-inspect.ts'
 
@@ -104,7 +105,9 @@ export const COMMANDS = {
       ['--run R', 'this run only'],
       [
         '--actor A ...',
-        'a query: actor, principal, agent, tool, call, types, rule, verdict, provider, model, kid, since, until, text',
+        `a query: ${AUDIT_FILTERS.map(({ name }) => name)
+          .filter((name) => name !== 'run')
+          .join(', ')}`,
       ],
       ['--bundle FILE.tar', 'events, log, checkpoint, signed manifest, report and verify.mjs in one new file'],
       ['--format F', 'jsonl (default), csv, cloudevents, cloudevents-batch, ocsf or otlp'],

@@ -2,36 +2,10 @@
  * @module The port of the auditors' index: what every event says, in the order of its tenant's log, in one local file. Rows never
  * change, so that whatever is asked as of a size of the log gets the same answer later. Losing the file loses nothing: it is made anew.
  */
+import type { AuditRow } from '../../schemas/audit-fields.ts'
 import type { EventQuery } from '../../schemas/event-query.ts'
 import type { DerivedFile } from './derived-file.ts'
 import type { Position } from './event-store.ts'
-
-/** One event. `leaf` is its index in its tenant's log, counted here. */
-export interface AuditRow {
-  readonly tenant: string
-  readonly leaf: number
-  readonly stream: string
-  readonly run?: string
-  readonly revision: number
-  readonly position: Position
-  readonly id: string
-  readonly type: string
-  readonly time: string
-  readonly actor: string
-  readonly principal: string
-  readonly kid: string
-  readonly agent?: string
-  readonly tool?: string
-  readonly call?: string
-  readonly reservation?: string
-  readonly compensates?: string
-  readonly provider?: string
-  readonly model?: string
-  readonly verdict?: string
-  readonly rules: readonly string[]
-  /** The writer's clock was behind the event before it. */
-  readonly clocked: boolean
-}
 
 /** What an event adds to the bill. Money in 1e-9 units, signed. */
 export interface ChargeRow {

@@ -1,5 +1,6 @@
 /** @module The auditors' questions as pages: one a named query, made from the table of the queries. */
 import { z } from 'zod'
+import { AUDIT_FILTERS } from '../../../schemas/audit-fields.ts'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { AUDIT_QUERIES, type AuditQueryDefinition, type AuditQueryName } from '../../ledger/audit/audit-queries.ts'
@@ -84,9 +85,7 @@ interface Filters {
 function filtersOf(definition: AuditQueryDefinition, query: AuditParams): Filters {
   const entries = definition.filters.flatMap((name) => {
     const value = query[name]
-    return typeof value === 'string'
-      ? [[name, name === 'since' || name === 'until' ? zoned(value) : value] as const]
-      : []
+    return typeof value === 'string' ? [[name, isTime(name) ? zoned(value) : value] as const] : []
   })
   const given = Object.fromEntries(entries)
   const checked = EventQueryParams.safeParse(given)
@@ -99,6 +98,8 @@ function filtersOf(definition: AuditQueryDefinition, query: AuditParams): Filter
   )
   return { filter: checked.data, given, extra: Object.fromEntries(texts) }
 }
+
+const isTime = (name: string): boolean => AUDIT_FILTERS.find((filter) => filter.name === name)?.input === 'time'
 
 /** What a browser's field says, without a zone, is UTC. */
 function zoned(text: string): string {

@@ -1,5 +1,5 @@
 /** @module The filters of a question, as a form: a plain GET, so that an answer has an address. */
-import { VERDICTS } from '../../../schemas/verdict.ts'
+import { AUDIT_FILTERS } from '../../../schemas/audit-fields.ts'
 import { auditPath } from '../paths.ts'
 
 export interface AuditFormProps {
@@ -15,13 +15,14 @@ export function AuditForm({ name, filters, given }: AuditFormProps) {
     <form method="get" action={auditPath(name)} class="filters audit-filters" aria-label="Filters">
       {name === 'spend' && <Choice name="by" values={SPEND_BY} value={given.by ?? 'run'} />}
       {name === 'sample' && <Field name="seed" value={given.seed} />}
-      {filters.map((filter) =>
-        filter === 'verdict' ? (
-          <Choice name="verdict" values={['', ...VERDICTS]} value={given.verdict ?? ''} />
+      {filters.map((name) => {
+        const choices = inputOf(name)
+        return typeof choices === 'object' ? (
+          <Choice name={name} values={['', ...choices]} value={given[name] ?? ''} />
         ) : (
-          <Field name={filter} value={given[filter]} />
-        ),
-      )}
+          <Field name={name} value={given[name]} />
+        )
+      })}
       <button type="submit" class="button">
         Ask
       </button>
@@ -29,18 +30,12 @@ export function AuditForm({ name, filters, given }: AuditFormProps) {
   )
 }
 
-const LABELS: Readonly<Record<string, string>> = {
-  types: 'Types (with commas)',
-  kid: 'Key id',
-  call: 'Call id',
-  since: 'Since (UTC)',
-  until: 'Before (UTC)',
-}
-
-const labelOf = (name: string): string => LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
+const filterOf = (name: string) => AUDIT_FILTERS.find((filter) => filter.name === name)
+const inputOf = (name: string) => filterOf(name)?.input
+const labelOf = (name: string): string => filterOf(name)?.label ?? name.charAt(0).toUpperCase() + name.slice(1)
 
 function Field({ name, value }: { readonly name: string; readonly value: string | undefined }) {
-  const when = name === 'since' || name === 'until'
+  const when = inputOf(name) === 'time'
   return (
     <div>
       <label for={`f-${name}`}>{labelOf(name)}</label>

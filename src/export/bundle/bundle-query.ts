@@ -3,13 +3,18 @@
  * evaluates on the bodies. `verify.mjs` says the same in its own words; a test holds the two together.
  */
 import { type CallFacts, callOf, eventFacts, matchesFacts } from '../../../projections/event-facts.ts'
+import { AUDIT_FILTERS, type AuditFilterField, type FilterName } from '../../../schemas/audit-fields.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Header } from '../../../schemas/header.ts'
 import { runStream } from '../../../schemas/names.ts'
 import type { LedgerEvent } from '../../ledger/ledger.ts'
 
+const namesWith = (proof: AuditFilterField['proof']): readonly FilterName[] =>
+  AUDIT_FILTERS.filter((filter) => filter.proof === proof).map(({ name }) => name)
+
 /** Members that only the ledger's own index can answer: what they leave out, nobody else could check. */
-const UNPROVABLE = ['text', 'rule', 'verdict'] as const
+const UNPROVABLE = namesWith('index')
+const BY_HEADER = namesWith('header')
 
 /** The first member that no bundle takes; undefined where all of them can be proved. */
 export function unprovableMember(query: EventQuery): string | undefined {
@@ -20,18 +25,10 @@ export function unprovableMember(query: EventQuery): string | undefined {
  * Every event that fits this part is in the bundle. An outcome is of the agent and the tool that its call's claim names: where they are asked
  * for, all events of the run, or of the tenant, are there, so that no claim is missing.
  */
-export function completePart({ run, types, actor, principal, kid, since, until, agent, tool }: EventQuery): EventQuery {
-  const whole = { ...(run !== undefined && { run }) }
-  if (agent !== undefined || tool !== undefined) return whole
-  return {
-    ...whole,
-    ...(types && { types }),
-    ...(actor !== undefined && { actor }),
-    ...(principal !== undefined && { principal }),
-    ...(kid !== undefined && { kid }),
-    ...(since !== undefined && { since }),
-    ...(until !== undefined && { until }),
-  }
+export function completePart(query: EventQuery): EventQuery {
+  const { run, agent, tool } = query
+  if (agent !== undefined || tool !== undefined) return run === undefined ? {} : { run }
+  return Object.fromEntries(BY_HEADER.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])))
 }
 
 /** Whether a header fits the part that headers answer. */

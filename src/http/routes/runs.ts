@@ -1,6 +1,6 @@
 /** @module Runs: start, list, read, end, and the context they have established. */
 import { z } from 'zod'
-import { Instant } from '../../../schemas/event-query.ts'
+import { Instant } from '../../../schemas/audit-fields.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { CompleteRun, FailRun, Rollback, StartRun } from '../../../schemas/requests.ts'
 import { foundResponse, json, problemResponse } from '../answers.ts'

@@ -1,9 +1,9 @@
 /** @module From rows of the index to events of the store: read where they stand, their seal checked, and shown with the way to their proof. */
 import { eventDetail } from '../../../projections/event-detail.ts'
 import { type Phrases, snippetOf } from '../../../projections/search-text.ts'
+import type { AuditRow } from '../../../schemas/audit-fields.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { checkRecord } from '../../signing/check.ts'
-import type { AuditRow } from '../../store/audit-index.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import { ledgerEvent } from '../parse-record.ts'
 import type { Sealer } from '../sealer.ts'

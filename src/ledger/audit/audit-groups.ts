@@ -1,6 +1,7 @@
 /** @module Answers that are no single events: runs, spending, keys, reads and samples. */
 import { createHash } from 'node:crypto'
 import { AccessRecorded } from '../../../schemas/events/access-recorded.ts'
+import { declarationOf } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { fromNano } from '../../../schemas/money.ts'
@@ -13,11 +14,6 @@ import type { AsOf } from './audit-reads.ts'
 /** Missing revisions that a row names; it counts them all. */
 const MISSING_SHOWN = 20
 const RUNS_AT_ONCE = 1_000
-const STATUS: Readonly<Record<string, string>> = {
-  RunCompleted: 'completed',
-  RunFailed: 'failed',
-  RunCompensated: 'compensated',
-}
 
 export interface GroupDeps extends EventDeps {
   readonly index: AuditIndex
@@ -63,7 +59,7 @@ function runBody(group: RunGroup, view: AuditView, index: AuditIndex): JsonObjec
     last: lastTime,
     ...{ events, firstRevision, lastRevision, missingCount },
     missing: missingCount === 0 ? [] : index.missingRevisions(view, run, MISSING_SHOWN),
-    status: end === undefined ? 'open' : (STATUS[end] ?? end),
+    status: end === undefined ? 'open' : (declarationOf(end)?.changes.run ?? end),
     rejections,
     links: { run: `/v1/runs/${run}`, events: `/v1/runs/${run}/events` },
   }

@@ -5,9 +5,10 @@
  */
 import { LRUCache } from 'lru-cache'
 import { CHARGING_TYPES, type ChargeState, foldCharges, noCharges } from '../../../projections/charges.ts'
-import { callOf, eventFacts } from '../../../projections/event-facts.ts'
+import { callOf, type EventFacts, eventFacts } from '../../../projections/event-facts.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { searchableText } from '../../../projections/search-text.ts'
+import type { AuditColumn, AuditRow } from '../../../schemas/audit-fields.ts'
 import { isRunEventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
@@ -34,6 +35,9 @@ export interface ProjectionDeps {
   readonly sealer?: Sealer | undefined
   readonly onProgress?: (events: number) => void
 }
+
+/** Columns that no fact of the event fills: all of them, so that a new one is not forgotten. */
+type Place = { readonly [F in Exclude<AuditColumn, keyof EventFacts>]: AuditRow[F] | undefined }
 
 interface PageChanges {
   readonly entries: AuditEntry[]
@@ -132,14 +136,13 @@ export class AuditProjection {
       const { agent, tool } = facts
       this.#claims.set(`${facts.call} ${stream}`, { ...(agent && { agent }), ...(tool && { tool }) })
     }
+    const { position } = record
+    const clocked = header.clock !== undefined
+    const place = { tenant, leaf, stream, revision, position, id: header.id, clocked }
+    const run = name.runId === undefined ? {} : { run: name.runId }
     const isRun = isRunEventType(header.type)
     changes.entries.push({
-      row: {
-        ...facts,
-        ...{ tenant, leaf, stream, revision, position: record.position, id: header.id },
-        ...(name.runId !== undefined && { run: name.runId }),
-        clocked: header.clock !== undefined,
-      },
+      row: { ...facts, ...run, ...(place satisfies Omit<Place, 'run'>) },
       charges: isRun && CHARGING_TYPES.has(header.type) ? this.#charges({ ...read, stream }, changes) : [],
       text: isRun && header.type !== 'SnapshotTaken' ? searchableText(data) : '',
     })

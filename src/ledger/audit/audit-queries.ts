@@ -2,10 +2,8 @@
  * @module The queries that auditors ask by name, as data: HTTP, OpenAPI, the command line and the dashboard are all made of this table.
  * `questions` are those of the auditors' list that a query answers.
  */
-import type { EventQuery } from '../../../schemas/event-query.ts'
+import { AUDIT_FILTERS, type FilterGroup, type FilterName } from '../../../schemas/audit-fields.ts'
 import type { AuditFilter } from '../../store/audit-index.ts'
-
-export type FilterName = keyof EventQuery
 
 /** What a query lists: events, or groups of them. */
 export type AuditShape =
@@ -32,11 +30,11 @@ export interface AuditQueryDefinition {
   readonly required?: readonly FilterName[]
 }
 
-const WHO = ['actor', 'principal', 'agent'] as const
-const WHEN = ['since', 'until'] as const
-const OF_CALL = ['tool', 'call'] as const
-const OF_MODEL = ['provider', 'model'] as const
-const EVERY = ['run', 'types', ...WHO, ...OF_CALL, 'rule', 'verdict', ...OF_MODEL, 'kid', ...WHEN, 'text'] as const
+/** The filters of these groups, in this order. */
+const by = (...groups: readonly FilterGroup[]): readonly FilterName[] =>
+  groups.flatMap((group) => AUDIT_FILTERS.filter((filter) => filter.group === group).map(({ name }) => name))
+
+const EVERY = by('run', 'type', 'who', 'call', 'rule', 'verdict', 'model', 'key', 'when', 'text')
 
 const EVENT_COLUMNS = ['leaf', 'time', 'type', 'run', 'revision', 'actor', 'agent', 'tool', 'verdict', 'rules'] as const
 
@@ -58,91 +56,91 @@ export const AUDIT_QUERIES = {
   runs: {
     summary: 'The population: every run with its count of events and the revisions that are missing',
     shape: 'runs',
-    filters: ['run', ...WHEN],
+    filters: by('run', 'when'),
     columns: ['run', 'started', 'last', 'events', 'lastRevision', 'missing', 'status', 'rejections'],
   },
   'open-runs': {
     summary: 'Runs without an end',
     shape: 'runs',
-    filters: ['run', ...WHEN],
+    filters: by('run', 'when'),
     columns: ['run', 'started', 'last', 'events', 'rejections'],
   },
   'open-calls': {
     summary: 'Calls that were started and have no outcome: claimed, or in doubt',
     shape: 'open-calls',
-    filters: ['run', ...WHO, ...OF_CALL, 'kid', ...WHEN],
+    filters: by('run', 'who', 'call', 'key', 'when'),
     columns: ['leaf', 'time', 'run', 'revision', 'tool', 'agent', 'call', 'status'],
   },
   rejections: {
     summary: 'Handoffs that were refused, by which rules, and to where the run was rewound',
     shape: 'rejections',
-    filters: ['run', ...WHO, 'rule', 'kid', ...WHEN, 'text'],
+    filters: by('run', 'who', 'rule', 'key', 'when', 'text'),
     preset: { types: ['EnvelopeRejected'] },
     columns: ['leaf', 'time', 'run', 'revision', 'agent', 'actor', 'rules', 'rewind'],
   },
   violations: {
     summary: 'Handoffs that wrote outside the boundary of their agent',
     shape: 'rejections',
-    filters: ['run', ...WHO, 'kid', ...WHEN],
+    filters: by('run', 'who', 'key', 'when'),
     preset: { types: ['EnvelopeRejected', 'EnvelopeAccepted'], rule: 'manifest-violation' },
     columns: ['leaf', 'time', 'run', 'revision', 'agent', 'actor', 'verdict', 'rewind'],
   },
   refusals: {
     summary: 'Requests that were refused: each is evidence that a gate works',
     shape: 'events',
-    filters: ['run', ...WHO, 'rule', 'kid', ...WHEN, 'text'],
+    filters: by('run', 'who', 'rule', 'key', 'when', 'text'),
     preset: { types: ['RequestRefused', 'BudgetExceeded'] },
     columns: ['leaf', 'time', 'run', 'revision', 'actor', 'agent', 'rules', 'detail'],
   },
   spend: {
     summary: 'Tokens and money, summed from the events by run, agent, model, day, month or tenant; one row a currency',
     shape: 'spend',
-    filters: ['run', ...WHO, ...OF_MODEL, ...WHEN],
+    filters: by('run', 'who', 'model', 'when'),
     columns: ['key', 'tokens', 'cost', 'currency'],
   },
   overshoots: {
     summary: 'Usage that came to light over a limit (reservations that a limit refused are under `refusals`)',
     shape: 'events',
-    filters: ['run', ...WHO, ...OF_MODEL, ...WHEN],
+    filters: by('run', 'who', 'model', 'when'),
     preset: { verdict: 'overshoot' },
     columns: ['leaf', 'time', 'run', 'revision', 'agent', 'detail'],
   },
   'open-reservations': {
     summary: 'Reservations that were never settled nor released; an expired one is charged in full, as an estimate',
     shape: 'open-reservations',
-    filters: ['run', ...WHO, ...OF_MODEL, ...WHEN],
+    filters: by('run', 'who', 'model', 'when'),
     columns: ['leaf', 'time', 'run', 'revision', 'agent', 'reservation', 'status', 'detail'],
   },
   'open-compensations': {
     summary: 'Compensations that failed or whose outcome is not known',
     shape: 'open-compensations',
-    filters: ['run', ...WHO, ...OF_CALL, ...WHEN],
+    filters: by('run', 'who', 'call', 'when'),
     columns: ['leaf', 'time', 'run', 'revision', 'tool', 'compensates', 'verdict', 'detail'],
   },
   'clock-regressions': {
     summary: "Events whose writer's clock was behind the event before them",
     shape: 'events',
-    filters: ['run', 'types', ...WHO, 'kid', ...WHEN],
+    filters: by('run', 'type', 'who', 'key', 'when'),
     preset: { clocked: true },
     columns: ['leaf', 'time', 'type', 'run', 'revision', 'actor'],
   },
   keys: {
     summary: 'Each sealing key: its period on record, what it sealed, and what it sealed outside of that period',
     shape: 'keys',
-    filters: ['run', ...WHEN],
+    filters: by('run', 'when'),
     columns: ['kid', 'announced', 'retired', 'events', 'first', 'last', 'before', 'after'],
   },
   access: {
     summary: 'Who read, exported, replayed or verified what, and when',
     shape: 'access',
-    filters: ['actor', ...WHEN],
+    filters: ['actor', ...by('when')],
     preset: { types: ['AccessRecorded', 'ExportStarted', 'ExportIssued'] },
     columns: ['at', 'actor', 'principal', 'query', 'filters', 'count', 'verdict'],
   },
   verifications: {
     summary: 'The verification history: replays and verifications with their verdicts',
     shape: 'access',
-    filters: ['actor', 'run', ...WHEN],
+    filters: ['actor', 'run', ...by('when')],
     preset: { types: ['AccessRecorded'] },
     columns: ['at', 'actor', 'query', 'filters', 'verdict'],
   },
@@ -150,7 +148,7 @@ export const AUDIT_QUERIES = {
     summary:
       'A random sample of runs that neither side picks: the seed is the root of a checkpoint, and the same seed draws the same runs',
     shape: 'sample',
-    filters: WHEN,
+    filters: by('when'),
     columns: ['run', 'started', 'last', 'events', 'status'],
   },
 } as const satisfies Record<string, AuditQueryDefinition>

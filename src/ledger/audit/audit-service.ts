@@ -1,9 +1,10 @@
 /** @module Asking: the query's definition, the log as of a size, one page of rows, and the answer of its shape. */
 import { type Phrases, parsePhrases } from '../../../projections/search-text.ts'
-import { type EventQuery, SEARCH_MAX_TERMS } from '../../../schemas/event-query.ts'
+import { type AuditRow, type FilterName, SEARCH_MAX_TERMS } from '../../../schemas/audit-fields.ts'
+import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
-import type { AuditFilter, AuditIndex, AuditRow, AuditView, LeafPage, SpendBy } from '../../store/audit-index.ts'
+import type { AuditFilter, AuditIndex, AuditView, LeafPage, SpendBy } from '../../store/audit-index.ts'
 import { againIfRenewed } from '../../store/derived-file.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import { bounds } from '../bounds.ts'
@@ -19,7 +20,7 @@ import {
   sampleAnswer,
   spendAnswer,
 } from './audit-groups.ts'
-import { AUDIT_QUERIES, type AuditQueryDefinition, type FilterName } from './audit-queries.ts'
+import { AUDIT_QUERIES, type AuditQueryDefinition } from './audit-queries.ts'
 import type {
   AsOf,
   AuditPage,

@@ -1,6 +1,7 @@
 /** @module Rows of a rare filter, looked for a stretch of the log at a time: this thread is shared with whoever appends. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { AuditRow, LeafPage } from '../../store/audit-index.ts'
+import type { AuditRow } from '../../../schemas/audit-fields.ts'
+import type { LeafPage } from '../../store/audit-index.ts'
 
 /** Leaves that one statement looks through. */
 const WINDOW_LEAVES = 50_000

@@ -1,13 +1,15 @@
 /** @module Questions about many events at once: runs, spending and keys, grouped. Every one is asked of the first events of a log and no others. */
+import { type EventType, typesThat } from '../../../schemas/events.ts'
 import { MONEY_SCALE } from '../../../schemas/money.ts'
 import type { AuditFilter, AuditView, KeyGroup, KeyPage, RunGroup, SpendBy, SpendGroup } from '../audit-index.ts'
 import { conditionsOf } from './audit-rows.ts'
 import type { Database } from './open.ts'
 
-const ENDS = "('RunCompleted', 'RunFailed', 'RunCompensated')"
+const ENDS = typesThat(({ changes }) => changes.run !== undefined && changes.run !== 'open')
+const REJECTS = 'EnvelopeRejected' satisfies EventType
 
 /** Of a run's last end: its place in front makes the latest one the greatest text. */
-const LAST_END = `max(CASE WHEN e.type IN ${ENDS} THEN printf('%015d %s', e.leaf, e.type) END)`
+const LAST_END = `max(CASE WHEN e.type IN ('${ENDS.join("', '")}') THEN printf('%015d %s', e.leaf, e.type) END)`
 const LAST_END_PLACE = 16
 
 type RunFilter = Pick<AuditFilter, 'since' | 'until' | 'run'>
@@ -49,7 +51,7 @@ function groupedRuns(
     ...(openOnly === true ? ['lastEnd IS NULL'] : []),
   ]
   const sql = `SELECT e.run, count(*) AS events, min(e.revision) AS firstRevision, max(e.revision) AS lastRevision,
-      min(e.time) AS firstTime, max(e.time) AS lastTime, sum(e.type = 'EnvelopeRejected') AS rejections, ${LAST_END} AS lastEnd
+      min(e.time) AS firstTime, max(e.time) AS lastTime, sum(e.type = '${REJECTS}') AS rejections, ${LAST_END} AS lastEnd
     FROM events e WHERE e.tenant = ? AND e.run IS NOT NULL AND e.leaf < ?
       ${run === undefined ? '' : 'AND e.run = ?'} ${after === undefined ? '' : 'AND e.run > ?'}
     GROUP BY e.run ${having.length === 0 ? '' : `HAVING ${having.join(' AND ')}`}`

@@ -1,45 +1,42 @@
 /** @module Rows of the auditors' index as columns, and the conditions a filter becomes. Conditions are fixed text; a request gives values only. */
-import type { AuditFilter, AuditRow, AuditView } from '../audit-index.ts'
+import {
+  AUDIT_COLUMNS,
+  AUDIT_FIELDS,
+  AUDIT_FILTERS,
+  type AuditColumn,
+  type AuditRow,
+  type NamedFilter,
+} from '../../../schemas/audit-fields.ts'
+import type { AuditFilter, AuditView } from '../audit-index.ts'
 
-export interface AuditColumns {
-  readonly tenant: string
-  readonly leaf: number
-  readonly stream: string
-  readonly run: string | null
-  readonly revision: number
-  readonly position: string
-  readonly id: string
-  readonly type: string
-  readonly time: string
-  readonly actor: string
-  readonly principal: string
-  readonly kid: string
-  readonly agent: string | null
-  readonly tool: string | null
-  readonly call: string | null
-  readonly reservation: string | null
-  readonly compensates: string | null
-  readonly provider: string | null
-  readonly model: string | null
-  readonly verdict: string | null
-  /** Between line feeds, before the first and after the last: no name holds one that could pass for a border. */
-  readonly rules: string | null
-  readonly clocked: number
-}
+/** What SQLite keeps of a field; null: the event says nothing of it. */
+export type AuditColumns = Readonly<Record<AuditColumn, string | number | null>>
 
-const OPTIONAL = ['run', 'agent', 'tool', 'call', 'reservation', 'compensates', 'provider', 'model', 'verdict'] as const
-const RULE_BORDER = '\n'
+/** Stands between the texts of a list, before the first and after the last: none of them holds one. */
+const LIST_BORDER = '\n'
 
 export function toAuditColumns(row: AuditRow): AuditColumns {
-  const optional = Object.fromEntries(OPTIONAL.map((name) => [name, row[name] ?? null]))
-  const rules = row.rules.length === 0 ? null : RULE_BORDER + row.rules.map(ruleText).join(RULE_BORDER) + RULE_BORDER
-  return { ...row, ...optional, rules, clocked: row.clocked ? 1 : 0 } as AuditColumns
+  return Object.fromEntries(AUDIT_COLUMNS.map((name) => [name, toColumn(row[name])])) as AuditColumns
+}
+
+function toColumn(value: AuditRow[AuditColumn]): string | number | null {
+  if (value === undefined || typeof value === 'string' || typeof value === 'number') return value ?? null
+  if (typeof value === 'boolean') return value ? 1 : 0
+  return value.length === 0 ? null : LIST_BORDER + value.map(listText).join(LIST_BORDER) + LIST_BORDER
 }
 
 export function fromAuditColumns(columns: AuditColumns): AuditRow {
-  const present = Object.entries(columns).filter(([, value]) => value !== null)
-  const rules = columns.rules?.split(RULE_BORDER).filter((rule) => rule !== '') ?? []
-  return { ...Object.fromEntries(present), rules, clocked: columns.clocked === 1 } as unknown as AuditRow
+  const present = AUDIT_COLUMNS.flatMap((name) => {
+    const value = fromColumn(AUDIT_FIELDS[name].column, columns[name])
+    return value === null ? [] : [[name, value]]
+  })
+  return Object.fromEntries(present)
+}
+
+function fromColumn(kind: (typeof AUDIT_FIELDS)[AuditColumn]['column'], value: string | number | null): unknown {
+  if (kind === 'flag') return value === 1
+  if (kind !== 'list') return value
+  return value === null ? [] : String(value).split(LIST_BORDER).slice(1, -1)
 }
 
 export interface Conditions {
@@ -47,37 +44,31 @@ export interface Conditions {
   readonly values: readonly unknown[]
 }
 
-/** Columns that a filter may compare; `of` says where each stands. */
-type Columns = Partial<Record<'agent' | 'provider' | 'model', string>>
+/** Columns of another table that filters compare instead of those of the events. */
+type Elsewhere = { readonly [F in AuditColumn]?: string }
 
-/** `e` is the table of events. */
-export function conditionsOf({ tenant, size }: AuditView, filter: AuditFilter, of: Columns = {}): Conditions {
-  const { types, rule, clocked, run, actor, principal, agent, tool, call, verdict, provider, model, kid } = filter
-  const typeList = types === undefined ? '' : types.map(() => '?').join(', ')
-  const conditions: readonly (readonly [sql: string, values: readonly unknown[] | undefined])[] = [
-    ['e.tenant = ? AND e.leaf < ?', [tenant, size]],
-    [`e.type IN (${typeList})`, types],
-    ['e.run = ?', one(run)],
-    ['e.actor = ?', one(actor)],
-    ['e.principal = ?', one(principal)],
-    [`${of.agent ?? 'e.agent'} = ?`, one(agent)],
-    ['e.tool = ?', one(tool)],
-    ['e.call = ?', one(call)],
-    ['e.reservation = ?', one(filter.reservation)],
-    ['e.verdict = ?', one(verdict)],
-    [`${of.provider ?? 'e.provider'} = ?`, one(provider)],
-    [`${of.model ?? 'e.model'} = ?`, one(model)],
-    ['e.kid = ?', one(kid)],
-    ['e.time >= ?', one(filter.since)],
-    ['e.time < ?', one(filter.until)],
-    [
-      'e.rules IS NOT NULL AND instr(e.rules, ?) > 0',
-      rule === undefined ? undefined : one(RULE_BORDER + ruleText(rule) + RULE_BORDER),
-    ],
-    ['e.clocked = 1', clocked === true ? [] : undefined],
-  ]
-  const used = conditions.flatMap(([sql, values]) => (values === undefined ? [] : [{ sql, values }]))
-  return { sql: used.map(({ sql }) => sql).join(' AND '), values: used.flatMap(({ values }) => values) }
+/** `e` is the table of events. Words are asked of their own index (`matchText`). */
+export function conditionsOf({ tenant, size }: AuditView, filter: AuditFilter, elsewhere: Elsewhere = {}): Conditions {
+  const used = AUDIT_FILTERS.flatMap((each): Conditions[] => {
+    const { name, field } = each
+    const value = name === 'text' ? undefined : filter[name]
+    const column = (field !== 'words' && elsewhere[field]) || `e.${field}`
+    return value === undefined ? [] : [condition(each, column, value)]
+  })
+  const { reservation, clocked } = filter
+  if (reservation !== undefined) used.push({ sql: 'e.reservation = ?', values: [reservation] })
+  if (clocked === true) used.push({ sql: 'e.clocked = 1', values: [] })
+  const all: readonly Conditions[] = [{ sql: 'e.tenant = ? AND e.leaf < ?', values: [tenant, size] }, ...used]
+  return { sql: all.map(({ sql }) => sql).join(' AND '), values: all.flatMap(({ values }) => values) }
+}
+
+function condition({ compare }: NamedFilter, column: string, value: string | readonly string[]): Conditions {
+  if (compare === 'in') return { sql: `${column} IN (${Array.from(value, () => '?').join(', ')})`, values: [...value] }
+  if (compare !== 'contains') return { sql: `${column} ${compare} ?`, values: [value] }
+  return {
+    sql: `${column} IS NOT NULL AND instr(${column}, ?) > 0`,
+    values: [LIST_BORDER + listText(String(value)) + LIST_BORDER],
+  }
 }
 
 /** One word for each tenant, which no other tenant's word begins. */
@@ -91,10 +82,6 @@ export function matchText(tenant: string, phrases: readonly (readonly string[])[
   return `tenant : "${tenantWord(tenant)}" AND body : (${quoted.join(' AND ')})`
 }
 
-function one(value: string | undefined): readonly unknown[] | undefined {
-  return value === undefined ? undefined : [value]
-}
-
-function ruleText(rule: string): string {
-  return rule.replaceAll(RULE_BORDER, ' ')
+function listText(text: string): string {
+  return text.replaceAll(LIST_BORDER, ' ')
 }

@@ -1,47 +1,47 @@
 /** @module The tables of the auditors' index. A file with other tables is made anew: there is nothing to migrate. */
+import {
+  AUDIT_COLUMNS,
+  AUDIT_FIELDS,
+  AUDIT_FIELDS_VERSION,
+  type AuditColumn,
+  type AuditField,
+} from '../../../schemas/audit-fields.ts'
+
+const SQL_TYPES = {
+  text: 'TEXT NOT NULL',
+  integer: 'INTEGER NOT NULL',
+  flag: 'INTEGER NOT NULL',
+  list: 'TEXT',
+} as const satisfies Record<(typeof AUDIT_FIELDS)[AuditColumn]['column'], string>
+
+function columnText(name: AuditColumn): string {
+  const { column, optional }: AuditField & { readonly column: keyof typeof SQL_TYPES } = AUDIT_FIELDS[name]
+  return `${name} ${optional === true ? 'TEXT' : SQL_TYPES[column]}`
+}
+
+function indexText(name: AuditColumn): readonly string[] {
+  const { indexed, optional }: AuditField = AUDIT_FIELDS[name]
+  if (indexed !== true) return []
+  const where = optional === true ? ` WHERE ${name} IS NOT NULL` : ''
+  return [`CREATE INDEX events_${name} ON events (tenant, ${name}, leaf)${where};`]
+}
+
 /**
  * Words come apart before they get here: `ascii` keeps every character beyond ASCII within its word. The text itself is not kept twice:
  * a hit leads to its event. `tenant` is one word, so that a search never walks through what others wrote.
  */
 export const AUDIT_SCHEMA = `
+-- fields of version ${AUDIT_FIELDS_VERSION}
 CREATE TABLE events (
   seq INTEGER PRIMARY KEY,
-  tenant TEXT NOT NULL,
-  leaf INTEGER NOT NULL,
-  stream TEXT NOT NULL,
-  run TEXT,
-  revision INTEGER NOT NULL,
-  position TEXT NOT NULL,
-  id TEXT NOT NULL,
-  type TEXT NOT NULL,
-  time TEXT NOT NULL,
-  actor TEXT NOT NULL,
-  principal TEXT NOT NULL,
-  kid TEXT NOT NULL,
-  agent TEXT,
-  tool TEXT,
-  call TEXT,
-  reservation TEXT,
-  compensates TEXT,
-  provider TEXT,
-  model TEXT,
-  verdict TEXT,
-  rules TEXT,
-  clocked INTEGER NOT NULL
+  ${AUDIT_COLUMNS.map(columnText).join(',\n  ')}
 ) STRICT;
+${AUDIT_COLUMNS.flatMap(indexText).join('\n')}
 CREATE UNIQUE INDEX events_leaf ON events (tenant, leaf);
 CREATE UNIQUE INDEX events_stream ON events (stream, revision);
 CREATE INDEX events_id ON events (tenant, id);
 CREATE INDEX events_run ON events (tenant, run, revision, leaf, time, type) WHERE run IS NOT NULL;
-CREATE INDEX events_type ON events (tenant, type, leaf);
-CREATE INDEX events_actor ON events (tenant, actor, leaf);
-CREATE INDEX events_principal ON events (tenant, principal, leaf);
 CREATE INDEX events_time ON events (tenant, time);
-CREATE INDEX events_agent ON events (tenant, agent, leaf) WHERE agent IS NOT NULL;
-CREATE INDEX events_tool ON events (tenant, tool, leaf) WHERE tool IS NOT NULL;
-CREATE INDEX events_call ON events (tenant, call, leaf) WHERE call IS NOT NULL;
-CREATE INDEX events_compensates ON events (tenant, compensates, leaf) WHERE compensates IS NOT NULL;
-CREATE INDEX events_reservation ON events (tenant, reservation, leaf) WHERE reservation IS NOT NULL;
 CREATE INDEX events_rules ON events (tenant, leaf) WHERE rules IS NOT NULL;
 CREATE INDEX events_clocked ON events (tenant, leaf) WHERE clocked = 1;
 CREATE TABLE charges (

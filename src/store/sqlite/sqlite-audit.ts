@@ -1,4 +1,6 @@
 /** @module The auditors' index in a file of its own, made anew from the event store whenever it is lost, damaged or of another version. */
+import { AUDIT_COLUMNS, type AuditRow } from '../../../schemas/audit-fields.ts'
+import { type EventType, typesThat } from '../../../schemas/events.ts'
 import { MONEY_SCALE } from '../../../schemas/money.ts'
 import type {
   AuditBatch,
@@ -7,7 +9,6 @@ import type {
   AuditIndex,
   AuditPin,
   AuditProgress,
-  AuditRow,
   AuditView,
   ChargeRow,
   LeafPage,
@@ -28,16 +29,30 @@ import { AUDIT_SCHEMA } from './audit-schema.ts'
 import { openDisposable } from './disposable-file.ts'
 import type { Database } from './open.ts'
 
-/** What ends a claim, a reservation, a failed compensation; `o` is the later event. */
+const CLAIMS = typesThat(({ changes }) => changes.call === 'claimed')
+const RESERVATIONS = typesThat(({ changes }) => changes.reservation === 'open')
+const UNDOINGS = typesThat(({ changes }) => changes.undoing !== undefined)
+/** Undoings that leave the effect where it is, as far as anybody knows. */
+const UNDONE_NOT = typesThat(({ changes }) => changes.undoing !== undefined && changes.undoing !== 'succeeded')
+const CALL_ENDS = typesThat(({ changes }) => changes.call === 'settled')
+const RESERVATION_ENDS = typesThat(
+  ({ changes }) => changes.reservation === 'settled' || changes.reservation === 'released',
+)
+const RESOLVES = 'ToolCallResolved' satisfies EventType
+
+/** The names of types are the catalogue's own, and no text of anybody's. */
+const listOf = (types: readonly EventType[]): string => `(${types.map((type) => `'${type}'`).join(', ')})`
+
+/** What ends a claim, a reservation, a failed compensation; `o` is the later event. A new claim of the call ends the one before. */
 const NOT_FOLLOWED = {
   call: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.call = e.call AND o.stream = e.stream AND o.leaf > e.leaf AND o.leaf < ?
-    AND o.type IN ('ToolCallClaimed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed'))`,
+    AND o.type IN ${listOf([...CLAIMS, ...CALL_ENDS])})`,
   reservation: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.reservation = e.reservation AND o.stream = e.stream
-    AND o.leaf > e.leaf AND o.leaf < ? AND o.type IN ('UsageRecorded', 'BudgetReleased'))`,
+    AND o.leaf > e.leaf AND o.leaf < ? AND o.type IN ${listOf(RESERVATION_ENDS)})`,
   compensation: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.compensates = e.compensates AND o.stream = e.stream
-    AND o.leaf > e.leaf AND o.leaf < ? AND o.type IN ('CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'))
+    AND o.leaf > e.leaf AND o.leaf < ? AND o.type IN ${listOf(UNDOINGS)})
     AND NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.call IN (e.call, e.compensates) AND o.stream = e.stream
-    AND o.leaf > e.leaf AND o.leaf < ? AND o.type = 'ToolCallResolved')`,
+    AND o.leaf > e.leaf AND o.leaf < ? AND o.type = '${RESOLVES}')`,
 } as const
 
 /** A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
@@ -127,16 +142,15 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
   }
 
   openCalls(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[] {
-    return this.#list(notFollowed(view, { ...filter, types: ['ToolCallClaimed'] }, 'call'), page, 'events e')
+    return this.#list(notFollowed(view, { ...filter, types: [...CLAIMS] }, 'call'), page, 'events e')
   }
 
   openReservations(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[] {
-    return this.#list(notFollowed(view, { ...filter, types: ['BudgetReserved'] }, 'reservation'), page, 'events e')
+    return this.#list(notFollowed(view, { ...filter, types: [...RESERVATIONS] }, 'reservation'), page, 'events e')
   }
 
   openCompensations(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[] {
-    const types = ['CompensationFailed', 'CompensationInDoubt']
-    return this.#list(notFollowed(view, { ...filter, types }, 'compensation'), page, 'events e')
+    return this.#list(notFollowed(view, { ...filter, types: [...UNDONE_NOT] }, 'compensation'), page, 'events e')
   }
 
   #list(
@@ -150,7 +164,7 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
     const order = `${from === TEXT_FIRST ? 't.rowid' : 'e.leaf'} ${newestFirst ? 'DESC' : 'ASC'}`
     return this.#db
       .prepare<unknown[], AuditColumns>(
-        `SELECT ${COLUMNS.map((name) => `e.${name}`).join(', ')} FROM ${from} WHERE ${sql} ${beyond} ${within} ORDER BY ${order} LIMIT ?`,
+        `SELECT ${AUDIT_COLUMNS.map((name) => `e.${name}`).join(', ')} FROM ${from} WHERE ${sql} ${beyond} ${within} ORDER BY ${order} LIMIT ?`,
       )
       .all(...values, ...[after, upTo].filter((leaf) => leaf !== undefined), limit)
       .map(fromAuditColumns)
@@ -175,11 +189,6 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
 }
 
 const TEXT_FIRST = 'audit_text t CROSS JOIN events e ON e.seq = t.rowid'
-
-const COLUMNS = [
-  ...['tenant', 'leaf', 'stream', 'run', 'revision', 'position', 'id', 'type', 'time', 'actor', 'principal', 'kid'],
-  ...['agent', 'tool', 'call', 'reservation', 'compensates', 'provider', 'model', 'verdict', 'rules', 'clocked'],
-]
 
 function notFollowed(view: AuditView, filter: AuditFilter, by: keyof typeof NOT_FOLLOWED) {
   const { sql, values } = conditionsOf(view, filter)
@@ -210,15 +219,17 @@ function prepareStatements(db: Database) {
     state: db.prepare<[string], string>('SELECT state FROM states WHERE stream = ?').pluck(),
     saveState: db.prepare('INSERT OR REPLACE INTO states (stream, state) VALUES (?, ?)'),
     claim: db.prepare<unknown[], { agent: string | null; tool: string | null }>(
-      `SELECT agent, tool FROM events WHERE tenant = ? AND call = ? AND stream = ? AND type = 'ToolCallClaimed' ORDER BY leaf LIMIT 1`,
+      `SELECT agent, tool FROM events WHERE tenant = ? AND call = ? AND stream = ? AND type IN ${listOf(CLAIMS)} ORDER BY leaf LIMIT 1`,
     ),
-    row: db.prepare<unknown[], AuditColumns>(`SELECT ${COLUMNS.join(', ')} FROM events WHERE tenant = ? AND leaf = ?`),
+    row: db.prepare<unknown[], AuditColumns>(
+      `SELECT ${AUDIT_COLUMNS.join(', ')} FROM events WHERE tenant = ? AND leaf = ?`,
+    ),
     rowOf: db.prepare<unknown[], AuditColumns>(
-      `SELECT ${COLUMNS.join(', ')} FROM events WHERE tenant = ? AND id = ? LIMIT 1`,
+      `SELECT ${AUDIT_COLUMNS.join(', ')} FROM events WHERE tenant = ? AND id = ? LIMIT 1`,
     ),
     seq: db.prepare<unknown[], number>('SELECT seq FROM events WHERE tenant = ? AND leaf = ?').pluck(),
     saveEvent: db.prepare(
-      `INSERT INTO events (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map((name) => `@${name}`).join(', ')})`,
+      `INSERT INTO events (${AUDIT_COLUMNS.join(', ')}) VALUES (${AUDIT_COLUMNS.map((name) => `@${name}`).join(', ')})`,
     ),
     saveCharge: db.prepare(`INSERT INTO charges (seq, agent, tokens, whole, nano, currency, provider, model)
       VALUES (@seq, @agent, @tokens, @whole, @nano, @currency, @provider, @model)`),

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { AuditRow } from '../../../schemas/audit-fields.ts'
 import { windowedRows } from '../../../src/ledger/audit/windowed-rows.ts'
-import type { AuditRow, LeafPage } from '../../../src/store/audit-index.ts'
+import type { LeafPage } from '../../../src/store/audit-index.ts'
 
 const test = suite('audit: rows a stretch at a time')
 

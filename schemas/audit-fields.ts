@@ -1,0 +1,250 @@
+/**
+ * @module The one table of what the auditors' index keeps of an event and what can be asked by it. The index's tables and conditions, the
+ * parameters of HTTP and their description, flags, help and forms are made of it; a fact of bodies (`event-type.ts`) has its row here.
+ */
+import { z } from 'zod'
+import type { BodyFact } from './event-type.ts'
+import { EVENTS } from './events.ts'
+import { Name, RunId } from './names.ts'
+import { VERDICTS, Verdict } from './verdict.ts'
+
+/** Raised where a field says something else of the same event, and its column is as it was: an index of before is made anew. */
+export const AUDIT_FIELDS_VERSION = 1
+
+/** Longest search text, and most words in it. */
+export const SEARCH_MAX_CHARS = 256
+export const SEARCH_MAX_TERMS = 16
+
+/** Filters that a query takes together, in the order in which they are listed. */
+const FILTER_GROUPS = ['run', 'who', 'call', 'rule', 'verdict', 'model', 'key', 'when', 'text', 'type'] as const
+export type FilterGroup = (typeof FILTER_GROUPS)[number]
+
+/** RFC 3339 in any zone, as UTC with milliseconds: text order is time order. */
+export const Instant = z.iso
+  .datetime({ offset: true })
+  .max(64)
+  .refine((text) => !Number.isNaN(Date.parse(text)), 'takes a time such as 2026-01-31T12:00:00Z')
+  .transform((text) => new Date(text).toISOString())
+
+/** A misspelt type would find nothing and say so with a straight face. */
+const Type = z.string().refine((type) => Object.hasOwn(EVENTS, type), 'takes types of events such as EnvelopeRejected')
+const Types = z.array(Type).min(1).max(32)
+
+export interface AuditFilterField {
+  readonly group: FilterGroup
+  /** How it is compared: with the column, with one of its values, or (`words`) with the texts of the body. */
+  readonly compare: '=' | '>=' | '<' | 'in' | 'contains' | 'words'
+  readonly schema: z.ZodType
+  /** As one text, of a URL or a flag, where that is another form. */
+  readonly parameter?: z.ZodType
+  /** Ends the sentence "Only events with ...": stands in the description of the API. */
+  readonly about: string
+  /** Above the field of a form. */
+  readonly label: string
+  readonly input?: 'time' | readonly string[]
+  /** Who can check it in a bundle: whoever has the headers, whoever has the bodies, or nobody but the ledger's own index. */
+  readonly proof: 'header' | 'body' | 'index'
+}
+
+export interface AuditField {
+  /** `list`: texts, none of which holds a line feed. */
+  readonly column?: 'text' | 'integer' | 'flag' | 'list'
+  readonly optional?: true
+  /** Has an index of its own, by tenant and place in the log. */
+  readonly indexed?: true
+  readonly filters?: Readonly<Record<string, AuditFilterField>>
+}
+
+const text = { column: 'text' } as const
+const fact = { column: 'text', optional: true } as const
+const named = { compare: '=', schema: Name } as const
+
+/** In the order of the columns. */
+export const AUDIT_FIELDS = {
+  tenant: text,
+  /** Its index in its tenant's log, counted by the auditors' index. */
+  leaf: { column: 'integer' },
+  stream: text,
+  run: {
+    ...fact,
+    filters: {
+      run: {
+        ...{ group: 'run', compare: '=', schema: RunId, label: 'Run', proof: 'header' },
+        about: 'in this run',
+      },
+    },
+  },
+  revision: { column: 'integer' },
+  position: text,
+  id: text,
+  type: {
+    ...{ ...text, indexed: true },
+    filters: {
+      types: {
+        ...{ group: 'type', compare: 'in', schema: Types, label: 'Types (with commas)', proof: 'header' },
+        parameter: z
+          .string()
+          .max(1_024)
+          .transform((list) => list.split(','))
+          .pipe(Types),
+        about: 'of one of these types, with commas between them',
+      },
+    },
+  },
+  time: {
+    ...text,
+    filters: {
+      since: {
+        ...{ group: 'when', compare: '>=', schema: Instant, label: 'Since (UTC)', input: 'time', proof: 'header' },
+        about: 'of this time or later, by the header; RFC 3339',
+      },
+      until: {
+        ...{ group: 'when', compare: '<', schema: Instant, label: 'Before (UTC)', input: 'time', proof: 'header' },
+        about: 'of a time before this one, by the header; RFC 3339',
+      },
+    },
+  },
+  actor: {
+    ...{ ...text, indexed: true },
+    filters: {
+      actor: { ...named, group: 'who', label: 'Actor', proof: 'header', about: 'written by this actor, by the header' },
+    },
+  },
+  principal: {
+    ...{ ...text, indexed: true },
+    filters: {
+      principal: {
+        ...{ ...named, group: 'who', label: 'Principal', proof: 'header' },
+        about: "written in this one's name: the header's principal, or its actor where nobody else stands behind it",
+      },
+    },
+  },
+  kid: {
+    ...text,
+    filters: {
+      kid: { ...named, group: 'key', label: 'Key id', proof: 'header', about: 'sealed with the key of this id' },
+    },
+  },
+  agent: {
+    ...{ ...fact, indexed: true },
+    filters: {
+      agent: {
+        ...{ ...named, group: 'who', label: 'Agent', proof: 'body' },
+        about: 'whose body names this agent; of an outcome, the agent of its call',
+      },
+    },
+  },
+  tool: {
+    ...{ ...fact, indexed: true },
+    filters: {
+      tool: {
+        ...{ ...named, group: 'call', label: 'Tool', proof: 'body' },
+        about: 'whose body names this tool; of an outcome, the tool of its call',
+      },
+    },
+  },
+  call: {
+    ...{ ...fact, indexed: true },
+    filters: {
+      call: {
+        ...{ group: 'call', compare: '=', schema: z.uuid(), label: 'Call id', proof: 'body' },
+        about: 'of the call with this id',
+      },
+    },
+  },
+  reservation: { ...fact, indexed: true },
+  /** The call that this one undoes. */
+  compensates: { ...fact, indexed: true },
+  provider: {
+    ...fact,
+    filters: {
+      provider: {
+        ...{ ...named, group: 'model', label: 'Provider', proof: 'body' },
+        about: 'whose body names this provider of models',
+      },
+    },
+  },
+  model: {
+    ...fact,
+    filters: {
+      model: { ...named, group: 'model', label: 'Model', proof: 'body', about: 'whose body names this model' },
+    },
+  },
+  verdict: {
+    ...fact,
+    filters: {
+      verdict: {
+        ...{ group: 'verdict', compare: '=', schema: Verdict, label: 'Verdict', input: VERDICTS, proof: 'index' },
+        about: 'that say this of what they record',
+      },
+    },
+  },
+  rules: {
+    column: 'list',
+    filters: {
+      rule: {
+        ...{ group: 'rule', compare: 'contains', schema: Name, label: 'Rule', proof: 'index' },
+        about: 'with a finding of this rule, or a refusal of this code',
+      },
+    },
+  },
+  /** The writer's clock was behind the event before it. */
+  clocked: { column: 'flag' },
+  /** Not kept as a column: the words of the body. */
+  words: {
+    filters: {
+      text: {
+        ...{ group: 'text', compare: 'words', label: 'Text', proof: 'index' },
+        schema: z.string().min(1).max(SEARCH_MAX_CHARS),
+        about: 'whose texts hold all of these words; words in double quotes stand together',
+      },
+    },
+  },
+} as const satisfies Readonly<Record<BodyFact, AuditField> & Record<string, AuditField>>
+
+type Fields = typeof AUDIT_FIELDS
+export type AuditFieldName = keyof Fields
+
+/** Fields that have a column. */
+export type AuditColumn = { [F in AuditFieldName]: Fields[F] extends { column: string } ? F : never }[AuditFieldName]
+
+interface KindOf {
+  readonly text: string
+  readonly integer: number
+  readonly flag: boolean
+  readonly list: readonly string[]
+}
+type Optional = { [F in AuditColumn]: Fields[F] extends { optional: true } ? F : never }[AuditColumn]
+
+/** What the index keeps of one event. */
+export type AuditRow = { readonly [F in Exclude<AuditColumn, Optional>]: KindOf[Fields[F]['column']] } & {
+  readonly [F in Optional]?: string
+}
+
+type FiltersOfFields = {
+  [F in AuditFieldName]: Fields[F] extends { filters: infer Each } ? Each : never
+}[AuditFieldName]
+type Merged<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer I) => void ? I : never
+type Filters = Merged<FiltersOfFields>
+export type FilterName = keyof Filters
+/** What each filter is given. */
+export type FilterValues = { readonly [N in FilterName]?: z.output<Filters[N]['schema']> | undefined }
+
+export const AUDIT_COLUMNS: readonly AuditColumn[] = (Object.keys(AUDIT_FIELDS) as AuditFieldName[]).filter(
+  (name): name is AuditColumn => 'column' in AUDIT_FIELDS[name],
+)
+
+export interface NamedFilter extends AuditFilterField {
+  readonly name: FilterName
+  /** The field that it is compared with. */
+  readonly field: AuditFieldName
+}
+
+/** Every filter, group by group. */
+export const AUDIT_FILTERS: readonly NamedFilter[] = FILTER_GROUPS.flatMap((group) =>
+  Object.entries<AuditField>(AUDIT_FIELDS).flatMap(([field, { filters = {} }]) =>
+    Object.entries(filters)
+      .filter(([, filter]) => filter.group === group)
+      .map(([name, filter]) => ({ ...filter, name: name as FilterName, field: field as AuditFieldName })),
+  ),
+)
