@@ -37,9 +37,10 @@ import { openRowScan, type RowScan } from './store/sqlite/row-scan.ts'
 import { openSqliteAudit } from './store/sqlite/sqlite-audit.ts'
 import { openSqliteLogs } from './store/sqlite/sqlite-log.ts'
 import { openSqliteReader, type StoreReader } from './store/sqlite/sqlite-reader.ts'
-import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
+import { openSqliteStore, type SqliteStoreOptions } from './store/sqlite/sqlite-store.ts'
 import { openSqliteViews } from './store/sqlite/sqlite-views.ts'
 import { prepareStorePath } from './store/sqlite/store-path.ts'
+import type { WalLoss } from './store/sqlite/wal-loss.ts'
 import type { ViewStore } from './store/view-store.ts'
 import { readWitnesses } from './witness-client.ts'
 
@@ -72,7 +73,14 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     const memory = new MemoryBudget(budgetBytes(settings))
     const known = readKeys(settings.keys)
     if (known === undefined && settings.store.kind === 'eventstoredb') throw keysNotGiven(settings.keys)
-    const store = opened.add(await openStore(settings.store, { patience, memory }))
+    const store = opened.add(
+      await openStore(settings.store, {
+        patience,
+        memory,
+        onWalLoss: walLossLog(log),
+        acceptWalLoss: settings.acceptWalLoss === true,
+      }),
+    )
     const keys = opened.add(watchKeys(settings.keys, known ?? (await makeKeys(settings.keys, store)), log))
     const onRenewed = (renewal: DerivedFileRenewal): void =>
       log.warn(renewal, 'a file that follows the store is made anew from it')
@@ -157,19 +165,32 @@ function makeDataFolder({ data }: Settings): void {
   }
 }
 
+type OpenStoreOptions = Pick<SqliteStoreOptions, 'acceptWalLoss' | 'onWalLoss'> & {
+  readonly patience?: Patience | undefined
+  readonly memory?: MemoryBudget
+}
+
+/** Of a torn log no word is lost that anybody was told of; a damaged one was gone on without because somebody said so. */
+function walLossLog(log: Log): (loss: WalLoss) => void {
+  return ({ kind, ...loss }) =>
+    kind === 'torn'
+      ? log.warn(loss, 'the log of the store ends in an append that was cut off; nobody was told that it succeeded')
+      : log.error(
+          loss,
+          'the log of the store is damaged: the ledger goes on without its last frames, as it was told to',
+        )
+}
+
 /** The store itself, for writing: a file's only owner, or one of a server's processes. Throws `StoreOpenError`. */
 export async function openStore(
   place: StorePlace,
-  {
-    patience,
-    memory = new MemoryBudget(),
-  }: { readonly patience?: Patience | undefined; readonly memory?: MemoryBudget } = {},
+  { patience, memory = new MemoryBudget(), ...file }: OpenStoreOptions = {},
 ): Promise<EventStore> {
   switch (place.kind) {
     case 'memory':
       return openMemoryStore()
     case 'sqlite':
-      return openSqliteStore({ path: place.path, limits: queueWithin(memory) })
+      return openSqliteStore({ path: place.path, limits: queueWithin(memory), ...file })
     case 'eventstoredb': {
       const { openEventStoreDbStore } = await import('./store/eventstoredb/eventstoredb-store.ts')
       return openEventStoreDbStore({ url: place.url, canonical: canonicalJson, ...(patience && { patience }) })

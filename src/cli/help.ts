@@ -26,6 +26,12 @@ export const COMMANDS = {
   serve: {
     usage: 'serve [--port 7070] [--host 127.0.0.1] [--data DIR] [--store URL|PATH]',
     about: 'run the ledger; the first start makes its keys',
+    flags: [
+      [
+        '--accept-wal-loss',
+        'start past a damaged log of the store, without what cannot be read; the log is kept aside',
+      ],
+    ],
     settings: Object.keys(SETTINGS) as SettingName[],
   },
   token: {

@@ -13,7 +13,8 @@ import { packageVersion } from './version.ts'
 const CLOSE_MAX_MS = 4_500
 
 export async function serve(args: readonly string[]): Promise<number> {
-  const { settings } = readArguments(args, { settings: ALL_SETTINGS })
+  const given = readArguments(args, { settings: ALL_SETTINGS, switches: ['accept-wal-loss'] })
+  const settings: Settings = { ...given.settings, acceptWalLoss: given.has('accept-wal-loss') }
   const onTerminal = process.stdout.isTTY === true
   const log = createLog(settings, onTerminal)
   // What nobody caught left the process in a state that nobody knows; the store needs no farewell to be whole.

@@ -128,6 +128,7 @@ export class StoreOpenError extends Error {
     | 'store-corrupt'
     | 'store-unsupported'
     | 'store-away'
+    | 'wal-damaged'
 
   constructor(code: StoreOpenError['code'], message: string, options?: ErrorOptions) {
     super(message, options)

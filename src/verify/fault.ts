@@ -35,6 +35,8 @@ export type VerifyFaultCode =
   | 'not-utf8'
   | 'schema-altered'
   | 'structure'
+  /** The store's log holds whole frames that cannot be read any more. */
+  | 'wal-damaged'
   | 'unreadable'
   | 'empty'
   | 'unknown-type'
@@ -66,6 +68,7 @@ export type VerifyFaultCode =
 /** Faults not named here mean TAMPERED: whoever alters a record must not choose a milder word by how it is altered. */
 const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   unreadable: 'INCOMPLETE',
+  'wal-damaged': 'INCOMPLETE',
   empty: 'INCOMPLETE',
   'no-trailer': 'INCOMPLETE',
   'log-behind-checkpoint': 'INCOMPLETE',

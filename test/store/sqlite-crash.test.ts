@@ -1,21 +1,12 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ReadRecord } from '../../src/store/event-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { type Ack, killedAfter } from '../support/killed-store.ts'
 import { collect } from '../support/records.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const CHILD = fileURLToPath(new URL('./crash-child.js', import.meta.url))
 const CYCLES = Number(process.env.CRASH_CYCLES ?? 15)
-
-interface Ack {
-  readonly stream: string
-  readonly revision: number
-  readonly mark: string
-}
 
 const test = suite('sqlite store killed at any moment')
 
@@ -30,25 +21,6 @@ test(`${CYCLES} kills lose no acknowledged append, tear none and leave no gap`, 
   }
   assert.ok(acks.length > 20 * CYCLES, 'the children did write')
 })
-
-/** Runs a child until it has acknowledged `count` appends, kills it with SIGKILL, and gives all that it acknowledged. */
-async function killedAfter(path: string, count: number): Promise<readonly Ack[]> {
-  const child = spawn(process.execPath, [CHILD, path], { stdio: ['ignore', 'pipe', 'inherit'] })
-  let text = ''
-  let lines = 0
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk
-    lines += chunk.split('\n').length - 1
-    if (lines > count) child.kill('SIGKILL')
-  })
-  const [, signal] = await once(child, 'close')
-  assert.is(signal, 'SIGKILL')
-  const whole = text.split('\n').slice(1, -1)
-  return whole.map((line) => {
-    const [stream = '', revision = '', mark = ''] = line.split(' ')
-    return { stream, revision: Number(revision), mark }
-  })
-}
 
 function checkHistory(records: readonly ReadRecord[], acks: readonly Ack[]): void {
   const next = new Map<string, number>()

@@ -8,6 +8,7 @@ import { StoreOpenError } from '../event-store.ts'
 import { asOpenError, type Database, openReadOnly, sqliteCode } from './open.ts'
 import { checkSchema } from './schema.ts'
 import { structureFaults } from './structure.ts'
+import { walLossAtRest } from './wal-loss.ts'
 
 export interface ScannedRecord {
   readonly position: string
@@ -27,6 +28,7 @@ export type ScanFaultCode =
   | 'stream-without-events'
   | 'schema-altered'
   | 'structure'
+  | 'wal-damaged'
   | 'unreadable'
 
 export interface ScanFault {
@@ -46,7 +48,7 @@ export interface RowScan extends Disposable {
   readonly expected: number
   /** All rows by position, then what the file's tables say beyond them. Ends where the rows do. */
   readonly pages: () => Generator<readonly ScanItem[]>
-  /** What SQLite finds wrong with tables and indexes; `thorough` compares every entry, else their numbers. */
+  /** What is wrong with the log, and what SQLite finds wrong with tables and indexes; `thorough` compares every entry, else their numbers. */
   readonly structure: (thorough: boolean) => readonly ScanFault[]
 }
 
@@ -65,7 +67,7 @@ export function openRowScan({ path }: { readonly path: string }): RowScan {
     const file = realpathSync(path)
     db = openReadOnly({ path: file, busyTimeoutMs: BUSY_TIMEOUT_MS })
     const altered = schemaFault(db, path)
-    return new Scan(db, altered)
+    return new Scan(db, altered, file)
   } catch (error) {
     db?.close()
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
@@ -104,11 +106,13 @@ class Scan implements RowScan {
   readonly expected: number
   readonly #db: Database
   readonly #altered: ScanFault | undefined
+  readonly #path: string
   readonly #names = new Map<number, string>()
   readonly #used = new Set<number>()
 
-  constructor(db: Database, altered: ScanFault | undefined) {
+  constructor(db: Database, altered: ScanFault | undefined, path: string) {
     this.#db = db
+    this.#path = path
     this.#altered = altered
     this.expected = this.#guarded(() => Number(db.prepare('SELECT max(position) FROM events').pluck().get())) ?? 0
   }
@@ -135,7 +139,9 @@ class Scan implements RowScan {
 
   structure(thorough: boolean): readonly ScanFault[] {
     const found = structureFaults(this.#db, thorough)
-    return found.map((message) => faultAt('structure', `the store file is damaged: ${message}`, {}))
+    const faults = found.map((message) => faultAt('structure', `the store file is damaged: ${message}`, {}))
+    const loss = walLossAtRest(this.#path)
+    return loss === undefined ? faults : [faultAt('wal-damaged', loss, {}), ...faults]
   }
 
   [Symbol.dispose](): void {

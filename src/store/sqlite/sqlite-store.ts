@@ -21,6 +21,7 @@ import { AppendQueue, QUEUE_LIMITS, type QueueLimits } from './append-queue.ts'
 import { takeOwnership } from './owner-lock.ts'
 import { fileIdentity, prepareStorePath } from './store-path.ts'
 import { StoreReads } from './store-reads.ts'
+import { settleWalLoss, type WalLoss } from './wal-loss.ts'
 import { startWriter, type Writer } from './writer.ts'
 import type { GroupOutcome, WriterSettings } from './writer-protocol.ts'
 
@@ -30,6 +31,10 @@ export interface SqliteStoreOptions {
   readonly limits?: Partial<QueueLimits>
   /** Frames of 4 KiB that the log may hold before it is copied into the file. Default 8,000. */
   readonly logFrames?: number
+  /** Opens a store whose log is damaged all the same, without what cannot be read; the log is kept aside. Default: refused. */
+  readonly acceptWalLoss?: boolean
+  /** Told of a log that SQLite reads only in part. */
+  readonly onWalLoss?: (loss: WalLoss) => void
 }
 
 const REOPEN_FIRST_MS = 25
@@ -39,12 +44,13 @@ const REOPEN_RETRY_MS = 500
 
 /**
  * Opens or makes the store and takes ownership of it. Throws `StoreOpenError`: `store-locked` where another process owns it,
- * `store-newer`, `store-unreadable`, `store-corrupt`, `store-unsupported`.
+ * `store-newer`, `store-unreadable`, `store-corrupt`, `store-unsupported`, `wal-damaged`.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<EventStore> {
   const file = prepareStorePath(options.path)
   const ownership = takeOwnership(file)
   try {
+    settleWalLoss(file, options)
     const store = new SqliteStore(options, file, ownership)
     await store.open()
     return store

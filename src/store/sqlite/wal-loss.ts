@@ -1,0 +1,60 @@
+/** @module What a store does about a log that SQLite would read only in part: it says so, and goes on past damage only if it is told to. */
+import { constants, copyFileSync, statSync } from 'node:fs'
+import { StoreOpenError } from '../event-store.ts'
+import { readWalState, type WalState } from './wal-damage.ts'
+
+export interface WalLoss extends WalState {
+  readonly file: string
+  /** Where a damaged log was copied before the store went on without it. */
+  readonly copy?: string
+}
+
+/** To be called by the owner before the file is opened, which may begin the log anew. Throws `wal-damaged`. */
+export function settleWalLoss(
+  path: string,
+  { acceptWalLoss, onWalLoss }: { readonly acceptWalLoss?: boolean; readonly onWalLoss?: (loss: WalLoss) => void },
+): void {
+  const file = `${path}-wal`
+  const state = readWalState(file)
+  if (state.kind === 'whole') return
+  if (state.kind === 'torn') {
+    onWalLoss?.({ ...state, file })
+    return
+  }
+  if (acceptWalLoss !== true) {
+    const advice = `put back a copy of ${path} and its -wal file; only if there is none, start once with "countersign serve --accept-wal-loss", which keeps the log aside and goes on without them`
+    throw new StoreOpenError('wal-damaged', `${damageText(file, state)}: ${advice}`)
+  }
+  onWalLoss?.({ ...state, file, copy: keptAside(file) })
+}
+
+/** What is wrong with a log that an owner may be writing at this moment: undefined too where it changed while it was read. */
+export function walLossAtRest(path: string): string | undefined {
+  const file = `${path}-wal`
+  const before = lastChange(file)
+  const state = readWalState(file)
+  return state.kind === 'damaged' && lastChange(file) === before ? damageText(file, state) : undefined
+}
+
+function lastChange(file: string): string | undefined {
+  const status = statSync(file, { throwIfNoEntry: false, bigint: true })
+  return status === undefined ? undefined : `${status.ino} ${status.size} ${status.mtimeNs}`
+}
+
+function damageText(file: string, { frame, lostFrames }: WalState): string {
+  const lost = `the last ${lostFrames} frames of it cannot be read, and acknowledged events may be among them`
+  return `${file} is damaged at frame ${frame}: ${lost}`
+}
+
+/** Under a name that nothing has yet. */
+function keptAside(file: string): string {
+  for (let number = 1; ; number += 1) {
+    const copy = `${file}.damaged-${number}`
+    try {
+      copyFileSync(file, copy, constants.COPYFILE_EXCL)
+      return copy
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    }
+  }
+}

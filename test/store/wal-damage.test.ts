@@ -1,0 +1,142 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openRowScan } from '../../src/store/sqlite/row-scan.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { readWalState } from '../../src/store/sqlite/wal-damage.ts'
+import { killedAfter } from '../support/killed-store.ts'
+import { seededRandom } from '../support/random.ts'
+import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
+
+const test = suite('sqlite store: damage in its log')
+let site: Killed
+const HEADER_BYTES = 32
+const FRAME_BYTES = 24 + 4_096
+const SECTOR_BYTES = 512
+const FLIPS = 400
+const TEARS = 200
+
+interface Killed {
+  readonly folder: TempFolder
+  readonly path: string
+  readonly log: Buffer
+  /** Frames of the log's own generation, from its start. */
+  readonly frames: number
+  /** Where the last transaction begins and ends, in frames. */
+  readonly last: { readonly from: number; readonly to: number }
+}
+
+/** Killed until its log holds enough transactions: right after a checkpoint it begins anew. */
+async function killed(): Promise<Killed> {
+  for (;;) {
+    const folder = tempFolder()
+    const path = folder.file('store.db')
+    await killedAfter(path, 60)
+    const log = readFileSync(`${path}-wal`)
+    const total = Math.floor((log.length - HEADER_BYTES) / FRAME_BYTES)
+    const frame = (at: number): Buffer => log.subarray(HEADER_BYTES + at * FRAME_BYTES)
+    const isOurs = (at: number): boolean => frame(at).subarray(8, 16).equals(log.subarray(16, 24))
+    let frames = 0
+    while (frames < total && isOurs(frames)) frames += 1
+    const commits = Array.from({ length: frames }, (_, at) => at).filter((at) => frame(at).readUInt32BE(4) > 0)
+    const [before = 0, end = 0] = commits.slice(-2)
+    if (commits.length >= 5) return { folder, path, log, frames, last: { from: before + 1, to: end + 1 } }
+    folder[Symbol.dispose]()
+  }
+}
+
+function stateOf(log: Buffer): ReturnType<typeof readWalState> {
+  const copy = site.folder.file('tried-wal')
+  writeFileSync(copy, log)
+  return readWalState(copy)
+}
+
+function flipped(log: Buffer, bit: number): Buffer {
+  const bytes = Buffer.from(log)
+  bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+  return bytes
+}
+
+test.before(async () => {
+  site = await killed()
+})
+test.after(() => site.folder[Symbol.dispose]())
+
+test('a single bit that turned anywhere in what SQLite reads is damage, in the last append too (F44)', () => {
+  const random = seededRandom(44)
+  assert.is(stateOf(site.log).kind, 'whole')
+  const read = HEADER_BYTES + site.frames * FRAME_BYTES
+  const bits = Array.from({ length: HEADER_BYTES * 8 }, (_, bit) => bit)
+  for (let each = 0; each < FLIPS; each += 1) bits.push(Math.floor(random() * read * 8))
+  for (const bit of bits) {
+    const state = stateOf(flipped(site.log, bit))
+    assert.is(state.kind, 'damaged', `bit ${bit % 8} of byte ${bit >> 3}`)
+    assert.ok(state.lostFrames > 0)
+  }
+})
+
+test('sectors that a power cut kept from the last append are no damage, whichever they are (F44)', () => {
+  const random = seededRandom(45)
+  const { from, to } = site.last
+  const first = Math.ceil((HEADER_BYTES + from * FRAME_BYTES) / SECTOR_BYTES)
+  const end = Math.floor((HEADER_BYTES + to * FRAME_BYTES) / SECTOR_BYTES)
+  const wholeLog = site.log.subarray(0, HEADER_BYTES + to * FRAME_BYTES)
+  const seen = new Set<string>()
+  for (let each = 0; each < TEARS; each += 1) {
+    const log = Buffer.from(wholeLog)
+    for (let sector = first; sector < end; sector += 1) {
+      if (random() < 0.3) log.fill(0, sector * SECTOR_BYTES, (sector + 1) * SECTOR_BYTES)
+    }
+    const { kind } = stateOf(log)
+    seen.add(kind)
+    assert.is.not(kind, 'damaged')
+  }
+  assert.ok(seen.has('torn'), 'some were cut')
+})
+
+test('a sector lost under later appends is damage (F44)', () => {
+  const random = seededRandom(46)
+  for (let each = 0; each < 50; each += 1) {
+    const log = Buffer.from(site.log)
+    const sector = Math.floor((random() * (HEADER_BYTES + 2 * FRAME_BYTES)) / SECTOR_BYTES)
+    log.fill(0, sector * SECTOR_BYTES, (sector + 1) * SECTOR_BYTES)
+    if (log.equals(site.log)) continue
+    assert.is(stateOf(log).kind, 'damaged', `sector ${sector}`)
+  }
+})
+
+test('a damaged log stops the start and is named by verify; who accepts the loss goes on, and the log is kept (F44)', async () => {
+  const { path, log } = site
+  // In the first page of the log: everything behind it would be gone.
+  writeFileSync(`${path}-wal`, flipped(log, (HEADER_BYTES + 1_000) * 8))
+  {
+    using scan = openRowScan({ path })
+    const [first] = scan.structure(false)
+    assert.is(first?.fault.code, 'wal-damaged')
+    assert.match(first?.fault.message ?? '', new RegExp(`damaged at frame 1: the last ${site.frames} frames`))
+  }
+  for (const _ of [1, 2]) {
+    await openSqliteStore({ path }).then(
+      () => assert.unreachable('opened'),
+      (error: { code?: string }) => assert.is(error.code, 'wal-damaged'),
+    )
+  }
+  const losses: unknown[] = []
+  await using store = await openSqliteStore({ path, acceptWalLoss: true, onWalLoss: (loss) => losses.push(loss) })
+  assert.is(store.status().state, 'ready')
+  const copy = `${path}-wal.damaged-1`
+  assert.equal(losses, [{ kind: 'damaged', frame: 1, lostFrames: site.frames, file: `${path}-wal`, copy }])
+  assert.ok(existsSync(copy))
+})
+
+test('a log of an earlier generation behind the present one is no damage (F44)', async () => {
+  using folder = tempFolder()
+  const path = folder.file('store.db')
+  for (let cycle = 0; cycle < 3; cycle += 1) {
+    // Its log begins anew after 60 frames: what lies behind the new frames is of the one before.
+    await killedAfter(path, 40 + 45 * cycle)
+    assert.is.not(readWalState(`${path}-wal`).kind, 'damaged')
+  }
+})
+
+test.run()
