@@ -15,9 +15,11 @@ import {
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
+import { bundlePrograms } from './bundle-programs.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const DIST = join(ROOT, 'dist')
+const DESCRIPTION = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const STAMP = join(DIST, '.built')
 /** What the compiler remembers of its last run: contents, options and versions it compiled, and the errors it found. */
 const BUILD_INFO = join(DIST, '.tsbuildinfo')
@@ -34,12 +36,14 @@ const SOURCES = [
 ]
 /** `projections/server-NAME.ts` each: what the event server runs by itself. */
 const SERVER_PROJECTIONS = ['run', 'run-list']
+/** Native, or loaded by few: no bundle of a program holds these. */
+const EXTERNAL = ['better-sqlite3', '@eventstore/db-client', ...Object.keys(DESCRIPTION.peerDependencies)]
 /** Goes into every evidence bundle as it stands, comments and all. */
 const AS_IS = ['src/export/bundle/verify.mjs']
 
-if (!process.argv.includes('--if-stale') || isStale()) build()
+if (!process.argv.includes('--if-stale') || isStale()) await build()
 
-function build() {
+async function build() {
   const startedMs = Date.now()
   const expected = expectedOutputs()
   // The compiler believes its notes, not the files: where one is gone, it starts anew.
@@ -51,6 +55,7 @@ function build() {
   // tsc writes plain files; the command that npm links must be executable.
   chmodSync(join(DIST, 'src', 'cli', 'main.js'), 0o755)
   removeAllBut(expected)
+  await bundlePrograms({ dist: DIST, external: EXTERNAL })
   writeFileSync(STAMP, '')
   // A source that changed while this ran is newer than the stamp.
   utimesSync(STAMP, startedMs / 1000, startedMs / 1000)

@@ -1,11 +1,16 @@
-// Runs compiled test files, each in a process of its own (a crash, an open handle or a stray global stays with its file), two at a time.
-import { spawn } from 'node:child_process'
+// Runs compiled test files in as many processes as the machine has cores. Files share processes, so that what they import is loaded once;
+// those that measure their process have one each, and so have the long ones.
 import { readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { TestProcess } from './test-process.mjs'
 
-const PARALLEL = 2
 const FILE_TIMEOUT_MS = { short: 120_000, long: 20 * 60_000 }
 const ROOT = fileURLToPath(new URL('../dist/test/', import.meta.url))
+const SLOWEST = 10
+
+/** Beginnings of paths below `dist/test/`: what holds the growth of its process's heap to a bound has a process of its own. */
+const ALONE = ['store/memory.', 'store/sqlite.', 'store/eventstoredb.test.']
 
 /** Compiled test files below `dist/test/`, sorted: `*.long.test.js` alone, or all others. */
 export function testFiles({ long }) {
@@ -14,47 +19,51 @@ export function testFiles({ long }) {
     .sort()
 }
 
-/** Prints a line a file, and all that a failed one said; gives `{passed, failed, skipped}`. */
+/** Prints a line a file, and all that a failed one said; gives `{passed, failed, skipped, files}`. */
 export async function runFiles(files, { long, env = {}, timeoutMs = FILE_TIMEOUT_MS[long ? 'long' : 'short'] }) {
-  const sum = { passed: 0, failed: 0, skipped: 0 }
+  const sum = { passed: 0, failed: 0, skipped: 0, files: [] }
   const queue = [...files]
-  const worker = async () => {
-    for (let file = queue.shift(); file !== undefined; file = queue.shift())
-      report(file, await runFile(file, { env, timeoutMs }), sum)
+  const isAlone = (file) => long || ALONE.some((beginning) => file.startsWith(beginning))
+  const lane = async () => {
+    let shared
+    for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
+      if (isAlone(file)) {
+        await runOne(file, new TestProcess({ env, timeoutMs }), { sum, isLast: true })
+      } else {
+        if (shared?.isOver) reportEnd(await shared.end(), sum)
+        if (shared === undefined || shared.isOver) shared = new TestProcess({ env, timeoutMs })
+        await runOne(file, shared, { sum, isLast: false })
+      }
+    }
+    // What files that shared a process left open shows only now.
+    if (shared !== undefined) reportEnd(await shared.end(), sum)
   }
-  await Promise.all(Array.from({ length: PARALLEL }, worker))
+  await Promise.all(Array.from({ length: availableParallelism() }, lane))
   return sum
+}
+
+async function runOne(file, testProcess, { sum, isLast }) {
+  const startedMs = Date.now()
+  const result = await testProcess.run(ROOT + file)
+  const end = isLast ? await testProcess.end() : { code: 0, output: '' }
+  const code = result.code === 0 ? end.code : result.code
+  report(file, { ...result, code, output: result.output + end.output, ms: Date.now() - startedMs }, sum)
 }
 
 export function sumLine({ passed, failed, skipped }) {
   return `${passed} passed, ${failed} failed, ${skipped} skipped`
 }
 
-function runFile(file, { env, timeoutMs }) {
-  return new Promise((resolve) => {
-    const startedMs = Date.now()
-    const child = spawn(process.execPath, ['--enable-source-maps', ROOT + file], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...env },
-    })
-    let output = ''
-    let timedOut = false
-    child.stdout.on('data', (chunk) => (output += chunk))
-    child.stderr.on('data', (chunk) => (output += chunk))
-    const timer = setTimeout(() => {
-      timedOut = true
-      child.kill('SIGKILL')
-    }, timeoutMs)
-    child.on('close', (code) => {
-      clearTimeout(timer)
-      if (timedOut) output += `\nkilled: not done after ${timeoutMs / 1000} s`
-      resolve({ code: timedOut ? 1 : code, output, ms: Date.now() - startedMs })
-    })
-  })
+/** The files that used most processor time, slowest first, with their children. */
+export function slowestLine({ files }) {
+  const slowest = files.toSorted((a, b) => b.cpuSeconds - a.cpuSeconds).slice(0, SLOWEST)
+  const total = files.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)
+  const shown = slowest.map(({ file, cpuSeconds }) => `${file} ${cpuSeconds.toFixed(1)}`)
+  return `${total.toFixed(0)} s of processor time, most of it: ${shown.join(', ')}`
 }
 
 /** A file that runs no test at all is a failure: uvu passes silently where `.run()` was forgotten. */
-function report(file, { code, output, ms }, sum) {
+function report(file, { code, output, ms, cpuSeconds }, sum) {
   const total = count(output, 'Total')
   const passed = count(output, 'Passed')
   const skipped = count(output, 'Skipped')
@@ -62,6 +71,7 @@ function report(file, { code, output, ms }, sum) {
   sum.passed += passed
   sum.skipped += skipped
   sum.failed += failed
+  sum.files.push({ file, cpuSeconds })
   const words = [
     `${passed} passed`,
     ...(failed > 0 ? [`${failed} failed`] : []),
@@ -70,6 +80,12 @@ function report(file, { code, output, ms }, sum) {
   console.log(`${failed > 0 ? 'FAIL' : 'ok  '} ${file} (${words.join(', ')}, ${(ms / 1000).toFixed(1)} s)`)
   if (failed > 0) console.log(output)
   else for (const line of output.split('\n')) if (line.startsWith('skipped:')) console.log(`     ${line}`)
+}
+
+function reportEnd({ code, output, ran }, sum) {
+  if (code === 0) return
+  sum.failed += 1
+  console.log(`FAIL the end of a process that ran ${ran.join(', ')}\n${output}`)
 }
 
 function count(output, word) {

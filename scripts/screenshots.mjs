@@ -9,7 +9,8 @@ import { chromium } from 'playwright-core'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const DIST = new URL('../dist/test/support/', import.meta.url)
-const { BIN, serveCli } = await import(new URL('cli.js', DIST).href)
+const { BIN } = await import(new URL('command-line.js', DIST).href)
+const { serveCli } = await import(new URL('cli.js', DIST).href)
 const { makeSeededFolder } = await import(new URL('seeded-folder.js', DIST).href)
 const { seedShowcase } = await import(new URL('dashboard-seed.js', DIST).href)
 const { findChromium } = await import(new URL('find-chromium.js', DIST).href)

@@ -4,7 +4,7 @@
 //
 // Left out is what makes sense for one backend alone: a file's faults (a full disk, failing syncs, the owner's lock, crash images, tampering
 // with rows), a server's (lost answers, cut connections, retention), and what has no store at all.
-import { runFiles, sumLine, testFiles } from './run-files.mjs'
+import { runFiles, slowestLine, sumLine, testFiles } from './run-files.mjs'
 
 /** Beginnings of paths below `dist/test/`. */
 const ON_EVERY_STORE = ['ledger/', 'http/', 'client/', 'system/contention.']
@@ -32,7 +32,7 @@ const words = process.argv.slice(2).filter((word) => word !== '--long')
 const all = testFiles({ long })
 /** A server is asked over the network what memory answers at once. */
 const timeoutMs = (long ? 30 : 5) * 60_000
-const total = { passed: 0, failed: 0, skipped: 0 }
+const total = { passed: 0, failed: 0, skipped: 0, files: [] }
 let found = 0
 for (const { name, shown = name, suites, without = [] } of STORES) {
   const isAmong = (file, beginnings) => beginnings.some((beginning) => file.startsWith(beginning))
@@ -43,12 +43,14 @@ for (const { name, shown = name, suites, without = [] } of STORES) {
   found += files.length
   console.log(`store: ${shown}`)
   const sum = await runFiles(files, { timeoutMs, env: { COUNTERSIGN_TEST_STORE: name } })
-  for (const key of Object.keys(total)) total[key] += sum[key]
+  for (const key of ['passed', 'failed', 'skipped']) total[key] += sum[key]
+  total.files.push(...sum.files.map(({ file, ...rest }) => ({ file: `${name} ${file}`, ...rest })))
   console.log(`store: ${shown}: ${sumLine(sum)}\n`)
 }
 if (found === 0) {
   console.error('no test file matches')
   process.exitCode = 1
 }
+console.log(slowestLine(total))
 console.log(sumLine(total))
 if (total.failed > 0) process.exitCode = 1

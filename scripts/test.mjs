@@ -1,6 +1,6 @@
-// Runs the compiled tests and ends with "N passed, N failed, N skipped". `--long` runs `*.long.test.js` alone; a word narrows to paths that
-// contain it.
-import { runFiles, sumLine, testFiles } from './run-files.mjs'
+// Runs the compiled tests and ends with what took longest and "N passed, N failed, N skipped". `--long` runs `*.long.test.js` alone; words
+// narrow to paths that contain them.
+import { runFiles, slowestLine, sumLine, testFiles } from './run-files.mjs'
 
 const long = process.argv.includes('--long')
 const words = process.argv.slice(2).filter((word) => word !== '--long')
@@ -10,5 +10,6 @@ if (files.length === 0) {
   console.error('no test file matches')
   process.exitCode = 1
 }
+console.log(slowestLine(sum))
 console.log(sumLine(sum))
 if (sum.failed > 0) process.exitCode = 1

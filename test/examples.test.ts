@@ -1,7 +1,7 @@
-import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { cleanEnv, runCommand } from './support/command-line.ts'
+import { bundledProgram } from './support/program.ts'
 import { tempFolder } from './support/temp-folder.ts'
 
 const examples = suite('examples')
@@ -9,7 +9,7 @@ const examples = suite('examples')
 /** What an example prints, run in a folder of its own without a key or a network. */
 async function printed(name: string, cwd?: string): Promise<string[]> {
   using folder = tempFolder()
-  const file = fileURLToPath(new URL(`../examples/${name}.js`, import.meta.url))
+  const file = bundledProgram(`examples/${name}.js`)
   const { code, stdout, stderr } = await runCommand([process.execPath, file], {
     cwd: cwd ?? folder.path,
     env: cleanEnv(),

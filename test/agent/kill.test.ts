@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runCommand } from '../support/command-line.ts'
+import { bundledProgram } from '../support/program.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const kill = suite('a killed process')
 
-const CHILD = fileURLToPath(new URL('./kill-child.js', import.meta.url))
+const CHILD = bundledProgram('test/agent/kill-child.js')
 
 const FOLDERS = {
   blind: tempFolder(),

@@ -1,5 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { Connection } from '../../src/agent/connection.ts'
 import { RecordedFailure, type ResumeDiverged } from '../../src/agent/errors.ts'
 import { outcomeOf } from '../../src/agent/outcome.ts'
 import type { Run } from '../../src/agent/run.ts'
@@ -259,6 +260,25 @@ for (const { name, open } of HOMES) {
     assert.is(codeOf(error), 'run-rolled-back')
     assert.equal(log, ['undo 3', 'undo 2', 'undo 1'])
     assert.is(outcomeOf(error)?.status, 'COMPENSATED')
+  })
+
+  resume('a rollback by a process that lacks the tool asks for the calls a few times, then leaves them', async () => {
+    await using home = await open()
+    await dies(home, { commands: 4 }, (cs) => {
+      const step = cs.tool((n: number) => n, { name: 'step', compensate: () => undefined })
+      return cs.run({ id: 'r' }, async () => (await step(1)) + (await step(2)))
+    })
+    let asked = 0
+    const counted = (connection: Connection): Connection => ({
+      ...connection,
+      calls: (...args) => {
+        asked += 1
+        return connection.calls(...args)
+      },
+    })
+    const stopped = home.process(counted).run({ id: 'r' }, () => Promise.reject(new Error('stop')))
+    assert.is(outcomeOf(await rejection(stopped))?.status, 'IN_DOUBT')
+    assert.ok(asked < 10, `asked ${asked} times`)
   })
 
   resume('recover finishes rollbacks, asks the checks, and lists what is left', async () => {

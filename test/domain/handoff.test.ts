@@ -65,6 +65,22 @@ handoffs('a refused handoff is kept whole, and rewinds to the last snapshot in t
     .leads((state) => assert.equal([state.context, state.step, state.lineage.length, state.rejections], [{}, 1, 1, 1]))
 })
 
+handoffs('a rewind names the calls claimed since the step it goes back to, and no earlier ones', () => {
+  const events = [every(2), ...called(1), accepted(1, {}), accepted(2, facts), ...called(2)] as const
+  const since = (decide: Decide): unknown => {
+    let named: unknown
+    given(...events).when((state, env) => {
+      const decision = decide(state, env)
+      const rewound = decision.kind === 'append' ? decision.drafts.at(-1) : undefined
+      named = rewound?.type === 'RunRewound' && [rewound.data.toStep, rewound.data.callsSince]
+      return decision
+    })
+    return named
+  }
+  assert.equal(since(rollBack({ 3: {} })), [1, [id(2)]])
+  assert.equal(since(rollBack({ 0: {} }, 0)), [0, [id(1), id(2)]])
+})
+
 handoffs('what it builds on is the established event, not the last one', () => {
   const events = [started(), accepted(1, facts), ...called(1)] as const
   given(...events)

@@ -65,6 +65,24 @@ test('without a wish to wait, with an unusable one, or when the time is over, it
   }
 })
 
+test('a claim that waits asks again once when the lease and the grace after it are over, not over and over', async () => {
+  let asked = 0
+  const wrap = (ledger: Ledger): Ledger => ({
+    ...ledger,
+    execute: (...command) => {
+      asked += 1
+      return ledger.execute(...command)
+    },
+  })
+  await using edge = await testEdge({ wrap })
+  await edge.started('r')
+  await edge.post('/v1/runs/r/calls', { ...call, leaseMs: 1_000 })
+  asked = 0
+  const response = await edge.post('/v1/runs/r/calls', call, { prefer: 'wait=30' })
+  assert.equal([response.status, (await bodyOf(response)).code], [409, 'call-in-doubt'])
+  assert.is(asked, 3, 'at once, before it waits, and after')
+})
+
 test('a server that stops lets waiting claims go with 409', async () => {
   await using edge = await testEdge()
   await claimed(edge)

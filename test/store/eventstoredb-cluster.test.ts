@@ -46,6 +46,26 @@ for (const [how, urlOf] of URLS) {
   })
 }
 
+test('every read, append and subscription asks for the leader: no follower that lags behind ever answers (F23)', async () => {
+  await using at = await startCluster(1)
+  await using store = await open(at.nodes[0]?.url ?? '')
+  const stream = 'run-acme.r1'
+  const result = await store.append(appendOf(stream, NO_STREAM, 3))
+  await store.append(appendOf(stream, NO_STREAM))
+  await store.head(stream)
+  await store.end()
+  await store.recordAt(result.kind === 'appended' ? result.position : '')
+  await store.findRequest(stream, 'x')
+  await collect(store.readStream(stream))
+  await collect(store.readStream(stream, { direction: 'backwards' }))
+  await collect(store.readAll())
+  await collect(store.readAll({ tenant: 'acme' }))
+  const stop = new AbortController()
+  for await (const page of store.subscribe({}, stop.signal)) if (page === 'caught-up') stop.abort()
+  assert.ok((at.nodes[0]?.reads ?? 0) > 8)
+  assert.is(at.cluster.contentWithAny, 0)
+})
+
 /** As whoever is told "later" asks again. */
 async function eventually(append: () => ReturnType<EventStore['append']>): ReturnType<EventStore['append']> {
   for (let tries = 0; ; tries += 1) {

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { buildFaultyDisk } from '../support/disk-fault.ts'
+import { bundledProgram } from '../support/program.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import type { FaultRun, Sweep } from './disk-fault-child.ts'
 
-const CHILD = fileURLToPath(new URL('./disk-fault-child.js', import.meta.url))
+const CHILD = bundledProgram('test/store/disk-fault-child.js')
 
 const test = suite('sqlite store on a failing disk')
 const folder = tempFolder()

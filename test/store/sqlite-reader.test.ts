@@ -1,18 +1,18 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { NO_STREAM, StoreOpenError, StoreUnavailableError } from '../../src/store/event-store.ts'
 import { openSqliteReader } from '../../src/store/sqlite/sqlite-reader.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { bundledProgram } from '../support/program.ts'
 import { appendOf, collect, record } from '../support/records.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { failure } from './contract.ts'
 
-const CRASH_CHILD = fileURLToPath(new URL('./crash-child.js', import.meta.url))
+const CRASH_CHILD = bundledProgram('test/store/crash-child.js')
 
 const test = suite('sqlite reader')
 

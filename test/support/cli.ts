@@ -1,9 +1,7 @@
 /** @module Runs the real command line in a process of its own, in a folder of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-
-export const BIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+import { BIN } from './command-line.ts'
 
 export interface CliOptions {
   readonly cwd: string

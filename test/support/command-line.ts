@@ -1,10 +1,9 @@
 /** @module The real command line in a process of its own. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { bundledProgram } from './program.ts'
 import { within } from './within.ts'
 
-/** The compiled bin beside the compiled tests. */
-export const BIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+export const BIN = bundledProgram('src/cli/main.js')
 
 const COMMAND_MAX_MS = 120_000
 

@@ -1,10 +1,10 @@
 /** @module A store whose writer was killed at some moment: the file, its log, and what had been acknowledged until then. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import * as assert from 'uvu/assert'
+import { bundledProgram } from './program.ts'
 
-const CHILD = fileURLToPath(new URL('../store/crash-child.js', import.meta.url))
+const CHILD = bundledProgram('test/store/crash-child.js')
 
 export interface Ack {
   readonly stream: string

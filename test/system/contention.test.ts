@@ -1,16 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Answer, ApiClient } from '../support/api-client.ts'
 import { cleanEnv, spawnTracked } from '../support/command-line.ts'
 import { type LedgerProcesses, ledgerProcesses } from '../support/ledger-processes.ts'
+import { bundledProgram } from '../support/program.ts'
 import { within } from '../support/within.ts'
 
 const test = suite('many callers at once')
-const CHILD = fileURLToPath(new URL('claim-child.js', import.meta.url))
+const CHILD = bundledProgram('test/system/claim-child.js')
 
 interface Contender extends Disposable {
   ask(request: object): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>

@@ -77,6 +77,8 @@ const LITERALS = [
   '[2002:7f00:1::]',
   '[2001:0:4136:e378:8000:63bf:3fff:fdd2]',
   '[ff02::1]',
+  '[4000::1]',
+  '[8000::1]',
 ]
 
 trusted('an address that was not named is not dialled, in whatever form it is written (A47)', async () => {

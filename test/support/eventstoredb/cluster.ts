@@ -10,10 +10,13 @@ export class Cluster {
   readonly ports = new Set<number>()
   /** Port of the leader; undefined while there is none. */
   leader: number | undefined
+  /** How many calls would have been content with any node's answer. */
+  contentWithAny = 0
 }
 
 /** Throws where the caller asks for the leader and this node is none. */
 export function refuseAsFollower({ cluster, port }: NodeParts, metadata: Metadata): void {
-  if (cluster === undefined || cluster.leader === port()) return
-  if (metadata.get('requires-leader')[0] === 'true') throw notLeader(cluster.leader)
+  if (cluster === undefined) return
+  if (metadata.get('requires-leader')[0] !== 'true') cluster.contentWithAny += 1
+  else if (cluster.leader !== port()) throw notLeader(cluster.leader)
 }
