@@ -2,8 +2,9 @@
  * @module What each event adds to the bill: the spending of a run as single charges, so that sums by run, agent, model and period can be
  * made of them. Their sum is what the run's own fold says (`run-budget.ts`); a test holds the two together.
  */
-import type { EventBody } from '../schemas/events.ts'
+import type { EventBody, RunEventType } from '../schemas/events.ts'
 import { subtractMoney } from '../schemas/money.ts'
+import { passOver } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
 import { type Slots, slot } from './run-state.ts'
 
@@ -38,50 +39,54 @@ export interface ChargeState {
 
 export const noCharges = (): ChargeState => ({ modelCallers: {}, held: {} })
 
-/** Types that this fold looks at. */
-export const CHARGING_TYPES: ReadonlySet<string> = new Set([
-  'RunStarted',
-  'EnvelopeAccepted',
-  'EnvelopeRejected',
-  'BranchOffered',
-  'BranchReceived',
-  'ToolCallClaimed',
-  'BudgetReserved',
-  'UsageRecorded',
-  'BudgetReleased',
-  'ReservationExpired',
-])
+type ChargesOf<T extends RunEventType> = (state: ChargeState, data: EventBody<T>) => readonly Charge[]
+
+/** Types that say in the catalogue that they change the bill. */
+const CHARGES = {
+  ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated', 'RunKeyDisclosed'),
+  ...passOver('ManifestRegistered', 'RequestRefused', 'SnapshotTaken', 'RunRewound', 'ToolCallLeaseRenewed'),
+  ...passOver('ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded'),
+  ...passOver('CompensationStarted', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
+  ...passOver('BudgetExceeded', 'ForkStarted', 'ForkJoined'),
+  RunStarted: (state, { budget }) => {
+    noteCurrency(state, budget?.cost?.currency)
+    return []
+  },
+  EnvelopeAccepted: envelopeCharge,
+  EnvelopeRejected: envelopeCharge,
+  BranchOffered: reportCharge,
+  BranchReceived: reportCharge,
+  ToolCallClaimed: (state, { phase, agent = '' }) => {
+    if (phase === 'model') state.modelCallers[slot(agent)] = true
+    return []
+  },
+  BudgetReserved: hold,
+  UsageRecorded: usageCharges,
+  BudgetReleased: (state, { reservationId }) => {
+    if (state.held[slot(reservationId)]?.expired === undefined) delete state.held[slot(reservationId)]
+    return []
+  },
+  ReservationExpired: estimate,
+} satisfies { readonly [T in RunEventType]: ChargesOf<T> | null }
+
+/** Whether an event of this type changes the state or costs something. */
+export function isCharging(type: RunEventType): boolean {
+  return CHARGES[type] !== null
+}
 
 /** Changes the state and says what the event costs. */
-export function foldCharges(state: ChargeState, event: RecordedEvent): readonly Charge[] {
-  switch (event.type) {
-    case 'RunStarted':
-      noteCurrency(state, event.data.budget?.cost?.currency)
-      return []
-    case 'EnvelopeAccepted':
-    case 'EnvelopeRejected':
-      return envelopeCharge(state, event.data)
-    case 'BranchOffered':
-    case 'BranchReceived':
-      // Only a report is charged: the join says how the branch ended, and costs nothing.
-      return event.data.report === undefined ? [] : envelopeCharge(state, event.data)
-    case 'ToolCallClaimed':
-      if (event.data.phase === 'model') state.modelCallers[slot(event.data.agent ?? '')] = true
-      return []
-    case 'BudgetReserved':
-      hold(state, event.data)
-      return []
-    case 'UsageRecorded':
-      return usageCharges(state, event.data)
-    case 'BudgetReleased':
-      if (state.held[slot(event.data.reservationId)]?.expired === undefined)
-        delete state.held[slot(event.data.reservationId)]
-      return []
-    case 'ReservationExpired':
-      return estimate(state, event.data.reservationId)
-    default:
-      return []
-  }
+export function foldCharges(state: ChargeState, { type, data }: RecordedEvent): readonly Charge[] {
+  // The table pairs each type with the charges of its own body.
+  const charges = CHARGES[type] as ((state: ChargeState, data: RecordedEvent['data']) => readonly Charge[]) | null
+  return charges?.(state, data) ?? []
+}
+
+/** Only a report is charged: the join says how the branch ended, and costs nothing. */
+function reportCharge(
+  state: ChargeState,
+  data: EventBody<'BranchOffered'> | EventBody<'BranchReceived'>,
+): readonly Charge[] {
+  return data.report === undefined ? [] : envelopeCharge(state, data)
 }
 
 function noteCurrency(state: ChargeState, currency: string | undefined): void {
@@ -103,10 +108,11 @@ function envelopeCharge(
   return tokens === undefined || tokens === 0 || charged ? [] : [{ agent, tokens, cost: '0', ...inCurrency(state) }]
 }
 
-function hold(state: ChargeState, data: EventBody<'BudgetReserved'>): void {
+function hold(state: ChargeState, data: EventBody<'BudgetReserved'>): readonly Charge[] {
   const { reservationId, agent, tokens, cost, currency, provider, model } = data
   noteCurrency(state, currency)
   state.held[slot(reservationId)] = { agent, tokens, cost, ...madeBy({ provider, model }) }
+  return []
 }
 
 function usageCharges(state: ChargeState, data: EventBody<'UsageRecorded'>): readonly Charge[] {
@@ -120,7 +126,7 @@ function usageCharges(state: ChargeState, data: EventBody<'UsageRecorded'>): rea
   return held?.expired === undefined ? [charge] : [takenBack(held, state), charge]
 }
 
-function estimate(state: ChargeState, reservationId: string): readonly Charge[] {
+function estimate(state: ChargeState, { reservationId }: EventBody<'ReservationExpired'>): readonly Charge[] {
   const held = state.held[slot(reservationId)]
   if (held === undefined || held.expired !== undefined) return []
   held.expired = true

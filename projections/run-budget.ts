@@ -1,6 +1,7 @@
 /** @module The part of a run's fold that follows reservations and spending. */
 import type { EventBody } from '../schemas/events.ts'
 import { addMoney, subtractMoney } from '../schemas/money.ts'
+import { type FoldTable, foldBy, passOver } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
 import { countRefusal, refusalKey } from './refusals.ts'
 import { type ReservationState, type RunState, type Spend, slot, zeroSpend } from './run-state.ts'
@@ -20,37 +21,35 @@ export type BudgetState = Pick<
 >
 
 export function foldBudget(state: BudgetState, event: RecordedEvent): void {
-  switch (event.type) {
-    case 'EnvelopeAccepted':
-    case 'EnvelopeRejected':
-      foldEnvelopeTokens(state, event.data)
-      return
-    case 'BranchOffered':
-    case 'BranchReceived':
-      // Only a report is charged: the join says how the branch ended, and costs nothing.
-      if (event.data.report !== undefined) foldEnvelopeTokens(state, event.data)
-      return
-    case 'ToolCallClaimed':
-      if (event.data.phase === 'model') state.modelCallers[slot(event.data.agent ?? '')] = true
-      return
-    case 'BudgetReserved':
-      foldReserved(state, event.data)
-      return
-    case 'UsageRecorded':
-      foldUsage(state, event.data)
-      return
-    case 'BudgetReleased':
-      endReservation(state, event.data.reservationId, 'released')
-      return
-    case 'ReservationExpired':
-      foldExpired(state, event.data.reservationId)
-      return
-    case 'BudgetExceeded':
-      countRefusal(state, refusalKey(event.header.actor, 'budget-exceeded', event.data.fingerprint), event.header)
-      return
-    default:
-      return
-  }
+  foldBy(BUDGET_FOLDS, state, event)
+}
+
+const BUDGET_FOLDS = {
+  ...passOver('RunStarted', 'RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated'),
+  ...passOver('RunKeyDisclosed', 'ManifestRegistered', 'RequestRefused', 'SnapshotTaken', 'RunRewound'),
+  ...passOver('ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved'),
+  ...passOver('ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed'),
+  ...passOver('CompensationInDoubt', 'ForkStarted', 'ForkJoined'),
+  EnvelopeAccepted: foldEnvelopeTokens,
+  EnvelopeRejected: foldEnvelopeTokens,
+  BranchOffered: foldReport,
+  BranchReceived: foldReport,
+  ToolCallClaimed: (state, { phase, agent = '' }) => {
+    if (phase === 'model') state.modelCallers[slot(agent)] = true
+  },
+  BudgetReserved: foldReserved,
+  UsageRecorded: foldUsage,
+  BudgetReleased: (state, { reservationId }) => {
+    endReservation(state, reservationId, 'released')
+  },
+  ReservationExpired: foldExpired,
+  BudgetExceeded: (state, { fingerprint }, header) =>
+    countRefusal(state, refusalKey(header.actor, 'budget-exceeded', fingerprint), header),
+} satisfies FoldTable<BudgetState>
+
+/** Only a report is charged: the join says how the branch ended, and costs nothing. */
+function foldReport(state: BudgetState, data: EventBody<'BranchOffered'> | EventBody<'BranchReceived'>): void {
+  if (data.report !== undefined) foldEnvelopeTokens(state, data)
 }
 
 /**
@@ -97,7 +96,7 @@ function foldUsage(state: BudgetState, data: EventBody<'UsageRecorded'>): void {
   change(state, agent, { tokens: usage.tokens, cost: usage.cost ?? '0' })
 }
 
-function foldExpired(state: BudgetState, reservationId: string): void {
+function foldExpired(state: BudgetState, { reservationId }: EventBody<'ReservationExpired'>): void {
   const reservation = endReservation(state, reservationId, 'expired')
   if (reservation === undefined) return
   change(state, reservation.agent, { tokens: reservation.tokens, cost: reservation.cost })

@@ -1,61 +1,38 @@
 /** @module The part of a run's fold that follows calls and compensations. */
 import type { EventBody } from '../schemas/events.ts'
-import type { RecordedEvent } from './projection.ts'
+import type { Header } from '../schemas/header.ts'
+import type { FoldTable } from './fold-table.ts'
 import { type CallState, type CallStatus, isUndoing, type RunState, slot } from './run-state.ts'
 
-export function foldCalls(state: RunState, event: RecordedEvent): void {
-  const { revision } = event.header
-  switch (event.type) {
-    case 'ToolCallClaimed':
-      foldClaim(state, event.data, revision)
-      return
-    case 'ToolCallLeaseRenewed':
-      foldRenewal(state, event.data)
-      return
-    case 'ToolCallSucceeded':
-      settle(state, event.data.callId, { status: 'succeeded', revision })
-      return
-    case 'ToolCallFailed':
-      settle(state, event.data.callId, { status: 'failed', revision })
-      return
-    case 'ToolCallInDoubt':
-      settle(state, event.data.callId, { status: 'in-doubt', revision })
-      return
-    case 'ToolCallResolved':
-      foldResolved(state, event.data, revision)
-      return
-    case 'ResultNotRecorded':
-      state.unrecorded[slot(event.data.callId)] = true
-      return
-    case 'CompensationStarted':
-      state.compensations.push({
-        compensationId: event.data.compensationId,
-        ...(event.data.scope === undefined ? {} : { scope: event.data.scope }),
-        revision,
-        ended: false,
-      })
-      return
-    case 'CompensationSucceeded':
-      settle(state, event.data.callId, { status: 'succeeded', revision })
-      markUndone(state, event.data.compensates, 'compensated')
-      return
-    case 'CompensationFailed':
-      settle(state, event.data.callId, { status: 'failed', revision })
-      markUndone(state, event.data.compensates, 'compensation-failed', event.data.willRetry)
-      return
-    case 'CompensationInDoubt':
-      settle(state, event.data.callId, { status: 'in-doubt', revision })
-      markUndone(state, event.data.compensates, 'compensation-unknown')
-      return
-    case 'RunCompensated':
-      foldCompensated(state, event.data)
-      return
-    default:
-      return
-  }
-}
+export const CALL_FOLDS = {
+  ToolCallClaimed: foldClaim,
+  ToolCallLeaseRenewed: foldRenewal,
+  ToolCallSucceeded: (state, { callId }, { revision }) => settle(state, callId, { status: 'succeeded', revision }),
+  ToolCallFailed: (state, { callId }, { revision }) => settle(state, callId, { status: 'failed', revision }),
+  ToolCallInDoubt: (state, { callId }, { revision }) => settle(state, callId, { status: 'in-doubt', revision }),
+  ToolCallResolved: foldResolved,
+  ResultNotRecorded: (state, { callId }) => {
+    state.unrecorded[slot(callId)] = true
+  },
+  CompensationStarted: (state, { compensationId, scope }, { revision }) => {
+    state.compensations.push({ compensationId, ...(scope === undefined ? {} : { scope }), revision, ended: false })
+  },
+  CompensationSucceeded: (state, { callId, compensates }, { revision }) => {
+    settle(state, callId, { status: 'succeeded', revision })
+    markUndone(state, compensates, 'compensated')
+  },
+  CompensationFailed: (state, { callId, compensates, willRetry }, { revision }) => {
+    settle(state, callId, { status: 'failed', revision })
+    markUndone(state, compensates, 'compensation-failed', willRetry)
+  },
+  CompensationInDoubt: (state, { callId, compensates }, { revision }) => {
+    settle(state, callId, { status: 'in-doubt', revision })
+    markUndone(state, compensates, 'compensation-unknown')
+  },
+  RunCompensated: foldCompensated,
+} satisfies Partial<FoldTable<RunState>>
 
-function foldClaim(state: RunState, data: EventBody<'ToolCallClaimed'>, revision: number): void {
+function foldClaim(state: RunState, data: EventBody<'ToolCallClaimed'>, { revision }: Header): void {
   const { callId, fence, key, tool, phase, argsDigest, onUnknown, generation, attempt, leaseMs, leaseUntil } = data
   const before = state.calls[slot(callId)]
   const call: CallState = {
@@ -117,7 +94,7 @@ function settle(state: RunState, callId: string, outcome: { status: CallStatus; 
   if (outcome.status !== 'in-doubt') delete state.openCalls[slot(callId)]
 }
 
-function foldResolved(state: RunState, data: EventBody<'ToolCallResolved'>, revision: number): void {
+function foldResolved(state: RunState, data: EventBody<'ToolCallResolved'>, { revision }: Header): void {
   const call = state.calls[slot(data.callId)]
   if (call === undefined) return
   const executed = data.outcome !== 'not-executed'

@@ -1,32 +1,20 @@
 /** @module The part of a run's fold that follows forks and branches. */
 import type { EventBody } from '../schemas/events.ts'
-import type { RecordedEvent } from './projection.ts'
+import type { Header } from '../schemas/header.ts'
+import type { FoldTable } from './fold-table.ts'
 import { type BranchState, type ForkState, type RunState, slot } from './run-state.ts'
 
-export function foldForks(state: RunState, event: RecordedEvent): void {
-  const { revision } = event.header
-  switch (event.type) {
-    case 'ForkStarted':
-      foldStarted(state, event.data, revision)
-      return
-    case 'BranchOffered':
-      foldOffered(state, event.data, revision)
-      return
-    case 'BranchReceived':
-      foldReceived(state, event.data, revision)
-      return
-    case 'ForkJoined':
-      foldJoined(state, event.data, revision)
-      return
-    case 'RunBranched':
-      state.branches[slot(event.data.run)] = { run: event.data.run, atStep: event.data.atStep, revision }
-      return
-    default:
-      return
-  }
-}
+export const FORK_FOLDS = {
+  ForkStarted: foldStarted,
+  BranchOffered: foldOffered,
+  BranchReceived: foldReceived,
+  ForkJoined: foldJoined,
+  RunBranched: (state, { run, atStep }, { revision }) => {
+    state.branches[slot(run)] = { run, atStep, revision }
+  },
+} satisfies Partial<FoldTable<RunState>>
 
-function foldStarted(state: RunState, data: EventBody<'ForkStarted'>, revision: number): void {
+function foldStarted(state: RunState, data: EventBody<'ForkStarted'>, { revision }: Header): void {
   const { forkId, agent, step, context, parent, join, onDiscard, requestDigest } = data
   const branches = data.branches.map((branch): BranchState => ({ ...branch, status: 'running' }))
   for (const branch of branches) {
@@ -38,7 +26,7 @@ function foldStarted(state: RunState, data: EventBody<'ForkStarted'>, revision: 
   state.openFork = forkId
 }
 
-function foldOffered(state: RunState, data: EventBody<'BranchOffered'>, revision: number): void {
+function foldOffered(state: RunState, data: EventBody<'BranchOffered'>, { revision }: Header): void {
   const fork = state.forks[slot(data.forkId)]
   const branch = branchOf(fork, data.branch)
   if (fork === undefined || branch === undefined) return
@@ -55,7 +43,7 @@ function foldOffered(state: RunState, data: EventBody<'BranchOffered'>, revision
   if (data.signature !== undefined) state.signatures[slot(data.signature)] = true
 }
 
-function foldReceived(state: RunState, data: EventBody<'BranchReceived'>, revision: number): void {
+function foldReceived(state: RunState, data: EventBody<'BranchReceived'>, { revision }: Header): void {
   const branch = branchOf(state.forks[slot(data.forkId)], data.branch)
   if (branch === undefined) return
   const { status, report, confidence, score } = data
@@ -69,7 +57,7 @@ function foldReceived(state: RunState, data: EventBody<'BranchReceived'>, revisi
   })
 }
 
-function foldJoined(state: RunState, { forkId, outcome }: EventBody<'ForkJoined'>, revision: number): void {
+function foldJoined(state: RunState, { forkId, outcome }: EventBody<'ForkJoined'>, { revision }: Header): void {
   const fork = state.forks[slot(forkId)]
   if (fork !== undefined) {
     fork.outcome = outcome

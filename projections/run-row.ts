@@ -1,4 +1,5 @@
 /** @module A run's row in the run list: a small fold of its own, so that the list is built in one pass over all streams. */
+import { type FoldTable, foldBy, passOver } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
 import { type BudgetState, foldBudget } from './run-budget.ts'
 import { slot, zeroSpend } from './run-state.ts'
@@ -27,7 +28,7 @@ export function evolveRunRow(row: RunRowState | undefined, event: RecordedEvent)
   row.revision = event.header.revision
   row.updatedAt = event.header.time
   foldBudget(row.budget, event)
-  foldCounts(row, event)
+  foldBy(COUNT_FOLDS, row, event)
   return row
 }
 
@@ -58,33 +59,34 @@ function startedRow({ data, header }: Extract<RecordedEvent, { type: 'RunStarted
   }
 }
 
-function foldCounts(row: RunRowState, event: RecordedEvent): void {
-  switch (event.type) {
-    case 'EnvelopeAccepted':
-      row.step = event.data.step
-      row.budget.agents[slot(event.data.agent)] = true
-      return
-    case 'EnvelopeRejected':
-      row.rejections += 1
-      row.budget.agents[slot(event.data.agent)] = true
-      return
-    case 'RunRewound':
-      row.step = event.data.toStep
-      return
-    case 'ToolCallClaimed':
-      if (event.data.attempt === 1) row.calls += 1
-      if (event.data.agent !== undefined) row.budget.agents[slot(event.data.agent)] = true
-      return
-    case 'RunCompleted':
-      row.status = 'completed'
-      return
-    case 'RunFailed':
-      row.status = 'failed'
-      return
-    case 'RunCompensated':
-      row.status = 'compensated'
-      return
-    default:
-      return
-  }
-}
+const COUNT_FOLDS = {
+  ...passOver('RunStarted', 'RunResumed', 'RunBranched', 'RunKeyDisclosed', 'ManifestRegistered', 'RequestRefused'),
+  ...passOver('SnapshotTaken', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt'),
+  ...passOver('ToolCallResolved', 'ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded'),
+  ...passOver('CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...passOver('ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
+  EnvelopeAccepted: (row, { step, agent }) => {
+    row.step = step
+    row.budget.agents[slot(agent)] = true
+  },
+  EnvelopeRejected: (row, { agent }) => {
+    row.rejections += 1
+    row.budget.agents[slot(agent)] = true
+  },
+  RunRewound: (row, { toStep }) => {
+    row.step = toStep
+  },
+  ToolCallClaimed: (row, { attempt, agent }) => {
+    if (attempt === 1) row.calls += 1
+    if (agent !== undefined) row.budget.agents[slot(agent)] = true
+  },
+  RunCompleted: (row) => {
+    row.status = 'completed'
+  },
+  RunFailed: (row) => {
+    row.status = 'failed'
+  },
+  RunCompensated: (row) => {
+    row.status = 'compensated'
+  },
+} satisfies FoldTable<RunRowState>

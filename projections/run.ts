@@ -1,12 +1,13 @@
 /** @module The state of a run as the pure fold of its stream. */
 import type { EventBody } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
+import { type FoldTable, foldBy, passOver } from './fold-table.ts'
 import { applyMode } from './merge.ts'
 import type { Projection, RecordedEvent } from './projection.ts'
 import { countRefusal, refusalKey } from './refusals.ts'
 import { foldBudget } from './run-budget.ts'
-import { foldCalls } from './run-calls.ts'
-import { foldForks } from './run-forks.ts'
+import { CALL_FOLDS } from './run-calls.ts'
+import { FORK_FOLDS } from './run-forks.ts'
 import { EMPTY_CONTEXT_DIGEST, RUN_PROJECTION_VERSION, type RunState, slot, zeroSpend } from './run-state.ts'
 
 export const runProjection: Projection<RunState | undefined> = {
@@ -29,54 +30,32 @@ export function evolveRun(before: RunState | undefined, event: RecordedEvent): R
   state.revision = event.header.revision
   state.time = event.header.time
   if (event.header.request !== undefined) state.requests[slot(event.header.request.id)] = event.header.revision
-  foldEvent(state, event)
+  foldBy(RUN_FOLDS, state, event)
+  foldBudget(state, event)
   return state
 }
 
-function foldEvent(state: RunState, event: RecordedEvent): void {
-  switch (event.type) {
-    case 'RunResumed':
-      state.fence = event.data.fence
-      return
-    case 'ManifestRegistered':
-      foldManifest(state, event.data, event.header)
-      return
-    case 'EnvelopeAccepted':
-      foldAccepted(state, event.data, event.header)
-      foldBudget(state, event)
-      return
-    case 'EnvelopeRejected':
-      state.rejections += 1
-      state.agents[slot(event.data.agent)] = true
-      if (event.data.signature !== undefined) state.signatures[slot(event.data.signature)] = true
-      foldBudget(state, event)
-      return
-    case 'SnapshotTaken':
-      foldSnapshot(state)
-      return
-    case 'RunRewound':
-      foldRewound(state, event.data)
-      return
-    case 'RequestRefused':
-      foldRefusal(state, event.data, event.header)
-      return
-    case 'RunCompleted':
-      state.status = 'completed'
-      state.endRevision = event.header.revision
-      return
-    case 'RunFailed':
-      state.status = 'failed'
-      state.endRevision = event.header.revision
-      return
-    case 'RunKeyDisclosed':
-      state.disclosed = true
-      return
-    default:
-      foldCalls(state, event)
-      foldForks(state, event)
-      foldBudget(state, event)
-  }
-}
+const RUN_FOLDS = {
+  ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded'),
+  ...CALL_FOLDS,
+  ...FORK_FOLDS,
+  /** Begins the state, and changes none. */
+  RunStarted: null,
+  RunResumed: (state, { fence }) => {
+    state.fence = fence
+  },
+  ManifestRegistered: foldManifest,
+  EnvelopeAccepted: foldAccepted,
+  EnvelopeRejected: foldRejected,
+  SnapshotTaken: foldSnapshot,
+  RunRewound: foldRewound,
+  RequestRefused: foldRefusal,
+  RunCompleted: (state, _, { revision }) => end(state, 'completed', revision),
+  RunFailed: (state, _, { revision }) => end(state, 'failed', revision),
+  RunKeyDisclosed: (state) => {
+    state.disclosed = true
+  },
+} satisfies FoldTable<RunState>
 
 function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
   const runId = header.stream.slice(header.stream.indexOf('.') + 1)
@@ -149,6 +128,17 @@ function foldAccepted(state: RunState, data: EventBody<'EnvelopeAccepted'>, head
   state.lineage.push({ step: data.step, revision: header.revision, agent, context: data.context })
   state.agents[slot(agent)] = true
   if (data.signature !== undefined) state.signatures[slot(data.signature)] = true
+}
+
+function foldRejected(state: RunState, { agent, signature }: EventBody<'EnvelopeRejected'>): void {
+  state.rejections += 1
+  state.agents[slot(agent)] = true
+  if (signature !== undefined) state.signatures[slot(signature)] = true
+}
+
+function end(state: RunState, status: 'completed' | 'failed', revision: number): void {
+  state.status = status
+  state.endRevision = revision
 }
 
 /** The snapshot stands right behind the envelope whose context it holds. */

@@ -2,9 +2,10 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { isCharging } from '../../projections/charges.ts'
 import { sayingOf } from '../../projections/event-facts.ts'
 import { BODY_FACTS, type EventType as Declared, factIn } from '../../schemas/event-type.ts'
-import { EVENTS } from '../../schemas/events.ts'
+import { EVENTS, isRunEventType, type RunEventType } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Verdict } from '../../schemas/verdict.ts'
 import { EXAMPLES } from '../support/every-event.ts'
@@ -66,6 +67,12 @@ test('a body that says its outcome in no known word has not come about', () => {
       const body = { outcome: word, status: word } as JsonObject
       assert.equal(sayingOf(EVENTS[type], body), { verdict: null, outcome: 'failure', severity: 'medium' }, type)
     }
+  }
+})
+
+test('the types that change the bill are those that the fold of charges looks at', () => {
+  for (const [type, { changes }] of TYPES.filter(([name]) => isRunEventType(name))) {
+    assert.is(isCharging(type as RunEventType), changes.bill === true, type)
   }
 })
 

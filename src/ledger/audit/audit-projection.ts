@@ -4,7 +4,7 @@
  * as they have no leaves in the log (LOG-2).
  */
 import { LRUCache } from 'lru-cache'
-import { CHARGING_TYPES, type ChargeState, foldCharges, noCharges } from '../../../projections/charges.ts'
+import { type ChargeState, foldCharges, isCharging, noCharges } from '../../../projections/charges.ts'
 import { callOf, type EventFacts, eventFacts } from '../../../projections/event-facts.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { searchableText } from '../../../projections/search-text.ts'
@@ -140,11 +140,12 @@ export class AuditProjection {
     const clocked = header.clock !== undefined
     const place = { tenant, leaf, stream, revision, position, id: header.id, clocked }
     const run = name.runId === undefined ? {} : { run: name.runId }
-    const isRun = isRunEventType(header.type)
+    const { type } = header
+    const isRun = isRunEventType(type)
     changes.entries.push({
       row: { ...facts, ...run, ...(place satisfies Omit<Place, 'run'>) },
-      charges: isRun && CHARGING_TYPES.has(header.type) ? this.#charges({ ...read, stream }, changes) : [],
-      text: isRun && header.type !== 'SnapshotTaken' ? searchableText(data) : '',
+      charges: isRun && isCharging(type) ? this.#charges({ ...read, stream }, changes) : [],
+      text: isRun && type !== 'SnapshotTaken' ? searchableText(data) : '',
     })
   }
 
