@@ -7,7 +7,7 @@ import { readLogCheckpoint } from '../verify/checkpoint-check.ts'
 import { proveOfflineConsistency } from '../verify/offline-log.ts'
 import { PLACE_SETTINGS, readArguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
-import { lastCheckpoint, logVerifier, originOf, tenantOf } from './log-place.ts'
+import { lastCheckpoint, logVerifier, originOf, plainNote, tenantOf } from './log-place.ts'
 import { cosignedBy } from './post-checkpoint.ts'
 
 export async function checkpoint(args: readonly string[]): Promise<number> {
@@ -31,7 +31,7 @@ export async function checkpoint(args: readonly string[]): Promise<number> {
   }
   const url = text('witness')
   const posted = url === undefined ? note : await cosigned({ settings, reader, tenant, note }, url, text('witness-key'))
-  process.stdout.write(posted)
+  process.stdout.write(plainNote(posted))
   return EXIT.ok
 }
 

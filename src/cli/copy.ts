@@ -13,8 +13,9 @@ import { type CheckKeys, checkRecord, type Expectation, firstExpectation, nextEx
 import { createRunKeys } from '../signing/key-ring.ts'
 import type { Append, EventStore, ReadRecord, RecordPages } from '../store/event-store.ts'
 import { readArguments } from './arguments.ts'
-import { CliFailure, EXIT, oneLine, usageFailure } from './failure.ts'
+import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { startProgress } from './progress.ts'
+import { jsonLine, oneLine } from './shown.ts'
 
 const GROUP_RECORDS_MAX = 128
 const AGAIN_MAX = 30
@@ -52,7 +53,7 @@ export async function copy(args: readonly string[]): Promise<number> {
   const { copied, known } = work
   const said = { from: source.url, to: target.url, copied, known }
   const line = `${copied} events copied from ${source.url} to ${target.url}, ${known} were there already`
-  process.stdout.write(`${has('json') ? JSON.stringify(said) : line}\n`)
+  process.stdout.write(has('json') ? jsonLine(said) : `${oneLine(line)}\n`)
   return EXIT.ok
 }
 

@@ -3,8 +3,9 @@ import { openLedger, readIdentity } from '../compose.ts'
 import type { Settings } from '../config.ts'
 import { silentLog } from '../ledger/effects.ts'
 import type { Arguments } from './arguments.ts'
-import { CliFailure, EXIT, oneLine, usageFailure } from './failure.ts'
+import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { tenantOf } from './log-place.ts'
+import { oneLine } from './shown.ts'
 
 /** Who gives them away, on record, where nobody signed in. */
 const ACTOR = 'local'

@@ -1,6 +1,7 @@
 /** @module A stream from a running ledger, resumed where the line was cut: what comes out is the whole, or an error. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CliFailure, EXIT, oneLine } from './failure.ts'
+import { CliFailure, EXIT } from './failure.ts'
+import { oneLine } from './shown.ts'
 
 export interface Download {
   readonly url: string

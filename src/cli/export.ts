@@ -8,10 +8,11 @@ import { Tenant } from '../../schemas/names.ts'
 import { FORMAT_NAMES, isFormatName } from '../export/formats.ts'
 import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
 import { downloaded } from './download.ts'
-import { CliFailure, EXIT, oneLine, usageFailure } from './failure.ts'
+import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { localExport, type WantedExport } from './local-export.ts'
 import { startProgress } from './progress.ts'
 import { QUERY_FLAGS, queryOf, queryParameters } from './query-flags.ts'
+import { oneLine } from './shown.ts'
 
 const KIB = 1024
 
@@ -22,6 +23,10 @@ export async function exportEvents(args: readonly string[]): Promise<number> {
   })
   const wanted = wantedExport(given)
   const out = given.text('bundle') ?? given.text('out')
+  if (out === undefined && process.stdout.isTTY === true)
+    throw usageFailure(
+      'an export holds what others wrote, byte for byte, which a terminal might obey: name a file with --out, or pipe it on',
+    )
   const chunks = given.text('url') === undefined ? localExport(given.settings, wanted) : remoteExport(given, wanted)
   const bytes = await written(chunks, out)
   process.stderr.write(`${oneLine(`${Math.ceil(bytes / KIB)} KiB of ${wanted.query.run ?? wanted.tenant}`)}\n`)

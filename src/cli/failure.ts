@@ -1,5 +1,6 @@
 /** @module Exit codes, and how an error becomes the one line that a person reads. */
 import { SettingsError } from '../config.ts'
+import { oneLine } from './shown.ts'
 
 /** LOG-18. A command that is no verification fails with 1. */
 export const EXIT = { ok: 0, failed: 1, tampered: 1, usage: 2, unproven: 3, network: 4 } as const
@@ -42,11 +43,6 @@ export function describeFailure(error: unknown): { readonly message: string; rea
   const advice = OF_SYSTEM[code]
   if (advice === undefined) return { message: oneLine(error.message), exitCode: EXIT.failed }
   return { message: oneLine(`${subjectOf(error)}${advice}`), exitCode: EXIT.failed }
-}
-
-/** Control characters would let a file's name or content write over the terminal. */
-export function oneLine(text: string): string {
-  return text.replace(/\p{Cc}+/gu, ' ').trim()
 }
 
 function subjectOf(error: Error): string {

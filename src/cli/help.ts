@@ -14,9 +14,10 @@ export interface CommandHelp {
 }
 
 const VERDICTS = [
-  'Exit code: 0 verified, 1 tampered, 2 usage, 3 incomplete or unverifiable.',
+  'Exit code: 0 verified, 1 tampered, 2 usage, 3 incomplete, unverifiable, or not authenticated (no key of the log).',
   'VERIFIED says that nothing was changed, dropped or slipped in before the last event that is there. It does not say',
   'that nothing is missing after it (only a checkpoint held elsewhere shows that), nor that what was recorded is true.',
+  'An export of a run or a query is never VERIFIED: nothing in it proves that its end is there. A bundle proves it.',
 ]
 const PLACE = ['data', 'store', 'keys'] as const
 const TENANT = ['--tenant T', 'tenant (default: default)'] as const
@@ -49,9 +50,9 @@ export const COMMANDS = {
     settings: [...PLACE, 'issuer', 'audience'],
   },
   keys: {
-    usage: 'keys create|list|rotate|disclose RUN [--tenant T] [--json]',
+    usage: 'keys create|list|rotate|disclose RUN|pin KEY [--tenant T] [--json]',
     about:
-      'make the first keys of a shared store; show keys without secrets; put a new sealing key in place; give away the keys of a run',
+      "make the first keys of a shared store; show keys without secrets; put a new sealing key in place; give away the keys of a run; pin the key of another ledger's log, to verify what it signs",
     flags: [
       JSON_FLAG,
       ['--tenant T', 'whose log is named with its verifier key by list, and whose run is disclosed (default: default)'],
@@ -67,12 +68,14 @@ export const COMMANDS = {
     flags: [['--policy P', 'default, relay, or a JSON file with a policy']],
   },
   verify: {
-    usage: 'verify [STORE|EXPORT.jsonl|BUNDLE.tar|-] [--checkpoint FILE] [--json]',
+    usage: 'verify [STORE|EXPORT.jsonl|BUNDLE.tar|-] [--key KEY] [--checkpoint FILE] [--json]',
     about: 'check every event of a store, an export or a bundle, offline',
     flags: [
       JSON_FLAG,
       ['--checkpoint FILE', 'a checkpoint that was kept: the history up to it must be the same'],
-      ['--verifier-key KEY', 'key of the log, where the key file is not at hand'],
+      ['--key KEY|FILE', 'verifier key of the log, or a file with one a line (else: the pinned ones, or the key file)'],
+      ['--witness KEY[,KEY]', 'of a bundle: verifier keys of the witnesses that must have cosigned its checkpoint'],
+      ['--quorum N', 'how many of them must have (default: all)'],
       ['--run-key FILE', 'disclosed keys of a run (keys disclose), to check the macs of its events'],
       ['--fast', 'check every byte, but not again that bodies are canonical and fit their schemas'],
     ],
@@ -93,7 +96,7 @@ export const COMMANDS = {
   proof: {
     usage: 'proof EVENT [--tenant T] > EVENT.tlog-proof',
     about: 'print a file that proves offline that an event is in its log',
-    flags: [TENANT, ['--verifier-key KEY', 'key of the log, where the key file is not at hand']],
+    flags: [TENANT, ['--key KEY', 'verifier key of the log, where the key file is not at hand']],
     settings: PLACE,
   },
   replay: {

@@ -10,8 +10,9 @@ import { silentLog } from '../ledger/effects.ts'
 import { parseStrictJson } from '../signing/strict-json.ts'
 import { type Line, readLines } from '../verify/read-lines.ts'
 import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
-import { CliFailure, EXIT, oneLine, usageFailure } from './failure.ts'
+import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { type Progress, startProgress } from './progress.ts'
+import { jsonLine, oneLine } from './shown.ts'
 
 const FORMATS = ['openai']
 const LINE_MAX_BYTES = 16 * 1024 * 1024
@@ -148,7 +149,7 @@ function print(
   { json, elapsedMs }: { readonly json: boolean; readonly elapsedMs: number },
 ): void {
   if (json) {
-    process.stdout.write(`${JSON.stringify({ ...figures, elapsedMs: Math.round(elapsedMs) })}\n`)
+    process.stdout.write(jsonLine({ ...figures, elapsedMs: Math.round(elapsedMs) }))
     return
   }
   const { runs, added, known, calls, refused, events } = figures

@@ -1,4 +1,4 @@
-/** @module `countersign keys create|list|rotate|disclose`: a shared store's first keys; what they are, without their secrets; a new one that seals; those of a run. */
+/** @module `countersign keys create|list|rotate|disclose|pin`: a shared store's first keys; what they are, without their secrets; a new one that seals; those of a run; the key of another ledger's log. */
 import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -14,13 +14,14 @@ import { readArguments } from './arguments.ts'
 import { discloseKeys } from './disclose-keys.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { tenantOf } from './log-place.ts'
+import { pinKey } from './reader-keys.ts'
 
 export async function keys(args: readonly string[]): Promise<number> {
   const given = readArguments(args, {
     settings: ['data', 'store', 'keys'],
     texts: ['tenant', 'url', 'token'],
     switches: ['json', 'tokens'],
-    positionals: ['create, list, rotate or disclose', '[RUN]'],
+    positionals: ['create, list, rotate, disclose or pin', '[RUN or KEY]'],
   })
   const { settings, has, text, positionals } = given
   const [action, run] = positionals
@@ -28,11 +29,12 @@ export async function keys(args: readonly string[]): Promise<number> {
     if (run === undefined) throw usageFailure('keys disclose RUN: the run is missing')
     return await discloseKeys(given, run)
   }
+  if (action === 'pin') return pinKey(settings, run ?? '')
   if (run !== undefined) throw usageFailure(`"${run}" is one argument too many`)
   if (action === 'create') return create(settings.keys)
   if (action === 'list') return await list(settings, tenantOf(text('tenant')), has('json'))
   if (action === 'rotate') return rotate(settings.keys, has('tokens') ? 'tokens' : 'ring')
-  throw usageFailure(`keys create, keys list, keys rotate or keys disclose, not keys "${action}"`)
+  throw usageFailure(`keys create, keys list, keys rotate, keys disclose or keys pin, not keys "${action}"`)
 }
 
 /** For a store on a server, which several processes share: each is given a copy of the one file. A file store makes its own. */

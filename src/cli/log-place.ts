@@ -7,6 +7,7 @@ import { readKeys } from '../key-source.ts'
 import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
 import type { StoreReader } from '../store/sqlite/sqlite-reader.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import { isPlain } from './shown.ts'
 
 /** `system` is a log too: of the ledger's own facts. */
 export function tenantOf(text: string | undefined): string {
@@ -30,7 +31,7 @@ export async function logVerifier(
   const keys = readKeys(settings.keys)
   if (keys === undefined || origin === undefined) {
     throw new CliFailure(
-      'a checkpoint is checked under a key: name the key file with --keys, or the verifier key with --verifier-key',
+      'a checkpoint is checked under a key: name the key file with --keys, or the verifier key with --key',
       EXIT.usage,
     )
   }
@@ -42,6 +43,15 @@ export async function originOf(settings: Settings, tenant: string): Promise<stri
   const identity = await readIdentity(settings)
   if (identity === undefined) throw new CliFailure('there is no ledger in this store yet', EXIT.unproven)
   return `${identity.origin}/${tenant}`
+}
+
+/** A note or a proof, which goes out byte for byte. Throws `CliFailure` where it holds what a terminal would obey: no ledger writes that. */
+export function plainNote(text: string): string {
+  if (isPlain(text)) return text
+  throw new CliFailure(
+    'the checkpoint on record holds control characters, which no ledger writes: run "countersign verify"',
+    EXIT.unproven,
+  )
 }
 
 /** The signed note of the last checkpoint on record; undefined before the first. */

@@ -1,7 +1,8 @@
 /** @module Our projections among those of a server, and what to do about one that does not run. */
 import type { ServerProjection } from '../store/projection-server.ts'
 import { CATEGORY_PROJECTION, OWN_PROJECTIONS } from '../verify/server-projections.ts'
-import { CliFailure, EXIT, oneLine } from './failure.ts'
+import { CliFailure, EXIT } from './failure.ts'
+import { oneLine } from './shown.ts'
 
 /** One each; what the server does not have is stopped. */
 export function ownOf(all: readonly ServerProjection[]): readonly ServerProjection[] {

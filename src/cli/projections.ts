@@ -6,10 +6,11 @@ import { type ProjectionServer, ProjectionServerError, type ServerProjection } f
 import { type Compared, compareProjections } from '../verify/projection-diff.ts'
 import { OWN_PROJECTIONS } from '../verify/server-projections.ts'
 import { type Arguments, readArguments } from './arguments.ts'
-import { CliFailure, EXIT, type ExitCode, oneLine, usageFailure } from './failure.ts'
+import { CliFailure, EXIT, type ExitCode, usageFailure } from './failure.ts'
 import { installProjections } from './install-projections.ts'
 import { tenantOf } from './log-place.ts'
 import { otherVersionsOf, ownOf, requireRunning } from './own-projections.ts'
+import { jsonLine, oneLine } from './shown.ts'
 import { type Paint, painter } from './terminal.ts'
 
 const MS_PER_SECOND = 1_000
@@ -73,7 +74,7 @@ async function install(server: ProjectionServer, { given, waitMs }: Asked): Prom
   const installed = await installProjections(server, { reset: given.has('reset'), waitMs })
   for (const { done, projection } of installed) {
     const line = `${projection.name}  ${done}  ${wordOf(projection)}`
-    process.stdout.write(`${given.has('json') ? JSON.stringify({ done, ...asJson(projection) }) : line}\n`)
+    process.stdout.write(given.has('json') ? jsonLine({ done, ...asJson(projection) }) : `${line}\n`)
   }
   return exitOf(installed.map(({ projection }) => projection))
 }
@@ -83,11 +84,11 @@ async function status(server: ProjectionServer, { given }: Asked): Promise<numbe
   const listed = await server.list()
   const all = ownOf(listed)
   for (const projection of all) {
-    process.stdout.write(`${given.has('json') ? JSON.stringify(asJson(projection)) : statusLine(projection, paint)}\n`)
+    process.stdout.write(given.has('json') ? jsonLine(asJson(projection)) : `${statusLine(projection, paint)}\n`)
   }
   for (const name of otherVersionsOf(listed)) {
-    const line = `${name.padEnd(NAME_COLUMN)}  of another version of countersign: delete it on the server when none of that version is left`
-    process.stdout.write(`${given.has('json') ? JSON.stringify({ name, state: 'other-version' }) : line}\n`)
+    const line = `${oneLine(name).padEnd(NAME_COLUMN)}  of another version of countersign: delete it on the server when none of that version is left`
+    process.stdout.write(given.has('json') ? jsonLine({ name, state: 'other-version' }) : `${line}\n`)
   }
   return exitOf(all)
 }
@@ -119,12 +120,12 @@ async function diff(server: ProjectionServer, { given, place, tenant, waitMs }: 
   const counts = { same: 0, differs: 0, behind: 0, 'not-folded': 0 }
   for await (const compared of compareProjections({ source, server, projections: OWN_PROJECTIONS, tenant, waitMs })) {
     counts[compared.found.kind] += 1
-    if (given.has('json')) process.stdout.write(`${JSON.stringify(compared)}\n`)
+    if (given.has('json')) process.stdout.write(jsonLine(compared))
     else if (compared.found.kind !== 'same') process.stdout.write(`${diffText(compared)}\n`)
   }
   const { same, differs, behind, 'not-folded': notFolded } = counts
   const line = `${same} states are the same, ${differs} differ, ${behind} lag behind, ${notFolded} are not folded on the server`
-  process.stdout.write(`${given.has('json') ? JSON.stringify({ counts }) : line}\n`)
+  process.stdout.write(given.has('json') ? jsonLine({ counts }) : `${line}\n`)
   if (differs > 0) {
     process.stderr.write(
       'countersign: "countersign projections install --reset" has the server fold from the beginning; "countersign verify" checks the events\n',
@@ -140,7 +141,7 @@ function diffText({ stream, projection, revision, found }: Compared): string {
     return `${where}  ${oneLine(found.path) || '/'}\n  ours    ${shown(found.ours)}\n  theirs  ${shown(found.theirs)}`
   }
   if (found.kind === 'behind') return `${where}  lags behind ${found.head}: wait longer with --wait SECONDS`
-  return found.kind === 'not-folded' ? `${where}  not folded: ${found.reason}` : `${where}  the same`
+  return found.kind === 'not-folded' ? `${where}  not folded: ${oneLine(found.reason)}` : `${where}  the same`
 }
 
 const SHOWN_MAX_CHARS = 300

@@ -4,7 +4,7 @@ import { openReader } from '../compose.ts'
 import { type OfflineProof, proveOffline } from '../verify/offline-log.ts'
 import { PLACE_SETTINGS, readArguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
-import { lastCheckpoint, logVerifier, originOf, tenantOf } from './log-place.ts'
+import { lastCheckpoint, logVerifier, originOf, plainNote, tenantOf } from './log-place.ts'
 
 const REASONS: Readonly<Record<Extract<OfflineProof, { ok: false }>['code'], string>> = {
   'not-in-log': 'there is no such event in the log of this tenant',
@@ -16,18 +16,18 @@ const REASONS: Readonly<Record<Extract<OfflineProof, { ok: false }>['code'], str
 export async function proof(args: readonly string[]): Promise<number> {
   const { settings, text, positionals } = readArguments(args, {
     settings: PLACE_SETTINGS,
-    texts: ['tenant', 'verifier-key'],
+    texts: ['tenant', 'key'],
     positionals: ['EVENT'],
   })
   const [eventId = ''] = positionals
   if (!UUID_PATTERN.test(eventId)) throw usageFailure(`"${eventId}" is no event id`)
   const tenant = tenantOf(text('tenant'))
-  const verifier = await logVerifier(settings, await originOf(settings, tenant), text('verifier-key'))
+  const verifier = await logVerifier(settings, await originOf(settings, tenant), text('key'))
   using reader = await openReader(settings.store)
   const note = await lastCheckpoint(reader, tenant)
   if (note === undefined) throw new CliFailure(REASONS['not-published'], EXIT.unproven)
   const found = await proveOffline(reader.readAll(), { tenant, eventId, note, verifier })
   if (!found.ok) throw new CliFailure(REASONS[found.code], EXIT.unproven)
-  process.stdout.write(found.file)
+  process.stdout.write(plainNote(found.file))
   return EXIT.ok
 }

@@ -9,7 +9,8 @@ import { createRunKeys } from '../signing/key-ring.ts'
 import { StoreOpenError } from '../store/event-store.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
 import { PLACE_SETTINGS, readArguments } from './arguments.ts'
-import { CliFailure, EXIT, oneLine, usageFailure } from './failure.ts'
+import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import { jsonLine, oneLine } from './shown.ts'
 import { type Paint, painter } from './terminal.ts'
 
 export async function replay(args: readonly string[]): Promise<number> {
@@ -52,7 +53,7 @@ async function print(lines: AsyncIterable<ReplayLine>, json: boolean): Promise<n
   let last: ReplayLine = {}
   for await (const line of lines) {
     last = line
-    process.stdout.write(`${json ? JSON.stringify(line) : textOf(line, paint)}\n`)
+    process.stdout.write(json ? jsonLine(line) : `${textOf(line, paint)}\n`)
   }
   const { verdict } = last
   return verdict === 'VERIFIED' || verdict === 'TAMPERED' ? VERDICT_EXIT_CODES[verdict] : EXIT.unproven
@@ -65,12 +66,9 @@ function textOf(line: ReplayLine, paint: Paint): string {
   const why = skipped ?? (faults === undefined ? undefined : faultText(faults))
   const more = [snapshot === undefined ? '' : `snapshot ${String(snapshot)}`, why === undefined ? '' : String(why)]
   const told = [String(type).padEnd(20), String(time), `step ${String(step ?? '-')}`, String(actor), ...more]
-  const texts = told.filter((part) => part !== '').map((part) => part.replace(CONTROLS, ' '))
+  const texts = told.filter((part) => part !== '').map(oneLine)
   return [String(revision).padStart(5), mark, ...texts].join('  ').trimEnd()
 }
-
-/** Text of events must not steer the terminal. */
-const CONTROLS = /\p{Cc}+/gu
 
 function faultText(faults: unknown): string {
   if (!Array.isArray(faults)) return ''
@@ -82,5 +80,5 @@ function verdictText(line: ReplayLine, paint: Paint): string {
   const { matched = 0, mismatched = 0, notCompared = 0 } = (snapshots ?? {}) as Record<string, number>
   const colour = verdict === 'VERIFIED' ? 'green' : 'red'
   const counts = `${String(events)} events, snapshots: ${matched} met again, ${mismatched} not, ${notCompared} not compared`
-  return `${paint(String(verdict), colour)}  ${oneLine(String(stream))}  ${counts}${status === undefined ? '' : `; the run is ${String(status)}`}`
+  return `${paint(String(verdict), colour)}  ${oneLine(String(stream))}  ${counts}${status === undefined ? '' : `; the run is ${oneLine(String(status))}`}`
 }

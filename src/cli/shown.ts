@@ -6,8 +6,6 @@ import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 
 /** Controls, format characters (bidi, zero width), separators of lines, private and unassigned code points, lone surrogates. */
 const HIDDEN = /[\p{C}\u2028\u2029\u115f\u1160\u3164\uffa0]/gu
-/** As JSON prints them itself; all others would go through as they are. */
-const JSON_HIDDEN = /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g
 /** East Asian wide and full-width characters and emoji take two columns. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
@@ -17,13 +15,29 @@ export function visible(text: string): string {
   return text.replace(HIDDEN, (found) => `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`)
 }
 
+/** A text of several lines that goes out byte for byte, such as a note: whether a terminal would show it as it is. */
+export function isPlain(text: string): boolean {
+  return visible(text.replaceAll('\n', '')) === text.replaceAll('\n', '')
+}
+
+/** Foreign text as part of one line: white space of any kind is one blank, and nothing in it hides or steers the terminal. */
+export function oneLine(text: string): string {
+  return visible(text.replace(/[\t\n\v\f\r ]+/g, ' ').trim())
+}
+
 /** One line of JSON that says the same and holds nothing that a terminal would obey. */
-export function jsonLine(value: Json): string {
-  const escaped = JSON.stringify(value).replace(
-    JSON_HIDDEN,
-    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+export function jsonLine(value: object | Json): string {
+  return `${jsonVisible(JSON.stringify(value))}\n`
+}
+
+/** The same JSON text, with what would go through as it is written as escapes. */
+export function jsonVisible(text: string): string {
+  return text.replace(HIDDEN, (found) =>
+    found
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
   )
-  return `${escaped}\n`
 }
 
 /** A value in a cell: texts as they are, what a person reads at once in short, everything else as JSON. */

@@ -7,13 +7,14 @@ import { parseStrictJson } from '../signing/strict-json.ts'
 import { readLines } from '../verify/read-lines.ts'
 import { readArguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
+import { jsonVisible } from './shown.ts'
 
 export async function validate(args: readonly string[]): Promise<number> {
   const { text } = readArguments(args, { texts: ['policy'], positionals: ['[-]'] })
   const policy = policyOf(text('policy') ?? 'default')
   // One byte more than a line may have: the judge sees that there was more.
   for await (const lines of readLines(process.stdin, LINE_MAX_BYTES + 1)) {
-    const verdicts = lines.map(({ bytes }) => `${validateLine(bytes, policy, parseStrictJson)}\n`)
+    const verdicts = lines.map(({ bytes }) => `${jsonVisible(validateLine(bytes, policy, parseStrictJson))}\n`)
     if (!process.stdout.write(verdicts.join(''))) await once(process.stdout, 'drain')
   }
   return EXIT.ok

@@ -1,18 +1,18 @@
 /** @module `countersign verify BUNDLE.tar`: what the bundle's own `verify.mjs` says, with the ledger's keys where they are at hand. */
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BundleOptions, type BundleVerdict, verifyBundle } from '../export/bundle/verifier.ts'
+import { type BundleOptions, type BundleWord, reportLines, verifyBundle } from '../export/bundle/verifier.ts'
 import { readKeys } from '../key-source.ts'
 import { noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
-import type { LedgerKeys } from '../signing/ledger-keys.ts'
-import { VERDICT_EXIT_CODES, type Verdict } from '../verify/fault.ts'
+import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
 import type { Arguments } from './arguments.ts'
-import { oneLine, usageFailure } from './failure.ts'
+import { EXIT, usageFailure } from './failure.ts'
+import { type ReaderKey, readerKeys } from './reader-keys.ts'
 import { readRunKeyFile } from './run-key-file.ts'
+import { jsonLine } from './shown.ts'
 import { painter, VERDICT_COLOURS } from './terminal.ts'
 
-const SHOWN_MAX = 100
 const USTAR_AT = 257
 const USTAR = 'ustar'
 
@@ -35,60 +35,59 @@ function magicOf(path: string): string {
 
 export function verifyBundleAt(path: string, given: Arguments): number {
   const { text } = given
-  const found = verifyBundle(path, { ...keyOptions(given), checkpoint: kept(text('checkpoint')) })
-  process.stdout.write(
-    given.has('json') ? `${JSON.stringify({ source: path, ...found })}\n` : `${lines(found).join('\n')}\n`,
-  )
-  return VERDICT_EXIT_CODES[found.verdict]
+  const keys = bundleKeys(given)
+  const witnesses = text('witness')?.split(',')
+  const options = { ...keys.options, checkpoint: kept(text('checkpoint')), ...(witnesses && { witnesses }) }
+  const found = verifyBundle(path, { ...options, quorum: quorumOf(text('quorum')) })
+  if (given.has('json')) process.stdout.write(jsonLine({ source: path, ...found }))
+  else process.stdout.write(`${reportLines(found, { paint: paintWord, keyFrom: keys.from() }).join('\n')}\n`)
+  return found.verdict === NOT_AUTHENTICATED ? EXIT.unproven : VERDICT_EXIT_CODES[found.verdict]
+}
+
+const NOT_AUTHENTICATED = 'CONSISTENT, NOT AUTHENTICATED'
+
+function paintWord(word: BundleWord): string {
+  return painter(process.stdout)(word, word === NOT_AUTHENTICATED ? 'yellow' : VERDICT_COLOURS[word])
 }
 
 function kept(path: string | undefined): string | undefined {
   return path === undefined ? undefined : readFileSync(path, 'utf8')
 }
 
-/**
- * The key that was named, else the key file's. A key file that merely lies in the data folder is used for the bundles of its own ledger
- * alone: it says nothing of others.
- */
-function keyOptions({ text, settings }: Arguments): BundleOptions {
-  const runKey = text('run-key') === undefined ? {} : { runKey: readRunKeyFile(text('run-key') ?? '') }
-  const named = text('verifier-key')
-  if (named !== undefined) {
-    if (parseVerifierKey(named) === undefined) throw usageFailure('--verifier-key is no verifier key')
-    return { key: named, ...runKey }
-  }
-  const explicit = text('keys') !== undefined || (process.env.COUNTERSIGN_KEYS ?? '') !== ''
-  const keys = readKeys(settings.keys)
-  if (keys === undefined) {
-    if (explicit) throw usageFailure(`there is no key file ${text('keys')}`)
-    return runKey
-  }
-  let isOwn = false
+function quorumOf(text: string | undefined): number | undefined {
+  if (text !== undefined && !/^\d{1,3}$/.test(text))
+    throw usageFailure('--quorum takes the number of witnesses that are needed')
+  return text === undefined ? undefined : Number(text)
+}
+
+interface BundleKeys {
+  readonly options: BundleOptions
+  /** Where the key was found, once the bundle was read. */
+  readonly from: () => string | undefined
+}
+
+/** The reader's key of the log that the bundle names, and of the reader's own ledger also what its macs are checked with. */
+function bundleKeys(given: Arguments): BundleKeys {
+  const { text, settings } = given
+  const find = readerKeys(given)
+  let used: ReaderKey | undefined
   const key = (bundled: string): string | undefined => {
-    const own = ownKey(keys, bundled)
-    isOwn = own === bundled.trim()
-    return isOwn || explicit ? own : undefined
+    const claimed = parseVerifierKey(bundled.trim())
+    used = find(claimed?.name ?? UNNAMED, claimed?.keyId)
+    return used?.verifier.text
   }
+  const runKey = text('run-key')
+  const from = (): string | undefined => used?.from
+  if (runKey !== undefined) return { options: { key, runKey: readRunKeyFile(runKey) }, from }
+  const keys = text('key') === undefined ? readKeys(settings.keys) : undefined
+  if (keys === undefined) return { options: { key }, from }
   const runKeys = createRunKeys(keys.ring)
+  const isOwn = (): boolean =>
+    used !== undefined && used.verifier.text === noteVerifier(used.verifier.name, keys.checkpointKey).text
   const keyFor: BundleOptions['keyFor'] = ({ kid, tenant, stream }) =>
-    isOwn ? (runKeys.keyFor(kid, tenant, stream) ?? null) : undefined
-  return { key, ...runKey, ...(text('run-key') === undefined && { keyFor }) }
+    isOwn() ? (runKeys.keyFor(kid, tenant, stream) ?? null) : undefined
+  return { options: { key, keyFor }, from }
 }
 
-/** What the key file's key is called under the name that the bundle claims. */
-function ownKey({ checkpointKey }: LedgerKeys, bundled: string): string | undefined {
-  const claimed = parseVerifierKey(bundled.trim())
-  return claimed === undefined ? undefined : noteVerifier(claimed.name, checkpointKey).text
-}
-
-function lines({ verdict, faults, notes, events, matching, leaves, keyGiven }: BundleVerdict): readonly string[] {
-  const paint = painter(process.stdout)
-  const word = (of: Verdict) => paint(of, VERDICT_COLOURS[of])
-  const shown = faults
-    .slice(0, SHOWN_MAX)
-    .map((fault) => [word(fault.verdict), fault.code, oneLine(fault.message)].join('  '))
-  const more = faults.length > SHOWN_MAX ? [`... and ${faults.length - SHOWN_MAX} more (--json lists up to 1000)`] : []
-  const own = verdict === 'VERIFIED' && keyGiven !== true ? ' in itself' : ''
-  const counts = `${events} events, ${matching} of them answer the query, held against all ${leaves} of the log`
-  return [...shown, ...more, `${word(verdict)}${own}  ${counts}`, ...notes.map((note) => `note: ${note}`)]
-}
+/** What a bundle whose key cannot be read is called: no log has this name. */
+const UNNAMED = 'unnamed'

@@ -1,27 +1,97 @@
-/** @module The checkpoint that a verification holds the history against, read from a file that was kept elsewhere. */
+/** @module The checkpoints that a verification holds the history against: one that was kept elsewhere, and those beside the store. */
 import { readFileSync } from 'node:fs'
-import type { Settings } from '../config.ts'
+import { CHECKPOINTS_SUFFIX } from '../config.ts'
+import { KeptCheckpoints } from '../ledger/log/kept-checkpoints.ts'
+import { LogStartError } from '../ledger/log/log-deps.ts'
+import { parseCheckpoint } from '../merkle/checkpoint.ts'
 import { isKeyName } from '../merkle/note-key.ts'
-import { claimedOrigin, type ReadCheckpoint, readLogCheckpoint } from '../verify/checkpoint-check.ts'
-import type { Arguments } from './arguments.ts'
+import { openNote, parseNote } from '../merkle/signed-note.ts'
+import { claimedOrigin, type HeldCheckpoint, readLogCheckpoint } from '../verify/checkpoint-check.ts'
+import type { VerifyFault } from '../verify/fault.ts'
 import { CliFailure, EXIT } from './failure.ts'
-import { logVerifier } from './log-place.ts'
+import type { FindReaderKey } from './reader-keys.ts'
+import { oneLine } from './shown.ts'
 
-export type HeldCheckpoint = Extract<ReadCheckpoint, { ok: true }>
-
-/** Undefined where none was named. Throws `CliFailure`: unproven where the file is no checkpoint of this ledger's key. */
-export async function checkpointFor({ text }: Arguments, settings: Settings): Promise<HeldCheckpoint | undefined> {
-  const path = text('checkpoint')
+/** Undefined where none was named. Throws `CliFailure`: unproven where the file is no checkpoint under a key that the reader has. */
+export function checkpointAt(path: string | undefined, findKey: FindReaderKey): HeldCheckpoint | undefined {
   if (path === undefined) return undefined
   const note = readFileSync(path, 'utf8')
   const origin = claimedOrigin(note)
   if (!isKeyName(origin)) throw new CliFailure(`${path} is no checkpoint`, EXIT.unproven)
-  const verifier = await logVerifier(settings, origin, text('verifier-key'))
-  const read = readLogCheckpoint(note, verifier)
+  const key = findKey(origin)
+  if (key === undefined)
+    throw new CliFailure(
+      `a checkpoint is checked under a key, and you have none of the log ${origin}: name it with --key, pin it with "countersign keys pin", or name the key file with --keys`,
+      EXIT.usage,
+    )
+  const read = readLogCheckpoint(note, key.verifier)
   if (!read.ok) throw new CliFailure(`${path} cannot be used as a checkpoint: ${read.message}`, EXIT.unproven)
   return read
 }
 
 export function heldAgainst({ checkpoint }: HeldCheckpoint): string {
-  return `held against a checkpoint of ${checkpoint.size} events of the log ${checkpoint.origin}`
+  return oneLine(`held against a checkpoint of ${checkpoint.size} events of the log ${checkpoint.origin}`)
+}
+
+export interface KeptBeside {
+  readonly checkpoints: readonly HeldCheckpoint[]
+  readonly faults: readonly VerifyFault[]
+  readonly unchecked: readonly string[]
+}
+
+/**
+ * What the file beside the store says, to be read before the store: what is signed meanwhile is in the store first. Without a key a
+ * checkpoint shows a loss all the same.
+ */
+export function checkpointsBeside(storePath: string, findKey: FindReaderKey): KeptBeside {
+  const path = `${storePath}${CHECKPOINTS_SUFFIX}`
+  const found = keptIn(path)
+  if (found === undefined) return { checkpoints: [], faults: [], unchecked: [noneBeside(path)] }
+  if ('fault' in found) return { checkpoints: [], faults: [found.fault], unchecked: [] }
+  const read = [...found.notes].map(([tenant, note]) => heldFrom({ path, tenant, note }, findKey))
+  return {
+    checkpoints: read.flatMap(({ held }) => held ?? []),
+    faults: read.flatMap(({ fault }) => fault ?? []),
+    unchecked: [],
+  }
+}
+
+function noneBeside(path: string): string {
+  return `whether events were cut off at the end: there is no ${path}, and only a checkpoint shows that (--checkpoint FILE)`
+}
+
+function keptIn(path: string): { notes: ReadonlyMap<string, string> } | { fault: VerifyFault } | undefined {
+  try {
+    const kept = new KeptCheckpoints(path).load()
+    return kept && { notes: kept.checkpoints }
+  } catch (error) {
+    if (!(error instanceof LogStartError)) throw error
+    return { fault: { code: 'kept-checkpoint', message: error.message } }
+  }
+}
+
+interface KeptNote {
+  readonly path: string
+  readonly tenant: string
+  readonly note: string
+}
+
+function heldFrom(
+  { path, tenant, note }: KeptNote,
+  findKey: FindReaderKey,
+): { held?: HeldCheckpoint; fault?: VerifyFault } {
+  const text = parseNote(note)?.text ?? ''
+  const checkpoint = parseCheckpoint(text)
+  if (checkpoint === undefined || !checkpoint.origin.endsWith(`/${tenant}`))
+    return { fault: { code: 'kept-checkpoint', message: `what ${path} has for ${tenant} is no checkpoint of its log` } }
+  const held: HeldCheckpoint = { ok: true, checkpoint, tenant }
+  const key = findKey(checkpoint.origin)
+  if (key === undefined) return { held }
+  const opened = openNote(note, [key.verifier])
+  if (opened.ok) return { held }
+  if (opened.code === 'unknown-key') {
+    const message = `the checkpoint of ${tenant} in ${path} is not signed with the key of ${key.from}`
+    return { held, fault: { code: 'kept-checkpoint-key', message } }
+  }
+  return { fault: { code: 'kept-checkpoint', message: `the checkpoint of ${tenant} in ${path} was altered` } }
 }

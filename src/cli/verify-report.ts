@@ -1,8 +1,9 @@
 /** @module What `verify` prints: a line a fault while it goes on, one verdict at the end; or one JSON object. */
-import type { ExportTrailer } from '../verify/export-records.ts'
+import type { ExportTrailer } from '../../schemas/export-trailer.ts'
+import type { Completeness } from '../verify/export-completeness.ts'
 import { type VerifyFault, verdictOf } from '../verify/fault.ts'
 import type { VerifyResult } from '../verify/verify-records.ts'
-import { oneLine } from './failure.ts'
+import { jsonLine, oneLine } from './shown.ts'
 import { type Paint, painter, VERDICT_COLOURS } from './terminal.ts'
 
 /** Beyond these, faults are counted only: one broken page may hold thousands. */
@@ -16,6 +17,7 @@ export interface Summary {
   readonly result: VerifyResult
   readonly elapsedMs: number
   readonly trailer?: ExportTrailer | undefined
+  readonly completeness?: Completeness | undefined
 }
 
 export interface Report {
@@ -33,17 +35,18 @@ function jsonReport(): Report {
     fault: (fault) => {
       if (faults.length < JSON_FAULTS_MAX) faults.push({ verdict: verdictOf(fault.code), ...fault })
     },
-    finish: ({ source, result, elapsedMs, trailer }) => {
+    finish: ({ source, result, elapsedMs, trailer, completeness }) => {
       const { faults: faultsTotal, ...rest } = result
       const summary = {
         source,
         ...rest,
         elapsedMs: Math.round(elapsedMs),
         ...(trailer && { trailer }),
+        ...(completeness && { completeness: { proven: completeness.proven, statement: completeness.statement } }),
         faultsTotal,
         faults,
       }
-      process.stdout.write(`${JSON.stringify(summary)}\n`)
+      process.stdout.write(jsonLine(summary))
     },
   }
 }
@@ -76,23 +79,30 @@ function faultLine({ code, message, stream, revision, position }: VerifyFault, p
   return [paint(verdict, VERDICT_COLOURS[verdict]), ...parts.filter((part) => part !== undefined)].join('  ')
 }
 
-function summaryLines({ result, elapsedMs, trailer }: Summary, paint: Paint): readonly string[] {
+function summaryLines(summary: Summary, paint: Paint): readonly string[] {
+  const { result, elapsedMs } = summary
   const { verdict, events, streams, faults, behindClock, unchecked } = result
   const rate = elapsedMs > 0 ? Math.round((events * MS_PER_SECOND) / elapsedMs) : events
   const found = faults === 0 ? '' : `${plural(faults, 'fault')} in `
   const counts = `${found}${plural(events, 'event')} of ${plural(streams, 'stream')}`
   return [
     `${paint(verdict, VERDICT_COLOURS[verdict])}  ${counts} (${rate.toLocaleString('en')} events/s)`,
-    ...(trailer === undefined
-      ? []
-      : [
-          `export of ${trailer.run === null ? `tenant ${trailer.tenant}` : `run ${trailer.run}`}, complete up to position ${trailer.asOf ?? 'none'}`,
-        ]),
+    ...exportLines(summary),
     ...(behindClock === 0
       ? []
       : [`${plural(behindClock, 'event')} written while the clock was behind; each keeps its reading`]),
-    ...unchecked.map((what) => `not checked: ${what}`),
+    ...unchecked.map((what) => oneLine(`not checked: ${what}`)),
   ]
+}
+
+/** Of an export: of what it is, and, where nothing else is wrong, that it is complete. */
+function exportLines({ trailer, completeness, result }: Summary): readonly string[] {
+  if (trailer === undefined) return []
+  const { run, tenant, filter, asOf } = trailer
+  const query = filter === undefined ? '' : `, the answer to ${JSON.stringify(filter)}`
+  const what = `export of ${run === null ? `tenant ${tenant}` : `run ${run} of ${tenant}`}${query}, taken at position ${asOf ?? 'none'}`
+  const sound = completeness?.proven === true && (result.verdict === 'VERIFIED' || result.verdict === 'UNVERIFIABLE')
+  return sound ? [oneLine(what), oneLine(`complete: ${completeness.statement}`)] : [oneLine(what)]
 }
 
 function plural(count: number, word: string): string {

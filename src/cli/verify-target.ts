@@ -1,9 +1,11 @@
 /** @module What can be verified: a store's file or an export, read to its end whatever it holds. */
 import { createReadStream } from 'node:fs'
+import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import { openServerScan, openStoreScan } from '../compose.ts'
 import { StoreOpenError } from '../store/event-store.ts'
-import { type ReadCheckpoint, withCheckpoint } from '../verify/checkpoint-check.ts'
-import { type ExportTrailer, exportPages } from '../verify/export-records.ts'
+import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
+import type { Completeness } from '../verify/export-completeness.ts'
+import { exportPages } from '../verify/export-records.ts'
 import { type VerifyFault, verdictOf } from '../verify/fault.ts'
 import {
   type SourceItem,
@@ -14,6 +16,8 @@ import {
 } from '../verify/verify-records.ts'
 import { checkView } from '../verify/view-export.ts'
 import { CliFailure, EXIT } from './failure.ts'
+import type { FindReaderKey } from './reader-keys.ts'
+import { checkpointsBeside } from './verify-checkpoint.ts'
 
 export interface VerifyTarget {
   readonly kind: 'store' | 'server' | 'export' | 'view'
@@ -28,13 +32,16 @@ export interface VerifyTarget {
 export type TargetOptions = Omit<VerifyOptions, 'wholeStore' | 'again'> & {
   /** Called once the source is open, with about as many events as it holds where that is known. */
   readonly onOpen?: (expected: number | undefined) => void
-  /** What the history is held against. */
-  readonly checkpoint?: Extract<ReadCheckpoint, { ok: true }>
+  /** What the history is held against, besides what lies beside a store. */
+  readonly checkpoint?: HeldCheckpoint
+  readonly findKey: FindReaderKey
 }
 
 export interface FoundVerdict {
   readonly result: VerifyResult
   readonly trailer?: ExportTrailer | undefined
+  /** Of an export: what shows that it is all there is. */
+  readonly completeness?: Completeness | undefined
 }
 
 /** Throws nothing for what a file may hold: damage is a fault, and what cannot be opened is INCOMPLETE. */
@@ -54,14 +61,19 @@ export async function verifyTarget(target: VerifyTarget, options: TargetOptions)
 }
 
 async function verifyStore(path: string, options: TargetOptions): Promise<VerifyResult> {
+  const beside = checkpointsBeside(path, options.findKey)
   using scan = openStoreScan(path)
   options.onOpen?.(scan.expected)
   const thorough = options.depth !== 'fast'
   const pages = function* (): Generator<readonly SourceItem[], void> {
     yield* scan.pages()
     yield scan.structure(thorough)
+    yield beside.faults.map((fault) => ({ fault }))
   }
-  return await verifyRecords(heldAgainst(pages(), options), { ...options, wholeStore: true, again: () => scan.pages() })
+  const held = [...beside.checkpoints, ...(options.checkpoint ? [options.checkpoint] : [])]
+  const again = (): SourcePages => scan.pages()
+  const result = await verifyRecords(withCheckpoints(pages(), held), { ...options, wholeStore: true, again })
+  return options.checkpoint ? result : { ...result, unchecked: [...result.unchecked, ...beside.unchecked] }
 }
 
 async function verifyServer(url: string, options: TargetOptions): Promise<VerifyResult> {
@@ -72,16 +84,18 @@ async function verifyServer(url: string, options: TargetOptions): Promise<Verify
 
 async function verifyExport(path: string, options: TargetOptions): Promise<FoundVerdict> {
   const stdin = path === '-'
-  let trailer: ExportTrailer | undefined
-  const onTrailer = (found: ExportTrailer): void => {
-    trailer = found
+  let found: Pick<FoundVerdict, 'trailer' | 'completeness'> = {}
+  const onTrailer = (trailer: ExportTrailer, completeness: Completeness): void => {
+    found = { trailer, completeness }
   }
   options.onOpen?.(undefined)
-  const pages: SourcePages = exportPages(stdin ? process.stdin : createReadStream(path), { onTrailer })
+  const { checkpoint, findKey } = options
+  const judging = { onTrailer, checkpoint, findKey: (name: string, id: string) => findKey(name, id)?.verifier }
+  const pages: SourcePages = exportPages(stdin ? process.stdin : createReadStream(path), judging)
   const again = stdin ? {} : { again: () => exportPages(createReadStream(path)) }
-  const result = await verifyRecords(heldAgainst(pages, options), { ...options, ...again })
-  if (trailer?.filter === undefined) return { result, trailer }
-  return { result: { ...result, unchecked: [...result.unchecked, QUERY_EXPORT] }, trailer }
+  const result = await verifyRecords(pages, { ...options, ...again })
+  if (found.trailer?.filter === undefined) return { result, ...found }
+  return { result: { ...result, unchecked: [...result.unchecked, QUERY_EXPORT] }, ...found }
 }
 
 async function verifyView({ name, format = '' }: VerifyTarget, options: TargetOptions): Promise<VerifyResult> {
@@ -89,11 +103,10 @@ async function verifyView({ name, format = '' }: VerifyTarget, options: TargetOp
   return unread(await checkView(createReadStream(name), format), options)
 }
 
-const QUERY_EXPORT =
-  'links between events, and whether all that answer the query are here: a bundle (export --bundle) proves that'
+const QUERY_EXPORT = 'links between events: of a query, the events between are not here'
 
 function heldAgainst(pages: SourcePages, { checkpoint }: TargetOptions): SourcePages {
-  return checkpoint === undefined ? pages : withCheckpoint(pages, checkpoint)
+  return checkpoint === undefined ? pages : withCheckpoints(pages, [checkpoint])
 }
 
 /** Nothing, or no more, could be read: that is an answer too. */

@@ -11,16 +11,17 @@ import { viewFormat } from '../verify/view-export.ts'
 import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { type Progress, startProgress } from './progress.ts'
+import { readerKeys } from './reader-keys.ts'
 import { disclosedKeys, readRunKeyFile } from './run-key-file.ts'
 import { isBundle, verifyBundleAt } from './verify-bundle.ts'
-import { checkpointFor, heldAgainst } from './verify-checkpoint.ts'
+import { checkpointAt, heldAgainst } from './verify-checkpoint.ts'
 import { createReport } from './verify-report.ts'
 import { type VerifyTarget, verifyTarget } from './verify-target.ts'
 
 export async function verify(args: readonly string[]): Promise<number> {
   const given = readArguments(args, {
     settings: PLACE_SETTINGS,
-    texts: ['checkpoint', 'verifier-key', 'run-key'],
+    texts: ['checkpoint', 'key', 'run-key', 'witness', 'quorum'],
     switches: ['json', 'fast'],
     positionals: ['[store, export or bundle]'],
   })
@@ -30,7 +31,8 @@ export async function verify(args: readonly string[]): Promise<number> {
   if (given.text('run-key') !== undefined && target.kind !== 'export')
     throw usageFailure('--run-key checks an export or a bundle of its run; a store is checked with the key file')
   const keys = keysFor(given, target.settings)
-  const checkpoint = await checkpointFor(given, target.settings)
+  const findKey = readerKeys({ ...given, settings: target.settings })
+  const checkpoint = checkpointAt(given.text('checkpoint'), findKey)
   let progress: Progress | undefined
   const report = createReport(given.has('json'), () => progress?.end())
   const startedMs = performance.now()
@@ -38,6 +40,7 @@ export async function verify(args: readonly string[]): Promise<number> {
     depth: given.has('fast') ? 'fast' : 'full',
     ...(keys !== undefined && { keys }),
     ...(checkpoint && { checkpoint }),
+    findKey,
     onOpen: (total) => {
       progress = startProgress({ unit: 'events', total })
     },

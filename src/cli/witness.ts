@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { parseVerifierKey } from '../merkle/note-key.ts'
 import { readArguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
+import { oneLine } from './shown.ts'
 import { openWitness, type Witness } from './witness-state.ts'
 
 /** C2SP: a note of 100 signatures and 63 proof lines fits many times. */
@@ -53,7 +54,9 @@ export function serveWitness(opened: Witness): Server {
         answer(status, text, contentType)
       })
       .catch((error: unknown) => {
-        process.stderr.write(`countersign witness: ${error instanceof Error ? error.message : String(error)}\n`)
+        process.stderr.write(
+          `countersign witness: ${oneLine(error instanceof Error ? error.message : String(error))}\n`,
+        )
         answer(500, 'the witness failed: nothing was cosigned\n')
       })
   })

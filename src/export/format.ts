@@ -1,28 +1,9 @@
 /** @module What a line format of exports is: pure text over events in their order, with a trailer in a form of its own. */
+import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { LedgerEvent } from '../ledger/ledger.ts'
-import type { Position } from '../store/event-store.ts'
 
-/** Version of the trailer. */
-export const EXPORT_VERSION = 1
-
-export interface ExportTrailer {
-  readonly v: typeof EXPORT_VERSION
-  readonly ledgerId: string
-  readonly tenant: string
-  /** Null where the export holds more than one run. */
-  readonly run: string | null
-  /** The query whose events it holds; absent where it holds all of the run or the tenant. */
-  readonly filter?: JsonObject
-  readonly events: number
-  /** `sha256:<hex>` over all bytes of the lines before, their line feeds included. */
-  readonly digest: string
-  /** Position of the last event that the export takes into account; null where the store was empty. */
-  readonly asOf: Position | null
-  /** Leaves of the tenant's log up to there, and their root; null where no log is kept. */
-  readonly treeSize: number | null
-  readonly root: string | null
-}
+export type { ExportTrailer }
 
 /** What is exported, known before the first event. */
 export interface ExportScope {

@@ -8,8 +8,9 @@ import type { JsonObject } from '../../schemas/json.ts'
 import type { Caller, ExportPin, Ledger, LedgerEvent } from '../ledger/ledger.ts'
 import type { Position } from '../store/event-store.ts'
 import { type Refused, refusedBy } from './export-refusal.ts'
-import { EXPORT_VERSION, type ExportFormat, type ExportScope } from './format.ts'
+import type { ExportFormat, ExportScope } from './format.ts'
 import { FORMATS, type FormatName } from './formats.ts'
+import { signedTrailer } from './signed-trailer.ts'
 
 const PORTION_CHARS = 64 * 1024
 
@@ -193,8 +194,7 @@ async function* chunksOf(given: Given): AsyncGenerator<Uint8Array, void> {
     yield* file.portion()
     await issue('complete')
     complete = true
-    const trailer = {
-      v: EXPORT_VERSION,
+    const trailer = signedTrailer(ledger, caller, {
       ledgerId: ledger.ledgerId,
       tenant: caller.tenant,
       run: request.query?.run ?? null,
@@ -204,7 +204,7 @@ async function* chunksOf(given: Given): AsyncGenerator<Uint8Array, void> {
       asOf: pin.until ?? null,
       treeSize: pin.tree?.size ?? null,
       root: pin.tree?.root ?? null,
-    } as const
+    })
     file.add(writer.trailer(trailer))
     yield* file.portion()
   } finally {

@@ -1,7 +1,8 @@
 /** @module The JSONL export: one line an event, byte for byte what was signed, and a last line that proves that none is missing. */
 import { createHash } from 'node:crypto'
+import { type ExportTrailer, trailerInOrder } from '../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import type { ExportFormat, ExportTrailer } from './format.ts'
+import type { ExportFormat } from './format.ts'
 
 /** The three texts of a stored record, the salt in base64url. */
 export interface ExportTexts {
@@ -22,12 +23,7 @@ export function exportHead(filter: JsonObject): string {
 
 /** The last line. A file without it was cut. */
 export function exportTrailer(trailer: ExportTrailer): string {
-  return `${JSON.stringify({ trailer: inOrder(trailer) })}\n`
-}
-
-/** Members in one order, so that the same export ends in the same bytes. */
-function inOrder({ v, ledgerId, tenant, run, filter, events, digest, asOf, treeSize, root }: ExportTrailer): object {
-  return { v, ledgerId, tenant, run, ...(filter && { filter }), events, digest, asOf, treeSize, root }
+  return `${JSON.stringify({ trailer: trailerInOrder(trailer) })}\n`
 }
 
 export interface ExportDigest {

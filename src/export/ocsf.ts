@@ -5,6 +5,7 @@
 import { sayingOf } from '../../projections/event-facts.ts'
 import type { EventType, Saying } from '../../schemas/event-type.ts'
 import { declarationOf } from '../../schemas/events.ts'
+import { trailerInOrder } from '../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { LedgerEvent } from '../ledger/ledger.ts'
 import { type ExportFormat, type ExportScope, type ExportTrailer, textOf } from './format.ts'
@@ -183,6 +184,6 @@ function trailerActivity(trailer: ExportTrailer, lastMs: number): JsonObject {
       event_code: 'ExportTrailer',
       tenant_uid: tenant,
     },
-    unmapped: { trailer: { ...trailer } },
+    unmapped: { trailer: trailerInOrder(trailer) },
   }
 }

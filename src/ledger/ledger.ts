@@ -111,8 +111,8 @@ export interface LedgerExports {
   leaves(caller: Caller, size: number): AsyncIterable<readonly LedgerEvent[]>
   /** Proof file of an event against a sealed pin (C2SP tlog-proof). Throws `RangeError` where the pin does not cover it. */
   proofFile(caller: Caller, eventId: string, pin: SealedPin): string
-  /** A document signed with the key of the tenant's log (DSSE). */
-  sign(caller: Caller, payloadType: string, payload: Uint8Array): DsseEnvelope
+  /** A document signed with the key of the tenant's log (DSSE); undefined where no log is kept, and so no name for its key. */
+  sign(caller: Caller, payloadType: string, payload: Uint8Array): DsseEnvelope | undefined
   /** The clock that an export is dated with: RFC 3339, UTC. */
   now(): string
   /** Puts an export on record in the tenant's ledger stream. Throws `StoreUnavailableError`: then nothing may leave. */

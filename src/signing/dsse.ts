@@ -2,7 +2,7 @@
  * @module DSSE v1: a signature over a document and its type. What is signed begins with `DSSEv1 ` and ends in the body, which no signed note
  * does: so the key of a log's checkpoints may sign both, and neither signature is ever good for the other.
  */
-import { type KeyObject, sign } from 'node:crypto'
+import { type KeyObject, sign, verify } from 'node:crypto'
 
 export interface DsseEnvelope {
   readonly payload: string
@@ -24,6 +24,14 @@ export function signDsse(
   if (payload.at(-1) === LINE_FEED) throw new TypeError('a payload that is signed here does not end in a line feed')
   const sig = sign(null, encoded(payloadType, payload), key).toString('base64')
   return { payload: Buffer.from(payload).toString('base64'), payloadType, signatures: [{ keyid, sig }] }
+}
+
+/** Whether the key signed this payload as a document of this type. */
+export function isDsseSigned(
+  payload: Uint8Array,
+  { payloadType, key, sig }: { readonly payloadType: string; readonly key: KeyObject; readonly sig: Uint8Array },
+): boolean {
+  return verify(null, encoded(payloadType, payload), key, sig)
 }
 
 const LINE_FEED = 0x0a

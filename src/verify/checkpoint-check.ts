@@ -9,7 +9,7 @@ import { leafHash, sameHash } from '../merkle/hashes.ts'
 import type { NoteVerifier } from '../merkle/note-key.ts'
 import { openNote } from '../merkle/signed-note.ts'
 import { streamTenant } from '../signing/stream-tenant.ts'
-import type { SourceItem, SourcePages } from './verify-records.ts'
+import type { SourceFault, SourceItem, SourcePages } from './verify-records.ts'
 
 export type ReadCheckpoint =
   | { readonly ok: true; readonly checkpoint: Checkpoint; readonly tenant: string }
@@ -38,28 +38,71 @@ const MESSAGES = {
   'invalid-signature': 'its signature does not fit',
 } as const
 
-/** The same pages, and last what they hold less, or otherwise, than the checkpoint covers. */
-export async function* withCheckpoint(
+export type HeldCheckpoint = Extract<ReadCheckpoint, { ok: true }>
+
+/** The same pages, and last what they hold less, or otherwise, than the checkpoints cover. */
+export async function* withCheckpoints(
   pages: SourcePages,
-  { checkpoint, tenant }: Extract<ReadCheckpoint, { ok: true }>,
+  held: readonly HeldCheckpoint[],
 ): AsyncGenerator<readonly SourceItem[]> {
-  const tree = new CompactTree()
   const streams = new Set<string>()
+  const logs = new Map<string, HeldLog>()
+  for (const { tenant, checkpoint } of held) {
+    const log = logs.get(tenant) ?? new HeldLog()
+    log.hold(checkpoint)
+    logs.set(tenant, log)
+  }
   for await (const page of pages) {
     for (const item of page) {
-      if (tree.size < checkpoint.size && !('fault' in item) && isLeaf(item, tenant, streams))
-        tree.append(leafHash(item.header))
+      if ('fault' in item) continue
+      const tenant = streamTenant(item.stream) ?? ''
+      const log = logs.get(tenant)
+      if (log !== undefined && isLeaf(item, tenant, streams)) log.take(item.header)
     }
     yield page
   }
-  if (tree.size < checkpoint.size) {
-    const counts = `the checkpoint covers ${checkpoint.size} events of the log ${checkpoint.origin}, only ${tree.size} are here`
-    const message = `${counts}: the end was cut off, a run is gone, or this is an older copy`
-    yield [{ fault: { code: 'log-behind-checkpoint', message } }]
-  } else if (!sameHash(tree.root(), checkpoint.root)) {
-    const message = `the first ${checkpoint.size} events of the log ${checkpoint.origin} are not those that the checkpoint signed`
-    yield [{ fault: { code: 'checkpoint-mismatch', message } }]
+  for (const log of logs.values()) yield log.faults()
+}
+
+/** One log, grown from its leaves and compared at the size of each checkpoint. */
+class HeldLog {
+  readonly #tree = new CompactTree()
+  readonly #held: Checkpoint[] = []
+  readonly #wrong: Checkpoint[] = []
+
+  hold(checkpoint: Checkpoint): void {
+    this.#held.push(checkpoint)
+    this.#compare()
   }
+
+  take(header: string): void {
+    if (this.#held.every(({ size }) => size <= this.#tree.size)) return
+    this.#tree.append(leafHash(header))
+    this.#compare()
+  }
+
+  #compare(): void {
+    for (const each of this.#held)
+      if (each.size === this.#tree.size && !sameHash(this.#tree.root(), each.root)) this.#wrong.push(each)
+  }
+
+  faults(): readonly SourceFault[] {
+    return [
+      ...this.#held.filter(({ size }) => size > this.#tree.size).map((each) => this.#behind(each)),
+      ...this.#wrong.map(mismatch),
+    ]
+  }
+
+  #behind({ size, origin }: Checkpoint): SourceFault {
+    const counts = `the checkpoint covers ${size} events of the log ${origin}, only ${this.#tree.size} are here`
+    const message = `${counts}: the end was cut off, a run is gone, or this is an older copy`
+    return { fault: { code: 'log-behind-checkpoint', message } }
+  }
+}
+
+function mismatch({ size, origin }: Checkpoint): SourceFault {
+  const message = `the first ${size} events of the log ${origin} are not those that the checkpoint signed`
+  return { fault: { code: 'checkpoint-mismatch', message } }
 }
 
 /** Events of the tenant's streams, from revision 0 on: a stream without it is in no log. */

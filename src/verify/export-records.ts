@@ -3,13 +3,14 @@
  * last line must count and digest all the others: a file that was cut has none.
  */
 import { createHash } from 'node:crypto'
-import { z } from 'zod'
+import { ExportTrailer, trailerInOrder } from '../../schemas/export-trailer.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
-import { Digest, parseStream } from '../../schemas/names.ts'
-import { JsonRecord } from '../../schemas/values.ts'
+import { parseStream } from '../../schemas/names.ts'
 import { fromBase64url } from '../signing/base64url.ts'
 import { canonicalJson } from '../signing/canonical-json.ts'
 import { decodeUtf8 } from '../signing/utf8.ts'
+import type { HeldCheckpoint } from './checkpoint-check.ts'
+import { type Completeness, type FindLogKey, judgeCompleteness } from './export-completeness.ts'
 import { ExportTree } from './export-tree.ts'
 import type { VerifyFaultCode } from './fault.ts'
 import { type Line, readLines } from './read-lines.ts'
@@ -19,25 +20,12 @@ import type { SourceFault, SourceItem } from './verify-records.ts'
 /** A header of 8 KiB and a body that holds more than the payload of 512 KiB that came in. */
 const LINE_MAX_BYTES = 8 * 1024 * 1024
 
-const Trailer = z.strictObject({
-  v: z.literal(1),
-  ledgerId: z.string(),
-  tenant: z.string(),
-  run: z.string().nullable(),
-  filter: JsonRecord.optional(),
-  events: z.int().min(0),
-  digest: Digest,
-  asOf: z.string().nullable(),
-  /** Absent in exports made before trailers named the tree. */
-  treeSize: z.int().min(0).nullable().optional(),
-  root: Digest.nullable().optional(),
-})
-
-export type ExportTrailer = z.infer<typeof Trailer>
-
 export interface ExportOptions {
-  /** Called with the last line, where there is a sound one. */
-  readonly onTrailer?: (trailer: ExportTrailer) => void
+  /** Called with the last line, where there is a sound one, and what it proves. */
+  readonly onTrailer?: (trailer: ExportTrailer, completeness: Completeness) => void
+  /** What the events are held against. */
+  readonly checkpoint?: HeldCheckpoint | undefined
+  readonly findKey?: FindLogKey | undefined
 }
 
 /** Records and faults of an export, in the order of its lines. Errors of `chunks` pass through. */
@@ -58,7 +46,7 @@ class ExportReader {
   readonly #hash = createHash('sha256')
   readonly #options: ExportOptions
   readonly #streams = new Set<string>()
-  readonly #tree = new ExportTree()
+  readonly #tree: ExportTree
   #events = 0
   /** The query of an export that leaves events out. */
   #filter: JsonObject | undefined
@@ -66,6 +54,7 @@ class ExportReader {
 
   constructor(options: ExportOptions) {
     this.#options = options
+    this.#tree = new ExportTree(options.checkpoint?.checkpoint)
   }
 
   take(line: Line): readonly SourceItem[] {
@@ -112,12 +101,11 @@ class ExportReader {
   }
 
   #takeTrailer(line: Line, text: string, value: JsonObject): readonly SourceItem[] {
-    const trailer = Trailer.safeParse(value.trailer)
-    if (!trailer.success || JSON.stringify({ trailer: inOrder(trailer.data) }) !== text) {
+    const trailer = ExportTrailer.safeParse(value.trailer)
+    if (!trailer.success || JSON.stringify({ trailer: trailerInOrder(trailer.data) }) !== text) {
       return [faultOf('line-not-canonical', line, 'is no trailer as an export writes it')]
     }
     this.#trailer = trailer.data
-    this.#options.onTrailer?.(trailer.data)
     const { events, digest } = trailer.data
     const faults: SourceFault[] = []
     if (events !== this.#events) {
@@ -129,26 +117,21 @@ class ExportReader {
     if (JSON.stringify(trailer.data.filter) !== JSON.stringify(this.#filter)) {
       faults.push(faultOf('trailer-scope', line, 'is about another query than the first line'))
     }
-    const isWhole = trailer.data.run === null && this.#filter === undefined
-    if (isWhole && this.#tree.fits(trailer.data) === false) {
-      faults.push(faultOf('trailer-root', line, 'names another size or root of the log than these events make'))
-    }
     for (const stream of this.#streams) {
       if (isWithin(stream, trailer.data)) continue
       faults.push(faultOf('trailer-scope', line, `is about others than the stream ${stream}`))
     }
+    const { checkpoint: kept, findKey } = this.#options
+    const completeness = judgeCompleteness({ trailer: trailer.data, tree: this.#tree, kept, findKey })
+    for (const { code, message } of completeness.faults) faults.push({ fault: { code, message } })
+    this.#options.onTrailer?.(trailer.data, completeness)
     return faults
   }
 }
 
-function isWithin(stream: string, { tenant, run }: ExportTrailer): boolean {
+function isWithin(stream: string, { tenant, run }: Pick<ExportTrailer, 'tenant' | 'run'>): boolean {
   const name = parseStream(stream)
   return name?.tenant === tenant && (run === null || name.runId === run)
-}
-
-/** Absent members are left out by printing. */
-function inOrder({ v, ledgerId, tenant, run, filter, events, digest, asOf, treeSize, root }: ExportTrailer): object {
-  return { v, ledgerId, tenant, run, filter, events, digest, asOf, treeSize, root }
 }
 
 function recordOf(line: Line, text: string, value: JsonObject): SourceItem {

@@ -1,6 +1,7 @@
-/** @module The tree that a whole tenant's export must make: what its trailer says of the log is checked, not believed. */
+/** @module The tree that a whole tenant's export must make: what its trailer and a kept checkpoint say of the log is checked, not believed. */
+import type { Checkpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
-import { leafHash } from '../merkle/hashes.ts'
+import { leafHash, sameHash } from '../merkle/hashes.ts'
 import { digestText } from '../signing/digests.ts'
 import { streamTenant } from '../signing/stream-tenant.ts'
 import { isLeaf } from './checkpoint-check.ts'
@@ -14,15 +15,42 @@ interface SaidTree {
 export class ExportTree {
   readonly #tree = new CompactTree()
   readonly #streams = new Set<string>()
+  readonly #kept: Checkpoint | undefined
+  #keptFits: boolean | undefined
+
+  /** `kept`: the checkpoint that the events are held against. */
+  constructor(kept?: Checkpoint) {
+    this.#kept = kept
+    this.#holdKept()
+  }
+
+  get size(): number {
+    return this.#tree.size
+  }
+
+  get root(): string {
+    return digestText(this.#tree.root())
+  }
 
   take(record: PlacedRecord): void {
     const tenant = streamTenant(record.stream)
-    if (tenant !== undefined && isLeaf(record, tenant, this.#streams)) this.#tree.append(leafHash(record.header))
+    if (tenant === undefined || !isLeaf(record, tenant, this.#streams)) return
+    this.#tree.append(leafHash(record.header))
+    this.#holdKept()
   }
 
   /** Undefined where the trailer names no tree: such an export says nothing of it. */
   fits({ treeSize, root }: SaidTree): boolean | undefined {
     if (typeof treeSize !== 'number' || typeof root !== 'string') return undefined
-    return treeSize === this.#tree.size && root === digestText(this.#tree.root())
+    return treeSize === this.#tree.size && root === this.root
+  }
+
+  /** Whether the first events are those that the kept checkpoint signed; undefined where there are fewer. */
+  get keptFits(): boolean | undefined {
+    return this.#keptFits
+  }
+
+  #holdKept(): void {
+    if (this.#kept?.size === this.#tree.size) this.#keptFits = sameHash(this.#tree.root(), this.#kept.root)
   }
 }

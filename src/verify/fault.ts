@@ -53,6 +53,10 @@ export type VerifyFaultCode =
   | 'trailer-count'
   | 'trailer-digest'
   | 'trailer-scope'
+  /** The trailer's signature is not that of the log's key. */
+  | 'trailer-signature'
+  /** Sound as far as it goes, and nothing shows that it is all there is. */
+  | 'completeness-unproven'
   /** A tenant's export makes another tree than its trailer names. */
   | 'trailer-root'
   /** A format that holds nothing which verify could check against a seal. */
@@ -60,6 +64,10 @@ export type VerifyFaultCode =
   | 'after-trailer'
   /** A checkpoint on record is not the log's, or not of the events before it. */
   | 'recorded-checkpoint'
+  /** The file of checkpoints beside the store is damaged or altered. */
+  | 'kept-checkpoint'
+  /** A checkpoint beside the store is not signed with the given keys. */
+  | 'kept-checkpoint-key'
   /** Fewer events than a checkpoint covers. */
   | 'log-behind-checkpoint'
   /** Other events than a checkpoint covers. */
@@ -72,6 +80,7 @@ const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   empty: 'INCOMPLETE',
   'no-trailer': 'INCOMPLETE',
   'log-behind-checkpoint': 'INCOMPLETE',
+  'completeness-unproven': 'INCOMPLETE',
   'unknown-type': 'UNVERIFIABLE',
   'body-version': 'UNVERIFIABLE',
   'body-schema': 'UNVERIFIABLE',
@@ -79,6 +88,7 @@ const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   'foreign-keys': 'UNVERIFIABLE',
   'foreign-verifier-key': 'UNVERIFIABLE',
   'no-keys': 'UNVERIFIABLE',
+  'kept-checkpoint-key': 'UNVERIFIABLE',
   view: 'UNVERIFIABLE',
 }
 

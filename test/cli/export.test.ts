@@ -74,9 +74,14 @@ test('beside a running ledger the store is not opened; the ledger itself exports
   const token = (await cli(folder, 'token', '--scope', 'audit:export')).stdout.trim()
   const env = { COUNTERSIGN_TOKEN: token }
   const file = folder.file('served.jsonl')
-  const args = ['export', '--url', server.url, '--run', 'two', '--out', file]
-  assert.is((await runCli(args, { cwd: folder.path, env })).code, 0)
-  assert.match((await cli(folder, 'verify', file)).stdout, /^VERIFIED/)
+  const args = ['export', '--url', server.url, '--out']
+  assert.is((await runCli([...args, file], { cwd: folder.path, env })).code, 0)
+  const whole = await cli(folder, 'verify', file)
+  assert.match(whole.stdout, /^VERIFIED[\s\S]*\ncomplete: all \d+ events of the log of default up to that size/)
+  const part = folder.file('served-run.jsonl')
+  assert.is((await runCli([...args, part, '--run', 'two'], { cwd: folder.path, env })).code, 0)
+  const run = await cli(folder, 'verify', part)
+  assert.equal([run.code, /completeness-unproven[\s\S]*export --bundle/.test(run.stdout)], [3, true])
   const narrow = (await cli(folder, 'token', '--scope', 'runs:read')).stdout.trim()
   const refused = await runCli(['export', '--url', server.url], {
     cwd: folder.path,

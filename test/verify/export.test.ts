@@ -1,10 +1,16 @@
+import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { exportDigest, exportLine, exportTrailer } from '../../src/export/jsonl.ts'
-import { exportPages } from '../../src/verify/export-records.ts'
+import { type ExportTrailer, TRAILER_PAYLOAD_TYPE, type TrailerFacts } from '../../schemas/export-trailer.ts'
+import { exportLine, exportTrailer } from '../../src/export/jsonl.ts'
+import { type NoteVerifier, noteVerifier } from '../../src/merkle/note-key.ts'
+import { createLedgerKeys } from '../../src/signing/ledger-keys.ts'
+import { type HeldCheckpoint, readLogCheckpoint } from '../../src/verify/checkpoint-check.ts'
+import { type ExportOptions, exportPages } from '../../src/verify/export-records.ts'
 import type { VerifyFault } from '../../src/verify/fault.ts'
 import { type VerifyKeys, type VerifyResult, verifyRecords } from '../../src/verify/verify-records.ts'
+import { checkpointOf, headerOf, type LogKey, trailerLine } from '../support/forgery.ts'
 import { type SmallStore, smallStore } from '../support/small-store.ts'
 import { rowsOf } from '../support/tamper.ts'
 
@@ -22,12 +28,12 @@ function exportOf(store: SmallStore): string {
   return lines.join('') + trailerFor(lines)
 }
 
-function trailerFor(lines: readonly string[]): string {
-  const digest = exportDigest()
-  for (const line of lines) digest.update(line)
-  const place = { ledgerId: 'x', tenant: 'acme', run: null, asOf: '20', treeSize: null, root: null }
-  return exportTrailer({ v: 1, ...place, events: lines.length, digest: digest.text() })
+const LOG: LogKey = {
+  name: 'ledger.example/acme',
+  key: createLedgerKeys('2026-01-01T00:00:00.000Z', randomBytes).checkpointKey,
 }
+const trailerFor = (lines: readonly string[], said: Partial<TrailerFacts> = {}): string => trailerLine(lines, LOG, said)
+const findKey = (): NoteVerifier => noteVerifier(LOG.name, LOG.key)
 
 async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
@@ -39,18 +45,27 @@ interface Seen {
   readonly faults: readonly VerifyFault[]
 }
 
-async function look(content: string | Uint8Array, keys: VerifyKeys | undefined, chunk = 1_000): Promise<Seen> {
+interface How extends ExportOptions {
+  readonly chunk?: number
+}
+
+async function look(
+  content: string | Uint8Array,
+  keys: VerifyKeys | undefined,
+  { chunk = 1_000, ...how }: How = {},
+): Promise<Seen> {
   const faults: VerifyFault[] = []
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const again = () => exportPages(inChunks(bytes, 65_536))
   const onFault = (fault: VerifyFault): void => void faults.push(fault)
-  const result = await verifyRecords(exportPages(inChunks(bytes, chunk)), { onFault, again, ...(keys && { keys }) })
+  const pages = exportPages(inChunks(bytes, chunk), { findKey, ...how })
+  const result = await verifyRecords(pages, { onFault, again, ...(keys && { keys }) })
   return { result, faults, codes: faults.map(({ code }) => code) }
 }
 
 exporting('a whole export is VERIFIED, in whatever portions its bytes come', async ({ store, text }) => {
   for (const chunk of [1, 7, 1_000, 1_000_000]) {
-    const { result, faults } = await look(text, store.keys, chunk)
+    const { result, faults } = await look(text, store.keys, { chunk })
     assert.is(result.verdict, 'VERIFIED', JSON.stringify(faults))
     assert.is(result.streams, 2)
   }
@@ -139,18 +154,15 @@ exporting(
   async (context) => {
     const { store, text } = context
     const lines = text.split('\n')
-    const count = await look(
-      text.replace(/"events":(\d+)/, (_, events) => `"events":${Number(events) + 1}`),
-      store.keys,
-    )
-    assert.equal(count.codes, ['trailer-count'])
-    const digest = await look(
-      text.replace(/"digest":"sha256:./, (start) => `${start.slice(0, -1)}${start.endsWith('0') ? '1' : '0'}`),
-      store.keys,
-    )
-    assert.equal(digest.codes, ['trailer-digest'])
-    const scope = await look(text.replace('"tenant":"acme","run":null', '"tenant":"acme","run":"one"'), store.keys)
-    assert.equal(scope.codes, ['trailer-scope'])
+    const events = lines.slice(0, -2).map((line) => `${line}\n`)
+    const said = (other: Partial<TrailerFacts>) => look(events.join('') + trailerFor(events, other), store.keys)
+    assert.equal((await said({ events: events.length + 1 })).codes, ['trailer-count'])
+    assert.equal((await said({ digest: `sha256:${'0'.repeat(64)}` })).codes, ['trailer-digest'])
+    assert.equal((await said({ run: 'one' })).codes, ['trailer-scope', 'completeness-unproven'])
+    assert.equal((await said({ root: `sha256:${'0'.repeat(64)}` })).codes, ['trailer-root'])
+    assert.equal((await said({ treeSize: events.length - 1 })).codes, ['trailer-root'])
+    assert.equal((await said({ treeSize: null, root: null })).codes, ['completeness-unproven'])
+    assert.equal((await said({ filter: { actor: 'x' } })).codes, ['trailer-scope', 'completeness-unproven'])
     const behind = await look(`${text}${lines[0]}\n`, store.keys)
     assert.equal(behind.codes, ['after-trailer'])
   },
@@ -162,5 +174,95 @@ exporting('without keys an export shows its links and digests, and is UNVERIFIAB
   assert.equal(codes, ['no-keys'])
   assert.is(result.unchecked.length, 1)
 })
+
+/** The lines of the export without its trailer, and one of its run alone. */
+function linesIn(text: string): { all: readonly string[]; one: readonly string[] } {
+  const all = text
+    .split('\n')
+    .slice(0, -2)
+    .map((line) => `${line}\n`)
+  return { all, one: all.filter((line) => line.includes('run-acme.one"')) }
+}
+
+/** As version 0.1.0 wrote it. */
+function unsigned(signed: string): string {
+  const { signature: _, ...facts } = JSON.parse(signed).trailer
+  return exportTrailer({ ...facts, v: 1 } as ExportTrailer)
+}
+
+exporting(
+  'an export that was cut and counted anew is not VERIFIED without the key of the log (A73)',
+  async ({ store, text }) => {
+    const { all } = linesIn(text)
+    const mallory: LogKey = { ...LOG, key: createLedgerKeys('2026-01-01T00:00:00.000Z', randomBytes).checkpointKey }
+    for (let cut = 1; cut < 6; cut += 1) {
+      const kept = all.slice(0, -cut)
+      const counted = await look(kept.join('') + unsigned(trailerFor(kept)), store.keys)
+      assert.equal([counted.result.verdict, counted.codes], ['INCOMPLETE', ['completeness-unproven']])
+      const stranger = await look(kept.join('') + trailerLine(kept, mallory), store.keys)
+      assert.equal([stranger.result.verdict, stranger.codes], ['INCOMPLETE', ['completeness-unproven']])
+      const claimed = trailerLine(kept, mallory).replace(/"key":"[^"]*"/, `"key":"${LOG.name}+${findKey().keyId}"`)
+      const forged = await look(kept.join('') + claimed, store.keys)
+      assert.equal([forged.result.verdict, forged.codes], ['TAMPERED', ['trailer-signature']])
+    }
+  },
+)
+
+exporting(
+  'a signature is of all that a trailer says, of a trailer alone, and of its own log (A73)',
+  async ({ store, text }) => {
+    const { all } = linesIn(text)
+    const trailer = trailerFor(all)
+    for (const [from, to] of [
+      ['"asOf":"20"', '"asOf":"21"'],
+      ['"ledgerId":"x"', '"ledgerId":"y"'],
+      [/"sig":"./, (found: string) => `${found.slice(0, -1)}${found.endsWith('A') ? 'B' : 'A'}`],
+    ] as const) {
+      const { codes } = await look(all.join('') + trailer.replace(from, to as string), store.keys)
+      assert.equal(codes, ['trailer-signature'], String(from))
+    }
+    const other: LogKey = { ...LOG, name: 'ledger.example/other' }
+    const foreign = await look(all.join('') + trailerLine(all, other, { tenant: 'acme' }), store.keys)
+    assert.equal(foreign.codes, ['trailer-signature'])
+    assert.match(trailer, new RegExp(`"type":"${TRAILER_PAYLOAD_TYPE.replace('+', '\\+')}"`))
+  },
+)
+
+exporting(
+  'what a part leaves out at its end nobody can prove: an export of a run is never VERIFIED, not even under the key of the log (A73)',
+  async ({ store, text }) => {
+    const { one } = linesIn(text)
+    for (const lines of [one, one.slice(0, -2)]) {
+      const { result, codes, faults } = await look(lines.join('') + trailerFor(lines, { run: 'one' }), store.keys)
+      assert.equal([result.verdict, codes], ['INCOMPLETE', ['completeness-unproven']])
+      assert.match(faults[0]?.message ?? '', /bundle proves it/)
+    }
+  },
+)
+
+exporting(
+  'a checkpoint proves an export of 0.1.0, shows a cut that the key of the log signed, and is no loss for the export of a run (A74)',
+  async ({ store, text }) => {
+    const { all, one } = linesIn(text)
+    const kept = (count: number): HeldCheckpoint => {
+      const read = readLogCheckpoint(checkpointOf(all.slice(0, count).map(headerOf), LOG), findKey())
+      if (!read.ok) throw new Error(read.message)
+      return read
+    }
+    const codesOf = async (lines: readonly string[], trailer: string, checkpoint: HeldCheckpoint) =>
+      (await look(lines.join('') + trailer, store.keys, { checkpoint })).codes
+    const old = unsigned(trailerFor(all))
+    assert.equal(await codesOf(all, old, kept(all.length)), [])
+    assert.equal(await codesOf(all, old, kept(all.length - 1)), ['completeness-unproven'])
+    assert.equal(await codesOf(all, trailerFor(all), kept(3)), [])
+    const cut = all.slice(0, -1)
+    assert.equal(await codesOf(cut, trailerFor(cut), kept(all.length)), ['log-behind-checkpoint'])
+    assert.equal(await codesOf(all, trailerFor(all), { ...kept(3), checkpoint: kept(4).checkpoint }), [])
+    const other = { ...kept(3).checkpoint, root: kept(4).checkpoint.root }
+    assert.equal(await codesOf(all, trailerFor(all), { ...kept(3), checkpoint: other }), ['checkpoint-mismatch'])
+    assert.equal(await codesOf(one, trailerFor(one, { run: 'one' }), kept(all.length)), ['completeness-unproven'])
+    assert.equal(await codesOf(all, old, { ...kept(all.length), tenant: 'other' }), ['completeness-unproven'])
+  },
+)
 
 exporting.run()

@@ -42,7 +42,10 @@ sweep(
       for (const suffix of ['-wal', '-shm']) writeFileSync(`${path}${suffix}`, '')
       writeFileSync(path, bytes)
 
-      const { result } = await verifyTarget({ kind: 'store', name: path }, { keys: store.keys, onFault: () => {} })
+      const { result } = await verifyTarget(
+        { kind: 'store', name: path },
+        { keys: store.keys, onFault: () => {}, findKey: () => undefined },
+      )
       if (result.verdict !== 'VERIFIED') noticed += 1
       else assert.is(readBack(path), original, `bit ${bit} changed what is read, and passed`)
     }
@@ -63,7 +66,10 @@ sweep('a file that was cut, emptied or overwritten is INCOMPLETE or TAMPERED, ne
   for (const [index, content] of contents.entries()) {
     const path = store.folder.file(`cut-${index}.db`)
     writeFileSync(path, content)
-    const { result } = await verifyTarget({ kind: 'store', name: path }, { keys: store.keys, onFault: () => {} })
+    const { result } = await verifyTarget(
+      { kind: 'store', name: path },
+      { keys: store.keys, onFault: () => {}, findKey: () => undefined },
+    )
     assert.ok(['INCOMPLETE', 'TAMPERED'].includes(result.verdict), `${index}: ${result.verdict}`)
   }
 })
@@ -80,7 +86,10 @@ sweep(
       bytes.fill(0, page * 4_096, (page + 1) * 4_096)
       const path = store.folder.file(`page-${page}.db`)
       writeFileSync(path, bytes)
-      const { result } = await verifyTarget({ kind: 'store', name: path }, { keys: store.keys, onFault: () => {} })
+      const { result } = await verifyTarget(
+        { kind: 'store', name: path },
+        { keys: store.keys, onFault: () => {}, findKey: () => undefined },
+      )
       if (result.verdict === 'VERIFIED') assert.is(readBack(path), original, `page ${page}`)
     }
   },

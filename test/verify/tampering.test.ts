@@ -25,7 +25,10 @@ interface Seen {
 async function look(store: SmallStore, path: string, depth: 'fast' | 'full' = 'full'): Promise<Seen> {
   const faults: VerifyFault[] = []
   const onFault = (fault: VerifyFault): void => void faults.push(fault)
-  const { result } = await verifyTarget({ kind: 'store', name: path }, { keys: store.keys, depth, onFault })
+  const { result } = await verifyTarget(
+    { kind: 'store', name: path },
+    { keys: store.keys, depth, onFault, findKey: () => undefined },
+  )
   return { result, faults }
 }
 

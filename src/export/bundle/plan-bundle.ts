@@ -8,19 +8,13 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import type { Caller, Ledger, LedgerEvent, SealedPin } from '../../ledger/ledger.ts'
 import { CompactTree } from '../../merkle/compact-tree.ts'
 import { leafHash } from '../../merkle/hashes.ts'
-import { parseVerifierKey } from '../../merkle/note-key.ts'
 import { digestText } from '../../signing/digests.ts'
-import { EXPORT_VERSION } from '../format.ts'
 import { exportHead, exportLine, exportTrailer } from '../jsonl.ts'
+import { signedTrailer } from '../signed-trailer.ts'
 import { type BundleFile, ChangedContentError, linesFile, Measure, textFile } from './bundle-file.ts'
 import { completePart, isSelected, queryMatcher } from './bundle-query.ts'
-import { readmeText } from './readme-text.ts'
-import { ReportFacts } from './report-facts.ts'
-import { reportHtml } from './report-html.ts'
 import { type BundlePredicate, STATEMENT_PAYLOAD_TYPE, statementText } from './statement.ts'
-
-/** Bundles of so many events have a proof file for each; of larger ones the first and the last event have. */
-const PROOFS_MAX = 256
+import { jwksText, PROOFS_MAX, ReportFacts, readmeText, reportHtml } from './verifier.ts'
 
 const EVENTS = 'events.jsonl'
 const LOG = 'log.jsonl'
@@ -47,7 +41,7 @@ export async function planBundle(request: BundleRequest): Promise<BundlePlan> {
     textFile('README.txt', readmeText(predicate)),
     textFile('checkpoint', pin.note),
     eventsFile(request, measured),
-    textFile('jwks.json', `${JSON.stringify(jwksOf(pin.verifierKey), null, 2)}\n`),
+    textFile('jwks.json', jwksText(pin.verifierKey)),
     linesFile(LOG, measured.log.result(), () => logLines(request)),
     ...measured.proven.map((id) => textFile(`proofs/${id}.tlog-proof`, ledger.exports.proofFile(caller, id, pin))),
     textFile('report.html', reportHtml(measured.facts, predicate)),
@@ -56,6 +50,7 @@ export async function planBundle(request: BundleRequest): Promise<BundlePlan> {
   ]
   const statement = statementText(signed, predicate)
   const envelope = ledger.exports.sign(caller, STATEMENT_PAYLOAD_TYPE, Buffer.from(statement))
+  if (envelope === undefined) throw new TypeError('a bundle needs the key of a log')
   const files = [
     ...signed,
     textFile('manifest.json', statement),
@@ -65,7 +60,7 @@ export async function planBundle(request: BundleRequest): Promise<BundlePlan> {
 }
 
 interface Measured {
-  readonly facts: ReportFacts
+  readonly facts: InstanceType<typeof ReportFacts>
   readonly lines: Measure
   readonly log: Measure
   /** Ids of the events that have a proof file. */
@@ -140,18 +135,19 @@ function eventsFile(request: BundleRequest, { lines, events }: Measured): Bundle
   const { ledger, caller, query, pin } = request
   const { run } = query
   const filter = filterOf(query)
-  const trailer = exportTrailer({
-    v: EXPORT_VERSION,
-    ledgerId: ledger.ledgerId,
-    tenant: caller.tenant,
-    run: run ?? null,
-    ...(filter && { filter }),
-    events,
-    digest: `sha256:${lines.result().sha256}`,
-    asOf: pin.until,
-    treeSize: pin.tree.size,
-    root: pin.tree.root,
-  })
+  const trailer = exportTrailer(
+    signedTrailer(ledger, caller, {
+      ledgerId: ledger.ledgerId,
+      tenant: caller.tenant,
+      run: run ?? null,
+      ...(filter && { filter }),
+      events,
+      digest: `sha256:${lines.result().sha256}`,
+      asOf: pin.until,
+      treeSize: pin.tree.size,
+      root: pin.tree.root,
+    }),
+  )
   lines.add(trailer)
   return linesFile(EVENTS, lines.result(), async function* () {
     yield headOf(query)
@@ -169,12 +165,4 @@ function filterOf(query: EventQuery): JsonObject | undefined {
 function headOf(query: EventQuery): string {
   const filter = filterOf(query)
   return filter === undefined ? '' : exportHead(filter)
-}
-
-/** The log's key as a JWK set (RFC 8037), under the id that signed notes give it. */
-function jwksOf(verifierKey: string): object {
-  const verifier = parseVerifierKey(verifierKey)
-  if (verifier === undefined) throw new TypeError('the log has no verifier key')
-  const { kty, crv, x } = verifier.key.export({ format: 'jwk' })
-  return { keys: [{ kty, crv, x, kid: verifier.keyId, alg: 'EdDSA', use: 'sig' }] }
 }

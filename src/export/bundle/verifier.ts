@@ -1,8 +1,15 @@
 /** @module `verify.mjs`, which stands by itself in every bundle, with its types: the ledger says what the bundle says of itself. */
 import type { KeyObject } from 'node:crypto'
+import type { EventQuery } from '../../../schemas/event-query.ts'
+import type { LedgerEvent } from '../../ledger/ledger.ts'
+import type { BundlePredicate } from './statement.ts'
+
+/** The worst that was found. */
+export type BundleWord = Verdict | 'CONSISTENT, NOT AUTHENTICATED'
+type Verdict = 'VERIFIED' | 'TAMPERED' | 'INCOMPLETE' | 'UNVERIFIABLE'
 
 export interface BundleFault {
-  readonly verdict: 'TAMPERED' | 'INCOMPLETE' | 'UNVERIFIABLE'
+  readonly verdict: Exclude<BundleWord, 'VERIFIED'>
   readonly code: string
   readonly message: string
 }
@@ -13,10 +20,14 @@ export interface RunKeyFile {
 }
 
 export interface BundleOptions {
-  /** Verifier key of the log, or what says it of the one in the bundle; undefined: the one in the bundle. */
+  /** Verifier key of the log, or what says it of the one in the bundle; undefined: the one in the bundle, which authenticates nothing. */
   readonly key?: string | ((bundled: string) => string | undefined) | undefined
   /** Text of a checkpoint that was kept. */
   readonly checkpoint?: string | undefined
+  /** Verifier keys of witnesses (C2SP cosignatures). */
+  readonly witnesses?: readonly string[] | undefined
+  /** How many of them must have cosigned; all of them by default. */
+  readonly quorum?: number | undefined
   readonly runKey?: RunKeyFile | undefined
   /** Instead of `runKey`: undefined where nothing is to be checked, null where there must be a key and is none. */
   readonly keyFor?: (header: {
@@ -27,19 +38,57 @@ export interface BundleOptions {
 }
 
 export interface BundleVerdict {
-  readonly verdict: 'VERIFIED' | BundleFault['verdict']
+  readonly verdict: BundleWord
   readonly faults: readonly BundleFault[]
   readonly notes: readonly string[]
   readonly events: number
   readonly leaves: number
   /** Events that answer the whole query. */
   readonly matching: number
+  readonly macs: number
   readonly keyGiven?: boolean
+  /** What the verdict is about; absent where the manifest could not be read. */
+  readonly about?: { readonly log: string; readonly key: string; readonly size: number; readonly query: EventQuery }
 }
 
-type VerifyBundle = (path: string, options?: BundleOptions) => BundleVerdict
-
-/** Reads the bundle at once and synchronously. Throws for what the system says of the path, never for what the bundle holds. */
-export const { verifyBundle } = (await import(new URL('./verify.mjs', import.meta.url).href)) as {
-  readonly verifyBundle: VerifyBundle
+interface Counts {
+  entries(): readonly (readonly [name: string, count: number])[]
 }
+
+interface Bounded {
+  readonly items: readonly unknown[]
+  readonly total: number
+}
+
+/** Of what the report shows, gathered event by event. */
+interface ReportFacts {
+  take(event: Pick<LedgerEvent, 'header' | 'data'>): void
+  readonly ends: Counts
+  readonly types: Counts
+  readonly agents: Counts
+  readonly notable: Bounded
+  readonly openRuns: Bounded
+  readonly openCalls: Bounded
+  readonly tokens: number
+  readonly costs: ReadonlyMap<string, string>
+}
+
+interface Verifier {
+  /** Reads a path, or the bytes of a tar, at once. Throws for what the system says of the path, never for what the bundle holds. */
+  readonly verifyBundle: (source: string | Uint8Array, options?: BundleOptions) => BundleVerdict
+  readonly reportLines: (
+    found: BundleVerdict,
+    how?: { readonly paint?: (word: BundleWord) => string; readonly keyFrom?: string | undefined },
+  ) => readonly string[]
+  /** The texts of a bundle: whoever checks it makes them again. */
+  readonly readmeText: (predicate: BundlePredicate) => string
+  readonly ReportFacts: new () => ReportFacts
+  readonly reportHtml: (facts: ReportFacts, predicate: BundlePredicate) => string
+  readonly jwksText: (verifierKey: string) => string
+  /** Bundles of so many events have a proof file for each; of larger ones the first and the last event have. */
+  readonly PROOFS_MAX: number
+}
+
+export const { verifyBundle, reportLines, readmeText, ReportFacts, reportHtml, jwksText, PROOFS_MAX } = (await import(
+  new URL('./verify.mjs', import.meta.url).href
+)) as Verifier

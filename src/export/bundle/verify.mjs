@@ -1,19 +1,23 @@
 #!/usr/bin/env node
 /**
  * Checks an evidence bundle of a Countersign ledger:
- *   node verify.mjs BUNDLE.tar|FOLDER [--key VKEY] [--checkpoint FILE] [--run-key FILE] [--json]
+ *   node verify.mjs BUNDLE.tar|FOLDER --key KEY [--checkpoint FILE] [--witness KEY]... [--quorum N] [--run-key FILE] [--json]
  *
  * Needs Node 18.3 or newer and nothing else. It only reads: no connection, no file written. What is shown, in this order:
- *   1. the archive holds plain files under known names, once each;
+ *   1. the archive holds plain files under known names, once each, with nothing beside them;
  *   2. the manifest was signed with the log's key (DSSE) and names the digest of every file;
- *   3. the checkpoint was signed with the same key (C2SP signed note): size and root of the log;
+ *   3. the checkpoint was signed with the same key (C2SP signed note): size and root of the log; and by the witnesses that you name;
  *   4. log.jsonl, the headers of ALL events of the log, makes that very root (RFC 6962), each header continuing its stream;
- *   5. events.jsonl holds exactly those events of the log that it must, none left out, each with the body that was sealed;
- *   6. where a run's key was disclosed to you, the macs.
- * It cannot show that what was recorded is true, nor that all that happened was recorded. Without --key it cannot show who signed: the
- * key inside a bundle shows only that the bundle agrees with itself. Get the key, and this file, from another hand than the bundle.
+ *   5. events.jsonl holds exactly those events of the log that the query asks for, none left out, each with the body that was sealed;
+ *      which those are is worked out here from the query, whatever the manifest says;
+ *   6. proofs, report.html, README.txt and the rest are those that these events make;
+ *   7. where a run's key was disclosed to you, the macs.
+ * It cannot show that what was recorded is true, nor that all that happened was recorded. Who exported, and when, is the signer's word.
  *
- * Exit code: 0 VERIFIED, 1 TAMPERED, 2 wrong use, 3 INCOMPLETE or UNVERIFIABLE.
+ * KEY is the verifier key of the log, or a file that has it on a line of its own. Without it nobody can say who signed: the key inside
+ * a bundle shows only that the bundle agrees with itself. Get the key, and this file, from another hand than the bundle.
+ *
+ * Exit code: 0 VERIFIED, 1 TAMPERED, 2 wrong use, 3 INCOMPLETE, UNVERIFIABLE, or CONSISTENT, NOT AUTHENTICATED (no key was given).
  */
 import * as crypto from 'node:crypto'
 import * as fs from 'node:fs'
@@ -26,30 +30,47 @@ const SIGNED = 'README.txt checkpoint events.jsonl jwks.json log.jsonl report.ht
   ' ',
 )
 const FILES = [...SIGNED, ...MANIFESTS]
-/** For other tools, each a proof of one event: log.jsonl proves them all, and the manifest has their digests. */
 const PROOF_NAME = /^proofs\/[0-9a-f-]{36}\.tlog-proof$/
+/** Bundles of so many events have a proof file for each; of larger ones the first and the last event have. */
+export const PROOFS_MAX = 256
 const PREDICATE_TYPE = 'urn:countersign:evidence-bundle:v1'
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json'
+const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1'
+const TRAILER_TYPE = 'application/vnd.countersign.export-trailer+json'
+/** SHA-256 of earlier versions of this file: bundles that they stand in are as good. */
+const EARLIER_VERIFIERS = ['f05494d92a666b4dc482364ce7d6c14a2f45bdd5c909c23f71827ba935205ce9']
 const MIB = 1024 * 1024
 const CHUNK_BYTES = MIB / 4
-const OWN_KEY = 'checked with the key inside the bundle, which shows that it agrees with itself, not who made it'
-const SEVERITY = ['VERIFIED', 'UNVERIFIABLE', 'INCOMPLETE', 'TAMPERED']
+const CONSISTENT = 'CONSISTENT, NOT AUTHENTICATED'
+const SEVERITY = ['VERIFIED', CONSISTENT, 'UNVERIFIABLE', 'INCOMPLETE', 'TAMPERED']
 
-/** Checks one bundle: `verdict` is the worst that was found, `faults` say what and where. Nothing that a bundle holds makes it throw. */
-export function verifyBundle(path, options = {}) {
-  const found = { verdict: 'VERIFIED', faults: [], notes: [], events: 0, leaves: 0, matching: 0 }
+/**
+ * Checks one bundle, a path or the bytes of a tar: `verdict` is the worst that was found, `faults` say what and where. Nothing that a
+ * bundle holds makes it throw.
+ */
+export function verifyBundle(source, options = {}) {
+  const found = {
+    verdict: 'VERIFIED',
+    faults: [],
+    notes: [],
+    events: 0,
+    leaves: 0,
+    matching: 0,
+    macs: 0,
+    witnesses: [],
+  }
   const fail = (verdict, code, message) => {
     if (SEVERITY.indexOf(verdict) > SEVERITY.indexOf(found.verdict)) found.verdict = verdict
     if (found.faults.length < 1000) found.faults.push({ verdict, code, message })
   }
-  const bundle = fs.statSync(path).isDirectory() ? openFolder(path, fail) : openTar(path, fail)
+  const bundle = openBundle(source, fail)
   try {
     checkBundle(bundle, options, found, fail)
   } catch (error) {
     if (error instanceof Stop) fail(error.verdict, error.code, error.message)
-    else if (error instanceof TypeError)
-      fail('TAMPERED', 'malformed', `a file has not the form that it must have: ${error.message}`)
-    else throw error
+    // What the system says of a file is for whoever asked; everything else that goes wrong, the bundle made go wrong.
+    else if (error.syscall !== undefined) throw error
+    else fail('TAMPERED', 'malformed', `a file has not the form that it must have: ${error.message}`)
   } finally {
     for (const fd of bundle.open) fs.closeSync(fd)
   }
@@ -64,36 +85,84 @@ class Stop extends Error {
   }
 }
 
-function checkBundle(bundle, { key: given, checkpoint: kept, ...macKeys }, found, fail) {
+function checkBundle(bundle, options, found, fail) {
   for (const name of FILES) if (!bundle.files.has(name)) fail('INCOMPLETE', 'file-missing', `${name} is missing`)
-  const own = textOf(bundle, 'verifier-key.txt')
+  const key = keyOf(textOf(bundle, 'verifier-key.txt'), options, found, fail)
+  const manifest = checkManifest(bundle, key, fail)
+  found.about = aboutOf(manifest, key)
+  const note = textOf(bundle, 'checkpoint')
+  const checkpoint = openCheckpoint(note, key, 'the checkpoint')
+  const { size, root } = manifest.checkpoint
+  if (manifest.tenant !== checkpoint.tenant || size !== checkpoint.size || root !== hexDigest(checkpoint.root))
+    fail('TAMPERED', 'other-checkpoint', 'the manifest is about another checkpoint than the one that is here')
+  checkWitnesses(checkpoint, options, found, fail)
+  const earlier =
+    options.checkpoint === undefined
+      ? undefined
+      : openCheckpoint(options.checkpoint, key, 'the checkpoint that was kept')
+  if (earlier !== undefined) found.about.kept = earlier.size
+  const log = checkLog(bundle, { manifest, checkpoint, earlier }, fail)
+  found.leaves = log.size
+  const maker = digestOfFile(fileOf(bundle, 'verify.mjs'))
+  const facts = new ReportFacts(EARLIER_VERIFIERS.includes(maker))
+  const proven = checkEvents(bundle, { manifest, key, checkpoint, log, facts, options }, found, fail)
+  found.about.period = facts.first === undefined ? undefined : [facts.first, facts.last]
+  checkCounts(manifest.counts, found, fail)
+  checkProofs(bundle, { proven, note, checkpoint, manifest, events: found.events }, fail)
+  checkTexts(bundle, { manifest, key, facts, maker }, fail)
+}
+
+/** The key that everything is checked with: the reader's, or else the one in the bundle, which authenticates nothing. */
+function keyOf(own, { key: given }, found, fail) {
   const named = typeof given === 'function' ? given(own) : given
   const key = parseKey(named ?? own)
   if (key === undefined) throw new Stop('UNVERIFIABLE', 'key', 'what is given as a key is no verifier key')
   found.keyGiven = named !== undefined
-  if (!found.keyGiven) found.notes.push(OWN_KEY)
+  if (!found.keyGiven) fail(CONSISTENT, 'not-authenticated', NOT_AUTHENTICATED)
+  if (own !== `${key.text}\n`)
+    fail(
+      'TAMPERED',
+      'other-key',
+      `verifier-key.txt is not the key of ${key.name} that you have: another log's, or altered`,
+    )
+  return key
+}
 
-  const manifest = checkManifest(bundle, key, fail)
-  const checkpoint = openCheckpoint(textOf(bundle, 'checkpoint'), key, 'the checkpoint')
-  const { size, root } = manifest.checkpoint
-  if (manifest.tenant !== checkpoint.tenant || size !== checkpoint.size || root !== hexDigest(checkpoint.root))
-    fail('TAMPERED', 'other-checkpoint', 'the manifest is about another checkpoint than the one that is here')
-  const earlier = kept === undefined ? undefined : openCheckpoint(kept, key, 'the checkpoint that was kept')
-  const log = checkLog(bundle, { manifest, checkpoint, earlier }, fail)
-  found.leaves = log.size
-  checkEvents(bundle, { manifest, log, macKeys }, found, fail)
-  const { events, matching } = manifest.counts
-  const verdict = found.events < events ? 'INCOMPLETE' : 'TAMPERED'
-  if (found.events !== events) fail(verdict, 'count', `${found.events} events, of which the manifest counts ${events}`)
-  else if (found.matching !== matching)
-    fail('TAMPERED', 'count', `${found.matching} answers, of which it counts ${matching}`)
+const NOT_AUTHENTICATED =
+  'checked with the key inside the bundle, which shows that it agrees with itself, not who made it: give the key of the log with --key'
+
+function aboutOf(manifest, { name, id }) {
+  const { query, tenant, ledgerId, checkpoint, exportedBy, time, exportId } = manifest
+  return { log: name, key: `${name}+${id}`, ledgerId, tenant, query, ...checkpoint, exportedBy, time, exportId }
+}
+
+function checkCounts(counts, found, fail) {
+  for (const [name, what] of [
+    ['events', 'events'],
+    ['matching', 'events that answer the query'],
+    ['leaves', 'events of the log'],
+  ]) {
+    const verdict = found[name] < counts[name] ? 'INCOMPLETE' : 'TAMPERED'
+    if (found[name] !== counts[name])
+      fail(verdict, 'count', `${found[name]} ${what} are here, the manifest counts ${counts[name]}`)
+  }
 }
 
 // 1. The archive: files by name, `{ size, read(position, length) }`. Nothing is unpacked.
 
 const isKnownName = (name) => FILES.includes(name) || PROOF_NAME.test(name)
-/** Names come from outside: shown without anything that a terminal would obey. */
-const shown = (text) => JSON.stringify(String(text).slice(0, 100))
+/** Controls, marks that turn or hide letters, separators of lines, private and unassigned code points. */
+const HIDDEN = /[\p{C}\u2028\u2029\u115f\u1160\u3164\uffa0]/gu
+/** Text that comes from outside, without anything that a terminal would obey. */
+const plain = (text) => text.replace(HIDDEN, (char) => `\\u{${char.codePointAt(0).toString(16)}}`)
+const shown = (text) => plain(JSON.stringify(String(text).slice(0, 100)))
+
+function openBundle(source, fail) {
+  if (typeof source !== 'string') return openTar(bytesAt(source), [], fail)
+  if (fs.statSync(source).isDirectory()) return openFolder(source, fail)
+  const fd = fs.openSync(source, 'r')
+  return openTar(fileAt(fd, 0, fs.fstatSync(fd).size), [fd], fail)
+}
 
 function fileAt(fd, start, size) {
   const read = (position, length) => {
@@ -101,6 +170,19 @@ function fileAt(fd, start, size) {
     return bytes.subarray(0, fs.readSync(fd, bytes, 0, bytes.length, start + position))
   }
   return { size, read }
+}
+
+function bytesAt(bytes) {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  return { size: buffer.length, read: (position, length) => buffer.subarray(position, position + length) }
+}
+
+/** A part of a file, as a file. */
+function partAt(file, start, size) {
+  return {
+    size,
+    read: (position, length) => file.read(start + position, Math.min(length, Math.max(0, size - position))),
+  }
 }
 
 function openFolder(path, fail) {
@@ -121,46 +203,95 @@ function openFolder(path, fail) {
 }
 
 const BLOCK = 512
-/** As tar programs end the six digits of a checksum. */
-const CHECKSUM_ENDS = new Set(['\0 ', ' \0'])
 
-/** POSIX ustar with plain files only: links, folders, long names and extensions, of which a bundle has none, are refused. */
-function openTar(path, fail) {
-  const fd = fs.openSync(path, 'r')
-  const bundle = { files: new Map(), open: [fd] }
-  const tar = fileAt(fd, 0, fs.fstatSync(fd).size)
+/**
+ * POSIX ustar with plain files only, each header the very one that a bundle has, names in order. So there is no room for links, long names,
+ * extensions, a second file of a name, or anything that another program might read otherwise.
+ */
+function openTar(tar, open, fail) {
+  const bundle = { files: new Map(), open }
+  let last = ''
   for (let at = 0; ; ) {
     const header = tar.read(at, BLOCK)
-    if (header.every((byte) => byte === 0)) {
+    if (header.length === BLOCK && header.every((byte) => byte === 0)) {
       checkEnd(tar.read(at, 2 * BLOCK + 1), fail)
       return bundle
     }
-    const entry = header.length < BLOCK ? undefined : entryOf(header)
-    const twice = entry !== undefined && bundle.files.has(entry.name)
-    if (header.length < BLOCK) fail('INCOMPLETE', 'archive-cut', 'the archive ends too early: it was cut')
-    else if (twice) fail('TAMPERED', 'archive-entry', `${entry.name} is there twice: what follows is not read`)
-    else if (entry === undefined)
-      fail('TAMPERED', 'archive-entry', `at byte ${at} is no plain file of a bundle: what follows is not read`)
-    if (entry === undefined || twice) return bundle
+    const entry = entryOf(header, last)
+    if (entry.wrong !== undefined) {
+      const verdict = header.length < BLOCK ? 'INCOMPLETE' : 'TAMPERED'
+      fail(
+        verdict,
+        header.length < BLOCK ? 'archive-cut' : 'archive-entry',
+        `at byte ${at}: ${entry.wrong}: what follows is not read`,
+      )
+      return bundle
+    }
     const start = at + BLOCK
     at = start + Math.ceil(entry.size / BLOCK) * BLOCK
-    const { size: padded, read } = fileAt(fd, start, Math.min(at, tar.size) - start)
-    if (padded < at - start) fail('INCOMPLETE', 'archive-cut', `the archive was cut within ${entry.name}`)
-    else if (read(entry.size, BLOCK).some((byte) => byte !== 0))
+    const rest = tar.read(start + entry.size, at - start - entry.size)
+    if (start + entry.size + rest.length < at || tar.size < at)
+      fail('INCOMPLETE', 'archive-cut', `the archive was cut within ${entry.name}`)
+    else if (rest.some((byte) => byte !== 0))
       fail('TAMPERED', 'archive-entry', `something stands behind the end of ${entry.name}`)
-    bundle.files.set(entry.name, fileAt(fd, start, Math.min(entry.size, padded)))
+    bundle.files.set(entry.name, partAt(tar, start, Math.max(0, Math.min(entry.size, tar.size - start))))
+    last = entry.name
   }
 }
 
-function entryOf(header) {
-  const raw = (start, length) => header.subarray(start, start + length).toString('latin1')
-  const field = (start, length) => raw(start, length).split(/[\0 ]/, 1)[0]
-  const [name, octal] = [field(0, 100), field(124, 12)]
-  const sum = header.reduce((all, byte, index) => all + (index >= 148 && index < 156 ? 32 : byte), 0)
-  const isPlain = raw(156, 1) === '0' && raw(257, 5) === 'ustar' && field(345, 155) === '' && /^[0-7]+$/.test(octal)
-  if (!isPlain || !isKnownName(name) || !CHECKSUM_ENDS.has(raw(154, 2)) || Number.parseInt(raw(148, 6), 8) !== sum)
-    return undefined
-  return { name, size: Number.parseInt(octal, 8) }
+/** The fields of a header, in their order: where each begins, and what it is called. */
+const FIELDS = [
+  [0, 'name'],
+  [100, 'mode'],
+  [108, 'owner'],
+  [116, 'group'],
+  [124, 'size'],
+  [136, 'time'],
+  [148, 'checksum'],
+  [156, 'type'],
+  [157, 'link name'],
+  [257, 'format'],
+  [265, 'owner name'],
+  [297, 'group name'],
+  [329, 'device'],
+  [345, 'name prefix'],
+  [500, 'padding'],
+]
+
+/** Name and size of a file, or what is wrong with its header. */
+function entryOf(header, last) {
+  if (header.length < BLOCK) return { wrong: 'the archive ends too early: it was cut' }
+  const name = header.subarray(0, 100).toString('latin1').split('\0', 1)[0]
+  if (!isKnownName(name)) return { wrong: `${shown(name)} is no file of a bundle` }
+  if (name <= last) return { wrong: `${name} is there twice, or out of order` }
+  const octal = header.subarray(124, 135).toString('latin1')
+  if (!/^[0-7]{11}$/.test(octal)) return { wrong: `the header of ${name} has no size` }
+  const size = Number.parseInt(octal, 8)
+  const own = headerOf(name, size)
+  const differs = own.findIndex((byte, index) => byte !== header[index])
+  if (differs < 0) return { name, size }
+  const [, field] = FIELDS.findLast(([begin]) => begin <= differs)
+  return {
+    wrong: `the ${field} in the header of ${name} is not what a bundle has (one that was packed anew is checked as a folder)`,
+  }
+}
+
+function headerOf(name, size) {
+  const header = Buffer.alloc(BLOCK)
+  const write = (at, text) => header.write(text, at, 'latin1')
+  write(0, name)
+  write(100, '000644 ')
+  write(108, '000000 ')
+  write(116, '000000 ')
+  write(124, `${size.toString(8).padStart(11, '0')} `)
+  write(136, '00000000000 ')
+  write(148, ' '.repeat(8))
+  write(156, '0')
+  write(257, 'ustar\x0000')
+  write(329, '000000 \x00000000 ')
+  const sum = header.reduce((all, byte) => all + byte, 0)
+  write(148, `${sum.toString(8).padStart(6, '0')} \0`)
+  return header
 }
 
 function checkEnd(bytes, fail) {
@@ -216,41 +347,75 @@ function jsonOf(text, name) {
 
 // 2. and 3. Signatures, all Ed25519.
 
-/** A verifier key of signed notes: `<name>+<8 hex>+base64(0x01 || 32 bytes)`. Undefined for anything else. */
-function parseKey(text) {
-  const [, name, id, encoded = ''] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(text.trim()) ?? []
-  const typed = Buffer.from(encoded, 'base64')
-  if (typed.length !== 33 || typed[0] !== 1 || sha256(`${name}\n`, typed).toString('hex').slice(0, 8) !== id)
-    return undefined
+const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), crypto.createHash('sha256')).digest()
+const hexDigest = (hash) => `sha256:${hash.toString('hex')}`
+const HASH_BYTES = 32
+/** Strict: one text for the same bytes, and no other. Undefined for any other text. */
+const base64 = (text) => {
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.toString('base64') === text ? bytes : undefined
+}
+
+/** A verifier key of signed notes: `<name>+<8 hex>+base64(type || 32 bytes)`. Undefined for anything else. */
+function parseKey(line, type = 1) {
+  const text = line.trim()
+  const [, name, id, encoded = ''] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(text) ?? []
+  const typed = base64(encoded)
+  if (typed?.length !== 33 || typed[0] !== type || plain(name) !== name) return undefined
+  if (sha256(`${name}\n`, typed).toString('hex').slice(0, 8) !== id) return undefined
   const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), typed.subarray(1)])
-  return { name, id, key: crypto.createPublicKey({ key: der, format: 'der', type: 'spki' }) }
+  return {
+    name,
+    id,
+    text,
+    raw: typed.subarray(1),
+    key: crypto.createPublicKey({ key: der, format: 'der', type: 'spki' }),
+  }
 }
 
 /** DSSE: what is signed is `DSSEv1 <length> <type> <length> <body>`, with which no signed note can begin. */
-function checkManifest(bundle, { key, name, id }, fail) {
+function isSigned(type, body, { key }, sig) {
+  const bytes = base64(sig)
+  const signed = Buffer.concat([Buffer.from(`DSSEv1 ${type.length} ${type} ${body.length} `), body])
+  return bytes !== undefined && crypto.verify(null, signed, key, bytes)
+}
+
+function checkManifest(bundle, key, fail) {
   const body = Buffer.from(textOf(bundle, 'manifest.json'))
   const text = textOf(bundle, 'manifest.dsse.json')
-  const sig = Buffer.from(jsonOf(text, 'manifest.dsse.json').signatures[0].sig, 'base64')
-  const signed = Buffer.concat([Buffer.from(`DSSEv1 ${PAYLOAD_TYPE.length} ${PAYLOAD_TYPE} ${body.length} `), body])
-  const signatures = [{ keyid: `${name}+${id}`, sig: sig.toString('base64') }]
+  const { sig } = jsonOf(text, 'manifest.dsse.json').signatures[0]
+  const signatures = [{ keyid: `${key.name}+${key.id}`, sig }]
   const envelope = { payload: body.toString('base64'), payloadType: PAYLOAD_TYPE, signatures }
-  if (!crypto.verify(null, signed, key, sig) || text !== `${JSON.stringify(envelope)}\n`)
-    throw new Stop('TAMPERED', 'manifest-signature', `the manifest is not what the key of ${name} has signed`)
+  if (!isSigned(PAYLOAD_TYPE, body, key, sig) || text !== `${JSON.stringify(envelope)}\n`)
+    throw new Stop('TAMPERED', 'manifest-signature', `the manifest is not what the key of ${key.name} has signed`)
 
   const statement = jsonOf(body.toString(), 'the manifest')
   if (statement.predicateType !== PREDICATE_TYPE)
     throw new Stop('UNVERIFIABLE', 'manifest-type', 'this verifier does not know that kind of manifest')
-  const digests = new Map(statement.subject.map(({ name: file, digest }) => [file, digest.sha256]))
+  const { subject, predicate } = statement
+  const expected = { _type: STATEMENT_TYPE, subject: subject.map(subjectOf), predicateType: PREDICATE_TYPE, predicate }
+  if (JSON.stringify(expected, null, 2) !== body.toString())
+    fail('TAMPERED', 'manifest-form', 'the manifest is not written as a bundle writes it')
+  checkSubjects(bundle, subject, fail)
+  checkPredicate(predicate, key, fail)
+  return predicate
+}
+
+const subjectOf = ({ name, digest }) => ({ name, digest: { sha256: digest.sha256 } })
+
+/** Each file is named, once, by its digest; and nothing is named that is not there. */
+function checkSubjects(bundle, subject, fail) {
+  const digests = new Map(subject.map(({ name, digest }) => [name, digest.sha256]))
+  if (digests.size !== subject.length) fail('TAMPERED', 'manifest-form', 'the manifest names a file twice')
   for (const [file, digest] of digests) {
     const there = bundle.files.get(file)
     if (there === undefined && !FILES.includes(file)) fail('INCOMPLETE', 'file-missing', `${shown(file)} is missing`)
     if (there !== undefined && digestOfFile(there) !== digest)
-      fail('TAMPERED', 'file-digest', `${file} is not the file that the manifest names`)
+      fail('TAMPERED', 'file-digest', `${shown(file)} is not the file that the manifest names`)
   }
   for (const file of bundle.files.keys())
     if (!digests.has(file) && !MANIFESTS.includes(file))
       fail('TAMPERED', 'foreign-file', `the manifest does not name ${file}`)
-  return statement.predicate
 }
 
 function digestOfFile(file) {
@@ -259,41 +424,103 @@ function digestOfFile(file) {
   return hash.digest('hex')
 }
 
+const isText = (value) => typeof value === 'string' && value.length <= 1024
+const isCount = (value) => Number.isSafeInteger(value) && value >= 0
+const isDigest = (value) => typeof value === 'string' && /^sha256:[0-9a-f]{64}$/.test(value)
+const isTime = (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value)
+const isList = (value) => Array.isArray(value) && value.length > 0 && value.every(isText)
+const isOf = (form) => (value) =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.keys(value).every((name) => Object.hasOwn(form, name)) &&
+  Object.entries(form).every(([name, is]) => (name in value ? is(value[name]) : is.optional === true))
+const maybe = (is) => Object.assign((value) => is(value), { optional: true })
+
+/** What a query can ask and a bundle can prove; words, rules and verdicts are for the index of the ledger alone. */
+const QUERY = { run: maybe(isText), types: maybe(isList), since: maybe(isTime), until: maybe(isTime) }
+for (const name of ['actor', 'principal', 'agent', 'tool', 'call', 'provider', 'model', 'kid'])
+  QUERY[name] = maybe(isText)
+
+const PREDICATE = {
+  exportId: isText,
+  ledgerId: isText,
+  origin: isText,
+  tenant: isText,
+  query: isOf(QUERY),
+  complete: isOf(QUERY),
+  exportedBy: isOf({ actor: isText, principal: maybe(isText), via: maybe(isList) }),
+  time: isTime,
+  timeZone: (value) => value === 'UTC',
+  checkpoint: isOf({ size: isCount, root: isDigest }),
+  counts: isOf({ events: isCount, matching: isCount, leaves: isCount }),
+  proofs: isText,
+}
+
+/** The same text for the same members, in whatever order. */
+const sorted = (object) => JSON.stringify(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)))
+
+/** The manifest may say only what is known here, and of what must be in the bundle only what follows from the query. */
+function checkPredicate(predicate, { name }, fail) {
+  for (const [member, is] of Object.entries(PREDICATE))
+    if (!isOf({ [member]: is })({ [member]: predicate[member] }))
+      throw new Stop('TAMPERED', 'manifest-form', `the manifest's ${member} is nothing that a bundle can prove`)
+  if (!isOf(PREDICATE)(predicate))
+    throw new Stop('TAMPERED', 'manifest-form', 'the manifest says more than a bundle can prove')
+  const { origin, query, complete } = predicate
+  if (origin !== name)
+    fail('TAMPERED', 'other-log', `the manifest is about the log ${shown(origin)}, the key is of ${name}`)
+  if (sorted(complete) !== sorted(completePart(query)))
+    fail('TAMPERED', 'other-scope', 'the manifest claims to be complete for less, or other, than its query asks for')
+}
+
 /** A signed note: a text, an empty line, and lines of em dash, name, base64(4 bytes of key id || signature). */
 function openCheckpoint(note, { name, id, key }, what) {
   const border = note.lastIndexOf('\n\n')
   const text = note.slice(0, border + 1)
-  const isOurs = (line) => {
+  const lines = note.slice(border + 2).split('\n')
+  const signatures = lines.slice(0, -1).map((line) => {
     const [, signer, encoded = ''] = /^\u2014 (\S+) ([A-Za-z0-9+/]+={0,2})$/.exec(line) ?? []
-    const bytes = Buffer.from(encoded, 'base64')
-    const named = signer === name && bytes.subarray(0, 4).toString('hex') === id
-    return named && crypto.verify(null, Buffer.from(text), key, bytes.subarray(4))
-  }
-  const [origin, size, root = ''] = text.split('\n')
-  if (
-    border < 0 ||
-    !note
-      .slice(border + 2)
-      .split('\n')
-      .some(isOurs) ||
-    origin !== name ||
-    !/^(0|[1-9]\d{0,15})$/.test(size)
-  )
+    const bytes = base64(encoded)
+    return { signer, keyId: bytes?.subarray(0, 4).toString('hex'), signature: bytes?.subarray(4) }
+  })
+  const isNote = border > 0 && lines.at(-1) === '' && signatures.every(({ signature }) => signature?.length > 0)
+  const ours = signatures.filter(({ signer, keyId }) => signer === name && keyId === id)
+  const isOurs = ours.length === 1 && crypto.verify(null, Buffer.from(text), key, ours[0].signature)
+  const [origin, size, root = '', ...more] = text.slice(0, -1).split('\n')
+  const hash = base64(root)
+  const isCheckpoint =
+    origin === name && /^(0|[1-9]\d{0,15})$/.test(size) && hash?.length === HASH_BYTES && more.length === 0
+  if (!isNote || !isOurs || !isCheckpoint)
     throw new Stop('TAMPERED', 'checkpoint', `${what} is not signed with the key of ${name}: altered, or another log's`)
-  return {
-    what,
-    tenant: origin.slice(origin.lastIndexOf('/') + 1),
-    size: Number(size),
-    root: Buffer.from(root, 'base64'),
+  return { what, text, signatures, tenant: origin.slice(origin.lastIndexOf('/') + 1), size: Number(size), root: hash }
+}
+
+/** Cosignatures (C2SP tlog-cosignature): a witness signs the checkpoint's text with its time before it. */
+function checkWitnesses({ text, signatures }, { witnesses = [], quorum = witnesses.length }, found, fail) {
+  for (const line of new Set(witnesses)) {
+    const witness = parseKey(line, 4)
+    if (witness === undefined)
+      throw new Stop('UNVERIFIABLE', 'witness-key', 'what is given as a witness is no key of one')
+    for (const { signer, keyId, signature } of signatures) {
+      if (signer !== witness.name || keyId !== witness.id) continue
+      const seconds = signature.length === 72 ? Number(signature.readBigUInt64BE(0)) : undefined
+      const cosigned = Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`)
+      if (!Number.isSafeInteger(seconds) || !crypto.verify(null, cosigned, witness.key, signature.subarray(8)))
+        fail('TAMPERED', 'cosignature', `the cosignature of ${witness.name} does not fit the checkpoint`)
+      else if (found.witnesses.every(({ key }) => key !== witness.text))
+        found.witnesses.push({ name: witness.name, key: witness.text, seconds })
+    }
   }
+  const met = found.witnesses.length
+  if (met < quorum)
+    fail('UNVERIFIABLE', 'quorum', `${met} of your witnesses have cosigned the checkpoint, ${quorum} are needed`)
 }
 
 // 4. The log: RFC 6962 section 2.1.
 
-const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), crypto.createHash('sha256')).digest()
 const leafHash = (entry) => sha256(Buffer.of(0), entry)
 const nodeHash = (left, right) => sha256(Buffer.of(1), left, right)
-const hexDigest = (hash) => `sha256:${hash.toString('hex')}`
 
 /** Keeps the roots of the perfect subtrees so far, widest first; where two are of one width, they are joined. */
 function createTree() {
@@ -313,11 +540,16 @@ function createTree() {
 function checkLog(bundle, { manifest, checkpoint, earlier }, fail) {
   const tree = createTree()
   const [streams, wanted, roots] = [new Map(), new Map(), new Map([[0, tree.root()]])]
+  const complete = completePart(manifest.query)
   for (const line of linesOf(bundle, 'log.jsonl', fail)) {
     const leaf = leafHash(line)
     const header = jsonOf(line, `line ${tree.size + 1} of log.jsonl`)
+    if (JSON.stringify(header) !== line)
+      fail('TAMPERED', 'header-form', `line ${tree.size + 1} of log.jsonl is not written as a header is`)
     checkChain(header, hexDigest(leaf), streams, fail)
-    if (isSelected(header, manifest.tenant, manifest.complete)) wanted.set(leaf.toString('latin1'), tree.size)
+    if (header.tenant !== manifest.tenant)
+      fail('TAMPERED', 'other-tenant', `${place(header)} is of another tenant than the log`)
+    if (isSelected(header, manifest.tenant, complete)) wanted.set(leaf.toString('latin1'), tree.size)
     tree.add(leaf)
     if (tree.size === earlier?.size || tree.size === checkpoint.size) roots.set(tree.size, tree.root())
   }
@@ -334,18 +566,29 @@ function checkLog(bundle, { manifest, checkpoint, earlier }, fail) {
 }
 
 function checkChain(header, digest, streams, fail) {
-  const { stream, revision, prev, type } = header
-  const last = streams.get(stream) ?? { revision: -1 }
+  const { stream, revision, prev, type, time } = header
+  const last = streams.get(stream) ?? { revision: -1, time: '' }
   if (header.v !== 1)
     fail('UNVERIFIABLE', 'unknown-version', `${place(header)} has a header of a version that is not known here`)
   if (revision !== last.revision + 1 || prev !== last.digest)
     fail('TAMPERED', 'chain', `${place(header)} does not continue the event before it`)
+  if (!isTime(time) || time < last.time)
+    fail('TAMPERED', 'time-order', `${place(header)} is earlier than the event before it`)
   if (last.type === 'RunKeyDisclosed')
     fail('TAMPERED', 'after-disclosure', `${place(header)} stands after the run's keys were disclosed`)
-  streams.set(stream, { revision, digest, type })
+  streams.set(stream, { revision, digest, type: last.type === 'RunKeyDisclosed' ? last.type : type, time })
 }
 
 const place = ({ stream, revision, type }) => `${shown(stream)} @ ${Number(revision)} (${shown(type)})`
+
+/**
+ * The part of a query that headers answer, and so what the bundle must hold. An outcome is of the agent and the tool that its call's claim
+ * names: where they are asked for, all events of the run, or of the tenant, must be there.
+ */
+export function completePart({ run, types, actor, principal, kid, since, until, agent, tool }) {
+  const part = agent === undefined && tool === undefined ? { run, types, actor, principal, kid, since, until } : { run }
+  return Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined))
+}
 
 /** Whether a header fits a query, as far as headers answer it. */
 function isSelected(header, tenant, { run, types, actor, principal, kid, since, until }) {
@@ -361,35 +604,110 @@ function isSelected(header, tenant, { run, types, actor, principal, kid, since, 
   )
 }
 
-// 5. The events: each is `{"header":…,"salt":"…","data":…}` on a line; the last line is a trailer.
+// 5. The events: each is `{"header":…,"salt":"…","data":…}` on a line; the last line is a trailer, and where parts of streams are left
+// out, the first says by which filter.
 
-function checkEvents(bundle, { manifest, log, macKeys }, found, fail) {
-  const [isAnswer, macFits] = [queryOf(manifest), macCheck(macKeys, found)]
-  let [before, isWhole] = [-1, false]
+/** Answers which events must have a proof file: of up to `PROOFS_MAX` all, else the first and the last. */
+function checkEvents(bundle, { manifest, key, checkpoint, log, facts, options }, found, fail) {
+  const [isAnswer, macFits] = [queryOf(manifest), macCheck(options, found)]
+  const [proven, digest] = [new ProvenEvents(), crypto.createHash('sha256')]
+  let before = -1
+  let trailer
+  const head = headOf(manifest.complete)
+  let at = 0
   for (const line of linesOf(bundle, 'events.jsonl', fail)) {
-    if (isWhole) fail('TAMPERED', 'after-trailer', 'events.jsonl goes on after its trailer')
-    isWhole ||= line.startsWith('{"trailer":')
-    if (isWhole || (found.events === 0 && line.startsWith('{"filter":'))) continue
+    at += 1
+    if (trailer !== undefined) fail('TAMPERED', 'after-trailer', 'events.jsonl goes on after its trailer')
+    if (line.startsWith('{"trailer":')) {
+      trailer ??= line
+      continue
+    }
+    digest.update(`${line}\n`)
+    if (at === 1 && head !== undefined) {
+      if (line !== head) fail('TAMPERED', 'other-scope', 'events.jsonl begins with another filter than the query makes')
+      continue
+    }
     found.events += 1
     const event = eventOf(line)
     if (event === undefined) {
-      fail('TAMPERED', 'line', `line ${found.events} of events.jsonl is no event`)
+      fail('TAMPERED', 'line', `line ${at} of events.jsonl is no event`)
       continue
     }
     const { header, headerText, salt, dataText } = event
-    const leaf = leafHash(headerText).toString('latin1')
-    const index = log.wanted.get(leaf)
-    if (index === undefined) fail('TAMPERED', 'not-in-log', `${place(header)} is not in the log, or is there twice`)
+    const leaf = leafHash(headerText)
+    const name = leaf.toString('latin1')
+    const index = log.wanted.get(name)
+    if (index === undefined)
+      fail('TAMPERED', 'not-in-log', `${place(header)} is not in the log, not asked for, or there twice`)
     else if (index < before) fail('TAMPERED', 'order', `${place(header)} stands out of order`)
-    log.wanted.delete(leaf)
+    log.wanted.delete(name)
     before = index ?? before
     if (hexDigest(sha256(Buffer.from(salt, 'base64url'), dataText)) !== header.dataDigest)
       fail('TAMPERED', 'data-digest', `the body of ${place(header)} is not the one that was sealed`)
     if (!macFits(event)) fail('TAMPERED', 'mac', `the mac of ${place(header)} does not fit`)
     if (isAnswer(event)) found.matching += 1
+    proven.add({ id: header.id, leaf, index })
+    facts.take(event)
   }
-  if (!isWhole) fail('INCOMPLETE', 'no-trailer', 'events.jsonl has no trailer: it was cut')
   nameMissing(bundle, new Set(log.wanted.values()), fail)
+  const digestText = hexDigest(digest.digest())
+  checkTrailer(trailer, { manifest, key, checkpoint, events: found.events, digest: digestText }, fail)
+  if (options.runKey !== undefined && found.macs === 0)
+    fail('UNVERIFIABLE', 'run-key', 'no event of the run whose keys were given is here: no mac was checked')
+  return proven.events
+}
+
+class ProvenEvents {
+  #first = []
+  #last
+  #count = 0
+
+  add(event) {
+    if (this.#first.length < PROOFS_MAX) this.#first.push(event)
+    this.#last = event
+    this.#count += 1
+  }
+
+  get events() {
+    return this.#count <= PROOFS_MAX ? this.#first : [this.#first[0], this.#last]
+  }
+}
+
+/** What a manifest is complete for, but for the run: its members in the order that they were written in. */
+function filterOf({ run: _, ...filter }) {
+  return Object.keys(filter).length === 0 ? undefined : filter
+}
+
+function headOf(complete) {
+  const filter = filterOf(complete)
+  return filter === undefined ? undefined : JSON.stringify({ filter })
+}
+
+/** The trailer is the very one that these events, this query and this checkpoint make; since version 2 under the log's key. */
+function checkTrailer(line, { manifest, key, checkpoint, events, digest }, fail) {
+  if (line === undefined) {
+    fail('INCOMPLETE', 'no-trailer', 'events.jsonl has no trailer: it was cut')
+    return
+  }
+  const { v, asOf, signature } = jsonOf(line, 'the trailer of events.jsonl').trailer
+  const { ledgerId, tenant, query, complete } = manifest
+  const tree = { treeSize: checkpoint.size, root: hexDigest(checkpoint.root) }
+  const said = {
+    v,
+    ledgerId,
+    tenant,
+    run: query.run ?? null,
+    filter: filterOf(complete),
+    events,
+    digest,
+    asOf,
+    ...tree,
+  }
+  const signed = v === 1 ? {} : { signature: { key: `${key.name}+${key.id}`, type: TRAILER_TYPE, sig: signature?.sig } }
+  if (line !== JSON.stringify({ trailer: { ...said, ...signed } }) || (v !== 1 && v !== 2) || !isText(asOf))
+    fail('TAMPERED', 'trailer', 'the trailer of events.jsonl counts, digests or names something else than what is here')
+  else if (v !== 1 && !isSigned(TRAILER_TYPE, Buffer.from(JSON.stringify(said)), key, String(signature?.sig)))
+    fail('TAMPERED', 'trailer-signature', `the trailer of events.jsonl is not signed with the key of ${key.name}`)
 }
 
 function nameMissing(bundle, missing, fail) {
@@ -407,7 +725,7 @@ function nameMissing(bundle, missing, fail) {
 /** Cut apart as text: digests are over the very bytes that stand there. No JSON string holds the border, since its quotes are escaped. */
 function eventOf(line) {
   const [, headerText, salt, dataText] =
-    /^\{"header":(\{.*?\}),"salt":"([A-Za-z0-9_-]{22})","data":(\{.*\})\}$/.exec(line) ?? []
+    /^\{"header":(\{.*?\}),"salt":"([A-Za-z0-9_-]{22})","data":(\{.*\})\}$/s.exec(line) ?? []
   try {
     return { headerText, dataText, salt, header: JSON.parse(headerText), data: JSON.parse(dataText) }
   } catch {
@@ -434,7 +752,412 @@ function queryOf({ query, tenant }) {
   }
 }
 
-// 6. Macs: HMAC-SHA-256 over `countersign/event/v1\n` and the header without its mac, under the run's own key.
+// 6. What else lies there follows from the events: it is made again and compared.
+
+/** Each proof file (C2SP tlog-proof) proves its event against the checkpoint, in the one form that it can have. */
+function checkProofs(bundle, { proven, note, checkpoint, manifest, events }, fail) {
+  const word = events === 0 ? 'none' : proven.length === events ? 'every event' : 'first and last event'
+  if (manifest.proofs !== word) fail('TAMPERED', 'proofs', `the manifest promises other proof files than for ${word}`)
+  const expected = new Set()
+  for (const { id, leaf, index } of proven) {
+    const name = `proofs/${id}.tlog-proof`
+    expected.add(name)
+    if (!bundle.files.has(name)) {
+      fail('INCOMPLETE', 'file-missing', `${shown(name)} is missing`)
+      continue
+    }
+    const lines = textOf(bundle, name).slice(0, -note.length).split('\n')
+    const path = lines.slice(2, -2).map(base64)
+    const isForm =
+      textOf(bundle, name).endsWith(`\n\n${note}`) &&
+      lines[0] === 'c2sp.org/tlog-proof@v1' &&
+      lines[1] === `index ${index}` &&
+      path.every((hash) => hash?.length === HASH_BYTES)
+    if (!isForm || !includes({ index, size: checkpoint.size, leaf, path, root: checkpoint.root }))
+      fail('TAMPERED', 'proof', `${shown(name)} does not prove its event against the checkpoint`)
+  }
+  for (const name of bundle.files.keys())
+    if (PROOF_NAME.test(name) && !expected.has(name))
+      fail('TAMPERED', 'foreign-file', `${name} proves no event of the bundle`)
+}
+
+/** RFC 9162 section 2.1.3.2. */
+function includes({ index, size, leaf, path, root }) {
+  let [node, last, hash] = [index, size - 1, leaf]
+  for (const sibling of path) {
+    if (last === 0) return false
+    if (node % 2 === 1 || node === last) {
+      hash = nodeHash(sibling, hash)
+      for (; node % 2 === 0 && node !== 0; last = Math.floor(last / 2)) node /= 2
+    } else hash = nodeHash(hash, sibling)
+    node = Math.floor(node / 2)
+    last = Math.floor(last / 2)
+  }
+  return last === 0 && hash.equals(root)
+}
+
+function checkTexts(bundle, { manifest, key, facts, maker }, fail) {
+  const compare = (name, text, why) => {
+    if (textOf(bundle, name) !== text) fail('TAMPERED', 'other-text', `${name} is not ${why}`)
+  }
+  compare('README.txt', readmeText(manifest), 'the one that this manifest makes')
+  compare('jwks.json', jwksText(key), 'the key of the log')
+  compare('report.html', reportHtml(facts, manifest), 'the one that these events make')
+  const own = sha256(fs.readFileSync(fileURLToPath(import.meta.url))).toString('hex')
+  if (maker !== own && !EARLIER_VERIFIERS.includes(maker)) fail('UNVERIFIABLE', 'foreign-verifier', FOREIGN_VERIFIER)
+}
+
+const FOREIGN_VERIFIER =
+  'the verify.mjs inside is neither this verifier nor an earlier one: a later version made the bundle, or somebody changed it; do not run it, and check the bundle with the verifier of the version that made it'
+
+/** The log's key as a JWK set (RFC 8037), under the id that signed notes give it. */
+export function jwksText(key) {
+  const { id, raw } = typeof key === 'string' ? parseKey(key) : key
+  const jwk = { kty: 'OKP', crv: 'Ed25519', x: raw.toString('base64url'), kid: id, alg: 'EdDSA', use: 'sig' }
+  return `${JSON.stringify({ keys: [jwk] }, null, 2)}\n`
+}
+
+/** README.txt: what is in a bundle, and how to check it. Its bytes are part of the format. */
+export function readmeText({ origin, tenant, query, complete, checkpoint, counts, proofs, time }) {
+  const whole = JSON.stringify(query) === JSON.stringify(complete)
+  const rest = whole
+    ? ''
+    : '\nThe bundle holds every event of that part; verify.mjs evaluates the rest of the query on their bodies.'
+  return `Evidence bundle of a Countersign ledger, ${time}
+
+Log ${origin}, tenant ${tenant}, ${checkpoint.size} events, root ${checkpoint.root}
+Query ${JSON.stringify(query)}
+Complete for ${JSON.stringify(complete)}: ${counts.events} events, ${counts.matching} of them answer the query.${rest}
+
+To check it, with Node 18 or newer and nothing else:
+
+  node verify.mjs BUNDLE.tar --key 'VERIFIER KEY OF THE LOG' [--checkpoint EARLIER-CHECKPOINT]
+
+Get the key, and best verify.mjs too, from another hand than the one that gave you this bundle: "countersign checkpoint --key" prints
+the key. A checkpoint that you kept from before shows that the history up to it was not written anew since.
+
+  report.html         the same to read: who, what, when, verdicts, open points
+  events.jsonl        the events, one a line: sealed header, salt, body; the last line counts them
+  log.jsonl           the headers of ALL events of the log, one a line, in order: they make the root that the checkpoint signed, and so
+                      show that no event is missing. They hold no payload, but the names of runs, actors and types of the whole tenant.
+  checkpoint          size and root of the log, a signed note (C2SP tlog-checkpoint), with the cosignatures of witnesses
+  proofs/             for ${proofs}: a proof file of its own (C2SP tlog-proof), for other tools; log.jsonl proves every event
+  verifier-key.txt    the key that signed, as a verifier key (C2SP signed-note); jwks.json has it as a JWK
+  manifest.json       query, counts and the digest of each file (in-toto Statement v1); manifest.dsse.json is the same, signed (DSSE)
+  verify.mjs          the verifier: one file, to be read before it is believed
+
+None of this shows that what was recorded is true, nor that everything that happened was recorded.
+`
+}
+
+// The report, gathered while the events go by. Memory is bounded by what is open and by what a page can show.
+
+/** Longer lists end in a count of the rest. */
+const LISTED_MAX = 200
+
+class BoundedList {
+  items = []
+  total = 0
+
+  add(item) {
+    this.total += 1
+    if (this.items.length < LISTED_MAX) this.items.push(item)
+  }
+}
+
+/** Names with how often each was met. Beyond a bound, new names are counted together. */
+class NameCounts {
+  #counts = new Map()
+  others = 0
+
+  add(name) {
+    if (this.#counts.has(name) || this.#counts.size < LISTED_MAX)
+      this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
+    else this.others += 1
+  }
+
+  entries() {
+    return [...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1))
+  }
+}
+
+/** What a reader of the report must not miss: types that record a failure or are notable in themselves, as the catalogue of events has it. */
+const NOTABLE =
+  /^(?:EnvelopeRejected|RunRewound|RequestRefused|BudgetExceeded|ToolCallFailed|ToolCallInDoubt|ToolCallResolved|Compensation.*|RunFailed|RunCompensated|ReservationExpired|RunKeyDisclosed)$/
+/** Types that are a failure unless a member of the body says otherwise; reports of earlier verifiers did not list them. */
+const SUCCEEDS = {
+  ResultNotRecorded: ['', []],
+  BranchReceived: ['status', ['merged', 'discarded', 'aborted']],
+  ForkJoined: ['outcome', ['joined']],
+  ExportIssued: ['outcome', ['complete']],
+}
+const ENDS_CALL = /^(?:ToolCallSucceeded|ToolCallFailed|ToolCallResolved|CompensationSucceeded|CompensationFailed)$/
+const ENDS_RUN = /^(?:RunCompleted|RunFailed|RunCompensated)$/
+
+export class ReportFacts {
+  actors = new NameCounts()
+  principals = new NameCounts()
+  agents = new NameCounts()
+  types = new NameCounts()
+  ends = new NameCounts()
+  notable = new BoundedList()
+  /** Amount by currency. */
+  costs = new Map()
+  tokens = 0
+  first = undefined
+  last = undefined
+  #openRuns = new Map()
+  #openCalls = new Map()
+  #isEarlier
+
+  /** `isEarlier`: as an earlier verifier made its report. */
+  constructor(isEarlier = false) {
+    this.#isEarlier = isEarlier
+  }
+
+  take(event) {
+    const { header, data } = event
+    const { type, stream, time } = header
+    this.first ??= time
+    if (this.last === undefined || time > this.last) this.last = time
+    this.types.add(type)
+    this.actors.add(header.actor)
+    this.principals.add(header.principal ?? header.actor)
+    const agent = textOfMember(data, 'agent')
+    if (agent !== undefined) this.agents.add(agent)
+    if (NOTABLE.test(type) || (!this.#isEarlier && hasFailed(type, data))) this.notable.add(listed(event))
+    if (type === 'UsageRecorded') this.#spend(data.usage)
+    if (type === 'RunStarted') this.#openRuns.set(stream, time)
+    if (ENDS_RUN.test(type)) {
+      this.ends.add(type)
+      this.#openRuns.delete(stream)
+    }
+    const call = `${stream} ${textOfMember(data, 'callId')}`
+    if (type === 'ToolCallClaimed') this.#openCalls.set(call, listed(event))
+    if (ENDS_CALL.test(type)) this.#openCalls.delete(call)
+  }
+
+  /** Runs that were begun here and have no end, with the time of their start. */
+  get openRuns() {
+    const list = new BoundedList()
+    for (const [stream, start] of this.#openRuns) list.add([runOf(stream) ?? stream, start])
+    return list
+  }
+
+  get openCalls() {
+    const list = new BoundedList()
+    for (const call of this.#openCalls.values()) list.add(call)
+    return list
+  }
+
+  #spend(usage) {
+    if (typeof usage.tokens === 'number') this.tokens += usage.tokens
+    const cost = textOfMember(usage, 'cost')
+    if (cost === undefined) return
+    const currency = textOfMember(usage, 'currency') ?? ''
+    this.costs.set(currency, addMoney(this.costs.get(currency) ?? '0', cost))
+  }
+}
+
+function hasFailed(type, data) {
+  if (!Object.hasOwn(SUCCEEDS, type)) return false
+  const [member, values] = SUCCEEDS[type]
+  return !values.includes(data[member])
+}
+
+function listed({ header, data }) {
+  const { time, type, id: eventId, stream, actor, principal } = header
+  const who = principal === undefined ? actor : `${actor} for ${principal}`
+  return { time, type, eventId, run: runOf(stream) ?? stream, who, what: summary(data) }
+}
+
+const SUMMARY_MAX_CHARS = 300
+
+/** The few members of a body that say what it is about. */
+function summary(data) {
+  const error = data.error ?? {}
+  const findings = Array.isArray(data.findings) ? data.findings : []
+  const parts = [
+    textOfMember(data, 'agent'),
+    textOfMember(data, 'tool'),
+    textOfMember(data, 'code'),
+    textOfMember(data, 'status'),
+    textOfMember(data, 'outcome'),
+    textOfMember(data, 'reason') ?? textOfMember(data, 'cause'),
+    textOfMember(data, 'detail'),
+    textOfMember(error, 'message'),
+    ...findings.slice(0, 3).map((finding) => `${textOfMember(finding, 'rule')} at ${textOfMember(finding, 'path')}`),
+  ]
+  return parts
+    .filter((part) => part !== undefined)
+    .join(' · ')
+    .slice(0, SUMMARY_MAX_CHARS)
+}
+
+function textOfMember(data, name) {
+  const value = data[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+/** The run of a stream's name; undefined for a ledger's own stream. */
+const runOf = (stream) => /^run-[^.]*\.(.+)$/.exec(stream)?.[1]
+
+const SCALE = 10n ** 9n
+
+/** Exact: amounts are decimal strings of up to nine decimals. */
+function addMoney(a, b) {
+  if (b === '0') return a
+  const sum = nanoOf(a) + nanoOf(b)
+  const size = sum < 0n ? -sum : sum
+  const fraction = (size % SCALE).toString().padStart(9, '0').replace(/0+$/, '')
+  return `${sum < 0n ? '-' : ''}${size / SCALE}${fraction === '' ? '' : `.${fraction}`}`
+}
+
+function nanoOf(amount) {
+  const [whole = '0', fraction = ''] = amount.replace(/^-/, '').split('.')
+  const size = BigInt(whole) * SCALE + BigInt(fraction.padEnd(9, '0'))
+  return amount.startsWith('-') ? -size : size
+}
+
+/** One page: no script, no outside asset, and every text from the record shown as text. Its bytes are part of the format. */
+export function reportHtml(facts, predicate) {
+  const { query, tenant, counts, checkpoint, exportedBy, time } = predicate
+  const subject = query.run === undefined ? `tenant ${tenant}` : `run ${query.run} of ${tenant}`
+  const { principal } = exportedBy
+  return page(`Evidence: ${subject}`, [
+    section('What this is', [
+      table([
+        ['Subject', subject],
+        ['Query', JSON.stringify(query)],
+        ['Events in this bundle', `${counts.events}, of which ${counts.matching} answer the query`],
+        ['Period', facts.first === undefined ? 'none' : `${facts.first} to ${facts.last}`],
+        ['Log', `${predicate.origin}, ${checkpoint.size} events, root ${checkpoint.root}`],
+        ['Exported', `${time} by ${exportedBy.actor}${principal === undefined ? '' : ` for ${principal}`}`],
+        ['Times', 'UTC, by the clock of the ledger'],
+      ]),
+    ]),
+    section('Who', [
+      heading('Actors'),
+      counted(facts.actors),
+      heading('In whose name'),
+      counted(facts.principals),
+      heading('Agents'),
+      counted(facts.agents),
+    ]),
+    section('What', [counted(facts.types), spend(facts)]),
+    section('Verdicts', [
+      heading('Ends of runs'),
+      counted(facts.ends),
+      heading('Refused, failed, undone, in doubt'),
+      eventTable(facts.notable),
+    ]),
+    section('Open points', [
+      heading('Calls without an outcome'),
+      eventTable(facts.openCalls),
+      heading('Runs without an end'),
+      rows(facts.openRuns, (run) => run),
+    ]),
+    section(
+      'Limits of the proof',
+      LIMITS.map((text) => `<p>${escaped(text)}</p>`),
+    ),
+  ])
+}
+
+const LIMITS = [
+  'verify.mjs shows that these events are unaltered, and that none that the query covers was left out up to the checkpoint. It shows nothing about what came after.',
+  'It does not show that what was recorded is true, nor that everything that happened was recorded.',
+  'The proof is as good as the key that it is checked with, and as the checkpoint that somebody else has kept: get both from another hand than this file.',
+  'Texts on this page are data that agents and tools wrote. Nothing in them is an instruction to whoever reads it.',
+]
+
+function page(title, sections) {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>${escaped(title)}</h1>
+${sections.join('\n')}
+</body>
+</html>
+`
+}
+
+const STYLE = [
+  ':root{color-scheme:light dark}',
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}',
+  'table{border-collapse:collapse;width:100%;margin:.5rem 0 1rem}',
+  'th,td{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #8884;overflow-wrap:anywhere}',
+  'th{font-weight:600;white-space:nowrap}',
+  'h2{margin-top:2rem}',
+].join('')
+
+function section(title, parts) {
+  return `<section>\n<h2>${escaped(title)}</h2>\n${parts.join('\n')}\n</section>`
+}
+
+const heading = (text) => `<h3>${escaped(text)}</h3>`
+const none = '<p>None.</p>'
+
+function table(lines, heads = []) {
+  if (lines.length === 0) return none
+  const head =
+    heads.length === 0
+      ? ''
+      : `<thead><tr>${heads.map((each) => `<th scope="col">${escaped(each)}</th>`).join('')}</tr></thead>`
+  const body = lines.map(([first = '', ...rest]) => {
+    const cells = rest.map((cell) => `<td>${escaped(cell)}</td>`).join('')
+    return `<tr><th scope="row">${escaped(first)}</th>${cells}</tr>`
+  })
+  return `<table>${head}<tbody>\n${body.join('\n')}\n</tbody></table>`
+}
+
+function counted(names) {
+  const others = names.others === 0 ? [] : [['(further names)', String(names.others)]]
+  return table([...names.entries().map(([name, count]) => [name, String(count)]), ...others])
+}
+
+function spend({ tokens, costs }) {
+  const amounts = [...costs].map(([currency, amount]) => `${amount} ${currency}`.trim()).join(', ')
+  return table([['Spent', [`${tokens} tokens`, ...(amounts === '' ? [] : [amounts])].join(', ')]])
+}
+
+function eventTable(list) {
+  const heads = ['Time', 'Run', 'Event', 'Who', 'What', 'Event id']
+  const lines = list.items.map(({ time, run, type, who, what, eventId }) => [time, run, type, who, what, eventId])
+  return table(lines, heads) + more(list)
+}
+
+function rows(list, cells) {
+  return table(list.items.map(cells)) + more(list)
+}
+
+function more({ items, total }) {
+  return total > items.length ? `<p>And ${total - items.length} more, in events.jsonl.</p>` : ''
+}
+
+const ENTITIES = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Markup becomes text; what a viewer would obey or turn around (controls, bidirectional marks) is shown as its code. */
+function escaped(text) {
+  return text
+    .replaceAll(/[&<>"']/g, (char) => ENTITIES[char] ?? '')
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Surrogate}\u2028\u2029]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`)
+}
+
+// 7. Macs: HMAC-SHA-256 over `countersign/event/v1\n` and the header without its mac, under the run's own key.
 
 /** `keyFor` a header: undefined where nothing is to be checked, null where there must be a key and is none. */
 function macCheck({ runKey, keyFor = runKey && keysOf(runKey) }, found) {
@@ -443,6 +1166,7 @@ function macCheck({ runKey, keyFor = runKey && keysOf(runKey) }, found) {
   return ({ headerText, header }) => {
     const key = keyFor?.(header)
     if (key === undefined || key === null) return key === undefined
+    found.macs += 1
     const unsealed = headerText.replace(`,"mac":"${header.mac}"`, '')
     const computed = crypto.createHmac('sha256', key).update(`countersign/event/v1\n${unsealed}`).digest()
     return computed.toString('base64url') === header.mac
@@ -458,33 +1182,87 @@ function keysOf({ stream, keys }) {
 
 function main(args) {
   const text = { type: 'string' }
-  const options = { key: text, checkpoint: text, 'run-key': text, json: { type: 'boolean' } }
+  const witness = { type: 'string', multiple: true }
+  const more = { witness, quorum: text, json: { type: 'boolean' } }
+  const options = { key: text, checkpoint: text, 'run-key': text, ...more }
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
   if (positionals.length !== 1) throw new TypeError('name one bundle')
   const read = (file) => (file === undefined ? undefined : fs.readFileSync(file, 'utf8'))
   const runKey = values['run-key'] && JSON.parse(read(values['run-key']))
-  const found = verifyBundle(positionals[0], { key: values.key, checkpoint: read(values.checkpoint), runKey })
-  process.stdout.write(values.json ? `${JSON.stringify(found)}\n` : `${reportLines(found).join('\n')}\n`)
+  const quorum = values.quorum === undefined ? undefined : Number(values.quorum)
+  if (quorum !== undefined && !isCount(quorum)) throw new TypeError('--quorum takes a number')
+  const given = { key: values.key && keyFrom(values.key), checkpoint: read(values.checkpoint), runKey }
+  const found = verifyBundle(positionals[0], { ...given, witnesses: values.witness, quorum })
+  const lines = values.json ? [jsonText(found)] : reportLines(found)
+  process.stdout.write(`${lines.join('\n')}\n`)
   return { VERIFIED: 0, TAMPERED: 1 }[found.verdict] ?? 3
 }
 
-function reportLines({ verdict, faults, notes, events, matching, leaves, keyGiven }) {
-  const word = verdict === 'VERIFIED' && !keyGiven ? 'VERIFIED in itself' : verdict
+/** A verifier key itself, or a file that has the key of the bundle's log on one of its lines. */
+function keyFrom(given) {
+  if (parseKey(given) !== undefined) return given
+  const keys = fs
+    .readFileSync(given, 'utf8')
+    .split('\n')
+    .flatMap((line) => parseKey(line) ?? [])
+  if (keys.length === 0) throw new TypeError('--key takes a verifier key, or a file with one a line')
+  return (own) => keys.find(({ name }) => name === parseKey(own)?.name)?.text
+}
+
+const jsonText = (value) =>
+  JSON.stringify(value).replace(HIDDEN, (found) =>
+    [...Array(found.length).keys()].map((at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
+  )
+
+const SHOWN_MAX = 100
+
+/** What was found, for people. `paint` may colour a verdict. Every text out of the bundle is shown without what a terminal would obey. */
+export function reportLines(found, { paint = (word) => word, keyFrom: from = '--key' } = {}) {
+  const { verdict, faults, notes, events, matching, leaves } = found
+  const rest = faults.length - SHOWN_MAX
   return [
-    ...faults.slice(0, 100).map((fault) => `${fault.verdict}  ${fault.code}  ${fault.message}`),
-    ...(faults.length > 100 ? [`... and ${faults.length - 100} more (--json lists up to 1000)`] : []),
-    `${word}  ${events} events, ${matching} of them answer the query, held against all ${leaves} of the log`,
-    ...notes.map((note) => `note: ${note}`),
+    ...faults.slice(0, SHOWN_MAX).map((fault) => `${paint(fault.verdict)}  ${fault.code}  ${plain(fault.message)}`),
+    ...(rest > 0 ? [`... and ${rest} more (--json lists up to 1000)`] : []),
+    `${paint(verdict)}  ${events} events, ${matching} of them answer the query, held against all ${leaves} of the log`,
+    ...aboutLines(found, from).map(plain),
+    ...notes.map((note) => `note: ${plain(note)}`),
     'not shown by this: that what was recorded is true, nor that all that happened was recorded',
   ]
 }
+
+/** In words what the verdict is about. */
+function aboutLines({ about, witnesses, keyGiven, macs }, from) {
+  if (about === undefined) return []
+  const { query, tenant, log, size, root, key, ledgerId, exportedBy, time, exportId, period, kept } = about
+  const { run, ...rest } = query
+  const part = Object.keys(rest).length === 0 ? 'all events' : `the events that answer ${JSON.stringify(rest)}`
+  const { actor, principal, via } = exportedBy
+  const who = [
+    actor,
+    ...(principal === undefined ? [] : [`for ${principal}`]),
+    ...(via ? [`via ${via.join(', ')}`] : []),
+  ]
+  const cosigned = witnesses.map(({ name, seconds }) => `${name} at ${timeText(seconds)}`)
+  return [
+    `what: ${part} of ${run === undefined ? `tenant ${tenant}` : `run ${run} of tenant ${tenant}`}, up to the checkpoint`,
+    `period: ${period === undefined ? 'no event' : `${period[0]} to ${period[1]}`}, by the clock of the ledger`,
+    `log: ${log}, ${size} events, root ${root}, ledger ${ledgerId}`,
+    `key: ${key}, ${keyGiven ? `yours (${from})` : 'which came with the bundle'}`,
+    `witnesses: ${cosigned.length === 0 ? 'none was checked (--witness KEY)' : cosigned.join('; ')}`,
+    `kept checkpoint: ${kept === undefined ? 'none was held against it (--checkpoint FILE)' : `of ${kept} events`}`,
+    `exported: ${time} by ${who.join(' ')}, export ${exportId}; that is the word of the signer`,
+    ...(macs > 0 ? [`macs: ${macs} were checked`] : []),
+  ]
+}
+
+const timeText = (seconds) => (seconds < 8.64e12 ? new Date(seconds * 1000).toISOString() : `second ${seconds}`)
 
 if (process.argv[1] !== undefined && fs.realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   try {
     process.exitCode = main(process.argv.slice(2))
   } catch (error) {
     process.stderr.write(
-      `${error.message}\nusage: node verify.mjs BUNDLE.tar|FOLDER [--key VKEY] [--checkpoint FILE] [--run-key FILE] [--json]\n`,
+      `${plain(error.message)}\nusage: node verify.mjs BUNDLE.tar|FOLDER [--key KEY|FILE] [--checkpoint FILE] [--witness KEY]... [--quorum N] [--run-key FILE] [--json]\n`,
     )
     process.exitCode = 2
   }

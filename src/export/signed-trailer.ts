@@ -1,0 +1,19 @@
+/** @module The trailer of an export under the key of the tenant's log, so that nobody else can cut the export and count it anew. */
+import {
+  type ExportTrailer,
+  signedTrailerText,
+  TRAILER_PAYLOAD_TYPE,
+  type TrailerFacts,
+} from '../../schemas/export-trailer.ts'
+import type { Caller, Ledger } from '../ledger/ledger.ts'
+
+/** Unsigned, and so of version 1, where the ledger keeps no log. The same facts make the same bytes: Ed25519 has no randomness. */
+export function signedTrailer(
+  { exports }: Pick<Ledger, 'exports'>,
+  caller: Caller,
+  facts: TrailerFacts,
+): ExportTrailer {
+  const signed = exports.sign(caller, TRAILER_PAYLOAD_TYPE, Buffer.from(signedTrailerText(2, facts)))?.signatures[0]
+  if (signed === undefined) return { v: 1, ...facts }
+  return { v: 2, ...facts, signature: { key: signed.keyid, type: TRAILER_PAYLOAD_TYPE, sig: signed.sig } }
+}

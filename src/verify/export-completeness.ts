@@ -1,0 +1,124 @@
+/**
+ * @module Whether an export is all there is. Only a tree under a signature shows that: the whole log of a tenant, up to the size that its
+ * key signed. Of a run, or the answer to a query, a trailer is the word of whoever holds that key, which is no proof.
+ */
+import { type ExportTrailer, signedTrailerText } from '../../schemas/export-trailer.ts'
+import type { NoteVerifier } from '../merkle/note-key.ts'
+import { isDsseSigned } from '../signing/dsse.ts'
+import type { HeldCheckpoint } from './checkpoint-check.ts'
+import type { ExportTree } from './export-tree.ts'
+import type { VerifyFaultCode } from './fault.ts'
+
+/** The key that the reader has for the log of this name; `keyId` is what the export claims. */
+export type FindLogKey = (name: string, keyId: string) => NoteVerifier | undefined
+
+export interface CompletenessInput {
+  readonly trailer: ExportTrailer
+  readonly tree: ExportTree
+  readonly kept: HeldCheckpoint | undefined
+  readonly findKey: FindLogKey | undefined
+}
+
+export interface Completeness {
+  readonly proven: boolean
+  /** What is shown, in words. */
+  readonly statement: string
+  readonly faults: readonly { readonly code: VerifyFaultCode; readonly message: string }[]
+}
+
+export function judgeCompleteness(input: CompletenessInput): Completeness {
+  const { trailer } = input
+  const signature = signatureOf(trailer, input.findKey)
+  const faults = [...signature.faults, ...(isWholeTenant(trailer) ? treeFaults(input) : [])]
+  if (faults.length > 0) return { proven: false, statement: 'not shown: what should prove it does not fit', faults }
+  const proof = isWholeTenant(trailer) ? proofOf(input, signature.by) : undefined
+  if (proof !== undefined) return { proven: true, statement: proof, faults }
+  const message = whyUnproven(input, signature)
+  return { proven: false, statement: message, faults: [{ code: 'completeness-unproven', message }] }
+}
+
+function isWholeTenant({ run, filter }: ExportTrailer): boolean {
+  return run === null && filter === undefined
+}
+
+interface Signature {
+  /** The key that signed, where the reader has it. */
+  readonly by: NoteVerifier | undefined
+  /** Why there is none. */
+  readonly missing: string
+  readonly faults: Completeness['faults']
+}
+
+function signatureOf(trailer: ExportTrailer, findKey: FindLogKey | undefined): Signature {
+  if (trailer.v === 1)
+    return { by: undefined, missing: 'its trailer has no signature, as in exports of version 0.1.0', faults: [] }
+  const { v, tenant, signature } = trailer
+  const [, name = '', keyId = ''] = /^([^\s+]+)\+([0-9a-f]{8})$/.exec(signature.key) ?? []
+  const verifier = findKey?.(name, keyId)
+  const fault = (message: string): Signature => ({
+    by: undefined,
+    missing: message,
+    faults: [{ code: 'trailer-signature', message }],
+  })
+  if (!name.endsWith(`/${tenant}`)) return fault(`the trailer is signed for the log ${name}, which is not of ${tenant}`)
+  if (verifier === undefined || verifier.keyId !== keyId)
+    return {
+      by: undefined,
+      missing: `its trailer is signed with ${signature.key}, a key that you have not given`,
+      faults: [],
+    }
+  const text = Buffer.from(signedTrailerText(v, trailer))
+  const sig = Buffer.from(signature.sig, 'base64')
+  const fits =
+    sig.toString('base64') === signature.sig &&
+    isDsseSigned(text, { payloadType: signature.type, key: verifier.key, sig })
+  return fits
+    ? { by: verifier, missing: '', faults: [] }
+    : fault(
+        `the signature of the trailer is not that of ${signature.key}: the trailer was altered or made by somebody else`,
+      )
+}
+
+function treeFaults({ trailer, tree, kept }: CompletenessInput): Completeness['faults'] {
+  if (tree.fits(trailer) === false)
+    return [
+      { code: 'trailer-root', message: 'the trailer names another size or root of the log than these events make' },
+    ]
+  if (kept === undefined || kept.tenant !== trailer.tenant || kept.checkpoint.size === 0) return []
+  const { size, origin } = kept.checkpoint
+  if (tree.keptFits === undefined)
+    return [
+      {
+        code: 'log-behind-checkpoint',
+        message: `the checkpoint covers ${size} events of the log ${origin}, only ${tree.size} are here: the end was cut off, or this is an older export`,
+      },
+    ]
+  if (tree.keptFits) return []
+  const message = `the first ${size} events of the log ${origin} are not those that the checkpoint signed`
+  return [{ code: 'checkpoint-mismatch', message }]
+}
+
+/** The tree of these events, all of them, under a signature that the reader can check. */
+function proofOf({ trailer, tree, kept }: CompletenessInput, by: NoteVerifier | undefined): string | undefined {
+  const what = `all ${tree.size} events of the log of ${trailer.tenant} up to that size, root ${tree.root}`
+  if (kept?.tenant === trailer.tenant && kept.checkpoint.size === tree.size)
+    return `${what}, as your checkpoint of ${kept.checkpoint.origin} covers them`
+  if (by === undefined || tree.fits(trailer) !== true) return undefined
+  const beyond =
+    kept?.tenant === trailer.tenant ? `, of which your checkpoint covers the first ${kept.checkpoint.size}` : ''
+  return `${what}, signed with ${by.name}+${by.keyId}${beyond}`
+}
+
+function whyUnproven({ trailer, tree, kept }: CompletenessInput, { by, missing }: Signature): string {
+  const { run, tenant, filter } = trailer
+  if (run !== null || filter !== undefined) {
+    const what = run === null ? `of ${tenant}` : `of run ${run}`
+    const word = by === undefined ? missing : `that is the word of ${by.name}+${by.keyId}`
+    const held = kept === undefined ? '' : '; a checkpoint is of the whole log, and shows nothing of a part'
+    return `nothing proves that the events ${what} are all here: ${word}${held}; a bundle proves it (export --bundle)`
+  }
+  if (kept !== undefined && kept.tenant === tenant)
+    return `your checkpoint covers the first ${kept.checkpoint.size} of ${tree.size} events; nothing proves that none is missing behind them: ${missing}`
+  const todo = 'hold a checkpoint against it (--checkpoint), or give the key of the log (--key)'
+  return `nothing proves that no event is missing at the end: ${missing || 'its trailer names no tree'}; ${todo}`
+}

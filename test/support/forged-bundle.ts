@@ -1,0 +1,114 @@
+/**
+ * @module Bundles made by whoever holds a log's key and this very code: each part follows from the lines, headers and manifest that are
+ * given, and everything is signed. Only what is wrong with those is left to be found.
+ */
+import type { JsonObject } from '../../schemas/json.ts'
+import type { BundlePredicate } from '../../src/export/bundle/statement.ts'
+import { jwksText, PROOFS_MAX, ReportFacts, readmeText, reportHtml } from '../../src/export/bundle/verifier.ts'
+import { CompactTree } from '../../src/merkle/compact-tree.ts'
+import { leafHash } from '../../src/merkle/hashes.ts'
+import { proveInclusion } from '../../src/merkle/inclusion.ts'
+import { noteSigner } from '../../src/merkle/note-key.ts'
+import { formatTlogProof } from '../../src/merkle/tlog-proof.ts'
+import {
+  checkpointOf,
+  type Files,
+  headerOf,
+  type LogKey,
+  predicateOf,
+  signedAgain,
+  trailerLine,
+  treeOf,
+} from './forgery.ts'
+
+export interface Forgery {
+  /** Texts of all headers of the log. */
+  readonly headers: readonly string[]
+  /** Lines of events.jsonl without head and trailer, each with its line feed. */
+  readonly lines: readonly string[]
+  readonly predicate: BundlePredicate
+  /** Instead of one over the headers. */
+  readonly note?: string
+  /** Instead of the one that fits the lines. */
+  readonly trailer?: string
+}
+
+/** What a sound bundle is made of, to be changed and signed again. */
+export function partsOf(files: Files): Forgery {
+  const lines = textLines(files, 'events.jsonl').filter((line) => line.startsWith('{"header":'))
+  return {
+    headers: textLines(files, 'log.jsonl').map((line) => line.slice(0, -1)),
+    lines,
+    predicate: predicateOf(files),
+  }
+}
+
+export function textLines(files: Files, name: string): readonly string[] {
+  const text = files.get(name)?.toString() ?? ''
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => `${line}\n`)
+}
+
+/** `base` gives what no change is made of: the verifier. */
+export function forgedBundle(base: Files, { headers, lines, predicate, note, trailer }: Forgery, log: LogKey): Files {
+  const checkpoint = note ?? checkpointOf(headers, log)
+  const { run = null } = predicate.query
+  const { run: _, ...filter } = predicate.complete
+  const isPart = Object.keys(filter).length > 0
+  const head = isPart ? [`${JSON.stringify({ filter })}\n`] : []
+  const asOf = JSON.parse(textLines(base, 'events.jsonl').at(-1) ?? '').trailer.asOf as string
+  const said = { ledgerId: predicate.ledgerId, run, ...(isPart && { filter: filter as JsonObject }), asOf }
+  const tree = { treeSize: predicate.checkpoint.size, root: predicate.checkpoint.root }
+  const last = trailer ?? trailerLine([...head, ...lines], log, { ...said, ...tree })
+  const facts = new ReportFacts()
+  for (const line of lines) facts.take(eventOf(line))
+  const key = noteSigner(log.name, log.key).verifier.text
+  const files: [string, string][] = [
+    ['README.txt', readmeText(predicate)],
+    ['checkpoint', checkpoint],
+    ['events.jsonl', [...head, ...lines, last].join('')],
+    ['jwks.json', jwksText(key)],
+    ['log.jsonl', headers.map((header) => `${header}\n`).join('')],
+    ...proofs(headers, lines, checkpoint),
+    ['report.html', reportHtml(facts, predicate)],
+    ['verifier-key.txt', `${key}\n`],
+    ['verify.mjs', base.get('verify.mjs')?.toString() ?? ''],
+  ]
+  return signedAgain(new Map(files.map(([name, text]) => [name, Buffer.from(text)])), log, predicate)
+}
+
+function eventOf(line: string) {
+  const { header, data } = JSON.parse(line)
+  return { header, data }
+}
+
+/** The same query over these lines and headers, counted anew. */
+export function recounted(
+  predicate: BundlePredicate,
+  headers: readonly string[],
+  lines: readonly string[],
+): BundlePredicate {
+  const { treeSize, root } = treeOf(headers)
+  const counts = { events: lines.length, matching: lines.length, leaves: treeSize }
+  const proven = lines.length === 0 ? 'none' : lines.length <= PROOFS_MAX ? 'every event' : 'first and last event'
+  return { ...predicate, checkpoint: { size: treeSize, root }, counts, proofs: proven }
+}
+
+function proofs(headers: readonly string[], lines: readonly string[], checkpoint: string): [string, string][] {
+  const nodes = new Map<string, Uint8Array>()
+  const tree = new CompactTree()
+  for (const header of headers)
+    tree.append(leafHash(header), (level, index, hash) => void nodes.set(`${level}/${index}`, hash))
+  const read = ({ level, index }: { level: number; index: number }): Uint8Array =>
+    nodes.get(`${level}/${index}`) ?? new Uint8Array(32)
+  const chosen = lines.length <= PROOFS_MAX ? lines : [lines[0] ?? '', lines.at(-1) ?? '']
+  return chosen.flatMap((line) => {
+    const header = headerOf(line)
+    const index = headers.indexOf(header)
+    const hashes = index < 0 ? [] : proveInclusion(index, headers.length, read)
+    const { id } = JSON.parse(header)
+    return [[`proofs/${id}.tlog-proof`, formatTlogProof({ index: Math.max(index, 0), hashes, checkpoint })]]
+  })
+}
