@@ -8,6 +8,7 @@ const NOTHING_YET: LedgerStats = {
   appends: 0,
   conflicts: 0,
   refusals: {},
+  storeFaults: [],
   inFlightAppends: 0,
   hotRuns: 0,
 }

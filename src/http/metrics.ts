@@ -7,7 +7,7 @@ import type { StreamSlots } from './stream-slots.ts'
 
 const PREFIX = 'countersign_'
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
-const STATES = ['ready', 'unavailable', 'failed'] as const
+const STATES = ['ready', 'full', 'unavailable', 'failed'] as const
 
 export interface HttpMetrics {
   /** For one route: call the result at a request's start, and what that gives with the status at its end. */
@@ -79,6 +79,16 @@ function registerLedger(registry: Registry, ledger: Pick<Ledger, 'stats' | 'stat
     collect() {
       this.reset()
       for (const [code, count] of Object.entries(ledger.stats().refusals)) this.inc({ code }, count)
+    },
+  })
+  new Counter({
+    name: `${PREFIX}store_faults_total`,
+    help: 'Times that the store stopped taking appends because its medium failed.',
+    labelNames: ['operation', 'errno'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { operation, errno, count } of ledger.stats().storeFaults) this.inc({ operation, errno }, count)
     },
   })
   new Gauge({

@@ -22,6 +22,7 @@ import { replayRecords } from './replay.ts'
 import { RunList } from './run-list.ts'
 import { Sealer } from './sealer.ts'
 import { Stats } from './stats.ts'
+import { watchStore } from './store-watch.ts'
 import { WritePath } from './write-path.ts'
 
 /**
@@ -56,8 +57,9 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
       log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),
     )
   })
+  const stopWatch = watchStore(store, { log, stats })
   const stopStatus = store.onStatus((status) => {
-    if (status.state !== 'ready') runs.clear()
+    if (status.state !== 'ready' && status.state !== 'full') runs.clear()
   })
 
   return {
@@ -80,6 +82,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     [Symbol.asyncDispose]: async () => {
       stopKeys()
       stopStatus()
+      stopWatch()
       list[Symbol.dispose]()
       await audit?.[Symbol.asyncDispose]()
       await runs.drained()

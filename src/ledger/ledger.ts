@@ -201,6 +201,8 @@ export interface LedgerStats {
   readonly appends: number
   readonly conflicts: number
   readonly refusals: Readonly<Record<string, number>>
+  /** Times that the store stopped taking appends because of its medium. */
+  readonly storeFaults: readonly { readonly operation: string; readonly errno: string; readonly count: number }[]
   readonly inFlightAppends: number
   readonly hotRuns: number
   /** Events the run list lags behind the store; undefined before it was asked for. */

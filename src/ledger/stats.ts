@@ -1,4 +1,5 @@
 /** @module Counters of the ledger's work, for /metrics. */
+import type { StoreFault } from '../store/event-store.ts'
 import type { LedgerStats } from './ledger.ts'
 
 export class Stats {
@@ -8,6 +9,7 @@ export class Stats {
   #inFlight = 0
   #handedOver = 0
   readonly #refusals: Record<string, number> = {}
+  readonly #storeFaults = new Map<string, { readonly operation: string; readonly errno: string; count: number }>()
 
   /** Appends handed to the store so far, whatever became of them. */
   get handedOverTotal(): number {
@@ -34,12 +36,20 @@ export class Stats {
     this.#refusals[code] = (this.#refusals[code] ?? 0) + 1
   }
 
+  storeFault({ operation, errno }: StoreFault): void {
+    const key = `${operation} ${errno}`
+    const known = this.#storeFaults.get(key) ?? { operation, errno, count: 0 }
+    known.count += 1
+    this.#storeFaults.set(key, known)
+  }
+
   snapshot(more: Pick<LedgerStats, 'hotRuns' | 'viewLagEvents'>): LedgerStats {
     return {
       appendedEvents: this.#appendedEvents,
       appends: this.#appends,
       conflicts: this.#conflicts,
       refusals: { ...this.#refusals },
+      storeFaults: [...this.#storeFaults.values()].map((fault) => ({ ...fault })),
       inFlightAppends: this.#inFlight,
       ...more,
     }

@@ -76,6 +76,6 @@ export function loadRefusal(error: unknown, store: EventStore): Refusal {
   if (error instanceof StoreUnavailableError) return storeUnavailable(error.message, error.retryAfterMs)
   if (error instanceof OverloadedError) return overloaded(error)
   const status = store.status()
-  if (status.state === 'ready') throw error
+  if (status.state === 'ready' || status.state === 'full') throw error
   return storeUnavailable(status.detail ?? 'the store is not ready', UNAVAILABLE_RETRY_MS)
 }

@@ -58,9 +58,22 @@ export interface ReadAllOptions {
   readonly tenant?: string | undefined
 }
 
+/** What failed on the store's own medium. */
+export interface StoreFault {
+  readonly file: string
+  /** `fsync`, `write` and the like: the system call, as far as the driver tells. */
+  readonly operation: string
+  /** `EIO`, `ENOSPC`. */
+  readonly errno: string
+  /** The driver's own code, such as `SQLITE_IOERR_FSYNC`. */
+  readonly code: string
+}
+
 export interface StoreStatus {
-  readonly state: 'ready' | 'unavailable' | 'failed'
+  /** `full`: reads go on, appends are refused until there is room. */
+  readonly state: 'ready' | 'full' | 'unavailable' | 'failed'
   readonly detail?: string
+  readonly fault?: StoreFault
 }
 
 /** Pages of records, oldest first unless told otherwise. Pages bound memory; their size is the backend's own. */

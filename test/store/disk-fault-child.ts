@@ -3,7 +3,7 @@
  * It appends in rounds while the n-th operation fails, waits until the store is ready again, and tells for each append what it was
  * answered, what the store held when it was ready, and what the file holds in the end.
  */
-import { type EventStore, NO_STREAM } from '../../src/store/event-store.ts'
+import { type EventStore, NO_STREAM, type StoreStatus } from '../../src/store/event-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { armDisk, type Fault, seenOperations } from '../support/disk-fault.ts'
 import { appendOf, idsOf } from '../support/records.ts'
@@ -38,7 +38,7 @@ async function run(path: string, fault: Fault): Promise<FaultRun> {
   let onFailure: readonly string[] | undefined
   let wentDown = false
   const unwatch = store.onStatus(({ state }) => {
-    wentDown ||= state !== 'ready'
+    wentDown ||= state !== 'ready' && state !== 'full'
   })
 
   armDisk(fault)
@@ -75,10 +75,12 @@ async function appendsAgain(store: EventStore): Promise<boolean> {
 }
 
 async function ready(store: EventStore): Promise<void> {
-  if (store.status().state === 'ready') return
+  // A full disk is tried again by the next append.
+  const isOpen = ({ state }: StoreStatus): boolean => state === 'ready' || state === 'full'
+  if (isOpen(store.status())) return
   await new Promise<void>((resolve) => {
-    const stop = store.onStatus(({ state }) => {
-      if (state !== 'ready') return
+    const stop = store.onStatus((status) => {
+      if (!isOpen(status)) return
       stop()
       resolve()
     })

@@ -38,7 +38,7 @@ claim('a full disk is told with certainty, reads go on, and appends succeed once
   assert.is(first.kind, 'full')
   assert.ok(first.acked.length > 20)
   assert.equal(await idsOf(store), first.acked, 'everything acknowledged is read, nothing else')
-  assert.is(store.status().state, 'ready')
+  assert.is(store.status().state, 'full')
 
   rmSync(ballast)
   const second = await fill(store)

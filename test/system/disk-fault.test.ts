@@ -63,7 +63,7 @@ async function surviveFault(client: ApiClient, fault: Fault, name: string): Prom
 }
 
 claim(
-  'a failed sync or write is a 503 for those who wait; the store opens again, nothing is lost or doubled (F5, STR-21)',
+  'a failed sync or write is a 503 for those who wait; the store opens again, nothing is lost or doubled; each is logged once (F5, F45, STR-21)',
   async () => {
     // The library looks at files of this name only.
     const store = folder.file('data/ledger.sqlite')
@@ -79,6 +79,11 @@ claim(
       assert.is((await client.get('/healthz')).status, 200)
     }
     assert.ok(refused > 0, 'some were told to come later')
+    const told = server.said.split('\n').filter((line) => line.includes('the store is not available'))
+    assert.ok(told.length >= 2 && told.length <= 2 * FAULTS.length, `${told.length} lines`)
+    assert.match(told[0] ?? '', /"file":"[^"]*ledger.sqlite","operation":"fsync","errno":"EIO"/)
+    const metrics = (await client.get('/metrics')).text
+    assert.match(metrics, /store_faults_total\{operation="fsync",errno="EIO"\} [1-9]/)
     assert.equal(await server.stop(), { code: 0, signal: null })
     const verified = await countersign(['verify', '--data', folder.file('data'), '--store', store])
     assert.is(verified.code, 0, verified.stdout + verified.stderr)

@@ -4,7 +4,7 @@ import type { Answer, ApiClient } from '../support/api-client.ts'
 import { countersign } from '../support/command-line.ts'
 import { startServer } from '../support/server-process.ts'
 import { smallDisk } from '../support/small-disk.ts'
-import { within } from '../support/within.ts'
+import { eventually, within } from '../support/within.ts'
 
 const test = suite('a server on a full disk')
 const disk = smallDisk(4)
@@ -27,7 +27,7 @@ async function fillUp(
 }
 
 claim(
-  'a full disk answers 507, goes on reading, and takes appends again without a restart once there is room (F6)',
+  'a full disk answers 507, goes on reading, and takes appends again without a restart once there is room; it is not ready meanwhile, and says so once (F6, F45)',
   async () => {
     if (disk === undefined) return
     disk.fill(2 * 1024 * 1024)
@@ -48,8 +48,22 @@ claim(
     assert.is((await client.get('/v1/runs/full/context')).body.context instanceof Object, true)
     const again = await client.postOnce('/v1/runs/full/envelopes', 'small', { agent: 'a', payload: { text: TEXT } })
     assert.is(again.status, 507, 'and it stays 507')
+    const ready = await client.get('/readyz')
+    assert.is(ready.status, 503, 'nobody is sent here to append')
+    assert.match(ready.text, /full/)
+    const metrics = (await client.get('/metrics')).text
+    assert.match(
+      metrics
+        .split('\n')
+        .filter((l) => l.includes('store_'))
+        .join('\n'),
+      /store_faults_total\{operation="write",errno="ENOSPC"\} 1/,
+    )
 
     disk.free()
+    const isReady = async (): Promise<true | undefined> =>
+      (await client.get('/readyz')).status === 200 ? true : undefined
+    await eventually(10_000, isReady, 'ready again without an append')
     const pid = server.pid
     const second = await within(10_000, fillUp(client, first.accepted), 'appends after room was made')
     assert.ok(second.accepted > 10, `${second.accepted} after room was made: ${second.refused.text}`)
@@ -58,6 +72,12 @@ claim(
     assert.is(events.body.step, first.accepted + second.accepted, 'each acknowledged envelope, and no other')
 
     assert.equal(await server.stop(), { code: 0, signal: null })
+    // Once full, once again after the second filling, whatever was refused in between.
+    const told = server.said.split('\n').filter((line) => line.includes('the disk of the store is full'))
+    assert.ok(told.length >= 1 && told.length <= 3, told.join('\n'))
+    const { file, operation, errno } = JSON.parse(told[0] ?? '{}') as Record<string, string>
+    assert.equal({ file, operation, errno }, { file: `${server.data}/store.db`, operation: 'write', errno: 'ENOSPC' })
+    assert.ok(server.said.includes('the store takes appends again'))
     const verified = await countersign(['verify', '--data', server.data])
     assert.is(verified.code, 0, verified.stdout + verified.stderr)
   },

@@ -46,8 +46,9 @@ function readiness(c: EdgeContext, { ledger, draining }: Edge): Response {
   const { state, detail } = ledger.status()
   if (draining.aborted) return problemResponse(problem('not-ready', 'the server is stopping'), c.req.path)
   if (state === 'ready') return json(200, { status: 'ready', store: state })
+  const reason = state === 'full' ? 'the disk of the store is full: it takes no appends' : detail
   return problemResponse(
-    problem('not-ready', detail ?? `the store is ${state}`, { evidence: { store: state } }),
+    problem('not-ready', reason ?? `the store is ${state}`, { evidence: { store: state } }),
     c.req.path,
   )
 }

@@ -12,7 +12,7 @@ export interface CheckpointOptions {
   /** Frames that the log may hold. */
   readonly logFrames: number | undefined
   /** Gets every error but a full disk, which costs nothing here: the log keeps what it has. */
-  readonly onFailure: (detail: string) => void
+  readonly onFailure: (error: unknown) => void
 }
 
 interface LogState {
@@ -24,7 +24,7 @@ interface LogState {
 export class Checkpoints {
   readonly #db: Database
   readonly #logFrames: number
-  readonly #onFailure: (detail: string) => void
+  readonly #onFailure: (error: unknown) => void
   readonly #idle: NodeJS.Timeout
   readonly #measure
   readonly #run
@@ -69,7 +69,7 @@ export class Checkpoints {
     } catch (error) {
       if (isSqliteCode(error, 'SQLITE_FULL', 'SQLITE_BUSY', 'SQLITE_LOCKED')) return
       this.stop()
-      this.#onFailure(String(error))
+      this.#onFailure(error)
     }
   }
 }

@@ -3,7 +3,7 @@
  * What is certain and what is not rests on SQLite's WAL: a transaction counts only once its last frame is written, and that frame
  * is written and synced inside COMMIT and nowhere else.
  */
-import { type Database, isSqliteCode } from './open.ts'
+import { type Database, diskFault, isSqliteCode } from './open.ts'
 import { StreamHeads } from './stream-heads.ts'
 import type { AppendGroup, GroupOutcome, Refusal } from './writer-protocol.ts'
 
@@ -132,8 +132,10 @@ export class GroupWriter {
   /** An error before COMMIT: certain, because no frame of this transaction can carry the mark of a commit. */
   #notWritten(error: unknown): GroupOutcome {
     this.#heads.clear()
-    if (isSqliteCode(error, 'SQLITE_FULL') && this.#rolledBack()) return { kind: 'refused', result: full(error) }
-    return { kind: 'failed', result: { kind: 'unavailable', detail: String(error), retryAfterMs: REOPEN_RETRY_MS } }
+    const fault = diskFault(error, this.#db.name)
+    if (isSqliteCode(error, 'SQLITE_FULL') && this.#rolledBack()) return { kind: 'refused', result: full(error), fault }
+    const result = { kind: 'unavailable', detail: String(error), retryAfterMs: REOPEN_RETRY_MS } as const
+    return { kind: 'failed', result, fault }
   }
 
   /**
@@ -142,8 +144,10 @@ export class GroupWriter {
    */
   #commitFailed(error: unknown, before: number): GroupOutcome {
     this.#heads.clear()
-    if (isSqliteCode(error, 'SQLITE_FULL') && this.#rolledBack(before)) return { kind: 'refused', result: full(error) }
-    return { kind: 'failed', result: { kind: 'unknown', detail: String(error) } }
+    const fault = diskFault(error, this.#db.name)
+    if (isSqliteCode(error, 'SQLITE_FULL') && this.#rolledBack(before))
+      return { kind: 'refused', result: full(error), fault }
+    return { kind: 'failed', result: { kind: 'unknown', detail: String(error) }, fault }
   }
 
   #rolledBack(expectedPosition?: number): boolean {

@@ -1,6 +1,6 @@
 /** @module The one file that knows the SQLite driver: connections, their settings, and the driver's error codes. */
 import Sqlite from 'better-sqlite3'
-import { StoreOpenError } from '../event-store.ts'
+import { type StoreFault, StoreOpenError } from '../event-store.ts'
 
 export type Database = Sqlite.Database
 
@@ -61,6 +61,27 @@ export function sqliteCode(error: unknown): string | undefined {
 export function isSqliteCode(error: unknown, ...families: readonly string[]): boolean {
   const code = sqliteCode(error)
   return code !== undefined && families.some((family) => code === family || code.startsWith(`${family}_`))
+}
+
+const FAULTS: readonly (readonly [code: string, operation: string, errno: string])[] = [
+  ['SQLITE_FULL', 'write', 'ENOSPC'],
+  ['SQLITE_IOERR_FSYNC', 'fsync', 'EIO'],
+  ['SQLITE_IOERR_DIR_FSYNC', 'fsync', 'EIO'],
+  ['SQLITE_IOERR_WRITE', 'write', 'EIO'],
+  ['SQLITE_IOERR_TRUNCATE', 'ftruncate', 'EIO'],
+  ['SQLITE_IOERR_READ', 'read', 'EIO'],
+  ['SQLITE_IOERR_SHORT_READ', 'read', 'EIO'],
+  ['SQLITE_IOERR', 'io', 'EIO'],
+  ['SQLITE_READONLY', 'write', 'EROFS'],
+  ['SQLITE_CANTOPEN', 'open', 'EACCES'],
+]
+
+/** What of the medium failed, where the error says so; SQLite keeps the system's own number to itself. */
+export function diskFault(error: unknown, file: string): StoreFault | undefined {
+  const found = FAULTS.find(([family]) => isSqliteCode(error, family))
+  if (found === undefined) return undefined
+  const [family, operation, errno] = found
+  return { file, operation, errno, code: sqliteCode(error) ?? family }
 }
 
 /** What an error of SQLite or the file system means to whoever wants to open the file at `path`. Others pass unchanged. */

@@ -14,11 +14,13 @@ import {
   type ReadRecord,
   type ReadStreamOptions,
   type RecordPages,
+  type StoreFault,
   StoreOpenError,
   type StoreStatus,
 } from '../event-store.ts'
 import { AppendQueue, QUEUE_LIMITS, type QueueLimits } from './append-queue.ts'
 import { takeOwnership } from './owner-lock.ts'
+import { RoomWatch } from './room-watch.ts'
 import { fileIdentity, prepareStorePath } from './store-path.ts'
 import { StoreReads } from './store-reads.ts'
 import { settleWalLoss, type WalLoss } from './wal-loss.ts'
@@ -71,6 +73,7 @@ class SqliteStore implements EventStore {
   readonly #reads = new StoreReads()
   readonly #listeners = new Set<(status: StoreStatus) => void>()
   readonly #closing = new AbortController()
+  readonly #room: RoomWatch
   #writer: Writer | undefined
   #reopening: Promise<void> | undefined
   #status: StoreStatus = { state: 'unavailable', detail: 'the store is not open yet' }
@@ -79,6 +82,7 @@ class SqliteStore implements EventStore {
     this.url = `sqlite:${path}`
     this.#settings = { path: file, identity: fileIdentity(file), logFrames }
     this.#ownership = ownership
+    this.#room = new RoomWatch(`${file}.room`)
     this.#queue = new AppendQueue({ ...QUEUE_LIMITS, ...limits })
   }
 
@@ -86,7 +90,7 @@ class SqliteStore implements EventStore {
   async open(): Promise<void> {
     const writer = await startWriter(this.#settings, {
       onOutcome: (id, outcome) => this.#settle(id, outcome),
-      onStopped: (detail) => this.#stop(detail),
+      onStopped: (detail, fault) => this.#stop(detail, fault),
       onEnd: (detail) => this.#reopenAfter(detail),
     })
     try {
@@ -146,6 +150,7 @@ class SqliteStore implements EventStore {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closing.signal.aborted) return
     this.#closing.abort()
+    this.#room.stop()
     await this.#reopening
     await this.#queue.drain()
     // Readers first: the connection that closes last empties the log and removes it.
@@ -156,15 +161,31 @@ class SqliteStore implements EventStore {
   }
 
   #settle(id: number, outcome: GroupOutcome): void {
-    if (outcome.kind === 'failed') this.#halt(outcome.result.detail)
+    if (outcome.kind === 'failed') this.#halt(outcome.result.detail, outcome.fault)
     this.#queue.settle(id, outcome)
-    if (outcome.kind === 'failed') this.#stop(outcome.result.detail)
+    if (outcome.kind === 'failed') this.#stop(outcome.result.detail, outcome.fault)
+    if (outcome.kind === 'refused' && outcome.result.kind === 'full') this.#isFull(outcome.result.detail, outcome.fault)
     if (outcome.kind === 'committed') this.#reads.wakeups.notify()
   }
 
+  /**
+   * Reads go on. Whoever looks at the status sends no appends meanwhile, so that it is the store that must see when there is room; that a
+   * small append still found some says nothing.
+   */
+  #isFull(detail: string, fault: StoreFault | undefined): void {
+    if (this.#status.state !== 'ready') return
+    this.#setStatus({ state: 'full', detail, ...(fault && { fault }) })
+    this.#room.watch(() => this.#hasRoom())
+  }
+
+  #hasRoom(): void {
+    this.#room.stop()
+    if (this.#status.state === 'full') this.#setStatus({ state: 'ready' })
+  }
+
   /** The writer has closed the file. What it has in hand was not begun, and reads wait until the log is settled. */
-  #stop(detail: string): void {
-    this.#halt(detail)
+  #stop(detail: string, fault?: StoreFault): void {
+    this.#halt(detail, fault)
     this.#queue.settleInFlight({ kind: 'unavailable', detail, retryAfterMs: REOPEN_RETRY_MS })
   }
 
@@ -176,10 +197,12 @@ class SqliteStore implements EventStore {
   }
 
   /** Before anyone hears of a failure: a caller told "unknown" reads at once, and must not read before the log is settled. */
-  #halt(detail: string): void {
+  #halt(detail: string, fault?: StoreFault): void {
     this.#queue.stop(detail)
     this.#reads.pause()
-    if (this.#status.state === 'ready') this.#setStatus({ state: 'unavailable', detail })
+    this.#room.stop()
+    const wasOpen = this.#status.state === 'ready' || this.#status.state === 'full'
+    if (wasOpen) this.#setStatus({ state: 'unavailable', detail, ...(fault && { fault }) })
   }
 
   /** Never COMMIT again in place: after a failed sync the next one succeeds and proves nothing. */

@@ -1,5 +1,5 @@
 /** @module What the store's thread and the writer's thread say to each other. Flat arrays: they copy faster than objects. */
-import type { Append, AppendResult, StoreOpenError } from '../event-store.ts'
+import type { Append, AppendResult, StoreFault, StoreOpenError } from '../event-store.ts'
 
 /** Appends that share one transaction. Record `r` belongs to the append whose `counts` cover it, in order. */
 export interface AppendGroup {
@@ -27,9 +27,13 @@ export type GroupOutcome =
   /** Committed: the records not refused stand from position `before` + 1 on, in order. */
   | { readonly kind: 'committed'; readonly before: number; readonly refusals: ReadonlyMap<number, Refusal> }
   /** Nothing was written, every append gets `result`; the writer goes on. */
-  | { readonly kind: 'refused'; readonly result: Refusal }
+  | { readonly kind: 'refused'; readonly result: Refusal; readonly fault?: StoreFault | undefined }
   /** The file can no longer be trusted to this connection, which is closed; every append gets `result`. */
-  | { readonly kind: 'failed'; readonly result: Extract<Refusal, { kind: 'unknown' | 'unavailable' }> }
+  | {
+      readonly kind: 'failed'
+      readonly result: Extract<Refusal, { kind: 'unknown' | 'unavailable' }>
+      readonly fault?: StoreFault | undefined
+    }
 
 /** What the writer's thread is started with. */
 export interface WriterSettings {
@@ -46,7 +50,7 @@ export type FromWriter =
   | { readonly kind: 'open-failed'; readonly code: StoreOpenError['code'] | undefined; readonly message: string }
   | { readonly kind: 'outcome'; readonly id: number; readonly outcome: GroupOutcome }
   /** A checkpoint failed: nothing that was answered is in danger, but this connection is closed. */
-  | { readonly kind: 'stopped'; readonly detail: string }
+  | { readonly kind: 'stopped'; readonly detail: string; readonly fault?: StoreFault | undefined }
 
 /** Packs appends for the other thread. Salts are gathered in one buffer: a view would drag its whole pool along. */
 export function packGroup(id: number, appends: readonly Append[]): AppendGroup {

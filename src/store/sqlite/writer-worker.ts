@@ -4,16 +4,17 @@ import { StoreOpenError } from '../event-store.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { FilesInPlace } from './files-in-place.ts'
 import { GroupWriter } from './group-writer.ts'
-import { asOpenError, type Database } from './open.ts'
+import { asOpenError, type Database, diskFault } from './open.ts'
 import { openWriter, settleLog } from './open-writer.ts'
 import { fileIdentity } from './store-path.ts'
 import type { AppendGroup, FromWriter, GroupOutcome, ToWriter, WriterSettings } from './writer-protocol.ts'
 
 const RETRY_MS = 500
-const FULL: GroupOutcome = {
+const tooFullToSettle = (file: string): GroupOutcome => ({
   kind: 'refused',
   result: { kind: 'full', detail: 'the disk is too full to settle the log' },
-}
+  fault: { file, operation: 'write', errno: 'ENOSPC', code: 'SQLITE_FULL' },
+})
 
 /** Ends with its port: nothing else keeps the thread alive. */
 class WriterThread {
@@ -31,7 +32,7 @@ class WriterThread {
     this.#settled = settleLog(this.#db)
     this.#files = new FilesInPlace(path)
     this.#writer = new GroupWriter(this.#db)
-    this.#checkpoints = new Checkpoints(this.#db, { logFrames, onFailure: (detail) => this.#fail(detail) })
+    this.#checkpoints = new Checkpoints(this.#db, { logFrames, onFailure: (error) => this.#fail(error) })
     port.on('message', (message: ToWriter) => this.#receive(message))
     this.#say({ kind: 'ready' })
   }
@@ -66,14 +67,15 @@ class WriterThread {
         throw new Error(`${missing} was removed or replaced while in use`)
       }
     } catch (error) {
-      return { kind: 'failed', result: { kind: 'unavailable', detail: String(error), retryAfterMs: RETRY_MS } }
+      const fault = diskFault(error, this.#db.name)
+      return { kind: 'failed', result: { kind: 'unavailable', detail: String(error), retryAfterMs: RETRY_MS }, fault }
     }
-    return this.#settled ? this.#writer.write(group) : FULL
+    return this.#settled ? this.#writer.write(group) : tooFullToSettle(this.#db.name)
   }
 
-  #fail(detail: string): void {
+  #fail(error: unknown): void {
     this.#end()
-    this.#say({ kind: 'stopped', detail })
+    this.#say({ kind: 'stopped', detail: String(error), fault: diskFault(error, this.#db.name) })
   }
 
   #end(): void {

@@ -1,12 +1,12 @@
 /** @module The store's side of the writer's thread: starts it, hands it groups, tells what became of them and when it has ended. */
 import { Worker } from 'node:worker_threads'
-import { StoreOpenError } from '../event-store.ts'
+import { type StoreFault, StoreOpenError } from '../event-store.ts'
 import type { AppendGroup, FromWriter, GroupOutcome, ToWriter, WriterSettings } from './writer-protocol.ts'
 
 export interface WriterEvents {
   readonly onOutcome: (id: number, outcome: GroupOutcome) => void
   /** The file is closed after a failure outside of any group; groups without an outcome were not begun. */
-  readonly onStopped: (detail: string) => void
+  readonly onStopped: (detail: string, fault: StoreFault | undefined) => void
   /** The thread has ended unasked and its connection is closed. Only after a silent end may a group without outcome be written. */
   readonly onEnd: (detail: string) => void
 }
@@ -57,7 +57,7 @@ export function startWriter(settings: WriterSettings, events: WriterEvents): Pro
       if (message.kind === 'open-failed') failure = openError(message)
       else if (message.kind === 'stopped') {
         worker.ref()
-        events.onStopped(message.detail)
+        events.onStopped(message.detail, message.fault)
       } else if (message.kind === 'ready') {
         quiet = false
         worker.unref()
