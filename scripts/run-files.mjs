@@ -1,6 +1,6 @@
 // Runs compiled test files in as many processes as the machine has cores. Files share processes, so that what they import is loaded once;
 // those that measure their process have one each, and so have the long ones.
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { TestProcess } from './test-process.mjs'
@@ -12,26 +12,33 @@ const SLOWEST = 10
 /** Beginnings of paths below `dist/test/`: what holds the growth of its process's heap to a bound has a process of its own. */
 const ALONE = ['store/memory.', 'store/sqlite.', 'store/eventstoredb.test.']
 
-/** Compiled test files below `dist/test/`, sorted: `*.long.test.js` alone, or all others. */
+/** Compiled test files below `dist/test/`, sorted: all but `*.long.test.js`, or these and what repeats its rounds more often in the long suite. */
 export function testFiles({ long }) {
+  const isWanted = (file) => file.endsWith('.long.test.js') === long || (long && hasRounds(file))
   return readdirSync(ROOT, { recursive: true })
-    .filter((file) => file.endsWith('.test.js') && file.endsWith('.long.test.js') === long)
+    .filter((file) => file.endsWith('.test.js') && isWanted(file))
     .sort()
+}
+
+/** See `test/support/rounds.ts`. */
+function hasRounds(file) {
+  return readFileSync(ROOT + file, 'utf8').includes('support/rounds.js')
 }
 
 /** Prints a line a file, and all that a failed one said; gives `{passed, failed, skipped, files}`. */
 export async function runFiles(files, { long, env = {}, timeoutMs = FILE_TIMEOUT_MS[long ? 'long' : 'short'] }) {
   const sum = { passed: 0, failed: 0, skipped: 0, files: [] }
+  const options = { timeoutMs, env: { COUNTERSIGN_TEST_ROUNDS: long ? 'long' : 'quick', ...env } }
   const queue = [...files]
   const isAlone = (file) => long || ALONE.some((beginning) => file.startsWith(beginning))
   const lane = async () => {
     let shared
     for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
       if (isAlone(file)) {
-        await runOne(file, new TestProcess({ env, timeoutMs }), { sum, isLast: true })
+        await runOne(file, new TestProcess(options), { sum, isLast: true })
       } else {
         if (shared?.isOver) reportEnd(await shared.end(), sum)
-        if (shared === undefined || shared.isOver) shared = new TestProcess({ env, timeoutMs })
+        if (shared === undefined || shared.isOver) shared = new TestProcess(options)
         await runOne(file, shared, { sum, isLast: false })
       }
     }

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../schemas/json.ts'
 import { ForkFailed } from '../../src/agent/fork/fork-types.ts'
 import type { Run } from '../../src/agent/run.ts'
 import type { Countersign } from '../../src/agent/runtime.ts'
+import { rounds } from '../support/rounds.ts'
 import { within } from '../support/within.ts'
 import { HOMES, killedAfter, LONG_MS, NO_WAIT, type TestHome } from './homes.ts'
 
@@ -169,7 +170,7 @@ async function shortLife(
 }
 
 const kills = fc.array(fc.record({ at: fc.integer({ min: 1, max: 25 }), lastArrives: fc.boolean() }), { maxLength: 2 })
-const RUNS: Readonly<Record<string, number>> = { 'in process': 150, 'over HTTP': 15 }
+const RUNS: Readonly<Record<string, number>> = { 'in process': rounds(50, 500), 'over HTTP': rounds(5, 40) }
 
 for (const { name, open } of HOMES) {
   const random = suite(`random forks ${name}`)

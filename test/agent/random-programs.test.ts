@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../schemas/json.ts'
 import { currentCall } from '../../src/agent/place.ts'
 import type { Run } from '../../src/agent/run.ts'
 import type { Countersign } from '../../src/agent/runtime.ts'
+import { rounds } from '../support/rounds.ts'
 import { within } from '../support/within.ts'
 import { HOMES, killedAfter, LONG_MS, type TestHome } from './homes.ts'
 
@@ -107,7 +108,7 @@ function expectedOf(program: readonly Work[], calls: readonly JsonObject[], prov
   return at(program, undefined)
 }
 
-const RUNS: Readonly<Record<string, number>> = { 'in process': 200, 'over HTTP': 20 }
+const RUNS: Readonly<Record<string, number>> = { 'in process': rounds(60, 600), 'over HTTP': rounds(6, 40) }
 
 for (const { name, open } of HOMES) {
   const random = suite(`random programs ${name}`)

@@ -3,13 +3,14 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Connection } from '../../src/agent/connection.ts'
 import type { SagaResult } from '../../src/agent/saga-result.ts'
+import { rounds } from '../support/rounds.ts'
 import { HOMES, type TestHome } from './homes.ts'
 import { expectedOf, nameOf, registerTools, type SagaPlan, sagas, type World } from './saga-model.ts'
 
 /** Over HTTP the same code runs; there a sample is enough. */
 /** So often a saga that has ended is asked for again. */
 const AGAIN_EVERY = 4
-const RUNS: Readonly<Record<string, number>> = { 'in process': 1_000, 'over HTTP': 30 }
+const RUNS: Readonly<Record<string, number>> = { 'in process': rounds(250, 2_000), 'over HTTP': rounds(8, 60) }
 
 for (const { name, open } of HOMES) {
   const random = suite(`random sagas ${name}`)

@@ -8,6 +8,7 @@ import type { Header } from '../../schemas/header.ts'
 import { toNano } from '../../schemas/money.ts'
 import type { Command, Outcome } from '../../src/ledger/ledger.ts'
 import { recordedEvent } from '../../src/ledger/parse-record.ts'
+import { rounds } from '../support/rounds.ts'
 import { drive, recordsOf, replayed, verifiedFold } from '../support/run-driver.ts'
 import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
 
@@ -281,7 +282,7 @@ model(
         assert.equal([verdict.verdict, (verdict.snapshots as { mismatched: number }).mismatched], ['VERIFIED', 0])
         await foldsOn(test)
       }),
-      { numRuns: 120 },
+      { numRuns: rounds(40, 400) },
     )
   },
 )

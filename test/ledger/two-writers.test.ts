@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert'
 import type { Command, Ledger, Outcome } from '../../src/ledger/ledger.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { pick, seededRandom } from '../support/random.ts'
+import { rounds } from '../support/rounds.ts'
 import { drive, idempotent, ok, recordsOf, refusedWith, replayed, verifiedFold } from '../support/run-driver.ts'
 import { shakyStore } from '../support/shaky-store.ts'
 import { alice, testLedger } from '../support/test-ledger.ts'
@@ -10,7 +11,7 @@ import { testStoreKind } from '../support/test-store.ts'
 
 const writers = suite('two ledgers on one store')
 /** Fewer where each is a call to a server. */
-const COMMANDS = testStoreKind('memory') === 'eventstoredb' ? 400 : 2_000
+const COMMANDS = testStoreKind('memory') === 'eventstoredb' ? 400 : rounds(500, 4_000)
 
 const execute = (ledger: Ledger, command: Command, key?: string): Promise<Outcome> =>
   ledger.execute(alice, 'r', command, key === undefined ? {} : idempotent(key))

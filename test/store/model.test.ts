@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { rounds } from '../support/rounds.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { type RealStore, storeCommands } from './model.ts'
 
@@ -22,18 +23,21 @@ async function agrees(setUp: () => Promise<RealStore>, numRuns: number): Promise
 }
 
 test('in whatever order it is used, the memory store agrees with a plain list', async () => {
-  await agrees(async () => ({ store: openMemoryStore({ pageRecords: 3 }) }), 300)
+  await agrees(async () => ({ store: openMemoryStore({ pageRecords: 3 }) }), rounds(100, 1_000))
 })
 
 test('in whatever order it is used and reopened, the sqlite store agrees with a plain list', async () => {
   using folder = tempFolder()
   let stores = 0
-  await agrees(async () => {
-    stores += 1
-    const path = folder.file(`${stores}.sqlite`)
-    const reopen = () => openSqliteStore({ path, limits: { groupRecords: 6 } })
-    return { store: await reopen(), reopen }
-  }, 25)
+  await agrees(
+    async () => {
+      stores += 1
+      const path = folder.file(`${stores}.sqlite`)
+      const reopen = () => openSqliteStore({ path, limits: { groupRecords: 6 } })
+      return { store: await reopen(), reopen }
+    },
+    rounds(8, 60),
+  )
 })
 
 test.run()

@@ -4,9 +4,10 @@ import type { ReadRecord } from '../../src/store/event-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { type Ack, killedAfter } from '../support/killed-store.ts'
 import { collect } from '../support/records.ts'
+import { rounds } from '../support/rounds.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const CYCLES = Number(process.env.CRASH_CYCLES ?? 15)
+const CYCLES = rounds(4, 60)
 
 const test = suite('sqlite store killed at any moment')
 

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { verifyTarget } from '../../src/cli/verify-target.ts'
+import { rounds } from '../support/rounds.ts'
 import { type SmallStore, smallStore } from '../support/small-store.ts'
 import { rowsOf, servedRowsOf } from '../support/tamper.ts'
 
@@ -12,7 +13,7 @@ sweep.before(async (context) => {
 })
 sweep.after(({ store }) => store[Symbol.dispose]())
 
-const FLIPS = 320
+const FLIPS = rounds(160, 10_000)
 /** Any odd number: the sweep is the same at every run, and a failure names its bit. */
 const STRIDE = 7_919
 

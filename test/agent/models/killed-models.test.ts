@@ -5,6 +5,7 @@ import type { Json } from '../../../schemas/json.ts'
 import { trackOpenAI } from '../../../src/agent/models/track-openai.ts'
 import type { Run } from '../../../src/agent/run.ts'
 import type { Countersign } from '../../../src/agent/runtime.ts'
+import { rounds } from '../../support/rounds.ts'
 import { within } from '../../support/within.ts'
 import { codeOf, HOMES, killedAfter, LONG_MS, NO_WAIT } from '../homes.ts'
 
@@ -122,7 +123,7 @@ for (const { name, open } of HOMES) {
         assert.equal((await home.process().replay(id, bodyOf(given))).output, output)
         assert.is(provider.dialled, dialled)
       }),
-      { numRuns: name === 'in process' ? 80 : 15 },
+      { numRuns: name === 'in process' ? rounds(25, 200) : rounds(5, 30) },
     )
   })
 

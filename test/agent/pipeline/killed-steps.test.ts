@@ -6,6 +6,7 @@ import type { StepContext } from '../../../src/agent/pipeline/step-types.ts'
 import { currentCall } from '../../../src/agent/place.ts'
 import type { Run } from '../../../src/agent/run.ts'
 import type { Countersign } from '../../../src/agent/runtime.ts'
+import { rounds } from '../../support/rounds.ts'
 import { within } from '../../support/within.ts'
 import { HOMES, killedAfter, LONG_MS, type TestHome } from '../homes.ts'
 
@@ -83,7 +84,7 @@ function groupsOf(parts: readonly Part[]): Part[][] {
   return groups
 }
 
-const RUNS: Readonly<Record<string, number>> = { 'in process': 30, 'over HTTP': 4 }
+const RUNS: Readonly<Record<string, number>> = { 'in process': rounds(10, 100), 'over HTTP': rounds(2, 10) }
 
 for (const { name, open } of HOMES) {
   const killed = suite(`pipelines killed ${name}`)
