@@ -1,0 +1,143 @@
+/**
+ * @module Appends on their way to the server: while one transaction is under way the next group gathers, one append a stream. An append that
+ * builds on one which failed is never sent: another process may have put an event of its own in that place.
+ */
+import type { Append, AppendResult } from '../event-store.ts'
+import { unavailable } from './errors.ts'
+
+export interface GroupLimits {
+  /** Most records and bytes in one transaction; a larger single append goes alone. */
+  readonly groupRecords: number
+  readonly groupBytes: number
+  /** Most records and bytes that wait. */
+  readonly waitingRecords: number
+  readonly waitingBytes: number
+}
+
+export const GROUP_LIMITS: GroupLimits = {
+  groupRecords: 2_000,
+  groupBytes: 4 * 1024 * 1024,
+  waitingRecords: 20_000,
+  waitingBytes: 64 * 1024 * 1024,
+}
+
+interface Waiting {
+  readonly append: Append
+  readonly bytes: number
+  /** The append of the same stream that this one was built on, while that one waits. */
+  readonly buildsOn: Waiting | undefined
+  result: AppendResult | undefined
+  readonly resolve: (result: AppendResult) => void
+}
+
+/** Writes a group of appends to streams of their own, each with its result; never throws. */
+export type SendGroup = (appends: readonly Append[]) => Promise<readonly AppendResult[]>
+
+export class AppendGroups {
+  readonly #send: SendGroup
+  readonly #limits: GroupLimits
+  readonly #lastOf = new Map<string, Waiting>()
+  #waiting: Waiting[] = []
+  #records = 0
+  #bytes = 0
+  #sending = false
+  #refusal: string | undefined
+  readonly #idle: (() => void)[] = []
+
+  constructor(send: SendGroup, limits: GroupLimits = GROUP_LIMITS) {
+    this.#send = send
+    this.#limits = limits
+  }
+
+  add(append: Append, bytes: number): Promise<AppendResult> {
+    if (this.#refusal !== undefined) return Promise.resolve(unavailable(this.#refusal))
+    if (this.#records >= this.#limits.waitingRecords || this.#bytes >= this.#limits.waitingBytes) {
+      return Promise.resolve(unavailable('the server is behind: too many appends wait'))
+    }
+    this.#records += append.records.length
+    this.#bytes += bytes
+    return new Promise((resolve) => {
+      const before = this.#lastOf.get(append.stream)
+      const buildsOn = before !== undefined && endOf(before.append) === append.expectedRevision ? before : undefined
+      const waiting: Waiting = { append, bytes, buildsOn, result: undefined, resolve }
+      this.#lastOf.set(append.stream, waiting)
+      this.#waiting.push(waiting)
+      this.#sendSoon()
+    })
+  }
+
+  /** Takes no more, and resolves when every append has its result. */
+  async drain(): Promise<void> {
+    this.#refusal = 'the store is closed'
+    if (this.#records > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
+  }
+
+  /** At the end of the turn, so that all that comes in it shares one transaction. */
+  #sendSoon(): void {
+    if (this.#sending) return
+    this.#sending = true
+    setImmediate(() => void this.#sendAll())
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const group = this.#takeGroup()
+      if (group.length === 0) continue
+      const results = await this.#send(group.map(({ append }) => append))
+      for (const [index, waiting] of group.entries()) this.#settle(waiting, results[index] ?? unavailable('no answer'))
+    }
+    this.#sending = false
+  }
+
+  /** The next group, in order; what builds on a failed append gets its conflict here. */
+  #takeGroup(): readonly Waiting[] {
+    const { groupRecords, groupBytes } = this.#limits
+    const group: Waiting[] = []
+    const left: Waiting[] = []
+    const streams = new Set<string>()
+    let [records, bytes, isFull] = [0, 0, false]
+    for (const waiting of this.#waiting) {
+      const { append } = waiting
+      const fits = records + append.records.length <= groupRecords && bytes + waiting.bytes <= groupBytes
+      isFull ||= group.length > 0 && !fits
+      if (isFull || streams.has(append.stream)) {
+        left.push(waiting)
+        continue
+      }
+      const failed = failureOf(waiting)
+      if (failed !== undefined) {
+        this.#settle(waiting, failed)
+        continue
+      }
+      streams.add(append.stream)
+      group.push(waiting)
+      records += append.records.length
+      bytes += waiting.bytes
+    }
+    this.#waiting = left
+    return group
+  }
+
+  #settle(waiting: Waiting, result: AppendResult): void {
+    const { append, bytes, resolve } = waiting
+    waiting.result = result
+    this.#records -= append.records.length
+    this.#bytes -= bytes
+    if (this.#lastOf.get(append.stream) === waiting) this.#lastOf.delete(append.stream)
+    resolve(result)
+    if (this.#records === 0) for (const wake of this.#idle.splice(0)) wake()
+  }
+}
+
+/** What an append gets whose foundation was not written, or may not have been. */
+function failureOf({ buildsOn }: Waiting): AppendResult | undefined {
+  const result = buildsOn?.result
+  if (buildsOn === undefined || result === undefined || result.kind === 'appended') return undefined
+  if (result.kind === 'conflict') return result
+  if (result.kind === 'unavailable' || result.kind === 'full') return result
+  return { kind: 'conflict', actual: buildsOn.append.expectedRevision }
+}
+
+function endOf({ expectedRevision, records }: Append): number {
+  return expectedRevision + records.length
+}

@@ -1,0 +1,58 @@
+/** @module What an error of the driver or the server means for the write that it ended. */
+import type { AppendResult } from '../event-store.ts'
+
+const RETRY_MS = 500
+const FULL_DISK = '53100'
+/** The transaction was rolled back for certain, and the same one may succeed at once (PostgreSQL, appendix A). */
+const TRY_AGAIN: ReadonlySet<string> = new Set(['40001', '40P01', '23505'])
+
+/** How a write ended that did not answer with its result. */
+export type WriteFailure =
+  /** Rolled back by another writer's doing: try each append alone. */
+  | { readonly kind: 'contended' }
+  /** Certainly not written. */
+  | { readonly kind: 'refused'; readonly result: AppendResult }
+  /** It may have been written. */
+  | { readonly kind: 'lost'; readonly detail: string }
+
+/**
+ * A server that answers with an error of its own has rolled the statement back, with these exceptions: class 08 and 57P (the connection is going
+ * down, perhaps after the commit), and anything without a code (the socket). `sent` is false where no connection could be had.
+ */
+export function writeFailure(error: unknown, sent: boolean): WriteFailure {
+  const detail = reasonOf(error)
+  const code = sqlState(error)
+  if (!sent) return { kind: 'refused', result: unavailable(detail) }
+  if (code === undefined || code.startsWith('08') || code.startsWith('57P')) return { kind: 'lost', detail }
+  if (TRY_AGAIN.has(code)) return { kind: 'contended' }
+  if (code === FULL_DISK) return { kind: 'refused', result: { kind: 'full', detail: 'the disk of the server is full' } }
+  return { kind: 'refused', result: unavailable(advice(code, detail)) }
+}
+
+export function unavailable(detail: string): AppendResult {
+  return { kind: 'unavailable', detail, retryAfterMs: RETRY_MS }
+}
+
+/** The five characters of an SQLSTATE; undefined for errors that are not the server's. */
+export function sqlState(error: unknown): string | undefined {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
+/** Whether waiting may mend it: the server is away, starting, stopping, full of connections, or read-only for now. */
+export function isPassing(error: unknown): boolean {
+  const code = sqlState(error)
+  return code === undefined || code.startsWith('08') || code.startsWith('57P') || code.startsWith('53') || code === '25006'
+}
+
+function advice(code: string, detail: string): string {
+  if (code === '25006') return 'the server is read-only: connect to the primary, or wait for its promotion'
+  if (code === '53300') return 'the server has no connection left for the ledger: raise max_connections or lower the others'
+  if (code === '42501') return `the role may not append (${detail}): run "countersign store init" as the owner, with --writer`
+  return detail
+}
+
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return reasonOf(error.errors[0])
+  return error instanceof Error && error.message !== '' ? error.message : String(error)
+}

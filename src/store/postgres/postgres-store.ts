@@ -1,0 +1,242 @@
+/**
+ * @module The store on PostgreSQL: any number of ledger processes share one schema, and unique constraints are all that orders them. A process
+ * writes groups of appends, one transaction after the other.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { checkAppend } from '../check-append.ts'
+import { compareDecimalPositions, parsePosition } from '../decimal-position.ts'
+import {
+  type Append,
+  type AppendResult,
+  type EventStore,
+  type Position,
+  type ReadAllOptions,
+  type ReadRecord,
+  type ReadStreamOptions,
+  type RecordPages,
+  StoreOpenError,
+  type StoreStatus,
+  StoreUnavailableError,
+} from '../event-store.ts'
+import { follow, type ScanPage } from '../follow.ts'
+import { Wakeups } from '../wakeups.ts'
+import { AppendGroups } from './append-groups.ts'
+import { readConnectionUrl } from './connection-url.ts'
+import { reasonOf, unavailable } from './errors.ts'
+import { findEnd, findRequest, readHead, readStreamPages, recordAt, scanAll } from './reads.ts'
+import { checkSchema } from './schema-check.ts'
+import { checkServer, closeSessions, openSessions, type Sessions } from './sessions.ts'
+import { type TailWatch, watchTail } from './tail-watch.ts'
+import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
+import { writeGroup } from './write-group.ts'
+
+const MAX_APPEND_BYTES = 4 * 1024 * 1024
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:5432/database?schema=countersign&sslmode=verify-full` */
+  readonly url: string
+  readonly timings?: Partial<Timings>
+  /** Absent: the server is given up after a while. */
+  readonly patience?: {
+    readonly signal: AbortSignal
+    /** Called each time that the server did not answer. */
+    readonly onAway: (reason: string) => void
+  }
+}
+
+/**
+ * Waits for the server, and looks whether it keeps what it acknowledges and holds our schema. Throws `StoreOpenError`: `store-unsupported` for
+ * a URL or a server that cannot be used, `store-unreadable` for refused credentials, `store-newer`, `store-corrupt` for an altered
+ * schema, `store-away` where nobody answers in time.
+ */
+export async function openPostgresStore({ url, timings, patience }: PostgresOptions): Promise<EventStore> {
+  const waits = { ...DEFAULT_TIMINGS, ...timings }
+  const sessions = openSessions(readConnectionUrl(url), waits)
+  try {
+    await waitForServer(sessions, waits, patience)
+    await checkSchema(sessions)
+  } catch (error) {
+    await closeSessions(sessions)
+    throw error
+  }
+  return new PostgresStore(sessions, waits)
+}
+
+async function waitForServer(sessions: Sessions, { openMs, probeMs }: Timings, patience: PostgresOptions['patience']): Promise<void> {
+  const { shown } = sessions.target
+  const deadlineMs = performance.now() + (patience === undefined ? openMs : Number.POSITIVE_INFINITY)
+  for (;;) {
+    try {
+      return await checkServer(sessions)
+    } catch (error) {
+      if (error instanceof StoreOpenError) throw error
+      if (!(error instanceof StoreUnavailableError)) {
+        const message = `${shown} refuses the ledger: ${reasonOf(error)}`
+        throw new StoreOpenError('store-unreadable', message, { cause: error })
+      }
+      if (performance.now() > deadlineMs || patience?.signal.aborted === true) {
+        throw new StoreOpenError('store-away', `${shown}: ${error.message}`, { cause: error })
+      }
+      patience?.onAway(error.message)
+    }
+    const signal = patience === undefined ? {} : { signal: patience.signal }
+    await sleep(probeMs, undefined, signal).catch(() => undefined)
+  }
+}
+
+export class PostgresStore implements EventStore {
+  readonly url: string
+  readonly maxAppendBytes = MAX_APPEND_BYTES
+  readonly comparePositions = compareDecimalPositions
+  readonly #sessions: Sessions
+  readonly #timings: Timings
+  readonly #groups: AppendGroups
+  readonly #wakeups = new Wakeups()
+  readonly #listeners = new Set<(status: StoreStatus) => void>()
+  #status: StoreStatus = { state: 'ready' }
+  #tail: TailWatch | undefined
+  /** The last record this process has seen acknowledged: what a server that lost its end no longer has. */
+  #last: { readonly position: Position; readonly header: string } | undefined
+  #probing: Promise<void> | undefined
+
+  constructor(sessions: Sessions, timings: Timings) {
+    this.url = sessions.target.shown
+    this.#sessions = sessions
+    this.#timings = timings
+    const deps = { sessions, timings, onAway: (reason: string) => this.#away(reason) }
+    this.#groups = new AppendGroups(async (appends) => await writeGroup(deps, appends))
+  }
+
+  async append(append: Append): Promise<AppendResult> {
+    const bytes = checkAppend(append, this.maxAppendBytes)
+    if (this.#status.state !== 'ready') return unavailable(this.#status.detail ?? 'the server does not answer')
+    const result = await this.#groups.add(append, bytes)
+    if (result.kind !== 'appended') return result
+    this.#remember(append, result.position)
+    this.#wakeups.notify()
+    this.#watch().announce()
+    return result
+  }
+
+  async head(stream: string): Promise<number> {
+    return await readHead(this.#sessions, stream)
+  }
+
+  readStream(stream: string, options?: ReadStreamOptions): RecordPages {
+    return readStreamPages(this.#sessions, stream, options)
+  }
+
+  async *readAll(options: ReadAllOptions = {}): RecordPages {
+    for await (const { records } of scanAll(this.#sessions, options)) if (records.length > 0) yield records
+  }
+
+  async recordAt(position: Position): Promise<ReadRecord | undefined> {
+    return await recordAt(this.#sessions, position)
+  }
+
+  async end(): Promise<Position | undefined> {
+    return await findEnd(this.#sessions)
+  }
+
+  async findRequest(stream: string, requestId: string): Promise<number | undefined> {
+    return await findRequest(this.#sessions, stream, requestId)
+  }
+
+  subscribe(options: Omit<ReadAllOptions, 'until'>, signal: AbortSignal): ReturnType<EventStore['subscribe']> {
+    this.#watch()
+    const scan = (after: Position | undefined): AsyncIterable<ScanPage> =>
+      this.#patientScan({ ...options, after }, signal)
+    return follow({ scan, wakeups: this.#wakeups, after: options.after, signal })
+  }
+
+  /** Through an outage a subscriber waits and reads on from where it was. */
+  async *#patientScan(options: ReadAllOptions, signal: AbortSignal): AsyncGenerator<ScanPage> {
+    let { after } = options
+    while (!signal.aborted && !this.#wakeups.closed) {
+      try {
+        for await (const page of scanAll(this.#sessions, { ...options, after })) {
+          after = page.upTo
+          yield page
+        }
+        return
+      } catch (error) {
+        if (this.#wakeups.closed || signal.aborted) return
+        if (!(error instanceof StoreUnavailableError)) throw error
+        await sleep(this.#timings.probeMs, undefined, { signal, ref: false }).catch(() => undefined)
+      }
+    }
+  }
+
+  status(): StoreStatus {
+    return this.#status
+  }
+
+  onStatus(listener: (status: StoreStatus) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#wakeups.closed) return
+    this.#wakeups.close()
+    await this.#groups.drain()
+    await this.#tail?.stop()
+    await this.#probing
+    await closeSessions(this.#sessions)
+  }
+
+  #watch(): TailWatch {
+    this.#tail ??= watchTail(this.#sessions, this.#wakeups, this.#timings.pollMs)
+    return this.#tail
+  }
+
+  #remember({ records }: Append, position: Position): void {
+    const header = records.at(-1)?.header
+    if (header === undefined) return
+    if (this.#last === undefined || parsePosition(position) > parsePosition(this.#last.position)) {
+      this.#last = { position, header }
+    }
+  }
+
+  #away(reason: string): void {
+    if (this.#wakeups.closed || this.#status.state === 'failed') return
+    this.#setStatus({ state: 'unavailable', detail: `the server does not answer: ${reason}` })
+    this.#probing ??= this.#probe().finally(() => {
+      this.#probing = undefined
+    })
+  }
+
+  /** Until the server is back, and is the one that acknowledged our last event. */
+  async #probe(): Promise<void> {
+    while (!this.#wakeups.closed) {
+      await sleep(this.#timings.probeMs * (0.5 + Math.random()), undefined, { ref: false })
+      if (this.#wakeups.closed) return
+      try {
+        await checkServer(this.#sessions)
+        const lost = await this.#lostEnd()
+        this.#setStatus(lost === undefined ? { state: 'ready' } : { state: 'failed', detail: lost })
+        this.#wakeups.notify()
+        return
+      } catch {
+        // Still away, or a standby that is being promoted.
+      }
+    }
+  }
+
+  /** What to say where the server no longer has what it acknowledged, as a standby may after an asynchronous failover. */
+  async #lostEnd(): Promise<string | undefined> {
+    if (this.#last === undefined) return undefined
+    const found = await recordAt(this.#sessions, this.#last.position)
+    if (found?.header === this.#last.header) return undefined
+    return (
+      `the server no longer holds the event at position ${this.#last.position} that it acknowledged: a standby that lagged was ` +
+      'promoted, or an older copy restored. Nothing is appended; compare "countersign verify" with your last checkpoint, then start again'
+    )
+  }
+
+  #setStatus(status: StoreStatus): void {
+    if (this.#status.state === status.state && this.#status.detail === status.detail) return
+    this.#status = status
+    for (const listener of [...this.#listeners]) listener(status)
+  }
+}

@@ -1,0 +1,127 @@
+/** @module Reads: streams by revision, everything by position up to where nothing can appear any more. */
+import { parsePosition } from '../decimal-position.ts'
+import {
+  NO_STREAM,
+  type Position,
+  type ReadAllOptions,
+  type ReadRecord,
+  type ReadStreamOptions,
+  type RecordPages,
+} from '../event-store.ts'
+import type { ScanPage } from '../follow.ts'
+import { GROUP_SIZE } from './schema.ts'
+import { type Row, read, type Sessions } from './sessions.ts'
+
+const PAGE_RECORDS = 512
+const PAGE_BYTES = 1024 * 1024
+const COLUMNS = 'position, stream, revision, header, salt, data, request'
+const MAX_REVISION = Number.MAX_SAFE_INTEGER
+
+export async function readHead(sessions: Sessions, stream: string): Promise<number> {
+  const [row] = await read(sessions, `SELECT max(revision) AS head FROM ${table(sessions)} WHERE stream = $1`, [stream])
+  return row?.head == null ? NO_STREAM : Number(row.head)
+}
+
+export async function* readStreamPages(sessions: Sessions, stream: string, options: ReadStreamOptions = {}): RecordPages {
+  const { from = 0, to = MAX_REVISION, direction = 'forwards' } = options
+  let [first, last] = [from, to]
+  while (first <= last) {
+    const records = await page(sessions, {
+      by: 'revision',
+      where: 'stream = $1 AND revision >= $2 AND revision <= $3',
+      values: [stream, first, last],
+      order: direction === 'forwards' ? 'ASC' : 'DESC',
+    })
+    const end = records.at(-1)
+    if (end === undefined) return
+    yield records
+    if (direction === 'forwards') first = end.revision + 1
+    else last = end.revision - 1
+  }
+}
+
+/** Pages with how far they looked: a tenant's page may be empty and still go on. */
+export async function* scanAll(sessions: Sessions, options: ReadAllOptions): AsyncGenerator<ScanPage> {
+  const until = options.until === undefined ? MAX_REVISION : parsePosition(options.until)
+  let after = options.after === undefined ? 0 : parsePosition(options.after)
+  let settled = 0
+  while (after < until) {
+    // Asked for first and again only at its end: what lies below it is all there.
+    if (after >= settled) settled = await settledPosition(sessions)
+    const end = Math.min(until, settled)
+    if (after >= end) return
+    const tenant = options.tenant === undefined ? '' : ' AND tenant = $3'
+    const records = await page(sessions, {
+      by: 'position',
+      where: `position > $1 AND position <= $2${tenant}`,
+      values: options.tenant === undefined ? [after, end] : [after, end, options.tenant],
+      order: 'ASC',
+    })
+    after = records.length === 0 ? end : Number(records.at(-1)?.position)
+    // The end of a group that holds nothing is no position of a record; a reader may go on from it all the same.
+    yield { records, upTo: String(after) }
+  }
+}
+
+/** The last position of the last group below which nothing can appear any more. */
+async function settledPosition(sessions: Sessions): Promise<number> {
+  const [row] = await read(sessions, `SELECT ${sessions.target.schema}.settled_group() AS last`)
+  return (Number(row?.last) + 1) * GROUP_SIZE - 1
+}
+
+export async function recordAt(sessions: Sessions, position: Position): Promise<ReadRecord | undefined> {
+  const text = `SELECT ${COLUMNS} FROM ${table(sessions)} WHERE position = $1`
+  const [row] = await read(sessions, text, [parsePosition(position)])
+  return row === undefined ? undefined : recordOf(row)
+}
+
+export async function findEnd(sessions: Sessions): Promise<Position | undefined> {
+  const settled = await settledPosition(sessions)
+  const text = `SELECT max(position) AS last FROM ${table(sessions)} WHERE position <= $1`
+  const [row] = await read(sessions, text, [settled])
+  return row?.last == null ? undefined : String(row.last)
+}
+
+export async function findRequest(sessions: Sessions, stream: string, requestId: string): Promise<number | undefined> {
+  const text = `SELECT revision FROM ${table(sessions)} WHERE stream = $1 AND request = $2`
+  const [row] = await read(sessions, text, [stream, requestId])
+  return row === undefined ? undefined : Number(row.revision)
+}
+
+interface Wanted {
+  readonly by: 'position' | 'revision'
+  readonly where: string
+  readonly values: readonly unknown[]
+  readonly order: 'ASC' | 'DESC'
+}
+
+/** One page, within records and bytes; a record larger than a page comes alone. No connection is held between two pages. */
+async function page(sessions: Sessions, { by, where, values, order }: Wanted): Promise<readonly ReadRecord[]> {
+  const rows = await read(
+    sessions,
+    `WITH ahead AS (
+      SELECT position, sum(bytes) OVER (ORDER BY ${by} ${order}) - bytes AS before
+      FROM (SELECT position, revision, bytes FROM ${table(sessions)} WHERE ${where} ORDER BY ${by} ${order} LIMIT ${PAGE_RECORDS}) candidates
+    )
+    SELECT ${COLUMNS} FROM ${table(sessions)} JOIN ahead USING (position) WHERE before < ${PAGE_BYTES} ORDER BY ${by} ${order}`,
+    values,
+  )
+  return rows.map(recordOf)
+}
+
+function recordOf(row: Row): ReadRecord {
+  const { position, stream, revision, header, salt, data, request } = row
+  return {
+    position: String(position),
+    stream: String(stream),
+    revision: Number(revision),
+    header: String(header),
+    salt: Uint8Array.from(salt as Uint8Array),
+    data: String(data),
+    ...(typeof request === 'string' && { requestId: request }),
+  }
+}
+
+function table({ target }: Sessions): string {
+  return `${target.schema}.events`
+}

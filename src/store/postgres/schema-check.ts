@@ -1,0 +1,131 @@
+/** @module Making the schema, and looking whether it is there, of a version that this build knows, and as it was made. */
+import { randomInt } from 'node:crypto'
+import type pg from 'pg'
+import { StoreOpenError } from '../event-store.ts'
+import type { ConnectionTarget } from './connection-url.ts'
+import { sqlState } from './errors.ts'
+import { grants, migrations, SCHEMA_VERSION, TRIGGERS } from './schema.ts'
+import { newClient, type Row, read, type Sessions } from './sessions.ts'
+
+const UNDEFINED_TABLE = '42P01'
+const UNDEFINED_SCHEMA = '3F000'
+/** One migration at a time in a database, whoever starts it. */
+const MIGRATION_LOCK = 'countersign/migrations'
+const NAMESPACE_MAX = 2 ** 31 - 1
+const ROLE_PATTERN = /^[a-z_][a-z0-9_]{0,62}$/
+
+export interface SchemaStatus {
+  readonly schema: string
+  /** 0 where nothing is there yet. */
+  readonly version: number
+  readonly newest: number
+  readonly events: number
+  readonly faults: readonly string[]
+}
+
+/** Throws `StoreOpenError`; its message says what to run. */
+export async function checkSchema(sessions: Sessions): Promise<void> {
+  const { schema, shown } = sessions.target
+  const version = await versionOf(sessions)
+  if (version === 0) {
+    throw new StoreOpenError('store-unreadable', `${shown} has no schema ${schema} yet: run "countersign store init --store URL" as its owner`)
+  }
+  if (version > SCHEMA_VERSION) {
+    const message = `the schema ${schema} has version ${version}, this build knows up to ${SCHEMA_VERSION}: update it`
+    throw new StoreOpenError('store-newer', message)
+  }
+  if (version < SCHEMA_VERSION) {
+    const message = `the schema ${schema} has version ${version}, this build needs ${SCHEMA_VERSION}: run "countersign store init --store URL" as its owner`
+    throw new StoreOpenError('store-unsupported', message)
+  }
+  const [fault] = await schemaFaults(sessions)
+  if (fault !== undefined) throw new StoreOpenError('store-corrupt', `${shown}: ${fault}`)
+}
+
+/** What of the schema is not as it was made: dropped or disabled triggers, constraints that are gone. */
+export async function schemaFaults(sessions: Sessions): Promise<readonly string[]> {
+  const { schema } = sessions.target
+  const rows = await read(
+    sessions,
+    `SELECT tgname AS name, tgenabled AS enabled FROM pg_trigger WHERE tgrelid = to_regclass($1) AND NOT tgisinternal`,
+    [`${schema}.events`],
+  )
+  const enabled = new Map(rows.map((row) => [String(row.name), String(row.enabled)]))
+  const triggers = TRIGGERS.filter((name) => !['O', 'A'].includes(enabled.get(name) ?? ''))
+  const [unique] = await read(
+    sessions,
+    `SELECT count(*) AS found FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+      WHERE i.indrelid = to_regclass($1) AND i.indisunique AND i.indisvalid
+        AND c.relname IN ('events_pkey', 'events_stream_revision', 'events_stream_request')`,
+    [`${schema}.events`],
+  )
+  return [
+    ...triggers.map((name) => `the trigger ${name} of ${schema}.events is gone or disabled: history could be altered. Restore it, then verify`),
+    ...(Number(unique?.found) === 3 ? [] : [`a unique index of ${schema}.events is gone: restore it, then verify`]),
+  ]
+}
+
+export async function schemaStatus(sessions: Sessions): Promise<SchemaStatus> {
+  const { schema } = sessions.target
+  const version = await versionOf(sessions)
+  if (version === 0) return { schema, version, newest: SCHEMA_VERSION, events: 0, faults: [] }
+  const [row] = await read(sessions, `SELECT count(*) AS events FROM ${schema}.events`)
+  return { schema, version, newest: SCHEMA_VERSION, events: Number(row?.events), faults: await schemaFaults(sessions) }
+}
+
+/**
+ * Makes or upgrades the schema, in one transaction, and lets `writer` append and read. Two at once wait for each other. Throws the server's
+ * own error where the role may not, and `StoreOpenError` for a newer schema.
+ */
+export async function initSchema(sessions: Sessions, writer?: string): Promise<{ readonly from: number; readonly to: number }> {
+  if (writer !== undefined && !ROLE_PATTERN.test(writer)) {
+    throw new StoreOpenError('store-unsupported', 'the name of the writer is a lower-case identifier')
+  }
+  const client = newClient(sessions)
+  await client.connect()
+  try {
+    await client.query('BEGIN')
+    await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [MIGRATION_LOCK])
+    const from = await migrate(client, sessions.target)
+    if (writer !== undefined) await client.query(grants(sessions.target.schema, writer))
+    await client.query('COMMIT')
+    return { from, to: SCHEMA_VERSION }
+  } finally {
+    await client.end()
+  }
+}
+
+async function migrate(client: pg.Client, { schema }: ConnectionTarget): Promise<number> {
+  await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+  await client.query(`CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value bigint NOT NULL)`)
+  const { rows } = await client.query<Row>(`SELECT value FROM ${schema}.meta WHERE name = 'version'`)
+  const from = Number(rows[0]?.value ?? 0)
+  if (from > SCHEMA_VERSION) throw new StoreOpenError('store-newer', `the schema has version ${from}, this build knows up to ${SCHEMA_VERSION}`)
+  const namespace = await namespaceOf(client, schema)
+  for (const { version, sql } of migrations(schema, namespace)) if (version > from) await client.query(sql)
+  await client.query(
+    `INSERT INTO ${schema}.meta (name, value) VALUES ('version', $1) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value`,
+    [SCHEMA_VERSION],
+  )
+  return from
+}
+
+/** Chosen once for the schema: two ledgers in one database do not see each other's writers. */
+async function namespaceOf(client: pg.Client, schema: string): Promise<number> {
+  await client.query(
+    `INSERT INTO ${schema}.meta (name, value) VALUES ('lock-namespace', $1) ON CONFLICT (name) DO NOTHING`,
+    [randomInt(1, NAMESPACE_MAX)],
+  )
+  const { rows } = await client.query<Row>(`SELECT value FROM ${schema}.meta WHERE name = 'lock-namespace'`)
+  return Number(rows[0]?.value)
+}
+
+async function versionOf(sessions: Sessions): Promise<number> {
+  try {
+    const [row] = await read(sessions, `SELECT value FROM ${sessions.target.schema}.meta WHERE name = 'version'`)
+    return Number(row?.value ?? 0)
+  } catch (error) {
+    if ([UNDEFINED_TABLE, UNDEFINED_SCHEMA].includes(sqlState(error) ?? '')) return 0
+    throw error
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * @module Tables, functions and triggers of the store, as numbered migrations.
+ *
+ * A position is `group * GROUP_SIZE + place`: each write transaction draws one group, so that the records of an append stand together, and
+ * gaps mean nothing. Groups are drawn before they are committed, so a reader must not pass one that is still under way. Every writer
+ * therefore first takes a shared advisory lock whose key is the last group drawn by then: all groups that it will draw lie above it. A reader
+ * looks at the sequence first and at the locks second; below the smaller of the two nothing can appear any more, because PostgreSQL makes a
+ * transaction visible before it releases its locks. Reading below the snapshot's xmin instead would give positions that a dump and restore
+ * reorders, and would let any long transaction of another program in the same server stop every reader.
+ */
+
+export const SCHEMA_VERSION = 1
+
+/** Places in a group: more than the most records in one transaction. */
+export const GROUP_SIZE = 65_536
+/** Keys of two-part advisory locks are 32-bit; groups are compared modulo this. */
+const LOCK_KEYS = 2 ** 31
+
+/** Objects that must be there and unaltered; `verify` and every start compare their definitions. */
+export const TRIGGERS = ['events_append_only', 'events_no_truncate'] as const
+
+export interface Migration {
+  readonly version: number
+  readonly sql: string
+}
+
+/** `namespace` is a number of this ledger's own, for its advisory locks: other programs in the database use others. */
+export function migrations(schema: string, namespace: number): readonly Migration[] {
+  return [{ version: 1, sql: first(schema, namespace) }]
+}
+
+function first(s: string, namespace: number): string {
+  return [tables(s), immutability(s), placeFunctions(s, namespace), appendFunction(s)].join('\n')
+}
+
+/** Texts compare by code unit ("C"): the order of names and the bounds of a tenant's streams do not depend on a locale. */
+function tables(s: string): string {
+  return `
+CREATE SEQUENCE ${s}.append_groups;
+CREATE TABLE ${s}.events (
+  position bigint PRIMARY KEY,
+  stream text COLLATE "C" NOT NULL,
+  revision bigint NOT NULL CHECK (revision >= 0),
+  tenant text COLLATE "C" GENERATED ALWAYS AS (
+    CASE WHEN stream LIKE 'ledger-%' THEN substr(stream, 8) ELSE substring(stream from '^(?:run|access)-([^.]*)[.]') END
+  ) STORED,
+  header text COLLATE "C" NOT NULL,
+  salt bytea NOT NULL,
+  data text COLLATE "C" NOT NULL,
+  request text COLLATE "C",
+  bytes integer GENERATED ALWAYS AS (octet_length(header) + octet_length(salt) + octet_length(data)) STORED,
+  CONSTRAINT events_stream_revision UNIQUE (stream, revision)
+);
+CREATE UNIQUE INDEX events_stream_request ON ${s}.events (stream, request) WHERE request IS NOT NULL;
+CREATE INDEX events_tenant_position ON ${s}.events (tenant, position);`
+}
+
+/** Also for the owner of the tables: whoever would alter history has to drop a trigger first, which every start and \`verify\` notice. */
+function immutability(s: string): string {
+  return `
+CREATE FUNCTION ${s}.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+  RAISE EXCEPTION 'append-only: no %', lower(TG_OP) USING ERRCODE = 'restrict_violation';
+END $body$;
+CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE ON ${s}.events FOR EACH ROW EXECUTE FUNCTION ${s}.refuse_change();
+CREATE TRIGGER events_no_truncate BEFORE TRUNCATE ON ${s}.events FOR EACH STATEMENT EXECUTE FUNCTION ${s}.refuse_change();`
+}
+
+function placeFunctions(s: string, namespace: number): string {
+  const drawn = `SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM ${s}.append_groups`
+  return `
+CREATE FUNCTION ${s}.next_group() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $body$
+DECLARE
+  before bigint := (${drawn});
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared(${namespace}, (before % ${LOCK_KEYS})::integer);
+  RETURN nextval('${s}.append_groups');
+END $body$;
+CREATE FUNCTION ${s}.settled_group() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $body$
+DECLARE
+  drawn bigint := (${drawn});
+  behind bigint;
+BEGIN
+  -- How far behind \`drawn\` the oldest writer under way began; one that began later lies above it and does not count.
+  SELECT max(distance) INTO behind FROM (
+    SELECT (drawn - objid::bigint + ${LOCK_KEYS}) % ${LOCK_KEYS} AS distance FROM pg_locks
+    WHERE locktype = 'advisory' AND classid = ${namespace} AND objsubid = 2
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  ) writers WHERE distance < ${LOCK_KEYS / 2};
+  RETURN drawn - coalesce(behind, 0);
+END $body$;`
+}
+
+/**
+ * Writes what of a group of appends, each to a stream of its own, can be written. One row an append: its head where it does not fit
+ * (\`conflict\`), the revision that holds its request (\`duplicate\`), or its group. Rows go in by stream, so that two processes never wait for each
+ * other in a circle; where another one takes a revision meanwhile, the unique constraint ends the whole statement.
+ */
+function appendFunction(s: string): string {
+  return `
+CREATE FUNCTION ${s}.append_events(
+  a_stream text[], a_expected bigint[],
+  r_append integer[], r_index integer[], r_header text[], r_salt bytea[], r_data text[], r_request text[]
+) RETURNS TABLE (place integer, outcome text, revision bigint, request text)
+LANGUAGE plpgsql VOLATILE SET enable_seqscan TO off AS $body$
+#variable_conflict use_column
+DECLARE
+  drawn bigint := ${s}.next_group();
+BEGIN
+  -- A server that answers before its disk has the commit would acknowledge what a crash takes back.
+  IF current_setting('synchronous_commit') IN ('off', 'local') THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+  RETURN QUERY WITH heads AS MATERIALIZED (
+    SELECT a.ord::integer AS ord, a.stream, a.expected,
+      coalesce((SELECT max(e.revision) FROM ${s}.events e WHERE e.stream = a.stream COLLATE "C"), -1) AS head
+    FROM unnest(a_stream, a_expected) WITH ORDINALITY AS a (stream, expected, ord)
+  ), taken AS MATERIALIZED (
+    SELECT DISTINCT ON (r.append) r.append, found.revision, found.request
+    FROM unnest(r_append, r_request) AS r (append, request)
+    CROSS JOIN LATERAL (
+      SELECT e.revision, e.request FROM ${s}.events e WHERE e.stream = a_stream[r.append] COLLATE "C" AND e.request = r.request COLLATE "C"
+      LIMIT 1
+    ) found WHERE r.request IS NOT NULL
+  ), fitting AS MATERIALIZED (
+    SELECT h.ord, h.stream, h.expected FROM heads h
+    WHERE h.head = h.expected AND NOT EXISTS (SELECT FROM taken t WHERE t.append = h.ord)
+  ), written AS (
+    INSERT INTO ${s}.events (position, stream, revision, header, salt, data, request)
+      SELECT drawn * ${GROUP_SIZE} + r.ord - 1, f.stream, f.expected + 1 + r.index, r.header, r.salt, r.data, r.request
+      FROM unnest(r_append, r_index, r_header, r_salt, r_data, r_request) WITH ORDINALITY AS r (append, index, header, salt, data, request, ord)
+      JOIN fitting f ON f.ord = r.append
+      ORDER BY f.stream COLLATE "C", r.index
+  )
+  SELECT h.ord,
+    CASE WHEN h.head <> h.expected THEN 'conflict' WHEN t.append IS NOT NULL THEN 'duplicate' ELSE 'appended' END,
+    CASE WHEN h.head <> h.expected THEN h.head WHEN t.append IS NOT NULL THEN t.revision ELSE drawn END,
+    t.request::text
+  FROM heads h LEFT JOIN taken t ON t.append = h.ord;
+END $body$;`
+}
+
+/** What a role needs that writes and reads, and may alter nothing. */
+export function grants(s: string, role: string): string {
+  return `
+GRANT USAGE ON SCHEMA ${s} TO ${role};
+GRANT SELECT, INSERT ON ${s}.events TO ${role};
+GRANT SELECT ON ${s}.meta TO ${role};
+GRANT USAGE, SELECT ON SEQUENCE ${s}.append_groups TO ${role};
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${s} TO ${role};`
+}

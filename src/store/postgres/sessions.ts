@@ -1,0 +1,78 @@
+/** @module Connections to the server: one that writes, a few that read, and what every session must be able to promise. */
+import pg from 'pg'
+import { StoreOpenError, StoreUnavailableError } from '../event-store.ts'
+import type { ConnectionTarget } from './connection-url.ts'
+import { isPassing, reasonOf } from './errors.ts'
+import type { Timings } from './timings.ts'
+
+export type Row = Readonly<Record<string, unknown>>
+
+const READERS_MAX = 4
+const OLDEST_SERVER = 14
+const BIGINT_OID = 20
+const UNAVAILABLE_RETRY_MS = 500
+
+/** Positions and revisions stay below 2^53: they are numbers here. */
+const types = {
+  getTypeParser: ((oid: number, format?: 'text') =>
+    oid === BIGINT_OID ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+}
+
+export interface Sessions {
+  readonly target: ConnectionTarget
+  /** Serial: one transaction at a time. */
+  readonly writer: pg.Pool
+  readonly readers: pg.Pool
+}
+
+export function openSessions(target: ConnectionTarget, { callMs, readMs }: Timings): Sessions {
+  const pool = (max: number, query_timeout: number): pg.Pool => {
+    const made = new pg.Pool({ ...target.config, types, max, query_timeout, idleTimeoutMillis: 60_000 })
+    // An idle connection that the server ends is replaced by the next query; without a listener it would end the process.
+    made.on('error', () => undefined)
+    return made
+  }
+  return { target, writer: pool(1, callMs), readers: pool(READERS_MAX, readMs) }
+}
+
+export async function closeSessions({ writer, readers }: Sessions): Promise<void> {
+  await Promise.allSettled([writer.end(), readers.end()])
+}
+
+/** A client outside of the pools, for LISTEN. */
+export function newClient({ target }: Sessions): pg.Client {
+  return new pg.Client({ ...target.config, types })
+}
+
+/** Runs a query that only reads. Throws `StoreUnavailableError` where the server does not answer. */
+export async function read(sessions: Sessions, text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+  try {
+    const { rows } = await sessions.readers.query<Row>(text, [...values])
+    return rows
+  } catch (error) {
+    if (!isPassing(error)) throw error
+    throw new StoreUnavailableError(`the server does not answer: ${reasonOf(error)}`, UNAVAILABLE_RETRY_MS)
+  }
+}
+
+/**
+ * Refuses a server that cannot keep what it acknowledges. Throws `StoreOpenError` (`store-unsupported`), and `StoreUnavailableError` where it does
+ * not answer or is a standby for now.
+ */
+export async function checkServer(sessions: Sessions): Promise<void> {
+  const [row = {}] = await read(
+    sessions,
+    `SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('server_encoding') AS encoding,
+      current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes, pg_is_in_recovery() AS standby`,
+  )
+  const { shown } = sessions.target
+  const refuse = (why: string): StoreOpenError => new StoreOpenError('store-unsupported', `${shown}: ${why}`)
+  if (Number(row.version) < OLDEST_SERVER) throw refuse(`PostgreSQL ${row.version} is too old, ${OLDEST_SERVER} is the oldest that is supported`)
+  if (row.encoding !== 'UTF8') throw refuse(`the database is encoded in ${row.encoding}: make one with ENCODING 'UTF8'`)
+  if (row.fsync !== 'on') throw refuse('fsync is off on the server: a crash would lose acknowledged events. Turn it on')
+  if (row.full_page_writes !== 'on')
+    throw refuse('full_page_writes is off on the server: a crash could tear pages. Turn it on')
+  if (row.standby === true) {
+    throw new StoreUnavailableError('the server is a standby: connect to the primary, or wait for its promotion', UNAVAILABLE_RETRY_MS)
+  }
+}
