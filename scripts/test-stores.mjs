@@ -1,6 +1,6 @@
 // Runs the same suites on every backend of the event store, one after the other, and ends with the sum of all: contract, ledger, HTTP, client,
-// crash (kill -9 of a ledger process) and many processes at once. EventStoreDB is the protocol node in the tests' own process, or with
-// EVENTSTORE_URL set a real server. `--long` runs the long ones; a word narrows to paths or backends that contain it.
+// crash (kill -9 of a ledger process) and many processes at once. PostgreSQL is a server that each test process starts, or that of
+// POSTGRES_URL. EventStoreDB is the protocol node in the tests' own process, or with EVENTSTORE_URL set a real server. `--long` runs the long ones; a word narrows to paths or backends that contain it.
 //
 // Left out is what makes sense for one backend alone: a file's faults (a full disk, failing syncs, the owner's lock, crash images, tampering
 // with rows), a server's (lost answers, cut connections, retention), and what has no store at all.
@@ -15,6 +15,7 @@ const STORES = [
   { name: 'memory', suites: ['store/memory.', ...ON_EVERY_STORE] },
   // A file has one writer, which its lock sees to.
   { name: 'sqlite', suites: ['store/sqlite.', ...ON_EVERY_STORE, ...AFTER_KILL], without: ['ledger/two-writers.'] },
+  { name: 'postgres', suites: ['store/postgres.', ...ON_EVERY_STORE, ...AFTER_KILL] },
   process.env.EVENTSTORE_URL ? realServer() : protocolNode(),
 ]
 

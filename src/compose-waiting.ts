@@ -1,7 +1,7 @@
 /** @module Opens a ledger whose store may be away at the start, or go away in the middle of it: again and again, until it stands or cannot. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type OpenLedger, openLedger } from './compose.ts'
-import type { Settings } from './config.ts'
+import { isOnServer, type Settings } from './config.ts'
 import type { Log } from './ledger/ports.ts'
 import { StoreOpenError, StoreUnavailableError } from './store/event-store.ts'
 
@@ -40,7 +40,7 @@ export function startOpening(settings: Settings, log: Log): Opening {
         if (reason !== '') log.info({}, 'the store answers')
         return opened
       } catch (error) {
-        if (stopping.signal.aborted || settings.store.kind !== 'eventstoredb' || !isAway(error)) throw error
+        if (stopping.signal.aborted || !isOnServer(settings.store) || !isAway(error)) throw error
         onAway(error instanceof Error ? error.message : String(error))
       }
       const waitMs = Math.min(AGAIN_MS * 2 ** tries, AGAIN_MAX_MS) * (0.5 + Math.random() / 2)

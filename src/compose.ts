@@ -8,8 +8,10 @@ import { budgetBytes, queueWithin } from './compose-memory.ts'
 import {
   AUDIT_FILE,
   CHECKPOINTS_SUFFIX,
+  isOnServer,
   type KeyPlace,
   LOG_FILE,
+  type ServerPlace,
   type Settings,
   type StorePlace,
   VIEWS_FILE,
@@ -31,6 +33,8 @@ import type { ServerScanPage } from './store/eventstoredb/eventstoredb-reader.ts
 import type { Patience } from './store/eventstoredb/eventstoredb-store.ts'
 import type { LogStore } from './store/log-store.ts'
 import { openMemoryStore } from './store/memory/memory-store.ts'
+import type { PostgresScanPage } from './store/postgres/postgres-reader.ts'
+import type { SchemaStatus } from './store/postgres/schema-check.ts'
 import type { ProjectionServer } from './store/projection-server.ts'
 import { takeOwnership } from './store/sqlite/owner-lock.ts'
 import { openRowScan, type RowScan } from './store/sqlite/row-scan.ts'
@@ -72,7 +76,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     makeDataFolder(settings)
     const memory = new MemoryBudget(budgetBytes(settings))
     const known = readKeys(settings.keys)
-    if (known === undefined && settings.store.kind === 'eventstoredb') throw keysNotGiven(settings.keys)
+    if (known === undefined && isOnServer(settings.store)) throw keysNotGiven(settings.keys)
     const store = opened.add(
       await openStore(settings.store, {
         patience,
@@ -119,6 +123,10 @@ export function dropViews(settings: Settings): void {
 /** The store for reading, beside its owner or without one. Throws `StoreOpenError`. */
 export async function openReader(place: StorePlace): Promise<StoreReader> {
   if (place.kind === 'sqlite') return openSqliteReader({ path: place.path })
+  if (place.kind === 'postgres') {
+    const { openPostgresReader } = await postgresReader()
+    return openPostgresReader({ url: place.url })
+  }
   if (place.kind === 'eventstoredb') {
     const { openEventStoreDbReader } = await eventStoreDbReader()
     return openEventStoreDbReader({ url: place.url, canonical: canonicalJson })
@@ -132,18 +140,42 @@ export function openStoreScan(path: string): RowScan {
 }
 
 /** Every event of a ledger on a server, for verification. Throws `StoreOpenError` and `StoreUnavailableError`. */
-export async function* openServerScan(url: string): AsyncGenerator<ServerScanPage, void> {
+export async function* openServerScan({
+  kind,
+  url,
+}: ServerPlace): AsyncGenerator<ServerScanPage | PostgresScanPage, void> {
+  if (kind === 'postgres') {
+    const { scanPostgres } = await postgresReader()
+    yield* scanPostgres({ url })
+    return
+  }
   const { scanEventStoreDb } = await eventStoreDbReader()
   yield* scanEventStoreDb({ url, canonical: canonicalJson })
 }
 
 /** The client of EventStoreDB takes longer to load than all the rest: only who needs it waits for it. */
+const postgresReader = () => import('./store/postgres/postgres-reader.ts')
 const eventStoreDbReader = () => import('./store/eventstoredb/eventstoredb-reader.ts')
 
 /** The projections of the server that a store is on. Throws `StoreOpenError`. */
 export async function openProjectionServer(url: string): Promise<ProjectionServer> {
   const { openEventStoreDbProjections } = await import('./store/eventstoredb/eventstoredb-projections.ts')
   return openEventStoreDbProjections(url)
+}
+
+/** Makes or upgrades the schema of a store on PostgreSQL, and lets the role `writer` append and read. Throws `StoreOpenError` or the server's own error. */
+export async function initStore(
+  { url }: ServerPlace,
+  writer?: string,
+): Promise<{ readonly from: number; readonly to: number }> {
+  const { initSchemaAt } = await import('./store/postgres/schema-check.ts')
+  return await initSchemaAt(url, writer)
+}
+
+/** Which schema a store on PostgreSQL has, and what of it is not as it was made. */
+export async function storeStatus({ url }: ServerPlace): Promise<SchemaStatus> {
+  const { schemaStatusAt } = await import('./store/postgres/schema-check.ts')
+  return await schemaStatusAt(url)
 }
 
 /** What the founding event says, unverified; undefined where no ledger has started yet. */
@@ -191,6 +223,10 @@ export async function openStore(
       return openMemoryStore()
     case 'sqlite':
       return openSqliteStore({ path: place.path, limits: queueWithin(memory), ...file })
+    case 'postgres': {
+      const { openPostgresStore } = await import('./store/postgres/postgres-store.ts')
+      return openPostgresStore({ url: place.url, limits: queueWithin(memory), ...(patience && { patience }) })
+    }
     case 'eventstoredb': {
       const { openEventStoreDbStore } = await import('./store/eventstoredb/eventstoredb-store.ts')
       return openEventStoreDbStore({ url: place.url, canonical: canonicalJson, ...(patience && { patience }) })

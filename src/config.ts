@@ -54,7 +54,8 @@ function wholeNumber(min: number, max: number): z.ZodType<number, string> {
 export const SETTINGS = {
   data: { about: 'folder of store, views and keys', fallback: '.countersign', schema: Path },
   store: {
-    about: 'the store: a path, `sqlite:<path>`, `memory:`, or `esdb://...` for EventStoreDB and KurrentDB',
+    about:
+      'the store: a path, `sqlite:<path>`, `memory:`, `postgres://...`, or `esdb://...` for EventStoreDB and KurrentDB',
     schema: Path,
     shownDefault: '`store.db` in the data folder',
   },
@@ -115,12 +116,14 @@ export type SettingName = keyof typeof SETTINGS
 export type Flags = { readonly [name in SettingName]?: string | undefined }
 export type Environment = { readonly [name: string]: string | undefined }
 
+/** A store on a server, which several processes may share. The connection string has credentials and all: it is not for logs. */
+export interface ServerPlace {
+  readonly kind: 'eventstoredb' | 'postgres'
+  readonly url: string
+}
+
 /** Where the store is. */
-export type StorePlace =
-  | { readonly kind: 'sqlite'; readonly path: string }
-  | { readonly kind: 'memory' }
-  /** A connection string, credentials and all: not for logs. */
-  | { readonly kind: 'eventstoredb'; readonly url: string }
+export type StorePlace = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'memory' } | ServerPlace
 /** Where the keys are: a file, or the text itself. */
 export type KeyPlace =
   | { readonly kind: 'file'; readonly path: string }
@@ -238,18 +241,24 @@ class Given {
   }
 }
 
-const SERVER_URL = /^(esdb|kurrentdb)(\+discover)?:\/\//
+const EVENTSTORE_URL = /^(esdb|kurrentdb)(\+discover)?:\/\//
+const POSTGRES_URL = /^postgres(ql)?:\/\//
+
+export function isOnServer(place: StorePlace): place is ServerPlace {
+  return place.kind === 'eventstoredb' || place.kind === 'postgres'
+}
 
 /** A folder stands for the store in it, so that a data folder can be named as a store. */
 export function storePlace(given: string | undefined, data: string): StorePlace {
   if (given === undefined) return { kind: 'sqlite', path: join(data, STORE_FILE) }
   if (given === 'memory:') return { kind: 'memory' }
-  if (SERVER_URL.test(given)) return { kind: 'eventstoredb', url: given }
+  if (EVENTSTORE_URL.test(given)) return { kind: 'eventstoredb', url: given }
+  if (POSTGRES_URL.test(given)) return { kind: 'postgres', url: given }
   const path = given.startsWith('sqlite:') ? given.slice('sqlite:'.length) : given
   if (path === '' || /^[a-z][a-z0-9+]+:/i.test(path)) {
     const scheme = path.slice(0, path.indexOf(':') + 1)
     throw new SettingsError(
-      `--store: ${scheme} is no store this build can open: give a path, sqlite:<path>, memory: or esdb://host:2113`,
+      `--store: ${scheme} is no store this build can open: give a path, sqlite:<path>, memory:, postgres://host/database or esdb://host:2113`,
     )
   }
   return { kind: 'sqlite', path: isFolder(path) ? join(path, STORE_FILE) : path }

@@ -64,6 +64,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['src/store/sqlite/'],
   '@eventstore/db-client': ['src/store/eventstoredb/'],
+  pg: ['src/store/postgres/'],
   hono: ['src/http/', 'src/dashboard/'],
   '@hono/node-server': ['src/http/'],
   '@hono/zod-openapi': ['src/http/'],

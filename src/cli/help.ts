@@ -166,6 +166,17 @@ export const COMMANDS = {
     ],
     settings: ['data', 'keys'],
   },
+  store: {
+    usage: 'store init|status --store postgres://... [--writer ROLE] [--json]',
+    about: 'make or upgrade the schema of a store on PostgreSQL, as the owner of its tables; look at it',
+    flags: [['--writer ROLE', 'init: let this role append and read, and nothing else'], JSON_FLAG],
+    settings: ['data', 'store'],
+    more: [
+      'Run init as the role that is to own the tables, and serve as another one, named with --writer: not even the owner can',
+      'then change what is written without dropping a trigger, which every start and verify notice.',
+      'Exit code: 0 the schema is there as it was made; 1 it is missing, of another version, or was altered; 2 usage.',
+    ],
+  },
   projections: {
     usage: 'projections install|status|diff --store esdb://... [--json]',
     about: "have an EventStoreDB server fold each run's state and its row in the run list; compare its folds with ours",

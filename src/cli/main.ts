@@ -23,6 +23,7 @@ const LOADERS: Readonly<Record<string, () => Promise<(args: readonly string[]) =
   replay: async () => (await import('./replay.ts')).replay,
   import: async () => (await import('./import.ts')).importRuns,
   copy: async () => (await import('./copy.ts')).copy,
+  store: async () => (await import('./store.ts')).store,
   projections: async () => (await import('./projections.ts')).projections,
   rebuild: async () => (await import('./rebuild.ts')).rebuild,
   tour: async () => (await import('./tour.ts')).tour,

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLedger } from '../compose.ts'
-import { KEY_FILE, readSettings } from '../config.ts'
+import { isOnServer, KEY_FILE, readSettings } from '../config.ts'
 import { createLedgerKeys, writeNewKeyFile } from '../signing/key-file.ts'
 import { readArguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
@@ -23,7 +23,7 @@ export async function tour(args: readonly string[]): Promise<number> {
   const paint = painter(process.stdout)
   const say = (line: string): void => void process.stdout.write(`${line}\n`)
   try {
-    const onServer = settings.store.kind === 'eventstoredb'
+    const onServer = isOnServer(settings.store)
     say(paint(`A ledger on ${onServer ? 'a server' : 'a temporary store'}; a run of three agents`, 'bold'))
     if (onServer) makeKeys(join(folder, KEY_FILE))
     const opened = await openLedger(settings, silent)

@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import { openServerScan, openStoreScan } from '../compose.ts'
+import type { ServerPlace } from '../config.ts'
 import { StoreOpenError } from '../store/event-store.ts'
 import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
 import type { Completeness } from '../verify/export-completeness.ts'
@@ -26,7 +27,7 @@ export interface VerifyTarget {
   /** Of a view: which format it is in. */
   readonly format?: string
   /** The server's whole URL. */
-  readonly url?: string
+  readonly server?: ServerPlace
 }
 
 export type TargetOptions = Omit<VerifyOptions, 'wholeStore' | 'again'> & {
@@ -47,7 +48,7 @@ export interface FoundVerdict {
 /** Throws nothing for what a file may hold: damage is a fault, and what cannot be opened is INCOMPLETE. */
 export async function verifyTarget(target: VerifyTarget, options: TargetOptions): Promise<FoundVerdict> {
   try {
-    if (target.url !== undefined) return { result: await verifyServer(target.url, options) }
+    if (target.server !== undefined) return { result: await verifyServer(target.server, options) }
     if (target.kind === 'view') return { result: await verifyView(target, options) }
     return target.kind === 'store'
       ? { result: await verifyStore(target.name, options) }
@@ -76,9 +77,9 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   return options.checkpoint ? result : { ...result, unchecked: [...result.unchecked, ...beside.unchecked] }
 }
 
-async function verifyServer(url: string, options: TargetOptions): Promise<VerifyResult> {
+async function verifyServer(server: ServerPlace, options: TargetOptions): Promise<VerifyResult> {
   options.onOpen?.(undefined)
-  const again = (): SourcePages => openServerScan(url)
+  const again = (): SourcePages => openServerScan(server)
   return await verifyRecords(heldAgainst(again(), options), { ...options, wholeStore: true, again })
 }
 

@@ -1,6 +1,6 @@
 /** @module `countersign verify`: checks every event of a store or an export, offline; one word and one exit code say what came of it. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
-import { readSettings, type Settings } from '../config.ts'
+import { isOnServer, readSettings, type Settings } from '../config.ts'
 import { readKeys } from '../key-source.ts'
 import { KeyFileError, verifierKey } from '../signing/key-file.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
@@ -64,9 +64,9 @@ function targetOf({ positionals, settings, text }: Arguments): NamedTarget {
   if (own.store.kind === 'memory')
     throw new CliFailure('a store in memory holds nothing to verify afterwards', EXIT.usage)
 
-  if (own.store.kind === 'eventstoredb') {
-    const { url } = own.store
-    return { kind: 'server', name: url.replace(/\/\/[^@/]*@/, '//'), url, settings: own }
+  if (isOnServer(own.store)) {
+    const server = own.store
+    return { kind: 'server', name: server.url.replace(/\/\/[^@/]*@/, '//'), server, settings: own }
   }
 
   const { path } = own.store

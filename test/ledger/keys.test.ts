@@ -24,13 +24,23 @@ async function untilSealedWith(test: TestLedger, kid: string): Promise<void> {
   for (let turns = 0; turns < 1_000; turns += 1) {
     const facts = await collect(test.store.readStream('ledger-system'))
     if (facts.some((record) => record.data.includes(`"kid":"${kid}"`))) {
-      // Its append is answered a few turns after it can be read.
-      for (let left = 0; left < 20; left += 1) await new Promise((resolve) => setImmediate(resolve))
+      // Its append is answered some time after it can be read, and only then does the new key seal.
+      await probeUntil(test, kid)
       return
     }
     await new Promise((resolve) => setImmediate(resolve))
   }
   throw new Error(`${kid} was never announced`)
+}
+
+async function probeUntil(test: TestLedger, kid: string): Promise<void> {
+  const probe = drive(test, `probe-${kid}`)
+  await probe.start()
+  for (let tries = 0; tries < 500; tries += 1) {
+    ok(await probe.do({ kind: 'usage', body: { agent: 'a', usage: { tokens: 1 } } }))
+    if ((await kids(probe)).at(-1) === kid) return
+  }
+  throw new Error(`${kid} was announced and never sealed anything`)
 }
 
 const kids = async (run: ReturnType<typeof drive>) => (await run.events()).map((event) => event.header.kid)

@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs'
 import * as assert from 'uvu/assert'
 import type { ApiClient } from './api-client.ts'
 import { countersign } from './command-line.ts'
+import { newPostgresUrl } from './postgres-store.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { type Ledgers, sharedStore, startLedgers } from './shared-store.ts'
 import { tempFolder } from './temp-folder.ts'
@@ -50,8 +51,13 @@ function open(kind: TestStoreKind, more: { readonly processes: number; readonly 
   if (kind === 'sqlite') return onFile()
   // A store in memory takes the keys that it makes along: tokens need keys that are given.
   if (kind === 'memory') return startLedgers({ url: 'memory:', processes: 1 })
+  if (kind === 'postgres') return onPostgres(more.processes)
   if (SERVER_URL === '') return sharedStore(more.processes)
   return startLedgers({ url: SERVER_URL, keys: sharedKeyFile(), ...more })
+}
+
+async function onPostgres(processes: number): Promise<Ledgers> {
+  return await startLedgers({ url: await newPostgresUrl(), processes })
 }
 
 async function onFile(): Promise<Ledgers> {

@@ -3,7 +3,17 @@
  * a loopback port, one server a test process, as an unprivileged user. Each store is a schema of its own in it.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -33,6 +43,14 @@ const BINARIES: Readonly<Record<string, string>> = {
   'darwin-arm64': 'darwin-arm64',
 }
 
+const endings: (() => void)[] = []
+
+/** Newest first: a server is killed before its folder goes. One listener, however many servers a process starts. */
+function atExit(end: () => void): void {
+  if (endings.length === 0) process.on('exit', () => endings.reverse().forEach((each) => each()))
+  endings.push(end)
+}
+
 let shared: Promise<PostgresServer> | undefined
 
 /** The server of this process. */
@@ -52,15 +70,19 @@ function named(url: string): PostgresServer {
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-postgres-'))
   chmodSync(folder, 0o755)
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  atExit(() => rmSync(folder, { recursive: true, force: true }))
   const home = binariesIn(folder)
   const data = join(folder, 'data')
   mkdirSync(data)
   if (isRoot()) chownSync(data, UNPRIVILEGED, UNPRIVILEGED)
-  const made = spawnSync(join(home.bin, 'initdb'), ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'], {
-    ...home.options,
-    encoding: 'utf8',
-  })
+  const made = spawnSync(
+    join(home.bin, 'initdb'),
+    ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'],
+    {
+      ...home.options,
+      encoding: 'utf8',
+    },
+  )
   if (made.status !== 0) throw new Error(`initdb: ${made.stderr || made.error}`)
 
   const port = await freePort()
@@ -89,7 +111,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     await ended
     await untilChildrenAreGone(data)
   }
-  process.on('exit', () => child?.kill('SIGKILL'))
+  atExit(() => child?.kill('SIGKILL'))
   await start()
   return { url, folder, kill, start }
 }
@@ -109,7 +131,10 @@ function binariesIn(folder: string): Home {
   const owner = isRoot() ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {}
   const home = (native: string): Home => ({
     bin: join(native, 'bin'),
-    options: { env: { PATH: process.env.PATH, LD_LIBRARY_PATH: `${links}:${join(native, 'lib')}`, LC_ALL: 'C' }, ...owner },
+    options: {
+      env: { PATH: process.env.PATH, LD_LIBRARY_PATH: `${links}:${join(native, 'lib')}`, LC_ALL: 'C' },
+      ...owner,
+    },
   })
   linkLibraries(packaged, packaged, links)
   const direct = home(packaged)

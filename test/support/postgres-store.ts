@@ -1,10 +1,7 @@
 /** @module Stores on the tests' PostgreSQL: each is a schema of its own. */
 import type { EventStore } from '../../src/store/event-store.ts'
-import { readConnectionUrl } from '../../src/store/postgres/connection-url.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
-import { initSchema } from '../../src/store/postgres/schema-check.ts'
-import { closeSessions, openSessions } from '../../src/store/postgres/sessions.ts'
-import { DEFAULT_TIMINGS } from '../../src/store/postgres/timings.ts'
+import { initSchemaAt } from '../../src/store/postgres/schema-check.ts'
 import { postgresServer } from './postgres-server.ts'
 
 let schemas = 0
@@ -14,12 +11,7 @@ export async function newPostgresUrl(server?: { readonly url: string }): Promise
   const { url } = server ?? (await postgresServer())
   schemas += 1
   const named = `${url}${url.includes('?') ? '&' : '?'}schema=t${process.pid}_${Date.now().toString(36)}_${schemas}`
-  const sessions = openSessions(readConnectionUrl(named), DEFAULT_TIMINGS)
-  try {
-    await initSchema(sessions)
-  } finally {
-    await closeSessions(sessions)
-  }
+  await initSchemaAt(named)
   return named
 }
 

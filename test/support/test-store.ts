@@ -1,5 +1,6 @@
 /**
- * @module The store that a test opens its ledger on. `COUNTERSIGN_TEST_STORE` names it: `memory`, `sqlite`, or `eventstoredb`, which is a protocol
+ * @module The store that a test opens its ledger on. `COUNTERSIGN_TEST_STORE` names it: `memory`, `sqlite`, `postgres` (a schema
+ * of the test's own), or `eventstoredb`, which is a protocol
  * node of the test's own, or with `EVENTSTORE_URL` set the real server there. That one is shared and never empty: it has one identity and
  * so one key file, and each test takes tenants of its own.
  */
@@ -15,10 +16,11 @@ import { openEventStoreDbStore } from '../../src/store/eventstoredb/eventstoredb
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { startNode } from './eventstoredb-node.ts'
+import { openNewPostgresStore } from './postgres-store.ts'
 import { tempFolder } from './temp-folder.ts'
 import { wrapStore } from './wrap-store.ts'
 
-const KINDS = ['memory', 'sqlite', 'eventstoredb'] as const
+const KINDS = ['memory', 'sqlite', 'postgres', 'eventstoredb'] as const
 export type TestStoreKind = (typeof KINDS)[number]
 
 /** A real server's URL; empty where there is none. */
@@ -60,6 +62,7 @@ export async function openTestStore(kind = testStoreKind('memory')): Promise<Eve
     const folder = tempFolder()
     return withEnd(await openSqliteStore({ path: folder.file('store.db') }), () => folder[Symbol.dispose]())
   }
+  if (kind === 'postgres') return openNewPostgresStore()
   if (SERVER_URL !== '') return openEventStoreDbStore({ url: SERVER_URL, canonical: canonicalJson })
   const node = await startNode()
   const store = await openEventStoreDbStore({ url: node.url, canonical: canonicalJson })

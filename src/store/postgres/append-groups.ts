@@ -44,7 +44,7 @@ export class AppendGroups {
   #refusal: string | undefined
   readonly #idle: (() => void)[] = []
 
-  constructor(send: SendGroup, limits: GroupLimits = GROUP_LIMITS) {
+  constructor(send: SendGroup, limits: GroupLimits) {
     this.#send = send
     this.#limits = limits
   }

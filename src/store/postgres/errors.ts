@@ -42,13 +42,17 @@ export function sqlState(error: unknown): string | undefined {
 /** Whether waiting may mend it: the server is away, starting, stopping, full of connections, or read-only for now. */
 export function isPassing(error: unknown): boolean {
   const code = sqlState(error)
-  return code === undefined || code.startsWith('08') || code.startsWith('57P') || code.startsWith('53') || code === '25006'
+  return (
+    code === undefined || code.startsWith('08') || code.startsWith('57P') || code.startsWith('53') || code === '25006'
+  )
 }
 
 function advice(code: string, detail: string): string {
   if (code === '25006') return 'the server is read-only: connect to the primary, or wait for its promotion'
-  if (code === '53300') return 'the server has no connection left for the ledger: raise max_connections or lower the others'
-  if (code === '42501') return `the role may not append (${detail}): run "countersign store init" as the owner, with --writer`
+  if (code === '53300')
+    return 'the server has no connection left for the ledger: raise max_connections or lower the others'
+  if (code === '42501')
+    return `the role may not append (${detail}): run "countersign store init" as the owner, with --writer`
   return detail
 }
 

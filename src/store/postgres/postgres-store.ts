@@ -20,7 +20,7 @@ import {
 } from '../event-store.ts'
 import { follow, type ScanPage } from '../follow.ts'
 import { Wakeups } from '../wakeups.ts'
-import { AppendGroups } from './append-groups.ts'
+import { AppendGroups, GROUP_LIMITS, type GroupLimits } from './append-groups.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { reasonOf, unavailable } from './errors.ts'
 import { findEnd, findRequest, readHead, readStreamPages, recordAt, scanAll } from './reads.ts'
@@ -36,6 +36,8 @@ export interface PostgresOptions {
   /** `postgres://user:password@host:5432/database?schema=countersign&sslmode=verify-full` */
   readonly url: string
   readonly timings?: Partial<Timings>
+  /** Of what waits for the server. */
+  readonly limits?: Partial<GroupLimits>
   /** Absent: the server is given up after a while. */
   readonly patience?: {
     readonly signal: AbortSignal
@@ -49,7 +51,7 @@ export interface PostgresOptions {
  * a URL or a server that cannot be used, `store-unreadable` for refused credentials, `store-newer`, `store-corrupt` for an altered
  * schema, `store-away` where nobody answers in time.
  */
-export async function openPostgresStore({ url, timings, patience }: PostgresOptions): Promise<EventStore> {
+export async function openPostgresStore({ url, timings, limits, patience }: PostgresOptions): Promise<EventStore> {
   const waits = { ...DEFAULT_TIMINGS, ...timings }
   const sessions = openSessions(readConnectionUrl(url), waits)
   try {
@@ -59,10 +61,14 @@ export async function openPostgresStore({ url, timings, patience }: PostgresOpti
     await closeSessions(sessions)
     throw error
   }
-  return new PostgresStore(sessions, waits)
+  return new PostgresStore(sessions, waits, { ...GROUP_LIMITS, ...limits })
 }
 
-async function waitForServer(sessions: Sessions, { openMs, probeMs }: Timings, patience: PostgresOptions['patience']): Promise<void> {
+async function waitForServer(
+  sessions: Sessions,
+  { openMs, probeMs }: Timings,
+  patience: PostgresOptions['patience'],
+): Promise<void> {
   const { shown } = sessions.target
   const deadlineMs = performance.now() + (patience === undefined ? openMs : Number.POSITIVE_INFINITY)
   for (;;) {
@@ -99,12 +105,12 @@ export class PostgresStore implements EventStore {
   #last: { readonly position: Position; readonly header: string } | undefined
   #probing: Promise<void> | undefined
 
-  constructor(sessions: Sessions, timings: Timings) {
+  constructor(sessions: Sessions, timings: Timings, limits: GroupLimits = GROUP_LIMITS) {
     this.url = sessions.target.shown
     this.#sessions = sessions
     this.#timings = timings
     const deps = { sessions, timings, onAway: (reason: string) => this.#away(reason) }
-    this.#groups = new AppendGroups(async (appends) => await writeGroup(deps, appends))
+    this.#groups = new AppendGroups(async (appends) => await writeGroup(deps, appends), limits)
   }
 
   async append(append: Append): Promise<AppendResult> {

@@ -22,7 +22,11 @@ export async function readHead(sessions: Sessions, stream: string): Promise<numb
   return row?.head == null ? NO_STREAM : Number(row.head)
 }
 
-export async function* readStreamPages(sessions: Sessions, stream: string, options: ReadStreamOptions = {}): RecordPages {
+export async function* readStreamPages(
+  sessions: Sessions,
+  stream: string,
+  options: ReadStreamOptions = {},
+): RecordPages {
   const { from = 0, to = MAX_REVISION, direction = 'forwards' } = options
   let [first, last] = [from, to]
   while (first <= last) {

@@ -2,10 +2,11 @@
 import { randomInt } from 'node:crypto'
 import type pg from 'pg'
 import { StoreOpenError } from '../event-store.ts'
-import type { ConnectionTarget } from './connection-url.ts'
+import { type ConnectionTarget, readConnectionUrl } from './connection-url.ts'
 import { sqlState } from './errors.ts'
 import { grants, migrations, SCHEMA_VERSION, TRIGGERS } from './schema.ts'
-import { newClient, type Row, read, type Sessions } from './sessions.ts'
+import { checkServer, closeSessions, newClient, openSessions, type Row, read, type Sessions } from './sessions.ts'
+import { DEFAULT_TIMINGS } from './timings.ts'
 
 const UNDEFINED_TABLE = '42P01'
 const UNDEFINED_SCHEMA = '3F000'
@@ -28,7 +29,10 @@ export async function checkSchema(sessions: Sessions): Promise<void> {
   const { schema, shown } = sessions.target
   const version = await versionOf(sessions)
   if (version === 0) {
-    throw new StoreOpenError('store-unreadable', `${shown} has no schema ${schema} yet: run "countersign store init --store URL" as its owner`)
+    throw new StoreOpenError(
+      'store-unreadable',
+      `${shown} has no schema ${schema} yet: run "countersign store init --store URL" as its owner`,
+    )
   }
   if (version > SCHEMA_VERSION) {
     const message = `the schema ${schema} has version ${version}, this build knows up to ${SCHEMA_VERSION}: update it`
@@ -60,12 +64,15 @@ export async function schemaFaults(sessions: Sessions): Promise<readonly string[
     [`${schema}.events`],
   )
   return [
-    ...triggers.map((name) => `the trigger ${name} of ${schema}.events is gone or disabled: history could be altered. Restore it, then verify`),
+    ...triggers.map(
+      (name) =>
+        `the trigger ${name} of ${schema}.events is gone or disabled: history could be altered. Restore it, then verify`,
+    ),
     ...(Number(unique?.found) === 3 ? [] : [`a unique index of ${schema}.events is gone: restore it, then verify`]),
   ]
 }
 
-export async function schemaStatus(sessions: Sessions): Promise<SchemaStatus> {
+async function schemaStatus(sessions: Sessions): Promise<SchemaStatus> {
   const { schema } = sessions.target
   const version = await versionOf(sessions)
   if (version === 0) return { schema, version, newest: SCHEMA_VERSION, events: 0, faults: [] }
@@ -77,7 +84,10 @@ export async function schemaStatus(sessions: Sessions): Promise<SchemaStatus> {
  * Makes or upgrades the schema, in one transaction, and lets `writer` append and read. Two at once wait for each other. Throws the server's
  * own error where the role may not, and `StoreOpenError` for a newer schema.
  */
-export async function initSchema(sessions: Sessions, writer?: string): Promise<{ readonly from: number; readonly to: number }> {
+async function initSchema(
+  sessions: Sessions,
+  writer?: string,
+): Promise<{ readonly from: number; readonly to: number }> {
   if (writer !== undefined && !ROLE_PATTERN.test(writer)) {
     throw new StoreOpenError('store-unsupported', 'the name of the writer is a lower-case identifier')
   }
@@ -95,12 +105,31 @@ export async function initSchema(sessions: Sessions, writer?: string): Promise<{
   }
 }
 
+export async function initSchemaAt(url: string, writer?: string): ReturnType<typeof initSchema> {
+  return await withSessions(url, async (sessions) => await initSchema(sessions, writer))
+}
+
+export async function schemaStatusAt(url: string): Promise<SchemaStatus> {
+  return await withSessions(url, schemaStatus)
+}
+
+async function withSessions<T>(url: string, work: (sessions: Sessions) => Promise<T>): Promise<T> {
+  const sessions = openSessions(readConnectionUrl(url), DEFAULT_TIMINGS)
+  try {
+    await checkServer(sessions)
+    return await work(sessions)
+  } finally {
+    await closeSessions(sessions)
+  }
+}
+
 async function migrate(client: pg.Client, { schema }: ConnectionTarget): Promise<number> {
   await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
   await client.query(`CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value bigint NOT NULL)`)
   const { rows } = await client.query<Row>(`SELECT value FROM ${schema}.meta WHERE name = 'version'`)
   const from = Number(rows[0]?.value ?? 0)
-  if (from > SCHEMA_VERSION) throw new StoreOpenError('store-newer', `the schema has version ${from}, this build knows up to ${SCHEMA_VERSION}`)
+  if (from > SCHEMA_VERSION)
+    throw new StoreOpenError('store-newer', `the schema has version ${from}, this build knows up to ${SCHEMA_VERSION}`)
   const namespace = await namespaceOf(client, schema)
   for (const { version, sql } of migrations(schema, namespace)) if (version > from) await client.query(sql)
   await client.query(

@@ -29,11 +29,15 @@ export function openSessions(target: ConnectionTarget, { callMs, readMs }: Timin
   const pool = (max: number, query_timeout: number): pg.Pool => {
     const made = new pg.Pool({ ...target.config, types, max, query_timeout, idleTimeoutMillis: 60_000 })
     // An idle connection that the server ends is replaced by the next query; without a listener it would end the process.
-    made.on('error', () => undefined)
+    made.on('error', ignored)
+    // The same for one that is in use: its query has the error already.
+    made.on('connect', (client) => client.on('error', ignored))
     return made
   }
   return { target, writer: pool(1, callMs), readers: pool(READERS_MAX, readMs) }
 }
+
+const ignored = (): void => undefined
 
 export async function closeSessions({ writer, readers }: Sessions): Promise<void> {
   await Promise.allSettled([writer.end(), readers.end()])
@@ -41,7 +45,9 @@ export async function closeSessions({ writer, readers }: Sessions): Promise<void
 
 /** A client outside of the pools, for LISTEN. */
 export function newClient({ target }: Sessions): pg.Client {
-  return new pg.Client({ ...target.config, types })
+  const client = new pg.Client({ ...target.config, types })
+  client.on('error', ignored)
+  return client
 }
 
 /** Runs a query that only reads. Throws `StoreUnavailableError` where the server does not answer. */
@@ -67,12 +73,16 @@ export async function checkServer(sessions: Sessions): Promise<void> {
   )
   const { shown } = sessions.target
   const refuse = (why: string): StoreOpenError => new StoreOpenError('store-unsupported', `${shown}: ${why}`)
-  if (Number(row.version) < OLDEST_SERVER) throw refuse(`PostgreSQL ${row.version} is too old, ${OLDEST_SERVER} is the oldest that is supported`)
+  if (Number(row.version) < OLDEST_SERVER)
+    throw refuse(`PostgreSQL ${row.version} is too old, ${OLDEST_SERVER} is the oldest that is supported`)
   if (row.encoding !== 'UTF8') throw refuse(`the database is encoded in ${row.encoding}: make one with ENCODING 'UTF8'`)
   if (row.fsync !== 'on') throw refuse('fsync is off on the server: a crash would lose acknowledged events. Turn it on')
   if (row.full_page_writes !== 'on')
     throw refuse('full_page_writes is off on the server: a crash could tear pages. Turn it on')
   if (row.standby === true) {
-    throw new StoreUnavailableError('the server is a standby: connect to the primary, or wait for its promotion', UNAVAILABLE_RETRY_MS)
+    throw new StoreUnavailableError(
+      'the server is a standby: connect to the primary, or wait for its promotion',
+      UNAVAILABLE_RETRY_MS,
+    )
   }
 }

@@ -18,7 +18,10 @@ const LISTEN_AGAIN_MS = 1_000
 /** The listener starts with the first subscriber; announcing costs nothing where nobody listens but a message to the server. */
 export function watchTail(sessions: Sessions, wakeups: Wakeups, pollMs: number): TailWatch {
   const stopping = new AbortController()
-  const watching = [listen(sessions, wakeups, stopping.signal), poll(sessions, wakeups, { pollMs, signal: stopping.signal })]
+  const watching = [
+    listen(sessions, wakeups, stopping.signal),
+    poll(sessions, wakeups, { pollMs, signal: stopping.signal }),
+  ]
   let isAnnouncing = false
   let isDue = false
 
@@ -83,7 +86,10 @@ async function poll(sessions: Sessions, wakeups: Wakeups, { pollMs, signal }: Po
     await pause(pollMs, signal)
     if (signal.aborted || wakeups.sleepers === 0) continue
     const text = `SELECT ${sessions.target.schema}.settled_group() AS last`
-    const last = await sessions.readers.query(text).then(({ rows }) => String(rows[0]?.last), () => seen)
+    const last = await sessions.readers.query(text).then(
+      ({ rows }) => String(rows[0]?.last),
+      () => seen,
+    )
     if (last !== seen) wakeups.notify()
     seen = last
   }

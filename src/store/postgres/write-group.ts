@@ -106,7 +106,8 @@ async function send({ sessions, onAway }: WriteDeps, appends: readonly Append[])
     const failure = writeFailure(error, client !== undefined)
     // A connection whose statement timed out is still busy with it: it must not be used again.
     client?.release(failure.kind === 'lost' || !(error instanceof Error) || error)
-    if (failure.kind === 'lost' || client === undefined) onAway(failure.kind === 'lost' ? failure.detail : String(error))
+    if (failure.kind === 'lost' || client === undefined)
+      onAway(failure.kind === 'lost' ? failure.detail : String(error))
     return failure
   }
 }

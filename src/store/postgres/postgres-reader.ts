@@ -1,0 +1,65 @@
+/**
+ * @module Read-only access to a ledger on PostgreSQL, beside the processes that serve it: for `verify`, `replay` and the like. Where the server
+ * does not answer, a read throws `StoreUnavailableError`.
+ */
+import type { ReadRecord } from '../event-store.ts'
+import type { StoreReader } from '../sqlite/sqlite-reader.ts'
+import { readConnectionUrl } from './connection-url.ts'
+import { PostgresStore } from './postgres-store.ts'
+import { scanAll } from './reads.ts'
+import { checkSchema, schemaFaults } from './schema-check.ts'
+import { checkServer, closeSessions, openSessions } from './sessions.ts'
+import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
+
+export interface ReaderOptions {
+  readonly url: string
+  readonly timings?: Partial<Timings>
+}
+
+/** Throws `StoreOpenError` for a URL, a server or a schema that cannot be used. */
+export async function openPostgresReader({ url, timings }: ReaderOptions): Promise<StoreReader> {
+  const waits = { ...DEFAULT_TIMINGS, ...timings }
+  const sessions = openSessions(readConnectionUrl(url), waits)
+  try {
+    await checkServer(sessions)
+    await checkSchema(sessions)
+  } catch (error) {
+    await closeSessions(sessions)
+    throw error
+  }
+  const store = new PostgresStore(sessions, waits)
+  return {
+    url: store.url,
+    comparePositions: store.comparePositions,
+    head: (stream) => store.head(stream),
+    recordAt: (position) => store.recordAt(position),
+    end: () => store.end(),
+    findRequest: (stream, requestId) => store.findRequest(stream, requestId),
+    readStream: (stream, options) => store.readStream(stream, options),
+    readAll: (options) => store.readAll(options),
+    subscribe: (options, signal) => store.subscribe(options, signal),
+    [Symbol.dispose]: () => void store[Symbol.asyncDispose]().catch(() => undefined),
+  }
+}
+
+/** A record without its position, whose gaps say nothing; stream, revision and request id are columns beside the header. */
+export type ScannedRow = Omit<ReadRecord, 'position'> & { readonly hasColumns: true }
+
+export interface SchemaFault {
+  readonly fault: { readonly code: 'schema-altered'; readonly message: string }
+}
+
+export type PostgresScanPage = readonly (ScannedRow | SchemaFault)[]
+
+/** Every event for verification, in the store's order, then what of the schema is not as it was made. Throws `StoreUnavailableError`. */
+export async function* scanPostgres({ url, timings }: ReaderOptions): AsyncGenerator<PostgresScanPage, void> {
+  const sessions = openSessions(readConnectionUrl(url), { ...DEFAULT_TIMINGS, ...timings })
+  try {
+    for await (const { records } of scanAll(sessions, {})) {
+      yield records.map(({ position: _, ...record }) => ({ ...record, hasColumns: true as const }))
+    }
+    yield (await schemaFaults(sessions)).map((message) => ({ fault: { code: 'schema-altered' as const, message } }))
+  } finally {
+    await closeSessions(sessions)
+  }
+}

@@ -1,0 +1,104 @@
+import pg from 'pg'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openLedger } from '../../src/compose.ts'
+import { readSettings } from '../../src/config.ts'
+import { silentLog } from '../../src/ledger/effects.ts'
+import { readConnectionUrl } from '../../src/store/postgres/connection-url.ts'
+import { countersign } from '../support/command-line.ts'
+import { newPostgresUrl } from '../support/postgres-store.ts'
+import { CALLER } from '../support/small-store.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const test = suite('verify on PostgreSQL')
+
+interface Tampering {
+  readonly what: string
+  readonly sql: (table: string) => string
+  readonly named: RegExp
+}
+
+/** What a superuser can do whom no trigger stops. */
+const TAMPERINGS: readonly Tampering[] = [
+  {
+    what: 'a changed body',
+    sql: (t) => `UPDATE ${t} SET data = replace(data, 'one', 'two') WHERE revision = 1`,
+    named: /run-acme\.r @ 1 .*data-digest/,
+  },
+  {
+    what: 'a changed header',
+    sql: (t) =>
+      `UPDATE ${t} SET header = replace(header, 'tester', 'tampr1') WHERE stream = 'run-acme.r' AND revision = 1`,
+    named: /run-acme\.r @ 1 .*mac/,
+  },
+  {
+    what: 'an event that is gone',
+    sql: (t) => `DELETE FROM ${t} WHERE stream = 'run-acme.r' AND revision = 1`,
+    named: /run-acme\.r/,
+  },
+  {
+    what: 'an event in another stream',
+    sql: (t) => `UPDATE ${t} SET stream = 'run-acme.s' WHERE stream = 'run-acme.r'`,
+    named: /wrong-stream/,
+  },
+  {
+    what: 'two events that changed places',
+    sql: (t) =>
+      `UPDATE ${t} SET revision = CASE revision WHEN 1 THEN 1002 ELSE 1001 END WHERE stream = 'run-acme.r' AND revision IN (1, 2)`,
+    named: /wrong-revision/,
+  },
+  {
+    what: 'another request id beside the header',
+    sql: (t) => `UPDATE ${t} SET request = 'x' WHERE stream = 'run-acme.r' AND revision = 1`,
+    named: /request/,
+  },
+]
+
+test('whatever a superuser changes behind the triggers is TAMPERED and named; a disabled trigger as well', async () => {
+  const url = await newPostgresUrl()
+  using folder = tempFolder()
+  const store = ['--store', url, '--keys', folder.file('keys.json')]
+  assert.is((await countersign(['keys', 'create', '--keys', folder.file('keys.json')])).code, 0)
+  await fill(folder.file('data'), url, folder.file('keys.json'))
+  const whole = await countersign(['verify', url, ...store.slice(2)])
+  assert.is(whole.code, 0, whole.stdout + whole.stderr)
+  assert.match(whole.stdout, /VERIFIED/)
+
+  const { config, schema } = readConnectionUrl(url)
+  const superuser = new pg.Client(config)
+  await superuser.connect()
+  const table = `${schema}.events`
+  await superuser.query(`SET session_replication_role = replica`)
+  await superuser.query(
+    `CREATE TABLE ${schema}.saved AS SELECT position, stream, revision, header, salt, data, request FROM ${table}`,
+  )
+  for (const { what, sql, named } of TAMPERINGS) {
+    await superuser.query(sql(table))
+    const { code, stdout } = await countersign(['verify', url, ...store.slice(2)])
+    assert.is(code, 1, `${what}: ${stdout}`)
+    assert.match(stdout, named, what)
+    await superuser.query(`DELETE FROM ${table}`)
+    await superuser.query(
+      `INSERT INTO ${table} (position, stream, revision, header, salt, data, request) SELECT * FROM ${schema}.saved`,
+    )
+  }
+  await superuser.query(`ALTER TABLE ${table} DISABLE TRIGGER events_no_truncate`)
+  const disabled = await countersign(['verify', url, ...store.slice(2)])
+  assert.is(disabled.code, 1)
+  assert.match(disabled.stdout, /schema-altered.*events_no_truncate/)
+  await superuser.end()
+})
+
+test.run()
+
+async function fill(data: string, url: string, keys: string): Promise<void> {
+  const settings = readSettings({ data, store: url, keys, 'checkpoint-seconds': '0' }, {})
+  await using opened = await openLedger(settings, silentLog)
+  const { ledger } = opened
+  await ledger.execute(CALLER, 'r', { kind: 'start', body: { id: 'r', name: 'one' } }, {})
+  for (const step of [1, 2, 3]) {
+    const body = { agent: 'ann', payload: { facts: ['one', `step ${step}`] }, mode: 'extend' as const }
+    const done = await ledger.execute(CALLER, 'r', { kind: 'envelope', body }, {})
+    assert.ok(done.ok, JSON.stringify(done))
+  }
+}
