@@ -1,5 +1,5 @@
 /** @module A ledger that is only asked: over a store that another process may own, with views of its own that end with it. */
-import { openReader } from './compose.ts'
+import { openReader } from './compose-stores.ts'
 import type { Settings } from './config.ts'
 import { fixedKeys, requireKeys } from './key-source.ts'
 import { createLedger } from './ledger/create-ledger.ts'

@@ -4,14 +4,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { EVENTS, type EventBody } from '../schemas/events.ts'
 import { SYSTEM_STREAM } from '../schemas/names.ts'
-import { budgetBytes, queueWithin } from './compose-memory.ts'
+import { budgetBytes } from './compose-memory.ts'
+import { openReader, openStore } from './compose-stores.ts'
 import {
   AUDIT_FILE,
   CHECKPOINTS_SUFFIX,
   isOnServer,
   type KeyPlace,
   LOG_FILE,
-  type ServerPlace,
   type Settings,
   type StorePlace,
   VIEWS_FILE,
@@ -22,26 +22,17 @@ import type { Ledger } from './ledger/ledger.ts'
 import { KeptCheckpoints } from './ledger/log/kept-checkpoints.ts'
 import type { Log } from './ledger/ports.ts'
 import { MemoryBudget } from './resources/memory-budget.ts'
-import { canonicalJson } from './signing/canonical-json.ts'
 import { makeFolder } from './signing/durable-file.ts'
 import { createLedgerKeys, writeNewKeyFile } from './signing/key-file.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
 import type { AuditIndex } from './store/audit-index.ts'
 import type { DerivedFileOptions, DerivedFileRenewal } from './store/derived-file.ts'
-import { type EventStore, StoreOpenError } from './store/event-store.ts'
-import type { ServerScanPage } from './store/eventstoredb/eventstoredb-reader.ts'
+import type { EventStore } from './store/event-store.ts'
 import type { Patience } from './store/eventstoredb/eventstoredb-store.ts'
 import type { LogStore } from './store/log-store.ts'
-import { openMemoryStore } from './store/memory/memory-store.ts'
-import type { PostgresScanPage } from './store/postgres/postgres-reader.ts'
-import type { SchemaStatus } from './store/postgres/schema-check.ts'
-import type { ProjectionServer } from './store/projection-server.ts'
 import { takeOwnership } from './store/sqlite/owner-lock.ts'
-import { openRowScan, type RowScan } from './store/sqlite/row-scan.ts'
 import { openSqliteAudit } from './store/sqlite/sqlite-audit.ts'
 import { openSqliteLogs } from './store/sqlite/sqlite-log.ts'
-import { openSqliteReader, type StoreReader } from './store/sqlite/sqlite-reader.ts'
-import { openSqliteStore, type SqliteStoreOptions } from './store/sqlite/sqlite-store.ts'
 import { openSqliteViews } from './store/sqlite/sqlite-views.ts'
 import { prepareStorePath } from './store/sqlite/store-path.ts'
 import type { WalLoss } from './store/sqlite/wal-loss.ts'
@@ -120,64 +111,6 @@ export function dropViews(settings: Settings): void {
   for (const file of [views, logs, audit]) file.renew('asked for')
 }
 
-/** The store for reading, beside its owner or without one. Throws `StoreOpenError`. */
-export async function openReader(place: StorePlace): Promise<StoreReader> {
-  if (place.kind === 'sqlite') return openSqliteReader({ path: place.path })
-  if (place.kind === 'postgres') {
-    const { openPostgresReader } = await postgresReader()
-    return openPostgresReader({ url: place.url })
-  }
-  if (place.kind === 'eventstoredb') {
-    const { openEventStoreDbReader } = await eventStoreDbReader()
-    return openEventStoreDbReader({ url: place.url, canonical: canonicalJson })
-  }
-  throw new StoreOpenError('store-unreadable', 'a store in memory can be read by its own process only')
-}
-
-/** Every row of the store's file, for verification. Throws `StoreOpenError`. */
-export function openStoreScan(path: string): RowScan {
-  return openRowScan({ path })
-}
-
-/** Every event of a ledger on a server, for verification. Throws `StoreOpenError` and `StoreUnavailableError`. */
-export async function* openServerScan({
-  kind,
-  url,
-}: ServerPlace): AsyncGenerator<ServerScanPage | PostgresScanPage, void> {
-  if (kind === 'postgres') {
-    const { scanPostgres } = await postgresReader()
-    yield* scanPostgres({ url })
-    return
-  }
-  const { scanEventStoreDb } = await eventStoreDbReader()
-  yield* scanEventStoreDb({ url, canonical: canonicalJson })
-}
-
-/** The client of EventStoreDB takes longer to load than all the rest: only who needs it waits for it. */
-const postgresReader = () => import('./store/postgres/postgres-reader.ts')
-const eventStoreDbReader = () => import('./store/eventstoredb/eventstoredb-reader.ts')
-
-/** The projections of the server that a store is on. Throws `StoreOpenError`. */
-export async function openProjectionServer(url: string): Promise<ProjectionServer> {
-  const { openEventStoreDbProjections } = await import('./store/eventstoredb/eventstoredb-projections.ts')
-  return openEventStoreDbProjections(url)
-}
-
-/** Makes or upgrades the schema of a store on PostgreSQL, and lets the role `writer` append and read. Throws `StoreOpenError` or the server's own error. */
-export async function initStore(
-  { url }: ServerPlace,
-  writer?: string,
-): Promise<{ readonly from: number; readonly to: number }> {
-  const { initSchemaAt } = await import('./store/postgres/schema-check.ts')
-  return await initSchemaAt(url, writer)
-}
-
-/** Which schema a store on PostgreSQL has, and what of it is not as it was made. */
-export async function storeStatus({ url }: ServerPlace): Promise<SchemaStatus> {
-  const { schemaStatusAt } = await import('./store/postgres/schema-check.ts')
-  return await schemaStatusAt(url)
-}
-
 /** What the founding event says, unverified; undefined where no ledger has started yet. */
 export async function readIdentity({ store }: Settings): Promise<EventBody<'LedgerCreated'> | undefined> {
   if (store.kind === 'memory' || (store.kind === 'sqlite' && !existsSync(store.path))) return undefined
@@ -197,11 +130,6 @@ function makeDataFolder({ data }: Settings): void {
   }
 }
 
-type OpenStoreOptions = Pick<SqliteStoreOptions, 'acceptWalLoss' | 'onWalLoss'> & {
-  readonly patience?: Patience | undefined
-  readonly memory?: MemoryBudget
-}
-
 /** Of a torn log no word is lost that anybody was told of; a damaged one was gone on without because somebody said so. */
 function walLossLog(log: Log): (loss: WalLoss) => void {
   return ({ kind, ...loss }) =>
@@ -211,27 +139,6 @@ function walLossLog(log: Log): (loss: WalLoss) => void {
           loss,
           'the log of the store is damaged: the ledger goes on without its last frames, as it was told to',
         )
-}
-
-/** The store itself, for writing: a file's only owner, or one of a server's processes. Throws `StoreOpenError`. */
-export async function openStore(
-  place: StorePlace,
-  { patience, memory = new MemoryBudget(), ...file }: OpenStoreOptions = {},
-): Promise<EventStore> {
-  switch (place.kind) {
-    case 'memory':
-      return openMemoryStore()
-    case 'sqlite':
-      return openSqliteStore({ path: place.path, limits: queueWithin(memory), ...file })
-    case 'postgres': {
-      const { openPostgresStore } = await import('./store/postgres/postgres-store.ts')
-      return openPostgresStore({ url: place.url, limits: queueWithin(memory), ...(patience && { patience }) })
-    }
-    case 'eventstoredb': {
-      const { openEventStoreDbStore } = await import('./store/eventstoredb/eventstoredb-store.ts')
-      return openEventStoreDbStore({ url: place.url, canonical: canonicalJson, ...(patience && { patience }) })
-    }
-  }
 }
 
 type OnRenewed = DerivedFileOptions['onRenewed']

@@ -23,7 +23,7 @@ config('a value that cannot be used is refused, and its source is named', () => 
     'log-level': 'loud',
     'rate-per-second': '-1',
     'open-metrics': 'perhaps',
-    store: 'postgres://x',
+    store: 'mysql://x',
     host: '',
   }
   for (const [name, value] of Object.entries(wrong)) {

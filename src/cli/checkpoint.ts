@@ -1,5 +1,5 @@
 /** @module `countersign checkpoint`: the last checkpoint of a tenant's log, to keep where this ledger cannot reach it. */
-import { openReader } from '../compose.ts'
+import { openReader } from '../compose-stores.ts'
 import type { Settings } from '../config.ts'
 import { parseVerifierKey } from '../merkle/note-key.ts'
 import type { StoreReader } from '../store/sqlite/sqlite-reader.ts'

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 
 import type { AppendRecord } from '../../schemas/header.ts'
-import { openReader, openStore } from '../compose.ts'
+import { openReader, openStore } from '../compose-stores.ts'
 import { type StorePlace, storePlace } from '../config.ts'
 import { requireKeys } from '../key-source.ts'
 import { type CheckKeys, checkRecord, type Expectation, firstExpectation, nextExpectation } from '../signing/check.ts'

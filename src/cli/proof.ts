@@ -1,6 +1,6 @@
 /** @module `countersign proof EVENT`: a file that shows, offline and without our keys, that an event is in its tenant's log. */
 import { UUID_PATTERN } from '../../schemas/header.ts'
-import { openReader } from '../compose.ts'
+import { openReader } from '../compose-stores.ts'
 import { type OfflineProof, proveOffline } from '../verify/offline-log.ts'
 import { PLACE_SETTINGS, readArguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'

@@ -1,6 +1,6 @@
 /** @module `countersign replay RUN`: reads one run again, offline, folds it, and compares with what its snapshots recorded. */
 import { RunId, runStream, Tenant } from '../../schemas/names.ts'
-import { openReader } from '../compose.ts'
+import { openReader } from '../compose-stores.ts'
 import { requireKeys } from '../key-source.ts'
 import type { ReplayLine } from '../ledger/ledger.ts'
 import { replayRecords } from '../ledger/replay.ts'

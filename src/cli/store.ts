@@ -1,5 +1,5 @@
 /** @module `countersign store init|status`: the schema of a store on PostgreSQL, made by its owner and looked at by anybody. */
-import { initStore, storeStatus } from '../compose.ts'
+import { initStore, storeStatus } from '../compose-stores.ts'
 import type { ServerPlace } from '../config.ts'
 import { type Arguments, readArguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'

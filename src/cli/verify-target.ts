@@ -1,7 +1,7 @@
 /** @module What can be verified: a store's file or an export, read to its end whatever it holds. */
 import { createReadStream } from 'node:fs'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
-import { openServerScan, openStoreScan } from '../compose.ts'
+import { openServerScan, openStoreScan } from '../compose-stores.ts'
 import type { ServerPlace } from '../config.ts'
 import { StoreOpenError } from '../store/event-store.ts'
 import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'

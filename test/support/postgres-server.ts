@@ -47,8 +47,12 @@ const endings: (() => void)[] = []
 
 /** Newest first: a server is killed before its folder goes. One listener, however many servers a process starts. */
 function atExit(end: () => void): void {
-  if (endings.length === 0) process.on('exit', () => endings.reverse().forEach((each) => each()))
+  if (endings.length === 0) process.on('exit', endAll)
   endings.push(end)
+}
+
+function endAll(): void {
+  for (const end of endings.reverse()) end()
 }
 
 let shared: Promise<PostgresServer> | undefined
