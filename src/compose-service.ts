@@ -1,20 +1,21 @@
 /** @module The ledger as a service: the parts of `compose.ts`, the HTTP edge over them, and the server. */
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OpenLedger } from './compose.ts'
 import { type Opening, startOpening } from './compose-waiting.ts'
-import { type Settings, SettingsError, variableOf } from './config.ts'
+import type { Settings } from './config.ts'
 import { createApp } from './http/app.ts'
 import type { HttpLog } from './http/app-deps.ts'
 import { awaitedLedger } from './http/awaited-ledger.ts'
 import { startServer } from './http/server.ts'
-import { fixedKeys, requireKeys, type WatchedKeys } from './key-source.ts'
+import { fixedKeys, requireKeys } from './key-source.ts'
 import { MemoryBudget } from './resources/memory-budget.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
 import { createTokenVerifier, publicJwks, type TokenVerifier, type TrustedIssuer } from './signing/tokens.ts'
 import type { StoreStatus } from './store/event-store.ts'
 import { announceOwner } from './store/sqlite/owner-lock.ts'
 import { prepareStorePath } from './store/sqlite/store-path.ts'
+import { watchTrustedIssuers } from './trusted-issuers.ts'
+import type { WatchedFile } from './watch-file.ts'
 
 export interface Service {
   readonly url: string
@@ -41,10 +42,12 @@ const TOGETHER_MS = 1_000
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { settings, log } = options
-  const edge = edgeOf(options)
+  const issuers = watchTrustedIssuers(settings, log)
+  const edge = edgeOf(options, issuers)
   const opening = startOpening(settings, log)
   const closeOpened = (): Promise<void> => {
     opening.stop()
+    issuers[Symbol.dispose]()
     return opening.opened.then(
       (opened) => opened[Symbol.asyncDispose](),
       () => undefined,
@@ -95,12 +98,14 @@ function waiting(opening: Opening, settings: Settings): Served {
   return { ledger: awaitedLedger(status), keys: fixedKeys(requireKeys(settings.keys)), memory: new MemoryBudget() }
 }
 
-/** Throws `SettingsError` for a file of trusted issuers that cannot be used. */
-function edgeOf({ settings, log, version }: ServiceOptions): (served: Served, draining: AbortSignal) => App {
-  const trusted = readTrustedIssuers(settings)
+function edgeOf(
+  { settings, log, version }: ServiceOptions,
+  issuers: WatchedFile<readonly TrustedIssuer[]>,
+): (served: Served, draining: AbortSignal) => App {
+  const trusted = latest(issuers)
   const { ratePerSecond, rateBurst, openMetrics } = settings
   return ({ ledger, keys: source, memory }, draining) => {
-    const keys = latestKeys(source)
+    const keys = latest(source)
     return createApp({
       ledger,
       verifier: verifierFor(settings, { keys, initial: keys(), trusted }),
@@ -116,43 +121,24 @@ function edgeOf({ settings, log, version }: ServiceOptions): (served: Served, dr
 
 type App = ReturnType<typeof createApp>
 
-/** The keys without a look at the file: it is looked at each second, and checking tokens cannot wait for the disk. */
-function latestKeys(source: WatchedKeys): () => LedgerKeys {
-  let keys = source.current()
-  source.onChange((changed) => {
-    keys = changed
+/** What the file said last, without a look at it: it is looked at each second, and checking tokens cannot wait for the disk. */
+function latest<T>(file: Pick<WatchedFile<T>, 'current' | 'onChange'>): () => T {
+  let value = file.current()
+  file.onChange((changed) => {
+    value = changed
   })
-  return () => keys
+  return () => value
 }
 
 interface Trust {
   readonly keys: () => LedgerKeys
   readonly initial: LedgerKeys
-  readonly trusted: readonly TrustedIssuer[]
+  readonly trusted: () => readonly TrustedIssuer[]
 }
 
 function verifierFor({ issuer, audience }: Settings, { keys, initial, trusted }: Trust): TokenVerifier {
   const { tokenSecret: sharedSecret } = initial
   return createTokenVerifier({ keys, trusted, sharedSecret, issuer, audience, now: Date.now })
-}
-
-/** The file's form is judged by the verifier, which refuses unsafe algorithms and keys. */
-function readTrustedIssuers({ trustedIssuers: path }: Settings): readonly TrustedIssuer[] {
-  if (path === undefined) return []
-  try {
-    const issuers: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    if (Array.isArray(issuers) && issuers.every(looksLikeIssuer)) return issuers
-  } catch {
-    // Missing, unreadable or no JSON: one message says it all.
-  }
-  throw new SettingsError(`${variableOf('trusted-issuers')}: ${path} is no JSON list of {issuer, jwks, algorithms}`)
-}
-
-function looksLikeIssuer(value: unknown): value is TrustedIssuer {
-  if (typeof value !== 'object' || value === null) return false
-  const { issuer, jwks, algorithms } = value as Partial<Record<keyof TrustedIssuer, unknown>>
-  const keys = typeof jwks === 'object' && jwks !== null && 'keys' in jwks ? jwks.keys : undefined
-  return typeof issuer === 'string' && Array.isArray(keys) && Array.isArray(algorithms)
 }
 
 /** So that a second process can say where the ledger is that holds the store. */

@@ -74,7 +74,8 @@ export const SETTINGS = {
   issuer: { about: '`iss` of the tokens made here', fallback: 'countersign', schema: z.string().min(1).max(256) },
   audience: { about: '`aud` that every token must name', fallback: 'countersign', schema: z.string().min(1).max(256) },
   'trusted-issuers': {
-    about: 'file of other issuers whose tokens are taken: `[{issuer, jwks, algorithms}]`',
+    about:
+      'file of other issuers whose tokens are taken: `[{issuer, jwks, algorithms}]`; an edit counts within a second',
     schema: Path,
     shownDefault: 'none',
   },

@@ -1,10 +1,11 @@
 /** @module The keys as they are now: a key file that is read again when it changes, so that `keys rotate` needs no restart. */
-import { statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import type { KeyPlace } from './config.ts'
 import type { KeySource } from './ledger/ports.ts'
 import { syncPlaced } from './signing/durable-file.ts'
 import { KeyFileError, readKeyFile, readKeysFromText } from './signing/key-file.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
+import { readSettled, watchFile } from './watch-file.ts'
 
 /** `current` looks at the file first, which costs a system call: hot paths keep what `onChange` tells them. */
 export type WatchedKeys = KeySource & Disposable
@@ -19,15 +20,13 @@ export interface WatchOptions {
   readonly onError: (error: unknown) => void
 }
 
-const POLL_MS = 1_000
-
 /**
  * The keys that a ledger is to seal with, durable in their place; undefined where there is no key file. Throws `KeyFileError` for one that
  * cannot be used.
  */
 export function readKeys(place: KeyPlace): LedgerKeys | undefined {
   try {
-    return place.kind === 'text' ? readKeysFromText(place.text) : readDurable(place.path).keys
+    return place.kind === 'text' ? readKeysFromText(place.text) : readSettled(place.path, readDurable).value
   } catch (error) {
     if (error instanceof KeyFileError && error.code === 'key-file-missing') return undefined
     throw error
@@ -44,62 +43,16 @@ export function fixedKeys(keys: LedgerKeys): WatchedKeys {
   return { current: () => keys, onChange: () => () => {}, [Symbol.dispose]: () => {} }
 }
 
-/** Looks at the file each second and whenever it is asked to: a rotation replaces the file, so its inode changes too. */
-export function watchKeyFile(options: WatchOptions): WatchedKeys {
-  const listeners = new Set<(keys: LedgerKeys) => void>()
-  let keys = options.keys
-  let seen = fingerprint(options.path)
-  let failed: string | undefined
-
-  const look = (): void => {
-    const now = fingerprint(options.path)
-    if (now === seen) return
-    try {
-      const read = readDurable(options.path)
-      seen = read.fingerprint
-      keys = read.keys
-      failed = undefined
-    } catch (error) {
-      // A failed sync may pass: the file is looked at again, and told of once.
-      const failure = `${now} ${error}`
-      if (failure !== failed) options.onError(error)
-      failed = failure
-      return
-    }
-    for (const listener of [...listeners]) listener(keys)
-  }
-  const polling = setInterval(look, options.pollMs ?? POLL_MS).unref()
-
-  return {
-    current: () => {
-      look()
-      return keys
-    },
-    onChange: (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    [Symbol.dispose]: () => clearInterval(polling),
-  }
+/** `keys rotate` replaces the file: it is noticed within a second. */
+export function watchKeyFile({ keys, ...options }: WatchOptions): WatchedKeys {
+  return watchFile({ ...options, value: keys, read: readDurable })
 }
 
 /**
  * The key file as it will still be there after a power cut: events sealed with a key that is not would verify nowhere. Throws
  * `KeyFileError`, or the system's error of a failed sync.
  */
-function readDurable(path: string): { readonly keys: LedgerKeys; readonly fingerprint: string } {
-  for (;;) {
-    const before = fingerprint(path)
-    if (before !== MISSING) syncPlaced(path)
-    const keys = readKeyFile(path)
-    // A rotation in between put another file there, which was not synced.
-    if (fingerprint(path) === before) return { keys, fingerprint: before }
-  }
-}
-
-const MISSING = 'missing'
-
-function fingerprint(path: string): string {
-  const status = statSync(path, { throwIfNoEntry: false, bigint: true })
-  return status === undefined ? MISSING : `${status.ino} ${status.mtimeNs} ${status.size}`
+function readDurable(path: string): LedgerKeys {
+  if (existsSync(path)) syncPlaced(path)
+  return readKeyFile(path)
 }

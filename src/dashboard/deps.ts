@@ -15,15 +15,23 @@ export interface Explained {
   readonly remedy: string
 }
 
+export interface LiveFrames {
+  readonly caller: Principal
+  /** The session's. */
+  readonly token: string
+  /** Of the session: signing out ends its streams. */
+  readonly over: AbortSignal
+  readonly headers: Readonly<Record<string, string>>
+  /** Frames as texts; the signal aborts when they are no longer wanted. */
+  readonly frames: (signal: AbortSignal) => AsyncIterable<string>
+}
+
 export interface DashboardDeps {
   readonly ledger: Ledger
   readonly verifier: Pick<TokenVerifier, 'verify'>
   readonly version: string
   /** Milliseconds since 1970. */
   readonly now: () => number
-  readonly draining: AbortSignal
-  /** Silence on a live stream after which a comment is sent. */
-  readonly heartbeatMs: number
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
   /** Who is at the other end, as far as a socket can tell. */
   readonly remoteAddress: (c: DashboardContext) => string
@@ -31,9 +39,11 @@ export interface DashboardDeps {
   readonly admit: (principal: Principal) => number
   /** Counts a sign-in that was refused: 0 where the address may try again at once. */
   readonly refusedSignIn: (remote: string) => number
-  /** A slot for a stream or a long read of the tenant, to be called when it ends; else the code of the problem why there is none. */
-  readonly acquireStream: (tenant: string, kind: 'tail' | 'replay') => (() => void) | 'too-many-streams' | 'overloaded'
+  /** A slot for a long read of the tenant, to be called when it ends; else the code of the problem why there is none. */
+  readonly acquireStream: (tenant: string, kind: 'replay') => (() => void) | 'too-many-streams' | 'overloaded'
   readonly memory: MemoryBudget
+  /** A stream of server-sent events, which ends with its reader, its token, its session or the server; else the code of the problem why not. */
+  readonly openLive: (c: DashboardContext, live: LiveFrames) => Response | 'too-many-streams' | 'overloaded'
   /** The API's own answer to a GET under a token: every check of the API holds. */
   readonly api: (c: DashboardContext, path: string, token: string) => Response | Promise<Response>
   readonly explain: (code: string) => Explained

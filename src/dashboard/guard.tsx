@@ -95,7 +95,11 @@ async function served(route: PageRoute, serving: Serving): Promise<Response> {
   try {
     const view: View = { c, deps, session, caller, run, query: query.value, form: form ?? new Map(), noted: {} }
     const answer = await route.handle(view)
-    await recordReading(route, view)
+    await recordReading(route, view).catch(async (error: unknown) => {
+      // A stream that was opened and is not given must not stay open.
+      if (answer instanceof Response) await answer.body?.cancel()
+      throw error
+    })
     return answer instanceof Response ? answer : pageResponse(frame, answer)
   } catch (error) {
     return failed(frame, error)

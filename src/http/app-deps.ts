@@ -20,6 +20,8 @@ export interface HttpSettings {
   readonly streamsPerTenant: number
   /** Silence on a tail after which a comment is sent. */
   readonly heartbeatMs: number
+  /** Open streams are held against their tokens so often. */
+  readonly tokenCheckMs: number
   /** `/metrics` without a token. */
   readonly openMetrics: boolean
 }
@@ -32,6 +34,7 @@ const HTTP_DEFAULTS: HttpSettings = {
   refusedTokensPerSecond: 20,
   streamsPerTenant: 64,
   heartbeatMs: 15_000,
+  tokenCheckMs: 500,
   openMetrics: false,
 }
 

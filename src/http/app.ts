@@ -4,6 +4,7 @@ import { jsonText, problemResponse } from './answers.ts'
 import { type AppOptions, appDeps } from './app-deps.ts'
 import { dispatcher, failure, type Gate } from './dispatch.ts'
 import type { EdgeContext, EdgeEnv } from './edge-context.ts'
+import { createLiveTokens } from './live-tokens.ts'
 import { createMetrics } from './metrics.ts'
 import { mountDashboard } from './mount-dashboard.ts'
 import { openApiDocument, registerRoute } from './openapi.ts'
@@ -67,10 +68,11 @@ export function createApp(options: AppOptions): OpenAPIHono<EdgeEnv> {
 
 function createEdge(options: AppOptions): Edge {
   const deps = appDeps(options)
-  const { ratePerSecond, rateBurst, streamsPerTenant } = deps.settings
+  const { ratePerSecond, rateBurst, streamsPerTenant, tokenCheckMs: checkMs } = deps.settings
   return {
     ...deps,
     slots: createStreamSlots(streamsPerTenant, deps.memory.account('streams')),
+    liveTokens: createLiveTokens({ ...deps, checkMs }),
     tenantRate: createRateLimiter({ perSecond: ratePerSecond, burst: rateBurst }),
   }
 }

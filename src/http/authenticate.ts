@@ -12,12 +12,17 @@ export type Authenticated =
   /** `fault` is for the log alone. */
   | { readonly ok: false; readonly fault: TokenFault | 'token-missing' | 'token-not-bearer'; readonly problem: Problem }
 
+/** The token of a request that carries one in the header. */
+export function bearerToken(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : BEARER.exec(header)?.[1]
+}
+
 export async function authenticate(
   header: string | undefined,
   verifier: Pick<TokenVerifier, 'verify'>,
 ): Promise<Authenticated> {
   if (header === undefined) return { ok: false, fault: 'token-missing', problem: missing }
-  const token = BEARER.exec(header)?.[1]
+  const token = bearerToken(header)
   if (token === undefined) return { ok: false, fault: 'token-not-bearer', problem: refused }
 
   const result = await verifier.verify(token)

@@ -4,6 +4,7 @@ import { createDashboard } from '../dashboard/dashboard.tsx'
 import type { DashboardContext } from '../dashboard/deps.ts'
 import type { Gate } from './dispatch.ts'
 import { type EdgeContext, type EdgeEnv, remoteAddress } from './edge-context.ts'
+import { openLivePage } from './live-page.ts'
 import { isProblemCode, STATUS } from './problem-codes.ts'
 import { PROBLEM_TEXTS } from './problem-texts.ts'
 
@@ -11,20 +12,19 @@ export function mountDashboard(
   app: OpenAPIHono<EdgeEnv>,
   { edge, metrics, subjectRate, refusedTokenRate }: Gate,
 ): void {
-  const { ledger, verifier, version, now, draining, log, slots, tenantRate, settings, memory } = edge
+  const { ledger, verifier, version, now, log, slots, tenantRate, memory } = edge
   const dashboard = createDashboard({
     ledger,
     verifier,
     version,
     now,
-    draining,
     log,
-    heartbeatMs: settings.heartbeatMs,
     remoteAddress: (c) => remoteAddress(c as unknown as EdgeContext),
     admit: ({ tenant, subject }) => tenantRate.take(tenant, now()) || subjectRate.take(`${tenant} ${subject}`, now()),
     refusedSignIn: (remote) => refusedTokenRate.take(remote, now()),
     memory,
     acquireStream: (tenant, kind) => slots.acquire(tenant, kind),
+    openLive: (c, live) => openLivePage(edge, c as unknown as EdgeContext, live),
     api: (c, path, token) => app.fetch(apiRequest(c, path, token), c.env),
     explain: (code) => {
       const known = isProblemCode(code) ? code : 'internal'

@@ -1,17 +1,21 @@
-/** @module Starting a streamed answer: a slot of the tenant, the headers, and what happens when it ends, breaks or is left. */
+/** @module Starting a streamed answer of the API: a slot of the tenant, the headers, and the record of the read. */
 import { problemResponse, streamed } from './answers.ts'
-import { byteStream } from './byte-stream.ts'
+import { bearerToken } from './authenticate.ts'
 import { problem } from './problems.ts'
 import type { Ask } from './route.ts'
+import { runStream } from './run-stream.ts'
 import type { StreamKind } from './stream-slots.ts'
+
+export const EVENT_STREAM = 'text/event-stream'
 
 export interface StreamSource {
   readonly kind: StreamKind
+  /** `EVENT_STREAM` for one that has no end of its own. */
   readonly contentType: string
   readonly headers?: Readonly<Record<string, string>>
   /** What has to be done before the first byte leaves; where it throws, nothing is answered but the failure. */
   readonly before?: () => Promise<void>
-  /** Makes the chunks. The signal aborts when the reader leaves or the source is told to stop. */
+  /** Makes the chunks. The signal aborts when nobody wants more: the reader left, the token is over, the server closes. */
   readonly chunks: (signal: AbortSignal) => AsyncIterable<Uint8Array>
 }
 
@@ -31,19 +35,15 @@ export async function openStream(ask: Ask, source: StreamSource): Promise<Respon
     throw error
   }
   if (ask.access !== undefined) ask.access.streamed = true
-  const left = new AbortController()
-  const stream = byteStream(recorded(ask, source, left.signal), {
-    ended: release,
-    left: () => left.abort(),
-    failed: (error) => {
-      edge.log.error({ err: error, path }, 'a stream broke')
-      // Destroyed here, since node's adapter would print the error itself.
-      const outgoing = c.env?.outgoing
-      outgoing?.destroy()
-      return outgoing !== undefined
-    },
+  const body = runStream(edge, {
+    c,
+    token: bearerToken(c.req.header('authorization')) ?? '',
+    expiresAt: caller.expiresAt,
+    release,
+    endless: contentType === EVENT_STREAM,
+    chunks: (signal) => recorded(ask, source, signal),
   })
-  return streamed(stream, contentType, headers)
+  return streamed(body, contentType, headers)
 }
 
 /**
@@ -59,7 +59,7 @@ async function* recorded(
     yield* chunks(signal)
     return
   }
-  const endless = contentType === 'text/event-stream'
+  const endless = contentType === EVENT_STREAM
   if (endless) await access.record()
   let whole = false
   let held: Uint8Array | undefined

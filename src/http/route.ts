@@ -5,12 +5,14 @@ import type { Principal, Scope } from '../signing/tokens.ts'
 import type { AppDeps } from './app-deps.ts'
 import type { EdgeContext } from './edge-context.ts'
 import type { HeldBody } from './held-body.ts'
+import type { LiveTokens } from './live-tokens.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import type { StreamSlots } from './stream-slots.ts'
 
 /** What the handlers of one app share. */
 export interface Edge extends AppDeps {
   readonly slots: StreamSlots
+  readonly liveTokens: LiveTokens
   readonly tenantRate: RateLimiter
 }
 

@@ -65,7 +65,7 @@ function* portions(page: readonly LedgerEvent[], tenant: string): Generator<{ te
 }
 
 /** The same items, with `'quiet'` between them where none has come for so long. */
-async function* heartbeats<T>(items: AsyncIterable<T>, quietMs: number): AsyncGenerator<T | 'quiet', void> {
+export async function* heartbeats<T>(items: AsyncIterable<T>, quietMs: number): AsyncGenerator<T | 'quiet', void> {
   const iterator = items[Symbol.asyncIterator]()
   try {
     let next = iterator.next()

@@ -31,6 +31,8 @@ export class TokenTrustError extends Error {
 export interface TrustedKey {
   readonly algorithms: readonly string[]
   readonly key: KeyObject | Uint8Array | JWTVerifyGetKey
+  /** From then on it checks nothing; milliseconds since 1970. Absent: it has no end. */
+  readonly retiredMs?: number
 }
 
 export type KeyFault = 'token-issuer' | 'token-algorithm' | 'token-key'
@@ -51,6 +53,11 @@ export interface TrustSettings {
 }
 
 export type KeyPicker = (origin: ClaimedOrigin) => TrustedKey | KeyFault
+
+/** Throws `TokenTrustError` where the issuers are none that could be trusted. */
+export function assertTrust(settings: Pick<TrustSettings, 'issuer' | 'trusted'>): void {
+  trustedIssuers(settings)
+}
 
 /** Look-ups are in Maps only: a `kid` such as `__proto__` or `../key` names nothing. Throws `TokenTrustError`. */
 export function createKeyPicker(keys: Pick<LedgerKeys, 'tokenKeys'>, settings: TrustSettings): KeyPicker {
@@ -82,7 +89,10 @@ function ownKey({ privateKey, retired }: TokenKey): TrustedKey & { readonly reti
   }
 }
 
-function trustedIssuers({ issuer: own, trusted = [] }: TrustSettings): ReadonlyMap<string, TrustedKey> {
+function trustedIssuers({
+  issuer: own,
+  trusted = [],
+}: Pick<TrustSettings, 'issuer' | 'trusted'>): ReadonlyMap<string, TrustedKey> {
   const issuers = new Map<string, TrustedKey>()
   for (const { issuer, jwks, algorithms } of trusted) {
     if (issuer === own || issuers.has(issuer)) {

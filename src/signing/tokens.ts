@@ -5,15 +5,22 @@ import { sha256Hex } from './digests.ts'
 import type { LedgerKeys } from './ledger-keys.ts'
 import { type Principal, principalOf } from './token-claims.ts'
 import { TOKEN_TYP } from './token-issuer.ts'
-import { createKeyPicker, type KeyFault, type KeyPicker, type TrustedKey, type TrustSettings } from './token-trust.ts'
+import {
+  createKeyPicker,
+  type KeyFault,
+  type KeyPicker,
+  type TrustedIssuer,
+  type TrustedKey,
+  type TrustSettings,
+} from './token-trust.ts'
 
 export { type ActClaim, type Principal, SCOPES, type Scope } from './token-claims.ts'
 export { issueToken, publicJwks, type TokenRequest } from './token-issuer.ts'
-export { TokenTrustError, type TrustedIssuer } from './token-trust.ts'
+export { assertTrust, TokenTrustError, type TrustedIssuer } from './token-trust.ts'
 
 export const TOKEN_MAX_CHARS = 8 * 1024
-/** How long a revoked or rotated key may still pass where nobody calls `clear`. */
-export const TOKEN_CACHE_MS = 60_000
+/** How long a verified token passes without being verified anew; never beyond its own end or its key's. */
+const TOKEN_CACHE_MS = 60_000
 
 /** For the log only: a caller learns no more than that the token was refused. */
 export type TokenFault =
@@ -33,9 +40,11 @@ type TokenResult = { readonly ok: true; readonly claims: Principal } | { readonl
 
 type TokenKeys = Pick<LedgerKeys, 'tokenKeys'>
 
-export interface TokenVerifierOptions extends TrustSettings {
+export interface TokenVerifierOptions extends Omit<TrustSettings, 'trusted'> {
   /** A function is asked at each token: other keys than before clear the cache. */
   readonly keys: TokenKeys | (() => TokenKeys)
+  /** Likewise: an issuer that is there no longer is trusted no longer. Throws `TokenTrustError` at the first token where it is no safe list. */
+  readonly trusted?: readonly TrustedIssuer[] | (() => readonly TrustedIssuer[]) | undefined
   readonly audience: string
   /** Default 30. */
   readonly clockToleranceSeconds?: number
@@ -68,8 +77,8 @@ interface Verified {
 /** Throws `TokenTrustError` on settings under which no token could be trusted (a shared secret below 32 bytes, ...). */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const cache = new LRUCache<string, Verified>({ max: options.cacheMax ?? CACHE_MAX })
-  let keys = currentKeys(options)
-  let pick = createKeyPicker(keys, options)
+  let trust = currentTrust(options)
+  let pick = pickerOf(trust, options)
   /** A check that began before the cache was cleared must not fill it afterwards. */
   let generation = 0
   const clear = () => {
@@ -77,10 +86,10 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     cache.clear()
   }
   const refresh = () => {
-    const now = currentKeys(options)
-    if (now === keys) return
-    keys = now
-    pick = createKeyPicker(now, options)
+    const now = currentTrust(options)
+    if (now.keys === trust.keys && now.trusted === trust.trusted) return
+    trust = now
+    pick = pickerOf(now, options)
     clear()
   }
   const verify = async (token: string): Promise<TokenResult> => {
@@ -93,17 +102,30 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     if (known !== undefined && nowMs < known.untilMs) return { ok: true, claims: known.claims }
 
     const began = generation
-    const result = await verifyToken(token, { ...options, pick, nowMs })
+    const { retiredMs, ...result } = await verifyToken(token, { ...options, pick, nowMs })
     if (result.ok && began === generation) {
-      cache.set(name, { claims: result.claims, untilMs: Math.min(nowMs + TOKEN_CACHE_MS, result.claims.expiresAt) })
+      const untilMs = Math.min(nowMs + TOKEN_CACHE_MS, result.claims.expiresAt, retiredMs ?? Number.POSITIVE_INFINITY)
+      cache.set(name, { claims: result.claims, untilMs })
     }
     return result
   }
   return { verify, clear }
 }
 
-function currentKeys({ keys }: TokenVerifierOptions): TokenKeys {
-  return typeof keys === 'function' ? keys() : keys
+interface Trust {
+  readonly keys: TokenKeys
+  readonly trusted: readonly TrustedIssuer[] | undefined
+}
+
+function currentTrust({ keys, trusted }: TokenVerifierOptions): Trust {
+  return {
+    keys: typeof keys === 'function' ? keys() : keys,
+    trusted: typeof trusted === 'function' ? trusted() : trusted,
+  }
+}
+
+function pickerOf({ keys, trusted }: Trust, { issuer, sharedSecret }: TokenVerifierOptions): KeyPicker {
+  return createKeyPicker(keys, { issuer, sharedSecret, trusted })
 }
 
 interface Verification extends TokenVerifierOptions {
@@ -111,13 +133,17 @@ interface Verification extends TokenVerifierOptions {
   readonly nowMs: number
 }
 
-async function verifyToken(token: string, how: Verification): Promise<TokenResult> {
+/** With the end of the key, where it has one. */
+async function verifyToken(
+  token: string,
+  how: Verification,
+): Promise<TokenResult & { readonly retiredMs?: number | undefined }> {
   if (!COMPACT_JWS.test(token)) return refused('token-malformed')
   try {
     const trusted = pickKey(token, how)
     if (typeof trusted === 'string') return refused(trusted)
     const payload = await verifiedPayload(token, trusted, how)
-    return judge(payload, how)
+    return { ...judge(payload, how), retiredMs: trusted.retiredMs }
   } catch (error) {
     return refused(faultOf(error))
   }

@@ -5,7 +5,13 @@ import { createApp } from '../../src/http/app.ts'
 import type { HttpLog, HttpSettings } from '../../src/http/app-deps.ts'
 import type { EdgeEnv } from '../../src/http/edge-context.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import { createTokenVerifier, issueToken, publicJwks, type TokenRequest } from '../../src/signing/tokens.ts'
+import {
+  createTokenVerifier,
+  issueToken,
+  publicJwks,
+  type TokenRequest,
+  type TokenVerifierOptions,
+} from '../../src/signing/tokens.ts'
 import { type TestLedger, type TestLedgerOptions, testLedger } from './test-ledger.ts'
 import { freshTenant } from './test-store.ts'
 
@@ -40,6 +46,9 @@ export interface TestEdgeOptions extends TestLedgerOptions {
   readonly settings?: Partial<HttpSettings>
   /** Default: one of its own. */
   readonly tenant?: string
+  /** Of tokens and of the edge, instead of the real one; the ledger has its own. */
+  readonly now?: () => number
+  readonly trusted?: TokenVerifierOptions['trusted']
   /** Wraps the ledger, to make it fail or wait. */
   readonly wrap?: (ledger: Ledger) => Ledger
 }
@@ -49,8 +58,9 @@ export async function testEdge(options: TestEdgeOptions = {}): Promise<TestEdge>
   const [tenant, foreign] = [options.tenant ?? freshTenant('acme'), freshTenant('beta')]
   const draining = new AbortController()
   const logs: Logged[] = []
-  const now = Date.now
-  const verifier = createTokenVerifier({ keys: inner.keys.current, issuer: ISSUER, audience: AUDIENCE, now })
+  const now = options.now ?? Date.now
+  const trust = { ...(options.trusted && { trusted: options.trusted }) }
+  const verifier = createTokenVerifier({ keys: inner.keys.current, issuer: ISSUER, audience: AUDIENCE, now, ...trust })
   const app = createApp({
     ledger: options.wrap?.(inner.ledger) ?? inner.ledger,
     verifier,
@@ -60,6 +70,7 @@ export async function testEdge(options: TestEdgeOptions = {}): Promise<TestEdge>
     ...(options.memory && { memory: options.memory }),
     settings: { ratePerSecond: 0, ...options.settings },
     draining: draining.signal,
+    now,
   })
   const token = (claims: Partial<TokenRequest> = {}): Promise<string> =>
     issueToken({

@@ -43,6 +43,7 @@ const bound = (reads: UnrecordedReads): UnrecordedReads => ({
   asOf: (caller) => reads.asOf(caller),
   ask: (caller, question, page) => reads.ask(caller, question, page),
   event: (caller, eventId) => reads.event(caller, eventId),
+  matchingRefusal: (caller, filter, range) => reads.matchingRefusal(caller, filter, range),
   matching: (caller, filter, range) => reads.matching(caller, filter, range),
 })
 

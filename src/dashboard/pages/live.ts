@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { parseStream } from '../../../schemas/names.ts'
 import type { Ledger, LedgerEvent } from '../../ledger/ledger.ts'
 import type { Position } from '../../store/event-store.ts'
-import { liveResponse } from '../live-stream.ts'
+import { PAGE_HEADERS } from '../headers.ts'
 import { orRefused, pageRoute, Refused, RUN_READERS, type View } from '../page.ts'
 
 const RETRY_MS = 2_000
@@ -36,18 +36,17 @@ export const liveRun = pageRoute({
 })
 
 function opened({ c, deps, caller, query, session }: View<LiveQuery>, run: string | undefined): Response {
-  const release = deps.acquireStream(caller.tenant, 'tail')
-  if (typeof release === 'string')
-    throw new Refused({ code: release, detail: 'This tenant holds as many streams open as it may.' })
   const place = c.req.header('last-event-id') ?? query.after
   const after = place === undefined ? undefined : Buffer.from(place, 'base64url').toString()
-  return liveResponse({
-    deps,
-    expiresAt: caller.expiresAt,
+  const response = deps.openLive(c, {
+    caller,
+    token: session.token,
     over: session.over.signal,
-    ended: release,
+    headers: PAGE_HEADERS,
     frames: (signal) => frames(deps.ledger, { caller, run, after }, signal),
   })
+  if (response instanceof Response) return response
+  throw new Refused({ code: response, detail: 'This tenant holds as many streams open as it may.' })
 }
 
 interface Asked {

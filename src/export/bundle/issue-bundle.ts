@@ -15,8 +15,8 @@ const FORMAT = 'bundle'
 export interface PreparedBundle {
   /** To be awaited before the first byte leaves. Throws `StoreUnavailableError`. */
   readonly start: () => Promise<void>
-  /** The tar. Throws what reading the store throws: then it has no end. */
-  readonly chunks: () => AsyncGenerator<Uint8Array, void>
+  /** The tar. Throws what reading the store throws, and the signal's reason at the next page: then it has no end. */
+  readonly chunks: (signal?: AbortSignal) => AsyncGenerator<Uint8Array, void>
 }
 
 export type Bundled = { readonly ok: true; readonly value: PreparedBundle } | Refused
@@ -34,7 +34,8 @@ export async function prepareBundle(ledger: Ledger, caller: Caller, query: Event
   const pin = await ledger.exports.sealedPin(caller)
   if (pin === undefined) return { ok: false, code: 'not-found', detail: NO_CHECKPOINT }
   const request: BundleRequest = { ledger, caller, query, pin, exportId: randomUUID() }
-  return { ok: true, value: { start: () => recordStart(request), chunks: () => chunksOf(request) } }
+  const chunks = (signal?: AbortSignal) => chunksOf({ ...request, ...(signal && { signal }) })
+  return { ok: true, value: { start: () => recordStart(request), chunks } }
 }
 
 const BOUND = refusal(

@@ -25,6 +25,8 @@ export interface BundleRequest {
   readonly query: EventQuery
   readonly pin: SealedPin
   readonly exportId: string
+  /** Aborts when nobody wants the bundle any more. */
+  readonly signal?: AbortSignal
 }
 
 export interface BundlePlan {
@@ -32,7 +34,7 @@ export interface BundlePlan {
   readonly events: number
 }
 
-/** Throws `ChangedContentError` where the store does not hold the log that was signed. */
+/** Throws `ChangedContentError` where the store does not hold the log that was signed, and the signal's reason once it aborts. */
 export async function planBundle(request: BundleRequest): Promise<BundlePlan> {
   const measured = await measure(request)
   const predicate = predicateOf(request, measured)
@@ -119,9 +121,12 @@ async function* leavesOf({
   caller,
   query,
   pin,
+  signal,
 }: BundleRequest): AsyncGenerator<{ readonly event: LedgerEvent; readonly selected: boolean }, void> {
   const part = completePart(query)
   for await (const page of ledger.exports.leaves(caller, pin.tree.size)) {
+    // The log is measured as a whole before the first byte leaves.
+    signal?.throwIfAborted()
     for (const event of page) yield { event, selected: isSelected(event.header, caller.tenant, part) }
   }
 }

@@ -2,18 +2,15 @@
 import { z } from 'zod'
 import { problemResponse } from '../answers.ts'
 import { judgeCursor, startCursor } from '../event-cursor.ts'
-import { openStream } from '../open-stream.ts'
+import { EVENT_STREAM, openStream } from '../open-stream.ts'
 import { CursorText } from '../query.ts'
 import { type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
 import { type Tail, tailFrames, tailScope } from '../sse.ts'
 
 const tag = 'history'
-const produces = 'text/event-stream'
+const produces = EVENT_STREAM
 /** `EventSource` cannot set a header on its first connect. */
 const TailQuery = z.strictObject({ after: CursorText.optional() })
-
-/** Longest delay of a timer; a token that lives longer is looked at again then. */
-const TIMER_MAX_MS = 2 ** 31 - 1
 
 export const tailRoutes: readonly GuardedRoute[] = [
   readRoute({
@@ -57,29 +54,6 @@ async function openTail(ask: Ask<z.output<typeof TailQuery>>): Promise<Response>
     kind: 'tail',
     contentType: produces,
     headers: { 'x-accel-buffering': 'no', 'cache-control': 'no-cache, no-store' },
-    chunks: (left) =>
-      whileAllowed(ask, left, (signal) => tailFrames({ ...tail, events: edge.ledger.tail(caller, from, signal) })),
+    chunks: (signal) => tailFrames({ ...tail, events: edge.ledger.tail(caller, from, signal) }),
   })
-}
-
-/** Runs a source until the reader leaves, the server drains, or the token is no longer good. */
-async function* whileAllowed(
-  { edge, caller }: Ask,
-  left: AbortSignal,
-  source: (signal: AbortSignal) => AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array, void> {
-  const over = new AbortController()
-  const end = (): void => over.abort()
-  // A stream that nobody reads holds no process: its connection does that.
-  const timer = setTimeout(end, Math.min(Math.max(0, caller.expiresAt - edge.now()), TIMER_MAX_MS)).unref()
-  const signals = [left, edge.draining]
-  for (const signal of signals) signal.addEventListener('abort', end)
-  if (signals.some((signal) => signal.aborted)) end()
-  try {
-    yield* source(over.signal)
-  } finally {
-    clearTimeout(timer)
-    for (const signal of signals) signal.removeEventListener('abort', end)
-    end()
-  }
 }

@@ -66,9 +66,11 @@ export interface AuditReads {
   record(caller: Caller, read: AccessRead): Promise<void>
   /** An event of the tenant by its id. */
   event(caller: Caller, eventId: string): Promise<MatchedEvent | undefined>
+  /** Why `matching` would not take this query; undefined where it does. */
+  matchingRefusal(caller: Caller, filter: EventQuery, range: { readonly asOf: AsOf }): Promise<AuditRefusal | undefined>
   /**
    * Whole events that answer a query, in the order of the log, up to `asOf`: what an export is made of. It ends early with
-   * `DamagedIndexError` where the store no longer holds an event of the index.
+   * `DamagedIndexError` where the store no longer holds an event of the index, and throws `RangeError` for a query it does not take.
    */
   matching(
     caller: Caller,

@@ -1,10 +1,10 @@
 /** @module Asking: the query's definition, the log as of a size, one page of rows, and the answer of its shape. */
 import { type Phrases, parsePhrases } from '../../../projections/search-text.ts'
-import { type AuditRow, type FilterName, SEARCH_MAX_TERMS } from '../../../schemas/audit-fields.ts'
+import { type AuditRow, SEARCH_MAX_TERMS } from '../../../schemas/audit-fields.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
-import type { AuditFilter, AuditIndex, AuditView, LeafPage, SpendBy } from '../../store/audit-index.ts'
+import type { AuditFilter, AuditIndex, AuditView, LeafPage } from '../../store/audit-index.ts'
 import { againIfRenewed } from '../../store/derived-file.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import { bounds } from '../bounds.ts'
@@ -30,12 +30,11 @@ import type {
   AuditRefusal,
   MatchedEvent,
 } from './audit-reads.ts'
+import { questionFault, spendBy } from './question-fault.ts'
 import { windowedRows } from './windowed-rows.ts'
 
 /** Rows of a page of `matching`. */
 const MATCHING_PAGE = 256
-
-export const SPEND_BY: readonly SpendBy[] = ['run', 'agent', 'model', 'day', 'month', 'tenant']
 
 export interface AuditDeps {
   readonly store: Pick<EventStore, 'readStream' | 'comparePositions'>
@@ -90,13 +89,29 @@ export class AuditService implements UnrecordedReads {
     })
   }
 
+  async matchingRefusal(
+    caller: Caller,
+    filter: EventQuery,
+    { asOf }: { readonly asOf: AsOf },
+  ): Promise<AuditRefusal | undefined> {
+    return againIfRenewed(async () => {
+      await this.#deps.catchUp()
+      const asked = this.#matchingAsked(caller, filter, asOf)
+      return 'code' in asked ? asked : undefined
+    })
+  }
+
+  #matchingAsked(caller: Caller, filter: EventQuery, { treeSize }: AsOf): Asked | AuditRefusal {
+    return this.#asked(caller, { name: 'events', filter }, { limit: MATCHING_PAGE, treeSize })
+  }
+
   async *matching(
     caller: Caller,
     filter: EventQuery,
     { asOf, afterLeaf }: { readonly asOf: AsOf; readonly afterLeaf?: number },
   ): AsyncGenerator<readonly MatchedEvent[], void> {
     await againIfRenewed(() => this.#deps.catchUp())
-    const asked = this.#asked(caller, { name: 'events', filter }, { limit: MATCHING_PAGE, treeSize: asOf.treeSize })
+    const asked = this.#matchingAsked(caller, filter, asOf)
     if ('code' in asked) throw new RangeError(asked.detail)
     const { index, store } = this.#deps
     for (let after = afterLeaf; ; ) {
@@ -122,7 +137,7 @@ export class AuditService implements UnrecordedReads {
     const outside = bounds(caller, question.filter.run)
     if (outside !== undefined) return { ok: false, code: 'run-mismatch', detail: outside.detail }
     const definition: AuditQueryDefinition = AUDIT_QUERIES[question.name]
-    const fault = filterFault(question, definition) ?? spendFault(question)
+    const fault = questionFault(question, definition)
     if (fault !== undefined) return { ok: false, code: 'invalid-query', detail: fault }
 
     const { text, ...filter } = question.filter
@@ -260,30 +275,6 @@ const otherLog: AuditRefusal = {
   ok: false,
   code: 'cursor-gone',
   detail: 'the log that these pages were pinned to is another one now: begin anew',
-}
-
-function filterFault(
-  { name, filter }: AuditQuestion,
-  { filters, required = [] }: AuditQueryDefinition,
-): string | undefined {
-  const given = Object.keys(filter).filter((key) => filter[key as FilterName] !== undefined)
-  const stranger = given.find((key) => !filters.includes(key as FilterName))
-  if (stranger !== undefined) return `the query ${name} takes no ${stranger}; it takes ${filters.join(', ')}`
-  const missing = required.find((key) => filter[key] === undefined)
-  return missing === undefined ? undefined : `the query ${name} needs ${missing}`
-}
-
-function spendBy({ by }: AuditQuestion): SpendBy | undefined {
-  return SPEND_BY.find((each) => each === by)
-}
-
-function spendFault(question: AuditQuestion): string | undefined {
-  const { name, by, seed } = question
-  if (by !== undefined && name !== 'spend') return `the query ${name} takes no by`
-  if (by !== undefined && spendBy(question) === undefined) return `by takes one of ${SPEND_BY.join(', ')}`
-  if (seed !== undefined && name !== 'sample') return `the query ${name} takes no seed`
-  if (name === 'sample' && (seed ?? '') === '') return 'the query sample needs a seed: the root hash of a checkpoint'
-  return undefined
 }
 
 /** The definition's own conditions go first: no caller widens them. */

@@ -6,6 +6,7 @@ import type { UnrecordedReads } from './audit-service.ts'
 export function recordedReads(reads: UnrecordedReads, log: Pick<AccessLog, 'record'>): AuditReads {
   return {
     asOf: (caller) => reads.asOf(caller),
+    matchingRefusal: (caller, filter, range) => reads.matchingRefusal(caller, filter, range),
     matching: (caller, filter, range) => reads.matching(caller, filter, range),
     record: (caller, read) => log.record(caller, read),
     ask: async (caller, question, page) => {

@@ -1,0 +1,36 @@
+/** @module Why a question is not one that its query takes. */
+import type { FilterName } from '../../../schemas/audit-fields.ts'
+import type { SpendBy } from '../../store/audit-index.ts'
+import type { AuditQueryDefinition } from './audit-queries.ts'
+import type { AuditQuestion } from './audit-reads.ts'
+
+export const SPEND_BY: readonly SpendBy[] = ['run', 'agent', 'model', 'day', 'month', 'tenant']
+
+/** Undefined where there is nothing to object to. */
+export function questionFault(question: AuditQuestion, definition: AuditQueryDefinition): string | undefined {
+  return filterFault(question, definition) ?? spendFault(question)
+}
+
+function filterFault(
+  { name, filter }: AuditQuestion,
+  { filters, required = [] }: AuditQueryDefinition,
+): string | undefined {
+  const given = Object.keys(filter).filter((key) => filter[key as FilterName] !== undefined)
+  const stranger = given.find((key) => !filters.includes(key as FilterName))
+  if (stranger !== undefined) return `the query ${name} takes no ${stranger}; it takes ${filters.join(', ')}`
+  const missing = required.find((key) => filter[key] === undefined)
+  return missing === undefined ? undefined : `the query ${name} needs ${missing}`
+}
+
+export function spendBy({ by }: AuditQuestion): SpendBy | undefined {
+  return SPEND_BY.find((each) => each === by)
+}
+
+function spendFault(question: AuditQuestion): string | undefined {
+  const { name, by, seed } = question
+  if (by !== undefined && name !== 'spend') return `the query ${name} takes no by`
+  if (by !== undefined && spendBy(question) === undefined) return `by takes one of ${SPEND_BY.join(', ')}`
+  if (seed !== undefined && name !== 'sample') return `the query ${name} takes no seed`
+  if (name === 'sample' && (seed ?? '') === '') return 'the query sample needs a seed: the root hash of a checkpoint'
+  return undefined
+}

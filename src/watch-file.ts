@@ -1,0 +1,84 @@
+/** @module A file that is read again when it changes, so that an edit needs no restart. */
+import { statSync } from 'node:fs'
+
+export interface WatchedFile<T> extends Disposable {
+  /** What the file says now: it is looked at first, which costs a system call. */
+  readonly current: () => T
+  /** Called with what it says from then on; returns the unsubscriber. */
+  readonly onChange: (listener: (value: T) => void) => () => void
+}
+
+export interface WatchFileOptions<T> {
+  readonly path: string
+  /** As it was read. */
+  readonly value: T
+  readonly read: (path: string) => T
+  /** Default one second. */
+  readonly pollMs?: number
+  /** A file that cannot be read any more changes nothing: what was read last stays in use. */
+  readonly onError: (error: unknown) => void
+}
+
+const POLL_MS = 1_000
+
+/** Looks at the file each second and whenever it is asked to: one that is replaced has another inode. */
+export function watchFile<T>({
+  path,
+  value: first,
+  read,
+  pollMs = POLL_MS,
+  onError,
+}: WatchFileOptions<T>): WatchedFile<T> {
+  const listeners = new Set<(value: T) => void>()
+  let value = first
+  let seen = fingerprint(path)
+  let failed: string | undefined
+
+  const look = (): void => {
+    const now = fingerprint(path)
+    if (now === seen) return
+    try {
+      const settled = readSettled(path, read)
+      seen = settled.fingerprint
+      value = settled.value
+      failed = undefined
+    } catch (error) {
+      // What failed may pass: the file is looked at again, and told of once.
+      const failure = `${now} ${error}`
+      if (failure !== failed) onError(error)
+      failed = failure
+      return
+    }
+    for (const listener of [...listeners]) listener(value)
+  }
+  const polling = setInterval(look, pollMs).unref()
+
+  return {
+    current: () => {
+      look()
+      return value
+    },
+    onChange: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    [Symbol.dispose]: () => clearInterval(polling),
+  }
+}
+
+/** Reads until the same file was there before and after. Throws what `read` throws. */
+export function readSettled<T>(
+  path: string,
+  read: (path: string) => T,
+): { readonly value: T; readonly fingerprint: string } {
+  for (;;) {
+    const before = fingerprint(path)
+    const value = read(path)
+    if (fingerprint(path) === before) return { value, fingerprint: before }
+  }
+}
+
+function fingerprint(path: string): string {
+  const status = statSync(path, { throwIfNoEntry: false, bigint: true })
+  return status === undefined ? 'missing' : `${status.ino} ${status.mtimeNs} ${status.size}`
+}
