@@ -61,6 +61,9 @@ function signatureOf(trailer: ExportTrailer, findKey: FindLogKey | undefined): S
     faults: [{ code: 'trailer-signature', message }],
   })
   if (!name.endsWith(`/${tenant}`)) return fault(`the trailer is signed for the log ${name}, which is not of ${tenant}`)
+  // An id is made of name and key: with the same id under another name, the file names a key that cannot be.
+  if (verifier !== undefined && verifier.keyId === keyId && verifier.name !== name)
+    return fault(`the trailer names ${signature.key}, and the key of that id is of the log ${verifier.name}`)
   if (verifier === undefined || verifier.keyId !== keyId)
     return {
       by: undefined,

@@ -221,6 +221,8 @@ exporting(
       const { codes } = await look(all.join('') + trailer.replace(from, to as string), store.keys)
       assert.equal(codes, ['trailer-signature'], String(from))
     }
+    const renamed = trailer.replace('"key":"ledger', '"key":"7edger')
+    assert.equal((await look(all.join('') + renamed, store.keys)).codes, ['trailer-signature'])
     const other: LogKey = { ...LOG, name: 'ledger.example/other' }
     const foreign = await look(all.join('') + trailerLine(all, other, { tenant: 'acme' }), store.keys)
     assert.equal(foreign.codes, ['trailer-signature'])
