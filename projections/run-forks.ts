@@ -40,10 +40,20 @@ function foldOffered(state: RunState, data: EventBody<'BranchOffered'>, { revisi
     ...(score === undefined ? {} : { score }),
   })
   fork.offers.push(data.branch)
-  if (data.signature !== undefined) state.signatures[slot(data.signature)] = true
+  foldSigned(state, data)
+}
+
+/** What an agent signed is used once: by its digest, in records of 0.1.0 by the signature itself. */
+export function foldSigned(
+  state: RunState,
+  data: { readonly signature?: string | undefined; readonly signed?: string | undefined },
+): void {
+  const used = data.signed ?? data.signature
+  if (used !== undefined) state.signatures[slot(used)] = true
 }
 
 function foldReceived(state: RunState, data: EventBody<'BranchReceived'>, { revision }: Header): void {
+  foldSigned(state, data)
   const branch = branchOf(state.forks[slot(data.forkId)], data.branch)
   if (branch === undefined) return
   const { status, report, confidence, score } = data

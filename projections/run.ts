@@ -7,7 +7,7 @@ import type { Projection, RecordedEvent } from './projection.ts'
 import { countRefusal, refusalKey } from './refusals.ts'
 import { foldBudget } from './run-budget.ts'
 import { CALL_FOLDS } from './run-calls.ts'
-import { FORK_FOLDS } from './run-forks.ts'
+import { FORK_FOLDS, foldSigned } from './run-forks.ts'
 import { EMPTY_CONTEXT_DIGEST, RUN_PROJECTION_VERSION, type RunState, slot, zeroSpend } from './run-state.ts'
 
 export const runProjection: Projection<RunState | undefined> = {
@@ -116,6 +116,7 @@ function foldManifest(state: RunState, data: EventBody<'ManifestRegistered'>, he
     agent: data.agent,
     hash: data.hash,
     revision: header.revision,
+    setBy: { actor: header.actor, ...(header.principal !== undefined && { principal: header.principal }) },
     manifest: data.manifest,
   }
 }
@@ -127,13 +128,13 @@ function foldAccepted(state: RunState, data: EventBody<'EnvelopeAccepted'>, head
   state.step = data.step
   state.lineage.push({ step: data.step, revision: header.revision, agent, context: data.context })
   state.agents[slot(agent)] = true
-  if (data.signature !== undefined) state.signatures[slot(data.signature)] = true
+  foldSigned(state, data)
 }
 
-function foldRejected(state: RunState, { agent, signature }: EventBody<'EnvelopeRejected'>): void {
+function foldRejected(state: RunState, data: EventBody<'EnvelopeRejected'>): void {
   state.rejections += 1
-  state.agents[slot(agent)] = true
-  if (signature !== undefined) state.signatures[slot(signature)] = true
+  state.agents[slot(data.agent)] = true
+  foldSigned(state, data)
 }
 
 function end(state: RunState, status: 'completed' | 'failed', revision: number): void {

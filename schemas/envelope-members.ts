@@ -17,5 +17,7 @@ export const handoff = {
   supersedes: z.array(Supersession).optional(),
   /** The agent's own detached JWS over the envelope (SEAL-14). */
   signature: z.string().optional(),
+  /** Digest of what it is over: the same is not taken a second time, whatever its signature (SEAL-16). Absent in records of 0.1.0. */
+  signed: Digest.optional(),
   ...place,
 }

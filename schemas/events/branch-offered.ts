@@ -25,6 +25,8 @@ export const BranchOffered = eventType({
     manifestHash: Digest.optional(),
     /** The agent's own detached JWS over the output as an envelope of mode `extend` on the fork's `parent`. */
     signature: z.string().optional(),
+    /** Digest of what it is over (SEAL-16). */
+    signed: Digest.optional(),
     /** Warnings; errors would have refused it. */
     findings: z.array(Finding).optional(),
   }),

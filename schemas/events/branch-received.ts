@@ -12,6 +12,8 @@ const schema = z.strictObject({
   output: Digest.optional(),
   /** What a refused branch handed over: it stays readable. */
   payload: JsonRecord.optional(),
+  /** Digest of what the agent signed, where it did: it is not taken a second time (SEAL-16). */
+  signed: Digest.optional(),
   findings: z.array(Finding).optional(),
   findingsTotal: z.int().optional(),
   /** Why it failed, was aborted or refused. */

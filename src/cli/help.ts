@@ -39,7 +39,7 @@ export const COMMANDS = {
     usage: 'token --scope "runs:write runs:read" [--tenant T] [--sub S] [--ttl 1h]',
     about: 'print an access token for the keys of the data folder',
     flags: [
-      ['--scope SCOPES', 'any of runs:write runs:read audit:read audit:export admin'],
+      ['--scope SCOPES', 'any of runs:write runs:read runs:admin audit:read audit:export admin'],
       TENANT,
       ['--sub S', 'who is responsible (default: local)'],
       ['--act A', 'who acts on behalf of --sub, such as an agent platform'],

@@ -124,6 +124,10 @@ function faultOf(route: PageRoute, { deps, caller }: Serving, run: string): Prob
     const detail = `Your token is good for the run ${caller.run} and nothing else.`
     return { status: 403, title: 'This lies outside your token', detail, remedy: 'Sign in with a token of the tenant.' }
   }
+  if (caller.agent !== undefined && route.scopes.every((scope) => AUDIT_SCOPES.has(scope))) {
+    const detail = `Your token speaks for the agent ${caller.agent}; this page is about all of them.`
+    return { status: 403, title: 'This lies outside your token', detail, remedy: 'Sign in with a token of the tenant.' }
+  }
   const waitMs = deps.admit(caller)
   if (waitMs > 0) {
     const detail = `Try again in ${Math.ceil(waitMs / 1000)} s.`

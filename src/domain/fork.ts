@@ -14,14 +14,7 @@ import type { JsonObject } from '../../schemas/json.ts'
 import type { ReportBranch, StartFork } from '../../schemas/requests.ts'
 import type { Failure } from '../../schemas/values.ts'
 import { append, type Decision, type Draft, type Env, refuse } from './decision.ts'
-import {
-  CONTEXT_MAX_BYTES,
-  type HandoffEnv,
-  judge,
-  preconditionFault,
-  refusedEnvelope,
-  type SignedEnvelope,
-} from './handoff.ts'
+import { CONTEXT_MAX_BYTES, type HandoffEnv, judge, preconditionFault, refusedEnvelope, withDigest } from './handoff.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { covers, mustBeOpen, mustNotBeForked, mustNotCompensate } from './run-rules.ts'
 import type { Verdict } from './validator/validate.ts'
@@ -144,6 +137,11 @@ function endOf({ error, refused, aborted }: ReportBranch): Pick<EventBody<'Branc
   return { status: 'aborted', error: { message: aborted?.reason ?? '' } }
 }
 
+interface Judged extends Report {
+  /** Digest of what the agent signed. */
+  readonly signed: string | undefined
+}
+
 interface Report {
   readonly fork: ForkState
   readonly branch: BranchState
@@ -159,7 +157,7 @@ function judged(state: RunState, given: Report, env: HandoffEnv): Decision {
   const manifest = state.manifests[slot(agent)]
   const established = establishedDigest(state, env.headDigest ?? '')
   const posted = { agent, manifestHash, payload: output, mode: 'extend' as const, tokens, supersedes, signature }
-  const envelope: SignedEnvelope = { ...posted, parent: parent ?? established }
+  const envelope = withDigest({ ...posted, parent: parent ?? established }, env)
   const wrong = preconditionFault(state, envelope, { posted: { ...posted, parent }, established, manifest, env })
   if (wrong !== undefined) return refusedEnvelope(state, env, { wrong, signature })
 
@@ -167,10 +165,11 @@ function judged(state: RunState, given: Report, env: HandoffEnv): Decision {
   const context = applyMode({ context: state.context, payload: output, mode: 'extend', criticalKeys })
   const bytes = env.sizeOf(context)
   const over = sizeFault(bytes)
-  if (over !== undefined) return append(refusedDraft(given, { error: over }))
+  const { signed } = envelope
+  if (over !== undefined) return append(refusedDraft({ ...given, signed }, { error: over }))
   const verdict = judge(state, envelope, { context, manifest, evidence: env.evidence })
-  if (verdict.verdict === 'reject') return append(refusedDraft(given, contradictionOf(verdict)))
-  return append(offeredDraft(given, verdict, env))
+  if (verdict.verdict === 'reject') return append(refusedDraft({ ...given, signed }, contradictionOf(verdict)))
+  return append(offeredDraft({ ...given, signed }, verdict, env))
 }
 
 function sizeFault(bytes: number): Failure | undefined {
@@ -189,11 +188,12 @@ function contradictionOf({ findings, findingsTotal, confidence }: Verdict): Refu
   return { error, findings, findingsTotal, confidence }
 }
 
-function refusedDraft({ fork, branch, output, body, report }: Report, why: Refusing): Draft {
-  return receivedDraft(fork, branch, { status: 'refused', report, ...tokensOf(body), payload: output, ...why })
+function refusedDraft({ fork, branch, output, body, report, signed }: Judged, why: Refusing): Draft {
+  const said = { report, ...tokensOf(body), payload: output, ...(signed === undefined ? {} : { signed }) }
+  return receivedDraft(fork, branch, { status: 'refused', ...said, ...why })
 }
 
-function offeredDraft({ fork, branch, output, body, report }: Report, verdict: Verdict, env: Env): Draft {
+function offeredDraft({ fork, branch, output, body, report, signed }: Judged, verdict: Verdict, env: Env): Draft {
   const { score, supersedes, signature } = body
   return {
     type: 'BranchOffered',
@@ -211,6 +211,7 @@ function offeredDraft({ fork, branch, output, body, report }: Report, verdict: V
       ...(supersedes === undefined ? {} : { supersedes }),
       ...(branch.manifestHash === undefined ? {} : { manifestHash: branch.manifestHash }),
       ...(signature === undefined ? {} : { signature }),
+      ...(signed === undefined ? {} : { signed }),
       ...(verdict.findings.length === 0 ? {} : { findings: verdict.findings }),
     },
   }

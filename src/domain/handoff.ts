@@ -17,9 +17,22 @@ export interface HandoffEnv extends Env {
   readonly evidence: Evidence
   /** Checks the agent's detached JWS; undefined means that it holds. */
   readonly signatureFault: (envelope: SignedEnvelope, manifest: ManifestState | undefined) => string | undefined
+  /** Digest of what the agent signs. */
+  readonly signedDigest: (envelope: SignedEnvelope) => string
+  /** The texts under which the same signature may stand in records that hold no such digest. */
+  readonly signatureSpellings: (signature: string) => readonly string[]
 }
 
-export type SignedEnvelope = PostEnvelope & { readonly parent: string; readonly mode: 'replace' | 'merge' | 'extend' }
+export type SignedEnvelope = PostEnvelope & {
+  readonly parent: string
+  readonly mode: 'replace' | 'merge' | 'extend'
+  readonly signed?: string
+}
+
+/** With the digest of what is signed, where something is. */
+export function withDigest(envelope: SignedEnvelope, env: HandoffEnv): SignedEnvelope {
+  return envelope.signature === undefined ? envelope : { ...envelope, signed: env.signedDigest(envelope) }
+}
 
 export function decideHandoff(state: RunState, posted: PostEnvelope, env: HandoffEnv): Decision {
   const closed = mustBeOpen(state, posted.runFence) ?? mustNotCompensate(state) ?? mustNotBeForked(state)
@@ -27,7 +40,8 @@ export function decideHandoff(state: RunState, posted: PostEnvelope, env: Handof
 
   const established = establishedDigest(state, env.headDigest ?? '')
   const manifest = state.manifests[slot(posted.agent)]
-  const envelope: SignedEnvelope = { ...posted, mode: posted.mode ?? 'replace', parent: posted.parent ?? established }
+  const whole = { ...posted, mode: posted.mode ?? 'replace', parent: posted.parent ?? established }
+  const envelope = withDigest(whole, env)
   const wrong = preconditionFault(state, envelope, { posted, established, manifest, env })
   if (wrong !== undefined) return refusedEnvelope(state, env, { wrong, signature: posted.signature })
 
@@ -84,11 +98,21 @@ export function preconditionFault(
     })
   }
   if (posted.signature === undefined && manifest?.manifest.requireSignature !== true) return undefined
-  if (posted.signature !== undefined && state.signatures[slot(posted.signature)] !== undefined) {
-    return refusal('signature-reused', 'a signature is used once in a run', { pointer: '/signature' })
+  if (posted.signature !== undefined && isUsed(state, envelope, env)) {
+    return refusal(
+      'signature-reused',
+      'what this signature is over was handed over in this run before: a signed handoff is used once',
+      {
+        pointer: '/signature',
+      },
+    )
   }
   const fault = env.signatureFault(envelope, manifest)
   return fault === undefined ? undefined : refusal('signature-invalid', fault, { pointer: '/signature' })
+}
+
+function isUsed(state: RunState, { signature = '', signed = '' }: SignedEnvelope, env: HandoffEnv): boolean {
+  return [signed, ...env.signatureSpellings(signature)].some((name) => state.signatures[slot(name)] !== undefined)
 }
 
 function contextTooLarge(bytes: number): Refusal {
@@ -122,7 +146,7 @@ export function judge(
 function handoffBody(
   envelope: SignedEnvelope,
 ): Omit<EventBody<'EnvelopeRejected'>, 'confidence' | 'findings' | 'findingsTotal'> {
-  const { agent, mode, payload, parent, tokens, manifestHash, supersedes, signature } = envelope
+  const { agent, mode, payload, parent, tokens, manifestHash, supersedes, signature, signed } = envelope
   return {
     v: 1,
     agent,
@@ -133,6 +157,7 @@ function handoffBody(
     ...(manifestHash === undefined ? {} : { manifestHash }),
     ...(supersedes === undefined ? {} : { supersedes }),
     ...(signature === undefined ? {} : { signature }),
+    ...(signed === undefined ? {} : { signed }),
     ...placeOf(envelope),
   }
 }

@@ -90,7 +90,7 @@ function verdictOn(
 
 /** Judged when it was offered, against the context that still stands: its own words are handed over. */
 function oneVerdict(state: RunState, offer: Offer, env: HandoffEnv): Verdict {
-  const { branch, agent, payload, confidence, findings, supersedes, manifestHash, signature } = offer
+  const { branch, agent, payload, confidence, findings, supersedes, manifestHash, signature, signed } = offer
   const context = extended(state, payload)
   return {
     outcome: 'joined',
@@ -102,6 +102,7 @@ function oneVerdict(state: RunState, offer: Offer, env: HandoffEnv): Verdict {
       ...(manifestHash === undefined ? {} : { manifestHash }),
       ...(supersedes === undefined ? {} : { supersedes }),
       ...(signature === undefined ? {} : { signature }),
+      ...(signed === undefined ? {} : { signed }),
       context: env.digestOf(context),
       confidence,
       ...(findings === undefined ? {} : { findings }),

@@ -5,6 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { EventQuery } from '../../schemas/event-query.ts'
 import type { JsonObject } from '../../schemas/json.ts'
+import { bounds, historyBounds } from '../ledger/bounds.ts'
 import type { Caller, ExportPin, Ledger, LedgerEvent } from '../ledger/ledger.ts'
 import type { Position } from '../store/event-store.ts'
 import { type Refused, refusedBy } from './export-refusal.ts'
@@ -35,6 +36,8 @@ export type Prepared = { readonly ok: true; readonly value: PreparedExport } | R
 
 export async function prepareExport(ledger: Ledger, caller: Caller, request: ExportRequest): Promise<Prepared> {
   const { query = {}, resume } = request
+  const outside = bounds(caller, query.run) ?? historyBounds(caller)
+  if (outside !== undefined) return refusedBy(outside)
   const pin = await ledger.exports.pin(caller, resume?.until)
   const pages = await pagesOf(ledger, caller, { query, pin })
   if (!pages.ok) return pages

@@ -53,6 +53,27 @@ export function runBondFault(principal: Principal, run: string | undefined): Pro
   })
 }
 
+/** Refused where the token is bound to an agent and the route is for auditors alone: it tells of all agents. */
+export function historyBondFault(principal: Principal, scopes: readonly Scope[]): Problem | undefined {
+  if (principal.agent === undefined || !scopes.every((scope) => scope.startsWith('audit:'))) return undefined
+  return problem(
+    'agent-mismatch',
+    `the token is bound to the agent ${principal.agent}; audit and export are about all`,
+    {
+      evidence: { bound: principal.agent },
+    },
+  )
+}
+
+/** Refused where a bound token sets what agents may do: that takes a scope of its own. */
+export function manifestBondFault({ run, agent, scopes }: Principal): Problem | undefined {
+  if ((run === undefined && agent === undefined) || scopes.has('runs:admin')) return undefined
+  return problem('scope-missing', 'a bound token sets manifests only with the scope runs:admin', {
+    evidence: { required: ['runs:admin'] },
+    headers: { 'www-authenticate': `${REALM}, error="insufficient_scope", scope="runs:admin"` },
+  })
+}
+
 /** Refused where the token is bound to an agent and the body speaks for another. */
 export function agentBondFault(principal: Principal, agent: unknown, pointer: string): Problem | undefined {
   if (principal.agent === undefined || agent === undefined || agent === principal.agent) return undefined

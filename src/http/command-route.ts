@@ -2,9 +2,9 @@
 import type { z } from 'zod'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Command, Ledger, Outcome, RequestInfo } from '../ledger/ledger.ts'
-import type { Principal } from '../signing/tokens.ts'
+import type { Principal, Scope } from '../signing/tokens.ts'
 import { etag, json, problemResponse } from './answers.ts'
-import { agentBondFault } from './authenticate.ts'
+import { agentBondFault, manifestBondFault } from './authenticate.ts'
 import { checkBody, readJson } from './body.ts'
 import { type Parsed, parseIdempotencyKey, parseIfMatch, validTraceparent } from './preconditions.ts'
 import { type Problem, problem, problemOf } from './problems.ts'
@@ -22,6 +22,8 @@ export interface CommandRoute<Body extends object> {
   readonly command: (body: Body, item: string) => Command
   readonly location?: CommandSpec['location']
   readonly checksRunBond?: boolean
+  /** Where not those of every write. */
+  readonly scopes?: readonly Scope[]
   /** Runs in place of `ledger.execute`, where an answer may have to wait. */
   readonly execute?: (ask: Ask, ready: ReadyCommand) => Promise<Outcome>
 }
@@ -34,7 +36,7 @@ export interface ReadyCommand {
 
 /** A route that hands one command to the ledger. */
 export function commandRoute<Body extends object>(route: CommandRoute<Body>): GuardedRoute {
-  const { path, summary, tag, body, location, checksRunBond, execute = executeNow } = route
+  const { path, summary, tag, body, location, checksRunBond, scopes = RUN_WRITERS, execute = executeNow } = route
   // `checkBody` hands over what `body` has parsed, and nothing else.
   const spec = {
     kind: route.kind,
@@ -49,7 +51,7 @@ export function commandRoute<Body extends object>(route: CommandRoute<Body>): Gu
     summary,
     tag,
     body,
-    scopes: RUN_WRITERS,
+    scopes,
     query: NoQuery,
     ...(location && { answers: { 201: 'Recorded anew.' } }),
     ...(checksRunBond && { checksRunBond }),
@@ -87,6 +89,8 @@ export function bondFault(caller: Principal, { kind }: Pick<CommandSpec, 'kind'>
     const evidence = { bound: caller.run }
     return problem('run-mismatch', `the token is bound to the run ${caller.run}`, { pointer: '/id', evidence })
   }
+  const unset = kind === 'manifest' ? manifestBondFault(caller) : undefined
+  if (unset !== undefined) return unset
   return agentBondFault(caller, agent, '/agent') ?? agentBondFault(caller, reserve?.agent, '/reserve/agent')
 }
 

@@ -5,7 +5,7 @@ import { DamagedIndexError } from '../ledger/audit/audit-reads.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
 import { accessNote } from './access-note.ts'
 import { problemResponse } from './answers.ts'
-import { authenticate, runBondFault, scopeFault } from './authenticate.ts'
+import { authenticate, historyBondFault, runBondFault, scopeFault } from './authenticate.ts'
 import { type EdgeContext, remoteAddress } from './edge-context.ts'
 import { bodiesInFlight, holdBody } from './held-body.ts'
 import type { HttpMetrics } from './metrics.ts'
@@ -71,6 +71,7 @@ async function guarded(
   const fault =
     scopeFault(caller, route.scopes) ??
     (route.checksRunBond === true ? undefined : runBondFault(caller, withRun ? run : undefined)) ??
+    historyBondFault(caller, route.scopes) ??
     rateFault(gate, caller.tenant, caller.subject)
   if (fault !== undefined) return problemResponse(fault, c.req.path)
   if (withRun && !RUN_ID_PATTERN.test(run)) return problemResponse(noSuchRun, c.req.path)

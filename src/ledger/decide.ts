@@ -14,9 +14,10 @@ import { refusal } from '../domain/refusal.ts'
 import { decideBranched, decideComplete, decideFail, decideManifest, decideStart } from '../domain/run-life.ts'
 import { decideRenew, decideResolve, decideSettle } from '../domain/settle.ts'
 import { decideRelease, decideSettleReservation, decideUsage } from '../domain/usage.ts'
-import { checkAgentSignature, envelopeSigningInput } from '../signing/agent-signature.ts'
+import { checkAgentSignature, envelopeSigningInput, isLowS, signatureSpellings } from '../signing/agent-signature.ts'
 import { canonicalJson } from '../signing/canonical-json.ts'
-import { textDigest } from '../signing/digests.ts'
+import { digestText, sha256, textDigest } from '../signing/digests.ts'
+import { foreignWork } from './agent-bond.ts'
 import type { AnsweredEvent } from './answer-parts.ts'
 import type { HotRun } from './hot-run.ts'
 import type { Caller } from './ledger.ts'
@@ -35,8 +36,12 @@ export interface DecideInput {
 
 export function decide(input: DecideInput): Decision {
   const { run, command, env } = input
-  if (command.kind === 'start') return decideStart(run.state, command, env)
-  if (run.state === undefined) return refuse(refusal('run-not-found', `there is no run ${run.runId}`))
+  if (run.state === undefined) {
+    if (command.kind === 'start') return decideStart(undefined, command, env)
+    return refuse(refusal('run-not-found', `there is no run ${run.runId}`))
+  }
+  const foreign = foreignWork(run.state, input)
+  if (foreign !== undefined) return refuse(foreign)
   return decideOnRun(run.state, input)
 }
 
@@ -91,7 +96,13 @@ function handoffEnv(run: HotRun, env: Env): HandoffEnv {
     ...env,
     evidence: run.evidence,
     signatureFault: (envelope, manifest) => signatureFault(run, env, { envelope, manifest }),
+    signedDigest: (envelope) => digestText(sha256(signedText(run, env, envelope))),
+    signatureSpellings,
   }
+}
+
+function signedText(run: HotRun, { ledgerId }: Env, envelope: SignedEnvelope): Uint8Array {
+  return envelopeSigningInput({ ...envelope, ledgerId, tenant: run.tenant, run: run.runId })
 }
 
 function signatureFault(
@@ -102,22 +113,13 @@ function signatureFault(
   if (envelope.signature === undefined) return `the manifest of ${envelope.agent} requires a signature`
   const jwk = manifest?.manifest.jwk
   if (jwk === undefined) return `no key is registered for ${envelope.agent}; register its manifest with a jwk`
-  const { agent, parent, mode, payload, tokens, manifestHash, supersedes, signature } = envelope
-  const input = envelopeSigningInput({
-    ledgerId: env.ledgerId,
-    tenant: run.tenant,
-    run: run.runId,
-    agent,
-    parent,
-    mode,
-    payload,
-    tokens,
-    manifestHash,
-    supersedes,
-  })
-  const checked = checkAgentSignature(signature, input, jwk)
+  const { signature } = envelope
+  if (!isLowS(signature, jwk)) return HIGH_S
+  const checked = checkAgentSignature(signature, signedText(run, env, envelope), jwk)
   return checked.ok ? undefined : `the signature does not hold (${checked.reason})`
 }
+
+const HIGH_S = 'the s of an ES256 signature must be the lower of the two that verify: send n - s where s is over n / 2'
 
 /**
  * Digests and sizes over one canonical text: a handoff asks for both of the same context, and the text is the costly part.

@@ -4,7 +4,7 @@ import { runStream } from '../../schemas/names.ts'
 import { readHeader } from '../signing/header-reader.ts'
 import { ringIndex } from '../signing/key-ring.ts'
 import type { EventStore } from '../store/event-store.ts'
-import { bounds } from './bounds.ts'
+import { bounds, historyBounds } from './bounds.ts'
 import type { Caller, Found } from './ledger.ts'
 import type { Sealer } from './sealer.ts'
 import type { WritePath } from './write-path.ts'
@@ -22,7 +22,7 @@ export async function discloseRunKeys(
   caller: Caller,
   runId: string,
 ): Promise<Found<JsonObject>> {
-  const outside = bounds(caller, runId)
+  const outside = bounds(caller, runId) ?? historyBounds(caller)
   if (outside !== undefined) return { ok: false, refusal: outside }
   const outcome = await write.execute(caller, runId, { kind: 'disclose' }, {})
   if (!outcome.ok) return { ok: false, refusal: outcome.refusal }

@@ -1,7 +1,7 @@
 /** @module The history as events: of a run, of a tenant, and live. */
 import { parseStream, runStream } from '../../schemas/names.ts'
 import type { EventStore, Position, ReadRecord } from '../store/event-store.ts'
-import { bounds } from './bounds.ts'
+import { bounds, historyBounds, tenantBounds } from './bounds.ts'
 import type { Caller, Found, Ledger, LedgerEvent } from './ledger.ts'
 import { ledgerEvent } from './parse-record.ts'
 import type { Queries } from './queries.ts'
@@ -33,6 +33,8 @@ export class History implements HistoryQueries {
   }
 
   tenantEvents(caller: Caller, range: { after?: Position; until?: Position }): AsyncIterable<readonly LedgerEvent[]> {
+    const outside = tenantBounds(caller)
+    if (outside !== undefined) throw new RangeError(outside.detail)
     const { after, until } = range
     return eventPages(this.#store.readAll({ after, until, tenant: caller.tenant }))
   }
@@ -44,6 +46,7 @@ export class History implements HistoryQueries {
   ): AsyncGenerator<readonly LedgerEvent[] | 'caught-up'> {
     const { runId, after } = from
     if (bounds(caller, runId) !== undefined) return
+    if (runId === undefined && historyBounds(caller) !== undefined) return
     const stream = runId === undefined ? undefined : runStream(caller.tenant, runId)
     // A run's own history is read from its stream: the tenant's whole history need not be walked for it.
     const end = stream === undefined || after !== undefined ? undefined : await this.#store.end()
@@ -68,7 +71,8 @@ export class History implements HistoryQueries {
 
   async eventAt(caller: Caller, position: Position): Promise<LedgerEvent | undefined> {
     const record = await this.#store.recordAt(position)
-    if (record === undefined || parseStream(record.stream)?.tenant !== caller.tenant) return undefined
+    const place = record && parseStream(record.stream)
+    if (record === undefined || place?.tenant !== caller.tenant) return undefined
     return ledgerEvent(record)
   }
 

@@ -8,6 +8,7 @@ import { parseStream } from '../../schemas/names.ts'
 import { againIfRenewed, DerivedFileRenewedError } from '../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../store/event-store.ts'
 import type { RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../store/view-store.ts'
+import { bounds } from './bounds.ts'
 import type { Caller } from './ledger.ts'
 import { QuietFollower } from './quiet-follower.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from './seen-record.ts'
@@ -53,9 +54,15 @@ export class RunList implements Disposable {
     caller: Caller,
     filter: Omit<RunFilter, 'tenant'>,
   ): Promise<{ items: JsonObject[]; asOf: Position | undefined }> {
+    const outside = bounds(caller, undefined)
+    if (outside !== undefined) throw new RangeError(outside.detail)
     return againIfRenewed(async () => {
       await this.catchUp().catch(unlessBehind)
-      const rows = this.#views.listRuns({ ...filter, tenant: caller.tenant })
+      // A token of one agent lists the runs that this agent has a part in.
+      const { tenant, agent = filter.agent } = caller
+      const isForeign = filter.agent !== undefined && filter.agent !== agent
+      const own = { ...filter, ...(agent !== undefined && { agent }), tenant }
+      const rows = isForeign ? [] : this.#views.listRuns(own)
       return { items: rows.map(rowBody), asOf: this.#checkpoint()?.position }
     })
   }

@@ -142,7 +142,8 @@ export class WritePath {
       return { refusedNow: false, undecided: true, settled: this.#repeat(run, job, repeated) }
     }
     const { ifMatch } = job.info
-    if (ifMatch !== undefined && ifMatch !== run.revision) {
+    // A key that came with another request is that first: no revision would make it right.
+    if (ifMatch !== undefined && ifMatch !== run.revision && job.reusedKey !== true) {
       return this.#refuse(run, revisionConflict(ifMatch, run.revision))
     }
     return this.#carryOut(run, job, this.#decide(run, job))

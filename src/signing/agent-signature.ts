@@ -83,6 +83,32 @@ export function checkAgentSignature(jws: string, input: Uint8Array, jwk: JsonObj
   return { ok: true, alg: use.alg, ...(typeof header.kid === 'string' && { kid: header.kid }) }
 }
 
+/** Order of the group of P-256 (FIPS 186-5; SEC 2 section 2.4.2). */
+const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
+
+/**
+ * Whether an ES256 signature is the one of its two spellings that is taken: with s, n - s verifies as well (SEC 1 section 4.1.4), so that anyone
+ * can make the other. Signatures under keys of another kind have one spelling, and hold here.
+ */
+export function isLowS(jws: string, jwk: JsonObject): boolean {
+  const parts = split(jws)
+  return parts === undefined || publicKeyFromJwk(jwk)?.alg !== 'ES256' || sOf(parts) <= P256_ORDER / 2n
+}
+
+/** The signature, and what it is with n - s in the place of s. */
+export function signatureSpellings(jws: string): readonly string[] {
+  const parts = split(jws)
+  if (parts === undefined) return [jws]
+  const other = P256_ORDER - sOf(parts)
+  if (other <= 0n) return [jws]
+  const s = Buffer.from(other.toString(16).padStart(SIGNATURE_BYTES, '0'), 'hex')
+  return [jws, `${parts.header}..${toBase64url(Buffer.concat([parts.signature.subarray(0, SIGNATURE_BYTES / 2), s]))}`]
+}
+
+function sOf({ signature }: Parts): bigint {
+  return BigInt(`0x${Buffer.from(signature.subarray(SIGNATURE_BYTES / 2)).toString('hex')}`)
+}
+
 interface Parts {
   readonly header: string
   readonly signature: Uint8Array

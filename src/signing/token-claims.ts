@@ -4,7 +4,7 @@ import { VIA_MAX } from '../../schemas/header.ts'
 import { NAME_MAX_CHARS, RunId, Tenant } from '../../schemas/names.ts'
 import { isWellFormed } from './well-formed.ts'
 
-export const SCOPES = ['runs:write', 'runs:read', 'audit:read', 'audit:export', 'admin'] as const
+export const SCOPES = ['runs:write', 'runs:read', 'runs:admin', 'audit:read', 'audit:export', 'admin'] as const
 export type Scope = (typeof SCOPES)[number]
 
 /** The caller, as the ledger records it: every field comes from the token, none from a request. */

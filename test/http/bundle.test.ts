@@ -63,7 +63,7 @@ test('what no bundle takes, who gets none and what is not there are told apart (
     ['/v1/bundle?run=nobody', {}, 404, 'run-not-found'],
     ['/v1/bundle?run=one', { tenant: 'other' }, 404, 'run-not-found'],
     ['/v1/bundle?run=one', { run: 'one' }, 403, 'run-mismatch'],
-    ['/v1/bundle', { agent: 'writer' }, 403, 'run-mismatch'],
+    ['/v1/bundle', { agent: 'writer' }, 403, 'agent-mismatch'],
     ['/v1/bundle', { scopes: ['audit:read', 'admin'] }, 403, 'scope-missing'],
   ]
   for (const [path, claims, status, code] of expected) {

@@ -111,7 +111,9 @@ test('an Idempotency-Key with another body, path or method is 422, after a resta
   await edge.post('/v1/runs/r/envelopes', handoff({ n: 1 }), key)
   const other = await edge.post('/v1/runs/r/envelopes', handoff({ n: 2 }), key)
   const elsewhere = await edge.post('/v1/runs/r/complete', {}, key)
-  for (const response of [other, elsewhere])
+  const stale = { ...key, 'if-match': '"0"' }
+  const expecting = await edge.post('/v1/runs/r/envelopes', handoff({ n: 3 }), stale)
+  for (const response of [other, elsewhere, expecting])
     assert.equal([response.status, (await bodyOf(response)).code], [422, 'idempotency-key-reused'])
 
   const ledger = await edge.inner.sibling()

@@ -1,8 +1,16 @@
 import { CompactSign, exportJWK, generateKeyPair } from 'jose'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { foldSigned } from '../../projections/run-forks.ts'
+import { type RunState, slot } from '../../projections/run-state.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import { ENVELOPE_TYP, envelopeSigningInput, type SignedEnvelope } from '../../src/signing/agent-signature.ts'
+import {
+  ENVELOPE_TYP,
+  envelopeSigningInput,
+  isLowS,
+  type SignedEnvelope,
+  signatureSpellings,
+} from '../../src/signing/agent-signature.ts'
 import { drive, ok, refusedWith, verifiedFold } from '../support/run-driver.ts'
 import { alice, testLedger } from '../support/test-ledger.ts'
 
@@ -33,7 +41,8 @@ async function open(alg: 'EdDSA' | 'ES256' = 'EdDSA', requireSignature = true) {
     const jws = await new CompactSign(envelopeSigningInput(envelope))
       .setProtectedHeader({ alg, typ: ENVELOPE_TYP })
       .sign(privateKey)
-    return jws.replace(/\.[^.]*\./, '..')
+    const [detached] = signatureSpellings(jws.replace(/\.[^.]*\./, '..')).filter((each) => isLowS(each, jwk))
+    return detached ?? ''
   }
   return { test, run, parent, sign, [Symbol.asyncDispose]: () => test[Symbol.asyncDispose]() }
 }
@@ -86,6 +95,47 @@ signatures('a signature is used once in a run, also where its handoff was refuse
   const cold = await at.test.sibling()
   const again = { kind: 'envelope', body: { agent: 'ann', payload: { x: 1 }, parent, signature } } as const
   refusedWith(await cold.execute(alice, 'r', again, {}), 'signature-reused')
+})
+
+signatures('(A59) an ES256 signature is taken in one of its two spellings: that of the lower s (SEAL-16)', async () => {
+  await using at = await open('ES256')
+  const parent = await at.parent()
+  const [low = '', high = ''] = signatureSpellings(await at.sign())
+  const refused = refusedWith(await at.run.hand('ann', { x: 1 }, { parent, signature: high }), 'signature-invalid')
+  assert.match(refused.detail, /n - s/)
+  ok(await at.run.hand('ann', { x: 1 }, { parent, signature: low }))
+})
+
+signatures(
+  '(A59) what was signed is used once, however often it is signed, also after a rollback (SEAL-16)',
+  async () => {
+    await using at = await open('ES256')
+    const parent = await at.parent()
+    const [first, second] = [await at.sign(), await at.sign()]
+    assert.is.not(first, second)
+    ok(await at.run.hand('ann', { x: 1 }, { parent, signature: first }))
+    ok(await at.run.hand('bob', { x: 1, y: 1 }))
+    ok(await at.run.do({ kind: 'rollback', body: { reason: 'again', toStep: 0 } }))
+    assert.is(await at.parent(), parent, 'the run stands where it stood')
+    for (const signature of [first, second]) {
+      refusedWith(await at.run.hand('ann', { x: 1 }, { parent, signature }), 'signature-reused')
+      const cold = await at.test.sibling()
+      const again = { kind: 'envelope', body: { agent: 'ann', payload: { x: 1 }, parent, signature } } as const
+      refusedWith(await cold.execute(alice, 'r', again, {}), 'signature-reused')
+    }
+    const other = await at.sign({ payload: { x: 2 } })
+    ok(await at.run.hand('ann', { x: 2 }, { parent, signature: other }))
+  },
+)
+
+signatures('(A59) records of 0.1.0 hold the signature alone: neither of its spellings is taken again', async () => {
+  await using at = await open('ES256')
+  const [low = '', high = ''] = signatureSpellings(await at.sign())
+  for (const kept of [low, high]) {
+    const state = { signatures: {} } as RunState
+    foldSigned(state, { signature: kept })
+    assert.ok(signatureSpellings(low).some((name) => state.signatures[slot(name)] === true))
+  }
 })
 
 signatures(

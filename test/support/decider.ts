@@ -128,7 +128,13 @@ function envAt(ms: number, actor: string, revision: number): HandoffEnv {
     ledgerId: id(99),
     headDigest: digestAt(revision - 1),
   }
-  return { ...env, evidence: emptyEvidence(), signatureFault: () => undefined }
+  return {
+    ...env,
+    evidence: emptyEvidence(),
+    signatureFault: () => undefined,
+    signedDigest: ({ agent, parent, payload }) => digestOf({ agent, parent, payload }),
+    signatureSpellings: (signature) => [signature],
+  }
 }
 
 function recorded(draft: Draft, of: { revision: number; ms: number; actor?: string }): RecordedEvent {

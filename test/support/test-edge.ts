@@ -17,7 +17,7 @@ import { freshTenant } from './test-store.ts'
 
 const ISSUER = 'test-issuer'
 const AUDIENCE = 'test-audience'
-export const ALL_SCOPES = ['runs:write', 'runs:read', 'audit:read', 'audit:export', 'admin']
+export const ALL_SCOPES = ['runs:write', 'runs:read', 'runs:admin', 'audit:read', 'audit:export', 'admin']
 
 interface Logged {
   readonly level: string

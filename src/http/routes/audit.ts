@@ -127,7 +127,7 @@ function problemOf({
   code,
   detail,
 }: {
-  readonly code: 'invalid-query' | 'cursor-gone' | 'run-mismatch'
+  readonly code: 'invalid-query' | 'cursor-gone' | 'run-mismatch' | 'agent-mismatch'
   readonly detail: string
 }): Problem {
   return problem(code, detail)

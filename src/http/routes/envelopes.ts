@@ -4,7 +4,7 @@ import { foundResponse } from '../answers.ts'
 import { commandRoute } from '../command-route.ts'
 import { pageRoute } from '../page-route.ts'
 import { NoQuery } from '../query.ts'
-import { type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+import { type GuardedRoute, RUN_READERS, RUN_WRITERS, readRoute } from '../route.ts'
 
 const tag = 'envelopes'
 
@@ -34,6 +34,7 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/manifests',
     summary: 'Register what an agent may read, write and spend',
     tag,
+    scopes: ['runs:admin', ...RUN_WRITERS],
     kind: 'manifest',
     body: RegisterManifest,
     command: (body) => ({ kind: 'manifest', body }),

@@ -51,7 +51,7 @@ export interface AuditPage {
 
 export interface AuditRefusal {
   readonly ok: false
-  readonly code: 'invalid-query' | 'cursor-gone' | 'run-mismatch'
+  readonly code: 'invalid-query' | 'cursor-gone' | 'run-mismatch' | 'agent-mismatch'
   readonly detail: string
 }
 

@@ -7,7 +7,7 @@ import { runStream } from '../../../schemas/names.ts'
 import type { AuditFilter, AuditIndex, AuditView, LeafPage } from '../../store/audit-index.ts'
 import { againIfRenewed } from '../../store/derived-file.ts'
 import type { EventStore } from '../../store/event-store.ts'
-import { bounds } from '../bounds.ts'
+import { bounds, historyBounds } from '../bounds.ts'
 import type { Caller } from '../ledger.ts'
 import type { Sealer } from '../sealer.ts'
 import { eventBody, eventsOf, type FoundEvent, linksOf } from './audit-events.ts'
@@ -83,7 +83,7 @@ export class AuditService implements UnrecordedReads {
     return againIfRenewed(async () => {
       await this.#deps.catchUp()
       const row = this.#deps.index.rowOf(caller.tenant, eventId)
-      return row === undefined || bounds(caller, row.run) !== undefined
+      return row === undefined || (bounds(caller, row.run) ?? historyBounds(caller)) !== undefined
         ? undefined
         : (await eventsOf(this.#deps, [row]))[0]
     })
@@ -136,6 +136,8 @@ export class AuditService implements UnrecordedReads {
   #asked(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Asked | AuditRefusal {
     const outside = bounds(caller, question.filter.run)
     if (outside !== undefined) return { ok: false, code: 'run-mismatch', detail: outside.detail }
+    const ofAgent = historyBounds(caller)
+    if (ofAgent !== undefined) return { ok: false, code: 'agent-mismatch', detail: ofAgent.detail }
     const definition: AuditQueryDefinition = AUDIT_QUERIES[question.name]
     const fault = questionFault(question, definition)
     if (fault !== undefined) return { ok: false, code: 'invalid-query', detail: fault }

@@ -1,0 +1,76 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Caller, Command } from '../../src/ledger/ledger.ts'
+import { drive, ok, refusedWith } from '../support/run-driver.ts'
+import { alice, testLedger } from '../support/test-ledger.ts'
+
+const test = suite('tokens of one agent, in process')
+
+const writer: Caller = { ...alice, agent: 'writer' }
+const reader: Caller = { ...alice, agent: 'reader' }
+
+async function withWork() {
+  const inner = await testLedger({ audit: true })
+  const run = drive(inner, 'r')
+  await run.start()
+  const call = await run.claimed('t', { agent: 'writer', key: 'k', onUnknown: 'retry', leaseMs: 100 })
+  const nobodys = await run.claimed('u', { key: 'u' })
+  const done = await run.called('v', { agent: 'writer', key: 'v' })
+  const held = ok(await run.do({ kind: 'reserve', body: { agent: 'writer', tokens: 5 } }))
+  const branches = [{ name: 'x', agent: 'writer' }]
+  const fork = ok(await run.do({ kind: 'fork', body: { agent: 'writer', branches, join: 'vote' } }))
+  const ids = { call, nobodys, done, reservation: String(held.reservationId), fork: String(fork.forkId) }
+  return { inner, ids, as: (caller: Caller, command: Command) => inner.ledger.execute(caller, 'r', command, {}) }
+}
+
+const unknown = { fence: 1, unknown: { reason: 'x' } }
+
+test('(A58) another agent’s call, reservation and fork are not to be settled, prolonged, taken over or undone', async () => {
+  const { inner, ids, as } = await withWork()
+  await using _ = inner
+  const usage = { tokens: 1 }
+  const foreign: readonly Command[] = [
+    { kind: 'settle', callId: ids.call, body: unknown },
+    { kind: 'renew', callId: ids.call, body: { fence: 1 } },
+    { kind: 'resolve', callId: ids.call, body: { outcome: 'executed', evidence: 1 } },
+    { kind: 'claim', body: { tool: 't', args: {}, key: 'k' } },
+    { kind: 'claim', body: { tool: 'v', args: {}, phase: 'compensation', key: ids.done } },
+    { kind: 'usage', body: { agent: 'reader', usage, callId: ids.call } },
+    { kind: 'settle', callId: ids.nobodys, body: unknown },
+    { kind: 'settle-reservation', reservationId: ids.reservation, body: { usage } },
+    { kind: 'release', reservationId: ids.reservation, body: {} },
+    { kind: 'branch', forkId: ids.fork, body: { branch: 'x', output: {} } },
+    { kind: 'join', forkId: ids.fork, body: {} },
+    { kind: 'start', body: { id: 'r', name: 'run' } },
+  ]
+  const before = await inner.ledger.run(alice, 'r')
+  for (const command of foreign) refusedWith(await as(reader, command), 'agent-mismatch')
+  for (const kind of ['complete', 'fail', 'rollback', 'compensate', 'manifest'] as const) {
+    const body = { error: { message: 'x' }, reason: 'x', agent: 'writer' }
+    refusedWith(await as(writer, { kind, body } as unknown as Command), 'agent-mismatch')
+  }
+  const after = await inner.ledger.run(alice, 'r')
+  assert.equal(after, before)
+
+  ok(await as(writer, { kind: 'renew', callId: ids.call, body: { fence: 1 } }))
+  ok(await as(writer, { kind: 'settle', callId: ids.call, body: { fence: 1, result: 1 } }))
+  ok(await as(writer, { kind: 'release', reservationId: ids.reservation, body: {} }))
+  ok(await as(writer, { kind: 'branch', forkId: ids.fork, body: { branch: 'x', output: {} } }))
+  ok(await as(writer, { kind: 'join', forkId: ids.fork, body: {} }))
+})
+
+test('(A58) what tells of a tenant’s whole history is not for a token of one run or agent, in process either', async () => {
+  const { inner } = await withWork()
+  await using _ = inner
+  const { ledger } = inner
+  for (const caller of [writer, { ...alice, run: 'other' }, { ...writer, run: 'r' }]) {
+    assert.throws(() => ledger.tenantEvents(caller, {}), /this token/)
+    for await (const page of ledger.tail(caller, {}, new AbortController().signal)) assert.unreachable(String(page))
+    const asked = await ledger.audit?.ask(caller, { name: 'events', filter: {} }, { limit: 5 })
+    assert.is(asked?.ok, false)
+  }
+  const keys = await ledger.discloseRunKeys(writer, 'r')
+  assert.is(!keys.ok && keys.refusal.code, 'agent-mismatch')
+})
+
+test.run()
