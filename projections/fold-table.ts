@@ -11,9 +11,14 @@ type Fold<State, T extends RunEventType> = (state: State, data: EventBody<T>, he
 /** `null`: the fold passes the type over. */
 export type FoldTable<State> = { readonly [T in RunEventType]: Fold<State, T> | null }
 
-/** The entries of types that a table passes over. Entries that stand behind it in the table go before it. */
+/** One entry for each of the types. Entries that stand behind it in the table go before it. */
+export function eachOf<T extends string, const V>(value: V, ...types: readonly T[]): { readonly [K in T]: V } {
+  return Object.fromEntries(types.map((type) => [type, value])) as { readonly [K in T]: V }
+}
+
+/** The entries of types that a table passes over. */
 export function passOver<T extends string>(...types: readonly T[]): { readonly [K in T]: null } {
-  return Object.fromEntries(types.map((type) => [type, null])) as { readonly [K in T]: null }
+  return eachOf(null, ...types)
 }
 
 /** Changes the state as the table says. A type that the table does not know, from a later version, is passed over. */
@@ -22,4 +27,20 @@ export function foldBy<State>(table: FoldTable<State>, state: State, { type, dat
   // The table pairs each type with the fold of its own body.
   const fold = table[type] as ((state: State, data: RecordedEvent['data'], header: Header) => void) | null
   fold?.(state, data, header)
+}
+
+/** What is made of each type of event; `null`: nothing. */
+export type MakeTable<Event extends RecordedEvent, Extra, Made> = {
+  readonly [T in RunEventType]: ((event: Extract<Event, { type: T }>, extra: Extra) => Made) | null
+}
+
+/** What the table makes of an event; undefined where it makes nothing of its type, or does not know it. */
+export function makeBy<Event extends RecordedEvent, Extra, Made>(
+  table: MakeTable<Event, Extra, Made>,
+  event: Event,
+  extra: Extra,
+): Made | undefined {
+  if (!Object.hasOwn(table, event.type)) return undefined
+  const make = table[event.type] as ((event: Event, extra: Extra) => Made) | null
+  return make === null ? undefined : make(event, extra)
 }

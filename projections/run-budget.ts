@@ -1,5 +1,5 @@
 /** @module The part of a run's fold that follows reservations and spending. */
-import type { EventBody } from '../schemas/events.ts'
+import type { EventBody, RunEventType } from '../schemas/events.ts'
 import { addMoney, subtractMoney } from '../schemas/money.ts'
 import { type FoldTable, foldBy, passOver } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
@@ -46,6 +46,10 @@ const BUDGET_FOLDS = {
   BudgetExceeded: (state, { fingerprint }, header) =>
     countRefusal(state, refusalKey(header.actor, 'budget-exceeded', fingerprint), header),
 } satisfies FoldTable<BudgetState>
+
+export function isOnBudget(type: RunEventType): boolean {
+  return BUDGET_FOLDS[type] !== null
+}
 
 /** Only a report is charged: the join says how the branch ended, and costs nothing. */
 function foldReport(state: BudgetState, data: EventBody<'BranchOffered'> | EventBody<'BranchReceived'>): void {

@@ -1,7 +1,8 @@
 /** @module A run's row in the run list: a small fold of its own, so that the list is built in one pass over all streams. */
+import type { RunEventType } from '../schemas/events.ts'
 import { type FoldTable, foldBy, passOver } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
-import { type BudgetState, foldBudget } from './run-budget.ts'
+import { type BudgetState, foldBudget, isOnBudget } from './run-budget.ts'
 import { slot, zeroSpend } from './run-state.ts'
 
 export const RUN_ROW_PROJECTION = 'run-list'
@@ -90,3 +91,8 @@ const COUNT_FOLDS = {
     row.status = 'compensated'
   },
 } satisfies FoldTable<RunRowState>
+
+/** Whether the body of such an event is looked at; of all others only the header is. */
+export function isInRow(type: RunEventType): boolean {
+  return type === 'RunStarted' || COUNT_FOLDS[type] !== null || isOnBudget(type)
+}

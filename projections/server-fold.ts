@@ -2,8 +2,9 @@
  * @module A projection as the event server's own engine folds it (STR-6): the same `evolve`, in a wrapper that never throws and
  * whose state stays within what the engine can hold. One exception or one state too large would stop the projection for every run.
  */
-import type { EventBody, RunEvent } from '../schemas/events.ts'
+import type { EventBody, RunEventType } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
+import { eachOf } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
 
 /** An event as the engine hands it over, as far as it is used. `data` and `metadata` are parsed when they are asked for, and may throw. */
@@ -87,7 +88,7 @@ function fold<State>(evolve: Evolve<State>, state: ServerState<State>, event: Se
 }
 
 const NON_ASCII = /[\u0080-\uffff]/g
-const REFUSALS = ['RequestRefused', 'BudgetExceeded']
+const REFUSALS: readonly string[] = ['RequestRefused', 'BudgetExceeded'] satisfies RunEventType[]
 
 /** About what the event adds to a state: a snapshot nothing, whoever acted only to what was refused. */
 function grownBytes({ type, actor, request }: Header, lean: object): number {
@@ -101,7 +102,10 @@ const EMPTY = {}
 /** Kept as they are by the fold, which has their digests from the event. */
 const EMPTIED = ['payload', 'restored', 'manifest']
 /** What agents and tools said, and lists as long as a run: the fold reads them not at all. */
-const LEFT_OUT: { readonly [Type in RunEvent['type']]?: readonly (keyof EventBody<Type>)[] } = {
+const LEFT_OUT = {
+  ...eachOf([], 'RunResumed', 'RunBranched', 'RunKeyDisclosed', 'ManifestRegistered', 'ToolCallLeaseRenewed'),
+  ...eachOf([], 'ToolCallInDoubt', 'ResultNotRecorded', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
+  ...eachOf([], 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted'),
   RunStarted: ['input'],
   EnvelopeAccepted: ['supersedes', 'findings'],
   EnvelopeRejected: ['supersedes', 'findings'],
@@ -121,7 +125,7 @@ const LEFT_OUT: { readonly [Type in RunEvent['type']]?: readonly (keyof EventBod
   RequestRefused: ['evidence'],
   RunCompleted: ['output'],
   RunFailed: ['error', 'openCalls'],
-}
+} satisfies { readonly [T in RunEventType]: readonly (keyof EventBody<T>)[] }
 
 /**
  * The body without contents. They can be half a mebibyte, and nested as deep as the engine's own serialiser goes; merging them in an
@@ -130,7 +134,7 @@ const LEFT_OUT: { readonly [Type in RunEvent['type']]?: readonly (keyof EventBod
 export function withoutContents(type: string, data: object): object {
   const lean: { [member: string]: unknown } = { ...data }
   for (const member of EMPTIED) if (lean[member] !== undefined) lean[member] = EMPTY
-  const leftOut = Object.hasOwn(LEFT_OUT, type) ? LEFT_OUT[type as RunEvent['type']] : undefined
-  for (const member of leftOut ?? []) delete lean[member]
+  const leftOut: readonly string[] = Object.hasOwn(LEFT_OUT, type) ? LEFT_OUT[type as RunEventType] : []
+  for (const member of leftOut) delete lean[member]
   return lean
 }

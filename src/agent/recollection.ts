@@ -3,13 +3,8 @@ import type { JsonObject } from '../../schemas/json.ts'
 import type { Asked } from './asked.ts'
 import type { Problem } from './connection.ts'
 import { type DivergenceCode, ResumeDiverged } from './errors.ts'
-import {
-  type RecordedAttempt,
-  type RecordedCall,
-  type RecordedOutcome,
-  type RecordedRun,
-  slotOf,
-} from './recorded-run.ts'
+import type { RecordedOutcome } from './recorded-outcome.ts'
+import { type RecordedAttempt, type RecordedCall, type RecordedRun, slotOf } from './recorded-run.ts'
 
 /** What the record has for a call that is asked for now. */
 export type Memory =

@@ -1,18 +1,12 @@
 /** @module A run's record as the runtime needs it: calls with every outcome in order, rollbacks, and the end. A pure fold. */
-import type { EventBody } from '../../schemas/events.ts'
-import type { Json, JsonObject } from '../../schemas/json.ts'
+import { eachOf, passOver } from '../../projections/fold-table.ts'
+import type { EventBody, RunEventType } from '../../schemas/events.ts'
+import type { Json } from '../../schemas/json.ts'
 import type { Failure } from '../../schemas/values.ts'
 import type { Problem, RunEvent } from './connection.ts'
 import { foldForks, type RecordedFork } from './fork/recorded-forks.ts'
 import { foldHandoffs, noHandoffs, type RecordedHandoffs } from './pipeline/recorded-handoffs.ts'
-
-export type RecordedOutcome =
-  | { readonly kind: 'succeeded'; readonly result: Json; readonly unrecorded?: string }
-  | { readonly kind: 'failed'; readonly error: Failure }
-  /** `seen`: its own process said so, and the code of then saw it as a failure; else the process was gone. */
-  | { readonly kind: 'unknown'; readonly seen: boolean; readonly reason: string }
-  /** Somebody looked: it was not executed. */
-  | { readonly kind: 'not-executed'; readonly seen: boolean; readonly reason: string }
+import { isOutcome, OUTCOME_TYPES, outcomeOf, type RecordedOutcome } from './recorded-outcome.ts'
 
 export interface RecordedAttempt {
   readonly claimedAt: string
@@ -102,40 +96,49 @@ export async function readRun(events: AsyncIterable<RunEvent>): Promise<Recorded
   return run
 }
 
+/** Folds one event; one of a type that this build does not know is counted and no more. */
 export function foldEvent(run: RecordedRun, event: RunEvent): void {
-  const { type, time, data } = event
   run.events += 1
-  foldHandoffs(run.handoffs, event, run.events)
-  foldForks(run.forks, event, run.events)
-  switch (type) {
-    case 'RunStarted':
-      run.input = data.input ?? null
-      run.branchOf = data.branchOf as RecordedRun['branchOf']
-      return
-    case 'ToolCallClaimed':
-      foldClaim(run, data as unknown as EventBody<'ToolCallClaimed'>, time)
-      return
-    case 'BudgetExceeded':
-      foldRefusal(run, data as unknown as EventBody<'BudgetExceeded'>)
-      return
-    case 'CompensationStarted':
-      run.rollbacks.push({ scope: data.scope as string | undefined, reason: String(data.reason) })
-      return
-    case 'RunCompleted':
-      run.end = { kind: 'completed', output: data.output ?? null }
-      return
-    case 'RunFailed':
-      run.end = { kind: 'failed', error: data.error as unknown as Failure }
-      return
-    case 'RunCompensated':
-      run.end = { kind: 'compensated', status: data.status as EventBody<'RunCompensated'>['status'] }
-      return
-    default:
-      foldOutcome(run, event)
-  }
+  if (!Object.hasOwn(FOLDS, event.type)) return
+  // The table pairs each type with the fold of its own body.
+  const fold = FOLDS[event.type as RunEventType] as ((run: RecordedRun, event: RunEvent, data: unknown) => void) | null
+  fold?.(run, event, event.data)
 }
 
-function foldClaim(run: RecordedRun, data: EventBody<'ToolCallClaimed'>, time: string): void {
+type FoldOf<T extends RunEventType> = (run: RecordedRun, event: RunEvent, data: EventBody<T>) => void
+
+const handoff = (run: RecordedRun, event: RunEvent): void => foldHandoffs(run.handoffs, event, run.events)
+const fork = (run: RecordedRun, event: RunEvent): void => foldForks(run.forks, event, run.events)
+
+const FOLDS = {
+  ...passOver('RunResumed', 'RunBranched', 'RunKeyDisclosed', 'RequestRefused', 'SnapshotTaken'),
+  ...passOver('ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...passOver('ReservationExpired'),
+  ...eachOf(handoff, 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
+  ...eachOf(fork, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
+  ...eachOf(foldOutcome, ...OUTCOME_TYPES),
+  RunStarted: (run, event, { input = null, branchOf }) => {
+    run.input = input
+    run.branchOf = branchOf
+    handoff(run, event)
+  },
+  ToolCallClaimed: foldClaim,
+  BudgetExceeded: foldRefusal,
+  CompensationStarted: (run, _, { scope, reason }) => {
+    run.rollbacks.push({ scope, reason })
+  },
+  RunCompleted: (run, _, { output = null }) => {
+    run.end = { kind: 'completed', output }
+  },
+  RunFailed: (run, _, { error }) => {
+    run.end = { kind: 'failed', error }
+  },
+  RunCompensated: (run, _, { status }) => {
+    run.end = { kind: 'compensated', status }
+  },
+} satisfies { readonly [T in RunEventType]: FoldOf<T> | null }
+
+function foldClaim(run: RecordedRun, { time }: RunEvent, data: EventBody<'ToolCallClaimed'>): void {
   const known = run.calls.get(data.callId)
   if (known !== undefined) {
     known.attempts.push({ claimedAt: time })
@@ -160,6 +163,7 @@ function foldClaim(run: RecordedRun, data: EventBody<'ToolCallClaimed'>, time: s
 
 function foldRefusal(
   run: RecordedRun,
+  _event: RunEvent,
   { v: _, fingerprint: __, claim, ...exceeded }: EventBody<'BudgetExceeded'>,
 ): void {
   if (claim === undefined) return
@@ -175,11 +179,12 @@ export function slotOf(phase: string, key: string): string {
   return `${phase} ${key}`
 }
 
-const VERDICTS: Readonly<Record<string, RecordedCall['undone']>> = {
-  CompensationSucceeded: 'compensated',
-  CompensationFailed: 'failed',
-  CompensationInDoubt: 'unknown',
-}
+const UNDONE = {
+  succeeded: 'compensated',
+  failed: 'failed',
+  unknown: 'unknown',
+  'not-executed': 'failed',
+} as const satisfies Record<RecordedOutcome['kind'], RecordedCall['undone']>
 
 function foldOutcome(run: RecordedRun, { type, time, data }: RunEvent): void {
   const call = run.calls.get(String(data.callId))
@@ -190,17 +195,10 @@ function foldOutcome(run: RecordedRun, { type, time, data }: RunEvent): void {
   attempt.endedAt = time
   attempt.endedAfter = run.events
   const undone = run.calls.get(String(data.compensates ?? (call.phase === 'compensation' ? call.key : '')))
-  const verdict = VERDICTS[type] ?? (outcome.kind === 'succeeded' ? 'compensated' : 'failed')
+  const verdict = UNDONE[outcome.kind]
   if (undone !== undefined) undone.undone = verdict
   if (type === 'ToolCallResolved' && data.outcome === 'compensated') call.undone = 'compensated'
 }
-
-const LATE: ReadonlySet<string> = new Set([
-  'ToolCallSucceeded',
-  'ToolCallFailed',
-  'ToolCallInDoubt',
-  'ToolCallResolved',
-])
 
 /**
  * Beyond what a branch inherits, the outcome of a call that was claimed within it: it had been asked for, and must not run again. An attempt that
@@ -211,32 +209,6 @@ export function foldLateOutcome(run: RecordedRun, event: RunEvent): void {
   if (event.type === 'ToolCallClaimed') run.goneOn.add(callId)
   const known = run.calls.get(callId)?.attempts.at(-1)?.outcome
   const isOpen = known === undefined || known.kind === 'unknown'
-  if (LATE.has(event.type) && isOpen && !run.goneOn.has(callId)) foldOutcome(run, event)
-}
-
-function outcomeOf(type: string, data: JsonObject, before: RecordedOutcome | undefined): RecordedOutcome | undefined {
-  switch (type) {
-    case 'ToolCallSucceeded':
-    case 'CompensationSucceeded': {
-      const { result = null, unrecorded } = data as unknown as EventBody<'ToolCallSucceeded'>
-      return { kind: 'succeeded', result, ...(unrecorded && { unrecorded: unrecorded.reason }) }
-    }
-    case 'ToolCallFailed':
-    case 'CompensationFailed':
-      return { kind: 'failed', error: data.error as unknown as Failure }
-    case 'ToolCallInDoubt':
-    case 'CompensationInDoubt':
-      return {
-        kind: 'unknown',
-        seen: data.cause === 'outcome-unknown',
-        reason: String(data.reason ?? 'the outcome is not known'),
-      }
-    case 'ToolCallResolved':
-      if (data.outcome !== 'not-executed') return { kind: 'succeeded', result: data.result ?? null }
-      return before?.kind === 'unknown'
-        ? { ...before, kind: 'not-executed' }
-        : { kind: 'not-executed', seen: false, reason: 'it was not executed' }
-    default:
-      return undefined
-  }
+  const undoesAnother = event.data.compensates !== undefined
+  if (isOutcome(event.type) && !undoesAnother && isOpen && !run.goneOn.has(callId)) foldOutcome(run, event)
 }

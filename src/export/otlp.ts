@@ -3,6 +3,8 @@
  * generative AI, in development) and the span kinds and costs of OpenInference. A span is written when it ends, so that only what is open is
  * kept. Payloads stay out: the conventions make content opt-in.
  */
+import { eachOf } from '../../projections/fold-table.ts'
+import type { EventType } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { LedgerEvent } from '../ledger/ledger.ts'
 import { type ExportFormat, type ExportScope, textOf } from './format.ts'
@@ -23,6 +25,24 @@ export const otlp: ExportFormat = {
     }
   },
 }
+
+/** What an event is to the spans of its run. */
+const ROLES = {
+  ...eachOf('run-start', 'RunStarted'),
+  ...eachOf('run-end', 'RunCompleted', 'RunFailed', 'RunCompensated'),
+  ...eachOf('step', 'EnvelopeAccepted', 'EnvelopeRejected'),
+  ...eachOf('claim', 'ToolCallClaimed'),
+  ...eachOf('usage', 'UsageRecorded'),
+  ...eachOf('doubt', 'ToolCallInDoubt', 'CompensationInDoubt'),
+  ...eachOf('outcome', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
+  ...eachOf('outcome', 'CompensationSucceeded', 'CompensationFailed'),
+  ...eachOf('moment', 'RunRewound', 'RequestRefused', 'BudgetExceeded', 'CompensationStarted'),
+  ...eachOf('none', 'RunResumed', 'RunBranched', 'RunKeyDisclosed', 'ManifestRegistered', 'SnapshotTaken'),
+  ...eachOf('none', 'ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'BudgetReleased'),
+  ...eachOf('none', 'ReservationExpired', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
+  ...eachOf('none', 'LedgerCreated', 'KeyRotated', 'CheckpointSigned'),
+  ...eachOf('none', 'ExportStarted', 'ExportIssued', 'AccessRecorded'),
+} satisfies Record<EventType, string>
 
 /** Key of a run's own span. */
 export const ROOT = 'run'
@@ -65,37 +85,27 @@ class RunSpans {
   }
 
   #spans(event: LedgerEvent, type: string): readonly Span[] {
-    switch (type) {
-      case 'RunStarted':
+    const role = Object.hasOwn(ROLES, type) ? ROLES[type as EventType] : 'none'
+    switch (role) {
+      case 'run-start':
         this.#startRun(event)
         return []
-      case 'EnvelopeAccepted':
-      case 'EnvelopeRejected':
+      case 'step':
         return [this.#step(event)]
-      case 'ToolCallClaimed':
+      case 'claim':
         return this.#claim(event)
-      case 'UsageRecorded':
+      case 'usage':
         return this.#usage(event)
-      case 'ToolCallInDoubt':
-      case 'CompensationInDoubt':
+      case 'doubt':
         this.#doubt(event)
         return []
-      case 'ToolCallSucceeded':
-      case 'ToolCallFailed':
-      case 'ToolCallResolved':
-      case 'CompensationSucceeded':
-      case 'CompensationFailed':
+      case 'outcome':
         return this.#settle(event)
-      case 'RunRewound':
-      case 'RequestRefused':
-      case 'BudgetExceeded':
-      case 'CompensationStarted':
+      case 'moment':
         return [pointSpan(event)]
-      case 'RunCompleted':
-      case 'RunFailed':
-      case 'RunCompensated':
+      case 'run-end':
         return [this.#endRun(event)]
-      default:
+      case 'none':
         return []
     }
   }

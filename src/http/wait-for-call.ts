@@ -1,4 +1,5 @@
 /** @module Holding a claim for the outcome of the call it repeats (`Prefer: wait=20`), instead of letting its caller poll. */
+import { declarationOf } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Ledger, LedgerEvent, Outcome } from '../ledger/ledger.ts'
 import type { ReadyCommand } from './command-route.ts'
@@ -9,8 +10,6 @@ type Execute = () => Promise<Outcome>
 
 /** After a lease is over, other clocks are given this long before a claim can end it (STR-2). */
 const LEASE_GRACE_MS = 2_100
-/** Events of the call that leave it running. */
-const STILL_RUNNING: ReadonlySet<string> = new Set(['ToolCallClaimed', 'ToolCallLeaseRenewed'])
 
 /** Executes a claim; where another caller runs the call and this one would rather wait, asks again when that has ended. */
 export async function claimOrWait(ask: Ask, { command, info }: ReadyCommand): Promise<Outcome> {
@@ -76,8 +75,10 @@ async function endOfCall(
   }
 }
 
-const endsCall = ({ header, data }: LedgerEvent, callId: string): boolean =>
-  data.callId === callId && !STILL_RUNNING.has(header.type)
+function endsCall({ header, data }: LedgerEvent, callId: string): boolean {
+  const call = declarationOf(header.type)?.changes.call
+  return data.callId === callId && (call === 'settled' || call === 'in-doubt')
+}
 
 function isRunning(outcome: Outcome): outcome is Extract<Outcome, { ok: false }> {
   return !outcome.ok && outcome.refusal.code === 'call-in-progress'

@@ -3,7 +3,7 @@
  * (STR-15).
  */
 
-import type { RecordedEvent } from '../../projections/projection.ts'
+import { eachOf, type MakeTable, makeBy, passOver } from '../../projections/fold-table.ts'
 import { type CallState, type RunState, slot } from '../../projections/run-state.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { inDoubt } from '../domain/calls.ts'
@@ -11,6 +11,7 @@ import { compensationPlan } from '../domain/compensation.ts'
 import { budgetExceeded } from '../domain/limits.ts'
 import { type Refusal, refusal } from '../domain/refusal.ts'
 import { type AnsweredEvent, inRecordOrder } from './answer-parts.ts'
+import { isConsequence } from './consequences.ts'
 import { branchBody, joinedBody, joinRefusal, startedForkBody } from './fork-answers.ts'
 
 export type Answer =
@@ -28,50 +29,54 @@ export type Answer =
       readonly restored?: { readonly revision: number; readonly body: JsonObject }
     }
 
-const CONSEQUENCES: ReadonlySet<string> = new Set(['SnapshotTaken', 'RunCompensated', 'ResultNotRecorded'])
-
-/** Facts that a decision meets or draws along; the event before or after them is what the request asked for. */
-function isConsequence(event: RecordedEvent): boolean {
-  if (event.type === 'RunRewound') return event.data.cause === 'contradiction'
-  return CONSEQUENCES.has(event.type)
-}
-
 /** The answer to the request that appended `events`; `state` is the run right after them. */
 export function answerTo(events: readonly AnsweredEvent[], state: RunState): Answer {
   // A join is asked for; the handoff behind it is what it came to.
   const main = events.find(({ type }) => type === 'ForkJoined') ?? events.findLast((event) => !isConsequence(event))
   if (main === undefined) throw new TypeError('a request appends at least one event of its own')
-  const refused = refusedBy(main, events, state)
+  const refused = makeBy<AnsweredEvent, Told, Answer | undefined>(REFUSALS, main, { events, state })
   if (refused !== undefined) return refused
   const last = events.at(-1) ?? main
   const place = { runId: state.runId, revision: last.header.revision, digest: main.digest }
-  const body = { ...place, ...(main.type === 'ForkJoined' ? joinBody(main, events, state) : bodyOf(main, state)) }
+  const body = {
+    ...place,
+    ...(main.type === 'ForkJoined' ? joinBody(main, events, state) : makeBy(BODIES, main, state)),
+  }
   if (main.type !== 'CompensationStarted') return { kind: 'body', created: main.type !== 'RunResumed', body }
   return { kind: 'body', created: true, body, plan: planOf(state, main.data.compensationId) }
 }
 
-function refusedBy(main: AnsweredEvent, events: readonly AnsweredEvent[], state: RunState): Answer | undefined {
-  switch (main.type) {
-    case 'EnvelopeRejected':
-      return contradiction(main, events, state)
-    case 'RequestRefused': {
-      const { code, detail, pointer, evidence } = main.data
-      const more = { ...(pointer === undefined ? {} : { pointer }), ...(evidence === undefined ? {} : { evidence }) }
-      return { kind: 'refusal', refusal: refusal(code as Refusal['code'], detail, more) }
-    }
-    case 'ForkJoined':
-      return main.data.outcome === 'joined' ? undefined : { kind: 'refusal', refusal: joinRefusal(main, state.runId) }
-    case 'BudgetExceeded':
-      return { kind: 'refusal', refusal: budgetExceeded(main.data) }
-    case 'ToolCallInDoubt':
-    case 'CompensationInDoubt': {
-      if (main.data.cause !== 'lease-expired') return undefined
-      const call = state.calls[slot(main.data.callId)]
-      return call === undefined ? undefined : { kind: 'refusal', refusal: inDoubt(call) }
-    }
-    default:
-      return undefined
-  }
+interface Told {
+  readonly events: readonly AnsweredEvent[]
+  readonly state: RunState
+}
+
+/** Events that refuse what was asked for. */
+const REFUSALS = {
+  ...passOver('RunStarted', 'RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated'),
+  ...passOver('RunKeyDisclosed', 'ManifestRegistered', 'EnvelopeAccepted', 'SnapshotTaken', 'RunRewound'),
+  ...passOver('ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
+  ...passOver('ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed'),
+  ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'ForkStarted'),
+  ...passOver('BranchOffered', 'BranchReceived'),
+  EnvelopeRejected: (main, { events, state }) => contradiction(main, events, state),
+  RequestRefused: ({ data: { code, detail, pointer, evidence } }) => {
+    const more = { ...(pointer === undefined ? {} : { pointer }), ...(evidence === undefined ? {} : { evidence }) }
+    return { kind: 'refusal', refusal: refusal(code as Refusal['code'], detail, more) }
+  },
+  ForkJoined: (main, { state }) =>
+    main.data.outcome === 'joined' ? undefined : { kind: 'refusal', refusal: joinRefusal(main, state.runId) },
+  BudgetExceeded: ({ data }) => ({ kind: 'refusal', refusal: budgetExceeded(data) }),
+  ToolCallInDoubt: doubted,
+  CompensationInDoubt: doubted,
+} satisfies MakeTable<AnsweredEvent, Told, Answer | undefined>
+
+type InDoubt = Extract<AnsweredEvent, { type: 'ToolCallInDoubt' | 'CompensationInDoubt' }>
+
+/** Who asked met a call whose lease was over; whoever says itself that it does not know is not refused. */
+function doubted({ data: { cause, callId } }: InDoubt, { state }: Told): Answer | undefined {
+  const call = cause === 'lease-expired' ? state.calls[slot(callId)] : undefined
+  return call === undefined ? undefined : { kind: 'refusal', refusal: inDoubt(call) }
 }
 
 function contradiction(
@@ -116,57 +121,42 @@ function joinBody(
   return accepted === undefined ? {} : joinedBody(main, accepted, state.context)
 }
 
-function bodyOf(main: AnsweredEvent, state: RunState): JsonObject {
-  switch (main.type) {
-    case 'RunStarted':
-      return { name: state.name, status: 'open', step: state.step, fence: 1, ...branchOrigin(state) }
-    case 'RunResumed':
-      return {
-        name: state.name,
-        status: state.status,
-        step: state.lineage.at(-1)?.step ?? 0,
-        fence: main.data.fence,
-        resumed: true,
-        ...branchOrigin(state),
-      }
-    case 'EnvelopeAccepted':
-      return acceptedBody(main)
-    case 'RunRewound':
-      return rewoundBody(main, state)
-    case 'ManifestRegistered':
-      return { agent: main.data.agent, hash: main.data.hash }
-    case 'ToolCallClaimed':
-      return claimedBody(main)
-    case 'CompensationStarted':
-      return compensationBody(state, main.data.compensationId)
-    case 'BudgetReserved': {
-      const { reservationId, agent, tokens, cost, deadline } = main.data
-      return { reservationId, agent, tokens, cost, deadline, budget: budgetBody(state) }
-    }
-    case 'UsageRecorded':
-      return {
-        usage: inRecordOrder(main.data.usage as JsonObject),
-        ...(main.data.overshoot && { overshoot: main.data.overshoot }),
-        budget: budgetBody(state),
-      }
-    case 'BudgetReleased':
-      return { reservationId: main.data.reservationId, budget: budgetBody(state) }
-    case 'ForkStarted':
-      return startedForkBody(main, state)
-    case 'BranchOffered':
-    case 'BranchReceived':
-      return branchBody(main)
-    case 'RunKeyDisclosed':
-      return {}
-    case 'RunBranched':
-      return { branch: main.data.run, atStep: main.data.atStep }
-    case 'RunCompleted':
-    case 'RunFailed':
-      return { status: state.status }
-    default:
-      return callBody(main, state)
-  }
-}
+const BODIES = {
+  // These are the consequence of another event, or refuse.
+  ...passOver('SnapshotTaken', 'RunCompensated', 'ResultNotRecorded', 'EnvelopeRejected', 'RequestRefused'),
+  ...passOver('BudgetExceeded', 'ForkJoined', 'ReservationExpired'),
+  ...eachOf(callBody, 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt'),
+  ...eachOf(callBody, 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
+  RunStarted: (_, state) => ({
+    ...{ name: state.name, status: 'open', step: state.step, fence: 1 },
+    ...branchOrigin(state),
+  }),
+  RunResumed: ({ data: { fence } }, state) => ({
+    ...{ name: state.name, status: state.status, step: state.lineage.at(-1)?.step ?? 0, fence, resumed: true },
+    ...branchOrigin(state),
+  }),
+  EnvelopeAccepted: acceptedBody,
+  RunRewound: rewoundBody,
+  ManifestRegistered: ({ data: { agent, hash } }) => ({ agent, hash }),
+  ToolCallClaimed: claimedBody,
+  CompensationStarted: ({ data }, state) => compensationBody(state, data.compensationId),
+  BudgetReserved: ({ data: { reservationId, agent, tokens, cost, deadline } }, state) => {
+    return { reservationId, agent, tokens, cost, deadline, budget: budgetBody(state) }
+  },
+  UsageRecorded: ({ data: { usage, overshoot } }, state) => ({
+    usage: inRecordOrder(usage as JsonObject),
+    ...(overshoot && { overshoot }),
+    budget: budgetBody(state),
+  }),
+  BudgetReleased: ({ data: { reservationId } }, state) => ({ reservationId, budget: budgetBody(state) }),
+  ForkStarted: startedForkBody,
+  BranchOffered: branchBody,
+  BranchReceived: branchBody,
+  RunKeyDisclosed: () => ({}),
+  RunBranched: ({ data: { run, atStep } }) => ({ branch: run, atStep }),
+  RunCompleted: (_, { status }) => ({ status }),
+  RunFailed: (_, { status }) => ({ status }),
+} satisfies MakeTable<AnsweredEvent, RunState, JsonObject>
 
 /** Where a branch run came from. */
 export function branchOrigin({ branchOf }: RunState): JsonObject {

@@ -3,6 +3,7 @@
  * them fails the hot run is dead, and whoever built on it decides again from what the store holds.
  */
 
+import { type MakeTable, makeBy, passOver } from '../../projections/fold-table.ts'
 import { isEqual } from '../../projections/json-equality.ts'
 import type { RecordedEvent } from '../../projections/projection.ts'
 import { evolveRun } from '../../projections/run.ts'
@@ -12,6 +13,7 @@ import { runStream } from '../../schemas/names.ts'
 import { addEvidence, type Evidence, emptyEvidence, evidenceBytes } from '../domain/validator/evidence.ts'
 import { weigh } from '../resources/weigh.ts'
 import type { AppendResult } from '../store/event-store.ts'
+import { bytesLeftBy } from './bytes-left.ts'
 
 /** The chain's end: what the next event is linked to. */
 export interface Head {
@@ -21,10 +23,8 @@ export interface Head {
   readonly ringIndex: number
 }
 
-/** What a run takes beside its context and evidence, before its first event, and what an event leaves in the state. */
+/** What a run takes beside its context and evidence, before its first event. */
 const RUN_BYTES = 8_192
-const EVENT_BYTES = 300
-const CALL_BYTES = 1_500
 
 export type FollowedResult =
   | AppendResult
@@ -129,24 +129,6 @@ async function inTurn(earlier: Promise<boolean>, handOver: () => Promise<AppendR
   return (await earlier) ? handOver() : { kind: 'not-sent' }
 }
 
-/** Arguments, results and payloads do not stay in the state; what an agent registers does, whole. */
-function bytesLeftBy({ type, data }: RecordedEvent): number {
-  switch (type) {
-    case 'UsageRecorded':
-    case 'ToolCallLeaseRenewed':
-    case 'SnapshotTaken':
-      return 0
-    case 'ToolCallClaimed':
-    case 'CompensationStarted':
-      return CALL_BYTES
-    case 'ManifestRegistered':
-    case 'ForkStarted':
-      return EVENT_BYTES + weigh(data)
-    default:
-      return EVENT_BYTES
-  }
-}
-
 /** What a model or an agent gave: said, not seen. It would be evidence for itself. */
 function isSaid(event: RecordedEvent, state: RunState): boolean {
   return 'callId' in event.data && state.calls[slot(event.data.callId ?? '')]?.phase === 'model'
@@ -154,21 +136,35 @@ function isSaid(event: RecordedEvent, state: RunState): boolean {
 
 /** What a later handoff may cite: the run's input, every established context, every recorded output of a tool. */
 function foldEvidence(evidence: Evidence, event: RecordedEvent, context: JsonObject | undefined): Evidence {
-  switch (event.type) {
-    case 'RunStarted': {
-      const { input, restored } = event.data
-      const known = input === undefined ? evidence : addEvidence(evidence, input)
-      return restored === undefined ? known : addEvidence(known, restored)
-    }
-    case 'EnvelopeAccepted':
-      return addUnknown(evidence, event.data.payload, context)
-    case 'ToolCallSucceeded':
-    case 'CompensationSucceeded':
-    case 'ToolCallResolved':
-      return event.data.result === undefined ? evidence : addEvidence(evidence, event.data.result)
-    default:
-      return evidence
-  }
+  return makeBy(CITED, event, { evidence, context }) ?? evidence
+}
+
+interface Known {
+  readonly evidence: Evidence
+  readonly context: JsonObject | undefined
+}
+
+const CITED = {
+  ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated', 'RunKeyDisclosed'),
+  ...passOver('ManifestRegistered', 'RequestRefused', 'EnvelopeRejected', 'SnapshotTaken', 'RunRewound'),
+  ...passOver('ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallFailed', 'ToolCallInDoubt', 'ResultNotRecorded'),
+  ...passOver('CompensationStarted', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
+  ...passOver('BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered'),
+  ...passOver('BranchReceived', 'ForkJoined'),
+  RunStarted: ({ data: { input, restored } }, { evidence }) => {
+    const known = input === undefined ? evidence : addEvidence(evidence, input)
+    return restored === undefined ? known : addEvidence(known, restored)
+  },
+  EnvelopeAccepted: ({ data }, { evidence, context }) => addUnknown(evidence, data.payload, context),
+  ToolCallSucceeded: resultOf,
+  CompensationSucceeded: resultOf,
+  ToolCallResolved: resultOf,
+} satisfies MakeTable<RecordedEvent, Known, Evidence>
+
+type WithResult = Extract<RecordedEvent, { type: 'ToolCallSucceeded' | 'CompensationSucceeded' | 'ToolCallResolved' }>
+
+function resultOf({ data: { result } }: WithResult, { evidence }: Known): Evidence {
+  return result === undefined ? evidence : addEvidence(evidence, result)
 }
 
 /** What the context before holds is in the evidence already: seeing that costs less than adding it once more. */

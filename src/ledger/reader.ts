@@ -9,6 +9,7 @@ import { canonicalJson } from '../signing/canonical-json.ts'
 import type { EventStore, ReadRecord } from '../store/event-store.ts'
 import type { AnsweredEvent } from './answer-parts.ts'
 import { type Answer, branchOrigin, compensationBody, planOf } from './answers.ts'
+import { callOutcome } from './call-outcome.ts'
 import { recordedFork } from './fork-reads.ts'
 import type { HotRun } from './hot-run.ts'
 import type { HotRuns } from './hot-runs.ts'
@@ -107,26 +108,7 @@ export class Reader {
   async outcomeOf(stream: string, call: CallState): Promise<JsonObject> {
     if (call.outcomeRevision === undefined) return {}
     const event = await this.eventAt(stream, call.outcomeRevision)
-    switch (event?.type) {
-      case 'ToolCallSucceeded':
-      case 'CompensationSucceeded':
-        return {
-          result: event.data.result ?? null,
-          ...(event.data.unrecorded && { unrecorded: event.data.unrecorded }),
-        }
-      case 'ToolCallFailed':
-      case 'CompensationFailed':
-        return { error: event.data.error as JsonObject }
-      case 'ToolCallInDoubt':
-      case 'CompensationInDoubt':
-        return { unknown: { cause: event.data.cause, ...(event.data.reason && { reason: event.data.reason }) } }
-      case 'ToolCallResolved': {
-        const { outcome, result, evidence } = event.data
-        return { resolved: { outcome, evidence }, ...(result === undefined ? {} : { result }) }
-      }
-      default:
-        return {}
-    }
+    return event === undefined ? {} : callOutcome(event)
   }
 
   /** The answer of a call that has its outcome: the same result to every repeat, a refusal to another outcome. */

@@ -1,6 +1,12 @@
 /** @module The run list: a disposable view that catches up when it is asked for, and while nothing is appended. */
 import type { RecordedEvent } from '../../projections/projection.ts'
-import { evolveRunRow, RUN_ROW_PROJECTION, RUN_ROW_VERSION, type RunRowState } from '../../projections/run-row.ts'
+import {
+  evolveRunRow,
+  isInRow,
+  RUN_ROW_PROJECTION,
+  RUN_ROW_VERSION,
+  type RunRowState,
+} from '../../projections/run-row.ts'
 import { isRunEventType } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -12,24 +18,6 @@ import { bounds } from './bounds.ts'
 import type { Caller } from './ledger.ts'
 import { QuietFollower } from './quiet-follower.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from './seen-record.ts'
-
-/** Types a row is made of; the others move only its revision and time, which the header holds. */
-const COUNTED = new Set([
-  'RunStarted',
-  'EnvelopeAccepted',
-  'EnvelopeRejected',
-  'BranchOffered',
-  'BranchReceived',
-  'RunRewound',
-  'ToolCallClaimed',
-  'BudgetReserved',
-  'UsageRecorded',
-  'BudgetReleased',
-  'ReservationExpired',
-  'RunCompleted',
-  'RunFailed',
-  'RunCompensated',
-])
 
 /** The view's own file takes no writes, as on a full disk: it answers from where it is, and `asOf` says so. */
 class ViewBehindError extends Error {}
@@ -136,7 +124,7 @@ function foldRecord(state: RunRowState | undefined, record: ReadRecord): RunRowS
   try {
     const header = JSON.parse(record.header) as Header
     if (!isRunEventType(header.type)) return state
-    const data: unknown = COUNTED.has(header.type) ? JSON.parse(record.data) : {}
+    const data: unknown = isInRow(header.type) ? JSON.parse(record.data) : {}
     return evolveRunRow(state, { type: header.type, data, header } as RecordedEvent)
   } catch {
     return state

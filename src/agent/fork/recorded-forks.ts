@@ -13,6 +13,7 @@ export interface RecordedFork {
   verdict?: { readonly index: number; readonly body: EventBody<'ForkJoined'> }
 }
 
+/** Takes events of forks alone: their start, reports and joins. */
 export function foldForks(forks: RecordedFork[], { type, data }: RunEvent, index: number): void {
   if (type === 'ForkStarted') {
     forks.push({ index, started: data as unknown as EventBody<'ForkStarted'>, reports: new Map() })
@@ -20,19 +21,11 @@ export function foldForks(forks: RecordedFork[], { type, data }: RunEvent, index
   }
   const fork = forks.find(({ started }) => started.forkId === data.forkId)
   if (fork === undefined) return
-  switch (type) {
-    case 'BranchOffered':
-    case 'BranchReceived': {
-      const report = data as unknown as Report
-      // The join only says how an offer ended: what was offered stays.
-      if (report.report !== undefined) fork.reports.set(report.branch, report)
-      return
-    }
-    case 'ForkJoined':
-      fork.verdict = { index, body: data as unknown as EventBody<'ForkJoined'> }
-      return
-    default:
-      return
+  if (type === 'ForkJoined') fork.verdict = { index, body: data as unknown as EventBody<'ForkJoined'> }
+  else {
+    const report = data as unknown as Report
+    // The join only says how an offer ended: what was offered stays.
+    if (report.report !== undefined) fork.reports.set(report.branch, report)
   }
 }
 

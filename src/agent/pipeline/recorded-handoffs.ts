@@ -1,5 +1,5 @@
 /** @module The handoffs and rewinds of a run's record, with the place in the code that asked for each. A pure fold. */
-import type { EventBody } from '../../../schemas/events.ts'
+import type { EventBody, RunEventType } from '../../../schemas/events.ts'
 import type { RunEvent } from '../connection.ts'
 
 interface Placed {
@@ -28,7 +28,9 @@ export function noHandoffs(criticalKeys: readonly string[]): RecordedHandoffs {
   return { criticalKeys, facts: [], manifests: new Map() }
 }
 
-const KINDS = { EnvelopeAccepted: 'accepted', EnvelopeRejected: 'rejected', RunRewound: 'rewound' } as const
+const KINDS = { EnvelopeAccepted: 'accepted', EnvelopeRejected: 'rejected', RunRewound: 'rewound' } as const satisfies {
+  readonly [T in RunEventType]?: HandoffFact['kind']
+}
 
 export function foldHandoffs(recorded: RecordedHandoffs, { type, data }: RunEvent, index: number): void {
   if (type === 'RunStarted') recorded.criticalKeys = (data as unknown as EventBody<'RunStarted'>).policy.criticalKeys

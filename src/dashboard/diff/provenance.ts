@@ -2,7 +2,9 @@
  * @module On what evidence a value stood: which handoff established it, and which recorded output or input of the run held it before.
  * One pass over the run; contexts are made anew as the ledger made them.
  */
+import { passOver } from '../../../projections/fold-table.ts'
 import { applyMode } from '../../../projections/merge.ts'
+import type { RunEventType } from '../../../schemas/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { parsePointer } from '../../domain/validator/pointer.ts'
 import type { LedgerEvent } from '../../ledger/ledger.ts'
@@ -43,6 +45,21 @@ interface Question {
   value: string | undefined
 }
 
+/** What an event is to a value: where it may come from, or what established it. */
+const ROLES = {
+  ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated', 'RunKeyDisclosed'),
+  ...passOver('ManifestRegistered', 'RequestRefused', 'EnvelopeRejected', 'SnapshotTaken', 'ToolCallLeaseRenewed'),
+  ...passOver('ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded', 'CompensationStarted'),
+  ...passOver('CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved'),
+  ...passOver('UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted'),
+  ...passOver('BranchOffered', 'BranchReceived', 'ForkJoined'),
+  RunStarted: 'input',
+  ToolCallClaimed: 'claim',
+  ToolCallSucceeded: 'result',
+  EnvelopeAccepted: 'handoff',
+  RunRewound: 'rewind',
+} as const satisfies Record<RunEventType, string | null>
+
 /** For each pointer into `before`: where its value came from. Feed it the events before the refused one, in order. */
 export class ProvenanceSearch {
   readonly #questions: readonly Question[]
@@ -62,24 +79,23 @@ export class ProvenanceSearch {
 
   take(event: LedgerEvent): void {
     const { header, data } = event
-    switch (header.type) {
-      case 'RunStarted':
+    switch (Object.hasOwn(ROLES, header.type) ? ROLES[header.type as RunEventType] : null) {
+      case 'input':
         this.#source(event, 'input')
         return
-      case 'ToolCallClaimed':
+      case 'claim':
         this.#tools.set(String(data.callId), String(data.tool))
         return
-      case 'ToolCallSucceeded':
+      case 'result':
         this.#source(event, this.#tools.get(String(data.callId)) ?? 'a call')
         return
-      case 'EnvelopeAccepted':
+      case 'handoff':
         this.#accepted(event)
         return
-      case 'RunRewound':
+      case 'rewind':
         this.#establish(this.#contexts.get(Number(data.snapshot)) ?? (data.restored as JsonObject | undefined) ?? {})
         return
-      default:
-        return
+      case null:
     }
   }
 

@@ -1,4 +1,5 @@
 /** @module What a mark or a bar is called: for tooltips and for who does not see the picture. */
+import { declarationOf } from '../../../schemas/events.ts'
 import { duration, money, plural } from '../format.ts'
 import type { Span } from '../story/calls.ts'
 import type { Mark } from '../story/run-story.ts'
@@ -49,10 +50,10 @@ function sentence(mark: Mark, currency: string | undefined): string {
   }
 }
 
-/** `ForkStarted` reads `Fork started`. */
+/** The label of a type; of one that this build does not know, its name in words. */
 export function words(type: string): string {
   const spaced = type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
-  return spaced.charAt(0).toUpperCase() + spaced.slice(1)
+  return declarationOf(type)?.label ?? spaced.charAt(0).toUpperCase() + spaced.slice(1)
 }
 
 function spent({ tokens = 0, cost = '0' }: Mark, currency: string | undefined): string {

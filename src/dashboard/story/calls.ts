@@ -1,5 +1,8 @@
 /** @module Tool calls as spans, from their claim to what became of them; compensations among them. */
+import { sayingOf } from '../../../projections/event-facts.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
+import { RUN_EVENTS } from '../../../schemas/events.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import type { RunStory } from './run-story.ts'
 
 export type SpanStatus = 'open' | 'succeeded' | 'failed' | 'in-doubt' | 'undone'
@@ -21,33 +24,23 @@ export interface Span {
   status: SpanStatus
 }
 
-const OUTCOMES: Readonly<Record<string, SpanStatus>> = {
-  ToolCallSucceeded: 'succeeded',
-  CompensationSucceeded: 'succeeded',
-  ToolCallFailed: 'failed',
-  CompensationFailed: 'failed',
-  ToolCallInDoubt: 'in-doubt',
-  CompensationInDoubt: 'in-doubt',
-}
-
 /** True where the event is one of a call, and stands in the picture as part of its span. */
 export function foldCall(story: RunStory, event: RecordedEvent): boolean {
-  if (event.type === 'ToolCallClaimed') {
-    claim(story, event)
-    return true
-  }
-  if (event.type === 'ToolCallLeaseRenewed') return true
-  if (event.type === 'ToolCallResolved') {
-    const status =
-      event.data.outcome === 'executed' ? 'succeeded' : event.data.outcome === 'compensated' ? 'undone' : 'failed'
-    end(story, event, { callId: event.data.callId, status })
-    return true
-  }
-  const status = OUTCOMES[event.type]
-  if (status === undefined || !('callId' in event.data)) return false
-  end(story, event, { callId: String(event.data.callId), status })
-  if (event.type === 'CompensationSucceeded') markUndone(story, event.data.compensates)
+  const { call, undoing } = RUN_EVENTS[event.type].changes
+  if (call === undefined || !('callId' in event.data)) return false
+  if (event.type === 'ToolCallClaimed') claim(story, event)
+  if (call === 'claimed' || call === 'renewed') return true
+  const { callId } = event.data
+  end(story, event, { callId: String(callId), status: statusOf(event, call) })
+  if (undoing === 'succeeded' && 'compensates' in event.data) markUndone(story, String(event.data.compensates))
   return true
+}
+
+function statusOf(event: RecordedEvent, call: 'settled' | 'in-doubt'): SpanStatus {
+  if (call === 'in-doubt') return call
+  if (event.type === 'ToolCallResolved')
+    return ({ executed: 'succeeded', compensated: 'undone', 'not-executed': 'failed' } as const)[event.data.outcome]
+  return sayingOf(RUN_EVENTS[event.type], event.data as JsonObject).outcome === 'success' ? 'succeeded' : 'failed'
 }
 
 function claim(story: RunStory, { data, header }: Extract<RecordedEvent, { type: 'ToolCallClaimed' }>): void {

@@ -1,6 +1,8 @@
 /** @module One event in one line of words, for tables. What came from outside is quoted as it is; it is escaped where it is shown. */
+import { type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
-import { isRunEventType } from '../../../schemas/events.ts'
+import { isRunEventType, RUN_EVENTS } from '../../../schemas/events.ts'
+import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import type { LedgerEvent } from '../../ledger/ledger.ts'
 import { count, money, plural } from '../format.ts'
 import { words } from '../picture/labels.ts'
@@ -9,97 +11,58 @@ import type { RunStory } from './run-story.ts'
 
 const TEXT_CHARS = 140
 
-/** Of a call that was claimed before; its body names the call by its id alone. */
-const OUTCOME = /^(ToolCall(?!Claimed)|CompensationSucceeded|CompensationFailed|CompensationInDoubt)/
 const OF_WHAT = /^(Tool call|Compensation)/
 
-/** `story` knows what tool an outcome is of. */
+/** `story` knows what tool an outcome is of: its body names the call by its id alone. */
 export function describeEvent({ header, data }: LedgerEvent, story?: Pick<RunStory, 'spanOf'>): string {
-  if (!isRunEventType(header.type) || data.v !== 1) return words(header.type)
-  const text = describeKnown({ type: header.type, data, header } as unknown as RecordedEvent)
-  const span = OUTCOME.test(header.type) ? story?.spanOf.get(String(data.callId)) : undefined
+  const { type } = header
+  if (!isRunEventType(type) || data.v !== 1) return words(type)
+  const text = makeBy(TEXTS, { type, data, header } as unknown as RecordedEvent, undefined) ?? labelled(type, data)
+  const { call } = RUN_EVENTS[type].changes
+  const span = call === undefined || call === 'claimed' ? undefined : story?.spanOf.get(String(data.callId))
   return clipped(span === undefined ? text : text.replace(OF_WHAT, () => `${span.tool}`), 2 * TEXT_CHARS)
 }
 
-function describeKnown(event: RecordedEvent): string {
-  switch (event.type) {
-    case 'RunStarted':
-      return `Run ${event.data.name} started`
-    case 'EnvelopeAccepted':
-    case 'EnvelopeRejected':
-    case 'RunRewound':
-    case 'SnapshotTaken':
-      return describeHandoff(event)
-    case 'BudgetReserved':
-    case 'UsageRecorded':
-    case 'BudgetReleased':
-    case 'BudgetExceeded':
-      return describeBudget(event)
-    case 'ManifestRegistered':
-      return `Manifest of ${event.data.agent} registered`
-    case 'RequestRefused':
-      return `Request refused: ${event.data.code}`
-    case 'CompensationStarted':
-      return `Rollback started: ${clipped(event.data.reason, TEXT_CHARS)}`
-    case 'RunCompensated':
-      return `Rollback ended: ${event.data.status}`
-    case 'RunFailed':
-      return `Run failed: ${clipped(event.data.error.message, TEXT_CHARS)}`
-    default:
-      return describeCall(event)
-  }
+/** The type's label, and what failed. */
+function labelled(type: string, { error }: JsonObject): string {
+  const message = error !== undefined && isJsonObject(error) ? error.message : undefined
+  return typeof message === 'string' ? `${words(type)}: ${clipped(message, TEXT_CHARS)}` : words(type)
 }
 
-type Handoff = Extract<
-  RecordedEvent,
-  { type: 'EnvelopeAccepted' | 'EnvelopeRejected' | 'RunRewound' | 'SnapshotTaken' }
->
-
-function describeHandoff(event: Handoff): string {
-  switch (event.type) {
-    case 'EnvelopeAccepted': {
-      const changes = event.data.supersedes?.length ?? 0
-      const more = changes === 0 ? '' : `, superseding ${plural(changes, 'value')}`
-      return `Handoff of ${event.data.agent} accepted as step ${event.data.step}${more}`
-    }
-    case 'EnvelopeRejected':
-      return `Handoff of ${event.data.agent} refused with ${plural(event.data.findingsTotal, 'finding')}`
-    case 'RunRewound':
-      return `Rewound from step ${event.data.fromStep} to step ${event.data.toStep} (${event.data.cause})`
-    case 'SnapshotTaken':
-      return `Snapshot of step ${event.data.step}`
-  }
-}
-
-type Budget = Extract<RecordedEvent, { type: 'BudgetReserved' | 'UsageRecorded' | 'BudgetReleased' | 'BudgetExceeded' }>
-
-function describeBudget(event: Budget): string {
-  switch (event.type) {
-    case 'BudgetReserved':
-      return `Reserved for ${event.data.agent}: ${amount(event.data.tokens, event.data.cost, event.data.currency)}`
-    case 'UsageRecorded': {
-      const { tokens, cost = '0', currency, model } = event.data.usage
-      return `Used by ${event.data.agent}${model === undefined ? '' : ` on ${model}`}: ${amount(tokens, cost, currency)}`
-    }
-    case 'BudgetReleased':
-      return 'Reservation released'
-    case 'BudgetExceeded': {
-      const { agent, dimension, requested, limit } = event.data
-      return `Budget refused ${requested} ${dimension} more to ${agent}: the limit is ${limit}`
-    }
-  }
-}
+/** Types that nothing more is said of than `labelled` says are passed over. */
+const TEXTS = {
+  ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunKeyDisclosed', 'ToolCallLeaseRenewed'),
+  ...passOver('ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded'),
+  ...passOver('CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt', 'ReservationExpired'),
+  ...passOver('ForkStarted', 'BranchOffered', 'BranchReceived'),
+  RunStarted: ({ data }) => `Run ${data.name} started`,
+  RunFailed: ({ data }) => `Run failed: ${clipped(data.error.message, TEXT_CHARS)}`,
+  RunCompensated: ({ data }) => `Rollback ended: ${data.status}`,
+  ManifestRegistered: ({ data }) => `Manifest of ${data.agent} registered`,
+  RequestRefused: ({ data }) => `Request refused: ${data.code}`,
+  EnvelopeAccepted: ({ data: { agent, step, supersedes = [] } }) => {
+    const more = supersedes.length === 0 ? '' : `, superseding ${plural(supersedes.length, 'value')}`
+    return `Handoff of ${agent} accepted as step ${step}${more}`
+  },
+  EnvelopeRejected: ({ data }) => `Handoff of ${data.agent} refused with ${plural(data.findingsTotal, 'finding')}`,
+  RunRewound: ({ data }) => `Rewound from step ${data.fromStep} to step ${data.toStep} (${data.cause})`,
+  SnapshotTaken: ({ data }) => `Snapshot of step ${data.step}`,
+  ToolCallClaimed: ({ data: { tool, compensates, attempt } }) =>
+    `${compensates === undefined ? 'Call' : 'Compensation'} ${tool} claimed${attempt > 1 ? `, attempt ${attempt}` : ''}`,
+  CompensationStarted: ({ data }) => `Rollback started: ${clipped(data.reason, TEXT_CHARS)}`,
+  BudgetReserved: ({ data }) => `Reserved for ${data.agent}: ${amount(data.tokens, data.cost, data.currency)}`,
+  UsageRecorded: ({ data: { agent, usage } }) => {
+    const { tokens, cost = '0', currency, model } = usage
+    return `Used by ${agent}${model === undefined ? '' : ` on ${model}`}: ${amount(tokens, cost, currency)}`
+  },
+  BudgetReleased: () => 'Reservation released',
+  BudgetExceeded: ({ data: { agent, dimension, requested, limit } }) =>
+    `Budget refused ${requested} ${dimension} more to ${agent}: the limit is ${limit}`,
+  ForkJoined: ({ data: { outcome } }) =>
+    outcome === 'joined' ? 'Fork joined' : `Fork ended without a join: ${outcome}`,
+} satisfies MakeTable<RecordedEvent, undefined, string>
 
 function amount(tokens: number, cost: string, currency: string | undefined): string {
   const parts = [...(tokens > 0 ? [`${count(tokens)} tokens`] : []), ...(cost === '0' ? [] : [money(cost, currency)])]
   return parts.length === 0 ? 'nothing' : parts.join(', ')
-}
-
-function describeCall(event: RecordedEvent): string {
-  if (event.type === 'ToolCallClaimed') {
-    const what = event.data.compensates === undefined ? 'Call' : 'Compensation'
-    return `${what} ${event.data.tool} claimed${event.data.attempt > 1 ? `, attempt ${event.data.attempt}` : ''}`
-  }
-  const error = 'error' in event.data ? event.data.error : undefined
-  return `${words(event.type)}${error === undefined ? '' : `: ${clipped(error.message, TEXT_CHARS)}`}`
 }

@@ -2,6 +2,7 @@
  * @module A run as a story: handoffs, refusals, rewinds, calls and spending, folded out of its events into as little as a picture
  * needs. No payload is kept, so that ten thousand events stay small.
  */
+import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type BudgetState, foldBudget } from '../../../projections/run-budget.ts'
 import { zeroSpend } from '../../../projections/run-state.ts'
@@ -133,7 +134,7 @@ function foldKnown(story: RunStory, event: RecordedEvent): void {
   notePoint(story, event.header, before)
   if (event.type === 'UsageRecorded') foldModelSpend(story.models, event)
   if (foldCall(story, event)) return
-  const mark = markOf(story, event)
+  const mark = makeBy<RecordedEvent, RunStory, Mark>(MARKS, event, story)
   if (mark !== undefined) story.marks.push(mark)
 }
 
@@ -151,57 +152,48 @@ function notePoint(story: RunStory, { revision, time }: RecordedEvent['header'],
 
 const placeOf = ({ type, revision, time }: RecordedEvent['header']) => ({ type, revision, time })
 
-/** Undefined for what the picture shows otherwise, or not at all: snapshots, leases, reservations. */
-function markOf(story: RunStory, event: RecordedEvent): Mark | undefined {
-  const place = placeOf(event.header)
-  switch (event.type) {
-    case 'RunStarted':
-      return { ...place, kind: 'start', lane: '', text: event.data.name }
-    case 'EnvelopeAccepted':
-    case 'EnvelopeRejected':
-      return handoffMark(story, event)
-    case 'RunRewound': {
-      const { fromStep, toStep, snapshot, cause, reason } = event.data
-      const lane = story.marks.at(-1)?.kind === 'rejected' ? (story.marks.at(-1)?.lane ?? '') : ''
-      const text = reason === undefined ? {} : { text: reason }
-      return { ...place, kind: 'rewind', lane, fromStep, step: toStep, restores: snapshot, cause, ...text }
-    }
-    case 'RequestRefused':
-      return { ...place, kind: 'refused', lane: '', text: event.data.code }
-    case 'BudgetExceeded':
-      return { ...place, kind: 'refused', lane: event.data.agent, text: 'budget-exceeded' }
-    case 'CompensationStarted':
-      return { ...place, kind: 'undo', lane: '', text: event.data.reason }
-    case 'RunCompensated':
-      return { ...place, kind: 'undone', lane: '', text: event.data.status }
-    case 'RunCompleted':
-      return { ...place, kind: 'completed', lane: '' }
-    case 'RunFailed':
-      return { ...place, kind: 'failed', lane: '', text: event.data.error.message.slice(0, 256) }
-    case 'RunResumed':
-      return { ...place, kind: 'other', lane: '', text: `fence ${event.data.fence}` }
-    case 'ForkStarted':
-    case 'BranchOffered':
-    case 'BranchReceived':
-    case 'ForkJoined':
-      return forkMark(event)
-    default:
-      return unpictured.has(event.type) ? undefined : { ...place, kind: 'other', lane: '' }
-  }
+/** What the picture shows otherwise, or not at all, is passed over: calls, snapshots, leases, reservations. */
+const MARKS = {
+  ...passOver('SnapshotTaken', 'ManifestRegistered', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...passOver('ReservationExpired', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
+  ...passOver('ToolCallInDoubt', 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed'),
+  ...passOver('CompensationInDoubt'),
+  ...eachOf(otherMark, 'RunBranched', 'RunKeyDisclosed', 'ResultNotRecorded'),
+  ...eachOf(forkMark, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
+  RunStarted: ({ header, data }) => ({ ...placeOf(header), kind: 'start', lane: '', text: data.name }),
+  EnvelopeAccepted: handoffMark,
+  EnvelopeRejected: handoffMark,
+  RunRewound: rewindMark,
+  RequestRefused: ({ header, data }) => ({ ...placeOf(header), kind: 'refused', lane: '', text: data.code }),
+  BudgetExceeded: ({ header, data }) => ({
+    ...placeOf(header),
+    ...{ kind: 'refused', lane: data.agent, text: 'budget-exceeded' },
+  }),
+  CompensationStarted: ({ header, data }) => ({ ...placeOf(header), kind: 'undo', lane: '', text: data.reason }),
+  RunCompensated: ({ header, data }) => ({ ...placeOf(header), kind: 'undone', lane: '', text: data.status }),
+  RunCompleted: ({ header }) => ({ ...placeOf(header), kind: 'completed', lane: '' }),
+  RunFailed: ({ header, data }) => ({
+    ...placeOf(header),
+    ...{ kind: 'failed', lane: '', text: data.error.message.slice(0, 256) },
+  }),
+  RunResumed: ({ header, data }) => ({ ...placeOf(header), kind: 'other', lane: '', text: `fence ${data.fence}` }),
+} satisfies MakeTable<RecordedEvent, RunStory, Mark>
+
+function otherMark({ header }: RecordedEvent): Mark {
+  return { ...placeOf(header), kind: 'other', lane: '' }
 }
 
-const unpictured: ReadonlySet<string> = new Set([
-  'SnapshotTaken',
-  'ManifestRegistered',
-  'BudgetReserved',
-  'UsageRecorded',
-  'BudgetReleased',
-  'ReservationExpired',
-])
+function rewindMark({ header, data }: Extract<RecordedEvent, { type: 'RunRewound' }>, story: RunStory): Mark {
+  const { fromStep, toStep, snapshot, cause, reason } = data
+  const before = story.marks.at(-1)
+  const lane = before?.kind === 'rejected' ? before.lane : ''
+  const text = reason === undefined ? {} : { text: reason }
+  return { ...placeOf(header), kind: 'rewind', lane, fromStep, step: toStep, restores: snapshot, cause, ...text }
+}
 
 function handoffMark(
-  story: RunStory,
   { type, header, data }: Extract<RecordedEvent, { type: 'EnvelopeAccepted' | 'EnvelopeRejected' }>,
+  story: RunStory,
 ): Mark {
   const { tokens, cost } = story.budget.spend
   const spent = { tokens: tokens - story.handedOver.tokens, cost: subtractMoney(cost, story.handedOver.cost) }
