@@ -34,7 +34,9 @@ function readTrustedIssuers(path: string): readonly TrustedIssuer[] {
   } catch {
     // Missing, unreadable or no JSON: one message says it all.
   }
-  throw new SettingsError(`${variableOf('trusted-issuers')}: ${path} is no JSON list of {issuer, jwks, algorithms}`)
+  throw new SettingsError(
+    `${variableOf('trusted-issuers')}: ${path} is no JSON list of {issuer, jwks, algorithms, tenants}`,
+  )
 }
 
 function looksLikeIssuer(value: unknown): value is TrustedIssuer {

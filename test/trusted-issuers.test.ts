@@ -6,7 +6,7 @@ import { tempFolder } from './support/temp-folder.ts'
 
 const test = suite('trusted issuers')
 
-const partner = { issuer: 'partner', jwks: { keys: [] }, algorithms: ['ES256'] }
+const partner = { issuer: 'partner', jwks: { keys: [] }, algorithms: ['ES256'], tenants: ['acme'] }
 
 test('an issuer that is taken out of the file is trusted no longer, and a file that cannot be used changes nothing (F33)', () => {
   using folder = tempFolder()

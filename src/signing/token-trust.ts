@@ -1,6 +1,7 @@
 /** @module Which key and which algorithms may check a token: fixed at start, never taken from the token (RFC 8725 section 3). */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import { Tenant } from '../../schemas/names.ts'
 import { SECRET_MIN_BYTES } from './key-ring.ts'
 import type { LedgerKeys, TokenKey } from './ledger-keys.ts'
 import { isSmallOrder } from './public-key.ts'
@@ -15,11 +16,20 @@ export interface TrustedIssuer {
   readonly issuer: string
   readonly jwks: JSONWebKeySet
   readonly algorithms: readonly TrustedAlgorithm[]
+  /** The tenants that it may speak for; `["*"]` is every one. */
+  readonly tenants: readonly string[]
 }
+
+const EVERY_TENANT = '*'
 
 /** Thrown at start for settings that no token could be trusted under; `code` is stable. */
 export class TokenTrustError extends Error {
-  readonly code: 'token-secret-weak' | 'token-algorithm-unsafe' | 'token-key-unusable' | 'token-issuer-repeated'
+  readonly code:
+    | 'token-secret-weak'
+    | 'token-algorithm-unsafe'
+    | 'token-key-unusable'
+    | 'token-issuer-repeated'
+    | 'token-issuer-tenants'
 
   constructor(code: TokenTrustError['code'], message: string) {
     super(message)
@@ -33,6 +43,8 @@ export interface TrustedKey {
   readonly key: KeyObject | Uint8Array | JWTVerifyGetKey
   /** From then on it checks nothing; milliseconds since 1970. Absent: it has no end. */
   readonly retiredMs?: number
+  /** The tenants that it checks tokens of. Absent: every one. */
+  readonly tenants?: ReadonlySet<string>
 }
 
 export type KeyFault = 'token-issuer' | 'token-algorithm' | 'token-key'
@@ -94,13 +106,15 @@ function trustedIssuers({
   trusted = [],
 }: Pick<TrustSettings, 'issuer' | 'trusted'>): ReadonlyMap<string, TrustedKey> {
   const issuers = new Map<string, TrustedKey>()
-  for (const { issuer, jwks, algorithms } of trusted) {
+  for (const { issuer, jwks, algorithms, tenants } of trusted) {
     if (issuer === own || issuers.has(issuer)) {
       throw new TokenTrustError('token-issuer-repeated', `the issuer ${issuer} is named twice`)
     }
     checkAlgorithms(algorithms)
     for (const jwk of jwks.keys) checkKey(jwk)
-    issuers.set(issuer, { algorithms, key: createLocalJWKSet(jwks) })
+    checkTenants(issuer, tenants)
+    const confined = tenants.includes(EVERY_TENANT) ? {} : { tenants: new Set(tenants) }
+    issuers.set(issuer, { algorithms, key: createLocalJWKSet(jwks), ...confined })
   }
   return issuers
 }
@@ -110,6 +124,16 @@ function checkAlgorithms(algorithms: readonly string[]): void {
   const safe: readonly string[] = TRUSTED_ALGORITHMS
   if (algorithms.length > 0 && algorithms.every((algorithm) => safe.includes(algorithm))) return
   throw new TokenTrustError('token-algorithm-unsafe', `algorithms for a trusted issuer are among ${safe.join(', ')}`)
+}
+
+/** The entry comes from a file: it may lack what its type has. */
+function checkTenants(issuer: string, tenants: unknown): void {
+  const isList = Array.isArray(tenants) && tenants.length > 0
+  if (isList && tenants.every((name) => name === EVERY_TENANT || Tenant.safeParse(name).success)) return
+  throw new TokenTrustError(
+    'token-issuer-tenants',
+    `the entry of the issuer ${issuer} must name the tenants that it may speak for, as "tenants": ["acme"], or ["*"] for every one`,
+  )
 }
 
 function checkKey(jwk: JSONWebKeySet['keys'][number]): void {

@@ -35,6 +35,7 @@ export type TokenFault =
   | 'token-not-yet-valid'
   | 'token-lifetime'
   | 'token-claims'
+  | 'token-tenant'
 
 type TokenResult = { readonly ok: true; readonly claims: Principal } | { readonly ok: false; readonly code: TokenFault }
 
@@ -143,6 +144,7 @@ async function verifyToken(
     const trusted = pickKey(token, how)
     if (typeof trusted === 'string') return refused(trusted)
     const payload = await verifiedPayload(token, trusted, how)
+    if (trusted.tenants?.has(String(payload.tenant)) === false) return refused('token-tenant')
     return { ...judge(payload, how), retiredMs: trusted.retiredMs }
   } catch (error) {
     return refused(faultOf(error))

@@ -101,7 +101,12 @@ test('every open stream ends with its token, unread as it is, and none of them a
   // An issuer that is taken out of the list.
   const { publicKey, privateKey } = await generateKeyPair('ES256')
   home.issuers.trusted = [
-    { issuer: 'partner', jwks: { keys: [{ ...(await exportJWK(publicKey)) }] }, algorithms: ['ES256'] },
+    {
+      issuer: 'partner',
+      jwks: { keys: [{ ...(await exportJWK(publicKey)) }] },
+      algorithms: ['ES256'],
+      tenants: ['*'],
+    },
   ]
   const seconds = Math.floor(clock.nowMs / 1000)
   const claims = { sub: 'auditor', tenant: edge.tenant, scope: 'audit:export audit:read runs:read' }

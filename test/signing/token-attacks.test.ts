@@ -43,7 +43,9 @@ test('a public key is no HMAC secret (A2)', async () => {
   const signed = `${encode({ alg: 'HS256', typ: 'at+jwt', kid: 'r' })}.${encode({ ...goodClaims, iss: 'urn:other' })}`
   const pem = rsa.publicKey.export({ format: 'pem', type: 'spki' })
   const token = `${signed}.${createHmac('sha256', pem).update(signed).digest('base64url')}`
-  const trusted = [{ issuer: 'urn:other', jwks: jwksOf(rsa.publicKey, 'r'), algorithms: ['RS256' as const] }]
+  const trusted = [
+    { issuer: 'urn:other', jwks: jwksOf(rsa.publicKey, 'r'), algorithms: ['RS256' as const], tenants: ['acme'] },
+  ]
   assert.is(await codeOf(token, { trusted }), 'token-algorithm')
 })
 
@@ -112,13 +114,15 @@ test('critical headers, b64, encrypted and huge tokens are refused before a key 
 
 test('a zero ECDSA signature and keys of small order are refused (A8)', async () => {
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const trusted = [{ issuer: 'urn:other', jwks: jwksOf(ec.publicKey, 'e'), algorithms: ['ES256' as const] }]
+  const trusted = [
+    { issuer: 'urn:other', jwks: jwksOf(ec.publicKey, 'e'), algorithms: ['ES256' as const], tenants: ['acme'] },
+  ]
   const zero = Buffer.alloc(64).toString('base64url')
   const psychic = `${encode({ alg: 'ES256', typ: 'at+jwt', kid: 'e' })}.${encode({ ...goodClaims, iss: 'urn:other' })}.${zero}`
   assert.is(await codeOf(psychic, { trusted }), 'token-signature')
 
   const identity = { kty: 'OKP', crv: 'Ed25519', kid: 'i', x: Buffer.alloc(32).fill(1, 0, 1).toString('base64url') }
-  const small = [{ issuer: 'urn:other', jwks: { keys: [identity] }, algorithms: ['EdDSA' as const] }]
+  const small = [{ issuer: 'urn:other', jwks: { keys: [identity] }, algorithms: ['EdDSA' as const], tenants: ['acme'] }]
   assert.throws(() => verifier({ trusted: small }), trustError('token-key-unusable'))
 })
 

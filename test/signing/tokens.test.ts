@@ -188,7 +188,7 @@ test('a trusted issuer is held to its own keys and algorithms', async () => {
   const jwks = jwksOf(rsa.publicKey, 'r')
   const sign = (alg: string, iss = 'urn:other', kid = 'r') =>
     new SignJWT({ ...goodClaims, iss }).setProtectedHeader({ alg, typ: 'at+jwt', kid }).sign(rsa.privateKey)
-  const trusted = [{ issuer: 'urn:other', jwks, algorithms: ['RS256' as const] }]
+  const trusted = [{ issuer: 'urn:other', jwks, algorithms: ['RS256' as const], tenants: ['acme'] }]
   assert.is(await codeOf(await sign('RS256'), { trusted }), 'ok')
   assert.is(await codeOf(await sign('PS256'), { trusted }), 'token-algorithm')
   assert.is(await codeOf(await sign('RS256', 'urn:other', 'x'), { trusted }), 'token-key')
@@ -196,11 +196,31 @@ test('a trusted issuer is held to its own keys and algorithms', async () => {
   assert.is(await codeOf(await craft({ claims: { iss: 'urn:other' } }), { trusted }), 'token-algorithm')
 })
 
+test('(A60) a trusted issuer speaks for the tenants that its entry names, and for no other', async () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const entry = { issuer: 'urn:other', jwks: jwksOf(publicKey, 'e'), algorithms: ['EdDSA' as const] }
+  const sign = (tenant: unknown) =>
+    new SignJWT({ ...goodClaims, iss: 'urn:other', tenant })
+      .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: 'e' })
+      .sign(privateKey)
+  const code = async (tenant: unknown, tenants: readonly string[]) =>
+    codeOf(await sign(tenant), { trusted: [{ ...entry, tenants }] })
+  assert.is(await code('beta', ['beta', 'gamma']), 'ok')
+  for (const tenant of ['acme', 'Beta', 'bet', '*', ['beta'], { toString: 'beta' }]) {
+    assert.is.not(await code(tenant, ['beta']), 'ok', JSON.stringify(tenant))
+  }
+  assert.is(await code('acme', ['beta']), 'token-tenant')
+  assert.is(await code('acme', ['*']), 'ok')
+  for (const tenants of [undefined, [], 'beta', ['Beta'], [7], ['system ']]) {
+    assert.throws(() => verifier({ trusted: [{ ...entry, tenants } as never] }), trustError('token-issuer-tenants'))
+  }
+})
+
 test('settings under which no token could be trusted are refused at start', () => {
   const ed = generateKeyPairSync('ed25519')
   const jwks = jwksOf(ed.publicKey, 'e')
   const trusted = (given: object) => () =>
-    verifier({ trusted: [{ issuer: 'urn:o', jwks, algorithms: ['EdDSA'], ...given }] })
+    verifier({ trusted: [{ issuer: 'urn:o', jwks, algorithms: ['EdDSA'], tenants: ['acme'], ...given }] })
   assert.not.throws(trusted({}))
   assert.throws(trusted({ algorithms: ['HS256'] }), trustError('token-algorithm-unsafe'))
   assert.throws(trusted({ algorithms: ['none'] }), trustError('token-algorithm-unsafe'))
