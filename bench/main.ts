@@ -14,12 +14,14 @@ import { busyWarning, describeMachine, type Machine, machineLine } from './machi
 import { merkleLog } from './merkle-log.ts'
 import { type BenchOptions, isWanted, readOptions, USAGE } from './options.ts'
 import { formatNotes, formatTable, type Row, rowStatus, selectRows } from './report.ts'
+import { starvation } from './starvation.ts'
 import { toolCall } from './tool-call.ts'
 import { verifySpeed } from './verify-speed.ts'
 
 const GROUPS: readonly BenchGroup[] = [
   httpAppend,
   busyLatency,
+  starvation,
   inProcess,
   canonical,
   verifySpeed,

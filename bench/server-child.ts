@@ -82,8 +82,8 @@ async function stop(child: ChildProcess): Promise<void> {
 }
 
 /** A token for the keys of the data folder, as an operator makes one. */
-export function makeToken(data: string, scope: string): string {
-  const args = [CLI, 'token', '--scope', scope, '--sub', 'bench', '--data', data]
+export function makeToken(data: string, scope: string, tenant = 'default'): string {
+  const args = [CLI, 'token', '--scope', scope, '--sub', 'bench', '--tenant', tenant, '--data', data]
   return execFileSync(process.execPath, args, { encoding: 'utf8', env: withoutSettings() }).trim()
 }
 

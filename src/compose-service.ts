@@ -9,6 +9,7 @@ import { awaitedLedger } from './http/awaited-ledger.ts'
 import { startServer } from './http/server.ts'
 import { fixedKeys, requireKeys } from './key-source.ts'
 import { MemoryBudget } from './resources/memory-budget.ts'
+import { WorkQueue } from './resources/work-queue.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
 import { createTokenVerifier, publicJwks, type TokenVerifier, type TrustedIssuer } from './signing/tokens.ts'
 import type { StoreStatus } from './store/event-store.ts'
@@ -88,14 +89,19 @@ function failureOf(work: Promise<void>): Promise<never> {
   return failed
 }
 
-type Served = Pick<OpenLedger, 'ledger' | 'keys' | 'memory'>
+type Served = Pick<OpenLedger, 'ledger' | 'keys' | 'memory' | 'work'>
 
 function waiting(opening: Opening, settings: Settings): Served {
   const status = (): StoreStatus => ({
     state: 'unavailable',
     detail: `the event store does not answer: ${opening.reason()}`,
   })
-  return { ledger: awaitedLedger(status), keys: fixedKeys(requireKeys(settings.keys)), memory: new MemoryBudget() }
+  return {
+    ledger: awaitedLedger(status),
+    keys: fixedKeys(requireKeys(settings.keys)),
+    memory: new MemoryBudget(),
+    work: new WorkQueue(),
+  }
 }
 
 function edgeOf(
@@ -104,7 +110,7 @@ function edgeOf(
 ): (served: Served, draining: AbortSignal) => App {
   const trusted = latest(issuers)
   const { ratePerSecond, rateBurst, openMetrics } = settings
-  return ({ ledger, keys: source, memory }, draining) => {
+  return ({ ledger, keys: source, memory, work }, draining) => {
     const keys = latest(source)
     return createApp({
       ledger,
@@ -113,6 +119,7 @@ function edgeOf(
       log,
       version,
       memory,
+      work,
       settings: { ratePerSecond, rateBurst, openMetrics },
       draining,
     })

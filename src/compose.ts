@@ -22,6 +22,7 @@ import type { Ledger } from './ledger/ledger.ts'
 import { KeptCheckpoints } from './ledger/log/kept-checkpoints.ts'
 import type { Log } from './ledger/ports.ts'
 import { MemoryBudget } from './resources/memory-budget.ts'
+import { WorkQueue } from './resources/work-queue.ts'
 import { makeFolder } from './signing/durable-file.ts'
 import { createLedgerKeys, writeNewKeyFile } from './signing/key-file.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
@@ -55,6 +56,7 @@ export interface OpenLedger extends AsyncDisposable {
   readonly keys: WatchedKeys
   readonly store: EventStore
   readonly memory: MemoryBudget
+  readonly work: WorkQueue
 }
 
 /**
@@ -66,6 +68,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
   try {
     makeDataFolder(settings)
     const memory = new MemoryBudget(budgetBytes(settings))
+    const work = new WorkQueue()
     const known = readKeys(settings.keys)
     if (known === undefined && isOnServer(settings.store)) throw keysNotGiven(settings.keys)
     const store = opened.add(
@@ -91,8 +94,8 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
       index: opened.add(openAuditIndex(settings, onRenewed)),
       onlyIfAsked: settings.auditIfAsked === true,
     }
-    const ledger = opened.add(await createLedger({ store, views, keys, log, logs, audit, memory, ...origin }))
-    return { ledger, keys, store, memory, [Symbol.asyncDispose]: () => opened.close() }
+    const ledger = opened.add(await createLedger({ store, views, keys, log, logs, audit, memory, work, ...origin }))
+    return { ledger, keys, store, memory, work, [Symbol.asyncDispose]: () => opened.close() }
   } catch (error) {
     await opened.close()
     throw error

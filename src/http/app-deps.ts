@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Ledger } from '../ledger/ledger.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
+import { WorkQueue } from '../resources/work-queue.ts'
 import type { TokenVerifier } from '../signing/tokens.ts'
 
 const KIB = 1024
@@ -54,6 +55,8 @@ export interface AppOptions {
   readonly log: HttpLog
   readonly version: string
   readonly settings?: Partial<HttpSettings>
+  /** The time that readers share: the ledger's upkeep has its part in it, too. */
+  readonly work?: WorkQueue
   /** Shared with the ledger behind; one of its own by default. */
   readonly memory?: MemoryBudget
   /** Milliseconds since 1970; the real clock by default. */
@@ -74,6 +77,7 @@ export function appDeps(options: AppOptions): AppDeps {
   return {
     now: Date.now,
     memory: new MemoryBudget(),
+    work: new WorkQueue(),
     ...options,
     draining,
     settings: { ...HTTP_DEFAULTS, ...options.settings },

@@ -2,6 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
 import { DamagedIndexError } from '../ledger/audit/audit-reads.ts'
+import type { Caller } from '../ledger/ledger.ts'
+import { OverloadedError } from '../resources/overloaded-error.ts'
+import { type Pace, ReaderLeftError } from '../resources/work-queue.ts'
+import type { Principal } from '../signing/tokens.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
 import { accessNote } from './access-note.ts'
 import { problemResponse } from './answers.ts'
@@ -65,7 +69,9 @@ async function guarded(
   const who = await authenticate(c.req.header('authorization'), edge.verifier)
   if (!who.ok) return problemResponse(refusedToken(who, gate, c), c.req.path)
 
-  const caller = who.principal
+  const { principal } = who
+  const caller: Principal & Pick<Caller, 'pace'> =
+    route.method === 'get' ? { ...principal, pace: paceOf(edge, principal, c) } : principal
   const run = c.req.param('run') ?? ''
   const withRun = run !== '' || route.path.includes('{run}')
   const fault =
@@ -92,6 +98,12 @@ async function guarded(
   return response
 }
 
+/** A reader whose connection is gone has left. */
+function paceOf({ work }: Edge, { tenant, subject }: Principal, c: EdgeContext): Pace {
+  const outgoing = c.env?.outgoing
+  return work.begin({ tenant, caller: subject }, () => outgoing?.destroyed === true)
+}
+
 /** Nothing of the body is read before there is room for it. */
 async function withBody(route: GuardedRoute, ask: Ask): Promise<Response> {
   const { edge, c, caller, path } = ask
@@ -99,9 +111,11 @@ async function withBody(route: GuardedRoute, ask: Ask): Promise<Response> {
   const maxBytes = route.takesBatch === true ? batchMaxBytes : bodyMaxBytes
   const body = holdBody(edge.memory, { c, tenant: caller.tenant, maxBytes })
   if (body === undefined) return problemResponse(bodiesInFlight, path)
+  const written = edge.work.writing()
   try {
     return await route.handle({ ...ask, body })
   } finally {
+    written()
     body.release()
   }
 }
@@ -128,6 +142,12 @@ function rateFault({ edge, subjectRate }: Gate, tenant: string, subject: string)
 
 /** Broken machinery: told by an id that is in the log, with what happened. */
 export function failure(error: unknown, edge: Pick<Edge, 'log'>, c: EdgeContext): Response {
+  // Nobody is there to read it.
+  if (error instanceof ReaderLeftError) return problemResponse(problem('overloaded', error.message), c.req.path)
+  if (error instanceof OverloadedError) {
+    const { message, retryAfterMs } = error
+    return problemResponse(problem('overloaded', message, { retryAfterMs }), c.req.path)
+  }
   if (error instanceof StoreUnavailableError) {
     const { retryAfterMs } = error
     return problemResponse(problem('store-unavailable', 'the store cannot be read now', { retryAfterMs }), c.req.path)

@@ -41,7 +41,11 @@ export async function openStream(ask: Ask, source: StreamSource): Promise<Respon
     expiresAt: caller.expiresAt,
     release,
     endless: contentType === EVENT_STREAM,
-    chunks: (signal) => recorded(ask, source, signal),
+    chunks: (signal) => {
+      // A tail has a last word to say; whatever else is cut needs no more of its reader's time.
+      if (contentType !== EVENT_STREAM) signal.addEventListener('abort', () => caller.pace?.leave())
+      return recorded(ask, source, signal)
+    },
   })
   return streamed(body, contentType, headers)
 }
@@ -79,7 +83,7 @@ async function* recorded(
   }
 }
 
-const NO_SLOT = {
+export const NO_SLOT = {
   'too-many-streams': problem('too-many-streams', 'this tenant holds as many streams open as it may'),
   overloaded: problem('overloaded', 'the streams that are open take all the memory for streams', {
     retryAfterMs: 5_000,

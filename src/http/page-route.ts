@@ -7,6 +7,7 @@ import { decodeCursor, encodeCursor } from './cursor.ts'
 import { problem } from './problems.ts'
 import { CursorText, Limit, PAGE_DEFAULT } from './query.ts'
 import { type Ask, type GuardedRoute, RUN_READERS, readRoute } from './route.ts'
+import { withSlot } from './with-slot.ts'
 
 const PageQuery = z.strictObject({ cursor: CursorText.optional(), limit: Limit.optional() })
 
@@ -26,13 +27,16 @@ export interface PageRoute {
   ) => Promise<Found<JsonObject>>
 }
 
-export function pageRoute({ read, ...route }: PageRoute): GuardedRoute {
+export function pageRoute({ read: readPage, ...route }: PageRoute): GuardedRoute {
   const handle = async (ask: Ask<z.output<typeof PageQuery>>): Promise<Response> => {
     const { edge, caller, run, path, query } = ask
     const scope = [caller.tenant, path]
     const after = query.cursor === undefined ? BEFORE_ALL : decodeCursor(scope, query.cursor)?.[0]
     if (typeof after !== 'number') return problemResponse(notACursor, path)
-    const found = await read(edge.ledger, caller, run, { after, limit: query.limit ?? PAGE_DEFAULT })
+    const found = await withSlot(ask, () =>
+      readPage(edge.ledger, caller, run, { after, limit: query.limit ?? PAGE_DEFAULT }),
+    )
+    if (found instanceof Response) return found
     if (!found.ok) return foundResponse(found, path)
     const { next, ...value } = found.value
     if (ask.access !== undefined && Array.isArray(value.items)) ask.access.count = value.items.length

@@ -1,6 +1,6 @@
 /** @module What a route is: one declaration that the dispatcher, the documentation and the tests of roles all read. */
 import type { z } from 'zod'
-import type { Command, Outcome } from '../ledger/ledger.ts'
+import type { Caller, Command, Outcome } from '../ledger/ledger.ts'
 import type { Principal, Scope } from '../signing/tokens.ts'
 import type { AppDeps } from './app-deps.ts'
 import type { EdgeContext } from './edge-context.ts'
@@ -20,7 +20,7 @@ export interface Edge extends AppDeps {
 export interface Ask<Query = unknown> {
   readonly c: EdgeContext
   readonly edge: Edge
-  readonly caller: Principal
+  readonly caller: Principal & Pick<Caller, 'pace'>
   /** The run in the path; empty on routes without one. */
   readonly run: string
   /** A further id in the path: a call's, a reservation's; else empty. */

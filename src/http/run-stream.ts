@@ -2,6 +2,7 @@
  * @module The life of a streamed answer, whoever makes it: it ends with its source, its reader, its token, or its server, and gives back what
  * it held when nothing of it runs any more.
  */
+import { ReaderLeftError } from '../resources/work-queue.ts'
 import { byteStream } from './byte-stream.ts'
 import type { EdgeContext } from './edge-context.ts'
 import type { WatchedToken } from './live-tokens.ts'
@@ -55,13 +56,16 @@ export function runStream(
       over?.removeEventListener('abort', end)
       release()
     },
-    failed: (error) => log.error({ err: error, path }, 'a stream broke'),
+    failed: (error) => {
+      if (!(error instanceof ReaderLeftError)) log.error({ err: error, path }, 'a stream broke')
+    },
     sever: () => {
       outgoing?.destroy()
       return outgoing !== undefined
     },
     failedLate: (error) => {
-      if (error !== stopped.signal.reason) log.warn({ err: error, path }, 'a stream that nobody reads ended badly')
+      const expected = error === stopped.signal.reason || error instanceof ReaderLeftError
+      if (!expected) log.warn({ err: error, path }, 'a stream that nobody reads ended badly')
     },
   })
   draining.addEventListener('abort', drain)

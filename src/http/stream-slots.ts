@@ -3,8 +3,14 @@ import type { MemoryAccount } from '../resources/memory-account.ts'
 
 const MIB = 1024 * 1024
 
-/** Pages, text and buffers of one open stream, measured while its reader reads nothing. */
-export const STREAM_BYTES = { tail: 1.5 * MIB, replay: 2 * MIB, export: 3 * MIB, bundle: 4 * MIB } as const
+/** What one read holds at once: pages of the store, text and buffers. Of streams, while their reader reads nothing. */
+export const STREAM_BYTES = {
+  page: 1 * MIB,
+  tail: 1.5 * MIB,
+  replay: 2 * MIB,
+  export: 3 * MIB,
+  bundle: 4 * MIB,
+} as const
 
 export type StreamKind = keyof typeof STREAM_BYTES
 

@@ -2,6 +2,7 @@
 import { runStream } from '../../schemas/names.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import type { EventStore } from '../store/event-store.ts'
+import { pacedPages, pacedStore } from '../store/paced-pages.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { checkEvent } from './check-event.ts'
 import { createCommands } from './commands.ts'
@@ -25,6 +26,9 @@ import { Stats } from './stats.ts'
 import { watchStore } from './store-watch.ts'
 import { WritePath } from './write-path.ts'
 
+/** The party that upkeep reads as: no tenant has this name. */
+const UPKEEP = ''
+
 /**
  * Opens a ledger on a store. Throws `IdentityError` where the keys do not belong to the store, `LogStartError` where the store lies
  * behind what was signed. Disposing it waits for the appends
@@ -37,7 +41,15 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const founding: FoundingDeps = { store, keys, sealer, effects, log, origin: asked, readOnly }
   const stats = new Stats()
   const appendsSoFar = () => stats.handedOverTotal
-  const openLogs = await guardedLogs(options.logs, { store, keys, sealer, effects, log, appendsSoFar })
+  const followed = followedBy(options)
+  const openLogs = await guardedLogs(options.logs, {
+    store: followed('logs'),
+    keys,
+    sealer,
+    effects,
+    log,
+    appendsSoFar,
+  })
   const { ledgerId, origin } = await openIdentity(founding)
   const logs = openLogs?.(origin)
 
@@ -48,15 +60,12 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const history = new History(store, queries)
   const write = new WritePath({ store, runs, reader, sealer, effects, stats, ledgerId })
   const commands = createCommands({ write, queries, newId: effects.newId })
-  const list = new RunList(store, views, appendsSoFar)
-  const audit = options.audit && openAudit({ store, sealer, effects, appendsSoFar, ...options.audit, readOnly })
+  const list = new RunList(followed('runs'), views, appendsSoFar)
+  const audit =
+    options.audit &&
+    openAudit({ store, followed: followed('audit'), sealer, effects, appendsSoFar, ...options.audit, readOnly })
   const exports = new Exports({ store, logs, keys, effects, facts: new LedgerFacts({ store, sealer, effects }) })
-  const stopKeys = keys.onChange(() => {
-    if (readOnly === true) return
-    recordRotations(founding).catch((error: unknown) =>
-      log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),
-    )
-  })
+  const stopKeys = keys.onChange(() => (readOnly === true ? undefined : recordNewKey(founding)))
   const stopWatch = watchStore(store, { log, stats })
   const stopStatus = store.onStatus((status) => {
     if (status.state !== 'ready' && status.state !== 'full') runs.clear()
@@ -89,6 +98,17 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
       await logs?.[Symbol.asyncDispose]()
     },
   }
+}
+
+function recordNewKey(founding: FoundingDeps): void {
+  recordRotations(founding).catch((error: unknown) =>
+    founding.log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),
+  )
+}
+
+/** The store as upkeep reads it. */
+function followedBy({ store, work }: LedgerOptions): (who: string) => EventStore {
+  return (who) => pacedStore(store, work?.begin({ tenant: UPKEEP, caller: who }))
 }
 
 function hotRunsWithin(memory: MemoryBudget, deps: LoadDeps, maxRuns: number | undefined): HotRuns {
@@ -132,7 +152,7 @@ async function replay(
   const found = await queries.read(caller, runId, () => ({}))
   if (!found.ok) return found
   const stream = runStream(caller.tenant, runId)
-  const pages = store.readStream(stream, { to: found.revision })
+  const pages = pacedPages(store.readStream(stream, { to: found.revision }), caller.pace)
   const value = replayRecords(pages, stream, { ring: sealer.ring, runKeys: sealer.runKeys })
   return { ok: true, revision: found.revision, value }
 }

@@ -4,6 +4,7 @@ import { formatTlogProof } from '../merkle/tlog-proof.ts'
 import { digestText } from '../signing/digests.ts'
 import { type DsseEnvelope, signDsse } from '../signing/dsse.ts'
 import { type EventStore, type Position, StoreUnavailableError } from '../store/event-store.ts'
+import { pacedPages } from '../store/paced-pages.ts'
 import type { Caller, ExportFact, ExportPin, LedgerEvent, LedgerExports, SealedPin } from './ledger.ts'
 import type { LedgerFacts } from './ledger-facts.ts'
 import type { TenantLogs } from './log/tenant-logs.ts'
@@ -51,8 +52,10 @@ export class Exports implements LedgerExports {
     return { until: position, tree: { size, root: digestText(root) }, note, verifierKey }
   }
 
-  async *leaves({ tenant }: Caller, size: number): AsyncGenerator<readonly LedgerEvent[], void> {
-    for await (const page of this.#deps.logs?.leafRecords(tenant, size) ?? []) yield page.map(ledgerEvent)
+  async *leaves({ tenant, pace }: Caller, size: number): AsyncGenerator<readonly LedgerEvent[], void> {
+    const { logs } = this.#deps
+    if (logs === undefined) return
+    for await (const page of pacedPages(logs.leafRecords(tenant, size), pace)) yield page.map(ledgerEvent)
   }
 
   proofFile({ tenant }: Caller, eventId: string, { tree, note }: SealedPin): string {

@@ -1,6 +1,8 @@
 /** @module The history as events: of a run, of a tenant, and live. */
 import { parseStream, runStream } from '../../schemas/names.ts'
+import type { Pace } from '../resources/work-queue.ts'
 import type { EventStore, Position, ReadRecord } from '../store/event-store.ts'
+import { pacedPages } from '../store/paced-pages.ts'
 import { bounds, historyBounds, tenantBounds } from './bounds.ts'
 import type { Caller, Found, Ledger, LedgerEvent } from './ledger.ts'
 import { ledgerEvent } from './parse-record.ts'
@@ -29,14 +31,14 @@ export class History implements HistoryQueries {
     if (!found.ok) return found
     const to = Math.min(range.to ?? found.revision, found.revision)
     const pages = this.#store.readStream(runStream(caller.tenant, runId), { from: range.from, to })
-    return { ok: true, revision: found.revision, value: eventPages(pages) }
+    return { ok: true, revision: found.revision, value: eventPages(pages, caller.pace) }
   }
 
   tenantEvents(caller: Caller, range: { after?: Position; until?: Position }): AsyncIterable<readonly LedgerEvent[]> {
     const outside = tenantBounds(caller)
     if (outside !== undefined) throw new RangeError(outside.detail)
     const { after, until } = range
-    return eventPages(this.#store.readAll({ after, until, tenant: caller.tenant }))
+    return eventPages(this.#store.readAll({ after, until, tenant: caller.tenant }), caller.pace)
   }
 
   async *tail(
@@ -50,19 +52,20 @@ export class History implements HistoryQueries {
     const stream = runId === undefined ? undefined : runStream(caller.tenant, runId)
     // A run's own history is read from its stream: the tenant's whole history need not be walked for it.
     const end = stream === undefined || after !== undefined ? undefined : await this.#store.end()
-    if (stream !== undefined && end !== undefined) yield* this.#runUntil(stream, end)
+    if (stream !== undefined && end !== undefined) yield* this.#runUntil(stream, end, caller.pace)
     for await (const page of this.#store.subscribe({ after: end ?? after, tenant: caller.tenant }, signal)) {
       if (page === 'caught-up') {
         yield page
         continue
       }
+      await caller.pace?.turn()
       const own = stream === undefined ? page : page.filter((record) => record.stream === stream)
       if (own.length > 0) yield own.map(ledgerEvent)
     }
   }
 
-  async *#runUntil(stream: string, end: Position): AsyncGenerator<readonly LedgerEvent[]> {
-    for await (const page of this.#store.readStream(stream)) {
+  async *#runUntil(stream: string, end: Position, pace: Pace | undefined): AsyncGenerator<readonly LedgerEvent[]> {
+    for await (const page of pacedPages(this.#store.readStream(stream), pace)) {
       const known = page.filter((record) => this.#store.comparePositions(record.position, end) <= 0)
       if (known.length > 0) yield known.map(ledgerEvent)
       if (known.length < page.length) return
@@ -85,6 +88,9 @@ export class History implements HistoryQueries {
   }
 }
 
-async function* eventPages(pages: AsyncIterable<readonly ReadRecord[]>): AsyncGenerator<readonly LedgerEvent[]> {
-  for await (const page of pages) yield page.map(ledgerEvent)
+async function* eventPages(
+  pages: AsyncIterable<readonly ReadRecord[]>,
+  pace: Pace | undefined,
+): AsyncGenerator<readonly LedgerEvent[]> {
+  for await (const page of pacedPages(pages, pace)) yield page.map(ledgerEvent)
 }

@@ -8,6 +8,7 @@ import type { EventBody } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Refusal } from '../domain/refusal.ts'
+import type { Pace } from '../resources/work-queue.ts'
 import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
 import type { RunFilter } from '../store/view-store.ts'
@@ -20,6 +21,8 @@ export interface Caller {
   readonly actor: string
   readonly principal?: string
   readonly via?: readonly string[]
+  /** When its reads may go on, between small pieces of work; absent: at once. */
+  readonly pace?: Pace
   /** The token is good for this run, this agent alone. */
   readonly run?: string
   readonly agent?: string

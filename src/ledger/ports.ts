@@ -1,6 +1,7 @@
 /** @module What the ledger is handed: a store, keys, and the effects of the world as values. */
 
 import type { MemoryBudget } from '../resources/memory-budget.ts'
+import type { WorkQueue } from '../resources/work-queue.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
 import type { AuditIndex } from '../store/audit-index.ts'
 import type { EventStore } from '../store/event-store.ts'
@@ -51,6 +52,8 @@ export interface LedgerOptions {
   }
   /** The store is another's to write: commands are refused, nothing is founded, reads go on no record. */
   readonly readOnly?: boolean
+  /** Whose slices upkeep takes: what follows the store gives way to writers, as readers do. Absent: it works on. */
+  readonly work?: WorkQueue
   /** What this ledger's caches may take; 1 GiB is divided where it is absent. */
   readonly memory?: MemoryBudget
   /** Fewer recent runs kept folded than the memory allows. */

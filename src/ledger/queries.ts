@@ -5,7 +5,10 @@ import { type CallState, type RunState, slot } from '../../projections/run-state
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { runStream } from '../../schemas/names.ts'
 import { refusal } from '../domain/refusal.ts'
+import { weigh } from '../resources/weigh.ts'
+import type { Pace } from '../resources/work-queue.ts'
 import type { EventStore } from '../store/event-store.ts'
+import { pacedPages } from '../store/paced-pages.ts'
 import { budgetBody, compensationBody, planOf } from './answers.ts'
 import { bounds } from './bounds.ts'
 import { forkSummary } from './fork-answers.ts'
@@ -19,6 +22,8 @@ import { verifiedEvent } from './verified-events.ts'
 import { loadRefusal } from './write-refusals.ts'
 
 const READ_AGAIN_MAX = 8
+/** A page ends with the item that reaches this: 500 of them may hold half a megabyte each. */
+const PAGE_MAX_BYTES = 4 * 1024 * 1024
 
 /** Reads of the store come after the state is known to be durable: they may be about its newest events. */
 type Render = (state: RunState, run: HotRun) => JsonObject | (() => Promise<JsonObject>)
@@ -94,7 +99,7 @@ export class Queries implements RunQueries {
     if (!now.ok || (at.step === undefined && at.revision === undefined)) return now
 
     const stream = runStream(caller.tenant, runId)
-    const revision = at.revision ?? (await this.#revisionOfStep(stream, at.step ?? 0))
+    const revision = at.revision ?? (await this.#revisionOfStep(stream, at.step ?? 0, caller.pace))
     if (revision === undefined || revision < 0 || revision > now.revision) {
       const asked = at.step === undefined ? `revision ${at.revision}` : `step ${at.step}`
       return {
@@ -102,22 +107,25 @@ export class Queries implements RunQueries {
         refusal: refusal('unknown-step', `the run has no ${asked}`, { evidence: { revision: now.revision } }),
       }
     }
-    const state = await this.#reader.stateAt(stream, revision)
+    const state = await this.#reader.stateAt(stream, revision, caller.pace)
     const event = await this.#reader.eventAt(stream, revision)
     return { ok: true, revision: now.revision, value: { ...contextBody(state, event?.digest ?? ''), revision } }
   }
 
-  async #revisionOfStep(stream: string, step: number): Promise<number | undefined> {
-    for await (const event of this.#events(stream)) {
+  async #revisionOfStep(stream: string, step: number, pace: Pace | undefined): Promise<number | undefined> {
+    for await (const event of this.#events(stream, { from: 0, pace })) {
       if (event.type === 'RunStarted' && step === (event.data.branchOf?.atStep ?? 0)) return 0
       if (event.type === 'EnvelopeAccepted' && event.data.step === step) return event.header.revision
     }
     return undefined
   }
 
-  async *#events(stream: string, from = 0): AsyncGenerator<RecordedEvent> {
+  async *#events(
+    stream: string,
+    { from, pace }: { readonly from: number; readonly pace: Pace | undefined },
+  ): AsyncGenerator<RecordedEvent> {
     const { store, sealer } = this.#deps
-    for await (const page of store.readStream(stream, { from })) {
+    for await (const page of pacedPages(store.readStream(stream, { from }), pace)) {
       for (const record of page) yield verifiedEvent(sealer, record)
     }
   }
@@ -153,11 +161,15 @@ export class Queries implements RunQueries {
       return async () => {
         const items: JsonObject[] = []
         let next: number | undefined
-        for await (const event of this.#events(runStream(caller.tenant, runId), page.after + 1)) {
+        const range = { from: page.after + 1, pace: caller.pace }
+        let bytes = 0
+        for await (const event of this.#events(runStream(caller.tenant, runId), range)) {
           const picked = pick(event)
-          if (picked.length > 0 && items.length >= page.limit) break
+          const full = items.length >= page.limit || bytes >= PAGE_MAX_BYTES
+          if (picked.length > 0 && full) break
           items.push(...picked)
-          if (items.length >= page.limit) next = event.header.revision
+          bytes += picked.length === 0 ? 0 : weigh(picked)
+          if (items.length >= page.limit || bytes >= PAGE_MAX_BYTES) next = event.header.revision
         }
         return { items, ...(next !== undefined && next < revision ? { next } : {}) }
       }
@@ -170,10 +182,20 @@ export class Queries implements RunQueries {
     return this.read(caller, runId, (state) => {
       const all = Object.values(state.calls).filter((call) => call.claimRevision > page.after)
       const sorted = all.sort((a, b) => a.claimRevision - b.claimRevision)
-      const shown = sorted.slice(0, page.limit).map((call) => this.#shown(state, call))
-      const last = shown.at(-1)
-      const more = sorted.length > shown.length && last ? { next: last.claimRevision } : {}
-      return async () => ({ items: await Promise.all(shown.map((call) => this.#callBody(stream, call))), ...more })
+      const asked = sorted.slice(0, page.limit).map((call) => this.#shown(state, call))
+      return async () => {
+        const items: JsonObject[] = []
+        let bytes = 0
+        for (const call of asked) {
+          if (bytes >= PAGE_MAX_BYTES) break
+          await caller.pace?.turn()
+          const body = await this.#callBody(stream, call)
+          bytes += weigh(body)
+          items.push(body)
+        }
+        const last = asked[items.length - 1]
+        return { items, ...(sorted.length > items.length && last && { next: last.claimRevision }) }
+      }
     })
   }
 

@@ -5,6 +5,7 @@ import type { AppendRecord, RequestMark } from '../../schemas/header.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { SettleCall } from '../../schemas/requests.ts'
 import { refusal } from '../domain/refusal.ts'
+import type { Pace } from '../resources/work-queue.ts'
 import { canonicalJson } from '../signing/canonical-json.ts'
 import type { EventStore, ReadRecord } from '../store/event-store.ts'
 import type { AnsweredEvent } from './answer-parts.ts'
@@ -69,10 +70,10 @@ export class Reader {
   }
 
   /** The run as it was right after `revision`. Verified: what it holds may be restored under a new seal. */
-  async stateAt(stream: string, revision: number): Promise<RunState> {
+  async stateAt(stream: string, revision: number, pace?: Pace): Promise<RunState> {
     let state: RunState | undefined
     const deps = { store: this.#store, sealer: this.#sealer }
-    for await (const { event } of verifiedEvents(deps, stream, { to: revision })) state = evolveRun(state, event)
+    for await (const { event } of verifiedEvents(deps, stream, { to: revision, pace })) state = evolveRun(state, event)
     if (state === undefined) throw new TypeError(`${stream} holds no run`)
     return state
   }

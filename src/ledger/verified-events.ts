@@ -1,8 +1,10 @@
 /** @module Reading events back for a decision or an answer: each record is checked before it counts. */
 import type { RecordedEvent } from '../../projections/projection.ts'
+import type { Pace } from '../resources/work-queue.ts'
 import { checkRecord, type Expectation, firstExpectation, nextExpectation } from '../signing/check.ts'
 import { readHeader } from '../signing/header-reader.ts'
 import type { EventStore, ReadRecord } from '../store/event-store.ts'
+import { pacedPages } from '../store/paced-pages.ts'
 import type { Head } from './hot-run.ts'
 import { recordedEvent } from './parse-record.ts'
 import type { Sealer } from './sealer.ts'
@@ -31,11 +33,11 @@ export type DigestedEvent = RecordedEvent & { readonly digest: string }
 export async function* verifiedEvents(
   { store, sealer }: VerifyDeps,
   stream: string,
-  range: { readonly after?: Head | undefined; readonly to?: number },
+  range: { readonly after?: Head | undefined; readonly to?: number; readonly pace?: Pace | undefined },
 ): AsyncGenerator<{ readonly event: DigestedEvent; readonly ringIndex: number }> {
   let expected = range.after === undefined ? firstExpectation(stream) : expectationAfter(stream, range.after)
   const to = range.to === undefined ? {} : { to: range.to }
-  for await (const page of store.readStream(stream, { from: expected.revision, ...to })) {
+  for await (const page of pacedPages(store.readStream(stream, { from: expected.revision, ...to }), range.pace)) {
     for (const record of page) {
       const checked = check(sealer, record, expected)
       expected = nextExpectation(checked)

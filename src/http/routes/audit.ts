@@ -13,6 +13,7 @@ import { type Problem, problem } from '../problems.ts'
 import { CursorText, Limit, NoQuery, PAGE_DEFAULT, Text, Whole } from '../query.ts'
 import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 import { tailScope } from '../sse.ts'
+import { withSlot } from '../with-slot.ts'
 
 const tag = 'audit'
 const scopes = ['audit:read'] as const
@@ -83,23 +84,23 @@ function withAudit(ask: Ask, answered: (audit: AuditReads) => Promise<Response>)
   return problemResponse(problem('not-found', 'this ledger keeps no index for auditors'), ask.path)
 }
 
-async function answer(
-  { caller, path, query }: Ask<Params>,
-  audit: AuditReads,
-  name: AuditQueryName,
-): Promise<Response> {
+async function answer(ask: Ask<Params>, audit: AuditReads, name: AuditQueryName): Promise<Response> {
+  const { caller, path, query } = ask
   const { by, seed, order, asOf, cursor, limit = PAGE_DEFAULT, ...filter } = query
   const scope = ['audit', caller.tenant, name, { by, seed, order, asOf, filter }]
   const place = cursor === undefined ? undefined : placeOf(scope, cursor)
   if (cursor !== undefined && place === undefined) return problemResponse(notACursor, path)
 
   const question: AuditQuestion = { name, filter, ...(by !== undefined && { by }), ...(seed !== undefined && { seed }) }
-  const found = await audit.ask(caller, question, {
-    ...(asOf !== undefined && { treeSize: asOf }),
-    ...place,
-    limit,
-    newestFirst: order === 'desc',
-  })
+  const found = await withSlot(ask, () =>
+    audit.ask(caller, question, {
+      ...(asOf !== undefined && { treeSize: asOf }),
+      ...place,
+      limit,
+      newestFirst: order === 'desc',
+    }),
+  )
+  if (found instanceof Response) return found
   if (!found.ok) return problemResponse(problemOf(found), path)
   const { ok: _, items, next, asOf: pin, ...more } = found
   const nextCursor = next === undefined ? null : encodeCursor(scope, [pin.treeSize, pin.eventId, ...next])

@@ -9,6 +9,7 @@ import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { problem } from '../problems.ts'
 import { CursorText, Limit, NoQuery, PAGE_DEFAULT, Text, Whole } from '../query.ts'
 import { type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+import { withSlot } from '../with-slot.ts'
 
 const tag = 'runs'
 
@@ -60,10 +61,15 @@ export const runRoutes: readonly GuardedRoute[] = [
     tag,
     scopes: RUN_READERS,
     query: ContextQuery,
-    handle: async ({ edge, caller, run, path, query: { step, revision } }) => {
+    handle: async (ask) => {
+      const { edge, caller, run, path, query } = ask
+      const { step, revision } = query
       if (step !== undefined && revision !== undefined) return problemResponse(stepOrRevision, path)
       const at = { ...(step !== undefined && { step }), ...(revision !== undefined && { revision }) }
-      return foundResponse(await edge.ledger.context(caller, run, at), path)
+      if (step === undefined && revision === undefined)
+        return foundResponse(await edge.ledger.context(caller, run, at), path)
+      const found = await withSlot(ask, () => edge.ledger.context(caller, run, at))
+      return found instanceof Response ? found : foundResponse(found, path)
     },
   }),
   commandRoute({

@@ -3,8 +3,10 @@ import { eventDetail } from '../../../projections/event-detail.ts'
 import { type Phrases, snippetOf } from '../../../projections/search-text.ts'
 import type { AuditRow } from '../../../schemas/audit-fields.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import type { Pace } from '../../resources/work-queue.ts'
 import { checkRecord } from '../../signing/check.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
+import { pacedPages } from '../../store/paced-pages.ts'
 import { ledgerEvent } from '../parse-record.ts'
 import type { Sealer } from '../sealer.ts'
 import { DamagedIndexError, type MatchedEvent } from './audit-reads.ts'
@@ -30,11 +32,15 @@ interface RowRange {
 }
 
 /** The events of rows, in their order. Throws `DamagedIndexError` where the store has none or another in an event's place. */
-export async function eventsOf(deps: EventDeps, rows: readonly AuditRow[]): Promise<readonly FoundEvent[]> {
+export async function eventsOf(
+  deps: EventDeps,
+  rows: readonly AuditRow[],
+  pace: Pace | undefined,
+): Promise<readonly FoundEvent[]> {
   const ranges = neighbours(rows)
   const found: FoundEvent[] = []
   for (let from = 0; from < ranges.length; from += READS_AT_ONCE) {
-    const reads = ranges.slice(from, from + READS_AT_ONCE).map((range) => readRange(deps, range))
+    const reads = ranges.slice(from, from + READS_AT_ONCE).map((range) => readRange(deps, range, pace))
     found.push(...(await Promise.all(reads)).flat())
   }
   return found
@@ -52,10 +58,14 @@ function neighbours(rows: readonly AuditRow[]): readonly RowRange[] {
   return ranges
 }
 
-async function readRange({ store, sealer }: EventDeps, { stream, rows }: RowRange): Promise<readonly FoundEvent[]> {
+async function readRange(
+  { store, sealer }: EventDeps,
+  { stream, rows }: RowRange,
+  pace: Pace | undefined,
+): Promise<readonly FoundEvent[]> {
   const [first, last] = [rows[0]?.revision ?? 0, rows.at(-1)?.revision ?? 0]
   const records = new Map<number, ReadRecord>()
-  for await (const page of store.readStream(stream, { from: first, to: last })) {
+  for await (const page of pacedPages(store.readStream(stream, { from: first, to: last }), pace)) {
     for (const record of page) records.set(record.revision, record)
   }
   return rows.map((row) => {

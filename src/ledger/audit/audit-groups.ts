@@ -6,6 +6,7 @@ import type { Header } from '../../../schemas/header.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { fromNano } from '../../../schemas/money.ts'
 import { SYSTEM_TENANT } from '../../../schemas/names.ts'
+import type { Pace } from '../../resources/work-queue.ts'
 import type { AuditFilter, AuditIndex, AuditView, RunGroup, SpendBy } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import { type EventDeps, eventsOf, type FoundEvent, linksOf } from './audit-events.ts'
@@ -13,7 +14,10 @@ import type { AsOf } from './audit-reads.ts'
 
 /** Missing revisions that a row names; it counts them all. */
 const MISSING_SHOWN = 20
-const RUNS_AT_ONCE = 1_000
+/** Keys of one ledger's life. */
+const KEYS_MAX = 1_000
+/** Runs of one statement: about a millisecond. */
+const RUNS_AT_ONCE = 50
 
 export interface GroupDeps extends EventDeps {
   readonly index: AuditIndex
@@ -27,6 +31,7 @@ export interface GroupAsk {
   readonly filter: AuditFilter
   readonly after: readonly Json[] | undefined
   readonly limit: number
+  readonly pace: Pace | undefined
 }
 
 export interface GroupAnswer {
@@ -133,9 +138,9 @@ async function keyPeriods(deps: GroupDeps, asOf: AsOf): Promise<readonly KeyPeri
   const { position } = asOf
   const view = { tenant: SYSTEM_TENANT, size: index.size(SYSTEM_TENANT) }
   const types = ['LedgerCreated', 'KeyRotated']
-  const rows = index.rows(view, { types }, { after: undefined, limit: RUNS_AT_ONCE })
+  const rows = index.rows(view, { types }, { after: undefined, limit: KEYS_MAX })
   const known = rows.filter((row) => position !== null && store.comparePositions(row.position, position) <= 0)
-  const events = await eventsOf(deps, known)
+  const events = await eventsOf(deps, known, undefined)
   return events.map(({ data, header }, at) => {
     const retired = events[at + 1]?.header.time
     return { kid: String(data.kid), announced: header.time, ...(retired !== undefined && { retired }) }
@@ -166,13 +171,14 @@ function exportRead({ time, actor, principal }: Header, { v: _, ...data }: JsonO
 }
 
 /** Runs in the order of a digest of seed and name: the first ones are the sample. */
-export function sampleAnswer(
+export async function sampleAnswer(
   { index }: GroupDeps,
-  { view, filter, after, limit }: GroupAsk,
+  { view, filter, after, limit, pace }: GroupAsk,
   seed: string,
-): GroupAnswer {
+): Promise<GroupAnswer> {
   const drawn: { readonly rank: string; readonly group: RunGroup }[] = []
   for (let from: readonly string[] | undefined; ; ) {
+    await pace?.turn()
     const groups = index.runs(view, filter, { after: from, limit: RUNS_AT_ONCE })
     for (const group of groups) drawn.push({ rank: rankOf(seed, group.run), group })
     const last = groups.at(-1)

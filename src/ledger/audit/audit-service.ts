@@ -85,7 +85,7 @@ export class AuditService implements UnrecordedReads {
       const row = this.#deps.index.rowOf(caller.tenant, eventId)
       return row === undefined || (bounds(caller, row.run) ?? historyBounds(caller)) !== undefined
         ? undefined
-        : (await eventsOf(this.#deps, [row]))[0]
+        : (await eventsOf(this.#deps, [row], caller.pace))[0]
     })
   }
 
@@ -123,7 +123,7 @@ export class AuditService implements UnrecordedReads {
       })
       const last = rows.at(-1)
       if (last === undefined) return
-      yield await eventsOf({ store }, rows)
+      yield await eventsOf({ store }, rows, caller.pace)
       after = last.leaf
     }
   }
@@ -163,6 +163,7 @@ export class AuditService implements UnrecordedReads {
       after: page.after,
       limit: page.limit,
       newestFirst: page.newestFirst ?? false,
+      pace: caller.pace,
     }
   }
 
@@ -199,7 +200,7 @@ export class AuditService implements UnrecordedReads {
   }
 
   async #page(
-    { after, limit, newestFirst, phrases, view }: Asked,
+    { after, limit, newestFirst, phrases, view, pace }: Asked,
     rowsOf: (page: LeafPage) => readonly AuditRow[],
   ): Promise<{ readonly events: readonly FoundEvent[]; readonly next: { readonly next?: readonly Json[] } }> {
     const leaf = typeof after?.[0] === 'number' ? after[0] : undefined
@@ -208,7 +209,7 @@ export class AuditService implements UnrecordedReads {
     const shown = rows.slice(0, limit)
     const last = shown.at(-1)
     const next = rows.length > limit && last !== undefined ? { next: [last.leaf] } : {}
-    return { events: await eventsOf(this.#deps, shown), next }
+    return { events: await eventsOf(this.#deps, shown, pace), next }
   }
 
   /** What was begun and not ended; `doubt` is the type that says so without ending it. */

@@ -12,6 +12,8 @@ import { recordedReads } from './recorded-reads.ts'
 
 export interface OpenAuditDeps {
   readonly store: EventStore
+  /** The same store, read at the pace of upkeep. */
+  readonly followed: EventStore
   readonly index: AuditIndex
   readonly sealer: Sealer
   readonly effects: Effects
@@ -27,8 +29,8 @@ export interface OpenAudit extends AsyncDisposable {
 
 /** Disposing it ends the following and waits for what is being recorded; the index stays open: who opened it closes it. */
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
-  const { store, index, sealer, effects, appendsSoFar, onlyIfAsked = false, readOnly } = deps
-  const projection = new AuditProjection({ store, index, sealer })
+  const { store, followed, index, sealer, effects, appendsSoFar, onlyIfAsked = false, readOnly } = deps
+  const projection = new AuditProjection({ store: followed, index, sealer })
   const inLulls = (): boolean => !onlyIfAsked || index.progress() !== undefined
   const follower = new QuietFollower((goOn) => projection.pass(goOn), appendsSoFar, inLulls)
   const catchUp = () => follower.catchUp().catch(unlessBehind)

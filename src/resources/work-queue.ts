@@ -1,0 +1,243 @@
+/**
+ * @module The time that readers share. They work in slices of a few milliseconds, one at a time; after each, whoever has used least goes next: first
+ * among tenants, then among the callers of a tenant. While somebody writes, readers rest between their slices, so that a write waits for one slice at most.
+ */
+
+/** A slice ends with the first look at the clock after so long. */
+const SLICE_MS = 2
+/** While writes come, readers rest this many times as long as they worked. */
+const REST_FACTOR = 2
+/** However long one piece of work took. */
+const REST_MAX_MS = 100
+/** A write under way is given way to for so many slices; then a reader goes on all the same, since writes may never end. */
+const GIVE_WAY_FACTOR = 8
+/** After a write its writer most likely comes again. */
+const WRITING_MS = 20
+
+/** Who reads: shares are divided among tenants, then among the callers of each. */
+export interface Party {
+  readonly tenant: string
+  readonly caller: string
+}
+
+/** Its reader has left: the work is over, and nobody waits for its answer. */
+export class ReaderLeftError extends Error {
+  readonly code = 'reader-left'
+
+  constructor() {
+    super('the reader has left')
+    this.name = 'ReaderLeftError'
+  }
+}
+
+/** One reader's way through the queue. */
+export interface Pace {
+  /**
+   * To be called between two small pieces of work: undefined while the slice lasts, else to be awaited. Throws `ReaderLeftError`, or rejects with
+   * it, once the reader has left.
+   */
+  turn(): Promise<void> | undefined
+  /** The reader has left. */
+  leave(): void
+}
+
+export interface WorkEffects {
+  readonly nowMs: () => number
+  readonly soon: (call: () => void) => void
+  readonly later: (call: () => void, ms: number) => void
+}
+
+const realEffects: WorkEffects = {
+  nowMs: () => performance.now(),
+  soon: (call) => void setImmediate(call),
+  later: (call, ms) => void setTimeout(call, ms),
+}
+
+interface Slice {
+  readonly pace: ReaderPace
+  readonly startedMs: number
+}
+
+/** Time used, and who waits. A party that comes back is not owed what it did not ask for. */
+interface Share {
+  usedMs: number
+  readonly callers: Map<string, CallerShare>
+}
+
+interface CallerShare {
+  usedMs: number
+  readonly waiting: Turn[]
+}
+
+/** One reader's pieces of work may wait side by side. */
+interface Turn {
+  readonly pace: ReaderPace
+  readonly goOn: () => void
+}
+
+export class WorkQueue {
+  readonly #effects: WorkEffects
+  readonly #shares = new Map<string, Share>()
+  #waiting = 0
+  #current: Slice | undefined
+  #scheduled = false
+  #writes = 0
+  #lastWriteMs = Number.NEGATIVE_INFINITY
+  #notBeforeMs = 0
+  #slices = 0
+  #workedMs = 0
+
+  constructor(effects: WorkEffects = realEffects) {
+    this.#effects = effects
+  }
+
+  /** Readers that wait for a slice. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /** Slices given so far, and the time used in them. */
+  get worked(): { readonly slices: number; readonly ms: number } {
+    return { slices: this.#slices, ms: this.#workedMs }
+  }
+
+  /** `hasLeft` is asked before each slice: a reader whose connection is gone needs no more. */
+  begin(party: Party, hasLeft: () => boolean = () => false): Pace {
+    return new ReaderPace(this, party, hasLeft)
+  }
+
+  /** A write is under way until the result is called. */
+  writing(): () => void {
+    this.#writes += 1
+    return () => {
+      this.#writes -= 1
+      this.#lastWriteMs = this.#effects.nowMs()
+    }
+  }
+
+  /** For `ReaderPace` alone. */
+  turnOf(pace: ReaderPace): Promise<void> | undefined {
+    const current = this.#current
+    if (current?.pace === pace && this.#effects.nowMs() - current.startedMs < SLICE_MS) return undefined
+    if (current?.pace === pace) this.#endSlice()
+    return new Promise((resolve, reject) => {
+      this.#enqueue({ pace, goOn: () => (pace.isOver ? reject(new ReaderLeftError()) : resolve()) })
+      this.#schedule()
+    })
+  }
+
+  #enqueue(turn: Turn): void {
+    const { tenant, caller } = turn.pace.party
+    const share = this.#shares.get(tenant) ?? { usedMs: leastUsed(this.#shares), callers: new Map() }
+    this.#shares.set(tenant, share)
+    const own = share.callers.get(caller) ?? { usedMs: leastUsed(share.callers), waiting: [] }
+    share.callers.set(caller, own)
+    own.waiting.push(turn)
+    this.#waiting += 1
+  }
+
+  /** Charges the tenant and the caller, and lets writers go first for a while. */
+  #endSlice(): void {
+    if (this.#current === undefined) return
+    const { pace, startedMs } = this.#current
+    this.#current = undefined
+    const nowMs = this.#effects.nowMs()
+    const ms = nowMs - startedMs
+    this.#workedMs += ms
+    this.#notBeforeMs = nowMs + Math.min(REST_FACTOR * ms, REST_MAX_MS)
+    const share = this.#shares.get(pace.party.tenant)
+    const own = share?.callers.get(pace.party.caller)
+    if (share !== undefined) share.usedMs += ms
+    if (own !== undefined) own.usedMs += ms
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#waiting === 0) return
+    this.#scheduled = true
+    const waitMs = this.#restMs()
+    if (waitMs <= 0) this.#effects.soon(() => this.#tick())
+    else this.#effects.later(() => this.#tick(), Math.max(1, Math.floor(waitMs)))
+  }
+
+  #restMs(): number {
+    const nowMs = this.#effects.nowMs()
+    const writing = this.#writes > 0 || nowMs - this.#lastWriteMs < WRITING_MS
+    return writing ? this.#notBeforeMs - nowMs : 0
+  }
+
+  #tick(): void {
+    this.#scheduled = false
+    const nowMs = this.#effects.nowMs()
+    const givesWay = this.#writes > 0 && nowMs < this.#notBeforeMs + GIVE_WAY_FACTOR * SLICE_MS
+    if (givesWay || this.#restMs() > 0) this.#lookAgain()
+    else this.#grant()
+  }
+
+  #lookAgain(): void {
+    this.#scheduled = true
+    this.#effects.later(() => this.#tick(), 1)
+  }
+
+  #grant(): void {
+    const share = least(this.#shares, ({ callers }) => [...callers.values()].some(({ waiting }) => waiting.length > 0))
+    const caller = share && least(share.callers, ({ waiting }) => waiting.length > 0)
+    const turn = caller?.waiting.shift()
+    if (turn === undefined) return
+    this.#waiting -= 1
+    this.#slices += 1
+    const current = { pace: turn.pace, startedMs: this.#effects.nowMs() }
+    this.#current = current
+    turn.goOn()
+    this.#effects.soon(() => this.#afterGrant(current))
+  }
+
+  /** Who has not come back by now waits for something else, such as its reader: its slice is over, and the wait is no work. */
+  #afterGrant(granted: Slice): void {
+    if (this.#current === granted) this.#endSlice()
+    // Nobody waits: what was used is forgotten, and all begin alike.
+    if (this.#waiting === 0 && this.#current === undefined) this.#shares.clear()
+    this.#schedule()
+  }
+}
+
+class ReaderPace implements Pace {
+  readonly party: Party
+  readonly #queue: WorkQueue
+  readonly #hasLeft: () => boolean
+  #left = false
+
+  constructor(queue: WorkQueue, party: Party, hasLeft: () => boolean) {
+    this.#queue = queue
+    this.party = party
+    this.#hasLeft = hasLeft
+  }
+
+  get isOver(): boolean {
+    return this.#left || this.#hasLeft()
+  }
+
+  turn(): Promise<void> | undefined {
+    if (this.isOver) throw new ReaderLeftError()
+    return this.#queue.turnOf(this)
+  }
+
+  leave(): void {
+    this.#left = true
+  }
+}
+
+function least<T extends { readonly usedMs: number }>(
+  shares: ReadonlyMap<string, T>,
+  isReady: (share: T) => boolean,
+): T | undefined {
+  let found: T | undefined
+  for (const share of shares.values()) {
+    if (isReady(share) && (found === undefined || share.usedMs < found.usedMs)) found = share
+  }
+  return found
+}
+
+function leastUsed(shares: ReadonlyMap<string, { readonly usedMs: number }>): number {
+  const used = [...shares.values()].map(({ usedMs }) => usedMs)
+  return used.length === 0 ? 0 : Math.min(...used)
+}

@@ -1,0 +1,115 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Caller, Ledger } from '../../src/ledger/ledger.ts'
+import { type Pace, ReaderLeftError } from '../../src/resources/work-queue.ts'
+import { drive, ok } from '../support/run-driver.ts'
+import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
+import { openTestStore } from '../support/test-store.ts'
+import { wrapStore } from '../support/wrap-store.ts'
+
+const HANDOFFS = 300
+/** What stands between two looks at the clock, at most. */
+const PORTION = 16
+
+const paced = suite('reads at a pace')
+
+interface Counted extends Caller {
+  readonly pace: Pace & { turns: number }
+}
+
+function counted(leaveAfter = Number.POSITIVE_INFINITY): Counted {
+  const pace = {
+    turns: 0,
+    turn(): undefined {
+      this.turns += 1
+      if (this.turns > leaveAfter) throw new ReaderLeftError()
+    },
+    leave: () => undefined,
+  }
+  return { ...alice, pace }
+}
+
+async function seeded(more: Parameters<typeof testLedger>[0] = {}): Promise<TestLedger> {
+  const test = await testLedger({ merkleLogs: true, audit: 'unrecorded', ...more })
+  const run = drive(test, 'r')
+  await run.start({ policy: { ungrounded: 'warn' } })
+  for (let i = 0; i < HANDOFFS; i += 1) ok(await run.hand('a', { facts: { name: `Person ${i}` } }, supersede))
+  return test
+}
+
+const supersede = { supersedes: [{ path: '/facts', reason: 'the next one' }] }
+
+async function all(pages: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of pages);
+}
+
+/** Every way to read a run or a tenant from end to end. */
+const READS: Readonly<Record<string, (ledger: Ledger, caller: Caller) => Promise<unknown>>> = {
+  findings: (ledger, caller) => ledger.findings(caller, 'r', { after: -1, limit: 500 }),
+  envelopes: (ledger, caller) => ledger.envelopes(caller, 'r', { after: -1, limit: 500 }),
+  'context at a revision': (ledger, caller) => ledger.context(caller, 'r', { revision: 2 * HANDOFFS }),
+  'context at a step': (ledger, caller) => ledger.context(caller, 'r', { step: HANDOFFS }),
+  replay: async (ledger, caller) => {
+    const found = await ledger.replay(caller, 'r')
+    if (found.ok) await all(found.value)
+  },
+  'events of a run': async (ledger, caller) => {
+    const found = await ledger.runEvents(caller, 'r', { from: 0 })
+    if (found.ok) await all(found.value)
+  },
+  'events of the tenant': (ledger, caller) => all(ledger.tenantEvents(caller, {})),
+  'leaves of a bundle': async (ledger, caller) => {
+    const pin = await ledger.exports.sealedPin(caller)
+    await all(ledger.exports.leaves(caller, pin?.tree.size ?? 0))
+  },
+}
+
+paced('whoever reads a whole run looks whether it may go on at least every sixteen events (A70)', async () => {
+  await using test = await seeded()
+  for (const [name, read] of Object.entries(READS)) {
+    const caller = counted()
+    await read(test.ledger, caller)
+    const least = Math.floor((2 * HANDOFFS) / PORTION)
+    assert.ok(caller.pace.turns >= least, `${name}: ${caller.pace.turns} looks in ${2 * HANDOFFS} events`)
+  }
+})
+
+paced('an audit query looks whether it may go on before each stretch that it reads', async () => {
+  await using test = await seeded()
+  const caller = counted()
+  const { audit } = test.ledger
+  await audit?.ask(caller, { name: 'events', filter: {} }, { limit: 500 })
+  assert.ok(caller.pace.turns >= 500 / PORTION, `${caller.pace.turns}`)
+  const sampling = counted()
+  await audit?.ask(sampling, { name: 'sample', filter: {}, seed: 's' }, { limit: 10 })
+  assert.ok(sampling.pace.turns >= 1)
+})
+
+paced('a reader that has left costs one page more at most, whatever it asked for (A70)', async () => {
+  const inner = await openTestStore()
+  let records = 0
+  async function* count<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<readonly T[]> {
+    for await (const page of pages) {
+      records += page.length
+      yield page
+    }
+  }
+  const store = wrapStore(inner, {
+    readStream: (...asked) => count(inner.readStream(...asked)),
+    readAll: (...asked) => count(inner.readAll(...asked)),
+  })
+  await using test = await seeded({ store })
+  // What follows the store has read it before the readers come.
+  await test.ledger.exports.sealedPin(alice)
+  for (const [name, read] of Object.entries(READS)) {
+    records = 0
+    let ended: unknown
+    await read(test.ledger, counted(1)).catch((error: unknown) => {
+      ended = error
+    })
+    assert.instance(ended, ReaderLeftError, name)
+    assert.ok(records <= 256, `${name}: ${records} records read for nobody`)
+  }
+})
+
+paced.run()
