@@ -17,9 +17,11 @@ export async function serve(args: readonly string[]): Promise<number> {
   const settings: Settings = { ...given.settings, acceptWalLoss: given.has('accept-wal-loss') }
   const onTerminal = process.stdout.isTTY === true
   const log = createLog(settings, onTerminal)
-  // What nobody caught left the process in a state that nobody knows; the store needs no farewell to be whole.
-  process.on('uncaughtException', (error) => {
-    log.fatal({ err: error }, 'an error that nothing caught: the process ends')
+  // What nobody caught, a rejected promise too, left the process in a state that nobody knows: going on could answer from it. What was
+  // acknowledged is durable, so the store needs no farewell to be whole; what was not is asked again under its idempotency key.
+  process.on('uncaughtException', (error, origin) => {
+    const remedy = 'start it again: nothing acknowledged is lost; then report this line'
+    log.fatal({ err: error, origin, remedy }, 'an error that nothing caught: the process ends')
     process.exit(EXIT.failed)
   })
   // From here on, so that a signal during the start, or right after the word that we listen, ends in order too.

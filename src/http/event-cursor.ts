@@ -29,7 +29,7 @@ export function eventCursor(scope: CursorScope, { position, id, until }: EventPl
 }
 
 export async function judgeCursor(
-  ledger: Pick<Ledger, 'eventAt'>,
+  ledger: Pick<Ledger, 'eventAt' | 'comparePositions'>,
   caller: Caller,
   given: { readonly scope: CursorScope; readonly cursor: string },
 ): Promise<JudgedCursor> {
@@ -37,10 +37,25 @@ export async function judgeCursor(
   if (position === undefined) return { kind: 'start' }
   if (typeof position !== 'string' || typeof id !== 'string' || rest.length > 0) return { kind: 'invalid' }
   if (until !== undefined && typeof until !== 'string') return { kind: 'invalid' }
+  if (!POSITION.test(position) || !POSITION.test(until ?? position)) return { kind: 'invalid' }
+  if (until !== undefined && !isPosition(ledger, until)) return { kind: 'gone' }
 
   const event = await eventAt(ledger, caller, position)
   if (event?.header.id !== id) return { kind: 'gone' }
   return { kind: 'place', place: { position, id, ...(until === undefined ? {} : { until }) }, event }
+}
+
+/** What a position of any store looks like: anything else was never in a cursor of ours. */
+const POSITION = /^[\w./:-]{1,64}$/
+
+/** Whether it is a position of this store; another store's is not, such as after a copy. */
+export function isPosition(ledger: Pick<Ledger, 'comparePositions'>, position: Position): boolean {
+  try {
+    return ledger.comparePositions(position, position) === 0
+  } catch (error) {
+    if (error instanceof TypeError) return false
+    throw error
+  }
 }
 
 /** Stores throw `TypeError` for text that is no position of theirs: the cursor is another store's. */

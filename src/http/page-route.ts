@@ -32,7 +32,8 @@ export function pageRoute({ read: readPage, ...route }: PageRoute): GuardedRoute
     const { edge, caller, run, path, query } = ask
     const scope = [caller.tenant, path]
     const after = query.cursor === undefined ? BEFORE_ALL : decodeCursor(scope, query.cursor)?.[0]
-    if (typeof after !== 'number') return problemResponse(notACursor, path)
+    if (typeof after !== 'number' || !Number.isSafeInteger(after) || after < BEFORE_ALL)
+      return problemResponse(notACursor, path)
     const found = await withSlot(ask, () =>
       readPage(edge.ledger, caller, run, { after, limit: query.limit ?? PAGE_DEFAULT }),
     )

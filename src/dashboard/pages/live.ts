@@ -7,6 +7,8 @@ import { PAGE_HEADERS } from '../headers.ts'
 import { orRefused, pageRoute, Refused, RUN_READERS, type View } from '../page.ts'
 
 const RETRY_MS = 2_000
+/** What a position of any store looks like; one of another store is answered with `resync`. */
+const POSITION = /^[\w./:-]{1,64}$/
 const LiveQuery = z.object({ after: z.string().max(256).optional() })
 type LiveQuery = z.output<typeof LiveQuery>
 
@@ -38,6 +40,8 @@ export const liveRun = pageRoute({
 function opened({ c, deps, caller, query, session }: View<LiveQuery>, run: string | undefined): Response {
   const place = c.req.header('last-event-id') ?? query.after
   const after = place === undefined ? undefined : Buffer.from(place, 'base64url').toString()
+  if (after !== undefined && !POSITION.test(after))
+    throw new Refused({ code: 'invalid-cursor', detail: 'The place that the page stands at cannot be read.' })
   const response = deps.openLive(c, {
     caller,
     token: session.token,

@@ -117,7 +117,9 @@ function placeOf(
   cursor: string,
 ): Pick<AuditPageRequest, 'after' | 'treeSize' | 'eventId'> | undefined {
   const [treeSize, eventId, ...after] = decodeCursor(scope, cursor) ?? []
+  if (!Number.isSafeInteger(treeSize) || Number(treeSize) < 0) return undefined
   if (typeof treeSize !== 'number' || typeof eventId !== 'string' || after.length === 0) return undefined
+  if (!after.every((each) => typeof each === 'string' || Number.isFinite(each))) return undefined
   return { treeSize, eventId, after: after as readonly Json[] }
 }
 

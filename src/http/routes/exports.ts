@@ -7,6 +7,7 @@ import type { ReplayLine } from '../../ledger/ledger.ts'
 import type { Position } from '../../store/event-store.ts'
 import { problemResponse } from '../answers.ts'
 import { type CursorScope, decodeCursor, encodeCursor } from '../cursor.ts'
+import { isPosition } from '../event-cursor.ts'
 import { problemOfExport } from '../export-problem.ts'
 import { openStream } from '../open-stream.ts'
 import { problem } from '../problems.ts'
@@ -72,6 +73,8 @@ async function exported(ask: Ask<z.output<typeof ExportQuery>>): Promise<Respons
   const scope = ['export', caller.tenant, path, format, asked]
   const resumed = resumedPlace(scope, query)
   if (resumed === 'invalid') return problemResponse(invalid, path)
+  const until = resumed?.until ?? undefined
+  if (until !== undefined && !isPosition(edge.ledger, until)) return problemResponse(invalid, path)
   const prepared = await prepareExport(edge.ledger, caller, {
     format,
     query: { ...asked, ...(run !== '' && { run }) },

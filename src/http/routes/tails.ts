@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { problemResponse } from '../answers.ts'
 import { judgeCursor, startCursor } from '../event-cursor.ts'
 import { EVENT_STREAM, openStream } from '../open-stream.ts'
+import { problem } from '../problems.ts'
 import { CursorText } from '../query.ts'
 import { type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
 import { type Tail, tailFrames, tailScope } from '../sse.ts'
@@ -41,6 +42,7 @@ async function openTail(ask: Ask<z.output<typeof TailQuery>>): Promise<Response>
   const scope = tailScope(caller.tenant)
   const given = c.req.header('last-event-id') ?? query.after
   const judged = given === undefined ? undefined : await judgeCursor(edge.ledger, caller, { scope, cursor: given })
+  if (judged?.kind === 'invalid') return problemResponse(invalid, path)
   const known = judged?.kind === 'place' || judged?.kind === 'start'
   const after = judged?.kind === 'place' ? judged.place.position : undefined
   const from = { ...(run !== '' && { runId: run }), ...(after !== undefined && { after }) }
@@ -57,3 +59,5 @@ async function openTail(ask: Ask<z.output<typeof TailQuery>>): Promise<Response>
     chunks: (signal) => tailFrames({ ...tail, events: edge.ledger.tail(caller, from, signal) }),
   })
 }
+
+const invalid = problem('invalid-cursor', 'this is no id of a tail of this tenant: leave it out to begin at the start')
