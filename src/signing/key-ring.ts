@@ -127,7 +127,8 @@ export interface RunKeys {
 /** Run keys of one ring, derived once and kept while they are used; a rotated ring needs a new one. */
 export function createRunKeys(ring: KeyRing, options: { readonly max?: number } = {}): RunKeys {
   const secrets = new Map(ring.keys.map((key) => [key.kid, key.secret]))
-  const cache = new LRUCache<string, KeyObject>({ max: options.max ?? RUN_KEYS_MAX })
+  // A `max` would set room for all of them aside at once.
+  const cache = new LRUCache<string, KeyObject>({ maxSize: options.max ?? RUN_KEYS_MAX, sizeCalculation: () => 1 })
   return {
     keyFor: (kid, tenant, stream) => {
       const name = `${kid}\n${tenant}\n${stream}`

@@ -1,0 +1,42 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { rounds } from '../support/rounds.ts'
+import { simulate } from '../support/simulation/simulate.ts'
+
+const simulation = suite('simulated histories')
+
+const ONE = process.env.COUNTERSIGN_SIMULATION_SEED
+const SEEDS = ONE === undefined ? Array.from({ length: rounds(300, 10_000) }, (_, n) => n + 1) : [Number(ONE)]
+
+/** What went wrong, and how to see it again. */
+async function failureOf(seed: number, options = {}): Promise<string | undefined> {
+  try {
+    await simulate(seed, options)
+    return undefined
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error)
+    return `COUNTERSIGN_SIMULATION_SEED=${seed} node scripts/test.mjs ledger/simulation # ${said}`
+  }
+}
+
+simulation(
+  `${SEEDS.length} histories of lost answers, kills, failing reads and wrong clocks: nothing acknowledged is lost, nothing is done twice (F56)`,
+  async () => {
+    for (const seed of SEEDS) {
+      const failure = await failureOf(seed)
+      if (failure !== undefined) assert.unreachable(failure)
+    }
+  },
+)
+
+simulation('a seed is one history, whenever it runs', async () => {
+  for (const seed of [1, 2, 3]) assert.equal(await simulate(seed), await simulate(seed))
+})
+
+simulation('a store that forgets what it acknowledged is found out', async () => {
+  const seeds = Array.from({ length: 30 }, (_, n) => n + 1)
+  const failures = await Promise.all(seeds.map((seed) => failureOf(seed, { lies: 0.05 })))
+  assert.ok(failures.filter((failure) => failure !== undefined).length > 10)
+})
+
+simulation.run()
