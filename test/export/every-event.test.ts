@@ -42,7 +42,7 @@ test('an export of each format, the answer to each audit query, each fold and ea
   }
 })
 
-test('OCSF calls a type that this build does not know neither a success nor informational', async () => {
+test('OCSF calls a type that this build does not know neither a success nor informational (FMT-4)', async () => {
   await using store = await storeOfEveryEvent()
   const [record] = await collect(store.readAll())
   if (record === undefined) throw new Error('the store holds events')
