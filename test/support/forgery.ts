@@ -65,14 +65,18 @@ export function predicateOf(files: Files): BundlePredicate {
 export function signedAgain(files: Files, log: LogKey, predicate: BundlePredicate = predicateOf(files)): Files {
   const named = [...files].filter(([name]) => !name.startsWith('manifest.'))
   const subjects = named.map(([name, content]) => ({ ...textFile(name, ''), sha256: sha256Of(content) }))
-  const statement = statementText(subjects, predicate)
+  return withManifest(new Map(named), statementText(subjects, predicate), log)
+}
+
+/** The files under a manifest of these very bytes, signed. */
+export function withManifest(files: Files, statement: string, log: LogKey): Files {
   const envelope = signDsse(Buffer.from(statement), {
     payloadType: STATEMENT_PAYLOAD_TYPE,
     keyid: keyText(log),
     key: log.key,
   })
   return new Map([
-    ...named,
+    ...files,
     ['manifest.json', Buffer.from(statement)],
     ['manifest.dsse.json', Buffer.from(`${JSON.stringify(envelope)}\n`)],
   ])

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { EventQuery } from '../../../schemas/event-query.ts'
@@ -7,7 +8,15 @@ import { type BundleVerdict, verifyBundle } from '../../../src/export/bundle/ver
 import { createLedgerKeys } from '../../../src/signing/ledger-keys.ts'
 import { unpackTar, writeBundle } from '../../support/bundles.ts'
 import { type Forgery, forgedBundle, partsOf, recounted, textLines } from '../../support/forged-bundle.ts'
-import { type Files, headerOf, type LogKey, packedBundle, signedAgain, trailerLine } from '../../support/forgery.ts'
+import {
+  type Files,
+  headerOf,
+  type LogKey,
+  packedBundle,
+  signedAgain,
+  trailerLine,
+  withManifest,
+} from '../../support/forgery.ts'
 import { drive } from '../../support/run-driver.ts'
 import { type TempFolder, tempFolder } from '../../support/temp-folder.ts'
 import { testLogs } from '../../support/test-logs.ts'
@@ -227,6 +236,32 @@ test('a manifest counts what is here, names each file once, and says no more tha
     'file-missing',
   ])
   assert.equal(await codes(context, signedAgain(run, { ...log, name: 'elsewhere/acme' })), ['manifest-signature'])
+})
+
+test('a line that was cut, a manifest in another form, and a file beside an unpacked bundle are found (A78)', async (context) => {
+  const { run, log, folder, key } = context
+  for (const name of ['log.jsonl', 'events.jsonl'])
+    assert.equal(
+      await codes(context, signedAgain(changed(run, name, `${textOf(run, name)}{`), log)),
+      ['file-cut'],
+      name,
+    )
+  const manifest = textOf(run, 'manifest.json')
+  const twice = JSON.parse(manifest)
+  twice.subject.push(twice.subject[0])
+  for (const text of [JSON.stringify(JSON.parse(manifest)), ` ${manifest}`, JSON.stringify(twice, null, 2)])
+    assert.equal(await codes(context, withManifest(run, text, log)), ['manifest-form'])
+  const unpacked = folder.file('unpacked')
+  for (const [name, content] of run) {
+    mkdirSync(dirname(join(unpacked, name)), { recursive: true })
+    writeFileSync(join(unpacked, name), content)
+  }
+  assert.is(verifyBundle(unpacked, { key }).verdict, 'VERIFIED')
+  writeFileSync(join(unpacked, 'more.txt'), 'x')
+  assert.equal(
+    verifyBundle(unpacked, { key }).faults.map(({ code }) => code),
+    ['foreign-file'],
+  )
 })
 
 test('the log goes on from event to event: a hole, an event of another tenant, a clock that runs back, an event after disclosed keys (A72)', async (context) => {
