@@ -1,6 +1,6 @@
 /** @module The context that a handoff asks for: replaced, merged (RFC 7396) or extended (RUN-34). */
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
-import { isEqual } from './json-equality.ts'
+import { type ExtendPolicy, extendContext, withMember } from './extend.ts'
 import { memberKeys, STATUS } from './set-members.ts'
 import { type SetTexts, setTextsOf } from './set-text.ts'
 
@@ -8,19 +8,23 @@ export interface ModeInput {
   readonly context: JsonObject
   readonly payload: JsonObject
   readonly mode: 'replace' | 'merge' | 'extend'
-  readonly criticalKeys: readonly string[]
+  readonly policy: ExtendPolicy
 }
 
 /** Pure; the result shares what did not change with its inputs, which stay as they are. */
-export function applyMode({ context, payload, mode, criticalKeys }: ModeInput): JsonObject {
+export function applyMode({ context, payload, mode, policy }: ModeInput): JsonObject {
   switch (mode) {
     case 'replace':
       return payload
     case 'merge':
       return mergeObject(context, payload)
     case 'extend':
-      return extendObject(context, payload, (key) => (criticalKeys.includes(key) ? setTextsOf(key) : undefined))
+      return policy.rules === 2 ? extendContext(context, payload, policy) : extendByFirstRules(context, payload, policy)
   }
+}
+
+function extendByFirstRules(context: JsonObject, payload: JsonObject, { criticalKeys }: ExtendPolicy): JsonObject {
+  return extendObject(context, payload, (key) => (criticalKeys.includes(key) ? setTextsOf(key) : undefined))
 }
 
 /** RFC 7396, section 2: null removes, an object merges, anything else replaces. */
@@ -95,18 +99,4 @@ function placeKeys(member: Json, key: string): readonly [stated: string, key: st
 
 function own(value: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(value, key) ? value[key] : undefined
-}
-
-/** Copies at the first change only. A member `__proto__` is set like any other, never as the prototype. */
-function withMember(
-  target: JsonObject,
-  copy: Record<string, Json> | undefined,
-  member: { readonly key: string; readonly value: Json },
-): Record<string, Json> | undefined {
-  const { key, value } = member
-  const before = own(target, key)
-  if (before !== undefined && isEqual(before, value)) return copy
-  const changed = copy ?? { ...target }
-  Object.defineProperty(changed, key, { value, writable: true, enumerable: true, configurable: true })
-  return changed
 }

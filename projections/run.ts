@@ -123,7 +123,7 @@ function foldManifest(state: RunState, data: EventBody<'ManifestRegistered'>, he
 
 function foldAccepted(state: RunState, data: EventBody<'EnvelopeAccepted'>, header: Header): void {
   const { agent, mode, payload } = data
-  state.context = applyMode({ context: state.context, payload, mode, criticalKeys: state.policy.criticalKeys })
+  state.context = applyMode({ context: state.context, payload, mode, policy: state.policy })
   state.contextDigest = data.context
   state.step = data.step
   state.lineage.push({ step: data.step, revision: header.revision, agent, context: data.context })

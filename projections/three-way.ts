@@ -1,6 +1,8 @@
 /** @module The union of branches: what each changed of one frozen context, merged; a conflict where two made different things of one place. */
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
+import type { ExtendPolicy } from './extend.ts'
 import { isEqual } from './json-equality.ts'
+import { protectedBy } from './protected-keys.ts'
 import { memberKeys } from './set-members.ts'
 import { type SetTexts, setTextsOf } from './set-text.ts'
 
@@ -8,7 +10,7 @@ export interface UnionInput {
   readonly frozen: JsonObject
   /** The context that each branch made of the frozen one by `extend`, in the order of the merge. */
   readonly contexts: readonly { readonly branch: string; readonly context: JsonObject }[]
-  readonly criticalKeys: readonly string[]
+  readonly policy: ExtendPolicy
 }
 
 export interface Conflict {
@@ -24,15 +26,16 @@ export type Union =
   | { readonly ok: false; readonly conflicts: readonly Conflict[] }
 
 /** Pure. `extend` takes nothing away, so that every branch holds all members of the frozen context, lists in their old places. */
-export function unionOf({ frozen, contexts, criticalKeys }: UnionInput): Union {
+export function unionOf({ frozen, contexts, policy }: UnionInput): Union {
   const conflicts: Conflict[] = []
+  const isProtected = protectedBy(policy)
   const changes: Changes = new Map()
   let merged = frozen
   for (const { branch, context } of contexts) {
     const merge: Merge = { branch, conflicts, changes }
     merged = mergeObjects({ base: frozen, ours: merged, theirs: context }, [], {
       ...merge,
-      texts: (key) => (criticalKeys.includes(key) ? setTextsOf(key) : undefined),
+      texts: (key) => (isProtected(key) ? setTextsOf(key) : undefined),
     })
   }
   return conflicts.length === 0 ? { ok: true, context: merged } : { ok: false, conflicts }
@@ -85,8 +88,8 @@ function mergeValues(
     return mergeObjects({ base: base ?? {}, ours, theirs }, path, { ...merge, texts: () => merge.texts })
   }
   const { texts } = merge
-  if (texts !== undefined && isList(ours) && isList(theirs) && (base === undefined || isList(base))) {
-    return mergeSets({ base: base ?? [], ours, theirs }, path, { ...merge, texts })
+  if (texts !== undefined && isList(ours) && isList(theirs) && isGrownFrom(base, ours, theirs)) {
+    return mergeSets({ base: (base ?? []) as readonly Json[], ours, theirs }, path, { ...merge, texts })
   }
   merge.conflicts.push({
     path,
@@ -134,6 +137,11 @@ function changerOf(path: Path, { changes }: Merge): string {
 
 function isSame(a: Json | undefined, b: Json): boolean {
   return a !== undefined && isEqual(a, b)
+}
+
+/** A list that a branch gave as a whole may have lost members: then it is one value. */
+function isGrownFrom(base: Json | undefined, ours: readonly Json[], theirs: readonly Json[]): boolean {
+  return base === undefined || (isList(base) && base.length <= Math.min(ours.length, theirs.length))
 }
 
 function isList(value: Json): value is readonly Json[] {

@@ -17,6 +17,16 @@ export const RULES = [
   'evidence-truncated',
   'supersedes-invalid',
   'invalid-input',
+  // Of rule set 2:
+  'duplicate-identity',
+  'shadow-key',
+  'restated',
+  'total-disagrees',
+  'immutable',
+  'invariant',
+  'low-confidence',
+  'nothing-protected',
+  'superseded',
   // Of policy `relay` only:
   'fabrication',
   'deletion',
@@ -24,7 +34,8 @@ export const RULES = [
 ] as const
 
 export const Rule = z.enum(RULES)
-export const Severity = z.enum(['error', 'warning'])
+/** `info` says what was permitted, and why. */
+export const Severity = z.enum(['error', 'warning', 'info'])
 
 export const Finding = z.strictObject({
   rule: Rule,
@@ -35,6 +46,8 @@ export const Finding = z.strictObject({
   before: JsonValue.optional(),
   after: JsonValue.optional(),
   message: z.string(),
+  /** What permits the change, once `reason` says why: an entry for `supersedes`. */
+  supersede: z.strictObject({ path: z.string(), reason: z.string() }).optional(),
 })
 
 export const Diff = z.strictObject({

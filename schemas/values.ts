@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
 import { Currency, Money, Name } from './names.ts'
+import { PlacePolicy } from './place-policy.ts'
 
 /** Any JSON value. The strict parser has judged it before a schema sees it, so that it is kept by reference, never copied. */
 export const JsonValue = z
@@ -56,6 +57,8 @@ export const ManifestBody = z.strictObject({
   task: z.string().max(16_384).optional(),
   /** JSON Schema (2020-12) of the agent's payloads. */
   schema: JsonRecord.optional(),
+  /** Declared on top of the run's policy; it adds, and never loosens. */
+  policy: PlacePolicy.optional(),
   /** Public JWK (Ed25519 or P-256) that the agent signs its envelopes with. */
   jwk: JsonRecord.optional(),
   /** Refuse an envelope without a signature. */

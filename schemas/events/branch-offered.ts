@@ -17,7 +17,7 @@ export const BranchOffered = eventType({
   schema: z.strictObject({
     ...ofBranch,
     report: Digest,
-    confidence: z.number(),
+    confidence: z.number().optional(),
     payload: JsonRecord,
     /** Digest of the payload's JCS bytes. */
     output: Digest,

@@ -19,7 +19,7 @@ export const EnvelopeAccepted = eventType({
     ...handoff,
     /** Digest of the context this envelope established. */
     context: Digest,
-    confidence: z.number(),
+    confidence: z.number().optional(),
     /** Warnings; errors would have refused it. */
     findings: z.array(Finding).optional(),
   }),

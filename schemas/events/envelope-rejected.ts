@@ -15,7 +15,7 @@ export const EnvelopeRejected = eventType({
   schema: z.strictObject({
     v: z.literal(1),
     ...handoff,
-    confidence: z.number(),
+    confidence: z.number().optional(),
     findings: z.array(Finding),
     /** All findings, where more than the recorded ones were made. */
     findingsTotal: z.int(),

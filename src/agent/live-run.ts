@@ -62,7 +62,7 @@ export async function liveRun<Input, Output>(
     }),
     ...(options.signal !== undefined && { signal: options.signal }),
     ...(counter !== undefined && { counter }),
-    criticalKeys: resolvePolicy(options.policy).criticalKeys,
+    policy: resolvePolicy(options.policy),
     prices: home.prices,
   })
   const place: Place = { session, dedupe: 'args', ancestors: [] }

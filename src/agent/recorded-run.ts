@@ -84,7 +84,7 @@ export function newRecord(): RecordedRun {
     byKey: new Map(),
     refusals: new Map(),
     rollbacks: [],
-    handoffs: noHandoffs([]),
+    handoffs: noHandoffs({ criticalKeys: [] }),
     forks: [],
     goneOn: new Set(),
   }

@@ -1,4 +1,5 @@
 /** @module One run in this process: its counters, the calls under way, what it remembers of an earlier life, and why it stopped. */
+import type { ExtendPolicy } from '../../projections/extend.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { UnreachableError } from '../client/errors.ts'
 import type { ClaimQueue } from './claim-queue.ts'
@@ -20,7 +21,7 @@ export interface SessionOptions {
   readonly recollection?: Recollection
   readonly signal?: AbortSignal
   /** Of the policy that a new run is started with; a recorded one tells its own. */
-  readonly criticalKeys?: readonly string[]
+  readonly policy?: ExtendPolicy
   readonly counter?: () => Promise<TokenCounter>
   readonly prices?: PriceTable | undefined
 }
@@ -55,7 +56,16 @@ export class Session {
   #failed: Error | undefined
   #closed = false
 
-  constructor({ runId, registry, live, recollection, signal, counter, criticalKeys = [], prices }: SessionOptions) {
+  constructor({
+    runId,
+    registry,
+    live,
+    recollection,
+    signal,
+    counter,
+    policy = { criticalKeys: [] },
+    prices,
+  }: SessionOptions) {
     this.runId = runId
     this.registry = registry
     this.live = live
@@ -65,7 +75,7 @@ export class Session {
     const inherits = recollection?.run.inherited !== undefined
     const code = live === undefined ? 'replay-diverged' : inherits ? 'branch-diverged' : 'resume-diverged'
     this.forks = new ForkBook(recollection?.run.forks ?? [], code)
-    const handoffs = recollection?.run.handoffs ?? noHandoffs(criticalKeys)
+    const handoffs = recollection?.run.handoffs ?? noHandoffs(policy)
     this.pipeline = new Pipeline(handoffs, code, () => this.forks.isBehind)
     this.prices = prices
   }

@@ -1,4 +1,5 @@
 /** @module All that is to be said of a refused handoff, read together. */
+import type { ExtendPolicy } from '../../projections/extend.ts'
 import { applyMode } from '../../projections/merge.ts'
 import { EVENTS, type EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
@@ -44,12 +45,12 @@ export async function readRefusal(view: View, revision: number): Promise<Refused
     envelope: envelope.data,
     before,
     rewind: rewound?.success === true ? { revision: revision + 1, body: rewound.data } : undefined,
-    diff: diffContexts(before, proposed(before, envelope.data, run.policy.criticalKeys), {
+    diff: diffContexts(before, proposed(before, envelope.data, run.policy), {
       findings,
       supersedes: envelope.data.supersedes,
     }),
     standing: { step: Number(context.step), agent: String(context.agent) },
-    provenance: await searchProvenance(view, { before, revision, findings, criticalKeys: run.policy.criticalKeys }),
+    provenance: await searchProvenance(view, { before, revision, findings, policy: run.policy }),
     story: await storyFor(deps, caller, { run: runId, revision: run.revision, window }),
     faults: orRefused(await deps.ledger.checkEvent(caller, runId, revision)).faults,
   }
@@ -59,25 +60,25 @@ export async function readRefusal(view: View, revision: number): Promise<Refused
 function proposed(
   context: JsonObject,
   { payload, mode }: EventBody<'EnvelopeRejected'>,
-  criticalKeys: readonly string[],
+  policy: ExtendPolicy,
 ): JsonObject {
-  return applyMode({ context, payload, mode, criticalKeys })
+  return applyMode({ context, payload, mode, policy })
 }
 
 interface Search {
   readonly before: JsonObject
   readonly revision: number
   readonly findings: readonly { readonly path: string }[]
-  readonly criticalKeys: readonly string[]
+  readonly policy: ExtendPolicy
 }
 
 async function searchProvenance(view: View, search: Search): Promise<ProvenanceSearch | undefined> {
-  const { before, revision, findings, criticalKeys } = search
+  const { before, revision, findings, policy } = search
   if (revision > PROVENANCE_EVENTS_MAX) return undefined
   const found = new ProvenanceSearch(
     before,
     findings.map(({ path }) => path),
-    criticalKeys,
+    policy,
   )
   const pages = orRefused(await view.deps.ledger.runEvents(view.caller, view.run, { from: 0, to: revision - 1 }))
   for await (const page of pages) for (const event of page) found.take(event)

@@ -1,6 +1,7 @@
 /** @module A row of the run list and the state of a run, read out of the ledger's answers with the types that pages need. */
 import { z } from 'zod'
 import type { JsonObject } from '../../schemas/json.ts'
+import { ResolvedPolicy } from '../../schemas/policy.ts'
 
 const Text = z.string()
 const Whole = z.number()
@@ -45,7 +46,7 @@ const RunSchema = z.object({
   rejections: Whole,
   rewinds: Whole,
   agents: z.array(Text),
-  policy: z.object({ base: Text, criticalKeys: z.array(Text) }).loose(),
+  policy: ResolvedPolicy,
   budget: z.object({
     tokens: Whole,
     cost: Text,

@@ -161,8 +161,7 @@ function judged(state: RunState, given: Report, env: HandoffEnv): Decision {
   const wrong = preconditionFault(state, envelope, { posted: { ...posted, parent }, established, manifest, env })
   if (wrong !== undefined) return refusedEnvelope(state, env, { wrong, signature })
 
-  const { criticalKeys } = state.policy
-  const context = applyMode({ context: state.context, payload: output, mode: 'extend', criticalKeys })
+  const context = applyMode({ context: state.context, payload: output, mode: 'extend', policy: state.policy })
   const bytes = env.sizeOf(context)
   const over = sizeFault(bytes)
   const { signed } = envelope
@@ -185,7 +184,7 @@ type Refusing = Pick<EventBody<'BranchReceived'>, 'error' | 'findings' | 'findin
 
 function contradictionOf({ findings, findingsTotal, confidence }: Verdict): Refusing {
   const error = { code: 'contradiction', message: 'the output contradicts what was established' }
-  return { error, findings, findingsTotal, confidence }
+  return { error, findings, findingsTotal, ...(confidence === undefined ? {} : { confidence }) }
 }
 
 function refusedDraft({ fork, branch, output, body, report, signed }: Judged, why: Refusing): Draft {
@@ -204,7 +203,7 @@ function offeredDraft({ fork, branch, output, body, report, signed }: Judged, ve
       agent: branch.agent,
       report,
       ...tokensOf(body),
-      confidence: verdict.confidence,
+      ...(verdict.confidence === undefined ? {} : { confidence: verdict.confidence }),
       ...(score === undefined ? {} : { score }),
       payload: output,
       output: env.digestOf(output),

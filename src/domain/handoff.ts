@@ -8,6 +8,7 @@ import { append, type Decision, type Draft, type Env, type Refused, refuse } fro
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotBeForked, mustNotCompensate, refuseOnRecord } from './run-rules.ts'
 import type { Evidence } from './validator/evidence.ts'
+import { withManifestPolicy } from './validator/policy/with-manifest.ts'
 import { type Verdict, validateHandoff } from './validator/validate.ts'
 
 /** Largest established context, in canonical bytes: the same as the largest payload (REC-15). */
@@ -49,7 +50,7 @@ export function decideHandoff(state: RunState, posted: PostEnvelope, env: Handof
     context: state.context,
     payload: posted.payload,
     mode: envelope.mode,
-    criticalKeys: state.policy.criticalKeys,
+    policy: state.policy,
   })
   const bytes = env.sizeOf(context)
   if (bytes > CONTEXT_MAX_BYTES) return refuse(contextTooLarge(bytes))
@@ -124,14 +125,15 @@ function contextTooLarge(bytes: number): Refusal {
 
 export function judge(
   state: RunState,
-  envelope: Pick<SignedEnvelope, 'payload' | 'supersedes' | 'tokens'>,
+  envelope: Pick<SignedEnvelope, 'agent' | 'payload' | 'supersedes' | 'tokens'>,
   given: { context: JsonObject; manifest: ManifestState | undefined; evidence: Evidence },
 ): Verdict {
   const { manifest } = given.manifest ?? {}
   return validateHandoff({
     before: state.context,
     after: given.context,
-    policy: state.policy,
+    policy: withManifestPolicy(state.policy, manifest?.policy),
+    agent: envelope.agent,
     evidence: given.evidence,
     first: state.step === 0,
     payload: envelope.payload,
@@ -182,7 +184,7 @@ function accepted(
       ...handoffBody(envelope),
       step,
       context: env.digestOf(context),
-      confidence: verdict.confidence,
+      ...(verdict.confidence === undefined ? {} : { confidence: verdict.confidence }),
       ...(verdict.findings.length === 0 ? {} : { findings: verdict.findings }),
     },
   }
@@ -197,7 +199,7 @@ function rejected(state: RunState, envelope: SignedEnvelope, verdict: Verdict): 
       type: 'EnvelopeRejected',
       data: {
         ...handoffBody(envelope),
-        confidence: verdict.confidence,
+        ...(verdict.confidence === undefined ? {} : { confidence: verdict.confidence }),
         findings: verdict.findings,
         findingsTotal: verdict.findingsTotal,
       },

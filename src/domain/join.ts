@@ -104,7 +104,7 @@ function oneVerdict(state: RunState, offer: Offer, env: HandoffEnv): Verdict {
       ...(signature === undefined ? {} : { signature }),
       ...(signed === undefined ? {} : { signed }),
       context: env.digestOf(context),
-      confidence,
+      ...(confidence === undefined ? {} : { confidence }),
       ...(findings === undefined ? {} : { findings }),
     },
   }
@@ -118,7 +118,7 @@ function unionVerdict(
   const union = unionOf({
     frozen: state.context,
     contexts: offers.map(({ branch, payload }) => ({ branch, context: extended(state, payload) })),
-    criticalKeys: state.policy.criticalKeys,
+    policy: state.policy,
   })
   if (!union.ok) {
     const conflicts = union.conflicts.slice(0, FINDINGS_MAX).map(conflictBody)
@@ -126,7 +126,7 @@ function unionVerdict(
   }
   const { context } = union
   const supersedes = offers.flatMap((offer) => offer.supersedes ?? [])
-  const said = { payload: context, ...(supersedes.length === 0 ? {} : { supersedes }) }
+  const said = { agent: fork.agent, payload: context, ...(supersedes.length === 0 ? {} : { supersedes }) }
   const { verdict, confidence, findings, findingsTotal } = judge(state, said, {
     context,
     manifest: undefined,
@@ -140,11 +140,10 @@ function unionVerdict(
     outcome: 'joined',
     winners: offers.map(({ branch }) => branch),
     envelope: {
-      agent: fork.agent,
       mode: 'replace',
       ...said,
       context: env.digestOf(context),
-      confidence,
+      ...(confidence === undefined ? {} : { confidence }),
       ...(findings.length === 0 ? {} : { findings }),
     },
   }
@@ -158,8 +157,7 @@ const TOO_LARGE: Finding = {
 }
 
 function extended(state: RunState, payload: JsonObject): JsonObject {
-  const { criticalKeys } = state.policy
-  return applyMode({ context: state.context, payload, mode: 'extend', criticalKeys })
+  return applyMode({ context: state.context, payload, mode: 'extend', policy: state.policy })
 }
 
 function conflictBody({

@@ -94,7 +94,7 @@ function contradiction(
         runId: state.runId,
         revision: events.at(-1)?.header.revision ?? main.header.revision,
         rejected: { revision: main.header.revision, digest: main.digest },
-        confidence,
+        ...(confidence === undefined ? {} : { confidence }),
         findings: inRecordOrder(findings as readonly Json[]),
         findingsTotal,
       },
@@ -171,7 +171,7 @@ function acceptedBody(main: Extract<AnsweredEvent, { type: 'EnvelopeAccepted' }>
     mode,
     parent,
     contextDigest: context,
-    confidence,
+    ...(confidence === undefined ? {} : { confidence }),
     findings: inRecordOrder((findings ?? []) as readonly Json[]),
   }
 }

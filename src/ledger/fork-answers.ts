@@ -64,7 +64,7 @@ export function joinedBody(
     contextDigest: accepted.data.context,
     context: inRecordOrder(context),
     parent: accepted.digest,
-    confidence: accepted.data.confidence,
+    ...(accepted.data.confidence === undefined ? {} : { confidence: accepted.data.confidence }),
     findings: inRecordOrder(accepted.data.findings ?? []),
   }
 }

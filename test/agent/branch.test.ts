@@ -43,7 +43,7 @@ for (const { name, open } of HOMES) {
     const log: string[] = []
     const cs = home.process()
     const body = program(cs, log)
-    const policy = { ungrounded: 'off' } as const
+    const policy = { ungrounded: 'off' as const, protect: [] }
     const output = await cs.run({ id: 'p', name: 'trip', input: 'Oslo', policy }, body())
     return { output, log }
   }

@@ -28,7 +28,7 @@ for (const { name, open } of HOMES) {
       compensate: ({ args: [what] }) => void log.push(`cancel ${what}`),
     })
     const run = <T>(body: (run: Run<null>) => T, id = 'r') =>
-      cs.run({ id, policy: { ungrounded: 'off' } }, async (run) => {
+      cs.run({ id, policy: { ungrounded: 'off', protect: [] } }, async (run) => {
         const handed = await run.handoff(FROZEN, { agent: 'ann' })
         assert.ok(handed.ok)
         return body(run)
@@ -290,7 +290,7 @@ for (const { name, open } of HOMES) {
       const spend = cs.tool((n: number) => n, { name: 'spend' })
       assert.ok(spend)
       const error = await rejection(
-        cs.run({ id: 'r', policy: { ungrounded: 'off' } }, async (r) => {
+        cs.run({ id: 'r', policy: { ungrounded: 'off', protect: [] } }, async (r) => {
           await r.handoff(FROZEN, { agent: 'ann' })
           const failed = await rejection(
             r.fork(
@@ -368,7 +368,7 @@ for (const { name, open } of HOMES) {
   fork('what a branch hands over is counted and charged, and its manifest limits it', async () => {
     await using home = await open()
     const cs = home.process()
-    await cs.run({ id: 'r', policy: { ungrounded: 'off' }, budget: { tokens: 100_000 } }, async (r) => {
+    await cs.run({ id: 'r', policy: { ungrounded: 'off', protect: [] }, budget: { tokens: 100_000 } }, async (r) => {
       const text = 'many words, '.repeat(50)
       const { receipts } = await r.fork(
         [

@@ -86,7 +86,7 @@ function forks(cs: Countersign, dieIn: 'call' | 'undo'): Promise<unknown> {
     },
   )
   const branch = (agent: string, stars: number) => ({ agent, run: async () => ({ hotel: await book(agent), stars }) })
-  return cs.run({ id: 'trip', policy: { ungrounded: 'off' } }, async (run) => {
+  return cs.run({ id: 'trip', policy: { ungrounded: 'off', protect: [] } }, async (run) => {
     const { winners } = await run.fork([branch('Palace', 5), branch('Inn', 3)], {
       join: 'vote',
       score: ({ stars }) => Number(stars),

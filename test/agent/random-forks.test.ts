@@ -92,7 +92,7 @@ function life(cs: Countersign, id: string, given: { plan: Plan; world: World; hu
       return error.code
     }
   }
-  return cs.run({ id, policy: { ungrounded: 'off' } }, async (run) => {
+  return cs.run({ id, policy: { ungrounded: 'off', protect: [] } }, async (run) => {
     await run.handoff(FROZEN, { agent: 'ann' })
     const outcomes: Json[] = []
     for (const [f, fork] of plan.entries()) outcomes.push(await forkOnce(run, f, fork))

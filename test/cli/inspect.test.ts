@@ -33,7 +33,7 @@ inspect.before(async () => {
   const does = async (runId: string, command: Command, actor = 'alice') => {
     await opened.ledger.execute({ tenant: 'default', actor }, runId, command, {})
   }
-  await does('r', { kind: 'start', body: { id: 'r', name: 'first', budget: { tokens: 100 } } })
+  await does('r', { kind: 'start', body: { id: 'r', name: 'first', budget: { tokens: 100 }, policy: { protect: [] } } })
   await does('r', { kind: 'envelope', body: { agent: 'researcher', payload: { entities: ['Apple'], n: 1 } } })
   await does('r', { kind: 'envelope', body: { agent: 'writer', payload: { summary: 'growth' } } }, 'mallory')
   await does('r', { kind: 'envelope', body: { agent: 'writer', payload: { entities: ['Apple', 'Pear'], n: 2 } } })

@@ -124,7 +124,7 @@ keys('validate answers each line in order, whatever the line holds, and exits 0'
     .map((line) => JSON.parse(line).verdict)
   assert.equal(verdicts, ['accept', 'reject', 'reject', 'reject', 'accept'])
 
-  writeFileSync(folder.file('policy.json'), '{"criticalKeys":["other"]}')
+  writeFileSync(folder.file('policy.json'), '{"protect":["other"],"criticalKeys":[]}')
   const lax = await runCli(['validate', '--policy', 'policy.json'], { cwd, stdin: lines[1] ?? '' })
   assert.is(JSON.parse(lax.stdout).verdict, 'accept')
   writeFileSync(folder.file('wrong.json'), '{"criticalKeys":"other"}')

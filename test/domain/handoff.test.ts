@@ -33,7 +33,8 @@ const rollBack =
     })
 
 const facts = { facts: ['one'] }
-const every = (snapshotEvery: number) => started({ policy: resolvePolicy({ snapshotEvery, ungrounded: 'off' }) })
+const every = (snapshotEvery: number) =>
+  started({ policy: resolvePolicy({ snapshotEvery, ungrounded: 'off', protect: [] }) })
 
 handoffs("an accepted handoff is the next step, with its context's digest, and a snapshot where one is due", () => {
   const decided = given(started()).when(hand(facts))
@@ -127,7 +128,7 @@ handoffs('a context over 512 KiB is refused, whatever mode made it (REC-15)', ()
       .refused('context-too-large', { limit: 524_288, actual: 600_015 })
   }
   given(...events)
-    .when(hand({ b: half }))
+    .when(hand({ a: half }))
     .appends('EnvelopeAccepted')
 })
 

@@ -76,7 +76,7 @@ batches('a repeated batch gets the same outcomes, what was not attempted include
 batches('a command that has to read first is not overtaken by the ones behind it', async () => {
   await using test = await testLedger()
   const run = drive(test, 'r')
-  await run.start()
+  await run.start({ policy: { protect: [] } })
   for (const n of [1, 2, 3]) ok(await run.hand('a', { n }))
   const items = [
     item({ kind: 'rollback', body: { reason: 'x', toStep: 1 } }),

@@ -14,7 +14,7 @@ const TWO = { facts: ['one', 'two'] }
 async function parent(options: Parameters<typeof testLedger>[0] = {}) {
   const test = await testLedger(options)
   const run = drive(test, 'p')
-  await run.start({ policy: { ungrounded: 'off' } })
+  await run.start({ policy: { ungrounded: 'off', protect: [] } })
   ok(await run.hand('ann', ONE))
   ok(await run.hand('ann', TWO))
   return { test, run, [Symbol.asyncDispose]: () => test[Symbol.asyncDispose]() }

@@ -20,7 +20,9 @@ const forks = suite('forks')
 const FROZEN = { facts: ['one'], title: 'draft' }
 
 /** A run that has established `FROZEN`. */
-async function forked(policy: 'default' | { ungrounded: 'off' } = { ungrounded: 'off' }) {
+async function forked(
+  policy: 'default' | { ungrounded: 'off'; protect: string[] } = { ungrounded: 'off', protect: [] },
+) {
   const test = await testLedger()
   const run = drive(test, 'r')
   await run.start({ policy, budget: { tokens: 1000 } })
@@ -270,7 +272,7 @@ forks('what is asked of no fork, no branch or an older owner is refused by name'
   ok(
     await at.run.do({
       kind: 'start',
-      body: { id: 'r', name: 'test', policy: { ungrounded: 'off' }, budget: { tokens: 1000 } },
+      body: { id: 'r', name: 'test', policy: { ungrounded: 'off', protect: [] }, budget: { tokens: 1000 } },
     }),
   )
   refusedWith(await open.report('a', { output: {}, runFence: 1 }), 'run-taken-over')

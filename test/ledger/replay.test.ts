@@ -15,7 +15,7 @@ const started = {
   v: 1,
   name: 'n',
   tags: [],
-  policy: resolvePolicy() as unknown as Json,
+  policy: resolvePolicy({ protect: [] }) as unknown as Json,
   requestDigest: digestOf({ name: 'n' }),
 }
 const handoff = (payload: JsonObject, context: string) => ({

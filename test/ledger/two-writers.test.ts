@@ -111,7 +111,10 @@ writers(
     const random = seededRandom(7)
     await using test = await testLedger({ hotRunsMax: 50 })
     const ledgers = [test.ledger, await test.sibling()]
-    await drive(test, 'r').start({ budget: { tokens: 100_000 }, policy: { snapshotEvery: 3, ungrounded: 'off' } })
+    await drive(test, 'r').start({
+      budget: { tokens: 100_000 },
+      policy: { snapshotEvery: 3, ungrounded: 'off', protect: [] },
+    })
     const known = { callIds: [] as string[], reservations: [] as string[] }
     let contended = 0
     for (let sent = 0; sent < COMMANDS; sent += 10) {
@@ -145,7 +148,7 @@ for (const exclusive of [false, true]) {
         const shaky = shakyStore(exclusive ? Object.assign(memory, { exclusive }) : memory, { random, rate: 0 })
         await using test = await testLedger({ store: shaky })
         const ledgers = exclusive ? [test.ledger] : [test.ledger, await test.sibling()]
-        await drive(test, 'r').start({ policy: { ungrounded: 'off' } })
+        await drive(test, 'r').start({ policy: { ungrounded: 'off', protect: [] } })
         const rough = shakyStore(memory, { random, rate: 0.25 })
         Object.assign(shaky, { append: rough.append })
         const known = { callIds: [] as string[], reservations: [] as string[] }

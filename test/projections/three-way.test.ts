@@ -11,13 +11,13 @@ import { DEFAULT_CRITICAL_KEYS } from '../../schemas/policy.ts'
 const test = suite('the union of branches')
 
 const extend = (frozen: JsonObject, payload: JsonObject): JsonObject =>
-  applyMode({ context: frozen, payload, mode: 'extend', criticalKeys: DEFAULT_CRITICAL_KEYS })
+  applyMode({ context: frozen, payload, mode: 'extend', policy: { criticalKeys: DEFAULT_CRITICAL_KEYS } })
 
 const union = (frozen: JsonObject, payloads: Readonly<Record<string, JsonObject>>) =>
   unionOf({
     frozen,
     contexts: Object.entries(payloads).map(([branch, payload]) => ({ branch, context: extend(frozen, payload) })),
-    criticalKeys: DEFAULT_CRITICAL_KEYS,
+    policy: { criticalKeys: DEFAULT_CRITICAL_KEYS },
   })
 
 function merged(frozen: JsonObject, payloads: Readonly<Record<string, JsonObject>>): JsonObject {

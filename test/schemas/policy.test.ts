@@ -1,11 +1,19 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DEFAULT_CRITICAL_KEYS, Policy, ResolvedPolicy, resolvePolicy } from '../../schemas/policy.ts'
+import {
+  DEFAULT_CRITICAL_KEYS,
+  DEFAULT_FREE_KEYS,
+  Policy,
+  ResolvedPolicy,
+  resolvePolicy,
+} from '../../schemas/policy.ts'
 
 const test = suite('policies')
 
 test('a policy left out is the default one', () => {
-  const expected = { base: 'default', criticalKeys: [...DEFAULT_CRITICAL_KEYS], ungrounded: 'warn', snapshotEvery: 1 }
+  const first = { base: 'default', criticalKeys: [...DEFAULT_CRITICAL_KEYS], ungrounded: 'warn', snapshotEvery: 1 }
+  assert.equal(resolvePolicy({ rules: 1 }), first)
+  const expected = { ...first, rules: 2, protect: '*', free: [...DEFAULT_FREE_KEYS], restated: 'sure' }
   for (const policy of [resolvePolicy(), resolvePolicy('default'), resolvePolicy({})]) assert.equal(policy, expected)
 })
 

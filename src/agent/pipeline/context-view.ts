@@ -61,7 +61,7 @@ export class ContextView {
 
   #accept({ step, mode, payload, context: contextDigest }: EventBody<'EnvelopeAccepted'>): void {
     const before = this.#last.context
-    const context = applyMode({ context: before, payload, mode, criticalKeys: this.#record.criticalKeys })
+    const context = applyMode({ context: before, payload, mode, policy: this.#record.policy })
     this.#lineage.push({ step, contextDigest, context, changed: changedKeys(before, context) })
   }
 

@@ -161,7 +161,8 @@ async function posted(session: Session, body: PostEnvelope): Promise<HandoffResu
   const said = { v: 1, agent, payload, mode: mode ?? 'replace', occurrence: occurrence ?? 0 }
   if (reply.ok) {
     const { step, parent, contextDigest, confidence, findings } = reply.body
-    const accepted = { ...said, step, parent, context: contextDigest, confidence, findings }
+    const kept = confidence === undefined ? {} : { confidence }
+    const accepted = { ...said, step, parent, context: contextDigest, ...kept, findings }
     return handoffResult(session, added(session, 'accepted', accepted, reply.body))
   }
   if (reply.problem.code !== 'contradiction') throw refused(session, reply)
@@ -193,7 +194,8 @@ function handoffResult(session: Session, fact: HandoffFact): HandoffResult {
 
 function envelopeOf(body: Extract<HandoffFact, { kind: 'accepted' }>['body']): Envelope {
   const { step, agent, mode, parent, context, confidence, findings = [] } = body
-  return { step, agent, mode, parent, contextDigest: context, confidence, findings }
+  const kept = confidence === undefined ? {} : { confidence }
+  return { step, agent, mode, parent, contextDigest: context, ...kept, findings }
 }
 
 function rewound(session: Session, { body }: HandoffFact): Rewound {

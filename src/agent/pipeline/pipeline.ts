@@ -1,4 +1,5 @@
 /** @module The handoffs of one run in this process: what the record holds for them, and the context as the code has come to see it. */
+import type { ExtendPolicy } from '../../../projections/extend.ts'
 import { isEqual } from '../../../projections/json-equality.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
@@ -52,8 +53,8 @@ export class Pipeline {
     return this.#record.manifests
   }
 
-  get criticalKeys(): readonly string[] {
-    return this.#record.criticalKeys
+  get policy(): ExtendPolicy {
+    return this.#record.policy
   }
 
   /**
@@ -103,8 +104,8 @@ export class Pipeline {
   }
 
   /** The view is made anew from the whole record: others have written to the run as well. */
-  refresh({ criticalKeys, facts }: RecordedHandoffs): void {
-    this.#record.criticalKeys = criticalKeys
+  refresh({ policy, facts }: RecordedHandoffs): void {
+    this.#record.policy = policy
     this.#record.facts.length = 0
     for (const fact of facts) this.#record.facts.push(fact)
     this.#view = new ContextView(this.#record)

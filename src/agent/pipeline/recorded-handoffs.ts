@@ -1,4 +1,5 @@
 /** @module The handoffs and rewinds of a run's record, with the place in the code that asked for each. A pure fold. */
+import type { ExtendPolicy } from '../../../projections/extend.ts'
 import type { EventBody, RunEventType } from '../../../schemas/events.ts'
 import type { RunEvent } from '../connection.ts'
 
@@ -18,14 +19,14 @@ export type HandoffFact = Placed &
   )
 
 export interface RecordedHandoffs {
-  criticalKeys: readonly string[]
+  policy: ExtendPolicy
   readonly facts: HandoffFact[]
   /** Hash of the manifest registered last, by agent. */
   readonly manifests: Map<string, string>
 }
 
-export function noHandoffs(criticalKeys: readonly string[]): RecordedHandoffs {
-  return { criticalKeys, facts: [], manifests: new Map() }
+export function noHandoffs(policy: ExtendPolicy): RecordedHandoffs {
+  return { policy, facts: [], manifests: new Map() }
 }
 
 const KINDS = { EnvelopeAccepted: 'accepted', EnvelopeRejected: 'rejected', RunRewound: 'rewound' } as const satisfies {
@@ -33,7 +34,7 @@ const KINDS = { EnvelopeAccepted: 'accepted', EnvelopeRejected: 'rejected', RunR
 }
 
 export function foldHandoffs(recorded: RecordedHandoffs, { type, data }: RunEvent, index: number): void {
-  if (type === 'RunStarted') recorded.criticalKeys = (data as unknown as EventBody<'RunStarted'>).policy.criticalKeys
+  if (type === 'RunStarted') recorded.policy = (data as unknown as EventBody<'RunStarted'>).policy
   if (type === 'ManifestRegistered') recorded.manifests.set(String(data.agent), String(data.hash))
   if (!(type in KINDS)) return
   const kind = KINDS[type as keyof typeof KINDS]

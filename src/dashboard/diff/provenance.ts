@@ -2,6 +2,7 @@
  * @module On what evidence a value stood: which handoff established it, and which recorded output or input of the run held it before.
  * One pass over the run; contexts are made anew as the ledger made them.
  */
+import type { ExtendPolicy } from '../../../projections/extend.ts'
 import { passOver } from '../../../projections/fold-table.ts'
 import { applyMode } from '../../../projections/merge.ts'
 import type { RunEventType } from '../../../schemas/events.ts'
@@ -63,13 +64,13 @@ const ROLES = {
 /** For each pointer into `before`: where its value came from. Feed it the events before the refused one, in order. */
 export class ProvenanceSearch {
   readonly #questions: readonly Question[]
-  readonly #criticalKeys: readonly string[]
+  readonly #policy: ExtendPolicy
   readonly #contexts = new Map<number, JsonObject>([[0, {}]])
   readonly #tools = new Map<string, string>()
   #context: JsonObject = {}
 
-  constructor(before: JsonObject, pointers: readonly string[], criticalKeys: readonly string[]) {
-    this.#criticalKeys = criticalKeys
+  constructor(before: JsonObject, pointers: readonly string[], policy: ExtendPolicy) {
+    this.#policy = policy
     this.#questions = [...new Set(pointers)].flatMap((pointer) => {
       const place = placeOf(before, pointer)
       if (place === undefined) return []
@@ -115,7 +116,7 @@ export class ProvenanceSearch {
   #accepted({ header, data }: LedgerEvent): void {
     const mode = data.mode === 'merge' || data.mode === 'extend' ? data.mode : 'replace'
     const payload = isJsonObject(data.payload) ? data.payload : {}
-    const context = applyMode({ context: this.#context, payload, mode, criticalKeys: this.#criticalKeys })
+    const context = applyMode({ context: this.#context, payload, mode, policy: this.#policy })
     this.#contexts.set(header.revision, context)
     this.#establish(context, { step: Number(data.step), agent: String(data.agent), revision: header.revision })
   }

@@ -78,7 +78,9 @@ function Facts({ found }: { readonly found: RefusedHandoff }) {
         <Data text={envelope.agent} />
       </Fact>
       <Fact label="Findings">{count(envelope.findingsTotal)}</Fact>
-      <Fact label="Kept of what stood">{`${Math.round(envelope.confidence * 100)} %`}</Fact>
+      <Fact label="Kept of what stood">
+        {envelope.confidence === undefined ? 'nothing protected stood' : `${Math.round(envelope.confidence * 100)} %`}
+      </Fact>
       <Fact label="Cost of this step">
         {cost === '0' && tokens === 0 ? <span class="muted">nothing recorded</span> : money(cost, currency)}
         {tokens > 0 && <span class="muted"> {plural(tokens, 'token')}</span>}

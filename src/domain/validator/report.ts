@@ -9,7 +9,9 @@ import { formatPointer, type Token } from './pointer.ts'
 export const DIFF_MAX = 100
 
 export interface Report {
+  /** Errors and warnings, then, as far as there is room, what says why something was permitted. */
   readonly findings: Finding[]
+  readonly notes: Finding[]
   findingsTotal: number
   errors: number
   readonly diff: Diff
@@ -22,6 +24,7 @@ export interface Report {
 export function emptyReport(): Report {
   return {
     findings: [],
+    notes: [],
     findingsTotal: 0,
     errors: 0,
     diff: { added: [], removed: [], modified: [] },
@@ -33,7 +36,24 @@ export function emptyReport(): Report {
 export function addFinding(report: Report, finding: Finding): void {
   report.findingsTotal += 1
   if (finding.severity === 'error') report.errors += 1
-  if (report.findings.length < FINDINGS_MAX) report.findings.push(cited(finding))
+  const list = finding.severity === 'info' ? report.notes : report.findings
+  if (list.length < FINDINGS_MAX) list.push(cited(finding))
+}
+
+/** Whether one more error or warning would be kept, not only counted. */
+export function hasRoom({ findings }: Report): boolean {
+  return findings.length < FINDINGS_MAX
+}
+
+/** An error that is counted and not kept. */
+export function countError(report: Report): void {
+  report.findingsTotal += 1
+  report.errors += 1
+}
+
+/** At most `FINDINGS_MAX`. */
+export function reportedFindings({ findings, notes }: Report): Finding[] {
+  return [...findings, ...notes].slice(0, FINDINGS_MAX)
 }
 
 export function addDifference(report: Report, kind: keyof Diff, place: readonly Token[]): void {
@@ -43,7 +63,7 @@ export function addDifference(report: Report, kind: keyof Diff, place: readonly 
 }
 
 function cited(finding: Finding): Finding {
-  const { rule, severity, path, before, after, message } = finding
+  const { rule, severity, path, before, after, message, supersede } = finding
   return {
     rule,
     severity,
@@ -51,6 +71,7 @@ function cited(finding: Finding): Finding {
     ...(before === undefined ? {} : { before: citedValue(before) }),
     ...(after === undefined ? {} : { after: citedValue(after) }),
     message,
+    ...(supersede === undefined ? {} : { supersede }),
   }
 }
 

@@ -19,11 +19,12 @@ export function checkSupersessions(
   supersedes: readonly Supersession[],
   documents: { readonly before: JsonObject; readonly after: JsonObject },
   report: Report,
+  reasonMinChars = 1,
 ): Supersessions {
   const holding: (readonly string[])[] = []
   supersedes.forEach(({ path, reason }, i) => {
     const tokens = parsePointer(path)
-    const fault = faultOf(tokens, reason)
+    const fault = faultOf(tokens, { reason, reasonMinChars })
     if (fault !== undefined || tokens === undefined) {
       addFinding(report, { rule: 'supersedes-invalid', severity: 'error', path, message: `supersedes/${i}: ${fault}` })
       return
@@ -37,10 +38,15 @@ export function checkSupersessions(
   return holding
 }
 
-function faultOf(tokens: readonly string[] | undefined, reason: string): string | undefined {
+function faultOf(
+  tokens: readonly string[] | undefined,
+  { reason, reasonMinChars }: { readonly reason: string; readonly reasonMinChars: number },
+): string | undefined {
   if (tokens === undefined) return 'the path is no JSON Pointer (RFC 6901)'
   if (tokens.length === 0) return 'the path must not be the whole context; name what is superseded'
-  return VISIBLE.test(reason) ? undefined : 'the reason must not be blank'
+  if (!VISIBLE.test(reason)) return 'the reason must not be blank'
+  const chars = [...reason.replace(/[\s\p{C}\p{Z}]+/gu, ' ').trim()].length
+  return chars < reasonMinChars ? `the policy wants a reason of ${reasonMinChars} characters` : undefined
 }
 
 /** Whether a place, or one above it, is superseded. */

@@ -7,10 +7,13 @@ import type { ResolvedPolicy } from '../../../schemas/policy.ts'
 import { checkSchema } from './check-schema.ts'
 import { compareCriticalKey } from './compare.ts'
 import { compareOther } from './compare-other.ts'
+import type { Excuse } from './established/changes.ts'
+import * as established from './established/check-established.ts'
 import type { Evidence } from './evidence.ts'
 import { formatPointer } from './pointer.ts'
+import { checkConfidence, checkInvariants } from './policy/check-invariants.ts'
 import { relayFindings } from './relay.ts'
-import { addDifference, addFinding, countLeaves, emptyReport, type Report } from './report.ts'
+import { addDifference, addFinding, countLeaves, emptyReport, type Report, reportedFindings } from './report.ts'
 import { checkSupersessions, isCovered, type Supersession, type Supersessions } from './supersedes.ts'
 import { checkGrounds } from './ungrounded.ts'
 
@@ -32,14 +35,21 @@ export interface HandoffInput {
   readonly tokens?: number
   /** What the agent handed over, where that is not `after` itself: the schema is about this. */
   readonly payload?: JsonObject
+  /** Who hands over: a policy may name who may supersede. */
+  readonly agent?: string
+  /** What else than a supersession may permit a change (rule set 2). */
+  readonly excuse?: Excuse
   /** The run's first handoff: policy `relay` does not judge it. */
   readonly first?: boolean
 }
 
 export interface Verdict {
   readonly verdict: 'accept' | 'reject'
-  /** Established leaves kept / established leaves; by the rules of `relay` under that policy. */
-  readonly confidence: number
+  /**
+   * Established leaves kept / established leaves; by the rules of `relay` under that policy. Absent where none of what is established is
+   * protected: nothing was kept, and nothing could be lost.
+   */
+  readonly confidence?: number
   readonly diff: Diff
   /** At most `FINDINGS_MAX`. */
   readonly findings: Finding[]
@@ -48,10 +58,9 @@ export interface Verdict {
 
 export function validateHandoff(input: HandoffInput): Verdict {
   const report = emptyReport()
-  const relay = input.policy.base === 'relay' ? relayFindings(input, report) : undefined
-  const changedKeys = relay === undefined ? checkEstablished(input, report) : relay.changedKeys
+  const judged = judgeEstablished(input, report)
 
-  if (input.writes !== undefined) checkWrites(input, changedKeys, report)
+  if (input.writes !== undefined) checkWrites(input, judged.changedKeys, report)
   checkTokens(input, report)
   if (input.schema !== undefined) checkSchema(input.schema, input.payload ?? input.after, report)
   if (input.evidence !== undefined && input.policy.ungrounded !== 'off') {
@@ -59,14 +68,35 @@ export function validateHandoff(input: HandoffInput): Verdict {
   }
   return {
     verdict: report.errors > 0 ? 'reject' : 'accept',
-    confidence: relay?.confidence ?? keptShare(input, report),
+    ...(judged.confidence === undefined ? {} : { confidence: judged.confidence }),
     diff: report.diff,
-    findings: report.findings,
+    findings: reportedFindings(report),
     findingsTotal: report.findingsTotal,
   }
 }
 
-/** The default policy. Answers the top-level keys that differ, as far as the validator tells a difference. */
+interface Judged {
+  /** Top-level keys that differ, as far as the validator tells a difference. */
+  readonly changedKeys: readonly string[]
+  readonly confidence: number | undefined
+}
+
+/** The established context against the new one, by the rules that the policy names. */
+function judgeEstablished(input: HandoffInput, report: Report): Judged {
+  const { policy } = input
+  if (policy.base === 'relay') return relayFindings(input, report)
+  if (policy.rules === undefined || policy.rules === 1) {
+    const changedKeys = checkEstablished(input, report)
+    return { changedKeys, confidence: keptShare(input, report) }
+  }
+  const changedKeys = established.checkEstablished(input, report)
+  const confidence = established.keptShare(input, report)
+  checkInvariants(policy.invariants ?? [], input, report)
+  checkConfidence(confidence, policy.minConfidence, report)
+  return { changedKeys, confidence }
+}
+
+/** Rule set 1. Answers the top-level keys that differ, as far as the validator tells a difference. */
 function checkEstablished(input: HandoffInput, report: Report): readonly string[] {
   const { before, after, policy } = input
   const supersedes = checkSupersessions(input.supersedes ?? [], { before, after }, report)

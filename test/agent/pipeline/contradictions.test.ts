@@ -101,7 +101,9 @@ for (const { name, open } of HOMES) {
               }
               return went
             }
-            const went = await home.process().run({ id, policy: { snapshotEvery, ungrounded: 'off' } }, body)
+            const went = await home
+              .process()
+              .run({ id, policy: { snapshotEvery, ungrounded: 'off', protect: [] } }, body)
             assert.equal(
               went,
               moves.map((each) => ({ accepted: model.moves(each), ...model.now })),

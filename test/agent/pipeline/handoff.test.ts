@@ -88,7 +88,7 @@ for (const { name, open } of HOMES) {
     const seen: number[] = []
     const life = (cs: Countersign) => {
       const note = cs.tool((step: number) => seen.push(step), { name: 'note' })
-      return cs.run({ id: 'r' }, async (run) => {
+      return cs.run({ id: 'r', policy: { protect: [] } }, async (run) => {
         for (const n of [1, 2, 3]) {
           await note((await run.context()).step)
           await run.handoff({ n }, { agent: 'a' })

@@ -22,7 +22,7 @@ import {
 } from './contexts.ts'
 
 const test = suite('validator')
-const policy = resolvePolicy()
+const policy = resolvePolicy({ rules: 1 })
 
 function judge(before: Json, after: Json, more: Partial<HandoffInput> = {}): Verdict {
   return validateHandoff({ before: before as JsonObject, after: after as JsonObject, policy, ...more })
@@ -78,7 +78,7 @@ test('taking any single leaf away is refused, at or above its place, until that 
 
       const refused = judge(before, after)
       assert.is(refused.verdict, 'reject')
-      assert.ok(refused.confidence < 1 && refused.confidence >= 0)
+      assert.ok((refused.confidence ?? 1) < 1 && (refused.confidence ?? -1) >= 0)
       const pointer = formatPointer(path)
       assert.ok(refused.findings.some((finding) => pointer === finding.path || pointer.startsWith(`${finding.path}/`)))
 
@@ -104,7 +104,7 @@ test('any two contexts are judged: shares are shares, findings fit their schema,
   fc.assert(
     fc.property(context, context, (before, after) => {
       const { verdict, confidence, findings, findingsTotal } = judge(before, after)
-      assert.ok(confidence >= 0 && confidence <= 1)
+      assert.ok(confidence !== undefined && confidence >= 0 && confidence <= 1)
       assert.ok(findings.length === Math.min(findingsTotal, FINDINGS_MAX))
       for (const finding of findings) deepStrictEqual(Finding.parse(finding), finding)
       assert.is(verdict, findings.some(({ severity }) => severity === 'error') ? 'reject' : 'accept')
@@ -162,7 +162,7 @@ test('the schema is about what was handed over, not about the context it leads t
 test('a value that replaces a superseded one still needs its grounds', () => {
   const supersedes = [{ path: '/facts/price', reason: 'new offer' }]
   const evidence = addEvidence(emptyEvidence(), { price: 120 })
-  const input = { supersedes, evidence, policy: resolvePolicy({ ungrounded: 'reject' }) }
+  const input = { supersedes, evidence, policy: resolvePolicy({ rules: 1, ungrounded: 'reject' }) }
   assert.equal(rules(judge({ facts: { price: 120 } }, { facts: { price: 150 } }, input)), ['ungrounded /facts/price'])
 })
 

@@ -1,0 +1,183 @@
+/**
+ * @module Mode `extend` under rule set 2: a context grows by a payload. Members of lists are known by identity, and a member that is known
+ * takes over what the payload says of it, so that the validator sees what it changed. Recorded runs are folded by it: it must not change.
+ */
+import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
+import type { ResolvedPolicy } from '../schemas/policy.ts'
+import { isEqual } from './json-equality.ts'
+import { keyWords } from './key-words.ts'
+import { type Identity, identityText, listIdentity } from './list-identity.ts'
+import { namesOrder } from './ordered-keys.ts'
+import { plainLower, plainText } from './plain-text.ts'
+import { type ProtectionPolicy, protectedBy } from './protected-keys.ts'
+
+export type ExtendPolicy = ProtectionPolicy & Pick<ResolvedPolicy, 'lists'>
+
+/** A new text in these cannot be told from a changed one: a list of them is the whole list. */
+const WHOLE_LISTS: ReadonlySet<string> = new Set(['constraints', 'requirements'])
+
+interface Place {
+  readonly key: string
+  readonly pointer: string
+  readonly topKey: string
+  readonly policy: ExtendPolicy
+}
+
+export function extendContext(context: JsonObject, payload: JsonObject, policy: ExtendPolicy): JsonObject {
+  const isProtected = protectedBy(policy)
+  let copy: Record<string, Json> | undefined
+  for (const key of Object.keys(payload)) {
+    const place: Place = { key, pointer: `/${escapeToken(key)}`, topKey: key, policy }
+    const target = own(context, key)
+    const value = isProtected(key)
+      ? extendValue(target, payload[key] as Json, place)
+      : grown(target, payload[key] as Json)
+    copy = withMember(context, copy, { key, value })
+  }
+  return copy ?? context
+}
+
+/** Free keys: objects merge, everything else is replaced. */
+function grown(target: Json | undefined, payload: Json): Json {
+  if (!isJsonObject(target) || !isJsonObject(payload)) return payload
+  let copy: Record<string, Json> | undefined
+  for (const key of Object.keys(payload)) {
+    copy = withMember(target, copy, { key, value: grown(own(target, key), payload[key] as Json) })
+  }
+  return copy ?? target
+}
+
+function extendValue(target: Json | undefined, payload: Json, place: Place): Json {
+  if (isJsonObject(target) && isJsonObject(payload)) return extendObject(target, payload, place)
+  if (Array.isArray(target) && Array.isArray(payload) && !isWhole(target, place))
+    return extendList(target, payload, place)
+  return payload
+}
+
+function extendObject(target: JsonObject, payload: JsonObject, place: Place): JsonObject {
+  let copy: Record<string, Json> | undefined
+  for (const key of Object.keys(payload)) {
+    const below = { ...place, key, pointer: `${place.pointer}/${escapeToken(key)}` }
+    copy = withMember(target, copy, { key, value: extendValue(own(target, key), payload[key] as Json, below) })
+  }
+  return copy ?? target
+}
+
+/** Where the order says something, a payload says all of it. */
+function isWhole(target: readonly Json[], { key, pointer, topKey, policy }: Place): boolean {
+  const declared = policy.lists === undefined ? undefined : declaredRule(policy.lists, pointer)
+  if (declared !== undefined) return declared === 'sequence'
+  if (WHOLE_LISTS.has(topKey)) return true
+  return namesOrder(keyWords(key)) || (target.length > 0 && target.every((member) => typeof member === 'number'))
+}
+
+function declaredRule(lists: NonNullable<ExtendPolicy['lists']>, pointer: string): (typeof lists)[string] | undefined {
+  const exact = lists[pointer]
+  if (exact !== undefined) return exact
+  const tokens = pointer.split('/')
+  for (const path of Object.keys(lists)) {
+    const pattern = path.split('/')
+    if (pattern.length === tokens.length && pattern.every((token, i) => token === '*' || token === tokens[i]))
+      return lists[path]
+  }
+  return undefined
+}
+
+/** Members keep their places and spelling; what the payload says of them is taken over, and new ones follow. */
+function extendList(target: readonly Json[], payload: readonly Json[], place: Place): readonly Json[] {
+  const declared = place.policy.lists === undefined ? undefined : declaredRule(place.policy.lists, place.pointer)
+  const keys = typeof declared === 'object' ? declared.key : undefined
+  const identity = listIdentity({ before: target, after: payload }, place.key, keys)
+  const known = new Map<string, number>()
+  const spare = new Map<string, number>()
+  for (const [at, member] of target.entries()) {
+    const text = identity === undefined ? undefined : identityText(member, identity)
+    if (text !== undefined) known.set(text, at)
+    else spare.set(memberText(member, place), (spare.get(memberText(member, place)) ?? 0) + 1)
+  }
+  const result = [...target]
+  const changedAt = changedMembers(target, payload, { identity, known })
+  for (const [i, member] of payload.entries()) {
+    const text = identity === undefined ? undefined : identityText(member, identity)
+    const at = (text === undefined ? undefined : known.get(text)) ?? (changedAt.has(i) ? i : undefined)
+    if (at !== undefined) result[at] = extendValue(result[at], member, { ...place, pointer: `${place.pointer}/*` })
+    else if (text !== undefined || !takeSpare(spare, memberText(member, place))) {
+      result.push(member)
+      if (text !== undefined) known.set(text, result.length - 1)
+    }
+  }
+  return result
+}
+
+/**
+ * Places of members that a payload changed in what they are known by: it says the list anew, at least one member of it as it stands, and in
+ * their place something that is mostly the same. A payload that only names new members changes none.
+ */
+function changedMembers(
+  target: readonly Json[],
+  payload: readonly Json[],
+  { identity, known }: { readonly identity: Identity | undefined; readonly known: ReadonlyMap<string, number> },
+): ReadonlySet<number> {
+  const changed = new Set<number>()
+  if (identity === undefined || payload.length < target.length) return changed
+  const named = new Set<number>()
+  for (const member of payload) {
+    const at = known.get(identityText(member, identity) ?? '')
+    if (at !== undefined) named.add(at)
+  }
+  if (named.size === 0) return changed
+  for (const [i, before] of target.entries()) {
+    const after = payload[i] as Json
+    if (!named.has(i) && !known.has(identityText(after, identity) ?? '') && isMostlySame(before, after)) changed.add(i)
+  }
+  return changed
+}
+
+function isMostlySame(before: Json, after: Json): boolean {
+  if (!isJsonObject(before) || !isJsonObject(after)) return false
+  const keys = Object.keys(before)
+  const same = keys.filter((key) => Object.hasOwn(after, key) && isEqual(before[key] as Json, after[key] as Json))
+  return same.length * 2 >= keys.length
+}
+
+/** A member without an identity is there once for each time that it is there already. */
+function takeSpare(spare: Map<string, number>, text: string): boolean {
+  const left = spare.get(text) ?? 0
+  if (left > 0) spare.set(text, left - 1)
+  return left > 0
+}
+
+function memberText(member: Json, { topKey }: Place): string {
+  if (typeof member !== 'string') return canonical(member)
+  return `"${topKey === 'entities' ? plainLower(member) : plainText(member)}`
+}
+
+/** Keys in one order; lists as they stand. */
+function canonical(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (!isJsonObject(value)) return JSON.stringify(value)
+  const members = Object.keys(value).sort()
+  return `{${members.map((key) => `${JSON.stringify(key)}:${canonical(value[key] as Json)}`).join(',')}}`
+}
+
+function escapeToken(token: string): string {
+  return token.replace(/~/g, '~0').replace(/\//g, '~1')
+}
+
+function own(value: JsonObject, key: string): Json | undefined {
+  return Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+/** Copies at the first change only. A member `__proto__` is set like any other, never as the prototype. */
+export function withMember(
+  target: JsonObject,
+  copy: Record<string, Json> | undefined,
+  member: { readonly key: string; readonly value: Json },
+): Record<string, Json> | undefined {
+  const { key, value } = member
+  const before = own(target, key)
+  if (before !== undefined && isEqual(before, value)) return copy
+  const changed = copy ?? { ...target }
+  Object.defineProperty(changed, key, { value, writable: true, enumerable: true, configurable: true })
+  return changed
+}

@@ -1,0 +1,35 @@
+/** @module What a comparison comes upon: a change of something established. Whether it is permitted is decided elsewhere. */
+import type { Finding } from '../../../../schemas/finding.ts'
+import type { Json } from '../../../../schemas/json.ts'
+import type { Token } from '../pointer.ts'
+import type { PlaceRules } from './place-rules.ts'
+
+export interface Change {
+  readonly kind: 'removed' | 'changed' | 'reordered' | 'duplicate' | 'shadow'
+  /** In the established context; in the new one for what was added there. A live path: copy it to keep it. */
+  readonly place: readonly Token[]
+  /** Where it stands in the new context now; undefined where it is gone. */
+  readonly afterPlace: readonly Token[] | undefined
+  readonly before: Json
+  readonly after: Json | undefined
+  readonly rules: PlaceRules
+  /** A critical key, gone as a whole. */
+  readonly isCritical?: boolean
+}
+
+/** What else than a supersession may permit a change: a finding that says so, or undefined. */
+export type Excuse = (change: Change) => Finding | undefined
+
+/** What is new, in the new context. */
+export interface Gain {
+  readonly place: readonly Token[]
+  readonly value: Json
+}
+
+export interface ChangeSink {
+  readonly change: (change: Change) => void
+  /** Differences that contradict nothing. */
+  readonly modified: (place: readonly Token[]) => void
+  readonly gained: (afterPlace: readonly Token[], value: Json) => void
+  readonly dropped: (place: readonly Token[]) => void
+}

@@ -1,0 +1,186 @@
+/** @module Rule set 2: every protected key of the established context against the new one, change by change. */
+import { isEqual } from '../../../../projections/json-equality.ts'
+import { protectedBy } from '../../../../projections/protected-keys.ts'
+import { unionKeys } from '../../../../projections/set-text.ts'
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
+import { compareOther } from '../compare-other.ts'
+import { placeKind } from '../meaning/place-kind.ts'
+import { noSignatures } from '../meaning/signature.ts'
+import { addDifference, addFinding, countLeaves, type Report } from '../report.ts'
+import { checkSupersessions, type Supersession } from '../supersedes.ts'
+import type { Change, ChangeSink, Excuse, Gain } from './changes.ts'
+import { compareValues } from './compare-values.ts'
+import { judgeChange, judgeEntries } from './judge-change.ts'
+import { type PlaceRules, rootRules, rulesBelow } from './place-rules.ts'
+import { checkRestated } from './restated.ts'
+import { shadowedBy } from './shadow-keys.ts'
+import { type Superseded, supersededTree } from './superseded.ts'
+import { checkTotals } from './totals.ts'
+import type { Walk } from './walk.ts'
+
+export interface EstablishedInput {
+  readonly before: JsonObject
+  readonly after: JsonObject
+  readonly policy: ResolvedPolicy
+  readonly supersedes?: readonly Supersession[] | undefined
+  /** Who hands over: a policy may name who may supersede. */
+  readonly agent?: string | undefined
+  readonly excuse?: Excuse | undefined
+}
+
+/** Gains that are looked at for what they say about the established: a payload of ten thousand new keys restates nothing by accident. */
+const GAINS_MAX = 1000
+
+interface Judging extends Walk {
+  readonly input: EstablishedInput
+  readonly superseded: Superseded
+  readonly report: Report
+  readonly gains: Gain[]
+}
+
+/** Answers the top-level keys that differ, as far as the validator tells a difference. */
+export function checkEstablished(input: EstablishedInput, report: Report): readonly string[] {
+  const { before, after, policy } = input
+  const isProtected = protectedBy(policy)
+  const judging = startJudging(input, report)
+  const rules = rootRules(policy)
+  const changed: string[] = []
+  for (const key of unionKeys(before, after)) {
+    const earlier = report.differences
+    if (isProtected(key)) checkKey(judging, key, rulesBelow(rules, key))
+    else compareOther(key, { before, after }, report)
+    if (report.differences > earlier) changed.push(key)
+  }
+  checkShadows(judging, isProtected, rules)
+  judgeEntries(judging.superseded, before, report)
+  const gains = judging.gains.filter(({ place }) => isProtected(`${place[0]}`))
+  checkRestated({ before, gains, mode: policy.restated ?? 'sure', isProtected }, report)
+  checkTotals({ before, after, gains }, report)
+  checkProtection(input, isProtected, report)
+  return changed
+}
+
+function startJudging(input: EstablishedInput, report: Report): Judging {
+  const { before, after, policy, agent } = input
+  const given = mayNotSupersede(input) ? [] : (input.supersedes ?? [])
+  if (given !== input.supersedes && (input.supersedes?.length ?? 0) > 0 && given.length === 0) {
+    const message = `the policy does not let ${agent ?? 'this agent'} supersede; it lets ${policy.supersede?.roles?.join(', ')}`
+    addFinding(report, {
+      rule: 'supersedes-invalid',
+      severity: 'error',
+      path: input.supersedes?.[0]?.path ?? '',
+      message,
+    })
+  }
+  const holding = checkSupersessions(given, { before, after }, report, policy.supersede?.reasonMinChars)
+  const gains: Gain[] = []
+  const superseded = supersededTree(holding)
+  const judge = { superseded, report, excuse: input.excuse }
+  return {
+    input,
+    superseded,
+    report,
+    gains,
+    known: noSignatures(),
+    place: [],
+    afterPlace: [],
+    sink: sinkOf(judge, gains),
+  }
+}
+
+function mayNotSupersede({ policy, agent }: EstablishedInput): boolean {
+  const roles = policy.supersede?.roles
+  return roles !== undefined && (agent === undefined || !roles.includes(agent))
+}
+
+function sinkOf(
+  judge: { readonly superseded: Superseded; readonly report: Report; readonly excuse: Excuse | undefined },
+  gains: Gain[],
+): ChangeSink {
+  const { report } = judge
+  return {
+    change: (change: Change) => judgeChange(change, judge),
+    modified: (place) => addDifference(report, 'modified', place),
+    dropped: (place) => addDifference(report, 'removed', place),
+    gained: (place, value) => {
+      addDifference(report, 'added', place)
+      if (gains.length < GAINS_MAX) gains.push({ place: [...place], value })
+    },
+  }
+}
+
+function checkKey(judging: Judging, key: string, rules: PlaceRules): void {
+  const { before, after, policy } = judging.input
+  judging.place.push(key)
+  judging.afterPlace.push(key)
+  if (!Object.hasOwn(before, key)) judging.sink.gained(judging.afterPlace, after[key] as Json)
+  else if (!Object.hasOwn(after, key)) goneKey(judging, key, { before: before[key] as Json, policy, rules })
+  else if (!isEqual(before[key] as Json, after[key] as Json)) {
+    const here = { key, kind: placeKind(key, key === 'entities'), rules }
+    compareValues(judging, [before[key] as Json, after[key] as Json], here)
+  }
+  judging.place.pop()
+  judging.afterPlace.pop()
+}
+
+/** Critical keys must not vanish even where they hold nothing yet. */
+function goneKey(
+  judging: Judging,
+  key: string,
+  gone: { before: Json; policy: ResolvedPolicy; rules: PlaceRules },
+): void {
+  const isCritical = gone.policy.criticalKeys.includes(key)
+  if (!isCritical && (gone.before === null || gone.before === '')) {
+    judging.sink.dropped(judging.place)
+    return
+  }
+  const { before, rules } = gone
+  judging.sink.change({
+    kind: 'removed',
+    isCritical,
+    place: judging.place,
+    afterPlace: undefined,
+    before,
+    after: undefined,
+    rules,
+  })
+}
+
+function checkShadows(judging: Judging, isProtected: (key: string) => boolean, rules: PlaceRules): void {
+  const { before, after } = judging.input
+  const gained = Object.keys(after).filter((key) => !Object.hasOwn(before, key))
+  if (gained.length === 0) return
+  for (const { key, gainedKey } of shadowedBy(before, after, gained.toSorted(), judging.known)) {
+    if (!isProtected(key)) continue
+    const place = [gainedKey]
+    const [established, now] = [before[key] as Json, after[gainedKey] as Json]
+    judging.sink.change({
+      kind: 'shadow',
+      place,
+      afterPlace: place,
+      before: established,
+      after: now,
+      rules: rulesBelow(rules, key),
+    })
+  }
+}
+
+function checkProtection({ before }: EstablishedInput, isProtected: (key: string) => boolean, report: Report): void {
+  const keys = Object.keys(before)
+  if (keys.length === 0 || keys.some(isProtected)) return
+  const message =
+    'none of the established keys is protected, so that nothing could be contradicted: see protect and free in the policy'
+  addFinding(report, { rule: 'nothing-protected', severity: 'warning', path: '', message })
+}
+
+/** Established leaves kept / established leaves; undefined where nothing is protected, so that nothing could be kept. */
+export function keptShare({ before, policy }: EstablishedInput, report: Report): number | undefined {
+  const isProtected = protectedBy(policy)
+  const keys = Object.keys(before).filter(isProtected)
+  if (keys.length === 0) return Object.keys(before).length === 0 ? 1 : undefined
+  if (report.lostLeaves === 0) return 1
+  let established = 0
+  for (const key of keys) established += countLeaves(before[key] as Json)
+  return Math.max(0, (established - report.lostLeaves) / established)
+}

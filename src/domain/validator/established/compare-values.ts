@@ -1,0 +1,107 @@
+/**
+ * @module What was established stays established, in its meaning: compares the values below one protected key. Objects and lists may gain
+ * members, null may be filled, states move forward, clocks and counters rise; all else that differs is a change.
+ */
+import { sortedKeys } from '../../../../projections/set-text.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { equalPairs, heldQuantity, soleQuantity } from '../meaning/pairs.ts'
+import { type PlaceKind, placeKind } from '../meaning/place-kind.ts'
+import { isSameQuantity } from '../meaning/quantities.ts'
+import { isSameScalar, readScalar, type Scalar } from '../meaning/scalars.ts'
+import { compareLists } from './compare-lists.ts'
+import { mayMove } from './moves.ts'
+import { rulesBelow } from './place-rules.ts'
+import { shadowedBy } from './shadow-keys.ts'
+import { changed, type Here, removed, type Walk } from './walk.ts'
+
+export function compareValues(walk: Walk, [a, b]: readonly [Json, Json], here: Here): void {
+  if (a === b) return
+  if (establishesNothing(a, b)) walk.sink.modified(walk.place)
+  else if (isJsonObject(a) && isJsonObject(b)) compareObjects(walk, [a, b], here)
+  else if (Array.isArray(a) && Array.isArray(b)) compareLists(walk, [a, b], { ...here, compare: compareValues })
+  else if (typeof a === 'object') compareWithText(walk, [a as JsonObject, b], here)
+  else if (isJsonObject(b)) comparePromoted(walk, [a, b], here)
+  else if (Array.isArray(b)) changed(walk, [a, b], here)
+  else compareScalars(walk, [a, b as Scalar], here)
+}
+
+/** Null, a blank text, an empty object or list: filling it contradicts nothing. */
+function establishesNothing(a: Json, b: Json): boolean {
+  if (a === null) return true
+  if (typeof a === 'string') return b !== null && a.trim() === ''
+  return typeof a === 'object' && typeof b === 'object' && b !== null && Object.keys(a).length === 0
+}
+
+export function compareScalars(walk: Walk, [a, b]: readonly [Scalar, Scalar], here: Here): void {
+  if (isSameScalar(a, b, here.kind)) return
+  if (mayMove(a, b, here)) walk.sink.modified(walk.place)
+  else changed(walk, [a, b], here)
+}
+
+/** A quantity may be said in one text. */
+function compareWithText(walk: Walk, [a, b]: readonly [JsonObject, Json], here: Here): void {
+  const [before, after] = [soleQuantity(a), typeof b === 'string' ? soleQuantity(b) : undefined]
+  if (before === undefined || after === undefined || !isSameQuantity(before, after)) changed(walk, [a, b], here)
+}
+
+/** A name or a number may become an object that carries it. */
+function comparePromoted(walk: Walk, [a, b]: readonly [Scalar, JsonObject], here: Here): void {
+  if (carries(b, a, here.kind)) walk.sink.modified(walk.place)
+  else changed(walk, [a, b], here)
+}
+
+function carries(object: JsonObject, value: Scalar, kind: PlaceKind): boolean {
+  for (const key of ['id', 'key', 'name', 'value', 'amount']) {
+    const member = Object.hasOwn(object, key) ? object[key] : undefined
+    if (member === undefined || typeof member === 'object') continue
+    if ((key === 'value' || key === 'amount') !== (typeof value === 'number')) continue
+    if (isSameScalar(value, member, kind)) return true
+  }
+  const held = heldQuantity(object)
+  if (held !== undefined && typeof value === 'number' && kind.unit !== undefined) {
+    return isSameQuantity({ value, unit: kind.unit }, held)
+  }
+  const said = held === undefined || value === null || typeof value !== 'string' ? undefined : readScalar(value, kind)
+  return held !== undefined && said?.kind === 'quantity' && isSameQuantity(said.quantity, held)
+}
+
+export function compareObjects(walk: Walk, [a, b]: readonly [JsonObject, JsonObject], here: Here): void {
+  const equal = equalPairs(a, b)
+  for (const key of sortedKeys(a)) {
+    if (equal.has(key)) continue
+    const below: Here = { key, kind: kindBelow(here, key), rules: rulesBelow(here.rules, key) }
+    walk.place.push(key)
+    walk.afterPlace.push(key)
+    if (Object.hasOwn(b, key)) compareValues(walk, [a[key] as Json, b[key] as Json], below)
+    else dropped(walk, a[key] as Json, below)
+    walk.place.pop()
+    walk.afterPlace.pop()
+  }
+  gainedMembers(walk, [a, b], here)
+}
+
+/** A member that is gone; where nothing was known, nothing is lost. */
+function dropped(walk: Walk, before: Json, here: Here): void {
+  if (before === null || (typeof before === 'string' && before.trim() === '')) walk.sink.dropped(walk.place)
+  else removed(walk, before, here)
+}
+
+function gainedMembers(walk: Walk, [a, b]: readonly [JsonObject, JsonObject], here: Here): void {
+  const gained = sortedKeys(b).filter((key) => !Object.hasOwn(a, key))
+  if (gained.length === 0) return
+  for (const key of gained) {
+    walk.afterPlace.push(key)
+    walk.sink.gained(walk.afterPlace, b[key] as Json)
+    walk.afterPlace.pop()
+  }
+  for (const { key, gainedKey } of shadowedBy(a, b, gained, walk.known)) {
+    const [before, after] = [a[key] as Json, b[gainedKey] as Json]
+    const place = [...walk.afterPlace, gainedKey]
+    walk.sink.change({ kind: 'shadow', place, afterPlace: place, before, after, rules: rulesBelow(here.rules, key) })
+  }
+}
+
+/** The number under `value` or `amount` is what the key above says it is. */
+function kindBelow({ kind }: Pick<Here, 'kind'>, key: string): PlaceKind {
+  return (key === 'value' || key === 'amount') && kind.words.length > 0 ? kind : placeKind(key, kind.isEntities)
+}

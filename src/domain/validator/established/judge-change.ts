@@ -1,0 +1,99 @@
+/** @module One change of something established: superseded, excused, or a finding. */
+
+import type { Finding, Rule } from '../../../../schemas/finding.ts'
+import { isJsonObject, type JsonObject } from '../../../../schemas/json.ts'
+import { formatPointer, valueAt } from '../pointer.ts'
+import { addDifference, addFinding, countError, countLeaves, hasRoom, type Report } from '../report.ts'
+import type { Change, Excuse } from './changes.ts'
+import { type Entry, entryFor, type Superseded } from './superseded.ts'
+
+export interface ChangeJudge {
+  readonly superseded: Superseded
+  readonly report: Report
+  readonly excuse: Excuse | undefined
+}
+
+const MESSAGES: Readonly<Record<Change['kind'], string>> = {
+  removed: 'was established and is gone; hand it on, or supersede it with a reason',
+  changed: 'was established with another value; keep it, or supersede it with a reason',
+  reordered: 'was established in another order, and here the order counts; keep it, or supersede it with a reason',
+  duplicate: 'is there twice, with values that do not agree; hand on one of them',
+  shadow:
+    'is a second key for what is established under a key that reads the same; change that one, or supersede this one with a reason',
+}
+
+const RULES: Readonly<Record<Change['kind'], Rule>> = {
+  removed: 'contradicted',
+  changed: 'contradicted',
+  reordered: 'contradicted',
+  duplicate: 'duplicate-identity',
+  shadow: 'shadow-key',
+}
+
+export function judgeChange(change: Change, judge: ChangeJudge): void {
+  const { report } = judge
+  if (change.kind === 'removed') addDifference(report, 'removed', change.place)
+  else if (change.kind !== 'shadow')
+    addDifference(report, change.kind === 'duplicate' ? 'added' : 'modified', change.place)
+  if (change.kind === 'removed' || change.kind === 'changed') report.lostLeaves += countLeaves(change.before)
+  if (change.kind === 'reordered') report.lostLeaves += 1
+  const entry = entryFor(judge.superseded, change.place)
+  if (entry === undefined || change.rules.immutable || change.rules.never)
+    refuseChange(change, judge, entry !== undefined)
+  else {
+    entry.covered += 1
+    noteCovered(change, entry, report)
+  }
+}
+
+function refuseChange(change: Change, { report, excuse }: ChangeJudge, isSuperseded: boolean): void {
+  const excused = isSuperseded || change.rules.immutable ? undefined : excuse?.(change)
+  if (excused !== undefined) addFinding(report, excused)
+  else if (hasRoom(report)) addFinding(report, refusal(change, isSuperseded))
+  else countError(report)
+}
+
+function refusal(change: Change, isSuperseded: boolean): Finding {
+  if (change.rules.immutable) {
+    return {
+      ...base(change),
+      rule: 'immutable',
+      message: 'the policy says that this does not change, superseded or not',
+    }
+  }
+  return isSuperseded
+    ? { ...base(change), rule: 'supersedes-invalid', message: 'the policy does not let this be superseded' }
+    : contradiction(change)
+}
+
+function noteCovered(change: Change, { tokens }: Entry, report: Report): void {
+  const message = `changed under the reason given for ${formatPointer(tokens)}`
+  addFinding(report, { ...base(change), rule: 'superseded', severity: 'info', message })
+}
+
+function contradiction(change: Change): Finding {
+  const found = base(change)
+  const supersede = { path: found.path, reason: '' }
+  if (change.isCritical === true) {
+    const message = 'a critical key must not vanish; hand it on, or supersede it with a reason'
+    return { ...found, rule: 'critical-key-removed', message, supersede }
+  }
+  return { ...found, rule: RULES[change.kind], message: MESSAGES[change.kind], supersede }
+}
+
+function base({ place, before, after }: Change): Omit<Finding, 'rule' | 'message'> {
+  return { severity: 'error', path: formatPointer(place), before, ...(after === undefined ? {} : { after }) }
+}
+
+/** An entry for a whole section would excuse whatever changed in it: each of several changes needs a reason of its own. */
+export function judgeEntries({ root }: Superseded, before: JsonObject, report: Report): void {
+  for (const { entry } of root.children.values()) {
+    if (entry === undefined || entry.covered < 2 || !isJsonObject(valueAt(before, entry.tokens) ?? null)) continue
+    addFinding(report, {
+      rule: 'supersedes-invalid',
+      severity: 'error',
+      path: formatPointer(entry.tokens),
+      message: `covers ${entry.covered} changes with one reason; supersede each of them with its own`,
+    })
+  }
+}

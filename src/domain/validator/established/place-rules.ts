@@ -1,0 +1,85 @@
+/** @module What a policy declares about places: its pointers as a tree that is walked along with a context, `*` for any key or member. */
+import type { ListRule, PlacePolicy } from '../../../../schemas/place-policy.ts'
+import { parsePointer, type Token } from '../pointer.ts'
+
+export interface Tolerance {
+  readonly absolute?: number | undefined
+  readonly relative?: number | undefined
+}
+
+/** What is declared about one place. `immutable` and `never` hold for all that lies below as well. */
+export interface PlaceRules {
+  readonly nodes: readonly Node[]
+  readonly immutable: boolean
+  readonly never: boolean
+  readonly list: ListRule | undefined
+  readonly monotonic: 'up' | 'down' | undefined
+  readonly tolerance: Tolerance | undefined
+}
+
+interface Node {
+  readonly children: Map<string, Node>
+  list?: ListRule
+  monotonic?: 'up' | 'down'
+  tolerance?: Tolerance
+  immutable?: true
+  never?: true
+}
+
+const NOTHING: PlaceRules = {
+  nodes: [],
+  immutable: false,
+  never: false,
+  list: undefined,
+  monotonic: undefined,
+  tolerance: undefined,
+}
+
+/** The rules for the whole context, to be led on by `rulesBelow`. */
+export function rootRules(policy: PlacePolicy): PlaceRules {
+  const root: Node = { children: new Map() }
+  for (const [path, list] of Object.entries(policy.lists ?? {})) nodeAt(root, path).list = list
+  for (const [path, direction] of Object.entries(policy.monotonic ?? {})) nodeAt(root, path).monotonic = direction
+  for (const [path, tolerance] of Object.entries(policy.tolerance ?? {})) nodeAt(root, path).tolerance = tolerance
+  for (const path of policy.immutable ?? []) nodeAt(root, path).immutable = true
+  for (const path of policy.supersede?.never ?? []) nodeAt(root, path).never = true
+  return root.children.size === 0 ? NOTHING : { ...NOTHING, nodes: [root] }
+}
+
+function nodeAt(root: Node, path: string): Node {
+  let node = root
+  for (const token of parsePointer(path) ?? []) {
+    let child = node.children.get(token)
+    if (child === undefined) {
+      child = { children: new Map() }
+      node.children.set(token, child)
+    }
+    node = child
+  }
+  return node
+}
+
+export function rulesBelow(rules: PlaceRules, token: Token): PlaceRules {
+  if (rules.nodes.length === 0) {
+    if (rules.list === undefined && rules.monotonic === undefined && rules.tolerance === undefined) return rules
+    return { ...NOTHING, immutable: rules.immutable, never: rules.never }
+  }
+  const nodes: Node[] = []
+  for (const { children } of rules.nodes) {
+    for (const child of [children.get(`${token}`), token === '*' ? undefined : children.get('*')]) {
+      if (child !== undefined) nodes.push(child)
+    }
+  }
+  const [immutable, never] = [
+    rules.immutable || nodes.some((node) => node.immutable),
+    rules.never || nodes.some((node) => node.never),
+  ]
+  return {
+    nodes: nodes.filter(({ children }) => children.size > 0),
+    immutable,
+    never,
+    list: nodes.find((node) => node.list !== undefined)?.list,
+    monotonic: nodes.find((node) => node.monotonic !== undefined)?.monotonic,
+    tolerance: nodes.find((node) => node.tolerance !== undefined)?.tolerance,
+  }
+}

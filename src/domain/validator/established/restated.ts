@@ -1,0 +1,190 @@
+/** @module Rule `restated`: a name that is established once, said again elsewhere with another value, and nothing beside it says that it is about something else. */
+
+import { keyWords } from '../../../../projections/key-words.ts'
+import { isReference } from '../../../../projections/list-identity.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { soleQuantity } from '../meaning/pairs.ts'
+import { placeKind } from '../meaning/place-kind.ts'
+import { isSameQuantity } from '../meaning/quantities.ts'
+import { isSameScalar, type Scalar } from '../meaning/scalars.ts'
+import { readUnit } from '../meaning/units.ts'
+import { formatPointer, type Token } from '../pointer.ts'
+import { addFinding, type Report } from '../report.ts'
+import type { Gain } from './changes.ts'
+
+export interface RestatedInput {
+  readonly before: JsonObject
+  readonly gains: readonly Gain[]
+  readonly mode: 'off' | 'warn' | 'sure' | 'reject'
+  readonly isProtected: (key: string) => boolean
+}
+
+/** Names that say what kind of value it is, not what it is about. */
+const GENERIC: ReadonlySet<string> = new Set(
+  (
+    'value amount name id key type kind status state stage phase title text description note notes date time unit currency count total number ' +
+    'quantity price rate size length width height code label url path email phone role source score result reason comment summary level ' +
+    'order index version done ok active enabled start end from to by at on min max mean average percent share label category'
+  ).split(' '),
+)
+const NAME_MIN_CHARS = 4
+/** A place with such a word speaks of another time, another wish or another thing. */
+const ELSEWHERE: ReadonlySet<string> = new Set(
+  (
+    'previous prior old former last next new future proposed proposal requested request change desired wanted alternative option options ' +
+    'candidate quote quotes estimate estimated forecast target goal budget planned plan expected max min limit threshold other another second ' +
+    'secondary backup spouse partner parent child emergency peer competitor benchmark comparison scenario history past original historic draft ' +
+    'recommended suggestion assumed hypothetical test sample example average baseline reference per'
+  ).split(' '),
+)
+/** Members that say when, or of whom. */
+const ABOUT: ReadonlySet<string> = new Set(
+  'at on date time timestamp day month year quarter period week since until asof for of who whom name subject about by source'.split(
+    ' ',
+  ),
+)
+/** Scalars of the established context that are looked at, values said again that are judged, and members looked at beside each. */
+const NAMES_MAX = 4000
+const SAID_MAX = 64
+const BESIDE_MAX = 64
+
+interface Said {
+  readonly object: JsonObject
+  readonly place: readonly Token[]
+  readonly value: Json
+  readonly key: string
+}
+
+export function checkRestated({ before, gains, mode, isProtected }: RestatedInput, report: Report): void {
+  if (mode === 'off') return
+  const objects = gains.flatMap(({ place, value }) => (isJsonObject(value) ? gainedObjects(value, place) : []))
+  if (objects.length === 0) return
+  const names = establishedNames(before, isProtected)
+  let judged = 0
+  for (const { object, place } of objects) {
+    if (place.some((token) => isElsewhere(`${token}`))) continue
+    for (const key of Object.keys(object).toSorted()) {
+      const known = names.get(nameOf(key))
+      if (known === undefined || known === 'several' || !differs(known, key, object[key] as Json)) continue
+      if (++judged > SAID_MAX) return
+      const sure = isAboutTheSame(known, { object, place, key }, names)
+      if (sure === undefined) continue
+      addFinding(report, {
+        rule: 'restated',
+        severity: mode === 'reject' || (mode === 'sure' && sure) ? 'error' : 'warning',
+        path: formatPointer([...place, key]),
+        before: known.value,
+        after: object[key] as Json,
+        message: `is established at ${formatPointer(known.place)} with another value; say one of them, or what this one is about`,
+      })
+    }
+  }
+}
+
+/** A gained object and those in it; list members are about things of their own. */
+function gainedObjects(object: JsonObject, place: readonly Token[]): { object: JsonObject; place: readonly Token[] }[] {
+  if (place.some((token) => typeof token === 'number')) return []
+  const found = [{ object, place }]
+  for (const key of Object.keys(object)) {
+    const value = object[key] as Json
+    if (isJsonObject(value) && soleQuantity(value) === undefined) found.push(...gainedObjects(value, [...place, key]))
+  }
+  return found
+}
+
+type Names = ReadonlyMap<string, Said | 'several'>
+
+/** Specific names of scalars and quantities outside lists, with the one place where each stands. */
+function establishedNames(before: JsonObject, isProtected: (key: string) => boolean): Names {
+  const names = new Map<string, Said | 'several'>()
+  const visit = (object: JsonObject, place: readonly Token[]): void => {
+    for (const key of Object.keys(object)) {
+      if (place.length === 0 && !isProtected(key)) continue
+      const value = object[key] as Json
+      if (isJsonObject(value) && soleQuantity(value) === undefined) {
+        visit(value, [...place, key])
+        continue
+      }
+      if (value === null || Array.isArray(value) || names.size >= NAMES_MAX) continue
+      const name = nameOf(key)
+      if (name !== '') names.set(name, names.has(name) ? 'several' : { object, place: [...place, key], value, key })
+    }
+  }
+  visit(before, [])
+  return names
+}
+
+/** The words of a specific key without its unit; empty for one that says too little. */
+function nameOf(key: string): string {
+  const words = keyWords(key)
+  const stem = words.length > 1 && isUnitWord(words.at(-1) ?? '') ? words.slice(0, -1) : words
+  if (stem.length === 1 && (GENERIC.has(stem[0] ?? '') || (stem[0] ?? '').length < NAME_MIN_CHARS)) return ''
+  return stem.every((word) => GENERIC.has(word)) ? '' : stem.join(' ')
+}
+
+function isUnitWord(word: string): boolean {
+  return readUnit(word) !== undefined
+}
+
+function isElsewhere(key: string): boolean {
+  return keyWords(key).some((word) => ELSEWHERE.has(word))
+}
+
+/** Only values of one kind contradict each other: numbers, texts, truths, quantities of one dimension. */
+function differs(known: Said, key: string, value: Json): boolean {
+  const [before, after] = [quantityUnder(known.key, known.value), quantityUnder(key, value)]
+  if (before !== undefined && after !== undefined) {
+    return before.unit.dimension === after.unit.dimension && !isSameQuantity(before, after)
+  }
+  if (typeof value !== typeof known.value || typeof value === 'object') return false
+  return !isSameScalar(known.value as Scalar, value, placeKind(known.key, false))
+}
+
+function quantityUnder(key: string, value: Json): ReturnType<typeof soleQuantity> {
+  const { unit } = placeKind(key, false)
+  return typeof value === 'number' && unit !== undefined ? { value, unit } : soleQuantity(value)
+}
+
+/**
+ * True where both speak plainly of one thing: what stands beside the new value repeats what is established, or the established one stands
+ * for all that lies below it. Undefined where something beside it says that it is about something else.
+ */
+function isAboutTheSame(
+  known: Said,
+  said: { readonly object: JsonObject; readonly place: readonly Token[]; readonly key: string },
+  names: Names,
+): boolean | undefined {
+  const others = Object.keys(said.object)
+    .filter((key) => key !== said.key)
+    .slice(0, BESIDE_MAX)
+  const repeats = others.some((key) => isRepeated(key, said.object[key] as Json, { known, names }))
+  if (repeats) return others.some((key) => ABOUT.has(keyWords(key).at(-1) ?? '') && key !== 'name') ? undefined : true
+  if (others.some((key) => ABOUT.has(keyWords(key).at(-1) ?? '') || isReference(key))) return undefined
+  const scope = known.place.slice(0, -1)
+  return scope.length < said.place.length && scope.every((token, i) => token === said.place[i])
+}
+
+/** A value beside the restated one that agrees: under the same name, or the id of what is established beside the other. */
+function isRepeated(
+  key: string,
+  value: Json,
+  { known, names }: { readonly known: Said; readonly names: Names },
+): boolean {
+  if (value === null || typeof value === 'object') {
+    const same = names.get(nameOf(key))
+    return (
+      value !== null &&
+      same !== undefined &&
+      same !== 'several' &&
+      soleQuantity(value) !== undefined &&
+      !differs(same, key, value)
+    )
+  }
+  if (isReference(key)) {
+    return Object.keys(known.object)
+      .slice(0, BESIDE_MAX)
+      .some((other) => isReference(other) && known.object[other] === value)
+  }
+  const same = names.get(nameOf(key))
+  return same !== undefined && same !== 'several' && typeof same.value === typeof value && !differs(same, key, value)
+}

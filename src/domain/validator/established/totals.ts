@@ -1,0 +1,188 @@
+/** @module Rule `total-disagrees`: a new number whose name says that it counts, adds up or multiplies what is established beside it, and does not. */
+import { keyWords, singular } from '../../../../projections/key-words.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { isSameNumber, readNumber } from '../meaning/numbers.ts'
+import { formatPointer, type Token, valueAt } from '../pointer.ts'
+import { addFinding, type Report } from '../report.ts'
+import type { Gain } from './changes.ts'
+
+export interface TotalsInput {
+  readonly before: JsonObject
+  readonly after: JsonObject
+  readonly gains: readonly Gain[]
+}
+
+const COUNTS: ReadonlySet<string> = new Set(['count', 'number', 'num', 'of'])
+const SUMS: ReadonlySet<string> = new Set(['total', 'sum', 'subtotal', 'of', 'in'])
+/** What was done, as what it is recorded as: `paid_total` beside `payments`. */
+const NOUNS: ReadonlyMap<string, string> = new Map([
+  ['paid', 'payment'],
+  ['refunded', 'refund'],
+  ['charged', 'charge'],
+  ['invoiced', 'invoice'],
+  ['billed', 'bill'],
+  ['ordered', 'order'],
+  ['spent', 'expense'],
+])
+const RECORDS: ReadonlySet<string> = new Set(['history', 'log', 'list', 'records', 'entries'])
+const AMOUNTS: readonly string[] = ['amount']
+const BASES: readonly string[] = ['basis', 'formula', 'calculation', 'derivation', 'computed_as']
+const BASIS_MAX_CHARS = 128
+const ARTICLES: ReadonlySet<string> = new Set(['the', 'all', 'of', 'its', 'their', 'each'])
+/** A product is a line's total only where nothing is taken off or put on. */
+const ADJUSTMENTS = /discount|tax|vat|fee|rebate|surcharge|shipping|tip/
+const QUANTITIES = ['qty', 'quantity', 'pieces', 'units']
+const UNIT_PRICES = ['unit_price', 'unitPrice', 'unit_cost', 'price_per_unit', 'price_each']
+const LINE_TOTALS: ReadonlySet<string> = new Set([
+  'line total',
+  'total',
+  'subtotal',
+  'item total',
+  'total price',
+  'line amount',
+  'line sum',
+])
+/** What one handoff may have looked up: a payload of totals of long lists would cost the product of both. */
+const STATED_MAX = 32
+const MEMBERS_MAX = 2000
+/** Rounding of an amount. */
+const CENT = 0.01
+
+export function checkTotals({ before, after, gains }: TotalsInput, report: Report): void {
+  let looked = 0
+  for (const { place, value } of gains) {
+    const stated = numberOf(value)
+    const key = place.at(-1)
+    if (stated === undefined || typeof key !== 'string' || !(saysTotal(key) || basisOf(value) !== undefined)) continue
+    if (++looked > STATED_MAX) return
+    const around = objectAt(after, place.slice(0, -1))
+    if (around === undefined) continue
+    const beside: Beside = { around, isEstablished: (name) => isEstablished(before, [...place.slice(0, -1), name]) }
+    const expected = expectedTotal(keyWords(key), beside) ?? sumOf(basisOf(value) ?? [], beside)
+    if (expected === undefined || isSameNumber(stated, expected) || Math.abs(stated - expected) < CENT / 2) continue
+    addFinding(report, {
+      rule: 'total-disagrees',
+      severity: 'error',
+      path: formatPointer(place),
+      before: expected,
+      after: stated,
+      message: `what is established beside it gives ${expected}`,
+    })
+  }
+}
+
+const TOTAL_WORDS: ReadonlySet<string> = new Set(['count', 'number', 'num', 'total', 'sum', 'subtotal', 'amount'])
+
+function saysTotal(key: string): boolean {
+  return keyWords(key).some((word) => TOTAL_WORDS.has(word))
+}
+
+function objectAt(document: JsonObject, place: readonly Token[]): JsonObject | undefined {
+  const value = valueAt(document, place.map(String))
+  if (value === undefined || !isJsonObject(value)) return undefined
+  return Object.keys(value).length > MEMBERS_MAX ? undefined : value
+}
+
+/** A place with list indexes leads elsewhere in the established context where members have moved: then nothing is said. */
+function isEstablished(before: JsonObject, place: readonly Token[]): boolean {
+  return valueAt(before, place.map(String)) !== undefined
+}
+
+interface Beside {
+  readonly around: JsonObject
+  readonly isEstablished: (name: string) => boolean
+}
+
+function expectedTotal(words: readonly string[], beside: Beside): number | undefined {
+  return lineTotal(words, beside) ?? countOf(words, beside) ?? sumOf(words, beside)
+}
+
+function lineTotal(words: readonly string[], { around, isEstablished }: Beside): number | undefined {
+  if (!LINE_TOTALS.has(words.join(' ')) || Object.keys(around).some((key) => ADJUSTMENTS.test(key))) return undefined
+  const [quantityKey, priceKey] = [QUANTITIES, UNIT_PRICES].map((names) =>
+    names.find((name) => Object.hasOwn(around, name)),
+  )
+  if (quantityKey === undefined || priceKey === undefined || !isEstablished(quantityKey) || !isEstablished(priceKey))
+    return undefined
+  const [quantity, price] = [numberOf(around[quantityKey]), numberOf(around[priceKey])]
+  return quantity === undefined || price === undefined ? undefined : Math.round(quantity * price * 1e6) / 1e6
+}
+
+/** `passenger_count`, `number_of_passengers` beside `passengers`. */
+function countOf(words: readonly string[], beside: Beside): number | undefined {
+  if (!words.includes('count') && words[0] !== 'number' && words[0] !== 'num') return undefined
+  return listNamed(
+    words.filter((word) => !COUNTS.has(word)),
+    beside,
+  )?.list.length
+}
+
+/** `invoices_total_gross` beside `invoices` whose members all have a `gross`. */
+function sumOf(words: readonly string[], beside: Beside): number | undefined {
+  if (!words.some((word) => word === 'total' || word === 'sum')) return undefined
+  const rest = words.filter((word) => !SUMS.has(word)).map((word) => NOUNS.get(word) ?? word)
+  const whole = sumIn(rest, AMOUNTS, beside)
+  if (whole !== undefined) return whole
+  for (let split = 1; split < rest.length; split++) {
+    const total =
+      sumIn(rest.slice(0, split), [rest.slice(split).join(' ')], beside) ??
+      sumIn(rest.slice(split), [rest.slice(0, split).join(' ')], beside)
+    if (total !== undefined) return total
+  }
+  return undefined
+}
+
+/** The sum of the one member that goes by one of the names, over all members of the list. */
+function sumIn(listWords: readonly string[], fields: readonly string[], beside: Beside): number | undefined {
+  const list = listWords.length === 0 ? undefined : listNamed(listWords, beside)?.list
+  if (list === undefined || list.length === 0 || list.length > MEMBERS_MAX) return undefined
+  const names = fields.map(singularName)
+  let total = 0
+  for (const member of list) {
+    if (!isJsonObject(member)) return undefined
+    const key = Object.keys(member).find((name) => names.includes(nameOf(keyWords(name))))
+    const value = key === undefined ? undefined : numberOf(member[key])
+    if (value === undefined) return undefined
+    total += value
+  }
+  return Math.round(total * 1e6) / 1e6
+}
+
+function listNamed(
+  words: readonly string[],
+  { around, isEstablished }: Beside,
+): { readonly list: readonly Json[] } | undefined {
+  const name = nameOf(words)
+  const isNamed = (key: string): boolean => nameOf(keyWords(key).filter((word) => !RECORDS.has(word))) === name
+  const key = Object.keys(around).find((each) => Array.isArray(around[each]) && isNamed(each) && isEstablished(each))
+  return key === undefined ? undefined : { list: around[key] as readonly Json[] }
+}
+
+function nameOf(words: readonly string[]): string {
+  return words.map(singular).join(' ')
+}
+
+function singularName(name: string): string {
+  return nameOf(name.split(' '))
+}
+
+/** The words after "sum of" in what a value says of its own making. */
+function basisOf(value: Json): readonly string[] | undefined {
+  if (value === null || !isJsonObject(value)) return undefined
+  for (const key of BASES) {
+    const text = Object.hasOwn(value, key) ? value[key] : undefined
+    const match =
+      typeof text === 'string' && text.length <= BASIS_MAX_CHARS ? /^(?:sum|total) of ([a-z ]+)$/i.exec(text) : null
+    if (match !== null) return ['sum', ...keyWords(match[1] ?? '').filter((word) => !ARTICLES.has(word))]
+  }
+  return undefined
+}
+
+/** A number, a number in a text, or the number of `{value, unit}`. */
+function numberOf(value: Json | undefined): number | undefined {
+  if (typeof value === 'number') return value
+  if (typeof value === 'string') return readNumber(value)
+  if (value === undefined || value === null || !isJsonObject(value)) return undefined
+  const inner = Object.hasOwn(value, 'value') ? value.value : undefined
+  return typeof inner === 'number' ? inner : undefined
+}

@@ -1,0 +1,34 @@
+/** @module The walk through an established context and a new one: where it stands, what is known of the place, and what it reports. */
+import type { Json } from '../../../../schemas/json.ts'
+import type { PlaceKind } from '../meaning/place-kind.ts'
+import type { Signatures } from '../meaning/signature.ts'
+import type { Token } from '../pointer.ts'
+import type { ChangeSink } from './changes.ts'
+import type { PlaceRules } from './place-rules.ts'
+
+export interface Walk {
+  readonly sink: ChangeSink
+  readonly known: Signatures
+  /** Where the walk stands in the established context, and in the new one. */
+  readonly place: Token[]
+  readonly afterPlace: Token[]
+}
+
+/** What is known of the place that is looked at. */
+export interface Here {
+  readonly key: string
+  readonly kind: PlaceKind
+  readonly rules: PlaceRules
+}
+
+export function changed(
+  { sink, place, afterPlace }: Walk,
+  [before, after]: readonly [Json, Json],
+  { rules }: Here,
+): void {
+  sink.change({ kind: 'changed', place, afterPlace, before, after, rules })
+}
+
+export function removed({ sink, place }: Walk, before: Json, { rules }: Here): void {
+  sink.change({ kind: 'removed', place, afterPlace: undefined, before, after: undefined, rules })
+}

@@ -1,0 +1,226 @@
+/** @module Counterparts of a list's objects: by identity, else by what they say, else by the member that tells most of them apart. */
+
+import { keyWords } from '../../../../projections/key-words.ts'
+import { type Identity, identityText, isReference, listIdentity } from '../../../../projections/list-identity.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { type PlaceKind, placeKind } from '../meaning/place-kind.ts'
+import { isSameScalar } from '../meaning/scalars.ts'
+import { objectSignature, type Signatures, signatureOf } from '../meaning/signature.ts'
+import { pushTo } from './match-scalars.ts'
+
+export interface ObjectLists {
+  readonly before: readonly Json[]
+  readonly after: readonly Json[]
+  readonly listKey: string
+  readonly kind: PlaceKind
+  readonly known: Signatures
+  /** Keys that the policy says members are known by. */
+  readonly declared: readonly string[] | undefined
+}
+
+export interface Duplicate {
+  readonly first: number
+  readonly second: number
+  readonly identity: Identity
+}
+
+export interface ObjectMatch {
+  /** Counterparts that need comparing: a place in `before` and one in `after`. */
+  readonly pairs: readonly (readonly [number, number])[]
+  readonly lost: readonly number[]
+  readonly gained: readonly number[]
+  /** Places in `after`: one identity twice, with values that do not agree. */
+  readonly duplicates: readonly Duplicate[]
+}
+
+/** Key sets of members for which counterparts with more members are looked for. */
+const SHAPES_MAX = 8
+
+interface Search {
+  readonly lists: ObjectLists
+  readonly pairs: (readonly [number, number])[]
+  /** Places without a counterpart yet, in order. */
+  lost: number[]
+  gained: number[]
+}
+
+export function matchObjects(lists: ObjectLists): ObjectMatch {
+  const { before, after, listKey, declared } = lists
+  const search: Search = { lists, pairs: [], lost: objectPlaces(before), gained: objectPlaces(after) }
+  if (search.lost.length === 0) return { ...search, duplicates: [] }
+  const identity = listIdentity({ before, after }, listKey, declared)
+  const duplicates = identity === undefined ? [] : pairByIdentity(search, identity)
+  if (identity === undefined) pairByContent(search)
+  pairByAnchor(search)
+  pairByPlace(search)
+  return { pairs: search.pairs.toSorted(([a], [b]) => a - b), lost: search.lost, gained: search.gained, duplicates }
+}
+
+function objectPlaces(list: readonly Json[]): number[] {
+  const places: number[] = []
+  for (const [place, member] of list.entries()) if (isJsonObject(member)) places.push(place)
+  return places
+}
+
+function pairByIdentity(search: Search, identity: Identity): Duplicate[] {
+  const { before, after } = search.lists
+  const duplicates: Duplicate[] = []
+  const index = new Map<string, number>()
+  const repeats = new Set<number>()
+  for (const place of search.gained) {
+    const text = identityText(after[place] as Json, identity)
+    if (text === undefined) continue
+    const first = index.get(text)
+    if (first === undefined) index.set(text, place)
+    else if (isRepeat(search.lists, { first, second: place, identity }, duplicates)) repeats.add(place)
+  }
+  pairUp(search, (place) => {
+    const text = identityText(before[place] as Json, identity)
+    return text === undefined ? undefined : index.get(text)
+  })
+  search.gained = search.gained.filter((place) => !repeats.has(place))
+  return duplicates
+}
+
+/** Whether the second is the first said again; where it says otherwise, that is noted. */
+function isRepeat({ after, known }: ObjectLists, duplicate: Duplicate, noted: Duplicate[]): boolean {
+  const [first, second] = [after[duplicate.first] as JsonObject, after[duplicate.second] as JsonObject]
+  const { isWhole, keys } = duplicate.identity
+  let differs = false
+  for (const key of Object.keys(second)) {
+    if (keys.includes(key) || !Object.hasOwn(first, key)) continue
+    if (isAgreeing([first[key] as Json, second[key] as Json], key, known)) continue
+    if (!isWhole && (isReference(key) || isTimeKey(key))) return false
+    differs = true
+  }
+  if (differs) noted.push(duplicate)
+  return !differs
+}
+
+function isAgreeing([a, b]: readonly [Json, Json], key: string, known: Signatures): boolean {
+  if (a === null || b === null) return true
+  const kind = placeKind(key, false)
+  if (typeof a !== 'object' && typeof b !== 'object') return isSameScalar(a, b, kind)
+  return signatureOf(a, kind, known) === signatureOf(b, kind, known)
+}
+
+const TIMES: ReadonlySet<string> = new Set(['at', 'on', 'date', 'time', 'timestamp', 'day'])
+
+function isTimeKey(key: string): boolean {
+  return TIMES.has(keyWords(key).at(-1) ?? '')
+}
+
+/** Members that say the same; then those that differ in how far they are; then those that say the same, and more. */
+function pairByContent(search: Search): void {
+  const { kind, known, before } = search.lists
+  const full = (member: JsonObject): number => signatureOf(member, kind, known)
+  const stable = (member: JsonObject): number =>
+    objectSignature(member, { kind, known, counts: (key) => !placeKind(key, false).isMoving })
+  for (const sign of [full, stable]) {
+    if (search.lost.length === 0 || search.gained.length === 0) return
+    pairByText(search, sign, sign)
+  }
+  const shapes = new Map<string, number[]>()
+  for (const place of search.lost) pushTo(shapes, shapeOf(before[place] as JsonObject), place)
+  const largest = [...shapes.values()].toSorted((a, b) => b.length - a.length || (a[0] as number) - (b[0] as number))
+  for (const places of largest.slice(0, SHAPES_MAX)) {
+    const keys = new Set(Object.keys(before[places[0] as number] as JsonObject))
+    const sign = (member: JsonObject): number =>
+      objectSignature(member, { kind, known, counts: (key) => keys.has(key) && !placeKind(key, false).isMoving })
+    const within = new Set(places)
+    pairByText(search, (member) => sign(member), sign, within)
+  }
+}
+
+function shapeOf(member: JsonObject): string {
+  return Object.keys(member)
+    .filter((key) => member[key] !== null)
+    .toSorted()
+    .join('\n')
+}
+
+function pairByText(
+  search: Search,
+  ofBefore: (member: JsonObject) => number,
+  ofAfter: (member: JsonObject) => number,
+  within?: ReadonlySet<number>,
+): void {
+  const { before, after } = search.lists
+  const index = new Map<number, number[]>()
+  for (const place of search.gained.toReversed()) pushTo(index, ofAfter(after[place] as JsonObject), place)
+  pairUp(search, (place) => {
+    if (within?.has(place) === false) return undefined
+    return index.get(ofBefore(before[place] as JsonObject))?.pop()
+  })
+}
+
+function pairUp(search: Search, counterpartOf: (place: number) => number | undefined): void {
+  const taken = new Set<number>()
+  search.lost = search.lost.filter((place) => {
+    const counterpart = counterpartOf(place)
+    if (counterpart === undefined) return true
+    search.pairs.push([place, counterpart])
+    taken.add(counterpart)
+    return false
+  })
+  search.gained = search.gained.filter((place) => !taken.has(place))
+}
+
+/** Of those left over: the member whose texts are unique on both sides and meet most often. */
+function pairByAnchor(search: Search): void {
+  const { before, after } = search.lists
+  if (search.lost.length === 0 || search.gained.length === 0) return
+  const first = before[search.lost[0] as number] as JsonObject
+  let best: { meets: number; index: Map<string, number>; key: string } | undefined
+  for (const key of Object.keys(first).slice(0, 32).toSorted()) {
+    if (typeof first[key] !== 'string') continue
+    const identity: Identity = { keys: [key], isStrong: false, isWhole: false }
+    const known = uniqueTexts(before, search.lost, identity)
+    const index = known === undefined ? undefined : uniqueTexts(after, search.gained, identity)
+    if (known === undefined || index === undefined) continue
+    let meets = 0
+    for (const text of known.keys()) if (index.has(text)) meets += 1
+    if (meets > (best?.meets ?? 0)) best = { meets, index, key }
+  }
+  if (best === undefined) return
+  const { key, index } = best
+  pairUp(search, (place) => {
+    const text = identityText(before[place] as Json, { keys: [key], isStrong: false, isWhole: false })
+    return text === undefined ? undefined : index.get(text)
+  })
+}
+
+function uniqueTexts(
+  list: readonly Json[],
+  places: readonly number[],
+  identity: Identity,
+): Map<string, number> | undefined {
+  const texts = new Map<string, number>()
+  for (const place of places) {
+    const text = identityText(list[place] as Json, identity)
+    if (text === undefined || texts.has(text)) return undefined
+    texts.set(text, place)
+  }
+  return texts
+}
+
+/** What is left over at one place in both lists, and mostly the same, was changed and not replaced. */
+function pairByPlace(search: Search): void {
+  const { before, after, known } = search.lists
+  const gained = new Set(search.gained)
+  const single = search.lost.length === 1 && search.gained.length === 1 ? search.gained[0] : undefined
+  pairUp(search, (place) => {
+    const counterpart = gained.has(place) ? place : single
+    if (counterpart === undefined) return undefined
+    return isMostlySame(before[place] as JsonObject, after[counterpart] as JsonObject, known) ? counterpart : undefined
+  })
+}
+
+/** The same members, whatever they say, or half of what they say. */
+function isMostlySame(a: JsonObject, b: JsonObject, known: Signatures): boolean {
+  const keys = Object.keys(a)
+  const there = keys.filter((key) => Object.hasOwn(b, key))
+  if (there.length === keys.length) return true
+  const same = there.filter((key) => isAgreeing([a[key] as Json, b[key] as Json], key, known))
+  return same.length * 2 >= keys.length
+}

@@ -1,0 +1,91 @@
+/** @module Counterparts of the members of a list that are no objects: a bag, or a set where saying a thing twice says it once. */
+import { plainLower } from '../../../../projections/plain-text.ts'
+import { isJsonObject, type Json } from '../../../../schemas/json.ts'
+import type { PlaceKind } from '../meaning/place-kind.ts'
+import { type Signatures, signatureOf } from '../meaning/signature.ts'
+
+const SETS: ReadonlySet<string> = new Set(
+  'entities constraints requirements rules policies tags labels keywords topics categories'.split(' '),
+)
+const CARRIERS = ['id', 'key', 'name'] as const
+
+export interface ScalarMatch {
+  /** Places in `before` without a counterpart. */
+  readonly lost: readonly number[]
+  /** Places in `after` that are nobody's counterpart, of scalars and lists. */
+  readonly gained: readonly number[]
+  /** Places in `after` of objects that took the place of a text and carry it. */
+  readonly promoted: ReadonlySet<number>
+}
+
+export interface ScalarLists {
+  readonly before: readonly Json[]
+  readonly after: readonly Json[]
+  readonly kind: PlaceKind
+  readonly known: Signatures
+  /** Declared: repeats say nothing (`set`), or each counts (`bag`). */
+  readonly declared: 'set' | 'bag' | undefined
+}
+
+export function matchScalars(lists: ScalarLists): ScalarMatch {
+  const { before, after } = lists
+  const bag = new Map<number | string, number[]>()
+  for (const [place, member] of after.entries()) {
+    if (!isJsonObject(member)) pushTo(bag, signatureText(member, lists), place)
+  }
+  const taken = new Set<number>()
+  const lost: number[] = []
+  for (const [place, member] of before.entries()) {
+    if (isJsonObject(member)) continue
+    const places = bag.get(signatureText(member, lists))
+    const counterpart = places === undefined || !isSetMember(member, lists) ? places?.pop() : places[0]
+    if (counterpart !== undefined) taken.add(counterpart)
+    else if (member !== null) lost.push(place)
+  }
+  const promoted = promotedOf(lost, lists)
+  const gained: number[] = []
+  for (const [place, member] of after.entries()) if (!isJsonObject(member) && !taken.has(place)) gained.push(place)
+  return { lost: lost.filter((place) => !promoted.has(place)), gained, promoted: new Set(promoted.values()) }
+}
+
+function signatureText(member: Json, { kind, known }: ScalarLists): number {
+  return signatureOf(member, kind, known)
+}
+
+/** Names and sentences said twice are said once; numbers and short texts count. */
+function isSetMember(member: Json, { kind, declared }: ScalarLists): boolean {
+  if (declared !== undefined) return declared === 'set'
+  if (typeof member !== 'string') return false
+  return kind.isEntities || SETS.has(kind.words.at(-1) ?? '') || isSentence(member)
+}
+
+function isSentence(text: string): boolean {
+  const first = text.indexOf(' ')
+  return first > 0 && text.indexOf(' ', first + 1) > 0
+}
+
+/** A text that became an object carrying it as `id`, `key` or `name`: by the place of the text, that of the object. */
+function promotedOf(lost: readonly number[], { before, after }: ScalarLists): ReadonlyMap<number, number> {
+  const promoted = new Map<number, number>()
+  if (lost.length === 0) return promoted
+  const carried = new Map<string, number>()
+  for (const [place, member] of after.entries()) {
+    if (!isJsonObject(member)) continue
+    for (const key of CARRIERS) {
+      const value = Object.hasOwn(member, key) ? member[key] : undefined
+      if (typeof value === 'string') carried.set(plainLower(value), place)
+    }
+  }
+  for (const place of lost) {
+    const member = before[place] as Json
+    const carrier = typeof member === 'string' ? carried.get(plainLower(member)) : undefined
+    if (carrier !== undefined) promoted.set(place, carrier)
+  }
+  return promoted
+}
+
+export function pushTo<K>(map: Map<K, number[]>, key: K, place: number): void {
+  const places = map.get(key)
+  if (places === undefined) map.set(key, [place])
+  else places.push(place)
+}

@@ -1,0 +1,65 @@
+/** @module A number and its unit as two members of one object: `{value: 1.5, unit: "h"}`, `weight` beside `weight_unit`. */
+import { keyWords } from '../../../../projections/key-words.ts'
+import { plainText } from '../../../../projections/plain-text.ts'
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { isSameQuantity, type Quantity, quantityOf, readQuantity } from './quantities.ts'
+
+const UNIT_KEYS: ReadonlySet<string> = new Set(['unit', 'units', 'uom', 'currency', 'ccy'])
+const VALUE_KEYS = ['value', 'amount', 'quantity', 'qty', 'magnitude', 'number', 'size', 'count']
+
+export interface Pair {
+  readonly valueKey: string
+  readonly unitKey: string
+}
+
+/** The pairs of an object, by the names of its members. */
+export function pairsOf(object: JsonObject): readonly Pair[] {
+  const pairs: Pair[] = []
+  for (const unitKey of Object.keys(object)) {
+    const words = keyWords(unitKey)
+    if (!UNIT_KEYS.has(words.at(-1) ?? '')) continue
+    const stem = unitKey.slice(0, unitKey.length - (words.at(-1)?.length ?? 0)).replace(/[_-]$/, '')
+    const valueKey = stem === '' ? VALUE_KEYS.find((key) => Object.hasOwn(object, key)) : stem
+    if (valueKey !== undefined && Object.hasOwn(object, valueKey)) pairs.push({ valueKey, unitKey })
+  }
+  return pairs
+}
+
+/** Members of both objects that say one quantity in different units. */
+export function equalPairs(a: JsonObject, b: JsonObject): ReadonlySet<string> {
+  const equal = new Set<string>()
+  for (const pair of pairsOf(a)) {
+    if (a[pair.unitKey] === b[pair.unitKey]) continue
+    const [before, after] = [pairQuantity(a, pair), pairQuantity(b, pair)]
+    if (before === undefined || after === undefined || !isSameQuantity(before, after)) continue
+    equal.add(pair.valueKey)
+    equal.add(pair.unitKey)
+  }
+  return equal
+}
+
+/** What an object says that holds a quantity and nothing else; for a text, what it says. */
+export function soleQuantity(value: Json): Quantity | undefined {
+  if (typeof value === 'string') return readQuantity(plainText(value))
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const object = value as JsonObject
+  const [pair] = Object.keys(object).length === 2 ? pairsOf(object) : []
+  return pair === undefined ? undefined : pairQuantity(object, pair)
+}
+
+/** A quantity that an object holds, whatever else it holds. */
+export function heldQuantity(object: JsonObject): Quantity | undefined {
+  const [pair] = pairsOf(object)
+  return pair === undefined ? undefined : pairQuantity(object, pair)
+}
+
+function pairQuantity(object: JsonObject, { valueKey, unitKey }: Pair): Quantity | undefined {
+  const [value, unit] = [own(object, valueKey), own(object, unitKey)]
+  if (typeof unit !== 'string') return undefined
+  if (typeof value === 'number') return quantityOf(value, plainText(unit))
+  return typeof value === 'string' ? quantityOf(plainText(value), plainText(unit)) : undefined
+}
+
+function own(object: JsonObject, key: string): Json | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined
+}

@@ -1,0 +1,116 @@
+/** @module Whether two scalars say the same, and one text for all scalars that do. */
+import { plainLower, plainText } from '../../../../projections/plain-text.ts'
+import { readTime, type TimeReading } from './dates.ts'
+import { isNear, isSameNumber, numberText, readNumber } from './numbers.ts'
+import type { PlaceKind } from './place-kind.ts'
+import { baseValue, isSameQuantity, type Quantity, readQuantity } from './quantities.ts'
+
+export type Scalar = string | number | boolean | null
+
+export type Reading =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'number'; readonly value: number }
+  | { readonly kind: 'quantity'; readonly quantity: Quantity }
+  | { readonly kind: 'time'; readonly time: TimeReading }
+  | { readonly kind: 'other'; readonly text: string }
+
+const DIGIT = /\d/
+const NUMERIC = /^[-+\d]/
+/** Longer texts are neither dates nor quantities. */
+const MEASURE_MAX_CHARS = 48
+const MAIL = /^([^\s@]+)@([^\s@]+\.[^\s@]+)$/
+const MAIL_MAX_CHARS = 254
+/** A code printed in groups, as on a card or a letterhead. */
+const GROUPS = /^[A-Za-z0-9]{1,8}(?: [A-Za-z0-9]{1,8})+$/
+const GROUPED_DIGITS_MIN = 8
+const CODE_MAX_CHARS = 64
+const PHONE = /^\+\d[\d ()./-]{5,24}$/
+
+export function isSameScalar(a: Scalar, b: Scalar, place: PlaceKind): boolean {
+  if (a === b) return true
+  if (a === null || b === null || typeof a === 'boolean' || typeof b === 'boolean') return false
+  if (typeof a === 'number' && typeof b === 'number') return isSameNumber(a, b)
+  return isSameReading(readScalar(a, place), readScalar(b, place), place)
+}
+
+/** Equal for scalars that say the same, but for numbers on the edge of a rounding. */
+export function scalarText(value: Scalar, place: PlaceKind): string {
+  const reading = readScalar(value, place)
+  switch (reading.kind) {
+    case 'text':
+      return `"${reading.text}`
+    case 'number':
+      return `#${numberText(reading.value)}`
+    case 'quantity':
+      return `q${reading.quantity.unit.dimension} ${numberText(baseValue(reading.quantity))}`
+    case 'time':
+      return `@${reading.time.kind} ${reading.time.text}`
+    case 'other':
+      return reading.text
+  }
+}
+
+export function readScalar(value: Scalar, place: PlaceKind): Reading {
+  if (typeof value === 'number') return place.isCode ? { kind: 'text', text: `${value}` } : { kind: 'number', value }
+  if (typeof value !== 'string') return { kind: 'other', text: `${value}` }
+  const text = plainText(value)
+  const read = place.isCode || text.length > MEASURE_MAX_CHARS ? undefined : readMeasure(text)
+  return read ?? { kind: 'text', text: wordsText(text, place) }
+}
+
+/** Only what begins like a date, a number or a unit is looked at closely. */
+function readMeasure(text: string): Reading | undefined {
+  const isNumeric = NUMERIC.test(text)
+  if (!isNumeric && !DIGIT.test(text)) return undefined
+  if (isNumeric || text.includes(' ')) {
+    const time = readTime(text)
+    if (time !== undefined) return { kind: 'time', time }
+  }
+  const number = isNumeric ? readNumber(text) : undefined
+  if (number !== undefined) return { kind: 'number', value: number }
+  const quantity = readQuantity(text)
+  return quantity === undefined ? undefined : { kind: 'quantity', quantity }
+}
+
+function isSameReading(a: Reading, b: Reading, place: PlaceKind): boolean {
+  if (a.kind === 'number' && b.kind === 'number') return isSameNumber(a.value, b.value)
+  if (a.kind === 'quantity' && b.kind === 'quantity') return isSameQuantity(a.quantity, b.quantity)
+  if (a.kind === 'number' && b.kind === 'quantity') return isNumberIn(a.value, b.quantity, { place, mayGain: true })
+  if (a.kind === 'quantity' && b.kind === 'number') return isNumberIn(b.value, a.quantity, { place, mayGain: false })
+  if (a.kind === 'time' && b.kind === 'time') return a.time.kind === b.time.kind && a.time.text === b.time.text
+  return a.kind === 'text' && b.kind === 'text' && a.text === b.text
+}
+
+/** A number without its unit: the key names it, or the number is a share of one, or it gains a unit that nobody had named. */
+function isNumberIn(value: number, quantity: Quantity, by: { place: PlaceKind; mayGain: boolean }): boolean {
+  const { unit } = by.place
+  if (unit !== undefined) return isSameQuantity({ value, unit }, quantity)
+  if (quantity.unit.dimension !== 'ratio') return by.mayGain && isSameNumber(value, quantity.value)
+  return (
+    isNear(value, baseValue(quantity)) || (by.mayGain && Math.abs(value) > 1 && isSameNumber(value, quantity.value))
+  )
+}
+
+function wordsText(text: string, place: PlaceKind): string {
+  const code = ungrouped(text)
+  if (code !== undefined) return code.toLowerCase()
+  if (place.isEntities) return plainLower(text)
+  const mail = text.length <= MAIL_MAX_CHARS ? MAIL.exec(text) : null
+  const folded = mail === null ? text : `${mail[1]}@${mail[2]?.toLowerCase()}`
+  return isUniform(folded) ? folded.toLowerCase() : folded
+}
+
+function ungrouped(text: string): string | undefined {
+  if (text.length > CODE_MAX_CHARS) return undefined
+  if (text.startsWith('+') && PHONE.test(text)) return text.replace(/[^\d+]/g, '')
+  const isGrouped = text.includes(' ') && GROUPS.test(text) && isUniform(text)
+  return isGrouped && text.replace(/\D/g, '').length >= GROUPED_DIGITS_MIN ? text.replaceAll(' ', '') : undefined
+}
+
+/** Small letters, capitals, or words that begin with a capital: the case says nothing. `McCoy` and `aB3x` say something by it. */
+function isUniform(text: string): boolean {
+  const lower = text.toLowerCase()
+  if (text === lower || text === text.toUpperCase()) return true
+  const capital = lower.charAt(0).toUpperCase() + lower.slice(1)
+  return text === capital || text === lower.replace(/(?<=^| )\p{Ll}/gu, (letter) => letter.toUpperCase())
+}

@@ -1,0 +1,105 @@
+/**
+ * @module A number for a value, equal for values that say the same: how list members find each other in linear time. Two different
+ * values may share one, so that whoever matches by it compares as well.
+ */
+import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { type PlaceKind, placeKind } from './place-kind.ts'
+import { type Scalar, scalarText } from './scalars.ts'
+
+/** Signatures made in one comparison, so that nested lists, and texts that come again and again, are read once. */
+export interface Signatures {
+  readonly containers: Map<object, number>
+  readonly texts: Map<PlaceKind, Map<string, number>>
+  readonly keys: Map<string, number>
+}
+
+export function noSignatures(): Signatures {
+  return { containers: new Map(), texts: new Map(), keys: new Map() }
+}
+
+export function signatureOf(value: Json, kind: PlaceKind, known: Signatures): number {
+  if (typeof value !== 'object' || value === null) return scalarSignature(value, kind, known)
+  const made = known.containers.get(value)
+  if (made !== undefined) return made
+  const signature = Array.isArray(value)
+    ? listSignature(value, kind, known)
+    : objectSignature(value as JsonObject, { kind, known, counts: undefined })
+  known.containers.set(value, signature)
+  return signature
+}
+
+/** Of the members that count, all where `counts` is undefined; those that establish nothing never do. */
+export function objectSignature(
+  value: JsonObject,
+  by: { readonly kind: PlaceKind; readonly known: Signatures; readonly counts: ((key: string) => boolean) | undefined },
+): number {
+  const { kind, known, counts } = by
+  let sum = 17
+  for (const key of Object.keys(value)) {
+    const member = value[key] as Json
+    if (member === null || counts?.(key) === false) continue
+    const below = placeKind(key, kind.isEntities)
+    sum = add(sum, mix(keySignature(key, known), signatureOf(member, below, known)))
+  }
+  return sum
+}
+
+/** In any order. */
+function listSignature(list: readonly Json[], kind: PlaceKind, known: Signatures): number {
+  let sum = 19
+  for (const member of list) sum = add(sum, mix(23, signatureOf(member, kind, known)))
+  return sum
+}
+
+function keySignature(key: string, { keys }: Signatures): number {
+  const made = keys.get(key)
+  if (made !== undefined) return made
+  const signature = hashText(key)
+  keys.set(key, signature)
+  return signature
+}
+
+function scalarSignature(value: Scalar, kind: PlaceKind, { texts }: Signatures): number {
+  if (typeof value !== 'string') return hashText(scalarText(value, kind))
+  let known = texts.get(kind)
+  if (known === undefined) {
+    known = new Map()
+    texts.set(kind, known)
+  }
+  const made = known.get(value)
+  if (made !== undefined) return made
+  const signature = hashText(scalarText(value, kind))
+  known.set(value, signature)
+  return signature
+}
+
+const MODULUS = 2 ** 52
+
+function add(a: number, b: number): number {
+  return (a + b) % MODULUS
+}
+
+function mix(a: number, b: number): number {
+  const high = Math.imul(((a % 4294967296) | 0) ^ 0x5bd1e995, 0x27d4eb2f) ^ Math.imul((b % 4294967296) | 0, 0x165667b1)
+  const low =
+    Math.imul(Math.floor(a / 4294967296) + 0x9e37, 0x85ebca6b) ^
+    Math.imul(Math.floor(b / 4294967296) ^ high, 0xc2b2ae35)
+  return (scramble(high ^ (low >>> 15)) >>> 0) * 2 ** 20 + (scramble(low) >>> 12)
+}
+
+function scramble(h: number): number {
+  const once = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
+  const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35)
+  return twice ^ (twice >>> 16)
+}
+
+/** FNV-1a twice, over UTF-16 code units. */
+function hashText(text: string): number {
+  let [a, b] = [0x811c9dc5, 0x9747b28c]
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    a = Math.imul(a ^ code, 0x01000193)
+    b = Math.imul(b ^ code, 0x5bd1e995)
+  }
+  return (scramble(a) >>> 0) * 2 ** 20 + (scramble(b) >>> 12)
+}

@@ -1,0 +1,88 @@
+/** @module Words of progress: what may follow what under a key such as `status`, `state`, `stage` or `phase`. */
+
+const STATE_WORD_MAX_CHARS = 64
+
+/** Lists of words with one meaning: within a list of ended words, one may stand for the other. */
+const INITIAL = [
+  'draft, drafted',
+  'open, opened, new, reported, detected',
+  'todo, to do, not started, backlog, unassigned',
+  'pending, queued, waiting, awaiting, requested, created, tbd',
+]
+const RUNNING = [
+  'running, in progress, started, active, working, processing, ongoing, executing, underway, doing, wip',
+  'under review, in review, reviewing, submitted, acknowledged, ack, investigating, assigned, triaged, identified, monitoring',
+  'blocked, paused, on hold, held, retrying, partial, partially done',
+]
+const DECIDED = [
+  'approved, accepted, granted, confirmed, authorised, authorized, signed, verified, cleared, passed, ok, valid',
+]
+const ENDED: readonly string[] = [
+  'done, completed, complete, finished, succeeded, success, successful, fulfilled, executed, ended, posted',
+  'resolved, fixed, mitigated, recovered, restored',
+  'failed, failure, error, errored, timed out, crashed',
+  'cancelled, canceled, aborted, withdrawn, voided, expired',
+  'rejected, denied, declined, refused, disapproved',
+  'skipped, not applicable, ignored',
+]
+const CLOSED = ['closed, archived, settled, postmortem']
+const UNDONE = ['compensated, reverted, refunded, rolled back, reversed, undone']
+
+interface StateWord {
+  readonly rank: number
+  /** Words of one group mean the same. */
+  readonly group: string
+}
+
+const FINAL_RANK = 3
+const WORDS = new Map<string, StateWord>()
+for (const [rank, groups] of [INITIAL, RUNNING, DECIDED, ENDED, CLOSED, UNDONE].entries()) {
+  for (const group of groups) for (const word of group.split(', ')) WORDS.set(word, { rank, group })
+}
+
+/** Words that say nothing but "not yet", under whatever key they stand. */
+const NOT_YET =
+  /^(?:pending|queued|todo|to do|not started|in progress|under review|processing|awaiting(?: .*)?|tb[acd]|to be \w+)$/
+const PLACEHOLDER = /^(?:tb[acd]|to be \w+)$/
+
+const STATE_KEYS: ReadonlySet<string> = new Set(['status', 'state', 'stage', 'phase'])
+
+/** `words` are those of the key. A state of a country or of a patient changes by no ranks: its words are unknown here, and may follow one another. */
+export function isStateKey(words: readonly string[]): boolean {
+  return STATE_KEYS.has(words.at(-1) ?? '')
+}
+
+/** Whether one word may take the place of another: forward, or in place of a word with the same meaning. */
+export function mayFollow(before: string, after: string, isState: boolean): boolean {
+  if (before.length > STATE_WORD_MAX_CHARS || after.length > STATE_WORD_MAX_CHARS) return false
+  const [from, to] = [stateText(before), stateText(after)]
+  if (!isState && !NOT_YET.test(from)) return false
+  if (!isState && PLACEHOLDER.test(from)) return to !== ''
+  const [was, is] = [stateOf(from), stateOf(to)]
+  if (was === undefined) return isState && to !== '' && (is === undefined || is.rank > 0 || to === 'open')
+  if (is === undefined) return isState && to !== '' && was.rank < FINAL_RANK
+  if (was.group === is.group) return true
+  if (isDecision(was) && isNegative(is)) return false
+  return was.rank < is.rank || (was.rank === is.rank && was.rank < FINAL_RANK)
+}
+
+function stateText(word: string): string {
+  return word
+    .trim()
+    .toLowerCase()
+    .replace(/[\s_-]+/g, ' ')
+}
+
+/** `awaiting confirmation` is one of the waiting words, whatever it waits for. */
+function stateOf(text: string): StateWord | undefined {
+  return WORDS.get(text) ?? (/^(?:awaiting|waiting|pending) /.test(text) ? WORDS.get('pending') : undefined)
+}
+
+/** What was decided is not decided the other way by moving on. */
+function isDecision({ rank }: StateWord): boolean {
+  return rank === 2
+}
+
+function isNegative({ group }: StateWord): boolean {
+  return group.startsWith('rejected') || group.startsWith('failed')
+}

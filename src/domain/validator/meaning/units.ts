@@ -1,0 +1,180 @@
+/** @module Units that convert into each other without a guess: mass, length, time, bytes and the like; currencies with their hundredths. */
+
+export interface Unit {
+  readonly dimension: string
+  readonly factor: number
+  /** Added after the factor: temperatures have zeros of their own. */
+  readonly offset?: number
+}
+
+type Row = readonly [factor: number, ...names: string[]]
+
+/** Names in their exact spelling; those of more than three letters in any case. */
+const TABLE: Readonly<Record<string, readonly Row[]>> = {
+  mass: [
+    [1e-6, 'ug', 'µg', 'μg', 'mcg', 'microgram', 'micrograms'],
+    [1e-3, 'mg', 'milligram', 'milligrams'],
+    [1, 'g', 'gram', 'grams'],
+    [1e3, 'kg', 'kilogram', 'kilograms', 'kilo', 'kilos'],
+    [1e6, 't', 'tonne', 'tonnes'],
+    [453.59237, 'lb', 'lbs', 'pound', 'pounds'],
+    [28.349523125, 'oz', 'ounce', 'ounces'],
+  ],
+  length: [
+    [1e-3, 'mm', 'millimetre', 'millimetres', 'millimeter', 'millimeters'],
+    [1e-2, 'cm', 'centimetre', 'centimetres', 'centimeter', 'centimeters'],
+    [1, 'm', 'metre', 'metres', 'meter', 'meters'],
+    [1e3, 'km', 'kilometre', 'kilometres', 'kilometer', 'kilometers'],
+    [0.0254, 'in', 'inch', 'inches'],
+    [0.3048, 'ft', 'foot', 'feet'],
+    [0.9144, 'yd', 'yard', 'yards'],
+    [1609.344, 'mi', 'mile', 'miles'],
+  ],
+  time: [
+    [1e-3, 'ms', 'msec', 'millisecond', 'milliseconds'],
+    [1, 's', 'sec', 'secs', 'second', 'seconds'],
+    [60, 'min', 'mins', 'minute', 'minutes'],
+    [3600, 'h', 'hr', 'hrs', 'hour', 'hours'],
+    [86_400, 'd', 'day', 'days'],
+    [604_800, 'wk', 'week', 'weeks'],
+  ],
+  // A month has no length in days.
+  months: [
+    [1, 'mo', 'month', 'months'],
+    [3, 'quarter', 'quarters'],
+    [12, 'yr', 'yrs', 'year', 'years'],
+  ],
+  bytes: [
+    [1, 'B', 'byte', 'bytes'],
+    [1e3, 'kB', 'KB', 'kilobyte', 'kilobytes'],
+    [1e6, 'MB', 'megabyte', 'megabytes'],
+    [1e9, 'GB', 'gigabyte', 'gigabytes'],
+    [1e12, 'TB', 'terabyte', 'terabytes'],
+    [2 ** 10, 'KiB', 'kibibyte', 'kibibytes'],
+    [2 ** 20, 'MiB', 'mebibyte', 'mebibytes'],
+    [2 ** 30, 'GiB', 'gibibyte', 'gibibytes'],
+    [2 ** 40, 'TiB', 'tebibyte', 'tebibytes'],
+  ],
+  volume: [
+    [1e-3, 'ml', 'mL', 'millilitre', 'millilitres', 'milliliter', 'milliliters'],
+    [1e-2, 'cl', 'cL'],
+    [0.1, 'dl', 'dL'],
+    [1, 'l', 'L', 'litre', 'litres', 'liter', 'liters'],
+  ],
+  ratio: [
+    [1e-2, '%', 'percent', 'pct', 'per cent'],
+    [1e-3, '‰'],
+    [1e-4, 'bp', 'bps', 'basis points'],
+  ],
+  voltage: [
+    [1e-3, 'mV'],
+    [1, 'V', 'volt', 'volts'],
+    [1e3, 'kV'],
+  ],
+  power: [
+    [1, 'W', 'watt', 'watts'],
+    [1e3, 'kW', 'kilowatt', 'kilowatts'],
+    [1e6, 'MW', 'megawatt', 'megawatts'],
+  ],
+  energy: [
+    [1, 'Wh'],
+    [1e3, 'kWh'],
+    [1e6, 'MWh'],
+  ],
+  frequency: [
+    [1, 'Hz', 'hertz'],
+    [1e3, 'kHz'],
+    [1e6, 'MHz'],
+    [1e9, 'GHz'],
+  ],
+}
+
+const TEMPERATURES: readonly (readonly [name: string, unit: Unit])[] = [
+  ['°C', { dimension: 'temperature', factor: 1, offset: 273.15 }],
+  ['C', { dimension: 'temperature', factor: 1, offset: 273.15 }],
+  ['celsius', { dimension: 'temperature', factor: 1, offset: 273.15 }],
+  ['°F', { dimension: 'temperature', factor: 5 / 9, offset: 459.67 * (5 / 9) }],
+  ['F', { dimension: 'temperature', factor: 5 / 9, offset: 459.67 * (5 / 9) }],
+  ['fahrenheit', { dimension: 'temperature', factor: 5 / 9, offset: 459.67 * (5 / 9) }],
+  ['K', { dimension: 'temperature', factor: 1 }],
+  ['kelvin', { dimension: 'temperature', factor: 1 }],
+]
+
+const CURRENCIES: ReadonlySet<string> = new Set(
+  (
+    'AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW MAD MXN MYR NGN NOK NZD PEN PHP ' +
+    'PKR PLN RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR'
+  ).split(' '),
+)
+const SYMBOLS: ReadonlyMap<string, string> = new Map([
+  ['$', 'USD'],
+  ['US$', 'USD'],
+  ['€', 'EUR'],
+  ['£', 'GBP'],
+  ['₹', 'INR'],
+  ['₩', 'KRW'],
+  ['₪', 'ILS'],
+  ['₺', 'TRY'],
+  ['₴', 'UAH'],
+])
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ['euro', 'EUR'],
+  ['euros', 'EUR'],
+  ['us dollar', 'USD'],
+  ['us dollars', 'USD'],
+])
+const SCALES: ReadonlyMap<string, number> = new Map([
+  ['k', 1e3],
+  ['K', 1e3],
+  ['thousand', 1e3],
+  ['m', 1e6],
+  ['M', 1e6],
+  ['mn', 1e6],
+  ['million', 1e6],
+  ['bn', 1e9],
+  ['billion', 1e9],
+  ['cent', 1e-2],
+  ['cents', 1e-2],
+])
+
+const UNITS: ReadonlyMap<string, Unit> = new Map<string, Unit>([
+  ...Object.entries(TABLE).flatMap(([dimension, rows]) =>
+    rows.flatMap(([factor, ...names]) => names.map((name): [string, Unit] => [name, { dimension, factor }])),
+  ),
+  ...TEMPERATURES,
+])
+
+const UNIT_MAX_CHARS = 24
+
+/** `kg`, `Minutes`, `EUR`, `€`, `k EUR`, `USD cents`; undefined for a unit that is not in the table. */
+export function readUnit(name: string): Unit | undefined {
+  if (name.length > UNIT_MAX_CHARS) return undefined
+  const exact = UNITS.get(name)
+  if (exact !== undefined) return exact
+  const lower = name.toLowerCase()
+  return (name.length > 3 ? UNITS.get(lower) : undefined) ?? readCurrency(name)
+}
+
+function readCurrency(name: string): Unit | undefined {
+  const currency = currencyOf(name)
+  if (currency !== undefined) return { dimension: currency, factor: 1 }
+  const space = name.indexOf(' ')
+  if (space < 0) return undefined
+  const [first, second] = [name.slice(0, space), name.slice(space + 1)]
+  return scaled(first, second) ?? scaled(second, first)
+}
+
+function scaled(scale: string, name: string): Unit | undefined {
+  const factor = SCALES.get(scale) ?? SCALES.get(scale.toLowerCase())
+  const currency = currencyOf(name)
+  return factor === undefined || currency === undefined ? undefined : { dimension: currency, factor }
+}
+
+function currencyOf(name: string): string | undefined {
+  const symbol = SYMBOLS.get(name) ?? NAMED.get(name.toLowerCase())
+  if (symbol !== undefined) return symbol
+  const upper = name.toUpperCase()
+  return upper.length === 3 && CURRENCIES.has(upper) && (name === upper || name === name.toLowerCase())
+    ? upper
+    : undefined
+}

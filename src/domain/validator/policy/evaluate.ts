@@ -1,0 +1,181 @@
+/** @module The value of an invariant's expression over two contexts. Bounded: it gives up after so many steps, and reads own members only. */
+
+import { plainText } from '../../../../projections/plain-text.ts'
+import type { Expression, Operator } from '../../../../schemas/expression.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { isSameNumber, readNumber } from '../meaning/numbers.ts'
+
+export type Outcome = 'holds' | 'fails' | 'unknown' | 'too-long'
+
+/** Members and operations that one handoff's invariants may take together: a few milliseconds. */
+export const STEPS_MAX = 200_000
+
+export interface Budget {
+  stepsLeft: number
+}
+
+interface Scope {
+  readonly before: JsonObject
+  readonly after: JsonObject
+  /** The list member that a bare name is looked up in. */
+  readonly member?: Json
+  readonly budget: Budget
+}
+
+/** A member that is not there makes all that is reckoned from it unknown. */
+type Value = Json | undefined
+
+class OutOfSteps extends Error {}
+
+export function evaluate(
+  expression: Expression,
+  documents: { before: JsonObject; after: JsonObject },
+  budget: Budget,
+): Outcome {
+  try {
+    const value = reckon(expression, { ...documents, budget })
+    if (value === undefined || value === null) return 'unknown'
+    return value === true ? 'holds' : 'fails'
+  } catch (error) {
+    if (error instanceof OutOfSteps) return 'too-long'
+    throw error
+  }
+}
+
+function reckon(expression: Expression, scope: Scope): Value {
+  spend(scope)
+  switch (expression.kind) {
+    case 'value':
+      return expression.value
+    case 'path':
+      return lookUp(expression.names, scope)
+    case 'not': {
+      const value = reckon(expression.of, scope)
+      return typeof value === 'boolean' ? !value : undefined
+    }
+    case 'minus': {
+      const number = numberOf(reckon(expression.of, scope))
+      return number === undefined ? undefined : -number
+    }
+    case 'binary':
+      return binary(expression.operator, expression.left, expression.right, scope)
+    case 'call':
+      return call(expression, scope)
+  }
+}
+
+function spend({ budget }: Scope): void {
+  budget.stepsLeft -= 1
+  if (budget.stepsLeft < 0) throw new OutOfSteps()
+}
+
+function lookUp([first = '', ...rest]: readonly string[], scope: Scope): Value {
+  const isDocument = first === 'before' || first === 'after'
+  const own = scope.member === undefined ? undefined : memberOf(scope.member, first)
+  let value: Value = own === undefined && isDocument ? scope[first] : own
+  for (const name of rest) value = value === undefined ? undefined : memberOf(value, name)
+  return value
+}
+
+function memberOf(value: Json, name: string): Value {
+  if (Array.isArray(value)) return /^\d+$/.test(name) ? value[Number(name)] : undefined
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+}
+
+function binary(operator: Operator, left: Expression, right: Expression, scope: Scope): Value {
+  if (operator === '&&' || operator === '||') return logical(operator, reckon(left, scope), () => reckon(right, scope))
+  const [a, b] = [reckon(left, scope), reckon(right, scope)]
+  if (a === undefined || b === undefined) return undefined
+  if (operator === '==' || operator === '!=') {
+    const same = isSame(a, b)
+    return same === undefined ? undefined : same === (operator === '==')
+  }
+  const [x, y] = [numberOf(a), numberOf(b)]
+  if (x === undefined || y === undefined) return undefined
+  return arithmetic(operator, x, y)
+}
+
+/** What is unknown decides nothing that the other side decides alone. */
+function logical(operator: '&&' | '||', left: Value, right: () => Value): Value {
+  const decisive = operator === '||'
+  if (left === decisive) return decisive
+  const other = right()
+  if (other === decisive) return decisive
+  return typeof left === 'boolean' && typeof other === 'boolean' ? !decisive : undefined
+}
+
+function isSame(a: Json, b: Json): boolean | undefined {
+  const [x, y] = [numberOf(a), numberOf(b)]
+  if (x !== undefined && y !== undefined) return isSameNumber(x, y) || Math.abs(x - y) <= 1e-9
+  if (a !== null && b !== null && (typeof a === 'object' || typeof b === 'object')) return undefined
+  return typeof a === 'string' && typeof b === 'string' ? plainText(a) === plainText(b) : a === b
+}
+
+function arithmetic(operator: Operator, x: number, y: number): Value {
+  switch (operator) {
+    case '+':
+      return x + y
+    case '-':
+      return x - y
+    case '*':
+      return x * y
+    case '/':
+      return y === 0 ? undefined : x / y
+    case '<':
+      return x < y && !isSameNumber(x, y)
+    case '<=':
+      return x <= y || isSameNumber(x, y)
+    case '>':
+      return x > y && !isSameNumber(x, y)
+    case '>=':
+      return x >= y || isSameNumber(x, y)
+    default:
+      return undefined
+  }
+}
+
+function call({ name, args }: Extract<Expression, { kind: 'call' }>, scope: Scope): Value {
+  const [first, each] = args
+  const value = first === undefined ? undefined : reckon(first, scope)
+  if (name === 'has') return value !== undefined && value !== null
+  if (name === 'abs') {
+    const number = numberOf(value)
+    return number === undefined ? undefined : Math.abs(number)
+  }
+  const members = membersOf(value)
+  if (members === undefined) return undefined
+  if (name === 'count') return members.length
+  const values = members.map((member) => (each === undefined ? member : reckon(each, { ...scope, member })))
+  return name === 'all' ? allHold(values) : sumOf(values, scope)
+}
+
+/** Lists, and objects that map keys to members. */
+function membersOf(value: Value): readonly Json[] | undefined {
+  if (Array.isArray(value)) return value
+  return value !== undefined && isJsonObject(value) ? Object.values(value) : undefined
+}
+
+function allHold(values: readonly Value[]): Value {
+  if (values.some((value) => value === false)) return false
+  return true
+}
+
+function sumOf(values: readonly Value[], scope: Scope): Value {
+  let sum = 0
+  for (const value of values) {
+    spend(scope)
+    const number = numberOf(value)
+    if (number === undefined) return undefined
+    sum += number
+  }
+  return Math.round(sum * 1e9) / 1e9
+}
+
+/** A number, a number in a text, or the number of `{value, unit}` and `{amount, currency}`. */
+function numberOf(value: Value): number | undefined {
+  if (typeof value === 'number') return value
+  if (typeof value === 'string') return readNumber(plainText(value))
+  if (value === undefined || value === null || !isJsonObject(value)) return undefined
+  const inner = memberOf(value, 'value') ?? memberOf(value, 'amount')
+  return inner === undefined || typeof inner === 'object' ? undefined : numberOf(inner)
+}

@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { Policy, resolvePolicy } from '../../../../schemas/policy.ts'
+import { confusionOf, judgeLabelled, type Labelled } from './confusion.ts'
+import { CARE } from './fresh/care.ts'
+import { MONEY } from './fresh/money.ts'
+import { WORK } from './fresh/work.ts'
+
+const test = suite('judgement: labelled handoffs')
+
+const DEV: readonly Labelled[] = readFileSync('test/vectors/validator/judgement.jsonl', 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line))
+const FRESH: readonly Labelled[] = [...CARE, ...MONEY, ...WORK]
+
+const standard = resolvePolicy()
+const policies = new Map(
+  readdirSync('examples/policies').map((file) => {
+    const policy = Policy.parse(JSON.parse(readFileSync(`examples/policies/${file}`, 'utf8')))
+    return [file.replace('.json', ''), resolvePolicy(policy)]
+  }),
+)
+
+test('the default policy misses at most 3 % of the contradictions and refuses at most 1 % of the innocent (JUD-1)', () => {
+  const { missed, refused, missedShare, refusedShare, table } = confusionOf(DEV, () => standard)
+  console.log(table)
+  console.log(`missed: ${missed.join('; ')}\nrefused: ${refused.join('; ')}`)
+  assert.ok(missedShare <= 0.03, missed.join('\n'))
+  assert.ok(refusedShare <= 0.01, refused.join('\n'))
+})
+
+test("with the policies that the domains declare nothing innocent is refused, and what is missed is about a tool's outcome", () => {
+  const { missed, refused } = confusionOf(DEV, ({ domain }) => policies.get(domain) ?? standard)
+  assert.equal(refused, [])
+  assert.equal(
+    missed.filter((name) => !name.includes('success claimed where the tool failed')),
+    [],
+  )
+})
+
+test('handoffs of ten other domains, written down before any rule was tried on them, are judged as they are labelled', () => {
+  const { missed, refused } = confusionOf(FRESH, () => standard)
+  assert.ok(FRESH.length >= 150)
+  assert.equal({ missed, refused }, { missed: [], refused: [] })
+})
+
+test('the verdict does not depend on the order of keys', () => {
+  for (const labelled of [...DEV, ...FRESH]) {
+    const { before, after } = labelled
+    const turned = { ...labelled, before: turnedKeys(before), after: turnedKeys(after) } as Labelled
+    const [one, other] = [judgeLabelled(labelled, standard), judgeLabelled(turned, standard)]
+    assert.equal(other.findings, one.findings, labelled.name ?? labelled.why)
+    assert.is(other.verdict, one.verdict)
+  }
+})
+
+function turnedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(turnedKeys)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, member]) => [key, turnedKeys(member)]),
+  )
+}
+
+test('rule set 1 stays what it was: on the same handoffs it misses and refuses as it did', () => {
+  const { missed, refused } = confusionOf(DEV, () => resolvePolicy({ rules: 1 }))
+  assert.equal([missed.length, refused.length], RULES_1)
+})
+
+const RULES_1 = [56, 32]
+
+test.run()
