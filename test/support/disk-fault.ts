@@ -19,7 +19,7 @@ const SOURCE = `
 #include <unistd.h>
 
 enum { SYNC = 1, WRITE = 2, TRUNCATE = 4 };
-struct control { int32_t ops, countdown, times, error, short_write, seen; };
+struct control { int32_t ops, countdown, times, error, short_write, seen, sync_ms; };
 static volatile struct control *control;
 
 __attribute__((constructor)) static void attach(void) {
@@ -55,6 +55,7 @@ static int fails(int op, int fd) {
 int fsync(int fd) {
   static int (*real)(int);
   if (!real) real = dlsym(RTLD_NEXT, "fsync");
+  if (control != NULL && control->sync_ms > 0 && of_store(fd)) usleep(control->sync_ms * 1000);
   return fails(SYNC, fd) ? -1 : real(fd);
 }
 int fdatasync(int fd) {
@@ -98,7 +99,7 @@ export function buildFaultyDisk(folder: string): NodeJS.ProcessEnv | undefined {
   const [source, library, control] = ['fault.c', 'fault.so', 'fault.control'].map((name) => `${folder}/${name}`)
   if (source === undefined || library === undefined || control === undefined) return undefined
   writeFileSync(source, SOURCE)
-  writeFileSync(control, Buffer.alloc(24))
+  writeFileSync(control, Buffer.alloc(28))
   const compiled = spawnSync('gcc', ['-shared', '-fPIC', '-O1', '-w', '-o', library, source, '-ldl'])
   if (compiled.status !== 0) return undefined
   return { ...process.env, LD_PRELOAD: library, DISK_FAULT_FILE: control }
@@ -108,6 +109,11 @@ export function buildFaultyDisk(folder: string): NodeJS.ProcessEnv | undefined {
 export function armDisk({ op, error, nth, times = 1, shortWrite = false }: Fault): void {
   const fields = Int32Array.of(FAULT_OPS[op], nth, times, FAULT_ERRORS[error], shortWrite ? 1 : 0, 0)
   withControl((fd) => writeSync(fd, new Uint8Array(fields.buffer), 0, 24, 0))
+}
+
+/** From now on each sync of a store's file takes this long. */
+export function slowDisk(syncMs: number): void {
+  withControl((fd) => writeSync(fd, new Uint8Array(Int32Array.of(syncMs).buffer), 0, 4, 24))
 }
 
 /** Operations of the armed kind since it was armed: proof that the library looks at the right files. */
