@@ -114,7 +114,7 @@ function edgeOf(
     const keys = latest(source)
     return createApp({
       ledger,
-      verifier: verifierFor(settings, { keys, initial: keys(), trusted }),
+      verifier: verifierFor(settings, { keys, initial: keys(), trusted, memory }),
       jwks: () => publicJwks(keys()),
       log,
       version,
@@ -140,12 +140,16 @@ function latest<T>(file: Pick<WatchedFile<T>, 'current' | 'onChange'>): () => T 
 interface Trust {
   readonly keys: () => LedgerKeys
   readonly initial: LedgerKeys
+  readonly memory: MemoryBudget
   readonly trusted: () => readonly TrustedIssuer[]
 }
 
-function verifierFor({ issuer, audience }: Settings, { keys, initial, trusted }: Trust): TokenVerifier {
+function verifierFor({ issuer, audience }: Settings, { keys, initial, trusted, memory }: Trust): TokenVerifier {
   const { tokenSecret: sharedSecret } = initial
-  return createTokenVerifier({ keys, trusted, sharedSecret, issuer, audience, now: Date.now })
+  const cacheMaxBytes = memory.limitOf('tokens')
+  const verifier = createTokenVerifier({ keys, trusted, sharedSecret, issuer, audience, now: Date.now, cacheMaxBytes })
+  memory.watch('tokens', () => verifier.cacheBytes)
+  return verifier
 }
 
 /** So that a second process can say where the ledger is that holds the store. */

@@ -43,7 +43,7 @@ const PAGES: readonly PageRoute[] = [
 
 /** To be mounted at `/ui`. */
 export function createDashboard(deps: DashboardDeps): Hono<DashboardEnv> {
-  const guard = { deps, sessions: createSessions(deps.now) }
+  const guard = { deps, sessions: createSessions(deps.now, deps.memory) }
   const signing = { ...guard, secret: randomBytes(32) }
   const app = new Hono<DashboardEnv>()
   app.get('/', (c) => seeOther(c, RUNS))

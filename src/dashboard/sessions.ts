@@ -5,6 +5,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { LRUCache } from 'lru-cache'
+import type { MemoryBudget } from '../resources/memory-budget.ts'
 import type { Principal } from '../signing/tokens.ts'
 
 export interface Session {
@@ -19,7 +20,10 @@ export interface Session {
   readonly over: AbortController
 }
 
-const SESSIONS_MAX = 10_000
+/** A session beside its token: its secrets and its signal. */
+const SESSION_BYTES = 1_024
+/** Subjects whose sessions are counted. */
+const SUBJECTS_MAX = 10_000
 /** One subject that signs in over and over pushes out its own sessions, nobody else's. */
 const PER_SUBJECT_MAX = 20
 const ID_BYTES = 32
@@ -31,13 +35,15 @@ export interface Sessions {
   end(session: Session): void
 }
 
-export function createSessions(now: () => number): Sessions {
+export function createSessions(now: () => number, memory: MemoryBudget): Sessions {
   const sessions = new LRUCache<string, Session>({
-    max: SESSIONS_MAX,
+    maxSize: memory.limitOf('sessions'),
+    sizeCalculation: ({ token, subject }) => SESSION_BYTES + 2 * (token.length + subject.length),
     perf: { now },
     dispose: (session) => session.over.abort(),
   })
-  const bySubject = new LRUCache<string, readonly string[]>({ max: SESSIONS_MAX })
+  const bySubject = new LRUCache<string, readonly string[]>({ max: SUBJECTS_MAX })
+  memory.watch('sessions', () => sessions.calculatedSize)
 
   const forget = (session: Session): void => {
     sessions.delete(session.name)

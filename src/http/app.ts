@@ -1,5 +1,6 @@
 /** @module The HTTP edge as one application: every route behind one dispatcher, and an answer for whatever matches none. */
 import { OpenAPIHono } from '@hono/zod-openapi'
+import type { MemoryBudget } from '../resources/memory-budget.ts'
 import { jsonText, problemResponse } from './answers.ts'
 import { type AppOptions, appDeps } from './app-deps.ts'
 import { dispatcher, failure, type Gate } from './dispatch.ts'
@@ -9,7 +10,7 @@ import { createMetrics } from './metrics.ts'
 import { mountDashboard } from './mount-dashboard.ts'
 import { openApiDocument, registerRoute } from './openapi.ts'
 import { problem } from './problems.ts'
-import { createRateLimiter } from './rate-limit.ts'
+import { createRateLimiter, type RateLimit, type RateLimiter } from './rate-limit.ts'
 import type { Edge, OpenRoute, Route } from './route.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { type BatchOp, batchRoute } from './routes/batch.ts'
@@ -51,8 +52,8 @@ export function createApp(options: AppOptions): OpenAPIHono<EdgeEnv> {
   const gate: Gate = {
     edge,
     metrics,
-    subjectRate: createRateLimiter({ perSecond, burst }),
-    refusedTokenRate: createRateLimiter({ perSecond: refusedTokensPerSecond, burst: REFUSED_TOKENS_BURST }),
+    subjectRate: rateWithin(edge.memory, { perSecond, burst }),
+    refusedTokenRate: rateWithin(edge.memory, { perSecond: refusedTokensPerSecond, burst: REFUSED_TOKENS_BURST }),
   }
   const app = new OpenAPIHono<EdgeEnv>()
   const routes = [...runRoutesAll, batchRoute(batchOps()), ...systemRoutes(edge, metrics), documentRoute(app)]
@@ -66,6 +67,13 @@ export function createApp(options: AppOptions): OpenAPIHono<EdgeEnv> {
   return app
 }
 
+/** Tenants, subjects and addresses have a third of the share each. */
+function rateWithin(memory: MemoryBudget, limit: RateLimit): RateLimiter {
+  const limiter = createRateLimiter(limit, Math.floor(memory.limitOf('rates') / 3))
+  memory.watch('rates', () => limiter.bytes)
+  return limiter
+}
+
 function createEdge(options: AppOptions): Edge {
   const deps = appDeps(options)
   const { ratePerSecond, rateBurst, streamsPerTenant, tokenCheckMs: checkMs } = deps.settings
@@ -73,7 +81,7 @@ function createEdge(options: AppOptions): Edge {
     ...deps,
     slots: createStreamSlots(streamsPerTenant, deps.memory.account('streams')),
     liveTokens: createLiveTokens({ ...deps, checkMs }),
-    tenantRate: createRateLimiter({ perSecond: ratePerSecond, burst: rateBurst }),
+    tenantRate: rateWithin(deps.memory, { perSecond: ratePerSecond, burst: rateBurst }),
   }
 }
 

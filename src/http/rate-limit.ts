@@ -1,8 +1,9 @@
 /** @module Token buckets: so many requests a second for each name, and some at once. */
 import { LRUCache } from 'lru-cache'
 
-/** Names remembered. A name that falls out starts with a full bucket again. */
-const NAMES_MAX = 10_000
+/** What the names remembered take, where nobody says how much. A name that falls out starts with a full bucket again. */
+const NAMES_MAX_BYTES = 2 * 1024 * 1024
+const BUCKET_BYTES = 160
 
 export interface RateLimit {
   readonly perSecond: number
@@ -10,6 +11,8 @@ export interface RateLimit {
 }
 
 export interface RateLimiter {
+  /** What the names remembered take in memory. */
+  readonly bytes: number
   /** 0 where the request may pass; else the milliseconds until one may. */
   take(name: string, nowMs: number): number
   /** Charges what turned out to be more than one request; it may leave a debt. */
@@ -25,9 +28,12 @@ interface Bucket {
 }
 
 /** A limit of 0 a second lets everything pass. */
-export function createRateLimiter({ perSecond, burst }: RateLimit): RateLimiter {
-  if (perSecond === 0) return { take: () => 0, charge: () => undefined }
-  const buckets = new LRUCache<string, Bucket>({ max: NAMES_MAX })
+export function createRateLimiter({ perSecond, burst }: RateLimit, maxBytes = NAMES_MAX_BYTES): RateLimiter {
+  if (perSecond === 0) return { take: () => 0, charge: () => undefined, bytes: 0 }
+  const buckets = new LRUCache<string, Bucket>({
+    maxSize: maxBytes,
+    sizeCalculation: (_, name) => BUCKET_BYTES + 2 * name.length,
+  })
 
   const bucketOf = (name: string, nowMs: number): Bucket => {
     const bucket = buckets.get(name)
@@ -43,6 +49,9 @@ export function createRateLimiter({ perSecond, burst }: RateLimit): RateLimiter 
     return bucket
   }
   return {
+    get bytes() {
+      return buckets.calculatedSize
+    },
     take: (name, nowMs) => {
       const bucket = bucketOf(name, nowMs)
       if (bucket.level < 1 - ROUNDING) return Math.ceil(((1 - bucket.level) * 1000) / perSecond)

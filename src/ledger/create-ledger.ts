@@ -36,7 +36,8 @@ const UPKEEP = ''
  */
 export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const { store, views, keys, effects = realEffects(), log = silentLog } = options
-  const sealer = new Sealer(keys)
+  const memory = options.memory ?? new MemoryBudget()
+  const sealer = new Sealer(keys, memory)
   const { origin: asked, readOnly } = options
   const founding: FoundingDeps = { store, keys, sealer, effects, log, origin: asked, readOnly }
   const stats = new Stats()
@@ -53,7 +54,6 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const { ledgerId, origin } = await openIdentity(founding)
   const logs = openLogs?.(origin)
 
-  const memory = options.memory ?? new MemoryBudget()
   const runs = hotRunsWithin(memory, { store, views, sealer }, options.hotRunsMax)
   const reader = new Reader(store, runs, sealer)
   const queries = new Queries({ store, runs, reader, sealer, nowMs: effects.nowMs })

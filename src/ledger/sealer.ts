@@ -1,7 +1,15 @@
 /** @module The key that seals now, and the run keys of every key there was; swapped as one when the ring changes. */
 
+import type { MemoryBudget } from '../resources/memory-budget.ts'
 import type { MacKey } from '../signing/header-text.ts'
-import { createRunKeys, currentKey, type KeyRing, type RunKeys, ringIndex } from '../signing/key-ring.ts'
+import {
+  createRunKeys,
+  currentKey,
+  type KeptRunKeys,
+  type KeyRing,
+  type RunKeys,
+  ringIndex,
+} from '../signing/key-ring.ts'
 import type { KeySource } from './ports.ts'
 
 export interface StreamKey {
@@ -11,15 +19,23 @@ export interface StreamKey {
 
 export class Sealer {
   readonly #source: KeySource
+  readonly #maxKeyBytes: number | undefined
   #ring: KeyRing
-  #runKeys: RunKeys
+  #runKeys: KeptRunKeys
   #kid: string
 
-  constructor(source: KeySource) {
+  /** `memory` bounds the run keys that are kept. */
+  constructor(source: KeySource, memory?: MemoryBudget) {
+    this.#maxKeyBytes = memory?.limitOf('run-keys')
     this.#source = source
     this.#ring = source.current().ring
-    this.#runKeys = createRunKeys(this.#ring)
+    this.#runKeys = this.#keysOf(this.#ring)
+    memory?.watch('run-keys', () => this.#runKeys.bytes)
     this.#kid = currentKey(this.#ring).kid
+  }
+
+  #keysOf(ring: KeyRing): KeptRunKeys {
+    return createRunKeys(ring, this.#maxKeyBytes === undefined ? {} : { maxBytes: this.#maxKeyBytes })
   }
 
   get ring(): KeyRing {
@@ -57,7 +73,7 @@ export class Sealer {
     const { ring } = this.#source.current()
     if (ring === this.#ring) return
     this.#ring = ring
-    this.#runKeys = createRunKeys(ring)
+    this.#runKeys = this.#keysOf(ring)
   }
 
   /** The key for an event behind one that key `index` sealed: a process that has not heard of a rotation must not fall behind it. */

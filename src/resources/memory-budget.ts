@@ -23,8 +23,6 @@ export const SHARES = {
   streams: { percent: 8, about: 'exports, bundles, replays and tails that are open' },
   'append-queue': { percent: 4, atMostBytes: 64 * MIB, about: 'sealed events on their way to the disk' },
   stories: { percent: 3, about: "the dashboard's folded runs" },
-  'audit-states': { percent: 2, atMostBytes: 64 * MIB, about: "charges and claims while the auditors' index is made" },
-  'log-streams': { percent: 2, atMostBytes: 32 * MIB, about: 'ends of streams while the logs follow the store' },
   tokens: { percent: 1, atMostBytes: 16 * MIB, about: 'tokens that were checked' },
   'run-keys': { percent: 1, atMostBytes: 16 * MIB, about: 'keys derived for single runs' },
   rates: { percent: 1, atMostBytes: 8 * MIB, about: 'rates of tenants, token subjects and addresses' },

@@ -13,7 +13,9 @@ const RUN_KEY_BYTES = 32
 const RUN_KEY_INFO = 'countersign/run-key/v1\n'
 const KID_PATTERN = /^[A-Za-z0-9_.-]{1,64}$/
 /** Run keys kept derived: one for each run that is being written. */
-const RUN_KEYS_MAX = 10_000
+const RUN_KEYS_MAX_BYTES = 8 * 1024 * 1024
+/** A key object of the engine and its name in the cache, rounded up. */
+const KEPT_KEY_BYTES = 1_024
 
 export interface RingKey {
   readonly kid: string
@@ -124,12 +126,23 @@ export interface RunKeys {
   readonly keyFor: (kid: string, tenant: string, stream: string) => KeyObject | undefined
 }
 
+export interface KeptRunKeys extends RunKeys {
+  /** What they take in memory. */
+  readonly bytes: number
+}
+
 /** Run keys of one ring, derived once and kept while they are used; a rotated ring needs a new one. */
-export function createRunKeys(ring: KeyRing, options: { readonly max?: number } = {}): RunKeys {
+export function createRunKeys(ring: KeyRing, options: { readonly maxBytes?: number } = {}): KeptRunKeys {
   const secrets = new Map(ring.keys.map((key) => [key.kid, key.secret]))
   // A `max` would set room for all of them aside at once.
-  const cache = new LRUCache<string, KeyObject>({ maxSize: options.max ?? RUN_KEYS_MAX, sizeCalculation: () => 1 })
+  const cache = new LRUCache<string, KeyObject>({
+    maxSize: options.maxBytes ?? RUN_KEYS_MAX_BYTES,
+    sizeCalculation: () => KEPT_KEY_BYTES,
+  })
   return {
+    get bytes() {
+      return cache.calculatedSize
+    },
     keyFor: (kid, tenant, stream) => {
       const name = `${kid}\n${tenant}\n${stream}`
       const known = cache.get(name)

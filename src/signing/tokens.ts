@@ -52,7 +52,7 @@ export interface TokenVerifierOptions extends Omit<TrustSettings, 'trusted'> {
   /** Longest life of a token, from `iat` (else from now) to `exp`. Default one day. */
   readonly maxLifetimeSeconds?: number
   /** Verified tokens kept. Default 10,000. */
-  readonly cacheMax?: number
+  readonly cacheMaxBytes?: number
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
@@ -61,11 +61,15 @@ export interface TokenVerifier {
   readonly verify: (token: string) => Promise<TokenResult>
   /** Forgets every verified token: to be called when a key is revoked or rotated. */
   readonly clear: () => void
+  /** What the verified tokens take in memory. */
+  readonly cacheBytes: number
 }
 
 const CLOCK_TOLERANCE_SECONDS = 30
 const MAX_LIFETIME_SECONDS = 24 * 60 * 60
-const CACHE_MAX = 10_000
+const CACHE_MAX_BYTES = 16 * 1024 * 1024
+/** Claims, sets and the cache's own, rounded up; the texts come on top. */
+const ENTRY_BYTES = 1_024
 
 /** Compact JWS: three parts of base64url, none empty. A JWE has five, an unsecured JWS an empty last one. */
 const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
@@ -77,7 +81,7 @@ interface Verified {
 
 /** Throws `TokenTrustError` on settings under which no token could be trusted (a shared secret below 32 bytes, ...). */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
-  const cache = new LRUCache<string, Verified>({ max: options.cacheMax ?? CACHE_MAX })
+  const cache = new LRUCache<string, Verified>({ maxSize: options.cacheMaxBytes ?? CACHE_MAX_BYTES })
   let trust = currentTrust(options)
   let pick = pickerOf(trust, options)
   /** A check that began before the cache was cleared must not fill it afterwards. */
@@ -106,11 +110,17 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const { retiredMs, ...result } = await verifyToken(token, { ...options, pick, nowMs })
     if (result.ok && began === generation) {
       const untilMs = Math.min(nowMs + TOKEN_CACHE_MS, result.claims.expiresAt, retiredMs ?? Number.POSITIVE_INFINITY)
-      cache.set(name, { claims: result.claims, untilMs })
+      cache.set(name, { claims: result.claims, untilMs }, { size: ENTRY_BYTES + 2 * token.length })
     }
     return result
   }
-  return { verify, clear }
+  return {
+    verify,
+    clear,
+    get cacheBytes() {
+      return cache.calculatedSize
+    },
+  }
 }
 
 interface Trust {

@@ -6,10 +6,12 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readSettings, SettingsError } from '../../src/config.ts'
+import { createRateLimiter } from '../../src/http/rate-limit.ts'
 import { defaultBudgetBytes, machineMemory } from '../../src/resources/machine-memory.ts'
 import { MemoryAccount } from '../../src/resources/memory-account.ts'
 import { MemoryBudget, SHARES } from '../../src/resources/memory-budget.ts'
 import { weigh } from '../../src/resources/weigh.ts'
+import { createRunKeys } from '../../src/signing/key-ring.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const MIB = 1024 * 1024
@@ -137,6 +139,17 @@ memory('a size is read with its unit; one too small is refused by name (F36)', (
       (error: Error) => error instanceof SettingsError && error.message.includes('--memory'),
     )
   }
+})
+
+memory('names that are limited in rate, and keys of runs, are remembered by their bytes (F36)', () => {
+  const limiter = createRateLimiter({ perSecond: 1, burst: 1 }, 10_000)
+  for (let i = 0; i < 10_000; i += 1) limiter.take(`tenant ${i} ${'x'.repeat(200)}`, 0)
+  assert.ok(limiter.bytes > 5_000 && limiter.bytes <= 10_000, `${limiter.bytes}`)
+
+  const key = { kid: 'k', secret: Buffer.alloc(32, 1), created: '2024-01-01T00:00:00.000Z' }
+  const keys = createRunKeys({ keys: [key] } as never, { maxBytes: 64 * 1024 })
+  for (let i = 0; i < 1_000; i += 1) assert.ok(keys.keyFor('k', 'acme', `run-acme.r${i}`) !== undefined)
+  assert.ok(keys.bytes > 0 && keys.bytes <= 64 * 1024, `${keys.bytes}`)
 })
 
 memory.run()

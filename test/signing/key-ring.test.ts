@@ -95,7 +95,7 @@ test('a text that is no ring is refused, and the refusal repeats nothing of it',
 test('run keys that fell out of the cache are derived again, the same', () => {
   const ring = createKeyRing(NOW, seededRandom('x'))
   const { kid } = currentKey(ring)
-  const keys = createRunKeys(ring, { max: 2 })
+  const keys = createRunKeys(ring, { maxBytes: 2 * 1_024 })
   const hex = (stream: string) => keys.keyFor(kid, 'acme', stream)?.export().toString('hex')
   const first = hex('run-acme.0')
   for (let i = 1; i < 10; i++) assert.is.not(hex(`run-acme.${i}`), first)
