@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { EventBody, EventType } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
 import { accessStream, ledgerStream, runStream, SYSTEM_STREAM, SYSTEM_TENANT } from '../../schemas/names.ts'
-import { resolvePolicy } from '../../schemas/policy.ts'
+import { DEFAULT_CRITICAL_KEYS, type ResolvedPolicy } from '../../schemas/policy.ts'
 import { type SealContext, type SealedEvent, sealEvents } from '../../src/signing/seal.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
@@ -35,6 +35,14 @@ const warning = {
 } as const
 const pin = { asOf: '40', treeSize: 40, root: digest('root') }
 
+/** Written out, as the first release recorded it: another default of today changes no store of then. */
+const POLICY: ResolvedPolicy = {
+  base: 'default',
+  criticalKeys: DEFAULT_CRITICAL_KEYS,
+  ungrounded: 'warn',
+  snapshotEvery: 1,
+}
+
 /** In the order in which they are sealed. */
 const RUN_BODIES = {
   RunStarted: [
@@ -44,7 +52,7 @@ const RUN_BODIES = {
       input: { city: 'Bern' },
       tags: ['demo'],
       budget: { tokens: 1_000, cost: { limit: '5.00', currency: 'USD' } },
-      policy: resolvePolicy(),
+      policy: POLICY,
       requestDigest: digest('request'),
     },
   ],
