@@ -78,7 +78,7 @@ async function readRange(
 
 function sealOf(sealer: Sealer, record: ReadRecord): 'valid' | 'invalid' {
   const { stream, revision } = record
-  const { prev } = JSON.parse(record.header) as { prev?: string }
+  const { prev } = ledgerEvent(record).header
   const expected = { stream, revision, prevDigest: prev, prevTime: undefined, minRingIndex: 0 }
   const { ring, runKeys } = sealer
   return checkRecord(record, expected, { ring, runKeys, depth: 'fast' }).ok ? 'valid' : 'invalid'

@@ -18,6 +18,7 @@ import { checkRecord, firstExpectation } from '../../signing/check.ts'
 import type { AuditEntry, AuditIndex, ChargeRow } from '../../store/audit-index.ts'
 import { againIfRenewed, DerivedFileRenewedError } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
+import { ledgerEvent } from '../parse-record.ts'
 import type { Sealer } from '../sealer.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from '../seen-record.ts'
 
@@ -125,8 +126,8 @@ export class AuditProjection {
       return
     }
     const { tenant } = name
-    const read = parsed(record)
-    if (read === undefined) return
+    // A record whose text is damaged has its leaf and its row all the same: else every later leaf would bear another's number.
+    const read = ledgerEvent(record)
     const { header, data } = read
     const leaf = changes.sizes.get(tenant) ?? this.#deps.index.size(tenant)
     changes.sizes.set(tenant, leaf + 1)
@@ -202,14 +203,6 @@ export class AuditProjection {
     }
     if (checked.ok) this.#known.set(record.stream, true)
     return !checked.ok
-  }
-}
-
-function parsed(record: ReadRecord): { readonly header: Header; readonly data: JsonObject } | undefined {
-  try {
-    return { header: JSON.parse(record.header) as Header, data: JSON.parse(record.data) as JsonObject }
-  } catch {
-    return undefined
   }
 }
 
