@@ -18,6 +18,7 @@ import {
 } from './config.ts'
 import { fixedKeys, readKeys, type WatchedKeys, watchKeyFile } from './key-source.ts'
 import { createLedger } from './ledger/create-ledger.ts'
+import { fileGuard } from './ledger/file-guard.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { KeptCheckpoints } from './ledger/log/kept-checkpoints.ts'
 import type { Log } from './ledger/ports.ts'
@@ -82,16 +83,16 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     const keys = opened.add(watchKeys(settings.keys, known ?? (await makeKeys(settings.keys, store)), log))
     const onRenewed = (renewal: DerivedFileRenewal): void =>
       log.warn(renewal, 'a file that follows the store is made anew from it')
-    const views = opened.add(openViews(settings, onRenewed))
+    const views = opened.add(openViews(settings, { onRenewed, guard: fileGuard(keys, 'views') }))
     const origin = settings.origin === undefined ? {} : { origin: settings.origin }
     const logs = {
-      store: opened.add(openLogs(settings, onRenewed)),
+      store: opened.add(openLogs(settings, { onRenewed })),
       maxDelayMs: settings.checkpointDelayMs,
       witnesses: readWitnesses(settings.witnesses),
       ...keptBeside(settings.store),
     }
     const audit = {
-      index: opened.add(openAuditIndex(settings, onRenewed)),
+      index: opened.add(openAuditIndex(settings, { onRenewed, guard: fileGuard(keys, 'audit') })),
       onlyIfAsked: settings.auditIfAsked === true,
     }
     const ledger = opened.add(await createLedger({ store, views, keys, log, logs, audit, memory, work, ...origin }))
@@ -144,18 +145,18 @@ function walLossLog(log: Log): (loss: WalLoss) => void {
         )
 }
 
-type OnRenewed = DerivedFileOptions['onRenewed']
+type DerivedOptions = Omit<DerivedFileOptions, 'path'>
 
-function openViews(settings: Settings, onRenewed?: OnRenewed): ViewStore {
-  return openSqliteViews({ path: derivedPath(settings, VIEWS_FILE), onRenewed })
+function openViews(settings: Settings, options: DerivedOptions = {}): ViewStore {
+  return openSqliteViews({ path: derivedPath(settings, VIEWS_FILE), ...options })
 }
 
-function openLogs(settings: Settings, onRenewed?: OnRenewed): LogStore {
-  return openSqliteLogs({ path: derivedPath(settings, LOG_FILE), onRenewed })
+function openLogs(settings: Settings, options: DerivedOptions = {}): LogStore {
+  return openSqliteLogs({ path: derivedPath(settings, LOG_FILE), ...options })
 }
 
-function openAuditIndex(settings: Settings, onRenewed?: OnRenewed): AuditIndex {
-  return openSqliteAudit({ path: derivedPath(settings, AUDIT_FILE), onRenewed })
+function openAuditIndex(settings: Settings, options: DerivedOptions = {}): AuditIndex {
+  return openSqliteAudit({ path: derivedPath(settings, AUDIT_FILE), ...options })
 }
 
 function derivedPath({ store, data }: Settings, name: string): string {

@@ -11,7 +11,7 @@ import { isRunEventType } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { parseStream } from '../../schemas/names.ts'
-import { againIfRenewed, DerivedFileRenewedError } from '../store/derived-file.ts'
+import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../store/event-store.ts'
 import type { RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../store/view-store.ts'
 import { bounds } from './bounds.ts'
@@ -61,6 +61,7 @@ export class RunList implements Disposable {
   }
 
   async #pass(goOn: () => boolean): Promise<void> {
+    if (!(await this.#views.isAuthentic())) this.#views.renew(NOT_AUTHENTIC)
     if (!this.#isSame) await this.#checkSame()
     const after = this.#checkpoint()?.position
     let from = after

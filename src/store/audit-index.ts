@@ -106,6 +106,8 @@ export interface KeyGroup {
 }
 
 export interface AuditIndex extends DerivedFile {
+  /** Whether the rows are those that this ledger's processes wrote. Reads all of them where that is not known; the words are not covered. */
+  isAuthentic(): Promise<boolean>
   progress(): AuditProgress | undefined
   /** Leaves of a tenant so far. */
   size(tenant: string): number

@@ -8,10 +8,22 @@ export interface DerivedFile extends Disposable {
   onRenewed(listener: () => void): () => void
 }
 
+/** Vouches for what a file holds, with keys that whoever edits the file has not. */
+export interface FileGuard {
+  readonly rowKey: () => Uint8Array
+  readonly seal: (text: string) => string
+  readonly holds: (text: string, seal: string) => boolean
+}
+
+/** Why a file is made anew that somebody else wrote to. */
+export const NOT_AUTHENTIC = 'it holds other than this ledger wrote, or was sealed with a key that was rotated away'
+
 export interface DerivedFileOptions {
   /** A path, or `:memory:`. */
   readonly path: string
   /** Told each time the file is made anew, at open too. */
+  /** Absent where nobody else can write the file, as in memory: what it holds is then taken as it is. */
+  readonly guard?: FileGuard | undefined
   readonly onRenewed?: ((renewal: DerivedFileRenewal) => void) | undefined
 }
 

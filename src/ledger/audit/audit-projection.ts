@@ -16,7 +16,7 @@ import { toNano } from '../../../schemas/money.ts'
 import { parseStream } from '../../../schemas/names.ts'
 import { checkRecord, firstExpectation } from '../../signing/check.ts'
 import type { AuditEntry, AuditIndex, ChargeRow } from '../../store/audit-index.ts'
-import { againIfRenewed, DerivedFileRenewedError } from '../../store/derived-file.ts'
+import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import { ledgerEvent } from '../parse-record.ts'
 import type { Sealer } from '../sealer.ts'
@@ -67,6 +67,7 @@ export class AuditProjection {
 
   async #pass(goOn: () => boolean): Promise<void> {
     const { store, index, onProgress } = this.#deps
+    if (!(await this.#deps.index.isAuthentic())) this.#deps.index.renew(NOT_AUTHENTIC)
     if (!this.#isSame) await this.#checkSame()
     // Pinned: a pass that chased the writers would never come to an end.
     const until = await store.end()

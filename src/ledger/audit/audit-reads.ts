@@ -45,6 +45,12 @@ export interface AuditPage {
   /** `after` of the next page; absent on the last one. */
   readonly next?: readonly Json[]
   readonly asOf: AsOf
+  /**
+   * `sealed-index`: rows that lie under a mac of the key ring, checked whole when the process first uses them and whenever somebody else
+   * wrote to their file; every event that is shown was read from the store, its seal checked. `word-index`: which events are found rests
+   * on an index of words that no seal covers; what is shown of them is as above.
+   */
+  readonly restsOn: 'sealed-index' | 'word-index'
   /** Groups there are, on all pages, where that is counted. */
   readonly total?: number
 }

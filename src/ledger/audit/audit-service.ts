@@ -75,7 +75,8 @@ export class AuditService implements UnrecordedReads {
       const asked = this.#asked(caller, question, page)
       if ('code' in asked) return asked
       const answer = await this.#answer(asked)
-      return { ok: true, ...answer, asOf: asked.asOf }
+      const restsOn = asked.phrases === undefined ? 'sealed-index' : 'word-index'
+      return { ok: true, ...answer, asOf: asked.asOf, restsOn }
     })
   }
 

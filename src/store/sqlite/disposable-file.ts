@@ -79,13 +79,18 @@ class DisposableFile<T extends object> implements DerivedFile {
   #guarded(name: string | symbol, args: readonly unknown[]): unknown {
     try {
       // Looked up at the call: the file may have been made anew since the member was read.
-      return Reflect.apply(Reflect.get(this.#over, name) as () => unknown, this.#over, args)
+      const done: unknown = Reflect.apply(Reflect.get(this.#over, name) as () => unknown, this.#over, args)
+      return done instanceof Promise ? done.catch((error: unknown) => this.#renewIfDamaged(error)) : done
     } catch (error) {
-      if (!isDamage(error)) throw error
-      const reason = String(error)
-      this.renew(reason)
-      throw new DerivedFileRenewedError({ file: this.#options.path, reason })
+      return this.#renewIfDamaged(error)
     }
+  }
+
+  #renewIfDamaged(error: unknown): never {
+    if (!isDamage(error)) throw error
+    const reason = String(error)
+    this.renew(reason)
+    throw new DerivedFileRenewedError({ file: this.#options.path, reason })
   }
 
   #open(): { readonly db: Database; readonly over: T; readonly renewed?: string } {

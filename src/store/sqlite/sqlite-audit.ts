@@ -13,7 +13,7 @@ import type {
   ChargeRow,
   LeafPage,
 } from '../audit-index.ts'
-import type { DerivedFile, DerivedFileOptions } from '../derived-file.ts'
+import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type { Position } from '../event-store.ts'
 import { countRuns, keyGroups, missingRevisions, runGroups, spendGroups } from './audit-groups.ts'
 import {
@@ -25,9 +25,10 @@ import {
   tenantWord,
   toAuditColumns,
 } from './audit-rows.ts'
-import { AUDIT_SCHEMA } from './audit-schema.ts'
+import { AUDIT_SCHEMA, AUDIT_SEALED } from './audit-schema.ts'
 import { openDisposable } from './disposable-file.ts'
 import type { Database } from './open.ts'
+import { RowSeal } from './row-seal.ts'
 
 const CLAIMS = typesThat(({ changes }) => changes.call === 'claimed')
 const RESERVATIONS = typesThat(({ changes }) => changes.reservation === 'open')
@@ -57,25 +58,43 @@ const NOT_FOLLOWED = {
 
 /** A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
 export function openSqliteAudit(options: DerivedFileOptions): AuditIndex {
-  return openDisposable(options, { schema: AUDIT_SCHEMA, over: (db) => new SqliteAudit(db) })
+  const { guard } = options
+  return openDisposable(options, { schema: AUDIT_SCHEMA, over: (db) => new SqliteAudit(db, guard) })
 }
 
 class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
   readonly #db: Database
+  readonly #seal: RowSeal | undefined
   readonly #statements
   readonly #save
 
-  constructor(db: Database) {
+  constructor(db: Database, guard: FileGuard | undefined) {
     this.#db = db
+    this.#seal = guard && new RowSeal(db, guard, AUDIT_SEALED)
     this.#statements = prepareStatements(db)
     this.#save = db.transaction((batch: AuditBatch, from: Position | undefined) => {
       if (this.progress()?.position !== from) return false
       for (const entry of batch.entries) this.#add(entry)
-      for (const [stream, state] of batch.states) this.#statements.saveState.run(stream, state)
-      for (const stream of batch.foreign) this.#statements.saveForeign.run(stream)
+      for (const [stream, state] of batch.states) this.#saveState(stream, state)
+      for (const stream of batch.foreign) {
+        const { changes, lastInsertRowid } = this.#statements.saveForeign.run(stream)
+        if (changes > 0) this.#seal?.add('foreign_streams', Number(lastInsertRowid))
+      }
       this.#statements.saveProgress.run(batch.progress.position, batch.progress.digest)
+      this.#seal?.close(this.progress())
       return true
     })
+  }
+
+  isAuthentic(): Promise<boolean> {
+    return this.#seal?.isAuthentic(this.progress()) ?? Promise.resolve(true)
+  }
+
+  #saveState(stream: string, state: string): void {
+    const known = this.#statements.stateRow.get(stream)
+    if (known !== undefined) this.#seal?.remove('states', known)
+    this.#statements.saveState.run(stream, state)
+    this.#seal?.add('states', Number(this.#statements.stateRow.get(stream)))
   }
 
   progress(): AuditProgress | undefined {
@@ -105,12 +124,17 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
   }
 
   save(batch: AuditBatch, from: Position | undefined): boolean {
-    return this.#save.immediate(batch, from)
+    const save = (): boolean => this.#save.immediate(batch, from)
+    return this.#seal === undefined ? save() : this.#seal.writing(save)
   }
 
   #add({ row, charges, text }: AuditEntry): void {
     const seq = this.#statements.saveEvent.run(toAuditColumns(row)).lastInsertRowid
-    for (const charge of charges) this.#statements.saveCharge.run({ seq, ...chargeColumns(charge) })
+    this.#seal?.add('events', Number(seq))
+    for (const charge of charges) {
+      const { lastInsertRowid } = this.#statements.saveCharge.run({ seq, ...chargeColumns(charge) })
+      this.#seal?.add('charges', Number(lastInsertRowid))
+    }
     if (text !== '') this.#statements.saveText.run(seq, tenantWord(row.tenant), text)
   }
 
@@ -216,6 +240,7 @@ function prepareStatements(db: Database) {
     isForeign: db.prepare('SELECT 1 FROM foreign_streams WHERE stream = ?').pluck(),
     saveForeign: db.prepare('INSERT OR IGNORE INTO foreign_streams (stream) VALUES (?)'),
     hasStream: db.prepare('SELECT 1 FROM events WHERE stream = ? LIMIT 1').pluck(),
+    stateRow: db.prepare<[string], number>('SELECT rowid FROM states WHERE stream = ?').pluck(),
     state: db.prepare<[string], string>('SELECT state FROM states WHERE stream = ?').pluck(),
     saveState: db.prepare('INSERT OR REPLACE INTO states (stream, state) VALUES (?, ?)'),
     claim: db.prepare<unknown[], { agent: string | null; tool: string | null }>(

@@ -1,29 +1,39 @@
 /** @module The views' file: tables that are made anew from the event store whenever they are lost, damaged or of another version. */
-import type { DerivedFile, DerivedFileOptions } from '../derived-file.ts'
+import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type { FoldRow, RunFilter, RunRow, ViewCheckpoint, ViewProgress, ViewStore } from '../view-store.ts'
 import { openDisposable } from './disposable-file.ts'
 import type { Database } from './open.ts'
+import { RowSeal } from './row-seal.ts'
 import { fromRunRow, type RunColumns, runQuery, toRunColumns } from './run-rows.ts'
-import { VIEW_SCHEMA } from './view-schema.ts'
+import { VIEW_SCHEMA, VIEWS_SEALED } from './view-schema.ts'
 
 /** A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
 export function openSqliteViews(options: DerivedFileOptions): ViewStore {
-  return openDisposable(options, { schema: VIEW_SCHEMA, over: (db) => new SqliteViews(db) })
+  const { guard } = options
+  return openDisposable(options, { schema: VIEW_SCHEMA, over: (db) => new SqliteViews(db, guard) })
 }
 
 class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
   readonly #db: Database
+  readonly #seal: RowSeal | undefined
   readonly #statements
   readonly #saveRuns
 
-  constructor(db: Database) {
+  constructor(db: Database, guard: FileGuard | undefined) {
     this.#db = db
+    this.#seal = guard && new RowSeal(db, guard, VIEWS_SEALED)
     this.#statements = prepareStatements(db)
     this.#saveRuns = db.transaction((rows: readonly RunRow[], to: ViewProgress) => {
       const { projection, version, from, position, digest } = to
       if (this.checkpoint(projection, version)?.position !== from) return false
-      for (const row of rows) this.#statements.saveRun.run(toRunColumns(row))
-      this.#statements.saveCheckpoint.run(projection, version, position, digest)
+      for (const row of rows) {
+        const places = [row.tenant, row.runId]
+        this.#replaced('runs', this.#statements.runAt, places, () => this.#statements.saveRun.run(toRunColumns(row)))
+      }
+      this.#replaced('checkpoints', this.#statements.checkpointAt, [projection], () =>
+        this.#statements.saveCheckpoint.run(projection, version, position, digest),
+      )
+      this.#seal?.close(SEALED_AS)
       return true
     })
   }
@@ -37,8 +47,26 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
     return found === undefined ? undefined : fromRunRow(found)
   }
 
+  isAuthentic(): Promise<boolean> {
+    return (
+      this.#seal?.isAuthentic(this.#statements.anyCheckpoint.get() === undefined ? undefined : SEALED_AS) ??
+      Promise.resolve(true)
+    )
+  }
+
   saveRuns(rows: readonly RunRow[], to: ViewProgress): boolean {
-    return this.#saveRuns.immediate(rows, to)
+    return this.#writing(() => this.#saveRuns.immediate(rows, to))
+  }
+
+  #writing<T>(write: () => T): T {
+    return this.#seal === undefined ? write() : this.#seal.writing(write)
+  }
+
+  #replaced(table: 'runs' | 'checkpoints', at: RowAt, key: readonly string[], write: () => void): void {
+    const known = at.get(...key)
+    if (known !== undefined) this.#seal?.remove(table, known)
+    write()
+    this.#seal?.add(table, Number(at.get(...key)))
   }
 
   listRuns(filter: RunFilter): readonly RunRow[] {
@@ -54,9 +82,14 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
   }
 
   saveFold({ stream, revision, projection, text, mac }: FoldRow): void {
-    this.#statements.saveFold.run({ stream, revision, projection, text, mac })
+    this.#writing(() => this.#statements.saveFold.run({ stream, revision, projection, text, mac }))
   }
 }
+
+/** Where the list has got to is a row of the file, and covered like the others. */
+const SEALED_AS = 'views'
+
+type RowAt = { readonly get: (...key: readonly string[]) => number | undefined }
 
 function prepareStatements(db: Database) {
   return {
@@ -71,6 +104,9 @@ function prepareStatements(db: Database) {
       (tenant, run_id, name, status, tags, agents, actor, started_at, updated_at, revision, step, rejections, calls, tokens, cost, currency, fold)
       VALUES (@tenant, @run_id, @name, @status, @tags, @agents, @actor, @started_at, @updated_at, @revision, @step, @rejections, @calls,
         @tokens, @cost, @currency, @fold)`),
+    runAt: db.prepare<unknown[], number>('SELECT rowid FROM runs WHERE tenant = ? AND run_id = ?').pluck(),
+    checkpointAt: db.prepare<unknown[], number>('SELECT rowid FROM checkpoints WHERE projection = ?').pluck(),
+    anyCheckpoint: db.prepare('SELECT 1 FROM checkpoints LIMIT 1').pluck(),
     loadFold: db.prepare<unknown[], FoldRow>(
       'SELECT stream, revision, projection, text, mac FROM folds WHERE stream = ? AND projection = ?',
     ),

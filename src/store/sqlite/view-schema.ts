@@ -1,5 +1,8 @@
 /** @module The tables of the views' file. A file with other tables is made anew: there is nothing to migrate. */
+import { SEAL_TABLE } from './row-seal.ts'
+
 export const VIEW_SCHEMA = `
+${SEAL_TABLE}
 CREATE TABLE runs (
   tenant TEXT NOT NULL,
   run_id TEXT NOT NULL,
@@ -36,3 +39,27 @@ CREATE TABLE folds (
   PRIMARY KEY (stream, projection)
 ) STRICT;
 `
+
+/** What the seal of the file covers; each cached fold has a mac of its own. */
+export const VIEWS_SEALED = [
+  {
+    name: 'runs',
+    columns: [
+      ...[
+        'tenant',
+        'run_id',
+        'name',
+        'status',
+        'tags',
+        'agents',
+        'actor',
+        'started_at',
+        'updated_at',
+        'revision',
+        'step',
+      ],
+      ...['rejections', 'calls', 'tokens', 'cost', 'currency', 'fold'],
+    ],
+  },
+  { name: 'checkpoints', columns: ['projection', 'version', 'position', 'digest'] },
+] as const

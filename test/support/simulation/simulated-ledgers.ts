@@ -19,6 +19,7 @@ const HOT_RUNS_MAX = 1
 const noViews: ViewStore = {
   checkpoint: () => undefined,
   runRow: () => undefined,
+  isAuthentic: async () => true,
   saveRuns: () => true,
   listRuns: () => [],
   loadFold: () => undefined,

@@ -1,0 +1,156 @@
+/**
+ * @module A seal over all rows of a file that follows the store: a mac over the sum of the macs of its rows and over the place it has
+ * reached. Rows may come, change and go without reading the others; whoever edits the file cannot make the seal again. The sum itself is
+ * nowhere on the disk: with it, rows could be looked for that cancel each other out.
+ */
+import { createHmac } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FileGuard } from '../derived-file.ts'
+import type { Database } from './open.ts'
+
+/** Part of the schema of each sealed file. */
+export const SEAL_TABLE = 'CREATE TABLE seal (one INTEGER PRIMARY KEY CHECK (one = 1), mac TEXT NOT NULL) STRICT;'
+
+const ROWS_AT_ONCE = 2_000
+const MODULUS = 1n << 256n
+
+export interface SealedTable {
+  readonly name: string
+  readonly columns: readonly string[]
+}
+
+interface TextRow {
+  readonly number: number
+  readonly text: string
+}
+
+export class RowSeal {
+  readonly #db: Database
+  readonly #guard: FileGuard
+  readonly #tables: ReadonlyMap<string, Statements>
+  readonly #readMac
+  readonly #writeMac
+  readonly #dataVersion
+  /** Sum of the rows as they were checked, or written by this process since; undefined: not checked yet. */
+  #sum: bigint | undefined
+  #seen = ''
+
+  constructor(db: Database, guard: FileGuard, tables: readonly SealedTable[]) {
+    this.#db = db
+    this.#guard = guard
+    this.#tables = new Map(tables.map((table) => [table.name, statementsOf(db, table)]))
+    this.#readMac = db.prepare<[], string>('SELECT mac FROM seal').pluck()
+    this.#writeMac = db.prepare('INSERT OR REPLACE INTO seal (one, mac) VALUES (1, ?)')
+    this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
+  }
+
+  /** Whether everything in the file is what processes with the ledger's keys wrote. Reads the whole file where that is not known. */
+  async isAuthentic(reached: unknown): Promise<boolean> {
+    if (this.#sum !== undefined && this.#seen === this.#state()) return true
+    const before = this.#state()
+    let sum = 0n
+    for (const name of this.#tables.keys()) {
+      // Without a bound at first: a row may bear any number, below zero too.
+      for (let after: number | undefined; ; ) {
+        const rows = this.#after(name, after)
+        for (const { text } of rows) sum += this.#valueOf(name, text)
+        const last = rows.at(-1)
+        if (last === undefined) break
+        after = last.number
+        await nextTurn()
+      }
+    }
+    sum %= MODULUS
+    const mac = this.#readMac.get()
+    const isEmpty = sum === 0n && mac === undefined && reached === undefined
+    if (!isEmpty && (mac === undefined || !this.#guard.holds(sealText(sum, reached), mac))) return false
+    this.#sum = sum
+    // Changed while it was read: whatever was read is vouched for, what is there now is read at the next question.
+    this.#seen = before
+    return true
+  }
+
+  /** In the transaction that writes them: rows of `name` that are about to be replaced or removed. */
+  remove(name: string, rowid: number): void {
+    this.#add(name, this.#at(name, rowid), -1n)
+  }
+
+  /** A row as it stands now. */
+  add(name: string, rowid: number): void {
+    this.#add(name, this.#at(name, rowid), 1n)
+  }
+
+  /** The last thing of the transaction. */
+  close(reached: unknown): void {
+    this.#writeMac.run(this.#guard.seal(sealText(this.#sum ?? 0n, reached)))
+  }
+
+  /** Around every transaction of this process: what others wrote before it stays to be checked. */
+  writing<T>(transaction: () => T): T {
+    const isClean = this.#seen === this.#state()
+    try {
+      const done = transaction()
+      if (isClean) this.#seen = this.#state()
+      return done
+    } catch (error) {
+      // What it added is not in the file.
+      this.#sum = undefined
+      throw error
+    }
+  }
+
+  #add(name: string, rows: readonly TextRow[], sign: bigint): void {
+    let sum = this.#sum ?? 0n
+    for (const { text } of rows) sum += sign * this.#valueOf(name, text)
+    this.#sum = ((sum % MODULUS) + MODULUS) % MODULUS
+  }
+
+  #valueOf(name: string, text: string): bigint {
+    return BigInt(`0x${createHmac('sha256', this.#guard.rowKey()).update(`${name}\n`).update(text).digest('hex')}`)
+  }
+
+  #after(name: string, rowid: number | undefined): readonly TextRow[] {
+    const { first, after } = this.#tables.get(name) ?? {}
+    return (rowid === undefined ? first?.all() : after?.all(rowid)) ?? []
+  }
+
+  #at(name: string, rowid: number): readonly TextRow[] {
+    return this.#tables.get(name)?.at.all(rowid) ?? []
+  }
+
+  /** Changes when anybody else writes: through SQLite, or past it. */
+  #state(): string {
+    const { name } = this.#db
+    if (name === ':memory:') return ''
+    const files = [name, `${name}-wal`].map((path) => {
+      const status = statSync(path, { throwIfNoEntry: false, bigint: true })
+      return status === undefined ? '' : `${status.ino} ${status.size} ${status.mtimeNs} ${status.ctimeNs}`
+    })
+    return [this.#dataVersion.get(), ...files].join('\n')
+  }
+}
+
+type Statement = ReturnType<typeof prepared>
+
+const prepared = (db: Database, sql: string) => db.prepare<unknown[], TextRow>(sql)
+
+interface Statements {
+  readonly first: Statement
+  readonly after: Statement
+  readonly at: Statement
+}
+
+function statementsOf(db: Database, { name, columns }: SealedTable): Statements {
+  const text = `json_array(rowid, ${columns.map((column) => `CASE typeof(${column}) WHEN 'blob' THEN hex(${column}) ELSE ${column} END`).join(', ')})`
+  const rows = `SELECT rowid AS number, ${text} AS text FROM ${name} NOT INDEXED`
+  return {
+    first: prepared(db, `${rows} ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`),
+    after: prepared(db, `${rows} WHERE rowid > ? ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`),
+    at: prepared(db, `${rows} WHERE rowid = ?`),
+  }
+}
+
+function sealText(sum: bigint, reached: unknown): string {
+  return JSON.stringify([sum.toString(16), reached ?? null])
+}
