@@ -44,7 +44,7 @@ main('what is not known is refused with one line and exit code 2, never ignored'
     ['import', 'no-such-file', '--format', 'openai'],
     ['import', '-', '--format', 'other'],
     ['import', '-', '--format', 'openai', '--url', 'http://127.0.0.1:1'],
-    ['rebuild', '--store', 'postgres://x'],
+    ['rebuild', '--store', 'mysql://x'],
     ['version', '--long'],
   ]
   const results = await Promise.all(wrong.map(async (args) => ({ args, ...(await runCli(args, { cwd })) })))
