@@ -6,7 +6,7 @@
 /** A slice ends with the first look at the clock after so long. */
 const SLICE_MS = 2
 /** While writes come, readers rest this many times as long as they worked. */
-const REST_FACTOR = 2
+const REST_FACTOR = 4
 /** However long one piece of work took. */
 const REST_MAX_MS = 100
 /** A write under way is given way to for so many slices; then a reader goes on all the same, since writes may never end. */
