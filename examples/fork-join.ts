@@ -12,7 +12,7 @@ const hold = cs.tool(
 )
 
 await cs.run({ id: 'trip-1', input: { city: 'Oslo' }, policy: { ungrounded: 'off' } }, async (run) => {
-  await run.handoff({ facts: ['two nights in Oslo'], budget: 300 }, { agent: 'planner' })
+  await run.handoff({ facts: ['two nights in Oslo'], guests: 2 }, { agent: 'planner' })
 
   // Union: what each branch adds is merged; two that write the same place differently are a conflict.
   const union = await run.fork(

@@ -41,7 +41,7 @@ async function writeAndRead(server: ServerProcess, events: number): Promise<void
 
   await server.restart()
   const after = await server.client()
-  const envelope = { agent: 'a', payload: { n: 'after the restart' } }
+  const envelope = { agent: 'a', payload: { notes: 'after the restart' } }
   assert.is(
     (await after.post(`/v1/runs/${RUN}/envelopes`, envelope)).status,
     201,
@@ -74,7 +74,7 @@ async function writeRun(client: ApiClient, events: number): Promise<number> {
 const handoff = (n: number): JsonObject => ({
   run: RUN,
   op: 'envelope',
-  body: { agent: 'a', payload: { n, text: TEXT } },
+  body: { agent: 'a', payload: { notes: n, text: TEXT } },
 })
 
 const usage = (tokens: number): JsonObject => ({

@@ -33,12 +33,12 @@ test('an error that nobody handles ends the process; the next start has all that
     const client = await server.client()
     const id = `r${index}`
     await client.post('/v1/runs', { id, name: 'r' })
-    assert.is((await client.post(`/v1/runs/${id}/envelopes`, { agent: 'a', payload: { n: 1 } })).status, 201)
+    assert.is((await client.post(`/v1/runs/${id}/envelopes`, { agent: 'a', payload: { notes: 1 } })).status, 201)
     const { code } = await within(5_000, server.stop(signal), 'the end of the process')
     assert.is.not(code, 0)
     await server.start()
     const after = await server.client()
-    assert.equal((await after.get(`/v1/runs/${id}/context`)).body.context, { n: 1 })
+    assert.equal((await after.get(`/v1/runs/${id}/context`)).body.context, { notes: 1 })
   }
   await server.stop()
   assert.is((await countersign(['verify', '--data', server.data])).code, 0)

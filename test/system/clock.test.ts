@@ -60,7 +60,7 @@ claim(
     for (const hours of [0, 2, -1, -1, 1, 3]) {
       jumpTo(hours)
       const client = await clientAt(hours)
-      const answer = await client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { n } })
+      const answer = await client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { notes: n } })
       assert.is(answer.status, 201, `${hours}: ${answer.text}`)
       n += 1
     }

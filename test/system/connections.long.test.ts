@@ -48,7 +48,7 @@ test('500 connections that send a byte now and then are closed in their time, an
   while (open() > 0 && Date.now() - startedMs < 45_000) {
     const answer = await within(
       5_000,
-      client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { answered } }),
+      client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { notes: answered } }),
       'an answer',
     )
     assert.is(answer.status, 201)
@@ -68,7 +68,7 @@ test('2,000 silent connections keep nobody out (A41)', async () => {
   for (let n = 0; n < 50; n += 1) {
     const answer = await within(
       10_000,
-      client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { n } }),
+      client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { notes: n } }),
       'an answer',
     )
     assert.is(answer.status, 201)

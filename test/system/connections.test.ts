@@ -13,7 +13,7 @@ test('a tenant over its rate is told 429 and when to come back; another tenant i
   await quiet.post('/v1/runs', { id: 'r', name: 'r' })
   const flood = Promise.all(Array.from({ length: 400 }, () => loud.get('/v1/runs')))
   for (let n = 0; n < 10; n += 1) {
-    const answer = await quiet.post('/v1/runs/r/envelopes', { agent: 'a', payload: { n } })
+    const answer = await quiet.post('/v1/runs/r/envelopes', { agent: 'a', payload: { notes: n } })
     assert.is(answer.status, 201, answer.text)
   }
   const answers = await flood

@@ -116,7 +116,7 @@ test('of 64 clients that build on one revision, one writes and 63 learn the revi
       Array.from({ length: 64 }, (_, each) =>
         turnOf(at.clients, each).post(
           '/v1/runs/tag/envelopes',
-          { agent: 'a', payload: { round, each } },
+          { agent: 'a', payload: { notes: { round, each } } },
           { 'if-match': etag },
         ),
       ),
@@ -134,7 +134,9 @@ test('without If-Match all 64 decide again and write, each once (F13)', async ()
   await turnOf(at.clients, 0).post('/v1/runs', { id: 'free', name: 'free' })
   const answers = await Promise.all(
     Array.from({ length: 64 }, (_, each) =>
-      patiently(() => turnOf(at.clients, each).post('/v1/runs/free/envelopes', { agent: 'a', payload: { each } })),
+      patiently(() =>
+        turnOf(at.clients, each).post('/v1/runs/free/envelopes', { agent: 'a', payload: { notes: each } }),
+      ),
     ),
   )
   assert.is(countOf(answers, 201), 64)

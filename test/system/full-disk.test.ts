@@ -20,7 +20,7 @@ async function fillUp(
   from: number,
 ): Promise<{ readonly refused: Answer; readonly accepted: number }> {
   for (let n = from; ; n += 1) {
-    const payload = { n, text: TEXT }
+    const payload = { notes: n, text: TEXT }
     const answer = await client.postOnce('/v1/runs/full/envelopes', `n${n}`, { agent: 'a', payload })
     if (answer.status !== 201) return { refused: answer, accepted: n - from }
   }

@@ -16,7 +16,7 @@ limited('a limit on the size of files is a refusal with 503 or 507, never a cras
   let accepted = 0
   let status = 201
   while (status === 201 && accepted < 200) {
-    const payload = { n: accepted, text: 'x'.repeat(8_000) }
+    const payload = { notes: accepted, text: 'x'.repeat(8_000) }
     status = (await client.post('/v1/runs/r/envelopes', { agent: 'a', payload })).status
     if (status === 201) accepted += 1
   }

@@ -23,7 +23,10 @@ test('what one process wrote another one reads, builds on, lists and verifies, a
   assert.is((await first.post('/v1/runs', { id: 'both', name: 'both' })).status, 201)
   for (let step = 0; step < 20; step += 1) {
     const client = clients[step % 2] ?? first
-    const answer = await client.post('/v1/runs/both/envelopes', { agent: 'writer', payload: { [`step${step}`]: step } })
+    const answer = await client.post('/v1/runs/both/envelopes', {
+      agent: 'writer',
+      payload: { notes: { [`step${step}`]: step } },
+    })
     assert.is(answer.status, 201, answer.text)
     assert.is(answer.body.step, step + 1)
   }

@@ -88,15 +88,15 @@ test('a key that comes back with another body is refused, also after a restart, 
   const before = server.clientOf(token)
   await before.postOnce('/v1/runs', 'start', { id: 'r', name: 'r' })
   const path = '/v1/runs/r/envelopes'
-  assert.is((await before.postOnce(path, 'k', { agent: 'a', payload: { n: 1 } })).status, 201)
-  const reused = await before.postOnce(path, 'k', { agent: 'a', payload: { n: 2 } })
+  assert.is((await before.postOnce(path, 'k', { agent: 'a', payload: { notes: 1 } })).status, 201)
+  const reused = await before.postOnce(path, 'k', { agent: 'a', payload: { notes: 2 } })
   assert.is(reused.status, 422)
   assert.is(reused.body.code, 'idempotency-key-reused')
 
   await server.restart()
   const after = server.clientOf(token)
   for (const [where, body] of [
-    [path, { agent: 'a', payload: { n: 3 } }],
+    [path, { agent: 'a', payload: { notes: 3 } }],
     ['/v1/runs/r/calls', { tool: 't', args: {} }],
   ] as const) {
     const answer = await after.postOnce(where, 'k', body)
@@ -105,8 +105,8 @@ test('a key that comes back with another body is refused, also after a restart, 
   }
   const started = await after.postOnce('/v1/runs', 'start', { id: 'r', name: 'another' })
   assert.is(started.status, 422, started.text)
-  assert.equal((await after.get('/v1/runs/r/context')).body.context, { n: 1 })
-  const own = await after.postOnce(path, 'k', { agent: 'a', payload: { n: 1 } })
+  assert.equal((await after.get('/v1/runs/r/context')).body.context, { notes: 1 })
+  const own = await after.postOnce(path, 'k', { agent: 'a', payload: { notes: 1 } })
   assert.is(own.status, 201, 'its own request is still answered')
 })
 

@@ -68,7 +68,11 @@ test('requests in flight are answered: one that is still being sent, and one tha
   const call = { tool: 'slow', args: {} }
   await client.post('/v1/runs/r/calls', call)
   const waiting = client.post('/v1/runs/r/calls', call, { prefer: 'wait=20' }).catch(() => undefined)
-  const half = await halfSent(server, '/v1/runs/r/envelopes', JSON.stringify({ agent: 'a', payload: { late: true } }))
+  const half = await halfSent(
+    server,
+    '/v1/runs/r/envelopes',
+    JSON.stringify({ agent: 'a', payload: { notes: 'late' } }),
+  )
   await eventually(
     2_000,
     async () => ((await client.get('/metrics')).text.includes('countersign_http_streams 1') ? true : undefined),
@@ -84,7 +88,7 @@ test('requests in flight are answered: one that is still being sent, and one tha
 
   await server.start()
   const context = await (await server.client()).get('/v1/runs/r/context')
-  assert.equal(context.body.context, { late: true }, 'what was answered is there')
+  assert.equal(context.body.context, { notes: 'late' }, 'what was answered is there')
 })
 
 test('tails end whole, with an id that a new server resumes from (F24)', async () => {
@@ -100,7 +104,7 @@ test('tails end whole, with an id that a new server resumes from (F24)', async (
     () => 'cut',
   )
   await eventually(3_000, () => (lines.includes('event: caught-up') ? true : undefined), 'history')
-  await client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { n: 1 } })
+  await client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { notes: 1 } })
   await eventually(3_000, () => (lines.includes('event: SnapshotTaken') ? true : undefined), 'live events')
 
   assert.equal(await within(STOP_MAX_MS, server.stop('SIGTERM')), { code: 0, signal: null })
@@ -109,7 +113,7 @@ test('tails end whole, with an id that a new server resumes from (F24)', async (
 
   await server.start()
   const after = server.clientOf(token)
-  await after.post('/v1/runs/r/envelopes', { agent: 'a', payload: { n: 2 } })
+  await after.post('/v1/runs/r/envelopes', { agent: 'a', payload: { notes: 2 } })
   const resumed: string[] = []
   for await (const line of after.lines(`/v1/runs/r/tail?after=${id}`)) {
     resumed.push(line)
@@ -127,8 +131,8 @@ test('a second SIGTERM does not wait for a request that hangs, and loses nothing
   await using server = await startServer()
   const client = await server.client()
   await client.post('/v1/runs', { id: 'r', name: 'r' })
-  assert.is((await client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { n: 1 } })).status, 201)
-  await halfSent(server, '/v1/runs/r/envelopes', JSON.stringify({ agent: 'a', payload: { never: true } }))
+  assert.is((await client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { notes: 1 } })).status, 201)
+  await halfSent(server, '/v1/runs/r/envelopes', JSON.stringify({ agent: 'a', payload: { notes: 'never' } }))
   await eventually(
     2_000,
     async () => ((await client.get('/metrics')).text.includes('countersign_http_in_flight 2') ? true : undefined),
@@ -141,14 +145,14 @@ test('a second SIGTERM does not wait for a request that hangs, and loses nothing
   const { code } = await within(2_000, server.stop('SIGTERM'), 'the end after the second')
   assert.is(code, 1)
   await server.start()
-  assert.equal((await (await server.client()).get('/v1/runs/r/context')).body.context, { n: 1 })
+  assert.equal((await (await server.client()).get('/v1/runs/r/context')).body.context, { notes: 1 })
 })
 
 test('a request that never ends does not keep the server past five seconds (F24)', async () => {
   await using server = await startServer()
   const client = await server.client()
   await client.post('/v1/runs', { id: 'r', name: 'r' })
-  await halfSent(server, '/v1/runs/r/envelopes', JSON.stringify({ agent: 'a', payload: { never: true } }))
+  await halfSent(server, '/v1/runs/r/envelopes', JSON.stringify({ agent: 'a', payload: { notes: 'never' } }))
   assert.equal(await within(STOP_MAX_MS, server.stop('SIGTERM')), { code: 0, signal: null })
 })
 
