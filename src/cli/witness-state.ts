@@ -1,5 +1,5 @@
 /** @module What a witness keeps: its key, and the last checkpoint of each log. One without the other must never cosign. */
-import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -7,9 +7,10 @@ import { fromBase64, toBase64 } from '../merkle/base64.ts'
 import { HASH_BYTES } from '../merkle/hashes.ts'
 import { cosigner, type NoteVerifier } from '../merkle/note-key.ts'
 import { signText } from '../merkle/signed-note.ts'
-import { judgeAddCheckpoint, type Witnessed, type WitnessVerdict } from '../merkle/witness.ts'
+import { judgeAddCheckpoint, type Witnessed } from '../merkle/witness.ts'
 import { linkNewFile, replaceFile } from '../signing/durable-file.ts'
 import { CliFailure, EXIT } from './failure.ts'
+import { fileEvidence } from './witness-evidence.ts'
 
 const KEY_FILE = 'witness-key.pem'
 const STATE_FILE = 'witness-state.json'
@@ -17,7 +18,7 @@ const MS_PER_SECOND = 1_000
 
 const State = z.strictObject({
   v: z.literal(1),
-  logs: z.record(z.string(), z.strictObject({ size: z.int().min(0), root: z.string() })),
+  logs: z.record(z.string(), z.strictObject({ size: z.int().min(0), root: z.string(), note: z.string().optional() })),
 })
 
 interface WitnessAnswer {
@@ -37,10 +38,12 @@ export interface WitnessOptions {
   readonly name: string
   readonly verifiers: readonly NoteVerifier[]
   readonly nowMs?: () => number
+  /** Told once of each file of evidence that was added. */
+  readonly onEvidence?: (path: string) => void
 }
 
 /** Opens or founds a witness. Throws `CliFailure` where its key is there and its memory is gone: it could be made to cosign a fork. */
-export function openWitness({ folder, name, verifiers, nowMs = Date.now }: WitnessOptions): Witness {
+export function openWitness({ folder, name, verifiers, nowMs = Date.now, onEvidence }: WitnessOptions): Witness {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const [keyPath, statePath] = [join(folder, KEY_FILE), join(folder, STATE_FILE)]
   const key = openKey(keyPath, statePath)
@@ -54,12 +57,15 @@ export function openWitness({ folder, name, verifiers, nowMs = Date.now }: Witne
     add: (request) => {
       const verdict = judgeAddCheckpoint(request, { logs, witnessed })
       if (verdict.status !== 200) {
-        keepEvidence(folder, verdict)
+        const filed = verdict.evidence && fileEvidence(folder, verdict.evidence)
+        if (filed !== undefined) onEvidence?.(filed)
         return verdict
       }
-      const { origin, size, root } = verdict.checkpoint
-      writeState(statePath, new Map([...witnessed, [origin, { size, root }]]))
-      witnessed.set(origin, { size, root })
+      const { note, checkpoint } = verdict
+      const { origin, size, root } = checkpoint
+      const last = { size, root, note }
+      writeState(statePath, new Map([...witnessed, [origin, last]]))
+      witnessed.set(origin, last)
       return { status: 200, body: signText(verdict.text, signer) }
     },
   }
@@ -80,8 +86,9 @@ function openKey(keyPath: string, statePath: string): KeyObject {
 
 function readState(path: string): Map<string, Witnessed> {
   const state = State.safeParse(parsed(readFileSync(path, 'utf8')))
-  const entries = Object.entries(state.data?.logs ?? {}).map(([origin, { size, root }]) => {
-    return [origin, { size, root: fromBase64(root) ?? new Uint8Array(0) }] as const
+  const entries = Object.entries(state.data?.logs ?? {}).map(([origin, { root, note, ...rest }]) => {
+    const known = { ...rest, root: fromBase64(root) ?? new Uint8Array(0), ...(note !== undefined && { note }) }
+    return [origin, known] as const
   })
   if (state.success && entries.every(([, { root }]) => root.length === HASH_BYTES)) return new Map(entries)
   throw new CliFailure(`${path} is damaged: restore it, or found a new witness elsewhere`, EXIT.failed)
@@ -89,17 +96,9 @@ function readState(path: string): Map<string, Witnessed> {
 
 function writeState(path: string, witnessed: ReadonlyMap<string, Witnessed>): void {
   const logs = Object.fromEntries(
-    [...witnessed].map(([origin, { size, root }]) => [origin, { size, root: toBase64(root) }]),
+    [...witnessed].map(([origin, { root, ...rest }]) => [origin, { ...rest, root: toBase64(root) }]),
   )
   replaceFile(path, `${JSON.stringify({ v: 1, logs }, null, 2)}\n`)
-}
-
-/** Two notes of one log that do not fit together prove its misdeed by its own signatures. */
-function keepEvidence(folder: string, verdict: Exclude<WitnessVerdict, { status: 200 }>): void {
-  if (verdict.evidence === undefined) return
-  const { note } = verdict.evidence
-  const name = createHash('sha256').update(note).digest('hex').slice(0, 16)
-  linkNewFile(join(folder, `evidence-${name}.txt`), note)
 }
 
 function parsed(text: string): unknown {

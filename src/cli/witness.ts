@@ -21,7 +21,10 @@ export async function witness(args: readonly string[]): Promise<number> {
   if (verifiers.length === 0)
     throw usageFailure('--log is missing: name the verifier keys of the logs to witness, with commas between')
 
-  const opened = openWitness({ folder: settings.data, name: text('name') ?? NAME_DEFAULT, verifiers })
+  const onEvidence = (path: string): void => {
+    process.stderr.write(`countersign witness: a log signed two histories: ${oneLine(path)} holds both signed notes\n`)
+  }
+  const opened = openWitness({ folder: settings.data, name: text('name') ?? NAME_DEFAULT, verifiers, onEvidence })
   const server = serveWitness(opened)
   server.listen(settings.port, settings.host)
   await once(server, 'listening')

@@ -39,6 +39,17 @@ export function verifyConsistency({ from, fromRoot, to, toRoot, proof }: Consist
   return roots !== undefined && sameHash(roots.old, fromRoot) && sameHash(roots.new, toRoot)
 }
 
+/**
+ * Whether the proof shows that the second tree begins with another tree of that size than the first: its nodes make the second root,
+ * and another first one. A proof that leads to neither shows nothing, nor can one from a size that is a power of two. Never throws.
+ */
+export function showsFork({ from, fromRoot, to, toRoot, proof }: ConsistencyClaim): boolean {
+  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from <= 0 || from >= to) return false
+  if (![fromRoot, toRoot, ...proof].every((hash) => hash.length === HASH_BYTES)) return false
+  const roots = rebuiltRoots({ from, fromRoot, to, proof })
+  return roots !== undefined && sameHash(roots.new, toRoot) && !sameHash(roots.old, fromRoot)
+}
+
 interface Roots {
   readonly old: Uint8Array
   readonly new: Uint8Array

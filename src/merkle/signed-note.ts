@@ -26,7 +26,13 @@ export interface SignedNote {
 
 export type OpenedNote =
   /** `signers`: the known keys whose signature fits, in the order of their lines. */
-  | { readonly ok: true; readonly text: string; readonly signers: readonly NoteVerifier[] }
+  | {
+      readonly ok: true
+      readonly text: string
+      readonly signers: readonly NoteVerifier[]
+      /** Their lines, one each. The lines of others are no part of what was checked. */
+      readonly lines: string
+    }
   | { readonly ok: false; readonly code: 'malformed-note' | 'unknown-key' | 'invalid-signature' }
 
 /** UTF-8 without control characters other than newline, ending in one. */
@@ -75,7 +81,8 @@ export function parseNote(note: string): SignedNote | undefined {
 /** One or more signature lines; undefined where one is none. */
 export function parseSignatureLines(text: string): readonly NoteSignature[] | undefined {
   if (!text.endsWith('\n')) return undefined
-  const lines = text.slice(0, -1).split('\n')
+  // One more than the limit tells that it is passed: no more of them are cut apart.
+  const lines = text.slice(0, -1).split('\n', SIGNATURES_MAX + 1)
   if (lines.length > SIGNATURES_MAX) return undefined
   const signatures = lines.map(parseSignatureLine).filter((signature) => signature !== undefined)
   return signatures.length === lines.length ? signatures : undefined
@@ -93,13 +100,15 @@ function parseSignatureLine(line: string): NoteSignature | undefined {
 export function openNote(note: string, known: readonly NoteVerifier[]): OpenedNote {
   const parsed = parseNote(note)
   if (parsed === undefined) return { ok: false, code: 'malformed-note' }
-  const signers = new Set<NoteVerifier>()
-  for (const { name, keyId, signature } of parsed.signatures) {
+  const signers = new Map<NoteVerifier, NoteSignature>()
+  for (const each of parsed.signatures) {
+    const { name, keyId, signature } = each
     const verifier = known.find((key) => key.name === name && key.keyId === keyId)
     if (verifier === undefined || signers.has(verifier)) continue
     if (!isSignedBy(verifier, parsed.text, signature)) return { ok: false, code: 'invalid-signature' }
-    signers.add(verifier)
+    signers.set(verifier, each)
   }
   if (signers.size === 0) return { ok: false, code: 'unknown-key' }
-  return { ok: true, text: parsed.text, signers: [...signers] }
+  const lines = [...signers.values()].map(signatureLine).join('')
+  return { ok: true, text: parsed.text, signers: [...signers.keys()], lines }
 }

@@ -1,7 +1,7 @@
 /** @module What a witness decides: whether a checkpoint continues the one it cosigned before (C2SP tlog-witness). Pure: who calls keeps the state. */
 import { formatSize, parseAddCheckpoint, SIZE_TYPE } from './add-checkpoint.ts'
 import { type Checkpoint, parseCheckpoint } from './checkpoint.ts'
-import { verifyConsistency } from './consistency.ts'
+import { type ConsistencyClaim, showsFork, verifyConsistency } from './consistency.ts'
 import { emptyRoot, sameHash } from './hashes.ts'
 import type { NoteVerifier } from './note-key.ts'
 import { openNote, parseNote } from './signed-note.ts'
@@ -10,6 +10,19 @@ import { openNote, parseNote } from './signed-note.ts'
 export interface Witnessed {
   readonly size: number
   readonly root: Uint8Array
+  /** That checkpoint under the log's own signatures; absent where it was cosigned by a release that did not keep it. */
+  readonly note?: string
+}
+
+/** Two checkpoints that one log signed and that cannot both be true. The files of a log hold all that it takes to check them. */
+export interface Evidence {
+  readonly origin: string
+  /** Two roots of one size; or, by the proof, two trees of which the larger does not begin with the smaller. */
+  readonly kind: 'same-size' | 'fork'
+  /** Signed notes, the smaller first, without the signature lines of others. */
+  readonly notes: readonly [string, string]
+  /** Of a fork: the nodes that make the larger root, and another root than the signed one for the smaller size (RFC 6962). */
+  readonly proof: readonly Uint8Array[]
 }
 
 export interface WitnessKnowledge {
@@ -21,13 +34,13 @@ export interface WitnessKnowledge {
 
 export type WitnessVerdict =
   /** Keep the checkpoint durably, then answer with a cosignature of `text`. */
-  | { readonly status: 200; readonly checkpoint: Checkpoint; readonly text: string }
+  | { readonly status: 200; readonly checkpoint: Checkpoint; readonly text: string; readonly note: string }
   | {
       readonly status: 400 | 403 | 404 | 409 | 422
       readonly body: string
       readonly contentType?: typeof SIZE_TYPE
-      /** The log signed two trees of one size, or one that does not continue another: its own signatures prove it. */
-      readonly evidence?: { readonly origin: string; readonly note: string }
+      /** Only what the log's own signatures prove: whoever posts a genuine checkpoint with a wrong proof accuses nobody. */
+      readonly evidence?: Evidence
     }
 
 export function judgeAddCheckpoint(request: string, known: WitnessKnowledge): WitnessVerdict {
@@ -40,18 +53,35 @@ export function judgeAddCheckpoint(request: string, known: WitnessKnowledge): Wi
   const { origin, size } = checkpoint
   const verifiers = known.logs.get(origin)
   if (verifiers === undefined) return refused(404, 'this log is not witnessed here')
-  if (!openNote(parsed.checkpoint, verifiers).ok) return refused(403, 'no key of this log signed the checkpoint')
+  const opened = openNote(parsed.checkpoint, verifiers)
+  if (!opened.ok) return refused(403, 'no key of this log signed the checkpoint')
   if (parsed.oldSize > size) return refused(400, 'the old size is larger than the checkpoint')
 
   const last = known.witnessed.get(origin) ?? { size: 0, root: emptyRoot() }
-  if (parsed.oldSize !== last.size) return { status: 409, body: formatSize(last.size), contentType: SIZE_TYPE }
-  const evidence = { origin, note: parsed.checkpoint }
-  if (size === last.size && !sameHash(checkpoint.root, last.root)) {
-    return { status: 409, body: formatSize(last.size), contentType: SIZE_TYPE, evidence }
-  }
   const claim = { from: last.size, fromRoot: last.root, to: size, toRoot: checkpoint.root, proof: parsed.proof }
-  if (!verifyConsistency(claim)) return { ...refused(422, 'the proof does not show that the log goes on'), evidence }
-  return { status: 200, checkpoint, text }
+  const note = `${text}\n${opened.lines}`
+  const evidence = evidenceOf(claim, { origin, note, last })
+  if (parsed.oldSize !== last.size || isOtherTree(claim))
+    return { status: 409, body: formatSize(last.size), contentType: SIZE_TYPE, ...(evidence && { evidence }) }
+  if (verifyConsistency(claim)) return { status: 200, checkpoint, text, note }
+  return { ...refused(422, 'the proof does not show that the log goes on'), ...(evidence && { evidence }) }
+}
+
+interface Signed {
+  readonly origin: string
+  readonly note: string
+  readonly last: Witnessed
+}
+
+function isOtherTree({ from, fromRoot, to, toRoot }: ConsistencyClaim): boolean {
+  return from === to && !sameHash(fromRoot, toRoot)
+}
+
+/** Undefined for all but two signed notes that contradict each other by themselves. */
+function evidenceOf(claim: ConsistencyClaim, { origin, note, last }: Signed): Evidence | undefined {
+  if (last.note === undefined) return undefined
+  if (isOtherTree(claim)) return { origin, kind: 'same-size', notes: [last.note, note], proof: [] }
+  return showsFork(claim) ? { origin, kind: 'fork', notes: [last.note, note], proof: claim.proof } : undefined
 }
 
 function refused<S extends 400 | 403 | 404 | 422>(status: S, message: string): { status: S; body: string } {

@@ -11,7 +11,7 @@ import { formatAddCheckpoint } from '../../src/merkle/add-checkpoint.ts'
 import { formatCheckpoint } from '../../src/merkle/checkpoint.ts'
 import { leafHash, nodeHash } from '../../src/merkle/hashes.ts'
 import { noteSigner, parseVerifierKey } from '../../src/merkle/note-key.ts'
-import { openNote, signNote } from '../../src/merkle/signed-note.ts'
+import { openNote, signNote, signText } from '../../src/merkle/signed-note.ts'
 import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
 
 const test = suite('cli: witness')
@@ -68,7 +68,7 @@ test('a witness that lost its memory does not cosign again under its key (A35, L
   assert.is(open(folder).add(addSecond).status, 200)
 })
 
-test('a split view is refused over HTTP, and the note that proves it is kept (A32)', async () => {
+test('a split view is refused over HTTP, and the two notes that prove it are kept (A32)', async () => {
   using folder = tempFolder()
   const server = serveWitness(open(folder)).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -82,7 +82,8 @@ test('a split view is refused over HTTP, and the note that proves it is kept (A3
       [409, 'text/x.tlog.size', '1\n'],
     )
     const [kept = ''] = readdirSync(folder.path).filter((name) => name.startsWith('evidence-'))
-    assert.is(readFileSync(folder.file(kept), 'utf8'), noteOf(1, two))
+    const { notes } = JSON.parse(readFileSync(folder.file(kept), 'utf8'))
+    assert.equal(notes, [first, noteOf(1, two)])
     assert.is((await post(addSecond)).status, 200)
     assert.is((await post('x'.repeat(70_000))).status, 413)
     assert.is((await fetch(`${url}/add-checkpoint`)).status, 405)
@@ -91,6 +92,37 @@ test('a split view is refused over HTTP, and the note that proves it is kept (A3
     server.close()
     server.closeAllConnections()
   }
+})
+
+test('requests file nothing but proven misdeeds, and of one log no more than four, after a restart too (A64, A65)', () => {
+  using folder = tempFolder()
+  const evidence = (): string[] => readdirSync(folder.path).filter((name) => name.startsWith('evidence-'))
+  const told: string[] = []
+  const open = () =>
+    openWitness({
+      folder: folder.path,
+      name: 'witness.example',
+      verifiers: [signer.verifier],
+      onEvidence: (path) => told.push(path),
+    })
+  const witness = open()
+  witness.add(addFirst)
+  for (let i = 0; i < 20; i += 1) {
+    const proof = [leafHash(`garbage ${i}`)]
+    assert.is(witness.add(formatAddCheckpoint({ oldSize: 1, proof, checkpoint: second })).status, 422)
+  }
+  assert.equal(evidence(), [])
+
+  const again = open()
+  const forked = (i: number): string =>
+    formatAddCheckpoint({ oldSize: 1, proof: [], checkpoint: noteOf(1, leafHash(`fork ${i}`)) })
+  const stranger = noteSigner('stranger.example', generateKeyPairSync('ed25519').privateKey)
+  for (let i = 0; i < 9; i += 1) again.add(forked(0) + signText(`${i}\n`, stranger))
+  assert.is(evidence().length, 1)
+  for (let i = 0; i < 9; i += 1) again.add(forked(i))
+  assert.equal([evidence().length, told.length], [4, 4])
+  open().add(forked(99))
+  assert.is(evidence().length, 4)
 })
 
 test.run()

@@ -36,8 +36,9 @@ test('a note is signed byte for byte as the Go package signs it (LOG-5)', () => 
 
 test('a note opens under each key that it knows, and passes over the others', () => {
   const note = `${NOTE_TEXT}\n${PETER.line}${ENOCH.line}`
-  assert.equal(openNote(note, [peter]), { ok: true, text: NOTE_TEXT, signers: [peter] })
-  assert.equal(openNote(note, [enoch, peter]), { ok: true, text: NOTE_TEXT, signers: [peter, enoch] })
+  assert.equal(openNote(note, [peter]), { ok: true, text: NOTE_TEXT, signers: [peter], lines: PETER.line })
+  const lines = PETER.line + ENOCH.line
+  assert.equal(openNote(note, [enoch, peter]), { ok: true, text: NOTE_TEXT, signers: [peter, enoch], lines })
   assert.equal(openNote(note, []), { ok: false, code: 'unknown-key' })
 })
 

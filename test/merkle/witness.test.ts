@@ -36,7 +36,7 @@ function logOf(name: string, size: number): { rootAt: (size: number) => Uint8Arr
 
 const log = logOf('log', 20)
 const fork = logOf('fork', 20)
-const cosigned = (size: number): Witnessed => ({ size, root: log.rootAt(size) })
+const cosigned = (size: number): Witnessed => ({ size, root: log.rootAt(size), note: noteOf({ from: 0, size }) })
 
 interface Posted {
   readonly from: number
@@ -90,15 +90,73 @@ test('wrong origin, wrong key, falling sizes and a proof that does not lead ther
   }
 })
 
-test('two trees of one size, and a tree that forks, are refused; the signed note is kept as evidence (A32, LOG-10)', () => {
-  for (const posted of [
-    { from: 7, size: 7, tree: fork },
-    { from: 7, size: 20, tree: fork },
-  ]) {
-    const verdict = post(posted, cosigned(7))
-    assert.is(verdict.status, posted.size === 7 ? 409 : 422)
-    assert.equal('evidence' in verdict && verdict.evidence, { origin: ORIGIN, note: noteOf(posted) })
+const evidenceOf = (verdict: WitnessVerdict) => ('evidence' in verdict ? verdict.evidence : undefined)
+
+test('two trees of one size, and a proof that shows a fork, are evidence by the signatures of the log; the two notes are kept together (A32, A64, LOG-10)', () => {
+  const sameSize = post({ from: 7, size: 7, tree: fork }, cosigned(7))
+  assert.is(sameSize.status, 409)
+  const notes = [noteOf({ from: 0, size: 7 }), noteOf({ from: 0, size: 7, tree: fork })]
+  assert.equal(evidenceOf(sameSize), { origin: ORIGIN, kind: 'same-size', notes, proof: [] })
+  // It shows whichever size the request claims to come from.
+  assert.equal(evidenceOf(post({ from: 0, size: 7, tree: fork }, cosigned(7))), evidenceOf(sameSize))
+
+  const forked = post({ from: 7, size: 20, tree: fork }, cosigned(7))
+  assert.is(forked.status, 422)
+  assert.equal(evidenceOf(forked), {
+    origin: ORIGIN,
+    kind: 'fork',
+    notes: [noteOf({ from: 0, size: 7 }), noteOf({ from: 0, size: 20, tree: fork })],
+    proof: proveConsistency(7, 20, fork.read),
+  })
+})
+
+test('a genuine checkpoint under a wrong proof accuses nobody: no evidence from any proof, of any two sizes (A64)', () => {
+  const strange = leafHash('strange')
+  for (let from = 0; from <= 20; from += 1) {
+    for (let size = from; size <= 20; size += 1) {
+      const right = proveConsistency(from, size, log.read)
+      const wrong = [
+        [],
+        [strange],
+        [...right, strange],
+        right.slice(1),
+        right.slice(0, -1),
+        [...right].reverse(),
+        ...right.map((_, i) => right.with(i, strange)),
+        ...(from > 0 ? [proveConsistency(from - 1, size, log.read)] : []),
+        ...(from > 0 && from < size ? [proveConsistency(from, size, fork.read)] : []),
+      ]
+      for (const proof of wrong) {
+        assert.is(evidenceOf(post({ from, size, proof }, cosigned(from))), undefined, `${from} to ${size}`)
+      }
+    }
   }
+})
+
+test('a checkpoint that a stranger signed, and one that contradicts what is only remembered without its note, are no evidence (A64)', () => {
+  assert.is(evidenceOf(post({ from: 7, size: 7, tree: fork, key: strangerKey }, cosigned(7))), undefined)
+  const { note: _, ...remembered } = cosigned(7)
+  const verdict = post({ from: 7, size: 7, tree: fork }, remembered)
+  assert.equal([verdict.status, evidenceOf(verdict)], [409, undefined])
+})
+
+test('signature lines of unknown keys are passed over, at least sixteen of them, and stand in nothing that is kept (A65)', () => {
+  const strangers = Array.from({ length: 99 }, (_, i) => noteSigner(`stranger-${i}`, strangerKey))
+  const text = formatCheckpoint({ origin: ORIGIN, size: 7, root: log.rootAt(7) })
+  const knowledge = { logs: new Map([[ORIGIN, [signer.verifier]]]), witnessed: new Map() }
+  const add = (count: number): WitnessVerdict => {
+    const checkpoint = signNote(text, [...strangers.slice(0, count), signer])
+    return judgeAddCheckpoint(formatAddCheckpoint({ oldSize: 0, proof: [], checkpoint }), knowledge)
+  }
+  for (const count of [16, 99]) {
+    const verdict = add(count)
+    assert.is(verdict.status === 200 && verdict.note, noteOf({ from: 0, size: 7 }))
+  }
+  assert.is(
+    judgeAddCheckpoint(`old 0\n\n${noteOf({ from: 0, size: 7 })}${'\u2014 x AAAAAAAA\n'.repeat(100)}`, knowledge)
+      .status,
+    400,
+  )
 })
 
 test.run()

@@ -57,10 +57,10 @@ function judge(witness: Witness, { note }: Question, answer: Answer | undefined,
     const code = answer.status >= 500 ? 'unreachable' : 'refused'
     return failed(code, `the witness refuses this checkpoint (${answer.status}): ${answer.body.trim().slice(0, 200)}`)
   }
-  // A wrong cosignature must not spoil the note that it is put under.
-  const valid = parseSignatureLines(answer.body) !== undefined && openNote(note + answer.body, [witness.verifier]).ok
-  return valid
-    ? { ok: true, lines: answer.body }
+  // A wrong cosignature must not spoil the note that it is put under, nor lines of others make it longer than readers take.
+  const opened = parseSignatureLines(answer.body) && openNote(note + answer.body, [witness.verifier])
+  return opened?.ok
+    ? { ok: true, lines: opened.lines }
     : failed('not-a-cosignature', 'the answer of the witness is no cosignature under its key')
 }
 

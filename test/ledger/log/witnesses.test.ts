@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,8 +8,8 @@ import { serveWitness } from '../../../src/cli/witness.ts'
 import { openWitness } from '../../../src/cli/witness-state.ts'
 import { askWitness, type Witness } from '../../../src/ledger/log/ask-witness.ts'
 import { parseCheckpoint } from '../../../src/merkle/checkpoint.ts'
-import { noteVerifier, parseVerifierKey } from '../../../src/merkle/note-key.ts'
-import { openNote } from '../../../src/merkle/signed-note.ts'
+import { cosigner, type NoteSigner, noteSigner, noteVerifier, parseVerifierKey } from '../../../src/merkle/note-key.ts'
+import { openNote, signNote, signText } from '../../../src/merkle/signed-note.ts'
 import { parseTlogProof } from '../../../src/merkle/tlog-proof.ts'
 import { createLedgerKeys } from '../../../src/signing/ledger-keys.ts'
 import { openMemoryStore } from '../../../src/store/memory/memory-store.ts'
@@ -149,6 +150,18 @@ test('a stale size costs one more question; a size that no proof leads from is s
   assert.is(one.bodies.length, asked + 2)
   const none = await askWitness(one.witness, { note, knownSize: 0, proofFrom: () => undefined })
   assert.is(none.ok ? '' : none.code, 'no-proof')
+})
+
+test('of what a witness answers its own line is kept: lines of others cannot make a checkpoint longer than readers take (A65)', async () => {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const [log, own] = [noteSigner('log.example', privateKey), cosigner('one.example/w', privateKey, () => 1)]
+  const strangers = Array.from({ length: 98 }, (_, i) => noteSigner(`stranger-${i}`, privateKey))
+  const note = signNote('log.example\n', [log])
+  const cosign = (signers: readonly NoteSigner[]) => signers.map((each) => signText('log.example\n', each)).join('')
+  const add = () => Promise.resolve({ status: 200, body: cosign([...strangers, own]) })
+  const witness = { url: 'http://one.example', verifier: own.verifier, add }
+  const answer = await askWitness(witness, { note, knownSize: 0, proofFrom: () => [] })
+  assert.equal(answer, { ok: true, lines: cosign([own]) })
 })
 
 test.run()
