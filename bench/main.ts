@@ -9,6 +9,7 @@ import { exportMemory } from './export-memory.ts'
 import { exportSpeed } from './export-speed.ts'
 import { httpAppend } from './http-append.ts'
 import { inProcess } from './in-process.ts'
+import { judgePairs } from './judge-pairs.ts'
 import { longRun } from './long-run.ts'
 import { busyWarning, describeMachine, type Machine, machineLine } from './machine.ts'
 import { merkleLog } from './merkle-log.ts'
@@ -24,6 +25,7 @@ const GROUPS: readonly BenchGroup[] = [
   starvation,
   inProcess,
   canonical,
+  judgePairs,
   verifySpeed,
   longRun,
   exportMemory,

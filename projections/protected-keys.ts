@@ -13,14 +13,27 @@ export function protectedBy({
 }: ProtectionPolicy): (key: string) => boolean {
   if (rules === undefined || rules === 1) return (key) => criticalKeys.includes(key)
   const named = protect === '*' ? undefined : new Set([...protect, ...criticalKeys])
-  const freeWords = new Set(free.map(foldFreeKey))
+  const freeWords = foldedKeys(free)
   return (key) => {
     if (criticalKeys.includes(key)) return true
     return named === undefined ? !freeWords.has(foldFreeKey(key)) : named.has(key)
   }
 }
 
+/** A policy lives as long as its run: its list is folded once. */
+const folded = new WeakMap<readonly string[], ReadonlySet<string>>()
+
+function foldedKeys(free: readonly string[]): ReadonlySet<string> {
+  const known = folded.get(free)
+  if (known !== undefined) return known
+  const words = new Set(free.map(foldFreeKey))
+  folded.set(free, words)
+  return words
+}
+
+const PLAIN = /^[a-z]+$/
+
 /** `nextStep`, `next_step` and `Next-Step` are one word to whoever names a free key. */
 function foldFreeKey(key: string): string {
-  return key.toLowerCase().replace(/[\s_-]+/g, '')
+  return PLAIN.test(key) ? key : key.toLowerCase().replace(/[\s_-]+/g, '')
 }

@@ -63,9 +63,12 @@ export const COMMANDS = {
     settings: PLACE,
   },
   validate: {
-    usage: 'validate [--policy default|relay|FILE] < handoffs.jsonl',
+    usage: 'validate [--policy default|relay|FILE] [--explain] < handoffs.jsonl',
     about: 'judge handoffs {before, after, supersedes?, evidence?} line by line, without a ledger',
-    flags: [['--policy P', 'default, relay, or a JSON file with a policy']],
+    flags: [
+      ['--policy P', 'default, relay, or a JSON file with a policy (docs/judgement.md)'],
+      ['--explain', 'print findings for people instead of lines of JSON'],
+    ],
   },
   verify: {
     usage: 'verify [STORE|EXPORT.jsonl|BUNDLE.tar|-] [--key KEY] [--checkpoint FILE] [--json]',

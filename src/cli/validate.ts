@@ -1,20 +1,24 @@
 /** @module `countersign validate`: judges handoffs line by line, in order, holding the input back while the output is slow. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { Policy, type ResolvedPolicy, resolvePolicy } from '../../schemas/policy.ts'
+import { Policy, PolicyObject, type ResolvedPolicy, resolvePolicy } from '../../schemas/policy.ts'
 import { LINE_MAX_BYTES, validateLine } from '../domain/validator/validate-line.ts'
 import { parseStrictJson } from '../signing/strict-json.ts'
 import { readLines } from '../verify/read-lines.ts'
 import { readArguments } from './arguments.ts'
+import { explainVerdict } from './explain-verdict.ts'
 import { EXIT, usageFailure } from './failure.ts'
 import { jsonVisible } from './shown.ts'
 
 export async function validate(args: readonly string[]): Promise<number> {
-  const { text } = readArguments(args, { texts: ['policy'], positionals: ['[-]'] })
+  const { text, has } = readArguments(args, { texts: ['policy'], switches: ['explain'], positionals: ['[-]'] })
   const policy = policyOf(text('policy') ?? 'default')
   // One byte more than a line may have: the judge sees that there was more.
   for await (const lines of readLines(process.stdin, LINE_MAX_BYTES + 1)) {
-    const verdicts = lines.map(({ bytes }) => `${jsonVisible(validateLine(bytes, policy, parseStrictJson))}\n`)
+    const verdicts = lines.map(({ bytes }) => {
+      const verdict = validateLine(bytes, policy, parseStrictJson)
+      return `${has('explain') ? explainVerdict(verdict) : jsonVisible(verdict)}\n`
+    })
     if (!process.stdout.write(verdicts.join(''))) await once(process.stdout, 'drain')
   }
   return EXIT.ok
@@ -27,7 +31,7 @@ function policyOf(given: string): ResolvedPolicy {
 
   const parsed = parseStrictJson(readPolicyFile(given))
   if (!parsed.ok) throw usageFailure(`--policy: ${given}: ${parsed.error.message}`)
-  const policy = Policy.safeParse(parsed.value)
+  const policy = PolicyObject.safeParse(parsed.value)
   if (policy.success) return resolvePolicy(policy.data)
   const issue = policy.error.issues[0]
   throw usageFailure(`--policy: ${given} is no policy: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`.trim())

@@ -18,10 +18,19 @@ export function schemaErrors(error: z.ZodError): SchemaError[] {
 
 function errorsOf(issue: z.core.$ZodIssue): SchemaError[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
+  if (issue.code === 'invalid_union') {
+    const meant = meantIssues(issue)
+    if (meant !== undefined) return meant.flatMap((each) => errorsOf({ ...each, path: [...issue.path, ...each.path] }))
+  }
   if (issue.code !== 'unrecognized_keys') return [{ pointer: jsonPointer(path), message: messageOf(issue) }]
   return issue.keys
     .slice(0, ERRORS_MAX)
     .map((key) => ({ pointer: jsonPointer([...path, key]), message: 'this member is not part of the schema' }))
+}
+
+/** Of the forms that a value may take, the one that it came closest to: whose faults lie inside it. */
+function meantIssues({ errors }: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] | undefined {
+  return errors.find((issues) => issues.some(({ code, path }) => path.length > 0 || code === 'unrecognized_keys'))
 }
 
 /** Zod's own words, without the echo of what was sent. */
@@ -29,5 +38,6 @@ function messageOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.input === undefined && issue.message.includes('received undefined')) {
     return 'this member is required'
   }
+  if (issue.code === 'invalid_key') return issue.issues[0]?.message ?? issue.message
   return issue.message
 }

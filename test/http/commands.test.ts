@@ -201,4 +201,29 @@ test('who acts comes from the token: a delegate is the actor, the subject its pr
   assert.equal([header?.actor, header?.principal, header?.via], ['bot', 'alice', ['broker']])
 })
 
+test('a policy that cannot be used is refused with the place of each fault, and nothing is started (JUD-23)', async () => {
+  await using edge = await testEdge()
+  const pointers = async (policy: object): Promise<string[]> => {
+    const answer = await edge.post('/v1/runs', { id: 'r', name: 'r', policy })
+    assert.is(answer.status, 422)
+    const { errors } = (await bodyOf(answer)) as unknown as { errors: { pointer: string }[] }
+    return errors.map(({ pointer }) => pointer)
+  }
+  assert.equal(await pointers({ protekt: '*' }), ['/policy/protekt'])
+  assert.equal(await pointers({ immutable: ['facts'] }), ['/policy/immutable/0'])
+  assert.equal(await pointers({ invariants: [{ name: 'n', expression: 'for(;;)' }] }), [
+    '/policy/invariants/0/expression',
+  ])
+  assert.equal(await pointers({ monotonic: { 'facts/x': 'up' } }), ['/policy/monotonic/facts~1x'])
+  assert.equal(await pointers({ base: 'relay', free: [] }), ['/policy/free'])
+  assert.is((await edge.get('/v1/runs/r')).status, 404)
+  const run = await edge.post('/v1/runs', { id: 'r', name: 'r', policy: { immutable: ['/facts/id'] } })
+  assert.is(run.status, 201)
+  const manifest = await edge.post('/v1/runs/r/manifests', {
+    agent: 'a',
+    policy: { invariants: [{ name: 'n', expression: 'x' }] },
+  })
+  assert.is(manifest.status, 422)
+})
+
 test.run()

@@ -20,7 +20,7 @@ async function fillUp(
   from: number,
 ): Promise<{ readonly refused: Answer; readonly accepted: number }> {
   for (let n = from; ; n += 1) {
-    const payload = { notes: n, text: TEXT }
+    const payload = { facts: ['kept'], notes: n, text: TEXT }
     const answer = await client.postOnce('/v1/runs/full/envelopes', `n${n}`, { agent: 'a', payload })
     if (answer.status !== 201) return { refused: answer, accepted: n - from }
   }
@@ -46,7 +46,10 @@ claim(
     const unrecorded = await client.get('/v1/runs/full/export')
     assert.is(unrecorded.status, 503, 'nothing leaves that cannot be put on record')
     assert.is((await client.get('/v1/runs/full/context')).body.context instanceof Object, true)
-    const again = await client.postOnce('/v1/runs/full/envelopes', 'small', { agent: 'a', payload: { text: TEXT } })
+    const again = await client.postOnce('/v1/runs/full/envelopes', 'small', {
+      agent: 'a',
+      payload: { facts: ['kept'], text: TEXT },
+    })
     assert.is(again.status, 507, 'and it stays 507')
     const ready = await client.get('/readyz')
     assert.is(ready.status, 503, 'nobody is sent here to append')

@@ -1,0 +1,28 @@
+/** @module A verdict of `validate` for people: one line for the verdict, then one a finding with what would permit it. */
+import type { Finding } from '../../schemas/finding.ts'
+import { oneLine } from './shown.ts'
+
+interface Printed {
+  readonly verdict: string
+  readonly confidence?: number
+  readonly findings: readonly Finding[]
+}
+
+/** `line` is a line that `validateLine` made. */
+export function explainVerdict(line: string): string {
+  const { verdict, confidence, findings } = JSON.parse(line) as Printed
+  const kept = confidence === undefined ? 'nothing protected stood' : `${Math.round(confidence * 100)} % kept`
+  return [`${verdict} (${kept})`, ...findings.flatMap(explainFinding)].join('\n')
+}
+
+function explainFinding({ rule, severity, path, before, after, message, supersede }: Finding): string[] {
+  const change = [before === undefined ? '' : shown(before), after === undefined ? '' : `-> ${shown(after)}`]
+  const lines = [`  ${severity} ${rule} ${oneLine(path)} ${change.join(' ')}`.trimEnd(), `    ${oneLine(message)}`]
+  if (supersede !== undefined)
+    lines.push(`    to change it: "supersedes": [{"path": ${shown(supersede.path)}, "reason": "why"}]`)
+  return lines
+}
+
+function shown(value: unknown): string {
+  return oneLine(JSON.stringify(value))
+}
