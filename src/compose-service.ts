@@ -58,8 +58,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const ready = await Promise.race([opening.opened, opening.away.then(() => sleep(TOGETHER_MS))])
     const draining = new AbortController()
     let app = ready === undefined ? edge(waiting(opening, settings), draining.signal) : edge(ready, draining.signal)
-    const { host, port } = settings
-    const server = await startServer({ app: { fetch: (...args) => app.fetch(...args) }, host, port, draining })
+    const { host, port, maxConnections } = settings
+    const limits = { maxConnections, maxStrangersPerAddress: Math.floor(maxConnections / 2) }
+    const server = await startServer({ app: { fetch: (...args) => app.fetch(...args) }, host, port, draining, limits })
     announce(settings, server.url)
     const onceOpen = (opened: OpenLedger): void => {
       app = edge(opened, draining.signal)

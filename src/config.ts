@@ -94,6 +94,11 @@ export const SETTINGS = {
     fallback: '40000',
     schema: wholeNumber(1, 10_000_000),
   },
+  'max-connections': {
+    about: 'connections at once; those without a token make room for others, and one address has half of them at most',
+    fallback: '10000',
+    schema: wholeNumber(16, 1_000_000),
+  },
   'checkpoint-seconds': {
     about: 'longest time from an event to the signed checkpoint of its log, within seconds in a lull; 0 signs none',
     fallback: '300',
@@ -143,6 +148,7 @@ export interface Settings {
   readonly origin?: string
   readonly ratePerSecond: number
   readonly rateBurst: number
+  readonly maxConnections: number
   readonly checkpointDelayMs: number
   readonly witnesses?: string
   readonly openMetrics: boolean
@@ -184,6 +190,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     ...(origin !== undefined && { origin }),
     ratePerSecond: given.number('rate-per-second'),
     rateBurst: given.number('rate-burst'),
+    maxConnections: given.number('max-connections'),
     checkpointDelayMs: given.number('checkpoint-seconds') * MS_PER_SECOND,
     ...(witnesses !== undefined && { witnesses }),
     ...(memoryBytes !== undefined && { memoryBytes }),

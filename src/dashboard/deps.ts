@@ -35,6 +35,8 @@ export interface DashboardDeps {
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
   /** Who is at the other end, as far as a socket can tell. */
   readonly remoteAddress: (c: DashboardContext) => string
+  /** To be called where a session was good: its connection is no stranger's. */
+  readonly authenticated: (c: DashboardContext) => void
   /** Counts a request of this caller: 0 where it may pass, else the milliseconds until one may. */
   readonly admit: (principal: Principal) => number
   /** Counts a sign-in that was refused: 0 where the address may try again at once. */

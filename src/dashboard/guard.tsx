@@ -49,7 +49,10 @@ export async function signedIn(
   const session = sessions.find(cookieOf(c, SESSION_COOKIE))
   if (session === undefined) return undefined
   const result = await deps.verifier.verify(session.token)
-  if (result.ok && result.claims.expiresAt > deps.now()) return { session, caller: result.claims }
+  if (result.ok && result.claims.expiresAt > deps.now()) {
+    deps.authenticated(c)
+    return { session, caller: result.claims }
+  }
   sessions.end(session)
   dropCookie(c, SESSION_COOKIE)
   return undefined

@@ -69,6 +69,7 @@ async function guarded(
   const who = await authenticate(c.req.header('authorization'), edge.verifier)
   if (!who.ok) return problemResponse(refusedToken(who, gate, c), c.req.path)
 
+  c.env?.authenticated?.()
   const { principal } = who
   const caller: Principal & Pick<Caller, 'pace'> =
     route.method === 'get' ? { ...principal, pace: paceOf(edge, principal, c) } : principal

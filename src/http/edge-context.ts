@@ -4,7 +4,12 @@ import type { Context } from 'hono'
 
 export type EdgeEnv = {
   /** Empty where the app is called without a socket. */
-  Bindings: { readonly incoming?: IncomingMessage; readonly outgoing?: ServerResponse }
+  Bindings: {
+    readonly incoming?: IncomingMessage
+    readonly outgoing?: ServerResponse
+    /** To be called where a token was good: the connection is no stranger's any more. */
+    readonly authenticated?: () => void
+  }
 }
 
 export type EdgeContext = Context<EdgeEnv>

@@ -20,6 +20,7 @@ export function mountDashboard(
     now,
     log,
     remoteAddress: (c) => remoteAddress(c as unknown as EdgeContext),
+    authenticated: (c) => (c as unknown as EdgeContext).env?.authenticated?.(),
     admit: ({ tenant, subject }) => tenantRate.take(tenant, now()) || subjectRate.take(`${tenant} ${subject}`, now()),
     refusedSignIn: (remote) => refusedTokenRate.take(remote, now()),
     memory,

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener, RequestError } from '@hono/node-server'
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { problemResponse } from './answers.ts'
+import { ConnectionRoom } from './connection-room.ts'
 import type { EdgeEnv } from './edge-context.ts'
 import { problem } from './problems.ts'
 
@@ -17,7 +18,10 @@ export interface ServerLimits {
   /** A connection on which nothing moves is cut: a reader that stopped reading. Heartbeats are movement. */
   readonly silenceTimeoutMs: number
   readonly maxHeaderBytes: number
+  /** Of all; where they are taken, strangers make room for whoever comes. */
   readonly maxConnections: number
+  /** On which no token was good so far, of one address. */
+  readonly maxStrangersPerAddress: number
 }
 
 const SERVER_DEFAULTS: ServerLimits = {
@@ -27,6 +31,7 @@ const SERVER_DEFAULTS: ServerLimits = {
   silenceTimeoutMs: 120_000,
   maxHeaderBytes: 16 * 1024,
   maxConnections: 10_000,
+  maxStrangersPerAddress: 5_000,
 }
 
 /** How often connections are looked at for the time-outs above, at most. */
@@ -70,11 +75,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 /** `unused` holds the connections that have asked nothing yet: node does not count them as idle, so they would delay the end. */
 function createNodeServer({ app, host, limits }: ServerOptions, unused: Set<Socket>): Server {
-  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, silenceTimeoutMs, maxHeaderBytes, maxConnections } = {
-    ...SERVER_DEFAULTS,
-    ...limits,
+  const all = { ...SERVER_DEFAULTS, ...limits }
+  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, silenceTimeoutMs, maxHeaderBytes } = all
+  const room = new ConnectionRoom(all)
+  const fetch = (request: Request, env: EdgeEnv['Bindings']): Response | Promise<Response> => {
+    const socket = env.incoming?.socket
+    return app.fetch(request, { ...env, authenticated: () => socket !== undefined && room.knows(socket) })
   }
-  const listener = getRequestListener(app.fetch as never, { hostname: host, errorHandler: unreadable })
+  const listener = getRequestListener(fetch as never, { hostname: host, errorHandler: unreadable })
   const server = createServer(
     {
       headersTimeout: headersTimeoutMs,
@@ -87,14 +95,15 @@ function createNodeServer({ app, host, limits }: ServerOptions, unused: Set<Sock
     },
     (incoming, outgoing) => {
       unused.delete(incoming.socket)
+      outgoing.once('close', room.asks(incoming.socket))
       void listener(incoming, outgoing)
     },
   )
   server.on('connection', (socket: Socket) => {
+    room.enter(socket)
     unused.add(socket)
     socket.once('close', () => unused.delete(socket))
   })
-  server.maxConnections = maxConnections
   server.timeout = silenceTimeoutMs
   return server
 }

@@ -155,18 +155,6 @@ test('a body that never ends and a connection that is done are closed in time (A
   assert.is((await at.edge.get('/v1/runs/r')).headers.get('etag'), '"0"')
 })
 
-test('more connections than the cap are turned away; there is room again when one leaves (A41)', async () => {
-  await using at = await served({ limits: { maxConnections: 5 } })
-  const held = await Promise.all(Array.from({ length: 5 }, () => opened(at.server.port)))
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  const turnedAway = await exchange(at.server.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
-  assert.equal([turnedAway.text, turnedAway.closed], ['', true])
-  for (const socket of held) socket.destroy()
-  await Promise.all(held.map(closing))
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  assert.is((await fetch(`${at.server.url}/healthz`)).status, 200)
-})
-
 test('a reader that stops reading is cut after the silence, and its slot is free again (A43)', async () => {
   let streams = 0
   const endless = (ledger: Ledger): Ledger => ({

@@ -65,6 +65,12 @@ async function readThrough(response: Response, { endless }: StreamedRoute): Prom
   }
 }
 
+/** Bundles hold the whole log, and it grows by the record of each of them: one that is whole ends as an archive does. */
+function isWhole({ path }: StreamedRoute, text: string, before: string): boolean {
+  if (!path.includes('bundle')) return text.length === before.length
+  return text.length >= before.length && text.endsWith('\0'.repeat(1_024))
+}
+
 async function settled(home: Home): Promise<void> {
   for (let turn = 0; turn < 200; turn += 1) {
     await new Promise((resolve) => setImmediate(resolve))
@@ -95,7 +101,7 @@ test('whichever read of the store fails, a stream ends, is never whole, and leav
       assert.equal([store.open, await home.slots()], [0, 0], where)
       if (!fired) break
       broken += 1
-      if (response.status === 200 && !cut && !route.endless) assert.is(text.length, whole.text.length, where)
+      if (response.status === 200 && !cut && !route.endless) assert.ok(isWhole(route, text, whole.text), where)
       if (cut) cutShort += 1
     }
   }

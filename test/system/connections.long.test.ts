@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startServer } from '../support/server-process.ts'
-import { within } from '../support/within.ts'
+import { eventually, within } from '../support/within.ts'
 
 const test = suite('slow and silent connections')
 
@@ -74,6 +74,25 @@ test('2,000 silent connections keep nobody out (A41)', async () => {
     assert.is(answer.status, 201)
   }
   for (const { socket } of silent) socket.destroy()
+})
+
+test('12,000 silent connections, of 10,000 that there may be, keep nobody with a token out (F32)', async () => {
+  await using server = await startServer()
+  const { port } = new URL(server.url)
+  const silent: Socket[] = []
+  while (silent.length < 12_000) {
+    const some = Array.from({ length: 500 }, (_, n) =>
+      connect({ port: Number(port), host: '127.0.0.1', localAddress: `127.0.0.${2 + (n % 5)}` }),
+    )
+    for (const socket of some) socket.on('error', () => undefined)
+    silent.push(...some)
+    await eventually(20_000, () => (some.every(({ pending }) => !pending) ? true : undefined), 'all were connected')
+    const client = await server.client({}, 1)
+    const answer = await within(20_000, client.post('/v1/runs', { id: `r${silent.length}`, name: 'r' }), 'an answer')
+    assert.is(answer.status, 201, answer.text)
+    await client.close()
+  }
+  for (const socket of silent) socket.destroy()
 })
 
 test.run()

@@ -55,4 +55,25 @@ test('idle connections are closed by the server while it answers others (A41)', 
   await allClosed
 })
 
+test('twice as many silent connections as there may be keep nobody with a token out (F32)', async () => {
+  await using server = await startServer({ args: ['--max-connections', '300'] })
+  const { port } = new URL(server.url)
+  const idle: Socket[] = []
+  // From three addresses: none of them is over its share.
+  for (let n = 0; n < 600; n += 1) {
+    const socket = connect({ port: Number(port), host: '127.0.0.1', localAddress: `127.0.0.${2 + (n % 3)}` })
+    socket.on('error', () => undefined)
+    idle.push(socket)
+  }
+  await eventually(20_000, () => (idle.every(({ pending }) => !pending) ? true : undefined), 'all were connected')
+  for (let n = 0; n < 5; n += 1) {
+    // A client each: every request comes over a connection of its own.
+    const client = await server.client({}, 1)
+    const answer = await within(20_000, client.post('/v1/runs', { id: `r${n}`, name: 'r' }), 'an answer')
+    assert.is(answer.status, 201, answer.text)
+  }
+  assert.ok(idle.filter(({ destroyed }) => !destroyed).length <= 300)
+  for (const socket of idle) socket.destroy()
+})
+
 test.run()
