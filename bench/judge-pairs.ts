@@ -35,7 +35,7 @@ async function open(options: BenchOptions): Promise<Bench> {
         what: `rule set 2 ÷ rule set 1, ${pairs.length} labelled handoffs`,
         unit: 'pairs/s',
         over: ['now', 'first'],
-        floor: 0.3,
+        floor: 0.2,
         target: 1,
       }),
     ],

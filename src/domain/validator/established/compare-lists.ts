@@ -1,4 +1,5 @@
 /** @module Two lists: members find their counterparts, what has none is gone, and where the order says something it is kept. */
+import { isEqual } from '../../../../projections/json-equality.ts'
 import { isJsonObject, type Json } from '../../../../schemas/json.ts'
 import { isOrdered, keepsOrder } from '../lists/list-order.ts'
 import { matchObjects } from '../lists/match-objects.ts'
@@ -13,7 +14,11 @@ interface ListHere extends Here {
   readonly compare: (walk: Walk, values: readonly [Json, Json], here: Here) => void
 }
 
+/** Deeper down, looking for equality first would read nested lists once for each list around them. */
+const EQUALITY_MAX_DEPTH = 8
+
 export function compareLists(walk: Walk, lists: Lists, here: ListHere): void {
+  if (walk.place.length <= EQUALITY_MAX_DEPTH && isEqual(lists[0], lists[1])) return
   const declared = here.rules.list
   const keyed = typeof declared === 'object' ? declared.key : undefined
   const order = declared === undefined ? isOrdered(lists[0], here.kind) : declared === 'sequence'
@@ -27,7 +32,11 @@ export function compareLists(walk: Walk, lists: Lists, here: ListHere): void {
   const gainedObjects = objects.gained.filter((place) => !scalars.promoted.has(place))
 
   const left = compareLeftovers(walk, lists, { ...here, lost: scalars.lost, gained: new Set(scalars.gained) })
-  for (const [i, j] of objects.pairs) compareAt(walk, lists, [i, j], here)
+  const isShallow = walk.place.length <= EQUALITY_MAX_DEPTH
+  for (const [i, j] of objects.pairs) {
+    if (isShallow && isEqual(before[i] as Json, after[j] as Json)) continue
+    compareAt(walk, lists, [i, j], here)
+  }
   for (const i of objects.lost) lostAt(walk, before, i, here)
   for (const place of [...left, ...gainedObjects].toSorted((a, b) => a - b)) gainedAt(walk, after, place)
   for (const { first, second } of objects.duplicates) duplicateAt(walk, after, [first, second], here)
