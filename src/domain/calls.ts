@@ -6,7 +6,7 @@ import { type ClaimCall, LEASE_DEFAULT_MS } from '../../schemas/requests.ts'
 import type { Phase } from '../../schemas/values.ts'
 import { reserveFor } from './budget.ts'
 import { ANCESTORS_MAX, isInPlan, rollbackStep } from './compensation.ts'
-import { append, type Decision, type Env, nowMsOf, refuse, timeAfter } from './decision.ts'
+import { append, type Decision, type Env, refuse, timeAfter } from './decision.ts'
 import { isLeaseOver, leaseExpired } from './lease.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotCompensate, mustOwn, refuseOnRecord } from './run-rules.ts'
@@ -105,7 +105,7 @@ export function leaseEnded(state: RunState, call: CallState, env: Env): Decision
 }
 
 function inProgress(known: CallState, state: RunState, env: Env): Refusal {
-  const waitMs = Math.max(1_000, Date.parse(known.leaseUntil) - nowMsOf(state, env))
+  const waitMs = Math.max(1_000, env.leaseLeftMs(known, state))
   return refusal('call-in-progress', 'another caller holds the lease of this call; wait for its outcome', {
     retryAfterMs: Math.min(waitMs, 5_000),
     evidence: { callId: known.callId, fence: known.fence, leaseUntil: known.leaseUntil },

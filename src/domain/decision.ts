@@ -3,7 +3,7 @@
  * events that record it, an answer that needs none, or a refusal.
  */
 
-import type { RunState } from '../../projections/run-state.ts'
+import type { CallState, RunState } from '../../projections/run-state.ts'
 import type { EventBody, RunEventType } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
 import type { Refusal } from './refusal.ts'
@@ -31,6 +31,8 @@ export type Refused = Extract<Decision, { kind: 'refuse' }>
 export interface Env {
   /** The writer's clock, milliseconds since the epoch. */
   readonly nowMs: number
+  /** Milliseconds that are left of a claimed call's lease; below zero once it is over. */
+  readonly leaseLeftMs: (call: CallState, state: RunState) => number
   readonly actor: string
   readonly newId: () => string
   /** `sha256:` digest over the JCS bytes of a JSON value (an object type, so that parsed requests fit). */
@@ -43,16 +45,11 @@ export interface Env {
 }
 
 /** Clocks of two processes may differ by this much before one believes that a deadline has passed (STR-2). */
-const DEADLINE_GRACE_MS = 2_000
+export const DEADLINE_GRACE_MS = 2_000
 
 /** Now, for every deadline of a run: the later of the writer's clock and the stream's own time. */
 export function nowMsOf(state: RunState, env: Pick<Env, 'nowMs'>): number {
   return Math.max(env.nowMs, Date.parse(state.time))
-}
-
-/** Whether a deadline has passed, less the grace. */
-export function isPast(deadline: string, state: RunState, env: Pick<Env, 'nowMs'>): boolean {
-  return nowMsOf(state, env) - DEADLINE_GRACE_MS > Date.parse(deadline)
 }
 
 /** A deadline earlier than this text has passed. Many deadlines are judged by one comparison of texts each. */

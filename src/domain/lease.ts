@@ -1,6 +1,6 @@
 /** @module Leases that are over: found by whoever decides, and ended by an event (STR-2). */
 import type { CallState, RunState } from '../../projections/run-state.ts'
-import { type Draft, type Env, isPast } from './decision.ts'
+import { DEADLINE_GRACE_MS, type Draft, type Env, nowMsOf } from './decision.ts'
 
 /** A call with the event that decides its outcome now: not folded yet. */
 export interface OutcomeInHand {
@@ -20,9 +20,14 @@ export function leaseExpired(call: CallState): Draft {
   return { type: 'ToolCallInDoubt', data: { v: 1, callId, fence, cause: 'lease-expired' } }
 }
 
-/** Claimed, and past its deadline. */
-export function isLeaseOver(call: CallState, state: RunState, env: Pick<Env, 'nowMs'>): boolean {
-  return call.status === 'claimed' && isPast(call.leaseUntil, state, env)
+/** Claimed, and past its deadline, less the grace. */
+export function isLeaseOver(call: CallState, state: RunState, env: Pick<Env, 'leaseLeftMs'>): boolean {
+  return call.status === 'claimed' && env.leaseLeftMs(call, state) < -DEADLINE_GRACE_MS
+}
+
+/** What is left of a lease by the wall clock alone: all that a process knows of one which it did not see granted. */
+export function leaseLeftByWall(call: CallState, state: RunState, nowMs: number): number {
+  return Date.parse(call.leaseUntil) - nowMsOf(state, { nowMs })
 }
 
 /** Every call whose lease is over, with the event that ends it. */

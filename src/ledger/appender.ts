@@ -1,6 +1,7 @@
 /** @module Appending what was decided, and telling how that came out: durable, to be decided again, refused, or not known. */
 import type { RunState } from '../../projections/run-state.ts'
 import type { RequestMark } from '../../schemas/header.ts'
+import { isJsonObject } from '../../schemas/json.ts'
 import type { Decision } from '../domain/decision.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { requestMac } from '../signing/request-mark.ts'
@@ -10,6 +11,7 @@ import { type Answer, answerTo } from './answers.ts'
 import type { FollowedResult, HotRun } from './hot-run.ts'
 import type { HotRuns } from './hot-runs.ts'
 import type { Job, Try } from './jobs.ts'
+import type { LeaseClock } from './lease-clock.ts'
 import type { Outcome } from './ledger.ts'
 import type { Effects } from './ports.ts'
 import type { Reader } from './reader.ts'
@@ -25,6 +27,7 @@ export interface AppendDeps {
   readonly sealer: Sealer
   readonly effects: Effects
   readonly stats: Stats
+  readonly leases: LeaseClock
 }
 
 interface Sent {
@@ -47,7 +50,7 @@ export class Appender {
     job: Job,
     given: { readonly decision: Extract<Decision, { kind: 'append' }>; readonly instead?: Refusal },
   ): Try {
-    const { store, runs, stats, sealer, effects } = this.#deps
+    const { store, runs, stats, sealer, effects, leases } = this.#deps
     const expectedRevision = run.revision
     const mark = given.instead === undefined ? this.#mark(run, job) : undefined
     let events: SealedEvent[]
@@ -69,6 +72,9 @@ export class Appender {
         ? answerTo(events.map(answered), run.state as RunState)
         : { kind: 'refusal', refusal: given.instead }
     const sent: Sent = { records, expectedRevision, revision: run.revision, answer }
+    for (const { data } of events) {
+      if (isJsonObject(data) && typeof data.callId === 'string') leases.decided(run, data.callId)
+    }
     stats.handedOver()
     const append = { stream: run.stream, expectedRevision, records }
     const appended = run.append(() => store.append(append), store.exclusive === true)

@@ -9,10 +9,10 @@ import { createCommands } from './commands.ts'
 import { discloseRunKeys } from './disclose-keys.ts'
 import { realEffects, silentLog } from './effects.ts'
 import { Exports } from './exports.ts'
-import type { LoadDeps } from './fold-cache.ts'
 import { type FoundingDeps, openIdentity, recordRotations } from './founding.ts'
 import { History, type HistoryQueries } from './history.ts'
-import { HotRuns } from './hot-runs.ts'
+import { type HotRunDeps, HotRuns } from './hot-runs.ts'
+import { LeaseClock } from './lease-clock.ts'
 import type { Caller, Found, Ledger, ReplayLine } from './ledger.ts'
 import { LedgerFacts } from './ledger-facts.ts'
 import { guardedLogs } from './log/open-tenant-logs.ts'
@@ -54,11 +54,12 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const { ledgerId, origin } = await openIdentity(founding)
   const logs = openLogs?.(origin)
 
-  const runs = hotRunsWithin(memory, { store, views, sealer }, options.hotRunsMax)
+  const leases = new LeaseClock(effects)
+  const runs = hotRunsWithin(memory, { store, views, sealer, leases }, options.hotRunsMax)
   const reader = new Reader(store, runs, sealer)
-  const queries = new Queries({ store, runs, reader, sealer, nowMs: effects.nowMs })
+  const queries = new Queries({ store, runs, reader, sealer, leases })
   const history = new History(store, queries)
-  const write = new WritePath({ store, runs, reader, sealer, effects, stats, ledgerId })
+  const write = new WritePath({ store, runs, reader, sealer, effects, stats, leases, ledgerId })
   const commands = createCommands({ write, queries, newId: effects.newId })
   const list = new RunList(followed('runs'), views, appendsSoFar)
   const audit =
@@ -111,7 +112,7 @@ function followedBy({ store, work }: LedgerOptions): (who: string) => EventStore
   return (who) => pacedStore(store, work?.begin({ tenant: UPKEEP, caller: who }))
 }
 
-function hotRunsWithin(memory: MemoryBudget, deps: LoadDeps, maxRuns: number | undefined): HotRuns {
+function hotRunsWithin(memory: MemoryBudget, deps: HotRunDeps, maxRuns: number | undefined): HotRuns {
   const runs = new HotRuns(deps, { maxBytes: memory.limitOf('hot-runs'), maxRuns })
   memory.watch('hot-runs', () => runs.bytes)
   return runs

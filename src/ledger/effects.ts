@@ -9,6 +9,7 @@ export function realEffects(): Effects {
   const newSalt = createSaltPool(randomBytes)
   return {
     nowMs: Date.now,
+    monotonicMs: () => performance.now(),
     // Random bytes from the pool: drawing 16 by themselves costs more than the rest of the id.
     newId: () => uuidV7({ random: newSalt() }),
     newSalt,

@@ -8,6 +8,7 @@ import { OverloadedError } from '../resources/overloaded-error.ts'
 import { Turnstile } from '../resources/turnstile.ts'
 import { CACHE_EVERY_EVENTS, type LoadDeps, saveFold } from './fold-cache.ts'
 import type { HotRun } from './hot-run.ts'
+import type { LeaseClock } from './lease-clock.ts'
 import { loadRun } from './load-run.ts'
 
 /** Cold runs that are read at once: each holds pages of the store beside what it folds. */
@@ -22,13 +23,17 @@ export interface HotRunLimits {
   readonly maxRuns?: number | undefined
 }
 
+export interface HotRunDeps extends LoadDeps {
+  readonly leases: LeaseClock
+}
+
 interface Loading {
   readonly loaded: Promise<HotRun>
   run: HotRun | undefined
 }
 
 export class HotRuns {
-  readonly #deps: LoadDeps
+  readonly #deps: HotRunDeps
   readonly #maxBytes: number
   readonly #hot: LRUCache<string, HotRun>
   readonly #loads = new Turnstile('runs that have to be loaded', LOADS)
@@ -40,7 +45,7 @@ export class HotRuns {
   /** Runs being loaded, and those loaded in this turn of the event loop: who waited for them decides on them first. */
   readonly #loading = new Map<string, Loading>()
 
-  constructor(deps: LoadDeps, { maxBytes, maxRuns }: HotRunLimits) {
+  constructor(deps: HotRunDeps, { maxBytes, maxRuns }: HotRunLimits) {
     this.#deps = deps
     this.#maxBytes = maxBytes
     this.#hot = new LRUCache({
@@ -109,6 +114,7 @@ export class HotRuns {
       if (busy.idle) this.#release(busy)
     }
     const run = await this.#loads.pass(() => loadRun(this.#deps, of.tenant, of.runId))
+    this.#deps.leases.loaded(run)
     if (run.state !== undefined) this.#keep(run)
     return run
   }

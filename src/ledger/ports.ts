@@ -17,7 +17,10 @@ export interface KeySource {
 }
 
 export interface Effects {
+  /** The wall clock, milliseconds since the epoch: it may be set, forward and back. */
   readonly nowMs: () => number
+  /** Milliseconds since some moment: never set, never back. */
+  readonly monotonicMs: () => number
   /** A new UUIDv7 at each call. */
   readonly newId: () => string
   /** 16 random bytes. */

@@ -14,6 +14,7 @@ import { bounds } from './bounds.ts'
 import { forkSummary } from './fork-answers.ts'
 import type { HotRun } from './hot-run.ts'
 import type { HotRuns } from './hot-runs.ts'
+import type { LeaseClock } from './lease-clock.ts'
 import type { Caller, ContextAt, Found, Ledger } from './ledger.ts'
 import type { Reader } from './reader.ts'
 import { contextBody, overdue, place, runBody, runNotFound, unslotted } from './run-bodies.ts'
@@ -33,7 +34,7 @@ export interface QueryDeps {
   readonly runs: HotRuns
   readonly reader: Reader
   readonly sealer: Sealer
-  readonly nowMs: () => number
+  readonly leases: LeaseClock
 }
 
 interface AfterPage {
@@ -87,7 +88,7 @@ export class Queries implements RunQueries {
   }
 
   run(caller: Caller, runId: string): Promise<Found<JsonObject>> {
-    return this.read(caller, runId, (state, run) => runBody(state, run, this.#deps.nowMs()))
+    return this.read(caller, runId, (state, run) => runBody(state, run, this.#deps.leases))
   }
 
   context(caller: Caller, runId: string, at: ContextAt): Promise<Found<JsonObject>> {
@@ -212,7 +213,7 @@ export class Queries implements RunQueries {
 
   /** As it stands now. Past its deadline a claim is overdue, and still claimed until an event ends it (STR-2). */
   #shown(state: RunState, call: CallState): CallState & { readonly overdue?: true } {
-    return { ...call, ...overdue(state, call, this.#deps.nowMs()) }
+    return { ...call, ...overdue(state, call, this.#deps.leases) }
   }
 
   async #callBody(stream: string, call: CallState): Promise<JsonObject> {

@@ -6,6 +6,7 @@ import { isLeaseOver, openCalls } from '../domain/lease.ts'
 import { type Refusal, refusal } from '../domain/refusal.ts'
 import { branchOrigin, budgetBody } from './answers.ts'
 import type { HotRun } from './hot-run.ts'
+import type { LeaseClock } from './lease-clock.ts'
 
 export function runNotFound(runId: string): Refusal {
   return refusal('run-not-found', `there is no run ${runId}`)
@@ -16,15 +17,15 @@ export function place(event: RecordedEvent): JsonObject {
   return { revision, time, eventId: id, actor }
 }
 
-export function overdue(state: RunState, call: CallState, nowMs: number): { readonly overdue?: true } {
-  return isLeaseOver(call, state, { nowMs }) ? { overdue: true } : {}
+export function overdue(state: RunState, call: CallState, leases: LeaseClock): { readonly overdue?: true } {
+  return isLeaseOver(call, state, { leaseLeftMs: leases.leftMs }) ? { overdue: true } : {}
 }
 
-export function runBody(state: RunState, run: HotRun, nowMs: number): JsonObject {
+export function runBody(state: RunState, run: HotRun, leases: LeaseClock): JsonObject {
   const now = state.lineage.at(-1)
   const open = openCalls(state).map((call) => {
     const { callId, tool, status, leaseUntil } = call
-    return { callId, tool, status, leaseUntil, ...overdue(state, call, nowMs) }
+    return { callId, tool, status, leaseUntil, ...overdue(state, call, leases) }
   })
   return {
     runId: state.runId,

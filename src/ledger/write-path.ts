@@ -164,9 +164,10 @@ export class WritePath {
   }
 
   #env(run: HotRun, job: Job): Env {
-    const { effects, ledgerId } = this.#deps
+    const { effects, leases, ledgerId } = this.#deps
     return {
       nowMs: effects.nowMs(),
+      leaseLeftMs: leases.leftMs,
       actor: job.caller.actor,
       newId: effects.newId,
       ledgerId,

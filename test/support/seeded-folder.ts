@@ -28,7 +28,7 @@ export async function makeSeededFolder(folder: string, options: SeededOptions = 
     store,
     views,
     keys: { current: () => keys, onChange: () => () => {} },
-    effects: { ...realEffects(), nowMs: () => nowMs },
+    effects: { ...realEffects(), nowMs: () => nowMs, monotonicMs: () => nowMs },
     origin: 'ledger.example',
     logs: { store: logStore, maxDelayMs: 0 },
   })

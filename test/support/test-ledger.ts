@@ -31,7 +31,10 @@ export interface TestLedger extends AsyncDisposable {
 }
 
 export interface TestClock {
+  /** Time as it passes. */
   nowMs: number
+  /** How far the wall clock was set ahead of it; below zero: behind. */
+  setAheadMs: number
 }
 
 function unrecordedAudit(store: EventStore, keys: KeySource): AuditReads {
@@ -88,9 +91,10 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
   const store = options.store ?? (await openTestStore())
   const views = options.views ?? openSqliteViews({ path: ':memory:' })
   const keys = new TestKeys(options.keys ?? testStoreKeys())
-  const clock: TestClock = { nowMs: Date.now() }
+  const clock: TestClock = { nowMs: Date.now(), setAheadMs: 0 }
   const effects: Effects = {
-    nowMs: options.realClock === true ? Date.now : () => clock.nowMs,
+    nowMs: options.realClock === true ? Date.now : () => clock.nowMs + clock.setAheadMs,
+    monotonicMs: options.realClock === true ? () => performance.now() : () => clock.nowMs,
     newId: () => uuidV7(),
     newSalt: () => new Uint8Array(randomBytes(16)),
     random: Math.random,

@@ -91,6 +91,7 @@ async function startLife({ world, store, troubles, keys }: ProcessOptions, nowMs
   const bytes = (count: number): Uint8Array => Uint8Array.from({ length: count }, () => world.below(256))
   const effects: Effects = {
     nowMs,
+    monotonicMs: () => world.nowMs,
     newId: () => uuidV7({ msecs: world.nowMs, random: bytes(16) }),
     newSalt: () => bytes(16),
     random: world.random,
