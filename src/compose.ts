@@ -18,7 +18,7 @@ import {
 } from './config.ts'
 import { fixedKeys, readKeys, type WatchedKeys, watchKeyFile } from './key-source.ts'
 import { createLedger } from './ledger/create-ledger.ts'
-import { fileGuard } from './ledger/file-guard.ts'
+import { fileGuard, logFileGuard } from './ledger/file-guard.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { KeptCheckpoints } from './ledger/log/kept-checkpoints.ts'
 import type { Log } from './ledger/ports.ts'
@@ -86,7 +86,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     const views = opened.add(openViews(settings, { onRenewed, guard: fileGuard(keys, 'views') }))
     const origin = settings.origin === undefined ? {} : { origin: settings.origin }
     const logs = {
-      store: opened.add(openLogs(settings, { onRenewed })),
+      store: opened.add(openLogs(settings, { onRenewed, guard: logFileGuard(keys) })),
       maxDelayMs: settings.checkpointDelayMs,
       witnesses: readWitnesses(settings.witnesses),
       ...keptBeside(settings.store),

@@ -72,6 +72,8 @@ export interface LogBatch {
 }
 
 export interface LogStore extends DerivedFile {
+  /** Whether logs, streams and progress are what this ledger wrote. Reads all of them where that is not known. */
+  isAuthentic(): Promise<boolean>
   progress(): LogProgress | undefined
   log(tenant: string): LogRow | undefined
   /** Logs with a leaf, other than CheckpointSigned, beyond their last checkpoint; none that stopped. */

@@ -6,10 +6,14 @@ import { openLedger } from '../../src/compose.ts'
 import { readSettings } from '../../src/config.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import type { Log } from '../../src/ledger/ports.ts'
+import { openSqliteLogs } from '../../src/store/sqlite/sqlite-log.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { askAll } from '../support/audited.ts'
 import { drive } from '../support/run-driver.ts'
 import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
 import { alice } from '../support/test-ledger.ts'
+import { testLogs } from '../support/test-logs.ts'
+import { testStoreKeys } from '../support/test-store.ts'
 
 const test = suite('files that follow the store, forged')
 
@@ -31,6 +35,13 @@ const FORGERIES: readonly (readonly [file: string, sql: string])[] = [
   ['views.db', `UPDATE runs SET status = 'completed'`],
   ['views.db', `DELETE FROM runs WHERE run_id = 'one'`],
   ['views.db', `UPDATE runs SET tokens = 0, cost = NULL, fold = replace(fold, '"tokens"', '"tokenz"')`],
+  ['log.db', `UPDATE log_streams SET is_foreign = 1 WHERE stream = 'run-acme.one'`],
+  ['log.db', `DELETE FROM log_streams WHERE stream = 'run-acme.two'`],
+  ['log.db', `INSERT INTO log_streams SELECT 999, 'run-acme.later', 0, NULL, NULL, 0, 1`],
+  ['log.db', `UPDATE logs SET stopped = '{"position":"1","stream":"run-acme.one","revision":0,"code":"mac"}'`],
+  ['log.db', `UPDATE logs SET size = size - 1 WHERE tenant = 'acme'`],
+  ['log.db', `UPDATE progress SET position = '2'`],
+  ['log.db', `DELETE FROM seal`],
   [
     'views.db',
     `INSERT INTO runs SELECT 'acme', 'ghost', name, status, tags, agents, actor, started_at, updated_at, revision, step,
@@ -62,7 +73,17 @@ async function answers(ledger: Ledger): Promise<unknown> {
     spend: await askAll(ledger, 'spend'),
     events: await askAll(ledger, 'events', { filter: { types: ['EnvelopeAccepted', 'EnvelopeRejected'] } }),
     population: await askAll(ledger, 'runs'),
+    inLog: await inLog(ledger),
   }
+}
+
+/** Which events of the runs are leaves, once the log has been brought up to date. */
+async function inLog(ledger: Ledger): Promise<unknown> {
+  await ledger.logs?.publish()
+  const events = await Promise.all(['one', 'two'].map((run) => drive({ ledger }, run).events()))
+  const leaves = events.flat().map(({ header }) => ledger.logs?.leafIndex(alice.tenant, header.id))
+  assert.ok(leaves.length > 0 && !leaves.includes(undefined), 'every event is a leaf')
+  return { leaves, stopped: ledger.logs?.state(alice.tenant).stopped }
 }
 
 async function seed({ ledger }: Opened): Promise<void> {
@@ -120,19 +141,50 @@ test('an older copy of a whole file, or one of another ledger, is brought up to 
     await seed(opened)
     await answers(opened.ledger)
   }
-  for (const file of ['audit.db', 'views.db']) copyFileSync(folder.file(`data/${file}`), folder.file(file))
+  for (const file of ['audit.db', 'views.db', 'log.db']) copyFileSync(folder.file(`data/${file}`), folder.file(file))
   let before: unknown
   {
     await using opened = await open(data)
     await drive(opened, 'three').start()
     before = await answers(opened.ledger)
   }
-  for (const file of ['audit.db', 'views.db']) {
+  for (const file of ['audit.db', 'views.db', 'log.db']) {
     for (const copy of [folder.file(file), elsewhere.file(`data/${file}`)]) {
       copyFileSync(copy, `${data}/${file}`)
       await using opened = await open(data)
       assert.equal(await answers(opened.ledger), before, copy)
     }
+  }
+})
+
+test('a stream that the file of the logs forgot is damage, not another’s: the file is made anew (A93)', async () => {
+  using folder = tempFolder()
+  const data = folder.file('data')
+  await using store = await openSqliteStore({ path: folder.file('store.db') })
+  const renewed: string[] = []
+  // Unsealed, as the file is where somebody holds the ledger's keys.
+  const open = () => openSqliteLogs({ path: data, onRenewed: ({ reason }) => renewed.push(reason) })
+  const keys = testStoreKeys()
+  {
+    using logStore = open()
+    await using at = await testLogs({ store, logStore, keys })
+    await at.fill('acme', 'one', 2)
+    await at.logs.publish()
+  }
+  const db = new Sqlite(data)
+  assert.is(db.prepare(`DELETE FROM log_streams WHERE stream = 'run-acme.one'`).run().changes, 1)
+  db.close()
+  {
+    using logStore = open()
+    await using at = await testLogs({ store, logStore, keys })
+    const next = { kind: 'envelope', body: { agent: 'writer', payload: { note: 'later' } } } as const
+    assert.ok((await at.ledger.execute({ tenant: 'acme', actor: 'tester' }, 'one', next, {})).ok)
+    await at.logs.publish()
+    const events = await drive({ ledger: at.ledger }, 'one').events()
+    assert.ok(events.every(({ header }) => at.logs.leafIndex('acme', header.id) !== undefined))
+    assert.is(at.logs.state('acme').stopped, undefined)
+    assert.is(renewed.length, 1)
+    assert.match(renewed[0] ?? '', 'run-acme.one')
   }
 })
 

@@ -2,6 +2,7 @@
 import type { Checkpoint } from '../../merkle/checkpoint.ts'
 import { sameHash } from '../../merkle/hashes.ts'
 import { recordDigest } from '../../signing/digests.ts'
+import { NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { Kept, KeptCheckpoints } from './kept-checkpoints.ts'
 import { type LogDeps, LogStartError } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
@@ -24,7 +25,8 @@ export async function guardStart(guard: Guard, found: Kept | undefined): Promise
     projection.renew(reason)
     fresh = true
   }
-  if (!(await projectionFits(deps))) restart('the store is not the one that the log followed')
+  if (!(await deps.logStore.isAuthentic())) restart(NOT_AUTHENTIC)
+  else if (!(await projectionFits(deps))) restart('the store is not the one that the log followed')
   if (!fresh && (await aStopIsOver(deps, projection))) restart('an event that did not verify does now')
 
   const checkpoints = [...(found?.checkpoints ?? [])].map(([tenant, note]) => checkpointOf(guard, tenant, note))

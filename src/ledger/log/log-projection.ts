@@ -17,7 +17,7 @@ import {
 } from '../../signing/check.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { streamTenant } from '../../signing/stream-tenant.ts'
-import { againIfRenewed } from '../../store/derived-file.ts'
+import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { Position, ReadRecord } from '../../store/event-store.ts'
 import type { LeafRow, LogBatch, LogStreamRow } from '../../store/log-store.ts'
 import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
@@ -48,6 +48,8 @@ export class LogProjection {
   readonly #trees = new LRUCache<string, TenantTree>({ max: TREES_MAX })
   readonly #streams = new LRUCache<string, StreamState>({ max: STREAMS_MAX })
   readonly #verifiers = new Map<string, NoteVerifier>()
+  /** The file was filled from the store's first event on by this process, so that it lacks no stream. */
+  #fromStart = false
   #catchingUp: Promise<void> | undefined
 
   constructor(deps: LogDeps, origin: string) {
@@ -107,7 +109,9 @@ export class LogProjection {
 
   async #pass(signal?: AbortSignal): Promise<void> {
     const { store, logStore } = this.#deps
+    if (!(await logStore.isAuthentic())) this.renew(NOT_AUTHENTIC)
     const after = logStore.progress()?.position
+    this.#fromStart ||= after === undefined
     // Pinned: a pass that chased the writers would never come to an end, and nothing would be signed.
     const until = await store.end()
     if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return
@@ -154,6 +158,7 @@ export class LogProjection {
     if (tenant === undefined) return this.#setForeign(record, changes, 'stream-name')
     const tree = this.tree(tenant)
     if (tree.stopped !== undefined) return
+    if (record.revision > 0 && state.expected.revision === 0) this.#missed(stream)
 
     // Awaiting what is there already would cost a turn for each record.
     const first = this.#check(record, state.expected)
@@ -172,6 +177,14 @@ export class LogProjection {
     tree.append(digestBytes(digest))
     changes.trees.set(tenant, tree)
     this.#setStream(stream, { expected: nextExpectation(found.checked), foreign: false }, changes)
+  }
+
+  /** Events of a stream were seen before, its row would say which: without it the stream would pass for another's, in no log. */
+  #missed(stream: string): void {
+    if (this.#fromStart) return
+    const reason = `it lacks ${stream}, whose first event came before`
+    this.renew(reason)
+    throw new DerivedFileRenewedError({ file: 'the file of the logs', reason })
   }
 
   #check(record: ReadRecord, expected: Expectation): CheckResult {

@@ -1,5 +1,8 @@
 /** @module The tables of the logs' file. A file with other tables is made anew: there is nothing to migrate. */
+import { SEAL_TABLE } from './row-seal.ts'
+
 export const LOG_SCHEMA = `
+${SEAL_TABLE}
 CREATE TABLE logs (
   id INTEGER PRIMARY KEY,
   tenant TEXT NOT NULL UNIQUE,
@@ -44,3 +47,13 @@ CREATE TABLE progress (
   digest TEXT NOT NULL
 ) STRICT;
 `
+
+/** What the seal of the file covers. Leaves and tiles are held against the signed checkpoints and the stored events instead. */
+export const LOG_SEALED = [
+  { name: 'logs', columns: ['tenant', 'size', 'last_fact', 'signed_size', 'note', 'stopped'] },
+  {
+    name: 'log_streams',
+    columns: ['stream', 'next_revision', 'prev_digest', 'prev_time', 'min_ring_index', 'is_foreign'],
+  },
+  { name: 'progress', columns: ['position', 'stream', 'revision', 'digest'] },
+] as const

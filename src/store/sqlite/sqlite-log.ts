@@ -2,16 +2,18 @@
  * @module The logs' file: a file of its own, because making it anew means checking every mac of the history, which a change of the
  * views' tables must not cause.
  */
-import type { DerivedFile, DerivedFileOptions } from '../derived-file.ts'
+import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type { Position } from '../event-store.ts'
 import type { LeafRow, LogBatch, LogProgress, LogRow, LogStop, LogStore, LogStreamRow } from '../log-store.ts'
 import { openDisposable } from './disposable-file.ts'
-import { LOG_SCHEMA } from './log-schema.ts'
+import { LOG_SCHEMA, LOG_SEALED } from './log-schema.ts'
 import type { Database } from './open.ts'
+import { RowSeal } from './row-seal.ts'
 
 /** A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
 export function openSqliteLogs(options: DerivedFileOptions): LogStore {
-  return openDisposable(options, { schema: LOG_SCHEMA, over: (db) => new SqliteLogs(db) })
+  const { guard } = options
+  return openDisposable(options, { schema: LOG_SCHEMA, over: (db) => new SqliteLogs(db, guard) })
 }
 
 interface LogColumns {
@@ -41,6 +43,10 @@ interface LeafColumns {
   readonly event: Buffer
 }
 
+/** Where the logs have got to is a row of the file, and covered like the others. */
+const SEALED_AS = 'log'
+const PROGRESS_ROW = 1
+
 const LOG_COLUMNS = 'tenant, size, last_fact, signed_size, note, stopped'
 const LEAVES = `SELECT logs.tenant, leaves.idx, log_streams.stream, leaves.revision, leaves.position, leaves.event
   FROM leaves JOIN logs ON logs.id = leaves.log JOIN log_streams ON log_streams.id = leaves.stream`
@@ -55,6 +61,8 @@ function prepareStatements(db: Database) {
     due: db.prepare<[], LogColumns>(
       `SELECT ${LOG_COLUMNS} FROM logs WHERE stopped IS NULL AND last_fact >= signed_size`,
     ),
+    logAt: db.prepare<[string], number>('SELECT id FROM logs WHERE tenant = ?').pluck(),
+    streamAt: db.prepare<[string], number>('SELECT id FROM log_streams WHERE stream = ?').pluck(),
     signed: db.prepare<[], { readonly tenant: string }>('SELECT tenant FROM logs WHERE note IS NOT NULL'),
     stopped: db.prepare<[], LogColumns>(`SELECT ${LOG_COLUMNS} FROM logs WHERE stopped IS NOT NULL`),
     saveLog: db
@@ -91,15 +99,23 @@ function prepareStatements(db: Database) {
 
 class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
   readonly #statements
+  readonly #seal: RowSeal | undefined
   readonly #save
 
-  constructor(db: Database) {
+  constructor(db: Database, guard: FileGuard | undefined) {
+    this.#seal = guard && new RowSeal(db, guard, LOG_SEALED)
     this.#statements = prepareStatements(db)
     this.#save = db.transaction((batch: LogBatch, from: Position | undefined) => {
       if (this.progress()?.position !== from) return false
       this.#write(batch)
+      this.#seal?.close(SEALED_AS)
       return true
     })
+  }
+
+  isAuthentic(): Promise<boolean> {
+    const sealed = this.progress() === undefined ? undefined : SEALED_AS
+    return this.#seal?.isAuthentic(sealed) ?? Promise.resolve(true)
   }
 
   progress(): LogProgress | undefined {
@@ -146,26 +162,44 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
   }
 
   save(batch: LogBatch, from: Position | undefined): boolean {
-    return this.#save.immediate(batch, from)
+    const save = (): boolean => this.#save.immediate(batch, from)
+    return this.#seal === undefined ? save() : this.#seal.writing(save)
   }
 
   #write({ logs, streams, leaves, tiles, progress }: LogBatch): void {
-    const { saveLog, saveStream, saveLeaf, saveTile, saveProgress } = this.#statements
+    const { logAt, streamAt, saveLog, saveStream, saveLeaf, saveTile, saveProgress } = this.#statements
     const logIds = new Map<string, number | undefined>()
     for (const log of logs) {
       const { tenant, size, lastFactIndex, signedSize, note = null, stopped } = log
       const stop = stopped === undefined ? null : JSON.stringify(stopped)
-      logIds.set(tenant, saveLog.get(tenant, size, lastFactIndex, signedSize, note, stop))
+      const write = () => saveLog.get(tenant, size, lastFactIndex, signedSize, note, stop)
+      logIds.set(tenant, this.#replaced('logs', logAt.get(tenant), write))
     }
     const streamIds = new Map<string, number | undefined>()
     for (const { stream, nextRevision, prevDigest = null, prevTime = null, minRingIndex, foreign } of streams) {
-      streamIds.set(stream, saveStream.get(stream, nextRevision, prevDigest, prevTime, minRingIndex, foreign ? 1 : 0))
+      const write = () => saveStream.get(stream, nextRevision, prevDigest, prevTime, minRingIndex, foreign ? 1 : 0)
+      streamIds.set(stream, this.#replaced('log_streams', streamAt.get(stream), write))
     }
     for (const { tenant, index, stream, revision, position, eventId } of leaves) {
       saveLeaf.run(logIds.get(tenant), index, streamIds.get(stream), revision, position, idBytes(eventId))
     }
     for (const { tenant, level, index, hashes } of tiles) saveTile.run(logIds.get(tenant), level, index, hashes)
-    saveProgress.run(progress.position, progress.stream, progress.revision, progress.digest)
+    this.#replaced('progress', this.progress() && PROGRESS_ROW, () => {
+      saveProgress.run(progress.position, progress.stream, progress.revision, progress.digest)
+      return PROGRESS_ROW
+    })
+  }
+
+  /** Writes a row in the place of the one at `known`, and keeps the seal's sum. The row's number. */
+  #replaced(
+    table: (typeof LOG_SEALED)[number]['name'],
+    known: number | undefined,
+    write: () => number | undefined,
+  ): number | undefined {
+    if (known !== undefined) this.#seal?.remove(table, known)
+    const written = write()
+    if (written !== undefined) this.#seal?.add(table, written)
+    return written
   }
 }
 
