@@ -19,18 +19,20 @@ export interface BodyLimits {
 /** The charset is the only parameter JSON has ever had, and UTF-8 its only value (RFC 8259 section 11). */
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
 
-interface BodyOf extends Pick<Ask, 'c'> {
+interface BodyOf extends Pick<Ask, 'c' | 'edge'> {
   readonly body?: HeldBody | undefined
 }
 
 /** Reads and parses a JSON body. The bytes are counted as they come: neither a missing nor a false length gets more in. */
-export async function readJson({ c, body }: BodyOf, limits: BodyLimits): Promise<Parsed<Json>> {
+export async function readJson({ c, body, edge }: BodyOf, limits: BodyLimits): Promise<Parsed<Json>> {
   const refused = typeFault(c)
   if (refused !== undefined) return { ok: false, problem: refused }
   const read = await readBytes({ c, body }, limits.maxBytes)
   if (!read.ok) return read
   const room = body?.beforeWork(read.value.byteLength)
   if (room !== undefined) await room
+  const turn = edge.work.turns.pass(read.value.byteLength)
+  if (turn !== undefined) await turn
   if (read.value.byteLength === 0) return fault(problem('body-missing', 'a JSON object is expected'))
 
   const parsed = parseStrictJson(read.value, limits)
@@ -62,7 +64,10 @@ function typeFault(c: EdgeContext): Problem | undefined {
   })
 }
 
-function readBytes({ c, body }: BodyOf, maxBytes: number): Parsed<Uint8Array> | Promise<Parsed<Uint8Array>> {
+function readBytes(
+  { c, body }: Omit<BodyOf, 'edge'>,
+  maxBytes: number,
+): Parsed<Uint8Array> | Promise<Parsed<Uint8Array>> {
   const declared = Number(c.req.header('content-length') ?? Number.NaN)
   if (declared > maxBytes) return tooLarge(maxBytes, declared)
   const incoming = c.env?.incoming

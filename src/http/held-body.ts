@@ -14,6 +14,8 @@ export const bodiesInFlight = problem('overloaded', 'the bodies of requests in f
 })
 
 export interface HeldBody {
+  /** What has come so far. */
+  readonly bytes: number
   /** False where a body that did not say its length has grown beyond the room there is. */
   readonly grow: (bytes: number) => boolean
   /** To be awaited before a body of so many bytes is parsed. Who waits holds bytes that were read, and these are bounded. */
@@ -39,13 +41,20 @@ export function holdBody(
   if (!take(declaredBytes(c, maxBytes) ?? Math.min(STEP_BYTES, maxBytes))) return undefined
   let work: (() => void) | undefined
   let over = false
+  let came = 0
   const begin = (release: () => void): void => {
     work = release
     // The answer was made without the work: the connection ended, or the body was refused.
     if (over) release()
   }
   return {
-    grow: (bytes) => bytes <= room || take(Math.max(STEP_BYTES, bytes - room)),
+    get bytes() {
+      return came
+    },
+    grow: (bytes) => {
+      came = bytes
+      return bytes <= room || take(Math.max(STEP_BYTES, bytes - room))
+    },
     beforeWork: (bytes) => {
       const free = memory.account('requests-at-work').whenFree(bytes * AT_WORK_FACTOR)
       return free instanceof Promise ? free.then(begin) : begin(free)

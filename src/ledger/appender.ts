@@ -1,13 +1,15 @@
 /** @module Appending what was decided, and telling how that came out: durable, to be decided again, refused, or not known. */
 import type { RunState } from '../../projections/run-state.ts'
 import type { RequestMark } from '../../schemas/header.ts'
-import { isJsonObject } from '../../schemas/json.ts'
+import { isJsonObject, type Json } from '../../schemas/json.ts'
 import type { Decision } from '../domain/decision.ts'
 import type { Refusal } from '../domain/refusal.ts'
+import { canonicalJson } from '../signing/canonical-json.ts'
 import { requestMac } from '../signing/request-mark.ts'
 import type { SealedEvent } from '../signing/seal.ts'
 import type { EventStore } from '../store/event-store.ts'
 import { type Answer, answerTo } from './answers.ts'
+import type { DecisionTexts } from './decision-texts.ts'
 import type { FollowedResult, HotRun } from './hot-run.ts'
 import type { HotRuns } from './hot-runs.ts'
 import type { Job, Try } from './jobs.ts'
@@ -39,9 +41,12 @@ interface Sent {
 
 export class Appender {
   readonly #deps: AppendDeps
+  readonly #texts: DecisionTexts
 
-  constructor(deps: AppendDeps) {
+  /** `texts` knows what the decision wrote already. */
+  constructor(deps: AppendDeps, texts: DecisionTexts) {
     this.#deps = deps
+    this.#texts = texts
   }
 
   /** Seals, folds and hands over at once. `instead` is the answer where the events themselves are none. */
@@ -55,7 +60,8 @@ export class Appender {
     const mark = given.instead === undefined ? this.#mark(run, job) : undefined
     let events: SealedEvent[]
     try {
-      events = sealDecision({ sealer, effects, run, caller: job.caller, info: job.info, mark }, given.decision)
+      const { caller, info } = job
+      events = sealDecision({ sealer, effects, run, caller, info, mark, texts: this.#texts }, given.decision)
     } catch (error) {
       runs.drop(run)
       throw error
@@ -88,7 +94,7 @@ export class Appender {
     const { sealer } = this.#deps
     sealer.notBefore(run.head?.ringIndex)
     const { key } = sealer.current(run.tenant, run.stream)
-    return { id: job.requestId, mac: requestMac(key, idempotency) }
+    return { id: job.requestId, mac: requestMac(key, idempotency, bodyTextOf(this.#texts)) }
   }
 
   async #afterAppend(run: HotRun, appended: Promise<FollowedResult>, sent: Sent): Promise<Outcome | 'again'> {
@@ -137,6 +143,12 @@ export class Appender {
     return { ok: false, refusal: { ...answer.refusal, evidence }, ...of }
   }
 }
+
+/** Of a batch the body is a digest. */
+const bodyTextOf =
+  (texts: DecisionTexts) =>
+  (body: Json): string =>
+    isJsonObject(body) ? texts.bodyText(body) : canonicalJson(body)
 
 function sizeFault(records: readonly SealedEvent['record'][], limit: number): Refusal | undefined {
   // A UTF-16 unit takes at most three bytes of UTF-8: most appends need no counting.

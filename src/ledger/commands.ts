@@ -1,4 +1,5 @@
 /** @module The way of a command into the write path: bounds of the token, the id of a new run, branches, batches. */
+import { weigh } from '../resources/weigh.ts'
 import { runIdFromKey } from '../signing/request-mark.ts'
 import { agentFault, asAgent, bounds } from './bounds.ts'
 import { isBranchStart, startBranch } from './branch-run.ts'
@@ -6,6 +7,11 @@ import type { BatchItem, Caller, Command, Ledger, Outcome, RequestInfo } from '.
 import type { Queries } from './queries.ts'
 import type { WritePath } from './write-path.ts'
 import { refused } from './write-refusals.ts'
+
+/** Batches below this are decided in one turn. */
+const SPREAD_FROM_BYTES = 64 * 1024
+/** Of text in memory; lists and numbers weigh more, and are more work, too. */
+const WEIGHT_OF_A_BYTE = 2
 
 interface CommandDeps {
   readonly write: WritePath
@@ -51,7 +57,7 @@ async function executeBatch(
     [...byRun].map(async ([runId, indexes]) => {
       const commands = indexes.flatMap((index) => {
         const item = items[index]
-        return item === undefined ? [] : [{ command: asAgent(caller, item.command), info: itemInfo(info, index) }]
+        return item === undefined ? [] : [{ command: asAgent(caller, item.command), info: itemInfo(info, index, item) }]
       })
       const settled = await inOrder(deps, caller, { runId, commands })
       settled.forEach((outcome, i) => {
@@ -78,8 +84,11 @@ async function inOrder(
 }
 
 /** Each item has a key of its own; the mark covers the item's place in the batch. */
-function itemInfo(info: RequestInfo, index: number): RequestInfo {
-  const { idempotency, ifMatch: _, ...rest } = info
+function itemInfo(all: RequestInfo, index: number, { command }: BatchItem): RequestInfo {
+  const { idempotency, ifMatch: _, ...info } = all
+  // Only a large batch can have large items.
+  const bytes = (info.bodyBytes ?? 0) < SPREAD_FROM_BYTES ? 0 : Math.ceil(weigh(command) / WEIGHT_OF_A_BYTE)
+  const rest = { ...info, bodyBytes: bytes }
   if (idempotency === undefined) return rest
   return { ...rest, idempotency: { ...idempotency, key: `${idempotency.key}#${index}` } }
 }

@@ -38,7 +38,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const { store, views, keys, effects = realEffects(), log = silentLog } = options
   const memory = options.memory ?? new MemoryBudget()
   const sealer = new Sealer(keys, memory)
-  const { origin: asked, readOnly } = options
+  const { origin: asked, readOnly, work } = options
   const founding: FoundingDeps = { store, keys, sealer, effects, log, origin: asked, readOnly }
   const stats = new Stats()
   const appendsSoFar = () => stats.handedOverTotal
@@ -59,7 +59,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const reader = new Reader(store, runs, sealer)
   const queries = new Queries({ store, runs, reader, sealer, leases })
   const history = new History(store, queries)
-  const write = new WritePath({ store, runs, reader, sealer, effects, stats, leases, ledgerId })
+  const write = new WritePath({ store, runs, reader, sealer, effects, stats, leases, ledgerId, turns: work?.turns })
   const commands = createCommands({ write, queries, newId: effects.newId })
   const list = new RunList(followed('runs'), views, appendsSoFar)
   const audit =

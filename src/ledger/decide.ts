@@ -1,7 +1,6 @@
 /** @module From a command to the decision on it. */
-import { Buffer } from 'node:buffer'
 import type { ManifestState, RunState } from '../../projections/run-state.ts'
-import type { Json, JsonObject } from '../../schemas/json.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import { decideReservation } from '../domain/budget.ts'
 import { decideClaim } from '../domain/calls.ts'
 import { decideCompensation } from '../domain/compensation.ts'
@@ -15,8 +14,7 @@ import { decideBranched, decideComplete, decideFail, decideManifest, decideStart
 import { decideRenew, decideResolve, decideSettle } from '../domain/settle.ts'
 import { decideRelease, decideSettleReservation, decideUsage } from '../domain/usage.ts'
 import { checkAgentSignature, envelopeSigningInput, isLowS, signatureSpellings } from '../signing/agent-signature.ts'
-import { canonicalJson } from '../signing/canonical-json.ts'
-import { digestText, sha256, textDigest } from '../signing/digests.ts'
+import { digestText, sha256 } from '../signing/digests.ts'
 import { foreignWork } from './agent-bond.ts'
 import type { AnsweredEvent } from './answer-parts.ts'
 import type { HotRun } from './hot-run.ts'
@@ -120,21 +118,3 @@ function signatureFault(
 }
 
 const HIGH_S = 'the s of an ES256 signature must be the lower of the two that verify: send n - s where s is over n / 2'
-
-/**
- * Digests and sizes over one canonical text: a handoff asks for both of the same context, and the text is the costly part.
- */
-export function createMeasures(): Pick<Env, 'digestOf' | 'sizeOf'> {
-  let value: Json | object | undefined
-  let text = ''
-  const textOf = (asked: Json | object): string => {
-    if (asked === value && typeof asked === 'object') return text
-    value = asked
-    text = canonicalJson(asked as Json)
-    return text
-  }
-  return {
-    digestOf: (asked) => textDigest(textOf(asked)),
-    sizeOf: (asked) => Buffer.byteLength(textOf(asked)),
-  }
-}

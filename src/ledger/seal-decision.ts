@@ -2,10 +2,11 @@
 import type { RecordedEvent } from '../../projections/projection.ts'
 import { snapshotOf } from '../../projections/snapshot.ts'
 import type { RequestMark } from '../../schemas/header.ts'
-import type { Json } from '../../schemas/json.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Decision, Draft } from '../domain/decision.ts'
 import { type SealedEvent, sealEvents } from '../signing/seal.ts'
 import type { AnsweredEvent } from './answer-parts.ts'
+import type { DecisionTexts } from './decision-texts.ts'
 import type { HotRun } from './hot-run.ts'
 import type { Caller, RequestInfo } from './ledger.ts'
 import type { Effects } from './ports.ts'
@@ -19,6 +20,7 @@ export interface Sealing {
   readonly info: RequestInfo
   /** Idempotency of the request; absent where its answer is not to be remembered. */
   readonly mark: RequestMark | undefined
+  readonly texts: DecisionTexts
 }
 
 /** Seals what was decided, with the snapshot behind it. The hot run is ahead of the store from here on. */
@@ -31,10 +33,15 @@ export function sealDecision(sealing: Sealing, decision: Extract<Decision, { kin
 }
 
 function sealAndFold(sealing: Sealing, drafts: readonly Draft[], causation?: string): SealedEvent[] {
-  const { sealer, effects, run, caller, info } = sealing
+  const { sealer, effects, run, caller, info, texts } = sealing
   sealer.notBefore(run.head?.ringIndex)
   const caused = causation === undefined ? {} : { causation }
-  const unsealed = drafts.map(({ type, data }) => ({ type, data: data as Json, ...caused }))
+  const unsealed = drafts.map(({ type, data }) => ({
+    type,
+    data: data as Json,
+    dataText: texts.bodyText(data as unknown as JsonObject),
+    ...caused,
+  }))
   const events = sealEvents(unsealed, {
     stream: run.stream,
     tenant: run.tenant,

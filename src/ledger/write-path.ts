@@ -8,10 +8,12 @@ import type { Decision, Env } from '../domain/decision.ts'
 import { withoutAppend } from '../domain/disclosure.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { refuseOnRecord } from '../domain/run-rules.ts'
+import type { LoopTurns } from '../resources/loop-turns.ts'
 import { requestMac } from '../signing/request-mark.ts'
 import { type Answer, answerTo } from './answers.ts'
 import { type AppendDeps, Appender } from './appender.ts'
-import { createMeasures, decide } from './decide.ts'
+import { decide } from './decide.ts'
+import { DecisionTexts } from './decision-texts.ts'
 import type { HotRun } from './hot-run.ts'
 import { AGAIN, type Job, makeJob, type Try } from './jobs.ts'
 import type { Caller, Outcome, RequestInfo } from './ledger.ts'
@@ -32,17 +34,19 @@ const DECIDE_AGAIN_MS = 5
 
 export interface WriteDeps extends AppendDeps {
   readonly ledgerId: string
+  /** Absent: large decisions are made as they come. */
+  readonly turns?: LoopTurns | undefined
 }
 
 export class WritePath {
   readonly #deps: WriteDeps
   readonly #appender: Appender
-  readonly #measures = createMeasures()
+  readonly #texts = new DecisionTexts()
   readonly #inFlight = new Set<string>()
 
   constructor(deps: WriteDeps) {
     this.#deps = deps
-    this.#appender = new Appender(deps)
+    this.#appender = new Appender(deps, this.#texts)
   }
 
   async execute(caller: Caller, runId: string, command: RunCommand, info: RequestInfo): Promise<Outcome> {
@@ -94,6 +98,9 @@ export class WritePath {
     const tries: Try[] = []
     let refusedOne = envelopeRefused
     for (const job of jobs) {
+      const turn = this.#deps.turns?.pass(job.info.bodyBytes ?? 0)
+      // Meanwhile the run may have been dropped: then this item is left for the next look at it.
+      if (turn !== undefined) await turn
       const skipped = refusedOne && job.command.kind === 'envelope'
       const attempt = skipped ? AGAIN : this.#try(run.hot, job)
       // Looked at in order, later: one that fails meanwhile is not unhandled.
@@ -108,6 +115,8 @@ export class WritePath {
   async #untilSettled(job: Job): Promise<Outcome> {
     const { effects } = this.#deps
     for (let tries = 0; tries < DECIDE_AGAIN_MAX; tries += 1) {
+      const turn = this.#deps.turns?.pass(job.info.bodyBytes ?? 0)
+      if (turn !== undefined) await turn
       if (tries > 1) await effects.sleep(DECIDE_AGAIN_MS * 2 ** tries * effects.random())
       const run = await this.#load(job)
       if ('refusal' in run) return refused(run.refusal)
@@ -150,6 +159,7 @@ export class WritePath {
   }
 
   #decide(run: HotRun, job: Job): Decision {
+    this.#texts.clear()
     const decision = this.#decideOpen(run, job)
     return run.state?.disclosed === true ? withoutAppend(decision) : decision
   }
@@ -172,7 +182,8 @@ export class WritePath {
       newId: effects.newId,
       ledgerId,
       headDigest: run.head?.digest,
-      ...this.#measures,
+      digestOf: this.#texts.digestOf,
+      sizeOf: this.#texts.sizeOf,
     }
   }
 

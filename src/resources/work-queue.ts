@@ -3,6 +3,8 @@
  * among tenants, then among the callers of a tenant. While somebody writes, readers rest between their slices, so that a write waits for one slice at most.
  */
 
+import { LoopTurns } from './loop-turns.ts'
+
 /** A slice ends with the first look at the clock after so long. */
 const SLICE_MS = 2
 /** While writes come, readers rest this many times as long as they worked. */
@@ -76,6 +78,8 @@ interface Turn {
 }
 
 export class WorkQueue {
+  /** For writes, which are not cut into slices. */
+  readonly turns = new LoopTurns()
   readonly #effects: WorkEffects
   readonly #shares = new Map<string, Share>()
   #waiting = 0

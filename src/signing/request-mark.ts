@@ -35,11 +35,15 @@ export interface RequestContent {
 
 /**
  * HMAC-SHA-256 over method, path and body, base64url. A repeat is compared under the key of the event that carries the mark, so
- * that it is still recognised after a rotation.
+ * that it is still recognised after a rotation. `textOf` gives the canonical text of the body, where the caller has a part of it already.
  */
-export function requestMac(runKey: MacKey, { method, path, body }: RequestContent): string {
-  const content: Json[] = body === undefined ? [method, path] : [method, path, body]
+export function requestMac(
+  runKey: MacKey,
+  { method, path, body }: RequestContent,
+  textOf: (body: Json) => string = canonicalJson,
+): string {
+  const content = [canonicalJson(method), canonicalJson(path), ...(body === undefined ? [] : [textOf(body)])]
   return createHmac('sha256', runKey)
-    .update(REQUEST_PREFIX + canonicalJson(content))
+    .update(`${REQUEST_PREFIX}[${content.join(',')}]`)
     .digest('base64url')
 }

@@ -68,6 +68,7 @@ export async function testEdge(options: TestEdgeOptions = {}): Promise<TestEdge>
     log: memoryLog(logs),
     version: '0.0.0-test',
     ...(options.memory && { memory: options.memory }),
+    ...(options.work && { work: options.work }),
     settings: { ratePerSecond: 0, ...options.settings },
     draining: draining.signal,
     now,

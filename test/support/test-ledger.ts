@@ -9,6 +9,7 @@ import type { Caller, Command, Ledger, Outcome, RequestInfo } from '../../src/le
 import type { Effects, KeySource } from '../../src/ledger/ports.ts'
 import { Sealer } from '../../src/ledger/sealer.ts'
 import type { MemoryBudget } from '../../src/resources/memory-budget.ts'
+import type { WorkQueue } from '../../src/resources/work-queue.ts'
 import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import { openSqliteAudit } from '../../src/store/sqlite/sqlite-audit.ts'
@@ -80,6 +81,7 @@ export interface TestLedgerOptions {
   readonly realClock?: boolean
   readonly hotRunsMax?: number
   readonly memory?: MemoryBudget
+  readonly work?: WorkQueue
   readonly views?: ViewStore
   /** Keep the auditors' index; `unrecorded` puts no read on record, as recording takes its time. */
   readonly audit?: boolean | 'unrecorded'
@@ -110,6 +112,7 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       ...(options.merkleLogs === true && { logs: { store: openSqliteLogs({ path: ':memory:' }), maxDelayMs: 0 } }),
       ...(options.audit === true && { audit: { index: openSqliteAudit({ path: ':memory:' }) } }),
       ...(options.memory && { memory: options.memory }),
+      ...(options.work && { work: options.work }),
       ...(options.hotRunsMax === undefined ? {} : { hotRunsMax: options.hotRunsMax }),
     })
   const opened = await open(views)

@@ -5,10 +5,10 @@ import { RUN_ID_PATTERN } from '../../../schemas/names.ts'
 import { JsonRecord } from '../../../schemas/values.ts'
 import { refusal } from '../../domain/refusal.ts'
 import type { BatchItem, Outcome } from '../../ledger/ledger.ts'
-import { jsonDigest } from '../../signing/digests.ts'
 import type { Principal } from '../../signing/tokens.ts'
 import { json, problemResponse } from '../answers.ts'
 import { runBondFault } from '../authenticate.ts'
+import { batchDigest } from '../batch-digest.ts'
 import { checkBody, readJson } from '../body.ts'
 import { bondFault, outcomeStatus, requestInfo, runPathOf } from '../command-route.ts'
 import { type Problem, problem, problemBody, problemOf, statusOf } from '../problems.ts'
@@ -78,10 +78,11 @@ async function runBatch(ask: Ask, ops: ReadonlyMap<string, BatchOp>): Promise<Re
   if (!batch.ok) return problemResponse(batch.problem, path)
   if (c.req.header('if-match') !== undefined) return problemResponse(noIfMatch, path)
   // Each item is marked with what the whole request said: as a digest, since the text would be made once an item.
-  const info = await requestInfo(ask, jsonDigest(read.value))
+  const { items } = batch.value
+  const keyed = c.req.header('idempotency-key') !== undefined
+  const info = await requestInfo(ask, keyed ? await batchDigest(items as readonly JsonObject[], edge.work.turns) : '')
   if (!info.ok) return problemResponse(info.problem, path)
 
-  const { items } = batch.value
   edge.tenantRate.charge(caller.tenant, edge.now(), (items.length - 1) * ITEM_COST)
   const judged = judgeItems(items, ops, caller)
   const ready = judged.filter((each) => 'item' in each)
