@@ -13,7 +13,7 @@ export const exported = {
   run: RunId.optional(),
   /** The query whose events were asked for. */
   filter: JsonRecord.optional(),
-  /** Store position up to which the export looks; null where the store was empty. */
+  /** Id of the tenant's last event that the export takes into account; null where its log is empty, stopped or not kept. A store position in the first release. */
   asOf: z.string().nullable(),
   /** Leaves of the tenant's log up to there, and their root; null where no log is kept, or it has stopped. */
   treeSize: z.int().min(0).nullable(),

@@ -28,7 +28,7 @@ const said = {
   events: z.int().min(0),
   /** Over all bytes of the lines before, their line feeds included. */
   digest: Digest,
-  /** Position of the last event that the export takes into account; null where the store was empty. */
+  /** Id of the tenant's last event that the export takes into account; null where its log is empty, stopped or not kept. A store position in the first release. */
   asOf: z.string().nullable(),
   /** Leaves of the tenant's log up to there, and their root; null where no log is kept. The first exports named neither. */
   treeSize: z.int().min(0).nullable().optional(),

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { TIME_PATTERN, VIA_MAX } from '../header.ts'
 import { Name } from '../names.ts'
+import { Uuid } from '../values.ts'
 
 /** Reads that one event holds at most. */
 export const ACCESS_ENTRIES_MAX = 256
@@ -21,8 +22,14 @@ export const AccessEntry = z.strictObject({
   run: z.string().max(128).optional(),
   /** Filters as they were given, by name. */
   filters: z.record(z.string().max(64), z.string().max(FILTER_MAX_CHARS)).optional(),
-  /** What the answer was pinned to: a size of the tenant's log, a place in the store. */
-  asOf: z.strictObject({ treeSize: z.int().min(0).optional(), position: z.string().max(128).optional() }).optional(),
+  /** What the answer was pinned to: a size of the tenant's log, the tenant's last event; `position`, in the store, of the first release alone. */
+  asOf: z
+    .strictObject({
+      treeSize: z.int().min(0).optional(),
+      eventId: Uuid.optional(),
+      position: z.string().max(128).optional(),
+    })
+    .optional(),
   /** Items, events or lines that were given; absent where the answer has no end, as a tail. */
   count: z.int().min(0).optional(),
   /** Of a replay or a verification. */

@@ -1,5 +1,6 @@
 /** @module What `verify` prints: a line a fault while it goes on, one verdict at the end; or one JSON object. */
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
+import { UUID_PATTERN } from '../../schemas/header.ts'
 import type { Completeness } from '../verify/export-completeness.ts'
 import { type VerifyFault, verdictOf } from '../verify/fault.ts'
 import type { VerifyResult } from '../verify/verify-records.ts'
@@ -100,7 +101,7 @@ function exportLines({ trailer, completeness, result }: Summary): readonly strin
   if (trailer === undefined) return []
   const { run, tenant, filter, asOf } = trailer
   const query = filter === undefined ? '' : `, the answer to ${JSON.stringify(filter)}`
-  const what = `export of ${run === null ? `tenant ${tenant}` : `run ${run} of ${tenant}`}${query}, taken at position ${asOf ?? 'none'}`
+  const what = `export of ${run === null ? `tenant ${tenant}` : `run ${run} of ${tenant}`}${query}, taken ${asOf === null ? 'of an empty log, or without one' : `up to ${UUID_PATTERN.test(asOf) ? 'event' : 'position'} ${asOf}`}`
   const sound = completeness?.proven === true && (result.verdict === 'VERIFIED' || result.verdict === 'UNVERIFIABLE')
   return sound ? [oneLine(what), oneLine(`complete: ${completeness.statement}`)] : [oneLine(what)]
 }

@@ -11,7 +11,6 @@ import { runOf } from './run-of.ts'
 export const CSV_TRAILER_TYPE = 'ExportTrailer'
 
 const COLUMNS: Readonly<Record<string, (event: LedgerEvent) => string | number | undefined>> = {
-  position: ({ position }) => position,
   id: ({ header }) => header.id,
   stream: ({ header }) => header.stream,
   revision: ({ header }) => header.revision,

@@ -135,7 +135,7 @@ async function recordStart({ ledger, caller, request, pin, exportId }: Given): P
   })
 }
 
-function exportedPart({ format, query = {} }: ExportRequest, { until, tree }: ExportPin, exportId: string) {
+function exportedPart({ format, query = {} }: ExportRequest, { tree }: ExportPin, exportId: string) {
   const { run } = query
   const filter = filterOf(query)
   return {
@@ -144,7 +144,7 @@ function exportedPart({ format, query = {} }: ExportRequest, { until, tree }: Ex
     format,
     ...(run !== undefined && { run }),
     ...(filter && { filter }),
-    asOf: until ?? null,
+    asOf: tree?.eventId ?? null,
     treeSize: tree?.size ?? null,
     root: tree?.root ?? null,
   }
@@ -190,7 +190,7 @@ async function* chunksOf(given: Given, signal?: AbortSignal): AsyncGenerator<Uin
       ...(filter && { filter }),
       events,
       digest: file.digest(),
-      asOf: pin.until ?? null,
+      asOf: pin.tree?.eventId ?? null,
       treeSize: pin.tree?.size ?? null,
       root: pin.tree?.root ?? null,
     })

@@ -38,12 +38,12 @@ interface Noted {
 
 function readOf({ route, run, search, note }: Noted, cut: true | undefined): AccessRead {
   const filters = [...search].filter(([name]) => !PLACES.has(name))
-  const { count, position, verdict } = note
+  const { count, eventId, verdict } = note
   return {
     query: route.path.replace('/v1/', '').replaceAll(/\/?\{\w+\}/g, ''),
     ...(run !== '' && { run }),
     ...(filters.length > 0 && { filters: Object.fromEntries(filters) }),
-    ...(position !== undefined && { asOf: { position } }),
+    ...(eventId !== undefined && { asOf: { eventId } }),
     ...(count !== undefined && { count }),
     ...(verdict !== undefined && { verdict }),
     ...(cut === true && { cut }),

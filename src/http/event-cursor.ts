@@ -1,7 +1,8 @@
 /** @module Cursors over events, and the judgement of one that comes back: still the same event, another one, or no cursor at all. */
-import type { Caller, Ledger, LedgerEvent } from '../ledger/ledger.ts'
+import { randomBytes } from 'node:crypto'
+import type { Caller, Ledger, LedgerEvent, SealedPlaces } from '../ledger/ledger.ts'
 import type { Position } from '../store/event-store.ts'
-import { type CursorScope, decodeCursor, encodeCursor } from './cursor.ts'
+import { type CursorScope, decodeCursor, encodeCursor, paddedPosition } from './cursor.ts'
 
 /** An event's place. `until` pins the end of a listing, so that all its pages are one snapshot. */
 export interface EventPlace {
@@ -20,33 +21,38 @@ export type JudgedCursor =
   | { readonly kind: 'gone' }
 
 /** Resumes before the first event: what a tail primes its reader with. */
-export function startCursor(scope: CursorScope): string {
-  return encodeCursor(scope, [])
+export function startCursor(places: SealedPlaces, scope: CursorScope): string {
+  return encodeCursor(places, scope, [])
 }
 
-export function eventCursor(scope: CursorScope, { position, id, until }: EventPlace): string {
-  return encodeCursor(scope, until === undefined ? [position, id] : [position, id, until])
+/** One event has one cursor. With an end it is another each time: where the store ends, others decide, and equal cursors would tell that they rest. */
+export function eventCursor(places: SealedPlaces, scope: CursorScope, { position, id, until }: EventPlace): string {
+  const place = [paddedPosition(position), id]
+  return encodeCursor(places, scope, until === undefined ? place : [...place, paddedPosition(until), cursorSalt()])
 }
+
+export function cursorSalt(): string {
+  return randomBytes(SALT_BYTES).toString('base64url')
+}
+
+const SALT_BYTES = 12
 
 export async function judgeCursor(
-  ledger: Pick<Ledger, 'eventAt' | 'comparePositions'>,
+  ledger: Pick<Ledger, 'eventAt' | 'comparePositions' | 'places'>,
   caller: Caller,
   given: { readonly scope: CursorScope; readonly cursor: string },
 ): Promise<JudgedCursor> {
-  const [position, id, until, ...rest] = decodeCursor(given.scope, given.cursor) ?? [null]
-  if (position === undefined) return { kind: 'start' }
-  if (typeof position !== 'string' || typeof id !== 'string' || rest.length > 0) return { kind: 'invalid' }
-  if (until !== undefined && typeof until !== 'string') return { kind: 'invalid' }
-  if (!POSITION.test(position) || !POSITION.test(until ?? position)) return { kind: 'invalid' }
+  const [positionText, id, untilText] = decodeCursor(ledger.places, given.scope, given.cursor) ?? [null]
+  if (positionText === undefined) return { kind: 'start' }
+  if (typeof positionText !== 'string' || typeof id !== 'string') return { kind: 'invalid' }
+  const position = positionText.trimEnd()
+  const until = typeof untilText === 'string' ? untilText.trimEnd() : undefined
   if (until !== undefined && !isPosition(ledger, until)) return { kind: 'gone' }
 
   const event = await eventAt(ledger, caller, position)
   if (event?.header.id !== id) return { kind: 'gone' }
   return { kind: 'place', place: { position, id, ...(until === undefined ? {} : { until }) }, event }
 }
-
-/** What a position of any store looks like: anything else was never in a cursor of ours. */
-const POSITION = /^[\w./:-]{1,64}$/
 
 /** Whether it is a position of this store; another store's is not, such as after a copy. */
 export function isPosition(ledger: Pick<Ledger, 'comparePositions'>, position: Position): boolean {

@@ -31,7 +31,7 @@ export function pageRoute({ read: readPage, ...route }: PageRoute): GuardedRoute
   const handle = async (ask: Ask<z.output<typeof PageQuery>>): Promise<Response> => {
     const { edge, caller, run, path, query } = ask
     const scope = [caller.tenant, path]
-    const after = query.cursor === undefined ? BEFORE_ALL : decodeCursor(scope, query.cursor)?.[0]
+    const after = query.cursor === undefined ? BEFORE_ALL : decodeCursor(edge.ledger.places, scope, query.cursor)?.[0]
     if (typeof after !== 'number' || !Number.isSafeInteger(after) || after < BEFORE_ALL)
       return problemResponse(notACursor, path)
     const found = await withSlot(ask, () =>
@@ -41,7 +41,7 @@ export function pageRoute({ read: readPage, ...route }: PageRoute): GuardedRoute
     if (!found.ok) return foundResponse(found, path)
     const { next, ...value } = found.value
     if (ask.access !== undefined && Array.isArray(value.items)) ask.access.count = value.items.length
-    const nextCursor = typeof next === 'number' ? encodeCursor(scope, [next]) : null
+    const nextCursor = typeof next === 'number' ? encodeCursor(edge.ledger.places, scope, [next]) : null
     return foundResponse({ ...found, value: { ...value, nextCursor, asOf: found.revision } }, path)
   }
   return readRoute({ ...route, scopes: RUN_READERS, query: PageQuery, handle })

@@ -39,7 +39,7 @@ export interface AccessNote {
   /** Items, events or lines given so far. */
   count?: number
   /** What the answer is pinned to. */
-  position?: string
+  eventId?: string
   verdict?: 'VERIFIED' | 'TAMPERED' | 'INCOMPLETE' | 'UNVERIFIABLE'
   /** Set by whoever streams the answer: the record is then written by the stream. */
   streamed?: true

@@ -2,7 +2,7 @@
  * @module Tails as server-sent events: an id first, then history, `caught-up`, and what comes. Frames are made one portion at a
  * time as they are read, so a slow reader holds one page of the store and no more.
  */
-import type { LedgerEvent } from '../ledger/ledger.ts'
+import type { LedgerEvent, SealedPlaces } from '../ledger/ledger.ts'
 import type { CursorScope } from './cursor.ts'
 import { eventCursor } from './event-cursor.ts'
 import { eventText } from './event-text.ts'
@@ -17,6 +17,7 @@ export const tailScope = (tenant: string): CursorScope => ['tail', tenant]
 export interface Tail {
   readonly events: AsyncIterable<readonly LedgerEvent[] | 'caught-up'>
   readonly tenant: string
+  readonly places: SealedPlaces
   /** The id to resume from before anything has come. */
   readonly startId: string
   /** The reader's own id leads nowhere: it is told so, once, and gets everything anew. */
@@ -37,7 +38,7 @@ export async function* tailFrames(tail: Tail): AsyncGenerator<Uint8Array, void> 
     if (page === 'quiet') yield encoder.encode(':\n\n')
     else if (page === 'caught-up') yield encoder.encode('event: caught-up\ndata: {}\n\n')
     else {
-      for (const { text, id } of portions(page, tail.tenant)) {
+      for (const { text, id } of portions(page, tail)) {
         lastId = id
         yield encoder.encode(text)
       }
@@ -50,12 +51,14 @@ function resyncFrame(state: string): string {
   return `event: resync\ndata: ${JSON.stringify({ reason: 'cursor-gone', state })}\n\n`
 }
 
-function* portions(page: readonly LedgerEvent[], tenant: string): Generator<{ text: string; id: string }> {
+type Portion = { readonly text: string; readonly id: string }
+
+function* portions(page: readonly LedgerEvent[], { tenant, places }: Omit<Tail, 'events'>): Generator<Portion> {
   const scope = tailScope(tenant)
   let text = ''
   let id = ''
   for (const event of page) {
-    id = eventCursor(scope, { position: event.position, id: event.header.id })
+    id = eventCursor(places, scope, { position: event.position, id: event.header.id })
     text += `id: ${id}\nevent: ${event.header.type}\ndata: ${eventText(event)}\n\n`
     if (text.length < PORTION_CHARS) continue
     yield { text, id }

@@ -21,6 +21,7 @@ import { Queries, type RunQueries } from './queries.ts'
 import { Reader } from './reader.ts'
 import { replayRecords } from './replay.ts'
 import { RunList } from './run-list.ts'
+import { RingSealedPlaces } from './sealed-places.ts'
 import { Sealer } from './sealer.ts'
 import { Stats } from './stats.ts'
 import { watchStore } from './store-watch.ts'
@@ -81,7 +82,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     executeBatch: commands.executeBatch,
     ...queriesOf(queries),
     ...historyOf(history),
-    exports,
+    ...outwardOf(exports, sealer),
     discloseRunKeys: (caller, runId) => discloseRunKeys({ write, store, sealer, ledgerId }, caller, runId),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (caller, runId) => replay({ store, sealer, queries }, caller, runId),
@@ -141,6 +142,15 @@ function historyOf(history: History): HistoryQueries {
     eventAt: (caller, position) => history.eventAt(caller, position),
     end: () => history.end(),
     comparePositions: (a, b) => history.comparePositions(a, b),
+  }
+}
+
+/** What leaves the ledger, and places as callers see them. */
+function outwardOf(exports: Exports, sealer: Sealer): Pick<Ledger, 'exports' | 'lastEventId' | 'places'> {
+  return {
+    exports,
+    lastEventId: (caller, until) => exports.lastEventId(caller, until),
+    places: new RingSealedPlaces(sealer),
   }
 }
 

@@ -5,9 +5,9 @@ import { digestText } from '../signing/digests.ts'
 import { type DsseEnvelope, signDsse } from '../signing/dsse.ts'
 import { type EventStore, type Position, StoreUnavailableError } from '../store/event-store.ts'
 import { pacedPages } from '../store/paced-pages.ts'
-import type { Caller, ExportFact, ExportPin, LedgerEvent, LedgerExports, SealedPin } from './ledger.ts'
+import type { Caller, ExportFact, ExportPin, LedgerEvent, LedgerExports, PinnedTree, SealedPin } from './ledger.ts'
 import type { LedgerFacts } from './ledger-facts.ts'
-import type { TenantLogs } from './log/tenant-logs.ts'
+import type { LogTree, TenantLogs } from './log/tenant-logs.ts'
 import { ledgerEvent } from './parse-record.ts'
 import type { Effects, KeySource } from './ports.ts'
 
@@ -28,6 +28,15 @@ function asUnavailable(error: unknown): never {
   throw new StoreUnavailableError(`the log cannot be brought up to date (${error.message}): make room`, RETRY_AFTER_MS)
 }
 
+/** What an answer is as of is no reason to refuse it. */
+function unlessUnavailable(error: unknown): undefined {
+  if (!(error instanceof StoreUnavailableError)) throw error
+}
+
+function pinned({ size, root, eventId }: LogTree): PinnedTree {
+  return { size, root: digestText(root), eventId }
+}
+
 export class Exports implements LedgerExports {
   readonly #deps: ExportsDeps
 
@@ -39,7 +48,14 @@ export class Exports implements LedgerExports {
     const { store, logs } = this.#deps
     const until = at ?? (await store.end())
     const tree = until === undefined ? undefined : await logs?.treeAt(tenant, until).catch(asUnavailable)
-    return { until, tree: tree === undefined ? null : { size: tree.size, root: digestText(tree.root) } }
+    return { until, tree: tree === undefined ? null : pinned(tree) }
+  }
+
+  async lastEventId({ tenant }: Caller, until: Position | undefined): Promise<string | null> {
+    const { logs } = this.#deps
+    if (logs === undefined || until === undefined) return null
+    const tree = await logs.treeAt(tenant, until).catch(asUnavailable).catch(unlessUnavailable)
+    return tree?.eventId ?? null
   }
 
   async sealedPin({ tenant }: Caller): Promise<SealedPin | undefined> {
@@ -47,9 +63,9 @@ export class Exports implements LedgerExports {
     await logs?.publish().catch(asUnavailable)
     const published = logs?.published(tenant)
     if (logs === undefined || published === undefined) return undefined
-    const { size, root, note, position } = published
+    const { note, position } = published
     const verifierKey = logs.verifierKey(tenant)
-    return { until: position, tree: { size, root: digestText(root) }, note, verifierKey }
+    return { until: position, tree: pinned(published), note, verifierKey }
   }
 
   async *leaves({ tenant, pace }: Caller, size: number): AsyncGenerator<readonly LedgerEvent[], void> {

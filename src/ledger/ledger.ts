@@ -90,7 +90,22 @@ export interface ExportPin {
   /** Undefined in an empty store. */
   readonly until: Position | undefined
   /** Null where the ledger keeps no log, or the log stopped before that place. */
-  readonly tree: { readonly size: number; readonly root: string } | null
+  readonly tree: PinnedTree | null
+}
+
+/** The tenant's log up to a pin. */
+export interface PinnedTree {
+  readonly size: number
+  readonly root: string
+  /** Id of its last event; null in an empty log. */
+  readonly eventId: string | null
+}
+
+/** Texts that callers carry and cannot read. `name` says whose and what for, without a line feed: it is bound, not carried. */
+export interface SealedPlaces {
+  seal(name: string, text: string): string
+  /** Undefined for all but what a ledger of this ring sealed for this name. */
+  open(name: string, sealed: string): string | undefined
 }
 
 export type ExportFact =
@@ -100,7 +115,7 @@ export type ExportFact =
 /** What a signed checkpoint covers: all that a bundle proves. */
 export interface SealedPin extends ExportPin {
   readonly until: Position
-  readonly tree: { readonly size: number; readonly root: string }
+  readonly tree: PinnedTree
   /** The signed note, with its cosignatures. */
   readonly note: string
   /** Of the key that signed it (C2SP signed-note). */
@@ -174,9 +189,15 @@ export interface Ledger extends AsyncDisposable {
   ): AsyncIterable<readonly LedgerEvent[] | 'caught-up'>
   /** The event at a position, to judge a cursor by: undefined where there is none, or it is another tenant's. */
   eventAt(caller: Caller, position: Position): Promise<LedgerEvent | undefined>
-  /** Position of the last event in the store; undefined in an empty one. */
+  /** Position of the last event in the store, of any tenant: for this process alone. Undefined in an empty one. */
   end(): Promise<Position | undefined>
   comparePositions(a: Position, b: Position): number
+  /**
+   * What an answer up to a position is as of, for the caller to see: id of the last event of the caller's own log up to there. Null where
+   * there is none, or the log is not kept, stopped before, or cannot be brought up to date.
+   */
+  lastEventId(caller: Caller, until: Position | undefined): Promise<string | null>
+  readonly places: SealedPlaces
   /** What leaves the ledger, and its record. */
   readonly exports: LedgerExports
 

@@ -33,7 +33,8 @@ const VIEWS: Readonly<Record<string, FindTrailer>> = {
 
 /** The format that a file begins like; undefined for JSONL, and for what no export begins like. */
 export function viewFormat(beginning: string): string | undefined {
-  if (beginning.startsWith('position,id,stream,')) return 'csv'
+  // The first release had the position in front.
+  if (/^(?:position,)?id,stream,revision,/.test(beginning)) return 'csv'
   if (/^(?:\[\n)?\{"specversion":/.test(beginning)) return 'cloudevents'
   if (beginning.startsWith('{"category_uid":')) return 'ocsf'
   return beginning.startsWith('{"resourceSpans":') ? 'otlp' : undefined

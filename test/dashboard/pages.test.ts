@@ -148,6 +148,15 @@ test('downloads are the answers of the API: same scopes, same bytes, same record
   for (const other of closed) assert.is((await client.get(`/ui/download/${other}`)).status, 404, other)
 })
 
+test('a token of one agent is refused every page of the audit, whatever its scopes, and sees the runs all the same (A86)', async () => {
+  await using edge = await seeded()
+  const client = await signedIn(edge, { agent: 'nobody-else' })
+  for (const path of AUDIT_PATHS) assert.is((await client.get(path)).status, 403, path)
+  assert.is((await client.get('/ui/runs')).status, 200)
+  const auditor = await signedIn(edge)
+  for (const path of AUDIT_PATHS) assert.is.not((await auditor.get(path)).status, 403, path)
+})
+
 test('a live stream goes on where the page stood, names runs and revisions alone, and never another tenant\u2019s (A11)', async () => {
   await using edge = await testEdge()
   await edge.started('mine')
@@ -164,7 +173,9 @@ test('a live stream goes on where the page stood, names runs and revisions alone
   await edge.post('/v1/runs/mine/complete', {})
   assert.equal(JSON.parse((await within(5_000, resumed.until('changed'))).at(-1)?.data ?? ''), { mine: 3 })
   await resumed.close()
-  const lost = readSse(await client.get('/ui/live?after=bm9uc2Vuc2U'))
+  // A position of another kind of store: as after a copy.
+  const elsewhere = edge.inner.ledger.places.seal(JSON.stringify(['live', edge.tenant]), '77/77'.padEnd(48))
+  const lost = readSse(await client.get(`/ui/live?after=${elsewhere}`))
   assert.is((await within(5_000, lost.until('resync'))).at(-1)?.event, 'resync')
   await lost.close()
 })

@@ -1,14 +1,29 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json } from '../../schemas/json.ts'
-import { encodeCursor } from '../../src/http/cursor.ts'
+import { RingSealedPlaces } from '../../src/ledger/sealed-places.ts'
+import { sha256 } from '../../src/signing/digests.ts'
+import { createKeyRing, currentKey } from '../../src/signing/key-ring.ts'
 import { drive } from '../support/run-driver.ts'
 import { bodyOf, testEdge } from '../support/test-edge.ts'
 import { signedIn } from '../support/ui-client.ts'
 
 const test = suite('http: forged cursors')
 
-/** Contents under a check that fits, which anybody can compute. */
+/** A cursor as the first release made it: under a check that anybody can compute. */
+function encodeCursor(scope: readonly unknown[], place: readonly Json[]): string {
+  const text = JSON.stringify(place)
+  const check = sha256(`countersign/cursor/v1\n${JSON.stringify(scope)}\n${text}`).subarray(0, 9)
+  return Buffer.concat([check, Buffer.from(text)]).toString('base64url')
+}
+
+/** Genuine for a ledger of other keys. */
+function sealedElsewhere(scope: readonly unknown[]): string {
+  const ring = createKeyRing('2026-01-01T00:00:00.000Z', (bytes) => Buffer.alloc(bytes, 9))
+  const places = new RingSealedPlaces({ ring, kid: currentKey(ring).kid, reload: () => undefined })
+  return places.seal(JSON.stringify(scope), JSON.stringify(['1', 'x']))
+}
+
 const FORGED: readonly (readonly Json[])[] = [
   [{}, {}],
   ['\u0000', 'x'],
@@ -49,9 +64,22 @@ test('a cursor that is forged, cut, altered, oversized or of another place is 40
       scope.map((each) => (each === tenant ? 'other' : each)),
       ['1', 'x'],
     )
+    const flipped = genuine
+      .map((each) => Buffer.from(each, 'base64url'))
+      .flatMap((bytes) => Array.from(bytes, (byte, at) => Buffer.from(bytes.with(at, byte ^ 1)).toString('base64url')))
     const mangled = genuine.flatMap((each) => [each.slice(0, -3), `${each}A`, each.replace(/^./, '_'), each.slice(4)])
     const forged = FORGED.map((place) => encodeCursor(scope, place))
-    for (const cursor of ['', '%00', 'x'.repeat(5_000), '%F0%9F%92%A9', foreign, ...mangled, ...forged]) {
+    for (const cursor of [
+      '',
+      '%00',
+      'x'.repeat(5_000),
+      '%F0%9F%92%A9',
+      foreign,
+      sealedElsewhere(scope),
+      ...mangled,
+      ...forged,
+      ...flipped,
+    ]) {
       const response = await edge.get(path + cursor)
       const where = `${path}${cursor.slice(0, 60)}`
       assert.is(response.status, 400, where)

@@ -63,7 +63,7 @@ test('an id that leads nowhere is told once to resync, and everything follows an
   const end = (await edge.inner.ledger.end()) ?? ''
   // The event there is another, and a position of another kind of store: as after a copy or a restore.
   for (const place of [end, '77/77']) {
-    const id = eventCursor(tailScope(edge.tenant), { position: place, id: 'another' })
+    const id = eventCursor(edge.inner.ledger.places, tailScope(edge.tenant), { position: place, id: 'another' })
     const frames = await readSse(await edge.get('/v1/runs/r/tail', { 'last-event-id': id })).until('caught-up')
     assert.equal(
       frames.slice(1).map(({ event }) => event),

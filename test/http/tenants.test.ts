@@ -1,36 +1,11 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Caller, Command } from '../../src/ledger/ledger.ts'
 import { bodyOfRoute, type Ids, targetsOf } from '../support/route-examples.ts'
 import { describedRoutes } from '../support/route-requests.ts'
+import { readAnswer, record } from '../support/tenant-record.ts'
 import { bearer, type TestEdge, testEdge } from '../support/test-edge.ts'
 
 const test = suite('http: tenants, on every route that is described')
-
-/** A run that has one of everything; the names say whose it is. */
-async function record(edge: TestEdge, tenant: string, who: string): Promise<Ids> {
-  const { ledger } = edge.inner
-  const run = `${who}-run`
-  const caller: Caller = { tenant, actor: `${who}-actor` }
-  const does = async (command: Command) => {
-    const outcome = await ledger.execute(caller, run, command, {})
-    return outcome.ok ? outcome.body : {}
-  }
-  const agent = `${who}-agent`
-  await does({ kind: 'start', body: { id: run, name: `${who}-name`, tags: [`${who}-tag`], budget: { tokens: 1_000 } } })
-  await does({ kind: 'manifest', body: { agent, writes: ['entities', 'note', 'plan'] } })
-  const note = `the shared word, and ${who}-secret`
-  await does({ kind: 'envelope', body: { agent, payload: { entities: [`${who}-entity`], note } } })
-  await does({ kind: 'envelope', body: { agent, payload: { note: `${who}-lost` } } })
-  const { callId } = await does({ kind: 'claim', body: { tool: `${who}-tool`, args: { note }, agent } })
-  const { reservationId } = await does({ kind: 'reserve', body: { agent, tokens: 5 } })
-  await does({ kind: 'usage', body: { agent, usage: { tokens: 3, model: `${who}-model` } } })
-  const branches = [{ name: `${who}-branch`, agent }]
-  const { forkId } = await does({ kind: 'fork', body: { branches, join: 'vote', agent } })
-  let event = ''
-  for await (const page of ledger.tenantEvents(caller, {})) event ||= page[0]?.header.id ?? ''
-  return { run, call: String(callId), reservation: String(reservationId), fork: String(forkId), event }
-}
 
 /** What nobody asks for by name: an auditor's own questions stand in the record of reads. */
 const UNASKED = ['name', 'tag', 'entity', 'lost', 'model', 'branch'].map((what) => `bravo-${what}`)
@@ -71,14 +46,7 @@ async function asked({ edge, headers, theirs }: Scene, target: string, body?: st
   const post = body === undefined ? {} : { method: 'POST', body }
   const type = body === undefined ? {} : { 'content-type': 'application/json' }
   const response = await edge.app.request(target, { ...post, headers: { ...headers, ...type } })
-  const chunks: Uint8Array[] = []
-  const reader = response.body?.getReader()
-  for (let next = await reader?.read(); next?.value !== undefined; next = await reader?.read()) {
-    chunks.push(next.value)
-    if (Buffer.from(next.value).includes('event: caught-up')) break
-  }
-  await reader?.cancel()
-  const text = Buffer.concat(chunks).toString('latin1')
+  const text = await readAnswer(response)
   const echoed = Object.values(theirs).filter((id) => target.includes(id))
   const queried = [...new URLSearchParams(target.split('?')[1] ?? '').values()]
   return { status: response.status, body: [...echoed, ...queried].reduce((rest, id) => rest.replaceAll(id, ''), text) }

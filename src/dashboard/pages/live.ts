@@ -1,22 +1,31 @@
 /** @module What tells a page that it is out of date: names and revisions of runs that changed, and nothing of what changed in them. */
+import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { parseStream } from '../../../schemas/names.ts'
-import type { Ledger, LedgerEvent } from '../../ledger/ledger.ts'
+import type { Caller, Ledger, LedgerEvent } from '../../ledger/ledger.ts'
 import type { Position } from '../../store/event-store.ts'
 import { PAGE_HEADERS } from '../headers.ts'
 import { orRefused, pageRoute, Refused, RUN_READERS, type View } from '../page.ts'
 
 const RETRY_MS = 2_000
-/** What a position of any store looks like; one of another store is answered with `resync`. */
-const POSITION = /^[\w./:-]{1,64}$/
+/** Room for a position of any store, so that the place says nothing by its length. */
+const POSITION_CHARS = 48
 const LiveQuery = z.object({ after: z.string().max(256).optional() })
 type LiveQuery = z.output<typeof LiveQuery>
 
 /** Where a page stands that is made now: its stream goes on from there. */
-export async function livePlace(ledger: Pick<Ledger, 'end'>): Promise<string | undefined> {
+export async function livePlace(ledger: Pick<Ledger, 'end' | 'places'>, caller: Caller): Promise<string | undefined> {
   const end = await ledger.end()
-  return end === undefined ? undefined : Buffer.from(end).toString('base64url')
+  return end === undefined ? undefined : sealed(ledger, caller, end)
 }
+
+/** Another text each time: where the store ends, other tenants decide. */
+function sealed({ places }: Pick<Ledger, 'places'>, { tenant }: Caller, position: Position): string {
+  return places.seal(nameOf(tenant), position.padEnd(POSITION_CHARS) + randomBytes(SALT_BYTES).toString('base64url'))
+}
+
+const SALT_BYTES = 12
+const nameOf = (tenant: string): string => JSON.stringify(['live', tenant])
 
 export const liveRuns = pageRoute({
   path: '/live',
@@ -39,9 +48,10 @@ export const liveRun = pageRoute({
 
 function opened({ c, deps, caller, query, session }: View<LiveQuery>, run: string | undefined): Response {
   const place = c.req.header('last-event-id') ?? query.after
-  const after = place === undefined ? undefined : Buffer.from(place, 'base64url').toString()
-  if (after !== undefined && !POSITION.test(after))
+  const text = place === undefined ? undefined : deps.ledger.places.open(nameOf(caller.tenant), place)
+  if (place !== undefined && text === undefined)
     throw new Refused({ code: 'invalid-cursor', detail: 'The place that the page stands at cannot be read.' })
+  const after = text?.slice(0, POSITION_CHARS).trimEnd()
   const response = deps.openLive(c, {
     caller,
     token: session.token,
@@ -66,7 +76,7 @@ async function* frames(ledger: Ledger, { caller, run, after }: Asked, signal: Ab
   try {
     for await (const page of ledger.tail(caller, from, signal)) {
       if (page === 'caught-up') continue
-      const text = changed(page)
+      const text = changed(page, (position) => sealed(ledger, caller, position))
       if (text !== undefined) yield text
     }
   } catch (error) {
@@ -75,7 +85,7 @@ async function* frames(ledger: Ledger, { caller, run, after }: Asked, signal: Ab
   }
 }
 
-function changed(page: readonly LedgerEvent[]): string | undefined {
+function changed(page: readonly LedgerEvent[], placeAt: (position: Position) => string): string | undefined {
   const runs: Record<string, number> = Object.create(null)
   for (const { header } of page) {
     const runId = parseStream(header.stream)?.runId
@@ -83,6 +93,5 @@ function changed(page: readonly LedgerEvent[]): string | undefined {
   }
   const last = page.at(-1)
   if (last === undefined || Object.keys(runs).length === 0) return undefined
-  const id = Buffer.from(last.position).toString('base64url')
-  return `id: ${id}\nevent: changed\ndata: ${JSON.stringify(runs)}\n\n`
+  return `id: ${placeAt(last.position)}\nevent: changed\ndata: ${JSON.stringify(runs)}\n\n`
 }

@@ -20,7 +20,7 @@ export const runListPage = pageRoute({
   handle: async (view) => {
     const { c, caller, deps, query } = view
     if (caller.run !== undefined) return seeOther(c, runPath(caller.run))
-    const place = await livePlace(deps.ledger)
+    const place = await livePlace(deps.ledger, caller)
     const { items } = await deps.ledger.listRuns(caller, filterOf(query, PAGE_ROWS + 1))
     const rows = items.slice(0, PAGE_ROWS).map(rowOf)
     return {

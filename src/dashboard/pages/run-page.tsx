@@ -37,7 +37,7 @@ export const runPage = pageRoute({
   query: RunPageQuery,
   handle: async (view) => {
     const { caller, deps, run: runId } = view
-    const place = await livePlace(deps.ledger)
+    const place = await livePlace(deps.ledger, caller)
     const run = runOf(orRefused(await deps.ledger.run(caller, runId)))
     const window = windowOf(view.query.from, run.revision)
     const story = await storyFor(deps, caller, { run: runId, revision: run.revision, window })

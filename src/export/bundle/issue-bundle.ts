@@ -58,7 +58,7 @@ function exportedPart({ exportId, query: { run, ...filter }, pin }: BundleReques
     format: FORMAT,
     ...(run !== undefined && { run }),
     ...(Object.keys(filter).length > 0 && { filter: filter as JsonObject }),
-    asOf: pin.until,
+    asOf: pin.tree.eventId,
     treeSize: pin.tree.size,
     root: pin.tree.root,
   }

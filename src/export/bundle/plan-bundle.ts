@@ -110,7 +110,7 @@ function predicateOf({ ledger, caller, query, pin, exportId }: BundleRequest, me
     exportedBy: { actor, ...(principal !== undefined && { principal }), ...(via && { via }) },
     time: ledger.exports.now(),
     timeZone: 'UTC',
-    checkpoint: pin.tree,
+    checkpoint: { size: pin.tree.size, root: pin.tree.root },
     counts: { events, matching, leaves: pin.tree.size },
     proofs: events === 0 ? 'none' : proven.length === events ? 'every event' : 'first and last event',
   }
@@ -148,7 +148,7 @@ function eventsFile(request: BundleRequest, { lines, events }: Measured): Bundle
       ...(filter && { filter }),
       events,
       digest: `sha256:${lines.result().sha256}`,
-      asOf: pin.until,
+      asOf: pin.tree.eventId,
       treeSize: pin.tree.size,
       root: pin.tree.root,
     }),

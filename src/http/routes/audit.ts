@@ -6,7 +6,7 @@ import type { Json } from '../../../schemas/json.ts'
 import { AUDIT_QUERIES, type AuditQueryDefinition, type AuditQueryName } from '../../ledger/audit/audit-queries.ts'
 import type { AuditPageRequest, AuditQuestion, AuditReads } from '../../ledger/audit/audit-reads.ts'
 import { json, jsonText, problemResponse } from '../answers.ts'
-import { type CursorScope, decodeCursor, encodeCursor } from '../cursor.ts'
+import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { eventCursor } from '../event-cursor.ts'
 import { eventText } from '../event-text.ts'
 import { type Problem, problem } from '../problems.ts'
@@ -85,10 +85,11 @@ function withAudit(ask: Ask, answered: (audit: AuditReads) => Promise<Response>)
 }
 
 async function answer(ask: Ask<Params>, audit: AuditReads, name: AuditQueryName): Promise<Response> {
-  const { caller, path, query } = ask
+  const { edge, caller, path, query } = ask
   const { by, seed, order, asOf, cursor, limit = PAGE_DEFAULT, ...filter } = query
   const scope = ['audit', caller.tenant, name, { by, seed, order, asOf, filter }]
-  const place = cursor === undefined ? undefined : placeOf(scope, cursor)
+  const { places } = edge.ledger
+  const place = cursor === undefined ? undefined : placeOf(decodeCursor(places, scope, cursor))
   if (cursor !== undefined && place === undefined) return problemResponse(notACursor, path)
 
   const question: AuditQuestion = { name, filter, ...(by !== undefined && { by }), ...(seed !== undefined && { seed }) }
@@ -103,24 +104,22 @@ async function answer(ask: Ask<Params>, audit: AuditReads, name: AuditQueryName)
   if (found instanceof Response) return found
   if (!found.ok) return problemResponse(problemOf(found), path)
   const { ok: _, items, next, asOf: pin, ...more } = found
-  const nextCursor = next === undefined ? null : encodeCursor(scope, [pin.treeSize, pin.eventId, ...next])
-  const { position, eventId } = pin
+  const nextCursor = next === undefined ? null : encodeCursor(places, scope, [pin.treeSize, pin.eventId, ...next])
+  const { position, ...outward } = pin
+  const { eventId } = outward
   // Where a tail goes on that wants what came after this answer.
   const last = position === null || eventId === null ? undefined : { position, id: eventId }
-  const tailCursor = last === undefined ? null : eventCursor(tailScope(caller.tenant), last)
-  return json(200, { query: name, items, nextCursor, tailCursor, asOf: { ...pin }, ...more })
+  const tailCursor = last === undefined ? null : eventCursor(places, tailScope(caller.tenant), last)
+  return json(200, { query: name, items, nextCursor, tailCursor, asOf: outward, ...more })
 }
 
 /** A cursor holds the size of the log, the id of its last event, and where the page ended. */
 function placeOf(
-  scope: CursorScope,
-  cursor: string,
+  place: readonly Json[] | undefined,
 ): Pick<AuditPageRequest, 'after' | 'treeSize' | 'eventId'> | undefined {
-  const [treeSize, eventId, ...after] = decodeCursor(scope, cursor) ?? []
-  if (!Number.isSafeInteger(treeSize) || Number(treeSize) < 0) return undefined
-  if (typeof treeSize !== 'number' || typeof eventId !== 'string' || after.length === 0) return undefined
-  if (!after.every((each) => typeof each === 'string' || Number.isFinite(each))) return undefined
-  return { treeSize, eventId, after: after as readonly Json[] }
+  const [treeSize, eventId, ...after] = place ?? []
+  if (typeof treeSize !== 'number' || typeof eventId !== 'string') return undefined
+  return { treeSize, eventId, after }
 }
 
 const notACursor = problem('invalid-cursor', 'this is no cursor of this query with these filters')

@@ -1,7 +1,7 @@
 /** @module The history, page by page: of a run, and of the tenant. All pages of one listing are one snapshot. */
 import { z } from 'zod'
 import { runStream } from '../../../schemas/names.ts'
-import type { EventFilter, LedgerEvent } from '../../ledger/ledger.ts'
+import type { EventFilter, LedgerEvent, SealedPlaces } from '../../ledger/ledger.ts'
 import type { Position } from '../../store/event-store.ts'
 import { jsonText, problemResponse } from '../answers.ts'
 import type { CursorScope } from '../cursor.ts'
@@ -83,24 +83,31 @@ async function listed(
     // What was appended to an empty store since is beyond its end, too.
     isBeyond: (position) => until === undefined || edge.ledger.comparePositions(position, until) > 0,
   })
-  if (ask.access !== undefined) note(ask.access, page.events.length, until)
-  return jsonText(200, pageText(page, listing, tailScope(caller.tenant)))
+  const asOf = await edge.ledger.lastEventId(caller, until)
+  if (ask.access !== undefined) note(ask.access, page.events.length, asOf)
+  return jsonText(200, pageText(page, { ...listing, asOf, places: edge.ledger.places, tail: tailScope(caller.tenant) }))
 }
 
-function note(access: AccessNote, count: number, position: Position | undefined): void {
+function note(access: AccessNote, count: number, asOf: string | null): void {
   access.count = count
-  if (position !== undefined) access.position = position
+  if (asOf !== null) access.eventId = asOf
 }
 
 function filterOf({ type, actor }: Query): EventFilter {
   return { ...(type !== undefined && { types: [type] }), ...(actor !== undefined && { actor }) }
 }
 
-function pageText({ events, resume }: EventPage, { scope, until }: Listing, tail: CursorScope): string {
-  const next = resume && eventCursor(scope, { ...placeOf(resume), ...(until !== undefined && { until }) })
+interface Shown extends Listing {
+  readonly asOf: string | null
+  readonly places: SealedPlaces
+  readonly tail: CursorScope
+}
+
+function pageText({ events, resume }: EventPage, { scope, until, asOf, places, tail }: Shown): string {
+  const next = resume && eventCursor(places, scope, { ...placeOf(resume), ...(until !== undefined && { until }) })
   const last = events.at(-1)
-  const tailCursor = last && eventCursor(tail, placeOf(last))
-  const rest = { nextCursor: next ?? null, tailCursor: tailCursor ?? null, asOf: until ?? null }
+  const tailCursor = last && eventCursor(places, tail, placeOf(last))
+  const rest = { nextCursor: next ?? null, tailCursor: tailCursor ?? null, asOf }
   return `{"items":[${events.map(eventText).join(',')}],${JSON.stringify(rest).slice(1)}`
 }
 

@@ -1,13 +1,14 @@
 /** @module Streams that end: exports with a trailer that proves them whole, and the replay of a run. */
 import { z } from 'zod'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
+import type { Json } from '../../../schemas/json.ts'
 import { FORMAT_NAMES } from '../../export/formats.ts'
 import { prepareExport } from '../../export/issue-export.ts'
 import type { ReplayLine } from '../../ledger/ledger.ts'
 import type { Position } from '../../store/event-store.ts'
 import { problemResponse } from '../answers.ts'
-import { type CursorScope, decodeCursor, encodeCursor } from '../cursor.ts'
-import { isPosition } from '../event-cursor.ts'
+import { decodeCursor, encodeCursor, paddedPosition } from '../cursor.ts'
+import { cursorSalt, isPosition } from '../event-cursor.ts'
 import { problemOfExport } from '../export-problem.ts'
 import { openStream } from '../open-stream.ts'
 import { problem } from '../problems.ts'
@@ -71,14 +72,16 @@ async function exported(ask: Ask<z.output<typeof ExportQuery>>): Promise<Respons
   const { edge, caller, run, path, query } = ask
   const { format = 'jsonl', cursor: _, offset: __, ...asked } = query
   const scope = ['export', caller.tenant, path, format, asked]
-  const resumed = resumedPlace(scope, query)
+  const { places } = edge.ledger
+  const place = query.cursor === undefined ? undefined : (decodeCursor(places, scope, query.cursor) ?? null)
+  const resumed = resumedPlace(place, query.offset)
   if (resumed === 'invalid') return problemResponse(invalid, path)
-  const until = resumed?.until ?? undefined
-  if (until !== undefined && !isPosition(edge.ledger, until)) return problemResponse(invalid, path)
+  const until = resumed?.until
+  if (until !== undefined && !isPosition(edge.ledger, until)) return problemResponse(gone, path)
   const prepared = await prepareExport(edge.ledger, caller, {
     format,
     query: { ...asked, ...(run !== '' && { run }) },
-    ...(resumed && { resume: { until: resumed.until ?? undefined, offset: query.offset ?? 0 } }),
+    ...(resumed && { resume: { until, offset: query.offset ?? 0 } }),
   })
   if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)
   const { pin, format: form, start, chunks } = prepared.value
@@ -90,27 +93,22 @@ async function exported(ask: Ask<z.output<typeof ExportQuery>>): Promise<Respons
     headers: {
       // Names of runs and tenants need no quoting: their alphabets hold neither quote nor slash.
       'content-disposition': `attachment; filename="${run === '' ? caller.tenant : run}.${form.extension}"`,
-      [CURSOR_HEADER]: encodeCursor(scope, [pin.until ?? null, tree]),
+      [CURSOR_HEADER]: encodeCursor(places, scope, [paddedPosition(pin.until ?? ''), tree, cursorSalt()]),
     },
     before: start,
     chunks,
   })
 }
 
-/** Undefined where the export starts anew. */
+/** Undefined where the export starts anew. `place`: null for what is no cursor of this export. */
 function resumedPlace(
-  scope: CursorScope,
-  { cursor, offset }: z.output<typeof ExportQuery>,
-): { readonly until: Position | null; readonly root: string | null } | 'invalid' | undefined {
-  if (cursor === undefined) return offset === undefined ? undefined : 'invalid'
-  const [until, root, ...rest] = decodeCursor(scope, cursor) ?? []
-  if (until === undefined || root === undefined || rest.length > 0) return 'invalid'
-  if (!isTextOrNull(until) || !isTextOrNull(root)) return 'invalid'
-  return { until, root }
-}
-
-function isTextOrNull(value: unknown): value is string | null {
-  return value === null || typeof value === 'string'
+  place: readonly Json[] | null | undefined,
+  offset: number | undefined,
+): { readonly until: Position | undefined; readonly root: string | null } | 'invalid' | undefined {
+  if (place === undefined) return offset === undefined ? undefined : 'invalid'
+  const [until, root] = place ?? []
+  if (typeof until !== 'string' || (typeof root !== 'string' && root !== null)) return 'invalid'
+  return { until: until.trimEnd() || undefined, root }
 }
 
 const invalid = problem(

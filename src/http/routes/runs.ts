@@ -107,7 +107,7 @@ const notACursor = problem('invalid-cursor', 'this is no cursor of this list wit
 async function listRuns({ edge, caller, path, query, access }: Ask<z.output<typeof ListQuery>>): Promise<Response> {
   const { cursor, limit = PAGE_DEFAULT, ...filters } = query
   const scope = ['runs', caller.tenant, filters]
-  const place = cursor === undefined ? undefined : decodeCursor(scope, cursor)
+  const place = cursor === undefined ? undefined : decodeCursor(edge.ledger.places, scope, cursor)
   const [startedAt, runId] = place ?? []
   const after = typeof startedAt === 'string' && typeof runId === 'string' ? { startedAt, runId } : undefined
   if (cursor !== undefined && after === undefined) return problemResponse(notACursor, path)
@@ -116,8 +116,8 @@ async function listRuns({ edge, caller, path, query, access }: Ask<z.output<type
   const { items, asOf } = await edge.ledger.listRuns(caller, { ...given, ...(after && { after }), limit })
   if (access !== undefined) access.count = items.length
   const last = items.length < limit ? undefined : items.at(-1)
-  const nextCursor = last === undefined ? null : encodeCursor(scope, rowPlace(last))
-  return json(200, { items, nextCursor, asOf: asOf ?? null })
+  const nextCursor = last === undefined ? null : encodeCursor(edge.ledger.places, scope, rowPlace(last))
+  return json(200, { items, nextCursor, asOf: await edge.ledger.lastEventId(caller, asOf) })
 }
 
 const rowPlace = (row: JsonObject): string[] => [textMember(row, 'startedAt'), textMember(row, 'runId')]

@@ -48,7 +48,8 @@ async function openTail(ask: Ask<z.output<typeof TailQuery>>): Promise<Response>
   const from = { ...(run !== '' && { runId: run }), ...(after !== undefined && { after }) }
   const tail: Omit<Tail, 'events'> = {
     tenant: caller.tenant,
-    startId: known && given !== undefined ? given : startCursor(scope),
+    places: edge.ledger.places,
+    startId: known && given !== undefined ? given : startCursor(edge.ledger.places, scope),
     heartbeatMs: edge.settings.heartbeatMs,
     ...(given !== undefined && !known && { resync: run === '' ? '/v1/runs' : path.replace(/\/tail$/, '') }),
   }

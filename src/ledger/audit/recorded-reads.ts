@@ -30,7 +30,7 @@ function readOf({ name, filter, by, seed }: AuditQuestion, asOf: AsOf, count: nu
     query: `audit/${name}`,
     ...(run !== undefined && { run }),
     ...(filters.length > 0 && { filters: Object.fromEntries(filters) }),
-    asOf: { treeSize: asOf.treeSize, ...(asOf.position !== null && { position: asOf.position }) },
+    asOf: { treeSize: asOf.treeSize, ...(asOf.eventId !== null && { eventId: asOf.eventId }) },
     count,
   }
 }

@@ -106,7 +106,8 @@ export class LogReads implements Reads {
     const tree = this.#projection.tree(tenant)
     const size = this.#leavesUpTo(tenant, position, tree.size)
     if (tree.stopped !== undefined && size === tree.size) return undefined
-    return { size, root: rootOf(tree, size) }
+    const eventId = this.#deps.logStore.leaf(tenant, size - 1)?.eventId ?? null
+    return { size, root: rootOf(tree, size), eventId }
   }
 
   published(tenant: string): PublishedTree | undefined {
@@ -114,7 +115,8 @@ export class LogReads implements Reads {
     const note = this.#posts.cosigned(tenant)
     const last = this.#deps.logStore.leaf(tenant, tree.signedSize - 1)
     if (note === undefined || last === undefined) return undefined
-    return { size: tree.signedSize, root: rootOf(tree, tree.signedSize), note, position: last.position }
+    const { position, eventId } = last
+    return { size: tree.signedSize, root: rootOf(tree, tree.signedSize), note, position, eventId }
   }
 
   leafIndex(tenant: string, eventId: string): number | undefined {

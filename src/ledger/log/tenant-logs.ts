@@ -58,6 +58,8 @@ export interface LogState {
 export interface LogTree {
   readonly size: number
   readonly root: Uint8Array
+  /** Id of the last leaf's event; null in an empty tree. */
+  readonly eventId: string | null
 }
 
 /** What the last checkpoint covers. */

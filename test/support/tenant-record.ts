@@ -1,0 +1,41 @@
+/** @module The record of a tenant that has one of everything, and what a route answers, whatever its form. */
+import type { Caller, Command } from '../../src/ledger/ledger.ts'
+import type { Ids } from './route-examples.ts'
+import type { TestEdge } from './test-edge.ts'
+
+/** A run that has one of everything; the names say whose it is. */
+export async function record(edge: TestEdge, tenant: string, who: string): Promise<Ids> {
+  const { ledger } = edge.inner
+  const run = `${who}-run`
+  const caller: Caller = { tenant, actor: `${who}-actor` }
+  const does = async (command: Command) => {
+    const outcome = await ledger.execute(caller, run, command, {})
+    return outcome.ok ? outcome.body : {}
+  }
+  const agent = `${who}-agent`
+  await does({ kind: 'start', body: { id: run, name: `${who}-name`, tags: [`${who}-tag`], budget: { tokens: 1_000 } } })
+  await does({ kind: 'manifest', body: { agent, writes: ['entities', 'note', 'plan'] } })
+  const note = `the shared word, and ${who}-secret`
+  await does({ kind: 'envelope', body: { agent, payload: { entities: [`${who}-entity`], note } } })
+  await does({ kind: 'envelope', body: { agent, payload: { note: `${who}-lost` } } })
+  const { callId } = await does({ kind: 'claim', body: { tool: `${who}-tool`, args: { note }, agent } })
+  const { reservationId } = await does({ kind: 'reserve', body: { agent, tokens: 5 } })
+  await does({ kind: 'usage', body: { agent, usage: { tokens: 3, model: `${who}-model` } } })
+  const branches = [{ name: `${who}-branch`, agent }]
+  const { forkId } = await does({ kind: 'fork', body: { branches, join: 'vote', agent } })
+  let event = ''
+  for await (const page of ledger.tenantEvents(caller, {})) event ||= page[0]?.header.id ?? ''
+  return { run, call: String(callId), reservation: String(reservationId), fork: String(forkId), event }
+}
+
+/** Bytes as latin1: tiles and archives are looked through like texts. A tail is read until it has caught up. */
+export async function readAnswer(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  const reader = response.body?.getReader()
+  for (let next = await reader?.read(); next?.value !== undefined; next = await reader?.read()) {
+    chunks.push(next.value)
+    if (Buffer.from(next.value).includes('event: caught-up')) break
+  }
+  await reader?.cancel()
+  return Buffer.concat(chunks).toString('latin1')
+}
