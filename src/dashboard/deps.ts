@@ -2,6 +2,7 @@
 import type { Context } from 'hono'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { MemoryBudget } from '../resources/memory-budget.ts'
+import type { Pace } from '../resources/work-queue.ts'
 import type { Principal, TokenVerifier } from '../signing/tokens.ts'
 import type { Session } from './sessions.ts'
 
@@ -15,12 +16,15 @@ export interface Explained {
   readonly remedy: string
 }
 
-export interface LiveFrames {
+export interface PageReader {
   readonly caller: Principal
   /** The session's. */
   readonly token: string
-  /** Of the session: signing out ends its streams. */
+  /** Of the session: signing out ends what it reads. */
   readonly over: AbortSignal
+}
+
+export interface LiveFrames extends PageReader {
   readonly headers: Readonly<Record<string, string>>
   /** Frames as texts; the signal aborts when they are no longer wanted. */
   readonly frames: (signal: AbortSignal) => AsyncIterable<string>
@@ -44,6 +48,8 @@ export interface DashboardDeps {
   /** A slot for a long read of the tenant, to be called when it ends; else the code of the problem why there is none. */
   readonly acquireStream: (tenant: string, kind: 'replay') => (() => void) | 'too-many-streams' | 'overloaded'
   readonly memory: MemoryBudget
+  /** Begins what a page reads: its pace, which throws `ReaderLeftError` when the reader left or the session or its token is over; then call `end`. */
+  readonly beginReading: (c: DashboardContext, reader: PageReader) => { readonly pace: Pace; readonly end: () => void }
   /** A stream of server-sent events, which ends with its reader, its token, its session or the server; else the code of the problem why not. */
   readonly openLive: (c: DashboardContext, live: LiveFrames) => Response | 'too-many-streams' | 'overloaded'
   /** The API's own answer to a GET under a token: every check of the API holds. */

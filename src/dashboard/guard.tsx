@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
+import { ReaderLeftError } from '../resources/work-queue.ts'
 import type { Principal } from '../signing/tokens.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
 import { type Frame, pageResponse, problemPage, seeOther } from './answer.tsx'
@@ -95,8 +96,19 @@ async function served(route: PageRoute, serving: Serving): Promise<Response> {
   // Nothing would ever read it, so nothing must be held for it.
   if (c.req.method === 'HEAD' && route.streams === true) return new Response(null, { headers: PAGE_HEADERS })
 
+  const { token, over } = session
+  const reading = deps.beginReading(c, { caller, token, over: over.signal })
   try {
-    const view: View = { c, deps, session, caller, run, query: query.value, form: form ?? new Map(), noted: {} }
+    const view: View = {
+      c,
+      deps,
+      session,
+      caller: { ...caller, pace: reading.pace },
+      run,
+      query: query.value,
+      form: form ?? new Map(),
+      noted: {},
+    }
     const answer = await route.handle(view)
     await recordReading(route, view).catch(async (error: unknown) => {
       // A stream that was opened and is not given must not stay open.
@@ -106,6 +118,8 @@ async function served(route: PageRoute, serving: Serving): Promise<Response> {
     return answer instanceof Response ? answer : pageResponse(frame, answer)
   } catch (error) {
     return failed(frame, error)
+  } finally {
+    reading.end()
   }
 }
 
@@ -182,6 +196,8 @@ function failed(frame: Frame, error: unknown): Promise<Response> {
   if (error instanceof Refused) {
     return problemPage(frame, { ...deps.explain(error.code), detail: error.message })
   }
+  // Nobody is there to read it, or whoever is has to sign in again.
+  if (error instanceof ReaderLeftError) return Promise.resolve(seeOther(frame.c, SIGN_IN))
   if (error instanceof StoreUnavailableError) {
     return problemPage(frame, { ...deps.explain('store-unavailable'), detail: 'The store cannot be read now.' })
   }

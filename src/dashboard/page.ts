@@ -1,7 +1,7 @@
 /** @module What a page is: one declaration that the guard, the shell and the tests of roles all read. */
 import type { Child } from 'hono/jsx'
 import type { z } from 'zod'
-import type { Found } from '../ledger/ledger.ts'
+import type { Caller, Found } from '../ledger/ledger.ts'
 import type { Principal, Scope } from '../signing/tokens.ts'
 import type { DashboardContext, DashboardDeps } from './deps.ts'
 import type { Session } from './sessions.ts'
@@ -14,7 +14,7 @@ export interface View<Query = unknown> {
   readonly c: DashboardContext
   readonly deps: DashboardDeps
   readonly session: Session
-  readonly caller: Principal
+  readonly caller: Principal & Pick<Caller, 'pace'>
   /** The run in the path; empty on pages without one. */
   readonly run: string
   readonly query: Query

@@ -11,6 +11,7 @@ import type { Position } from '../store/event-store.ts'
 import { type Refused, refusedBy } from './export-refusal.ts'
 import type { ExportFormat, ExportScope } from './format.ts'
 import { FORMATS, type FormatName } from './formats.ts'
+import { orUnbegun } from './or-unbegun.ts'
 import { signedTrailer } from './signed-trailer.ts'
 
 const PORTION_CHARS = 64 * 1024
@@ -155,18 +156,40 @@ function filterOf({ run: _, ...filter }: EventQuery): JsonObject | undefined {
   return Object.keys(filter).length === 0 ? undefined : (filter as JsonObject)
 }
 
-async function* chunksOf(given: Given, signal?: AbortSignal): AsyncGenerator<Uint8Array, void> {
+function chunksOf(given: Given, signal?: AbortSignal): AsyncGenerator<Uint8Array, void> {
+  const file = new File(given.request.resume?.offset ?? 0)
+  const cut = (events: number): Promise<void> =>
+    recordIssue(given, { outcome: 'cut', events, file }).catch(() => undefined)
+  return orUnbegun(fileChunks(given, file, { signal, cut }), () => cut(0))
+}
+
+interface Made {
+  readonly outcome: 'complete' | 'cut'
+  readonly events: number
+  readonly file: File
+}
+
+function recordIssue(
+  { ledger, caller, request, pin, exportId }: Given,
+  { outcome, events, file }: Made,
+): Promise<void> {
+  const counts = { outcome, events, bytes: file.bytes, digest: file.digest() }
+  const data = { ...exportedPart(request, pin, exportId), ...counts }
+  return ledger.exports.record(caller, { type: 'ExportIssued', data })
+}
+
+interface Ends {
+  readonly signal: AbortSignal | undefined
+  /** Puts it on record as cut. The start is on record: where this fails, too, the export counts as cut. Never rejects. */
+  readonly cut: (events: number) => Promise<void>
+}
+
+async function* fileChunks(given: Given, file: File, { signal, cut }: Ends): AsyncGenerator<Uint8Array, void> {
   const { ledger, caller, request, pin } = given
   const writer = FORMATS[request.format].open(scopeOf(given))
   const filter = filterOf(request.query ?? {})
-  const file = new File(request.resume?.offset ?? 0)
   let events = 0
   let complete = false
-  const issue = (outcome: 'complete' | 'cut'): Promise<void> => {
-    const counts = { outcome, events, bytes: file.bytes, digest: file.digest() }
-    const data = { ...exportedPart(request, pin, given.exportId), ...counts }
-    return ledger.exports.record(caller, { type: 'ExportIssued', data })
-  }
   try {
     file.add(writer.head)
     for await (const page of given.pages) {
@@ -181,7 +204,7 @@ async function* chunksOf(given: Given, signal?: AbortSignal): AsyncGenerator<Uin
     }
     file.add(writer.rest())
     yield* file.portion()
-    await issue('complete')
+    await recordIssue(given, { outcome: 'complete', events, file })
     complete = true
     const trailer = signedTrailer(ledger, caller, {
       ledgerId: ledger.ledgerId,
@@ -197,8 +220,7 @@ async function* chunksOf(given: Given, signal?: AbortSignal): AsyncGenerator<Uin
     file.add(writer.trailer(trailer))
     yield* file.portion()
   } finally {
-    // The start is on record: where this fails, too, the export counts as cut.
-    if (!complete) await issue('cut').catch(() => undefined)
+    if (!complete) await cut(events)
   }
 }
 

@@ -23,16 +23,16 @@ export async function authenticate(
 ): Promise<Authenticated> {
   if (header === undefined) return { ok: false, fault: 'token-missing', problem: missing }
   const token = bearerToken(header)
-  if (token === undefined) return { ok: false, fault: 'token-not-bearer', problem: refused }
+  if (token === undefined) return { ok: false, fault: 'token-not-bearer', problem: tokenRefused }
 
   const result = await verifier.verify(token)
-  return result.ok ? { ok: true, principal: result.claims } : { ok: false, fault: result.code, problem: refused }
+  return result.ok ? { ok: true, principal: result.claims } : { ok: false, fault: result.code, problem: tokenRefused }
 }
 
 /** One body for every fault: what is wrong with a token is nobody's business but its issuer's. */
 const DETAIL = 'this needs a valid bearer token'
 const missing = problem('unauthenticated', DETAIL, { headers: { 'www-authenticate': REALM } })
-const refused = problem('unauthenticated', DETAIL, {
+export const tokenRefused = problem('unauthenticated', DETAIL, {
   headers: { 'www-authenticate': `${REALM}, error="invalid_token"` },
 })
 

@@ -1,5 +1,6 @@
-/** @module The streams that keep the dashboard's pages up to date: frames of the dashboard's making, ended as every stream is. */
-import type { LiveFrames } from '../dashboard/deps.ts'
+/** @module What the dashboard's pages read, and the streams that keep them up to date: ended as every stream is. */
+import type { LiveFrames, PageReader } from '../dashboard/deps.ts'
+import type { Pace } from '../resources/work-queue.ts'
 import { streamed } from './answers.ts'
 import type { EdgeContext } from './edge-context.ts'
 import { EVENT_STREAM } from './open-stream.ts'
@@ -26,6 +27,19 @@ export function openLivePage(
     chunks: (signal) => encoded(frames(signal), edge.settings.heartbeatMs),
   })
   return streamed(body, EVENT_STREAM, { ...headers, 'x-accel-buffering': 'no' })
+}
+
+/** What one page reads ends with its reader, its token and its session, as a stream does. */
+export function beginReading(
+  { work, liveTokens }: Edge,
+  c: EdgeContext,
+  { caller, token, over }: PageReader,
+): { readonly pace: Pace; readonly end: () => void } {
+  const outgoing = c.env?.outgoing
+  const { signal } = c.req.raw
+  const hasLeft = (): boolean => over.aborted || signal.aborted || outgoing?.destroyed === true
+  const pace = work.begin({ tenant: caller.tenant, caller: caller.subject }, hasLeft)
+  return { pace, end: liveTokens.watch({ token, expiresAt: caller.expiresAt }, () => pace.leave()) }
 }
 
 async function* encoded(frames: AsyncIterable<string>, heartbeatMs: number): AsyncGenerator<Uint8Array, void> {

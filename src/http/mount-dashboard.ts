@@ -4,7 +4,7 @@ import { createDashboard } from '../dashboard/dashboard.tsx'
 import type { DashboardContext } from '../dashboard/deps.ts'
 import type { Gate } from './dispatch.ts'
 import { type EdgeContext, type EdgeEnv, remoteAddress } from './edge-context.ts'
-import { openLivePage } from './live-page.ts'
+import { beginReading, openLivePage } from './live-page.ts'
 import { isProblemCode, STATUS } from './problem-codes.ts'
 import { PROBLEM_TEXTS } from './problem-texts.ts'
 
@@ -25,6 +25,7 @@ export function mountDashboard(
     refusedSignIn: (remote) => refusedTokenRate.take(remote, now()),
     memory,
     acquireStream: (tenant, kind) => slots.acquire(tenant, kind),
+    beginReading: (c, reader) => beginReading(edge, c as unknown as EdgeContext, reader),
     openLive: (c, live) => openLivePage(edge, c as unknown as EdgeContext, live),
     api: (c, path, token) => app.fetch(apiRequest(c, path, token), c.env),
     explain: (code) => {

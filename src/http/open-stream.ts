@@ -2,7 +2,7 @@
 import { problemResponse, streamed } from './answers.ts'
 import { bearerToken } from './authenticate.ts'
 import { problem } from './problems.ts'
-import type { Ask } from './route.ts'
+import type { AccessNote, Ask } from './route.ts'
 import { runStream } from './run-stream.ts'
 import type { StreamKind } from './stream-slots.ts'
 
@@ -44,7 +44,8 @@ export async function openStream(ask: Ask, source: StreamSource): Promise<Respon
     chunks: (signal) => {
       // A tail has a last word to say; whatever else is cut needs no more of its reader's time.
       if (contentType !== EVENT_STREAM) signal.addEventListener('abort', () => caller.pace?.leave())
-      return recorded(ask, source, signal)
+      // Its own iterator knows whether it was ever begun; a generator around it would not tell it.
+      return ask.access === undefined ? source.chunks(signal) : recorded(source, ask.access, signal)
     },
   })
   return streamed(body, contentType, headers)
@@ -55,14 +56,10 @@ export async function openStream(ask: Ask, source: StreamSource): Promise<Respon
  * whole. One that breaks off is on record as cut.
  */
 async function* recorded(
-  { access }: Ask,
   { contentType, chunks }: StreamSource,
+  access: AccessNote,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void> {
-  if (access === undefined) {
-    yield* chunks(signal)
-    return
-  }
   const endless = contentType === EVENT_STREAM
   if (endless) await access.record()
   let whole = false

@@ -2,6 +2,7 @@
 import { declarationOf } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { Ledger, LedgerEvent, Outcome } from '../ledger/ledger.ts'
+import { bearerToken } from './authenticate.ts'
 import type { ReadyCommand } from './command-route.ts'
 import { preferredWaitSeconds } from './preconditions.ts'
 import type { Ask } from './route.ts'
@@ -25,24 +26,47 @@ export async function claimOrWait(ask: Ask, { command, info }: ReadyCommand): Pr
   const giveUp = (): void => gaveUp.abort()
   const timer = setTimeout(giveUp, waitSeconds * 1000)
   const { signal: left } = c.req.raw
+  // Whoever left, or may no longer ask, wants no call: a claim that is tried once more could be granted to nobody.
+  const gone = new AbortController()
+  const leave = (): void => {
+    gone.abort()
+    giveUp()
+  }
+  const token = bearerToken(c.req.header('authorization')) ?? ''
+  const unwatch = edge.liveTokens.watch({ token, expiresAt: caller.expiresAt }, leave)
   edge.draining.addEventListener('abort', giveUp)
-  left.addEventListener('abort', giveUp)
+  left.addEventListener('abort', leave)
+  if (left.aborted) leave()
   try {
-    return await waitFor(ask, execute, gaveUp.signal)
+    return await waitFor(ask, execute, { first, gaveUp: gaveUp.signal, gone: gone.signal })
   } finally {
+    unwatch()
     clearTimeout(timer)
     edge.draining.removeEventListener('abort', giveUp)
-    left.removeEventListener('abort', giveUp)
+    left.removeEventListener('abort', leave)
     gaveUp.abort()
     release()
   }
 }
 
-async function waitFor({ edge, caller, run }: Ask, execute: Execute, gaveUp: AbortSignal): Promise<Outcome> {
-  for (;;) {
+interface Waiting {
+  readonly first: Outcome
+  /** Aborted where the caller takes whatever the answer is then. */
+  readonly gaveUp: AbortSignal
+  /** Aborted where nobody may have the call any more. */
+  readonly gone: AbortSignal
+}
+
+async function waitFor(
+  { edge, caller, run }: Ask,
+  execute: Execute,
+  { first, gaveUp, gone }: Waiting,
+): Promise<Outcome> {
+  for (let outcome = first; ; ) {
     // The end is taken before asking again, so that no outcome falls between.
     const after = await edge.ledger.end()
-    const outcome = await execute()
+    if (gone.aborted) return outcome
+    outcome = await execute()
     if (!isRunning(outcome) || gaveUp.aborted || edge.draining.aborted) return outcome
     const running = runningCall(outcome)
     const untilLeaseEndsMs = running.leaseUntilMs - edge.now() + LEASE_GRACE_MS

@@ -1,15 +1,28 @@
-/** @module A read that may walk through a whole run takes a slot of its tenant, as a stream does. */
+/** @module A read that may walk through a whole run takes a slot of its tenant and ends with its token, as a stream does. */
+
+import { ReaderLeftError } from '../resources/work-queue.ts'
 import { problemResponse } from './answers.ts'
+import { bearerToken, tokenRefused } from './authenticate.ts'
 import { NO_SLOT } from './open-stream.ts'
 import type { Ask } from './route.ts'
 
 /** What `read` gives, or the refusal where the tenant has no slot left. */
-export async function withSlot<T>({ edge, caller, path }: Ask, read: () => Promise<T>): Promise<T | Response> {
+export async function withSlot<T>({ c, edge, caller, path }: Ask, read: () => Promise<T>): Promise<T | Response> {
   const release = edge.slots.acquire(caller.tenant, 'page')
   if (typeof release === 'string') return problemResponse(NO_SLOT[release], path)
+  let over = false
+  const token = bearerToken(c.req.header('authorization')) ?? ''
+  const unwatch = edge.liveTokens.watch({ token, expiresAt: caller.expiresAt }, () => {
+    over = true
+    caller.pace?.leave()
+  })
   try {
     return await read()
+  } catch (error) {
+    if (over && error instanceof ReaderLeftError) return problemResponse(tokenRefused, path)
+    throw error
   } finally {
+    unwatch()
     release()
   }
 }

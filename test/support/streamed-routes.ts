@@ -35,7 +35,7 @@ export function streamedRoutes(run: string): readonly StreamedRoute[] {
     api(`/v1/runs/${run}/events?limit=500`),
     api('/v1/audit/events?limit=500'),
     api('/v1/audit/sample?seed=s&limit=100'),
-    api('/v1/log/tile/entries/0.p/1'),
+    api('/v1/log/tile/entries/000.p/1'),
     page('/live', { endless }),
     page(`/runs/${run}/live`, { endless }),
     page('/download/export'),

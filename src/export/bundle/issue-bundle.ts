@@ -1,12 +1,13 @@
 /** @module A bundle from asking to its last byte, on record like every export. */
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash, type Hash, randomUUID } from 'node:crypto'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { refusal } from '../../domain/refusal.ts'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import { type Refused, refusedBy } from '../export-refusal.ts'
+import { orUnbegun } from '../or-unbegun.ts'
 import { unprovableMember } from './bundle-query.ts'
-import { type BundlePlan, type BundleRequest, planBundle } from './plan-bundle.ts'
+import { type BundleRequest, planBundle } from './plan-bundle.ts'
 import { tarChunks } from './write-tar.ts'
 
 export const BUNDLE_CONTENT_TYPE = 'application/x-tar'
@@ -65,29 +66,46 @@ function exportedPart({ exportId, query: { run, ...filter }, pin }: BundleReques
 }
 
 /** The last portion is held back until the issue is on record: a bundle that is whole is one that was recorded. */
-async function* chunksOf(request: BundleRequest): AsyncGenerator<Uint8Array, void> {
-  const hash = createHash('sha256')
-  let bytes = 0
-  let plan: BundlePlan | undefined
+function chunksOf(request: BundleRequest): AsyncGenerator<Uint8Array, void> {
+  const made: Made = { events: 0, bytes: 0, hash: createHash('sha256') }
+  return orUnbegun(tarOf(request, made), () => recordCut(request, made))
+}
+
+/** So far. */
+interface Made {
+  events: number
+  bytes: number
+  readonly hash: Hash
+}
+
+function recordIssue(request: BundleRequest, outcome: 'complete' | 'cut', made: Made): Promise<void> {
+  const { events, bytes, hash } = made
+  const counts = { outcome, events, bytes, digest: `sha256:${hash.copy().digest('hex')}` }
+  const data = { ...exportedPart(request), ...counts }
+  return request.ledger.exports.record(request.caller, { type: 'ExportIssued', data })
+}
+
+/** The start is on record: where this fails, too, the bundle counts as cut. Never rejects. */
+function recordCut(request: BundleRequest, made: Made): Promise<void> {
+  return recordIssue(request, 'cut', made).catch(() => undefined)
+}
+
+async function* tarOf(request: BundleRequest, made: Made): AsyncGenerator<Uint8Array, void> {
   let complete = false
-  const issue = (outcome: 'complete' | 'cut'): Promise<void> => {
-    const counts = { outcome, events: plan?.events ?? 0, bytes, digest: `sha256:${hash.copy().digest('hex')}` }
-    const data = { ...exportedPart(request), ...counts }
-    return request.ledger.exports.record(request.caller, { type: 'ExportIssued', data })
-  }
   try {
-    plan = await planBundle(request)
+    const plan = await planBundle(request)
+    made.events = plan.events
     let held: Uint8Array | undefined
     for await (const chunk of tarChunks(plan.files)) {
       if (held !== undefined) yield held
-      hash.update(chunk)
-      bytes += chunk.length
+      made.hash.update(chunk)
+      made.bytes += chunk.length
       held = chunk
     }
-    await issue('complete')
+    await recordIssue(request, 'complete', made)
     complete = true
     if (held !== undefined) yield held
   } finally {
-    if (!complete) await issue('cut').catch(() => undefined)
+    if (!complete) await recordCut(request, made)
   }
 }

@@ -3,6 +3,7 @@ import { eventDetail } from '../../../projections/event-detail.ts'
 import { type Phrases, snippetOf } from '../../../projections/search-text.ts'
 import type { AuditRow } from '../../../schemas/audit-fields.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { allEnded } from '../../resources/all-ended.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { checkRecord } from '../../signing/check.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
@@ -41,7 +42,7 @@ export async function eventsOf(
   const found: FoundEvent[] = []
   for (let from = 0; from < ranges.length; from += READS_AT_ONCE) {
     const reads = ranges.slice(from, from + READS_AT_ONCE).map((range) => readRange(deps, range, pace))
-    found.push(...(await Promise.all(reads)).flat())
+    found.push(...(await allEnded(reads)).flat())
   }
   return found
 }

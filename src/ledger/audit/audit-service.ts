@@ -4,6 +4,7 @@ import { type AuditRow, SEARCH_MAX_TERMS } from '../../../schemas/audit-fields.t
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
+import { allEnded } from '../../resources/all-ended.ts'
 import type { AuditFilter, AuditIndex, AuditView, LeafPage } from '../../store/audit-index.ts'
 import { againIfRenewed } from '../../store/derived-file.ts'
 import type { EventStore } from '../../store/event-store.ts'
@@ -120,7 +121,7 @@ export class AuditService implements UnrecordedReads {
       const rowsOf = (part: LeafPage) => index.rows(asked.view, asked.filter, part)
       const rows = await againIfRenewed(async () => {
         await this.#untilThere(asked.view)
-        return asked.phrases === undefined ? windowedRows(rowsOf, page, asked.view.size) : rowsOf(page)
+        return windowedRows(rowsOf, page, { size: asked.view.size, pace: caller.pace })
       })
       const last = rows.at(-1)
       if (last === undefined) return
@@ -201,12 +202,12 @@ export class AuditService implements UnrecordedReads {
   }
 
   async #page(
-    { after, limit, newestFirst, phrases, view, pace }: Asked,
+    { after, limit, newestFirst, view, pace }: Asked,
     rowsOf: (page: LeafPage) => readonly AuditRow[],
   ): Promise<{ readonly events: readonly FoundEvent[]; readonly next: { readonly next?: readonly Json[] } }> {
     const leaf = typeof after?.[0] === 'number' ? after[0] : undefined
     const page = { after: leaf, limit: limit + 1, newestFirst }
-    const rows = phrases === undefined ? await windowedRows(rowsOf, page, view.size) : rowsOf(page)
+    const rows = await windowedRows(rowsOf, page, { size: view.size, pace })
     const shown = rows.slice(0, limit)
     const last = shown.at(-1)
     const next = rows.length > limit && last !== undefined ? { next: [last.leaf] } : {}
@@ -233,7 +234,7 @@ export class AuditService implements UnrecordedReads {
 
   /** The rewind stands right behind the rejection: both were written at once. */
   async #withRewinds(tenant: string, answer: GroupAnswer): Promise<GroupAnswer> {
-    const items = await Promise.all(
+    const items = await allEnded(
       answer.items.map(async (item): Promise<JsonObject> => {
         if (item.type !== 'EnvelopeRejected') return { ...item, rewind: null }
         const revision = Number(item.revision) + 1

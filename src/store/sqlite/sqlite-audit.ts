@@ -194,11 +194,20 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
       .map(fromAuditColumns)
   }
 
-  /** Hits are walked by row: a later page begins at its own, not at the first hit of all. */
-  #fromRow({ sql, values }: Conditions, tenant: string, { after, newestFirst = false }: LeafPage): Conditions {
-    const seq = after === undefined ? undefined : this.#statements.seq.get(tenant, after)
-    if (seq === undefined) return { sql, values }
-    return { sql: `${sql} AND t.rowid ${newestFirst ? '<' : '>'} ?`, values: [...values, seq] }
+  /** Hits are walked by row: a page begins and ends at rows of its own, and looks at no others. */
+  #fromRow({ sql, values }: Conditions, tenant: string, page: LeafPage): Conditions {
+    const { after, upTo, newestFirst = false } = page
+    // A leaf that is not there lies beyond either end: nothing has to be kept out there.
+    const seqOf = (leaf: number | undefined) =>
+      leaf === undefined ? undefined : this.#statements.seq.get(tenant, leaf)
+    const bounds = [
+      { compare: newestFirst ? '<' : '>', seq: seqOf(after) },
+      { compare: newestFirst ? '>=' : '<=', seq: seqOf(upTo) },
+    ].filter(({ seq }) => seq !== undefined)
+    return {
+      sql: [sql, ...bounds.map(({ compare }) => `t.rowid ${compare} ?`)].join(' AND '),
+      values: [...values, ...bounds.map(({ seq }) => seq)],
+    }
   }
 
   readonly runs: AuditIndex['runs'] = (view, filter, page) => runGroups(this.#db, view, { filter, page })
