@@ -1,6 +1,7 @@
 /** @module P18: handoffs judged by rule set 2 over those judged by rule set 1, on the labelled pairs. */
 import { readFileSync } from 'node:fs'
-import { type Policy, resolvePolicy } from '../schemas/policy.ts'
+import type { Policy } from '../schemas/policy.ts'
+import { resolvePolicy } from '../schemas/resolve-policy.ts'
 import { type HandoffInput, validateHandoff } from '../src/domain/validator/validate.ts'
 import { type Bench, type BenchGroup, directMs } from './bench.ts'
 import type { BenchOptions } from './options.ts'

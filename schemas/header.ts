@@ -1,6 +1,7 @@
 /** @module The sealed header: what the mac covers, and the record that carries it (REC-1 to REC-7). */
 import { z } from 'zod'
-import { Digest, NAME_MAX_CHARS } from './names.ts'
+import { Digest } from './names.ts'
+import { NAME_MAX_CHARS } from './value-forms.ts'
 
 export const HEADER_VERSION = 1
 /** Longest canonical header text, in bytes of UTF-8. */

@@ -3,13 +3,11 @@
  * Names are ASCII, so that no two different names look alike.
  */
 import { z } from 'zod'
+import { CURRENCY_PATTERN, MONEY_MAX_CHARS, MONEY_PATTERN, NAME_MAX_CHARS } from './value-forms.ts'
 
 /** Tenant of the ledger's own facts; no token may carry it. */
 export const SYSTEM_TENANT = 'system'
 export const SYSTEM_STREAM = 'ledger-system'
-
-/** Longest free string of a header or a name, in UTF-16 code units. */
-export const NAME_MAX_CHARS = 256
 
 export const TENANT_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/
 export const RUN_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
@@ -30,14 +28,14 @@ export const Digest = z.string().regex(DIGEST_PATTERN, 'a digest is sha256: and 
 /** Decimal money of at most 18 digits with at most 9 after the point; nothing else, so that no float slips in. */
 export const Money = z
   .string()
-  .max(20)
+  .max(MONEY_MAX_CHARS)
   .regex(
-    /^(?=(?:\.?\d){1,18}$)(0|[1-9]\d{0,8})(\.\d{1,9})?$/,
+    MONEY_PATTERN,
     'an amount is a decimal string such as "2.50": at most 9 digits before the point and 9 after it',
   )
 
 /** ISO 4217 form; the ledger compares it, it does not convert. */
-export const Currency = z.string().regex(/^[A-Z]{3}$/, 'a currency is three capital letters')
+export const Currency = z.string().regex(CURRENCY_PATTERN, 'a currency is three capital letters')
 
 export function runStream(tenant: string, runId: string): string {
   return `run-${tenant}.${runId}`

@@ -1,7 +1,7 @@
 /** @module What a policy declares about places of a context, each named by a JSON Pointer in which `*` is any key or list member. */
 import { z } from 'zod'
 import { parseExpression } from './expression.ts'
-import { NAME_MAX_CHARS } from './names.ts'
+import { NAME_MAX_CHARS } from './value-forms.ts'
 
 export const PLACES_MAX = 256
 export const INVARIANTS_MAX = 32

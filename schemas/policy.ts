@@ -1,20 +1,11 @@
 /** @module A run's policy: as a request or a policy file gives it, and with every default filled in. */
 import { z } from 'zod'
-import { NAME_MAX_CHARS } from './names.ts'
-import { PLACE_POLICY, type PlacePolicy } from './place-policy.ts'
+import { PLACE_POLICY } from './place-policy.ts'
+import { NAME_MAX_CHARS, RULES_NOW } from './value-forms.ts'
 
-/** Top-level keys of the context that must not vanish, whatever they hold; under rule set 1, all that is protected. */
-export const DEFAULT_CRITICAL_KEYS: readonly string[] = ['entities', 'actions', 'facts', 'constraints', 'requirements']
-/** Top-level keys of work in progress: free to change under rule set 2. Case, `_` and `-` do not matter. */
-export const DEFAULT_FREE_KEYS: readonly string[] = (
-  'summary notes note draft drafts outline plan next_step next_steps message messages analysis recommendation recommendations progress scratch ' +
-  'scratchpad thoughts thinking reasoning comment comments memo log todo todos checklist runbook agenda open_questions answer reply response text output content'
-).split(' ')
 /** A policy names at most so many critical keys, and as many protected and free ones. */
 export const CRITICAL_KEYS_MAX = 64
 export const SNAPSHOT_EVERY_MAX = 1000
-/** The rule set of runs that start now. A run keeps the one it began with. */
-export const RULES_NOW = 2
 /** JSON text of a policy. */
 export const POLICY_MAX_CHARS = 32 * 1024
 
@@ -89,37 +80,3 @@ export const ResolvedPolicy = z.strictObject({
 export type Policy = z.infer<typeof Policy>
 export type PolicyObject = z.infer<typeof PolicyObject>
 export type ResolvedPolicy = z.infer<typeof ResolvedPolicy>
-
-/** Fills in the defaults. `relay` leaves `ungrounded` off, since the library it follows knows no such rule. */
-export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
-  const given: PolicyObject = typeof input === 'string' ? { base: input } : input
-  const base = given.base ?? 'default'
-  const first = {
-    base,
-    criticalKeys: [...new Set(given.criticalKeys ?? DEFAULT_CRITICAL_KEYS)],
-    ungrounded: given.ungrounded ?? (base === 'relay' ? 'off' : 'warn'),
-    snapshotEvery: given.snapshotEvery ?? 1,
-  }
-  if (base === 'relay' || given.rules === 1) return first
-  return {
-    ...first,
-    rules: RULES_NOW,
-    protect: given.protect ?? '*',
-    free: [...new Set(given.free ?? DEFAULT_FREE_KEYS)],
-    restated: given.restated ?? 'sure',
-    ...declaredPlaces(given),
-  }
-}
-
-function declaredPlaces(given: PolicyObject): Omit<PlacePolicy, 'ungrounded' | 'restated'> {
-  const { lists, monotonic, tolerance, immutable, invariants, supersede, minConfidence } = given
-  return {
-    ...(lists === undefined ? {} : { lists }),
-    ...(monotonic === undefined ? {} : { monotonic }),
-    ...(tolerance === undefined ? {} : { tolerance }),
-    ...(immutable === undefined ? {} : { immutable }),
-    ...(invariants === undefined ? {} : { invariants }),
-    ...(supersede === undefined ? {} : { supersede }),
-    ...(minConfidence === undefined ? {} : { minConfidence }),
-  }
-}

@@ -64,7 +64,7 @@ export const Rollback = z.strictObject({
 
 export const RegisterManifest = z.strictObject({ agent: Name, ...ManifestBody.shape })
 
-const Reserve = z.strictObject({
+export const Reserve = z.strictObject({
   agent: Name.optional(),
   tokens: Tokens.optional(),
   cost: Money.optional(),

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
 import { Currency, Money, Name } from './names.ts'
 import { PlacePolicy } from './place-policy.ts'
+import { TOKENS_MAX } from './value-forms.ts'
 
 /** Any JSON value. The strict parser has judged it before a schema sees it, so that it is kept by reference, never copied. */
 export const JsonValue = z
@@ -13,8 +14,6 @@ export const JsonRecord = z
   .refine((value) => isJsonObject(value), 'a JSON object is required')
   .meta({ type: 'object' }) as unknown as z.ZodType<JsonObject>
 
-/** Most tokens one message may claim: sums of millions of them stay exact in a double. */
-export const TOKENS_MAX = 1_000_000_000
 export const Tokens = z.int().min(0).max(TOKENS_MAX)
 
 /** Path of names that the runtime keeps, such as `step:researcher/fork:analyst`. */

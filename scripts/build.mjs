@@ -51,6 +51,7 @@ async function build() {
   if (!isWhole) rmSync(DIST, { recursive: true, force: true })
   compile()
   for (const name of SERVER_PROJECTIONS) bundleProjection(name)
+  embedWriter()
   for (const file of copiedFiles()) copyFileSync(join(ROOT, file), join(DIST, file))
   // tsc writes plain files; the command that npm links must be executable.
   chmodSync(join(DIST, 'src', 'cli', 'main.js'), 0o755)
@@ -108,6 +109,27 @@ function bundleProjection(name) {
       js: "fromCategory('run').foreachStream().when({ $init: countersign.init, $any: countersign.evolve })",
     },
   })
+}
+
+/** The writer's thread as text, for programs that bundle the package: in the place of what the compiler wrote of an empty one. */
+function embedWriter() {
+  const folder = join(DIST, 'src', 'store', 'sqlite')
+  const { outputFiles } = buildSync({
+    entryPoints: [join(folder, 'writer-worker.js')],
+    bundle: true,
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20',
+    minifySyntax: true,
+    minifyWhitespace: true,
+    external: ['better-sqlite3'],
+    write: false,
+    logLevel: 'warning',
+  })
+  writeFileSync(
+    join(folder, 'writer-source.js'),
+    `export const WRITER_SOURCE = ${JSON.stringify(outputFiles[0].text)}\n`,
+  )
 }
 
 /** What goes into dist as it stands: what the pages need beside their scripts, and the verifier of bundles. */

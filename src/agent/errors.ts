@@ -46,6 +46,7 @@ export type AgentErrorCode =
   | 'run-failed'
   | 'not-an-export'
   | 'setting-missing'
+  | 'package-missing'
   | 'closed'
 
 /** A fault that the runtime found itself. */

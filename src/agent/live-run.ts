@@ -1,7 +1,7 @@
 /** @module The life of a run in this process: start or resume, body, and one of its ends (RUN-20 to RUN-24). */
 import type { Json, JsonObject } from '../../schemas/json.ts'
-import { resolvePolicy } from '../../schemas/policy.ts'
 import type { StartRun } from '../../schemas/requests.ts'
+import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { readRecord } from './branch/read-record.ts'
 import { ClaimQueue } from './claim-queue.ts'
 import type { Connection } from './connection.ts'

@@ -1,8 +1,7 @@
-/** @module The two homes of the runtime: a ledger behind HTTP, or in this process. */
-import { type ClientOptions, createClient } from '../client/client.ts'
+/** @module The runtime on a ledger in this process, or on what the environment names. */
 import { openEmbedded } from '../embedded.ts'
+import { connect } from './connect.ts'
 import { AgentError } from './errors.ts'
-import { httpConnection } from './http-connection.ts'
 import { ledgerConnection } from './ledger-connection.ts'
 import { checkedPrices } from './models/price-table.ts'
 import { type Countersign, createRuntime, type RuntimeOptions } from './runtime.ts'
@@ -27,11 +26,6 @@ export async function open(options: OpenOptions = {}): Promise<Countersign> {
   if (settings.prices !== undefined) checkedPrices(settings.prices)
   const { ledger, close } = await openEmbedded(path)
   return createRuntime(ledgerConnection({ ledger, caller: { tenant, actor }, place: path, close }), settings)
-}
-
-/** A ledger behind HTTP. Nothing is asked until the first run. */
-export function connect(options: ClientOptions & RuntimeOptions): Countersign {
-  return createRuntime(httpConnection(createClient(options)), options)
 }
 
 /**

@@ -1,6 +1,7 @@
 /** @module What a call costs: reserved in its claim, reported with its outcome (RUN-43). */
 import type { Reserve } from '../../schemas/requests.ts'
-import { Usage } from '../../schemas/values.ts'
+import { isUsage } from '../../schemas/value-forms.ts'
+import type { Usage } from '../../schemas/values.ts'
 import type { Attempted } from './carry-out.ts'
 import { costOf } from './run-options.ts'
 import type { ToolOptions, ToolReserve, ToolUsage } from './tool-options.ts'
@@ -40,7 +41,8 @@ export function usedBy(spending: Spending, attempted: Attempted, of: Tried): Usa
   try {
     const used =
       attempted.kind === 'succeeded' ? spending.usage?.(attempted.value, of) : spending.usageOfFailure?.(attempted, of)
-    return used === undefined ? undefined : Usage.parse(used)
+    if (used === undefined) return undefined
+    return isUsage(used) ? { ...used } : inFull(of.reserved)
   } catch {
     return inFull(of.reserved)
   }

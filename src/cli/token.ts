@@ -1,5 +1,6 @@
 /** @module `countersign token`: an access token for the keys of the data folder. */
-import { NAME_MAX_CHARS, RunId, Tenant } from '../../schemas/names.ts'
+import { RunId, Tenant } from '../../schemas/names.ts'
+import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
 import { requireKeys } from '../key-source.ts'
 import { type ActClaim, issueToken, SCOPES } from '../signing/tokens.ts'
 import { type Arguments, readArguments } from './arguments.ts'

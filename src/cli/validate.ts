@@ -1,7 +1,8 @@
 /** @module `countersign validate`: judges handoffs line by line, in order, holding the input back while the output is slow. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { Policy, PolicyObject, type ResolvedPolicy, resolvePolicy } from '../../schemas/policy.ts'
+import { Policy, PolicyObject, type ResolvedPolicy } from '../../schemas/policy.ts'
+import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { LINE_MAX_BYTES, validateLine } from '../domain/validator/validate-line.ts'
 import { parseStrictJson } from '../signing/strict-json.ts'
 import { readLines } from '../verify/read-lines.ts'

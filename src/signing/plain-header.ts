@@ -12,7 +12,8 @@ import {
   UUID_PATTERN,
   VIA_MAX,
 } from '../../schemas/header.ts'
-import { DIGEST_PATTERN, NAME_MAX_CHARS } from '../../schemas/names.ts'
+import { DIGEST_PATTERN } from '../../schemas/names.ts'
+import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
 import type { HeaderParts } from './header-text.ts'
 
 export interface ReadHeader {

@@ -1,7 +1,8 @@
 /** @module What a verified access token says: who acts, for whom, in which tenant, allowed what (RFC 9068, RFC 8693 `act`). */
 import { z } from 'zod'
 import { VIA_MAX } from '../../schemas/header.ts'
-import { NAME_MAX_CHARS, RunId, Tenant } from '../../schemas/names.ts'
+import { RunId, Tenant } from '../../schemas/names.ts'
+import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
 import { isWellFormed } from './well-formed.ts'
 
 export const SCOPES = ['runs:write', 'runs:read', 'runs:admin', 'audit:read', 'audit:export', 'admin'] as const

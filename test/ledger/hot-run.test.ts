@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { RecordedEvent } from '../../projections/projection.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
-import { resolvePolicy } from '../../schemas/policy.ts'
+import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { addEvidence, dumpEvidence, emptyEvidence } from '../../src/domain/validator/evidence.ts'
 import { HotRun } from '../../src/ledger/hot-run.ts'
 

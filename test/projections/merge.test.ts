@@ -4,7 +4,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { applyMode, mergePatch } from '../../projections/merge.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
-import { DEFAULT_CRITICAL_KEYS, resolvePolicy } from '../../schemas/policy.ts'
+import { DEFAULT_CRITICAL_KEYS, resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { validateHandoff } from '../../src/domain/validator/validate.ts'
 import { context, grown, randomFrom } from '../domain/validator/contexts.ts'
 

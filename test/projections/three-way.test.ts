@@ -6,7 +6,7 @@ import { applyMode } from '../../projections/merge.ts'
 import { setText, setTextsOf } from '../../projections/set-text.ts'
 import { unionOf } from '../../projections/three-way.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import { DEFAULT_CRITICAL_KEYS } from '../../schemas/policy.ts'
+import { DEFAULT_CRITICAL_KEYS } from '../../schemas/resolve-policy.ts'
 
 const test = suite('the union of branches')
 

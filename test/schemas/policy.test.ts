@@ -1,12 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import {
-  DEFAULT_CRITICAL_KEYS,
-  DEFAULT_FREE_KEYS,
-  Policy,
-  ResolvedPolicy,
-  resolvePolicy,
-} from '../../schemas/policy.ts'
+import { Policy, ResolvedPolicy } from '../../schemas/policy.ts'
+import { DEFAULT_CRITICAL_KEYS, DEFAULT_FREE_KEYS, resolvePolicy } from '../../schemas/resolve-policy.ts'
 
 const test = suite('policies')
 

@@ -1,7 +1,7 @@
 /** @module Events of a run for domain tests: builders that show only what matters. */
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import { resolvePolicy } from '../../schemas/policy.ts'
+import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import type { Draft } from '../../src/domain/decision.ts'
 import { at, digestOf, id } from './decider.ts'
 

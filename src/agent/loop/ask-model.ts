@@ -1,5 +1,4 @@
 /** @module A turn of the model as a call on record: what it was newly told, and what it said. Served on resume and replay. */
-import { z } from 'zod'
 import type { Json } from '../../../schemas/json.ts'
 import type { Usage } from '../../../schemas/values.ts'
 import { jsonDigest } from '../../signing/digests.ts'
@@ -10,6 +9,7 @@ import { recordable } from '../recordable.ts'
 import type { CallContext } from '../tool-options.ts'
 import { type ToolSpec, toolSpec } from '../tool-spec.ts'
 import type { DescribedTool } from './describe-tools.ts'
+import { messageFault, type Said } from './message-fault.ts'
 import type { AssistantMessage, Message, Model, ModelFunction } from './messages.ts'
 
 export interface NamedModel {
@@ -30,12 +30,6 @@ export interface History {
   /** Of all that was recorded, chained: a turn is the same turn only after the same conversation. */
   digest: Json
 }
-
-const Said = z.object({
-  content: z.string().nullish(),
-  toolCalls: z.array(z.object({ id: z.string(), name: z.string(), arguments: z.json() })).optional(),
-  usage: z.object({ inputTokens: z.int().min(0), outputTokens: z.int().min(0) }).optional(),
-})
 
 interface Asked {
   readonly model: NamedModel
@@ -78,20 +72,19 @@ function usageOf({ usage }: AssistantMessage, model: string): Usage | undefined 
 }
 
 function said(name: string, answer: unknown): Json {
-  const message = Said.safeParse(answer)
-  if (!message.success) {
-    const at = message.error.issues[0]
-    const place = `/${at?.path.join('/') ?? ''}`
-    throw new AgentError('invalid-model-message', `what ${name} said is no message at ${place}: ${at?.message}`, {
-      place,
-    })
+  const fault = messageFault(answer)
+  if (fault !== undefined) {
+    const { place, message } = fault
+    throw new AgentError('invalid-model-message', `what ${name} said is no message at ${place}: ${message}`, { place })
   }
-  const { content, toolCalls = [], usage } = message.data
+  const { content, toolCalls = [], usage } = answer as Said
   return {
     role: 'assistant',
     content: content ?? null,
-    ...(toolCalls.length > 0 && { toolCalls: toolCalls as unknown as Json }),
-    ...(usage !== undefined && { usage }),
+    ...(toolCalls.length > 0 && {
+      toolCalls: toolCalls.map(({ id, name, arguments: args }) => ({ id, name, arguments: args })),
+    }),
+    ...(usage !== undefined && { usage: { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens } }),
   }
 }
 

@@ -1,6 +1,6 @@
 /** @module Prices as an author passes them, and what tokens cost by them: integers of 1e-9, never a float. None is built in as truth. */
 import { fromNano, toNano } from '../../../schemas/money.ts'
-import { Currency, Money } from '../../../schemas/names.ts'
+import { isCurrency, isMoney } from '../../../schemas/value-forms.ts'
 import { AgentError } from '../errors.ts'
 
 export interface ModelUsage {
@@ -36,14 +36,14 @@ const MEMBERS = ['input', 'output', 'cachedInput', 'cacheWrite'] as const
 
 /** Throws `invalid-prices`: a table is judged when it is passed, not when money is at stake. */
 export function checkedPrices(table: PriceTable): PriceTable {
-  if (!Currency.safeParse(table.currency).success) {
+  if (!isCurrency(table.currency)) {
     throw invalid(`the currency of a price table is three capital letters, not ${table.currency}`)
   }
   for (const [model, price] of Object.entries(table.models)) {
     for (const member of MEMBERS) {
       const amount: unknown = price[member]
       if (amount === undefined && member !== 'input' && member !== 'output') continue
-      if (Money.safeParse(amount).success) continue
+      if (isMoney(amount)) continue
       throw invalid(`the ${member} price of ${model} is a decimal string per million tokens, such as "2.50"`)
     }
     const { maxOutputTokens: most } = price

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 import { toNano } from '../../../schemas/money.ts'
 import type { Reserve } from '../../../schemas/requests.ts'
-import { TOKENS_MAX } from '../../../schemas/values.ts'
+import { TOKENS_MAX } from '../../../schemas/value-forms.ts'
 import { AgentError } from '../errors.ts'
 import type { Rate } from './model-usage.ts'
 import { outputFor, pricedAtMost } from './price-table.ts'

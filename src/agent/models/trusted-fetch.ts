@@ -56,7 +56,11 @@ export function trustedFetch(options: TrustOptions): Fetch {
 }
 
 async function openTrusted(trusted: readonly Trusted[], { lookup = systemLookup }: TrustOptions) {
-  const { Agent, buildConnector, fetch } = await import('undici')
+  const { Agent, buildConnector, fetch } = await import('undici').catch((cause: unknown) => {
+    throw new AgentError('package-missing', 'trustedFetch needs the package undici: npm install undici', {
+      cause: String(cause),
+    })
+  })
   const connect = trustedConnector(buildConnector({ timeout: CONNECT_MS }), trusted, lookup)
   return { fetch, dispatcher: new Agent({ connect }) }
 }

@@ -1,7 +1,7 @@
 /** @module The store's side of the writer's thread: starts it, hands it groups, tells what became of them and when it has ended. */
-import { Worker } from 'node:worker_threads'
 import { type StoreFault, StoreOpenError } from '../event-store.ts'
 import type { AppendGroup, FromWriter, GroupOutcome, ToWriter, WriterSettings } from './writer-protocol.ts'
+import { startThread } from './writer-thread.ts'
 
 export interface WriterEvents {
   readonly onOutcome: (id: number, outcome: GroupOutcome) => void
@@ -18,11 +18,8 @@ export interface Writer {
 }
 
 /** Resolves when the file is open and checked. Rejects with `StoreOpenError` where the file is at fault. */
-export function startWriter(settings: WriterSettings, events: WriterEvents): Promise<Writer> {
-  const worker = new Worker(new URL('./writer-worker.js', import.meta.url), {
-    workerData: settings,
-    name: 'store-writer',
-  })
+export async function startWriter(settings: WriterSettings, events: WriterEvents): Promise<Writer> {
+  const worker = await startThread(settings)
   let failure: Error | undefined
   let quiet = true
   const ended = new Promise<void>((resolve) => {

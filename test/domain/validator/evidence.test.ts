@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json } from '../../../schemas/json.ts'
-import { resolvePolicy } from '../../../schemas/policy.ts'
+import { resolvePolicy } from '../../../schemas/resolve-policy.ts'
 import {
   addEvidence,
   dumpEvidence,

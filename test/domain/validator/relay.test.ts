@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { resolvePolicy } from '../../../schemas/policy.ts'
+import { resolvePolicy } from '../../../schemas/resolve-policy.ts'
 import { byCodePoint, isEqualInPython, relayEntities } from '../../../src/domain/validator/relay.ts'
 import { type Verdict, validateHandoff } from '../../../src/domain/validator/validate.ts'
 

@@ -1,7 +1,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json } from '../../../schemas/json.ts'
-import { type Policy, resolvePolicy } from '../../../schemas/policy.ts'
+import type { Policy } from '../../../schemas/policy.ts'
+import { resolvePolicy } from '../../../schemas/resolve-policy.ts'
 import { LINE_DOCUMENT_MAX_BYTES, validateLine } from '../../../src/domain/validator/validate-line.ts'
 import { parseStrictJson } from '../../../src/signing/strict-json.ts'
 

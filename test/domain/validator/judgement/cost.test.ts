@@ -2,7 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { applyMode } from '../../../../projections/merge.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
-import { resolvePolicy } from '../../../../schemas/policy.ts'
+import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { validateHandoff } from '../../../../src/domain/validator/validate.ts'
 
 const test = suite('judgement: cost')

@@ -1,7 +1,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
-import { DEFAULT_FREE_KEYS, type Policy, resolvePolicy } from '../../../../schemas/policy.ts'
+import type { Policy } from '../../../../schemas/policy.ts'
+import { DEFAULT_FREE_KEYS, resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { type HandoffInput, type Verdict, validateHandoff } from '../../../../src/domain/validator/validate.ts'
 
 const test = suite('judgement: rules')

@@ -1,7 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
-import { resolvePolicy } from '../../../../schemas/policy.ts'
+import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { validateHandoff } from '../../../../src/domain/validator/validate.ts'
 import { randomFrom } from '../contexts.ts'
 import { judgedLeaves, withOther } from './changes-of-form.ts'

@@ -1,0 +1,56 @@
+/** @module Forms and limits of values, without a schema library: schemas are made of them, and the client package checks by them. */
+
+/** Longest free string of a header or a name, in UTF-16 code units. */
+export const NAME_MAX_CHARS = 256
+/** Most tokens one message may claim: sums of millions of them stay exact in a double. */
+export const TOKENS_MAX = 1_000_000_000
+export const MONEY_MAX_CHARS = 20
+/** Decimal money of at most 18 digits with at most 9 after the point. */
+export const MONEY_PATTERN = /^(?=(?:\.?\d){1,18}$)(0|[1-9]\d{0,8})(\.\d{1,9})?$/
+/** ISO 4217 form. */
+export const CURRENCY_PATTERN = /^[A-Z]{3}$/
+/** The rule set of runs that start now. A run keeps the one it began with. */
+export const RULES_NOW = 2
+
+export function isMoney(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MONEY_MAX_CHARS && MONEY_PATTERN.test(value)
+}
+
+export function isCurrency(value: unknown): value is string {
+  return typeof value === 'string' && CURRENCY_PATTERN.test(value)
+}
+
+function isTokens(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= TOKENS_MAX
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value.length > 0 && value.length <= NAME_MAX_CHARS
+}
+
+const USAGE_FORMS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  tokens: isTokens,
+  inputTokens: isTokens,
+  outputTokens: isTokens,
+  cachedInputTokens: isTokens,
+  cacheWriteTokens: isTokens,
+  cost: isMoney,
+  currency: isCurrency,
+  provider: isName,
+  model: isName,
+  estimated: (value) => typeof value === 'boolean',
+}
+
+/** Whether a value fits `Usage` of `values.ts`; members that are undefined count as absent. A property test holds the two together. */
+export function isUsage(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const members = Object.entries(value)
+  return (
+    'tokens' in value &&
+    isTokens(value.tokens) &&
+    members.every(
+      ([name, member]) =>
+        Object.hasOwn(USAGE_FORMS, name) && (member === undefined || USAGE_FORMS[name]?.(member) === true),
+    )
+  )
+}

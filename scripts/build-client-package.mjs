@@ -1,0 +1,89 @@
+// Makes the package `countersign-client` in dist/client-package, or in a folder that is named, out of the same sources: the HTTP client for any JavaScript, and the runtime on
+// a ledger behind HTTP for Node. Fails where it would hold a file of the server, or the client would need anything of Node. Run after a build.
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { writeClientTypes } from './client-types.mjs'
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+const OUT = resolve(process.argv[2] ?? join(ROOT, 'dist', 'client-package'))
+const ENTRIES = { index: 'src/client/index', agent: 'src/agent/over-http' }
+/** Rooms whose code the package may hold. */
+const ROOMS = /^(schemas|projections|src\/(client|agent|signing))\//
+/** Small, and in the bundle with their licences, so that nothing has to be installed. */
+const BUNDLED = ['ipaddr.js', 'minisearch']
+/** Loaded when first used; the package does its other work without them. */
+const OPTIONAL = ['undici', 'gpt-tokenizer']
+
+const description = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+
+rmSync(OUT, { recursive: true, force: true })
+mkdirSync(OUT, { recursive: true })
+await writePrograms()
+await writeClientTypes({ dist: join(ROOT, 'dist'), out: join(OUT, 'types'), entries: Object.values(ENTRIES) })
+writeFileSync(join(OUT, 'package.json'), `${JSON.stringify(clientDescription(), null, 2)}\n`)
+copyFileSync(join(ROOT, 'LICENSE'), join(OUT, 'LICENSE'))
+copyFileSync(join(ROOT, 'docs', 'client.md'), join(OUT, 'README.md'))
+writeFileSync(join(OUT, 'THIRD-PARTY-LICENSES.txt'), BUNDLED.map(licenceOf).join('\n\n'))
+
+async function writePrograms() {
+  const { metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: Object.fromEntries(Object.entries(ENTRIES).map(([name, path]) => [name, `${path}.ts`])),
+    outdir: OUT,
+    chunkNames: 'shared-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: ['node20', 'es2022'],
+    minify: true,
+    // Stacks and messages name functions and classes.
+    keepNames: true,
+    external: OPTIONAL,
+    metafile: true,
+    logLevel: 'warning',
+  })
+  const foreign = Object.keys(metafile.inputs).filter((file) => !ROOMS.test(file) && !isBundledPackage(file))
+  if (foreign.length > 0) throw new Error(`countersign-client must not hold ${foreign.join(', ')}`)
+  const outputs = metafile.outputs
+  const inNode = outsideOf(outputs, relative(ROOT, join(OUT, 'index.js')).replaceAll(sep, '/'))
+  if (inNode.length > 0) throw new Error(`the client must run in a browser, without ${inNode.join(', ')}`)
+}
+
+function isBundledPackage(file) {
+  return BUNDLED.some((name) => file.startsWith(`node_modules/${name}/`))
+}
+
+/** What a program imports from outside of the package, itself or through its shared parts. */
+function outsideOf(outputs, file, seen = new Set()) {
+  if (seen.has(file)) return []
+  seen.add(file)
+  return outputs[file].imports.flatMap(({ path, external }) => (external ? [path] : outsideOf(outputs, path, seen)))
+}
+
+function clientDescription() {
+  const { version, license, engines, peerDependencies, dependencies } = description
+  const peers = { ...peerDependencies, undici: dependencies.undici }
+  return {
+    name: 'countersign-client',
+    version,
+    description: 'Client of a Countersign ledger over HTTP, and the agent runtime on it, without the server.',
+    license,
+    type: 'module',
+    engines,
+    sideEffects: false,
+    exports: {
+      '.': { types: `./types/${ENTRIES.index}.d.ts`, default: './index.js' },
+      './agent': { types: `./types/${ENTRIES.agent}.d.ts`, default: './agent.js' },
+      './package.json': './package.json',
+    },
+    peerDependencies: peers,
+    peerDependenciesMeta: Object.fromEntries(Object.keys(peers).map((name) => [name, { optional: true }])),
+  }
+}
+
+function licenceOf(name) {
+  return `${name}\n\n${readFileSync(join(ROOT, 'node_modules', name, name === 'minisearch' ? 'LICENSE.txt' : 'LICENSE'), 'utf8')}`
+}

@@ -1,0 +1,192 @@
+// The declarations of the client package: what its entries reach, declaration by declaration as the compiler has written them, but with the
+// types that zod infers written out, so that no schema library has to be installed to read them.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const IMPORT = /^(import|export) (type )?\{([^}]*)\}(?: from '([^']+)')?/
+const DECLARED =
+  /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class|function|const|let)\s+([A-Za-z_$][\w$]*)/m
+const WORD = /[A-Za-z_$][\w$]*/g
+
+/** `entries` are paths below `dist` without their ending. */
+export async function writeClientTypes({ dist, out, entries }) {
+  const modules = new Map()
+  const moduleAt = (path) => {
+    if (!modules.has(path)) modules.set(path, parseModule(path, readFileSync(join(dist, `${path}.d.ts`), 'utf8')))
+    return modules.get(path)
+  }
+  for (const entry of entries) {
+    const module = moduleAt(entry)
+    for (const name of [...module.declared.keys(), ...module.passedOn.keys()]) need(moduleAt, entry, name)
+  }
+  for (const [path, module] of modules) {
+    const text = module.ofZod ? await plainTypes(dist, path, module.needed) : textOf(module)
+    const file = join(out, `${path}.d.ts`)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text)
+  }
+}
+
+/** Marks a declaration, and whatever its text names. More than it needs may be marked, never less. */
+function need(moduleAt, path, name) {
+  const module = moduleAt(path)
+  if (module.needed.has(name)) return
+  module.needed.add(name)
+  const source = module.passedOn.get(name) ?? module.imported.get(name)
+  if (source?.path !== undefined) need(moduleAt, source.path, source.name)
+  if (module.ofZod) return
+  for (const chunk of module.declared.get(name) ?? []) {
+    for (const [word] of withoutComments(chunk).matchAll(WORD)) {
+      if (module.declared.has(word) || module.imported.has(word)) need(moduleAt, path, word)
+    }
+  }
+}
+
+/** Names and the texts that declare them: several where a function is overloaded, or a name is a value and a type. */
+function parseModule(path, text) {
+  const module = {
+    ofZod: /from 'zod'/.test(text),
+    head: /^\/\*\*[\s\S]*?\*\//.exec(text)?.[0],
+    declared: new Map(),
+    imported: new Map(),
+    passedOn: new Map(),
+    needed: new Set(),
+  }
+  for (const chunk of chunksOf(text)) {
+    const code = withoutComments(chunk).trim()
+    const found = IMPORT.exec(code)
+    if (found !== null) readNames(module, path, found)
+    else {
+      const name = DECLARED.exec(code)?.[1]
+      if (name !== undefined) module.declared.set(name, [...(module.declared.get(name) ?? []), chunk])
+      else if (code !== '' && code !== 'export {};')
+        throw new Error(`${path}: what does this declare? ${code.slice(0, 80)}`)
+    }
+  }
+  return module
+}
+
+function readNames(module, path, [, kind, type = '', names, target]) {
+  const file = target?.startsWith('.')
+    ? normalize(join(dirname(path), target.replace(/\.ts$/, ''))).replaceAll('\\', '/')
+    : undefined
+  for (const entry of names.split(',').filter((each) => each.trim() !== '')) {
+    const [name, local = name] = entry
+      .trim()
+      .replace(/^type /, '')
+      .split(' as ')
+    const list = kind === 'import' ? module.imported : module.passedOn
+    // `export type { A }` of what is imported further up.
+    list.set(local, target === undefined ? { ...module.imported.get(name), type } : { name, path: file, target, type })
+  }
+}
+
+/** Top-level statements, each with the comment before it: the compiler indents whatever lies within one. */
+function chunksOf(text) {
+  const chunks = []
+  let inComment = false
+  let comment = ''
+  for (const line of text.split('\n')) {
+    if (line.startsWith('//#')) continue
+    if (inComment || line.startsWith('/**')) {
+      comment += `${line}\n`
+      inComment = !line.includes('*/')
+    } else if (/^(import|export|declare|interface|type|class|function|const|abstract)\b/.test(line)) {
+      chunks.push(`${comment}${line}\n`)
+      comment = ''
+    } else if (chunks.length > 0) chunks[chunks.length - 1] += `${line}\n`
+  }
+  return chunks
+}
+
+function textOf({ head, declared, imported, passedOn, needed }) {
+  const lines = []
+  for (const [kind, list] of [
+    ['import', imported],
+    ['export', passedOn],
+  ]) {
+    for (const [local, { name, target, type }] of list) {
+      if (!needed.has(local)) continue
+      const what = name === local ? name : `${name} as ${local}`
+      lines.push(
+        `${kind} ${kind === 'import' ? 'type ' : type}{ ${what} } from '${target.replace(/^(\..+)\.ts$/, '$1.js')}'`,
+      )
+    }
+  }
+  const chunks = [...declared].filter(([name]) => needed.has(name)).flatMap(([, texts]) => texts)
+  const first = chunks[0]?.startsWith(head ?? ' ') ? '' : `${head ?? ''}\n`
+  return `${first}${lines.join('\n')}\n${chunks.join('')}export {}\n`
+}
+
+function withoutComments(text) {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '')
+}
+
+/** A module of schemas, as types alone. */
+async function plainTypes(dist, path, names) {
+  const module = await import(pathToFileURL(join(dist, `${path}.js`)).href)
+  const { JsonValue, JsonRecord } = await import(pathToFileURL(join(dist, 'schemas', 'values.js')).href)
+  const known = new Map([
+    [JsonValue, 'Json'],
+    [JsonRecord, 'JsonObject'],
+  ])
+  const lines = [...names].sort().map((name) => declarationOf(module, name, known, path))
+  return `import type { Json, JsonObject } from './json.js'\n${lines.join('\n')}\n`
+}
+
+function declarationOf(module, name, known, path) {
+  if (name === 'EventBody') {
+    const bodies = Object.entries(module.EVENTS).map(([type, { schema }]) => `  ${type}: ${typeText(schema, known)}`)
+    return `interface EventBodies {\n${bodies.join('\n')}\n}\nexport type EventBody<T extends keyof EventBodies> = EventBodies[T]`
+  }
+  if (name === 'RunEventType') return `export type RunEventType = ${union(Object.keys(module.RUN_EVENTS).map(quoted))}`
+  if (module[name]?._zod === undefined) throw new Error(`${path} declares no schema ${name} to write out as a type`)
+  return `export type ${name} = ${typeText(module[name], known)}`
+}
+
+/** The TypeScript of what a schema's output is. Throws for a kind that no schema of ours has had. */
+function typeText(schema, known) {
+  if (known.has(schema)) return known.get(schema)
+  const { def } = schema
+  const of = (inner) => typeText(inner, known)
+  switch (def.type) {
+    case 'string':
+    case 'number':
+    case 'boolean':
+    case 'null':
+      return def.type
+    case 'literal':
+      return union(def.values.map(quoted))
+    case 'enum':
+      return union(Object.values(def.entries).map(quoted))
+    case 'array':
+      return `(${of(def.element)})[]`
+    case 'tuple':
+      return `[${def.items.map(of).join(', ')}]`
+    case 'readonly':
+      return `Readonly<${of(def.innerType)}>`
+    case 'optional':
+      return `${of(def.innerType)} | undefined`
+    case 'nullable':
+      return `${of(def.innerType)} | null`
+    case 'union':
+      return union(def.options.map(of))
+    case 'record':
+      return `Record<string, ${of(def.valueType)}>`
+    case 'object':
+      return `{ ${Object.entries(def.shape)
+        .map(([name, member]) => `${quoted(name)}${member.def.type === 'optional' ? '?' : ''}: ${of(member)}`)
+        .join('; ')} }`
+    default:
+      throw new Error(`a schema of kind ${def.type} has no type here`)
+  }
+}
+
+function union(texts) {
+  return texts.join(' | ')
+}
+
+function quoted(value) {
+  return JSON.stringify(value)
+}

@@ -1,0 +1,9 @@
+/** @module The runtime on a ledger behind HTTP. */
+import { type ClientOptions, createClient } from '../client/client.ts'
+import { httpConnection } from './http-connection.ts'
+import { type Countersign, createRuntime, type RuntimeOptions } from './runtime.ts'
+
+/** A ledger behind HTTP. Nothing is asked until the first run. */
+export function connect(options: ClientOptions & RuntimeOptions): Countersign {
+  return createRuntime(httpConnection(createClient(options)), options)
+}

@@ -1,0 +1,60 @@
+/** @module Whether what a model's function returned is a message of an assistant. By hand: the client package brings no schema library. Pure. */
+import type { Json } from '../../../schemas/json.ts'
+import { recordable } from '../recordable.ts'
+
+/** What a model's function returns, once `messageFault` finds nothing in it. Members that are not named here are left out of the record. */
+export interface Said {
+  readonly content?: string | null
+  readonly toolCalls?: readonly { readonly id: string; readonly name: string; readonly arguments: Json }[]
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
+}
+
+export interface MessageFault {
+  /** JSON Pointer. */
+  readonly place: string
+  readonly message: string
+}
+
+/** The first place at which a value is no message; undefined where it is one. */
+export function messageFault(value: unknown): MessageFault | undefined {
+  if (!isObject(value)) return { place: '/', message: 'expected an object' }
+  const { content, toolCalls, usage } = value
+  if (content !== undefined && content !== null && typeof content !== 'string') {
+    return { place: '/content', message: 'expected a string or null' }
+  }
+  return toolCallsFault(toolCalls) ?? usageFault(usage)
+}
+
+function toolCallsFault(calls: unknown): MessageFault | undefined {
+  if (calls === undefined) return undefined
+  if (!Array.isArray(calls)) return { place: '/toolCalls', message: 'expected an array' }
+  for (const [at, call] of calls.entries()) {
+    const place = `/toolCalls/${at}`
+    if (!isObject(call)) return { place, message: 'expected an object' }
+    for (const name of ['id', 'name']) {
+      if (typeof call[name] !== 'string') return { place: `${place}/${name}`, message: 'expected a string' }
+    }
+    // Of these `JSON.stringify` would make nothing at all, without a word.
+    if (['undefined', 'function', 'symbol'].includes(typeof call.arguments))
+      return { place: `${place}/arguments`, message: 'expected a JSON value' }
+    const held = recordable(call.arguments)
+    if (!held.ok) return { place: `${place}/arguments`, message: `expected a JSON value: ${held.reason}` }
+  }
+  return undefined
+}
+
+function usageFault(usage: unknown): MessageFault | undefined {
+  if (usage === undefined) return undefined
+  if (!isObject(usage)) return { place: '/usage', message: 'expected an object' }
+  for (const name of ['inputTokens', 'outputTokens']) {
+    const count = usage[name]
+    if (!Number.isSafeInteger(count) || (count as number) < 0) {
+      return { place: `/usage/${name}`, message: 'expected a whole number of at least 0' }
+    }
+  }
+  return undefined
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

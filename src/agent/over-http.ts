@@ -1,0 +1,117 @@
+/**
+ * @module `countersign-client/agent`: tools, runs and sagas on a ledger behind HTTP. Nothing here, and nothing it imports, is of the server or of a
+ * schema library; it needs `AsyncLocalStorage`, hashes and files of Node. `countersign/agent` is this and a ledger in the process.
+ */
+export type { Backoff } from './backoff.ts'
+export type { BranchRunOptions } from './branch/branch.ts'
+export { connect } from './connect.ts'
+export {
+  AgentError,
+  HandoffRefused,
+  InDoubt,
+  LedgerRefused,
+  OutcomeNotRecorded,
+  OutcomeUnknown,
+  RecordedFailure,
+  ResumeDiverged,
+} from './errors.ts'
+export type {
+  Branch,
+  BranchContext,
+  BranchReceipt,
+  BranchRollback,
+  ForkOptions,
+  ForkResult,
+} from './fork/fork-types.ts'
+export { ForkFailed } from './fork/fork-types.ts'
+export type { Agent, AgentOptions, Answer, Conversation } from './loop/agent.ts'
+export { agent } from './loop/agent.ts'
+export type { AnthropicLike, AnthropicModelOptions } from './loop/anthropic-model.ts'
+export { anthropicModel } from './loop/anthropic-model.ts'
+export type { LoopTool } from './loop/describe-tools.ts'
+export type {
+  AssistantMessage,
+  Message,
+  Model,
+  ModelContext,
+  ModelFunction,
+  ToolDescription,
+  ToolMessage,
+  ToolRequest,
+} from './loop/messages.ts'
+export type { OpenAiLike, OpenAiModelOptions } from './loop/openai-model.ts'
+export { openAiModel } from './loop/openai-model.ts'
+export type { ScriptedCall } from './loop/scripted-model.ts'
+export { ScriptedModel } from './loop/scripted-model.ts'
+export { ToolError } from './loop/tool-error.ts'
+export type { AiSdkMiddleware } from './models/ai-sdk.ts'
+export { aiSdkMiddleware } from './models/ai-sdk.ts'
+export type { ModelContext as ModelCallContext } from './models/ask-model.ts'
+export type { LoadMessages, RunnableSettings } from './models/lang-chain.ts'
+export type { HandlerSettings, UsageHandler } from './models/lang-chain-handler.ts'
+export { langchainHandler } from './models/lang-chain-handler.ts'
+export { langchainTool } from './models/lang-chain-tool.ts'
+export type { ModelCall } from './models/model-call.ts'
+export type { ModelSettings } from './models/model-settings.ts'
+export type { EndpointClient, EndpointOptions } from './models/open-ai-compatible.ts'
+export { EndpointError, openAiCompatible } from './models/open-ai-compatible.ts'
+export type { ModelUsage, Price, PriceTable } from './models/price-table.ts'
+export { trackAnthropic } from './models/track-anthropic.ts'
+export { trackOllama } from './models/track-ollama.ts'
+export type { OpenAISettings } from './models/track-openai.ts'
+export { trackOpenAI } from './models/track-openai.ts'
+export { trackRunnable } from './models/track-runnable.ts'
+export type { TrustOptions } from './models/trusted-fetch.ts'
+export { trustedFetch } from './models/trusted-fetch.ts'
+export type { CallRef, RollbackStatus, RunOutcome } from './outcome.ts'
+export { outcomeOf } from './outcome.ts'
+export type {
+  Envelope,
+  Established,
+  Finding,
+  HandoffMode,
+  HandoffOptions,
+  HandoffResult,
+  Rewound,
+  RollbackOptions,
+  Supersession,
+} from './pipeline/handoff-types.ts'
+export type { Manifest } from './pipeline/manifest.ts'
+export type { SliceReport, SliceRequest, Slicer } from './pipeline/slice.ts'
+export { byRecency } from './pipeline/slicers/recency.ts'
+export type { Embed, RelevanceOptions } from './pipeline/slicers/relevance.ts'
+export { byRelevance } from './pipeline/slicers/relevance.ts'
+export { byStructure } from './pipeline/slicers/structure.ts'
+export type {
+  AgentFunction,
+  GeneratingAgent,
+  InvokableAgent,
+  StepAgent,
+  StepContext,
+  StepOptions,
+  StepResult,
+} from './pipeline/step-types.ts'
+export type { CountTokens } from './pipeline/token-counter.ts'
+export { currentCall } from './place.ts'
+export type { DoubtfulCallReport, Recovery } from './recover.ts'
+export type { ReplayResult, ReplaySource } from './replay.ts'
+export type { Run } from './run.ts'
+export type { BudgetOptions, Cost, RunOptions } from './run-options.ts'
+export type { Countersign, RuntimeOptions } from './runtime.ts'
+export type { SagaResult, StepReport, StepStatus } from './saga-result.ts'
+export { sagaReport } from './saga-result.ts'
+export type { SagaStep, SagaSteps } from './saga-steps.ts'
+export type { StandardSchema } from './standard-schema.ts'
+export type {
+  CallContext,
+  CheckResult,
+  DefinedTool,
+  FunctionTool,
+  ParsedToolDefinition,
+  Tool,
+  ToolDefinition,
+  ToolOptions,
+  ToolReserve,
+  ToolUsage,
+  Undo,
+} from './tool-options.ts'

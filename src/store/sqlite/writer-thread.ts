@@ -1,0 +1,36 @@
+/** @module Starts the writer's thread: from its own file, or in a bundled program, where there is none, from its text. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Worker, type WorkerOptions } from 'node:worker_threads'
+import type { WriterSettings } from './writer-protocol.ts'
+
+export async function startThread(settings: WriterSettings): Promise<Worker> {
+  const options = { workerData: settings, name: 'store-writer' }
+  const file = ownFile()
+  return file === undefined ? threadFromText(options) : new Worker(file, options)
+}
+
+/** Undefined in a bundle of CommonJS. */
+const HERE: string | undefined = import.meta.url
+
+function ownFile(): URL | undefined {
+  if (HERE === undefined) return undefined
+  const file = new URL('./writer-worker.js', import.meta.url)
+  return existsSync(file) ? file : undefined
+}
+
+async function threadFromText(options: WorkerOptions): Promise<Worker> {
+  const { WRITER_SOURCE } = await import('./writer-source.ts')
+  if (WRITER_SOURCE === '') throw new Error('this build holds no text of the writer thread: run npm run build')
+  return new Worker(textFrom(WRITER_SOURCE, bundlePlace()), { ...options, eval: true })
+}
+
+/** What a thread made of text requires is looked up from the working directory, unless it is told the program's place. */
+function textFrom(source: string, place: string): string {
+  return `((require) => {${source}\n})(require('node:module').createRequire(${JSON.stringify(place)}))`
+}
+
+function bundlePlace(): string {
+  if (HERE !== undefined) return HERE
+  return typeof __filename === 'string' ? __filename : (process.argv[1] ?? join(process.cwd(), 'program.js'))
+}
