@@ -2,6 +2,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
+import { KNOWN_KEYS_ABOUT, KNOWN_KEYS_DEFAULT, ownKnownKeys } from './known-keys-path.ts'
 
 /** A setting that cannot be used: `message` names where it came from and what it takes. */
 export class SettingsError extends Error {
@@ -64,6 +65,7 @@ export const SETTINGS = {
     schema: Path,
     shownDefault: '`keys.json` in the data folder',
   },
+  'known-keys': { about: KNOWN_KEYS_ABOUT, schema: Path, shownDefault: KNOWN_KEYS_DEFAULT },
   host: { about: 'address to listen on', fallback: '127.0.0.1', schema: z.string().min(1, 'takes an address') },
   port: { about: 'port to listen on; 0 takes a free one', fallback: '7070', schema: wholeNumber(0, PORT_MAX) },
   'log-level': {
@@ -139,6 +141,9 @@ export interface Settings {
   readonly data: string
   readonly store: StorePlace
   readonly keys: KeyPlace
+  /** Whether `keys` itself was named, or the data folder; else the file is what the working directory happens to hold. */
+  readonly keysFrom: 'named' | 'named-folder' | 'working-directory'
+  readonly knownKeys?: string
   readonly host: string
   readonly port: number
   readonly logLevel: (typeof LOG_LEVELS)[number]
@@ -177,10 +182,13 @@ export function readSettings(flags: Flags, env: Environment): Settings {
   const origin = given.optional('origin')
   const witnesses = given.optional('witnesses')
   const memoryBytes = given.checked('memory') as number | undefined
+  const knownKeys = given.optional('known-keys') ?? ownKnownKeys(env.XDG_CONFIG_HOME)
   return {
     data,
     store,
     keys: keyPlace(given.optional('keys'), store, data),
+    keysFrom: given.isNamed('keys') ? 'named' : given.isNamed('data') ? 'named-folder' : 'working-directory',
+    ...(knownKeys !== undefined && { knownKeys }),
     host: given.text('host'),
     port: given.number('port'),
     logLevel: given.checked('log-level') as Settings['logLevel'],
@@ -221,17 +229,24 @@ class Given {
     this.#env = env
   }
 
+  isNamed(name: SettingName): boolean {
+    return (this.#flags[name] ?? this.#variable(name)) !== undefined
+  }
+
+  /** An empty variable is one that somebody unset in a file of variables. */
+  #variable(name: SettingName): string | undefined {
+    const value = this.#env[variableOf(name)]
+    return value === '' ? undefined : value
+  }
+
   checked(name: SettingName): unknown {
-    const variable = variableOf(name)
-    // An empty variable is one that somebody unset in a file of variables.
-    const fromEnv = this.#env[variable] === '' ? undefined : this.#env[variable]
     const setting: Setting = SETTINGS[name]
-    const value = this.#flags[name] ?? fromEnv ?? setting.fallback
+    const value = this.#flags[name] ?? this.#variable(name) ?? setting.fallback
     if (value === undefined) return undefined
 
     const result = setting.schema.safeParse(value)
     if (result.success) return result.data
-    const source = this.#flags[name] === undefined ? variable : `--${name}`
+    const source = this.#flags[name] === undefined ? variableOf(name) : `--${name}`
     throw new SettingsError(`${source}: ${result.error.issues[0]?.message ?? 'cannot be used'}`)
   }
 

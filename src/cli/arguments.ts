@@ -42,7 +42,8 @@ export function readArguments(args: readonly string[], accepted: Accepted, env: 
 
 /** The flags of `verify`, `replay` and the like: where the store and its keys are. */
 export const PLACE_SETTINGS = ['data', 'store', 'keys'] as const satisfies readonly SettingName[]
-export const ALL_SETTINGS = Object.keys(SETTINGS) as SettingName[]
+/** What `serve` takes: everything but the keys that a reader has pinned. */
+export const SERVE_SETTINGS = (Object.keys(SETTINGS) as SettingName[]).filter((name) => name !== 'known-keys')
 
 interface Parsed {
   readonly values: { readonly [flag: string]: unknown }
@@ -54,8 +55,17 @@ function parse(args: readonly string[], texts: readonly string[], switches: read
     ...texts.map((name) => [name, { type: 'string' }] as const),
     ...switches.map((name) => [name, { type: 'boolean' }] as const),
   ])
+  const parsed = parsedStrictly(args, options)
+  const names = parsed.tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  // The last one would win, and the others be ignored.
+  if (twice !== undefined) throw usageFailure(`--${twice} is there twice: say it once, lists with commas`)
+  return parsed
+}
+
+function parsedStrictly(args: readonly string[], options: Record<string, { type: 'string' | 'boolean' }>) {
   try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true })
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true, tokens: true })
   } catch (error) {
     // Node's message goes on to explain "--"; its first sentence is the one that helps.
     const message = error instanceof Error ? error.message : String(error)

@@ -60,7 +60,7 @@ export const COMMANDS = {
       ['--token TOKEN', 'access token for --url, scope admin (better: COUNTERSIGN_TOKEN)'],
       ['--tokens', 'rotate the key that signs tokens instead: tokens made before are refused'],
     ],
-    settings: PLACE,
+    settings: [...PLACE, 'known-keys'],
   },
   validate: {
     usage: 'validate [--policy default|relay|FILE] [--explain] < handoffs.jsonl',
@@ -76,13 +76,16 @@ export const COMMANDS = {
     flags: [
       JSON_FLAG,
       ['--checkpoint FILE', 'a checkpoint that was kept: the history up to it must be the same'],
-      ['--key KEY|FILE', 'verifier key of the log, or a file with one a line (else: the pinned ones, or the key file)'],
+      [
+        '--key KEY|FILE',
+        'verifier key of the log, or a file with one a line (else: the pinned ones, or the key file that is named)',
+      ],
       ['--witness KEY[,KEY]', 'of a bundle: verifier keys of the witnesses that must have cosigned its checkpoint'],
       ['--quorum N', 'how many of them must have (default: all)'],
       ['--run-key FILE', 'disclosed keys of a run (keys disclose), to check the macs of its events'],
       ['--fast', 'check every byte, but not again that bodies are canonical and fit their schemas'],
     ],
-    settings: PLACE,
+    settings: [...PLACE, 'known-keys'],
     more: VERDICTS,
   },
   checkpoint: {

@@ -18,7 +18,7 @@ import { pinKey } from './reader-keys.ts'
 
 export async function keys(args: readonly string[]): Promise<number> {
   const given = readArguments(args, {
-    settings: ['data', 'store', 'keys'],
+    settings: ['data', 'store', 'keys', 'known-keys'],
     texts: ['tenant', 'url', 'token'],
     switches: ['json', 'tokens'],
     positionals: ['create, list, rotate, disclose or pin', '[RUN or KEY]'],

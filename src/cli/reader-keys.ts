@@ -1,19 +1,18 @@
 /**
- * @module Which key of a log the reader has: named on the command line, pinned in the data folder, or of the reader's own ledger. A key that
- * comes along with what it should prove is none.
+ * @module Which key of a log the reader has: named on the command line, pinned in a file of the reader's own, or of the reader's own ledger.
+ * A key that comes along with what it should prove is none, nor is one in a folder that is merely the working directory.
  */
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Settings } from '../config.ts'
 import { readKeys } from '../key-source.ts'
 import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
+import { makeFolder, replaceFile } from '../signing/durable-file.ts'
 import { KeyFileError } from '../signing/key-file.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { oneLine } from './shown.ts'
-
-export const KNOWN_KEYS_FILE = 'known-keys.txt'
 
 export interface ReaderKey {
   readonly verifier: NoteVerifier
@@ -24,31 +23,54 @@ export interface ReaderKey {
 /** The reader's key of a log. `keyId` is the one that the file at hand claims. Undefined: the reader has none for that log. */
 export type FindReaderKey = (name: string, keyId?: string) => ReaderKey | undefined
 
-/** Throws `CliFailure` for a key, or a file of keys, that is none; `KeyFileError` for the key file. */
-export function readerKeys({ text, settings }: Arguments): FindReaderKey {
+/** Whose the thing to be verified is: the store that was asked for is the reader's, exports and bundles may be anybody's. */
+export type Origin = 'own-store' | 'foreign'
+
+/** Throws `CliFailure` for a key, or a file of keys, that is none. */
+export function readerKeys({ text, settings }: Arguments, origin: Origin): FindReaderKey {
   const named = text('key')
   if (named !== undefined) return namedKeys(named)
-  const pinned = keysIn(knownKeysPath(settings))
-  const explicit = text('keys') !== undefined || (process.env.COUNTERSIGN_KEYS ?? '') !== ''
-  const keys = ownKeys(settings, explicit)
-  if (keys === undefined && explicit) throw usageFailure(`there is no key file ${text('keys')}`)
-  const keyFile = settings.keys.kind === 'file' ? settings.keys.path : 'COUNTERSIGN_KEYS'
+  const isNamed = settings.keysFrom === 'named'
+  const pinned = pinnedKeys(settings)
+  const keys = ownKeys(settings, origin)
+  const keyFile = keyFileName(settings)
   return (name, keyId) => {
-    const known = explicit ? undefined : pinned.find(({ verifier }) => verifier.name === name)
+    const known = isNamed ? undefined : pinned.find(({ verifier }) => verifier.name === name)
     if (known !== undefined || keys === undefined) return known
     const verifier = noteVerifier(name, keys.checkpointKey)
     // A key file that merely lies in the data folder says nothing of other ledgers.
-    return explicit || keyId === undefined || keyId === verifier.keyId ? { verifier, from: keyFile } : undefined
+    return isNamed || keyId === undefined || keyId === verifier.keyId ? { verifier, from: keyFile } : undefined
   }
 }
 
-function ownKeys({ keys }: Settings, explicit: boolean): LedgerKeys | undefined {
+/**
+ * The ledger's keys, where the reader can mean them: what is foreign is checked with a key file only if that, or its folder, was named.
+ * Undefined where there are none. Throws `CliFailure` where the file that was named is missing or cannot be used.
+ */
+export function ownKeys(settings: Settings, origin: Origin): LedgerKeys | undefined {
+  const { keys, keysFrom } = settings
+  if (origin === 'foreign' && keysFrom === 'working-directory') return undefined
+  const isNamed = keysFrom === 'named'
   try {
-    return readKeys(keys)
+    const found = readKeys(keys)
+    if (found === undefined && isNamed) throw usageFailure(`the key file ${keyFileName(settings)} does not exist`)
+    return found
   } catch (error) {
-    if (error instanceof KeyFileError) throw new CliFailure(error.message, explicit ? EXIT.usage : EXIT.unproven)
+    if (error instanceof KeyFileError) throw new CliFailure(error.message, isNamed ? EXIT.usage : EXIT.unproven)
     throw error
   }
+}
+
+export function keyFileName({ keys }: Settings): string {
+  return keys.kind === 'file' ? keys.path : 'COUNTERSIGN_KEYS'
+}
+
+/** Says so where a key file lies in the working directory and is not believed. */
+export function unusedKeyFile(settings: Settings, { text }: Arguments): string | undefined {
+  const { keys, keysFrom, data } = settings
+  const isUnused = keysFrom === 'working-directory' && keys.kind === 'file' && existsSync(keys.path)
+  if (!isUnused || text('key') !== undefined) return undefined
+  return `the key file ${keys.path} was not used: it is in the working directory, where whoever made this may have put it; if it is yours, add --data ${data}`
 }
 
 function namedKeys(named: string): FindReaderKey {
@@ -60,9 +82,20 @@ function namedKeys(named: string): FindReaderKey {
   return (name) => keys.find((each) => each.verifier.name === name)
 }
 
+const OTHERS_MAY_WRITE = 0o022
+
+/** Throws `CliFailure` for a file that others could have written into. */
+function pinnedKeys({ knownKeys }: Settings): readonly ReaderKey[] {
+  if (knownKeys === undefined || !existsSync(knownKeys)) return []
+  if ((statSync(knownKeys).mode & OTHERS_MAY_WRITE) !== 0)
+    throw usageFailure(
+      `others may write into ${knownKeys}: look through its keys, then make it yours with "chmod 600 ${knownKeys}"`,
+    )
+  return keysIn(knownKeys)
+}
+
 /** One verifier key a line; empty lines and those that begin with `#` are passed over. Throws `CliFailure` for any other line. */
 function keysIn(path: string): readonly ReaderKey[] {
-  if (!existsSync(path)) return []
   const lines = readFileSync(path, 'utf8').split('\n')
   return lines.flatMap((line, index) => {
     if (line.trim() === '' || line.startsWith('#')) return []
@@ -72,26 +105,23 @@ function keysIn(path: string): readonly ReaderKey[] {
   })
 }
 
-function knownKeysPath({ data }: Settings): string {
-  return join(data, KNOWN_KEYS_FILE)
-}
-
 /** `countersign keys pin KEY`: from now on what this log signs is checked with it. A log has one key: another one is refused. */
 export function pinKey(settings: Settings, text: string): number {
   const verifier = parseVerifierKey(text.trim())
   if (verifier === undefined)
     throw usageFailure('keys pin takes a verifier key, as "countersign checkpoint --key" prints it')
-  const path = knownKeysPath(settings)
-  const known = keysIn(path).find((each) => each.verifier.name === verifier.name)
+  const path = settings.knownKeys
+  if (path === undefined) throw usageFailure('there is no home folder to pin keys in: name a file with --known-keys')
+  const known = pinnedKeys(settings).find((each) => each.verifier.name === verifier.name)
   if (known !== undefined && known.verifier.text !== verifier.text)
     throw new CliFailure(
       `another key of ${verifier.name} is pinned in ${path}: ask the operator which is right, and remove the line of the wrong one`,
       EXIT.failed,
     )
   if (known === undefined) {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(path))
     const before = existsSync(path) ? readFileSync(path, 'utf8') : ''
-    appendFileSync(path, `${before === '' || before.endsWith('\n') ? '' : '\n'}${verifier.text}\n`, { mode: 0o600 })
+    replaceFile(path, `${before}${before === '' || before.endsWith('\n') ? '' : '\n'}${verifier.text}\n`)
   }
   process.stdout.write(`${oneLine(`${verifier.name}+${verifier.keyId} is pinned in ${path}`)}\n`)
   return EXIT.ok

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import pino from 'pino'
 import { type Service, startService } from '../compose-service.ts'
 import type { Settings } from '../config.ts'
-import { ALL_SETTINGS, readArguments } from './arguments.ts'
+import { readArguments, SERVE_SETTINGS } from './arguments.ts'
 import { EXIT } from './failure.ts'
 import { firstSteps } from './first-steps.ts'
 import { painter } from './terminal.ts'
@@ -13,7 +13,7 @@ import { packageVersion } from './version.ts'
 const CLOSE_MAX_MS = 4_500
 
 export async function serve(args: readonly string[]): Promise<number> {
-  const given = readArguments(args, { settings: ALL_SETTINGS, switches: ['accept-wal-loss'] })
+  const given = readArguments(args, { settings: SERVE_SETTINGS, switches: ['accept-wal-loss'] })
   const settings: Settings = { ...given.settings, acceptWalLoss: given.has('accept-wal-loss') }
   const onTerminal = process.stdout.isTTY === true
   const log = createLog(settings, onTerminal)

@@ -2,13 +2,12 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BundleOptions, type BundleWord, reportLines, verifyBundle } from '../export/bundle/verifier.ts'
-import { readKeys } from '../key-source.ts'
 import { noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
-import { type ReaderKey, readerKeys } from './reader-keys.ts'
+import { ownKeys, type ReaderKey, readerKeys, unusedKeyFile } from './reader-keys.ts'
 import { readRunKeyFile } from './run-key-file.ts'
 import { jsonLine } from './shown.ts'
 import { painter, VERDICT_COLOURS } from './terminal.ts'
@@ -39,6 +38,8 @@ export function verifyBundleAt(path: string, given: Arguments): number {
   const witnesses = text('witness')?.split(',')
   const options = { ...keys.options, checkpoint: kept(text('checkpoint')), ...(witnesses && { witnesses }) }
   const found = verifyBundle(path, { ...options, quorum: quorumOf(text('quorum')) })
+  const unused = unusedKeyFile(given.settings, given)
+  if (unused !== undefined) found.notes.push(unused)
   if (given.has('json')) process.stdout.write(jsonLine({ source: path, ...found }))
   else process.stdout.write(`${reportLines(found, { paint: paintWord, keyFrom: keys.from() }).join('\n')}\n`)
   return found.verdict === NOT_AUTHENTICATED ? EXIT.unproven : VERDICT_EXIT_CODES[found.verdict]
@@ -55,8 +56,8 @@ function kept(path: string | undefined): string | undefined {
 }
 
 function quorumOf(text: string | undefined): number | undefined {
-  if (text !== undefined && !/^\d{1,3}$/.test(text))
-    throw usageFailure('--quorum takes the number of witnesses that are needed')
+  if (text !== undefined && !/^[1-9]\d{0,2}$/.test(text))
+    throw usageFailure('--quorum takes the number of witnesses that are needed, from 1')
   return text === undefined ? undefined : Number(text)
 }
 
@@ -69,7 +70,7 @@ interface BundleKeys {
 /** The reader's key of the log that the bundle names, and of the reader's own ledger also what its macs are checked with. */
 function bundleKeys(given: Arguments): BundleKeys {
   const { text, settings } = given
-  const find = readerKeys(given)
+  const find = readerKeys(given, 'foreign')
   let used: ReaderKey | undefined
   const key = (bundled: string): string | undefined => {
     const claimed = parseVerifierKey(bundled.trim())
@@ -79,7 +80,7 @@ function bundleKeys(given: Arguments): BundleKeys {
   const runKey = text('run-key')
   const from = (): string | undefined => used?.from
   if (runKey !== undefined) return { options: { key, runKey: readRunKeyFile(runKey) }, from }
-  const keys = text('key') === undefined ? readKeys(settings.keys) : undefined
+  const keys = text('key') === undefined ? ownKeys(settings, 'foreign') : undefined
   if (keys === undefined) return { options: { key }, from }
   const runKeys = createRunKeys(keys.ring)
   const isOwn = (): boolean =>

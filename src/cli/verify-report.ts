@@ -19,6 +19,10 @@ export interface Summary {
   readonly elapsedMs: number
   readonly trailer?: ExportTrailer | undefined
   readonly completeness?: Completeness | undefined
+  /** Where the keys are from that the macs were checked with. */
+  readonly keys?: string
+  /** A key file that was there and not believed. */
+  readonly unused?: string
 }
 
 export interface Report {
@@ -36,12 +40,14 @@ function jsonReport(): Report {
     fault: (fault) => {
       if (faults.length < JSON_FAULTS_MAX) faults.push({ verdict: verdictOf(fault.code), ...fault })
     },
-    finish: ({ source, result, elapsedMs, trailer, completeness }) => {
+    finish: ({ source, result, elapsedMs, trailer, completeness, keys, unused }) => {
       const { faults: faultsTotal, ...rest } = result
       const summary = {
         source,
         ...rest,
         elapsedMs: Math.round(elapsedMs),
+        ...(keys !== undefined && { keys }),
+        ...(unused !== undefined && { note: unused }),
         ...(trailer && { trailer }),
         ...(completeness && { completeness: { proven: completeness.proven, statement: completeness.statement } }),
         faultsTotal,
@@ -93,6 +99,8 @@ function summaryLines(summary: Summary, paint: Paint): readonly string[] {
       ? []
       : [`${plural(behindClock, 'event')} written while the clock was behind; each keeps its reading`]),
     ...unchecked.map((what) => oneLine(`not checked: ${what}`)),
+    ...(summary.keys === undefined ? [] : [oneLine(`keys: ${summary.keys}`)]),
+    ...(summary.unused === undefined ? [] : [oneLine(`note: ${summary.unused}`)]),
   ]
 }
 

@@ -1,8 +1,7 @@
 /** @module `countersign verify`: checks every event of a store or an export, offline; one word and one exit code say what came of it. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { isOnServer, readSettings, type Settings } from '../config.ts'
-import { readKeys } from '../key-source.ts'
-import { KeyFileError, verifierKey } from '../signing/key-file.ts'
+import { verifierKey } from '../signing/key-file.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import { ed25519PublicBytes } from '../signing/ledger-keys.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
@@ -11,7 +10,7 @@ import { viewFormat } from '../verify/view-export.ts'
 import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { type Progress, startProgress } from './progress.ts'
-import { readerKeys } from './reader-keys.ts'
+import { keyFileName, type Origin, ownKeys, readerKeys, unusedKeyFile } from './reader-keys.ts'
 import { disclosedKeys, readRunKeyFile } from './run-key-file.ts'
 import { isBundle, verifyBundleAt } from './verify-bundle.ts'
 import { checkpointAt, heldAgainst } from './verify-checkpoint.ts'
@@ -20,18 +19,22 @@ import { type VerifyTarget, verifyTarget } from './verify-target.ts'
 
 export async function verify(args: readonly string[]): Promise<number> {
   const given = readArguments(args, {
-    settings: PLACE_SETTINGS,
+    settings: [...PLACE_SETTINGS, 'known-keys'],
     texts: ['checkpoint', 'key', 'run-key', 'witness', 'quorum'],
     switches: ['json', 'fast'],
     positionals: ['[store, export or bundle]'],
   })
   const [named] = given.positionals
   if (isBundle(named)) return verifyBundleAt(named, given)
+  for (const flag of ['witness', 'quorum'])
+    if (given.text(flag) !== undefined)
+      throw usageFailure(`--${flag} is about the checkpoint in a bundle; a store or an export has none`)
   const target = targetOf(given)
   if (given.text('run-key') !== undefined && target.kind !== 'export')
     throw usageFailure('--run-key checks an export or a bundle of its run; a store is checked with the key file')
-  const keys = keysFor(given, target.settings)
-  const findKey = readerKeys({ ...given, settings: target.settings })
+  const origin = target.kind === 'store' || target.kind === 'server' ? 'own-store' : 'foreign'
+  const keys = keysFor(given, target.settings, origin)
+  const findKey = readerKeys({ ...given, settings: target.settings }, origin)
   const checkpoint = checkpointAt(given.text('checkpoint'), findKey)
   let progress: Progress | undefined
   const report = createReport(given.has('json'), () => progress?.end())
@@ -48,7 +51,14 @@ export async function verify(args: readonly string[]): Promise<number> {
     onProgress: (events) => progress?.report(events),
   })
   progress?.end()
-  report.finish({ source: target.name, ...found, elapsedMs: performance.now() - startedMs })
+  const unused = origin === 'foreign' ? unusedKeyFile(target.settings, given) : undefined
+  report.finish({
+    source: target.name,
+    ...found,
+    ...(keys !== undefined && { keys: given.text('run-key') ?? keyFileName(target.settings) }),
+    ...(unused !== undefined && { unused }),
+    elapsedMs: performance.now() - startedMs,
+  })
   if (checkpoint !== undefined && !given.has('json')) process.stdout.write(`${heldAgainst(checkpoint)}\n`)
   return VERDICT_EXIT_CODES[found.result.verdict]
 }
@@ -59,7 +69,7 @@ type NamedTarget = VerifyTarget & { readonly settings: Settings }
 function targetOf({ positionals, settings, text }: Arguments): NamedTarget {
   const [named] = positionals
   if (named === '-') return { kind: 'export', name: named, settings }
-  const flags = { data: text('data'), keys: text('keys'), store: named }
+  const flags = { data: text('data'), keys: text('keys'), 'known-keys': text('known-keys'), store: named }
   const own = named === undefined ? settings : readSettings(flags, process.env)
   if (own.store.kind === 'memory')
     throw new CliFailure('a store in memory holds nothing to verify afterwards', EXIT.usage)
@@ -94,25 +104,15 @@ function beginningOf(path: string): string {
 }
 
 /** Without a key file links and digests are checked all the same; one that was named must be there. */
-function keysFor({ text }: Arguments, settings: Settings): VerifyKeys | undefined {
+function keysFor({ text }: Arguments, settings: Settings, origin: Origin): VerifyKeys | undefined {
   const runKey = text('run-key')
   if (runKey !== undefined) return disclosedKeys(readRunKeyFile(runKey))
-  const explicit = text('keys') !== undefined || (process.env.COUNTERSIGN_KEYS ?? '') !== ''
-  try {
-    const keys = readKeys(settings.keys)
-    if (keys === undefined) {
-      if (!explicit) return undefined
-      const path = settings.keys.kind === 'file' ? settings.keys.path : ''
-      throw new CliFailure(`the key file ${path} does not exist`, EXIT.usage)
-    }
-    const publicKey = ed25519PublicBytes(keys.checkpointKey)
-    return {
-      ring: keys.ring,
-      runKeys: createRunKeys(keys.ring),
-      verifierKey: (origin) => verifierKey(origin, publicKey),
-    }
-  } catch (error) {
-    if (error instanceof KeyFileError) throw new CliFailure(error.message, explicit ? EXIT.usage : EXIT.unproven)
-    throw error
+  const keys = ownKeys(settings, origin)
+  if (keys === undefined) return undefined
+  const publicKey = ed25519PublicBytes(keys.checkpointKey)
+  return {
+    ring: keys.ring,
+    runKeys: createRunKeys(keys.ring),
+    verifierKey: (name) => verifierKey(name, publicKey),
   }
 }

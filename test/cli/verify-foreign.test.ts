@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -191,16 +191,24 @@ test('without a key that the reader brings or has pinned nothing that others mad
   assert.is((await asked(other, tar, '--key', wrong)).code, 1)
   writeFileSync(other.file('others.txt'), `${wrong.replace(/\/acme/, '/acme')}\n`)
   assert.is((await asked(other, tar, '--key', other.file('others.txt'))).code, 1)
-  const pin = (text: string) => runInProcess(keys, ['pin', text, '--data', other.path])
+  const pins = other.file('config/countersign/known-keys')
+  const pin = (text: string) => runInProcess(keys, ['pin', text, '--known-keys', pins])
   assert.is((await pin('nonsense')).code, 2)
   assert.is((await pin(key)).code, 0)
   assert.is((await pin(key)).code, 0)
-  assert.equal(readFileSync(other.file('known-keys.txt'), 'utf8'), `${key}\n`)
-  const pinned = await asked(other, tar)
-  assert.equal([pinned.code, /^VERIFIED/.test(pinned.stdout), /known-keys\.txt/.test(pinned.stdout)], [0, true, true])
-  assert.equal([(await pin(wrong)).code, readFileSync(other.file('known-keys.txt'), 'utf8')], [1, `${key}\n`])
-  writeFileSync(other.file('known-keys.txt'), `${wrong}\n`)
-  assert.is((await asked(other, tar)).code, 1, 'another key under a pinned name')
+  assert.equal([readFileSync(pins, 'utf8'), statSync(pins).mode & 0o777], [`${key}\n`, 0o600])
+  const pinned = await asked(other, tar, '--known-keys', pins)
+  assert.equal(
+    [pinned.code, /^VERIFIED/.test(pinned.stdout), /yours \(.*known-keys\)/.test(pinned.stdout)],
+    [0, true, true],
+  )
+  assert.equal([(await pin(wrong)).code, readFileSync(pins, 'utf8')], [1, `${key}\n`])
+  chmodSync(pins, 0o620)
+  const shared = await asked(other, tar, '--known-keys', pins)
+  assert.equal([shared.code, /others may write/.test(shared.stderr)], [2, true], shared.stderr)
+  writeFileSync(pins, `${wrong}\n`)
+  chmodSync(pins, 0o600)
+  assert.is((await asked(other, tar, '--known-keys', pins)).code, 1, 'another key under a pinned name')
   assert.ok(existsSync(tar))
 })
 

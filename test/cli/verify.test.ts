@@ -64,7 +64,8 @@ verify(
     assert.is(code, 3)
     assert.match(stdout, /foreign-keys/)
     assert.match(stdout, /not checked: whether events were cut off/)
-    assert.is(stdout.trimEnd().split('\n').length, 3)
+    assert.ok(stdout.includes(`\nkeys: ${other.keysPath}\n`))
+    assert.is(stdout.trimEnd().split('\n').length, 4)
   },
 )
 

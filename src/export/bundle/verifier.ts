@@ -40,7 +40,7 @@ export interface BundleOptions {
 export interface BundleVerdict {
   readonly verdict: BundleWord
   readonly faults: readonly BundleFault[]
-  readonly notes: readonly string[]
+  readonly notes: string[]
   readonly events: number
   readonly leaves: number
   /** Events that answer the whole query. */
