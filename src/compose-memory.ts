@@ -2,6 +2,7 @@
 import { type Settings, SettingsError } from './config.ts'
 import { defaultBudgetBytes, largestBudgetBytes, machineMemory } from './resources/machine-memory.ts'
 import type { MemoryBudget } from './resources/memory-budget.ts'
+import type { EventStore } from './store/event-store.ts'
 import type { QueueLimits } from './store/sqlite/append-queue.ts'
 
 const MIB = 1024 * 1024
@@ -21,6 +22,11 @@ export function budgetBytes({ memoryBytes }: Settings): number {
 
 /** What waits for the disk lies in memory three times: as it was sealed, on its way to the writer's thread, and there. */
 const COPIES_OF_AN_APPEND = 3
+
+/** Shows what waits in a store as a use of its share. */
+export function watchQueue(memory: MemoryBudget, store: Pick<EventStore, 'waitingBytes'>): void {
+  memory.watch('append-queue', () => COPIES_OF_AN_APPEND * (store.waitingBytes ?? 0))
+}
 
 export function queueWithin(memory: MemoryBudget): Pick<QueueLimits, 'waitingBytes'> {
   return { waitingBytes: Math.floor(memory.limitOf('append-queue') / COPIES_OF_AN_APPEND) }

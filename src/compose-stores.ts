@@ -1,5 +1,5 @@
 /** @module The stores by their place: opened for writing, for reading or for verification. Drivers of servers are loaded only by those who need them. */
-import { queueWithin } from './compose-memory.ts'
+import { queueWithin, watchQueue } from './compose-memory.ts'
 import type { ServerPlace, StorePlace } from './config.ts'
 import { MemoryBudget } from './resources/memory-budget.ts'
 import { canonicalJson } from './signing/canonical-json.ts'
@@ -23,9 +23,17 @@ type OpenStoreOptions = Pick<SqliteStoreOptions, 'acceptWalLoss' | 'onWalLoss'> 
 }
 
 /** The store itself, for writing: a file's only owner, or one of a server's processes. Throws `StoreOpenError`. */
-export async function openStore(
+export async function openStore(place: StorePlace, options: OpenStoreOptions = {}): Promise<EventStore> {
+  const { memory = new MemoryBudget(), ...rest } = options
+  const store = await openWithin(memory, place, rest)
+  watchQueue(memory, store)
+  return store
+}
+
+async function openWithin(
+  memory: MemoryBudget,
   place: StorePlace,
-  { patience, memory = new MemoryBudget(), ...file }: OpenStoreOptions = {},
+  { patience, ...file }: Omit<OpenStoreOptions, 'memory'>,
 ): Promise<EventStore> {
   switch (place.kind) {
     case 'memory':
@@ -38,7 +46,12 @@ export async function openStore(
     }
     case 'eventstoredb': {
       const { openEventStoreDbStore } = await import('./store/eventstoredb/eventstoredb-store.ts')
-      return openEventStoreDbStore({ url: place.url, canonical: canonicalJson, ...(patience && { patience }) })
+      return openEventStoreDbStore({
+        url: place.url,
+        canonical: canonicalJson,
+        limits: queueWithin(memory),
+        ...(patience && { patience }),
+      })
     }
   }
 }

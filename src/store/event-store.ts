@@ -84,6 +84,8 @@ export interface EventStore extends AsyncDisposable {
   readonly url: string
   /** Most bytes (header + salt + data) one append may hold. */
   readonly maxAppendBytes: number
+  /** Bytes of the records that wait to be written. Absent where nothing waits. */
+  readonly waitingBytes?: number
   /**
    * Nobody else writes this store while it is open: appends may be handed over that build on others which still wait. Where it is not
    * said, another writer's event may take the place of the one that failed, and the expected revision alone does not tell them apart.

@@ -5,6 +5,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { openStore } from '../../src/compose-stores.ts'
 import { readSettings, SettingsError } from '../../src/config.ts'
 import { createRateLimiter } from '../../src/http/rate-limit.ts'
 import { defaultBudgetBytes, machineMemory } from '../../src/resources/machine-memory.ts'
@@ -12,6 +13,7 @@ import { MemoryAccount } from '../../src/resources/memory-account.ts'
 import { MemoryBudget, SHARES } from '../../src/resources/memory-budget.ts'
 import { weigh } from '../../src/resources/weigh.ts'
 import { createRunKeys } from '../../src/signing/key-ring.ts'
+import { appendOf } from '../support/records.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const MIB = 1024 * 1024
@@ -150,6 +152,18 @@ memory('names that are limited in rate, and keys of runs, are remembered by thei
   const keys = createRunKeys({ keys: [key] } as never, { maxBytes: 64 * 1024 })
   for (let i = 0; i < 1_000; i += 1) assert.ok(keys.keyFor('k', 'acme', `run-acme.r${i}`) !== undefined)
   assert.ok(keys.bytes > 0 && keys.bytes <= 64 * 1024, `${keys.bytes}`)
+})
+
+memory('what waits for the disk is shown in its share until it is written (F36)', async () => {
+  const budget = new MemoryBudget()
+  const used = () => budget.snapshot().find(({ name }) => name === 'append-queue')?.usedBytes ?? -1
+  using folder = tempFolder()
+  await using store = await openStore({ kind: 'sqlite', path: folder.file('store.db') }, { memory: budget })
+  assert.is(used(), 0)
+  const written = store.append(appendOf('a', -1))
+  assert.ok(used() > 0)
+  assert.is((await written).kind, 'appended')
+  assert.is(used(), 0)
 })
 
 memory.run()

@@ -9,6 +9,7 @@ export type Send = (append: Append) => Promise<AppendResult>
 
 interface Waiting {
   readonly append: Append
+  readonly bytes: number
   readonly resolve: (result: AppendResult) => void
   readonly reject: (error: unknown) => void
   /** Revision of the stream when this one is written. */
@@ -26,31 +27,45 @@ interface Lane {
   head: number | undefined
 }
 
+export interface LaneLimits {
+  /** Most appends, and most bytes of their records, that wait or are under way. One append more may pass the bytes. */
+  readonly waitingAppends: number
+  readonly waitingBytes: number
+}
+
 const BUSY: AppendResult = { kind: 'unavailable', detail: 'too many appends are waiting', retryAfterMs: 1_000 }
 
 export class AppendLanes {
   readonly #send: Send
-  readonly #waitingMax: number
+  readonly #limits: LaneLimits
   readonly #lanes = new Map<string, Lane>()
   #waiting = 0
+  #bytes = 0
   #idle: () => void = () => undefined
 
-  constructor(send: Send, waitingMax: number) {
+  constructor(send: Send, limits: LaneLimits) {
     this.#send = send
-    this.#waitingMax = waitingMax
+    this.#limits = limits
   }
 
-  append(append: Append): Promise<AppendResult> {
-    if (this.#waiting >= this.#waitingMax) return Promise.resolve(BUSY)
+  /** `bytes` are those of its records. */
+  append(append: Append, bytes: number): Promise<AppendResult> {
+    const { waitingAppends, waitingBytes } = this.#limits
+    if (this.#waiting >= waitingAppends || this.#bytes >= waitingBytes) return Promise.resolve(BUSY)
     return new Promise((resolve, reject) => {
       const { stream, expectedRevision, records } = append
       const lane = this.#lanes.get(stream)
       const end = expectedRevision + records.length
-      const waiting = { append, resolve, reject, end, builtOn: lane?.ends.get(expectedRevision) }
+      const waiting = { append, bytes, resolve, reject, end, builtOn: lane?.ends.get(expectedRevision) }
       this.#waiting += 1
+      this.#bytes += bytes
       if (lane === undefined) void this.#run(stream, waiting)
       else add(lane, waiting)
     })
+  }
+
+  get waitingBytes(): number {
+    return this.#bytes
   }
 
   /** Resolves when nothing is under way. */
@@ -69,6 +84,7 @@ export class AppendLanes {
       await this.#settle(lane, next)
       if (lane.ends.get(next.end) === next) lane.ends.delete(next.end)
       this.#waiting -= 1
+      this.#bytes -= next.bytes
     }
     this.#lanes.delete(stream)
     if (this.#waiting === 0) this.#idle()

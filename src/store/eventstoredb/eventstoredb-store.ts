@@ -22,7 +22,7 @@ import { follow, type ScanPage } from '../follow.ts'
 import { Wakeups } from '../wakeups.ts'
 import { parseAllPosition, positionText } from './all-positions.ts'
 import { comparePositionTexts, recordAt, type ScanDeps, scanAll } from './all-reads.ts'
-import { AppendLanes } from './append-lanes.ts'
+import { AppendLanes, type LaneLimits } from './append-lanes.ts'
 import { sendAppend } from './append-sender.ts'
 import { reasonOf, typeOf } from './client-errors.ts'
 import { Connection } from './connection.ts'
@@ -38,7 +38,7 @@ import { DEFAULT_TIMINGS, type Timings } from './timings.ts'
 
 /** What the server takes, less room for the metadata around header and salt. */
 const MAX_APPEND_BYTES = SERVER_APPEND_BYTES - 65_536
-const WAITING_MAX = 10_000
+const LIMITS: LaneLimits = { waitingAppends: 10_000, waitingBytes: 64 * 1024 * 1024 }
 const OPEN_AGAIN_MS = 100
 const OPEN_AGAIN_MAX_MS = 1_000
 const HOUR_MS = 3_600_000
@@ -49,6 +49,8 @@ export interface EventStoreDbOptions {
   /** The canonical text of a JSON value, RFC 8785: what comes back from the server is signed in no other form. */
   readonly canonical: Canonical
   readonly timings?: Partial<Timings>
+  /** Of what waits for the node. */
+  readonly limits?: Partial<LaneLimits>
   /** Absent: the node is given up after a while. */
   readonly patience?: Patience
 }
@@ -66,7 +68,7 @@ export interface Patience {
  * answers in time, or was waited for until the signal.
  */
 export async function openEventStoreDbStore(options: EventStoreDbOptions): Promise<EventStore> {
-  const { url, canonical, timings, patience } = options
+  const { url, canonical, timings, limits, patience } = options
   const { connection: target, shown } = readConnectionUrl(url)
   const shared = acquireClient(target)
   const connection = new Connection(shared, { ...DEFAULT_TIMINGS, ...timings })
@@ -79,7 +81,7 @@ export async function openEventStoreDbStore(options: EventStoreDbOptions): Promi
     await shared.release()
     throw asOpenError(error, shown)
   }
-  return new EventStoreDbStore(connection, { url: shown, canonical })
+  return new EventStoreDbStore(connection, { url: shown, canonical, limits: { ...LIMITS, ...limits } })
 }
 
 function asOpenError(error: unknown, shown: string): unknown {
@@ -122,17 +124,27 @@ export class EventStoreDbStore implements EventStore {
   readonly #wakeups = new Wakeups()
   #watching: Promise<void> | undefined
 
-  constructor(connection: Connection, { url, canonical }: { readonly url: string; readonly canonical: Canonical }) {
+  constructor(
+    connection: Connection,
+    {
+      url,
+      canonical,
+      limits = LIMITS,
+    }: { readonly url: string; readonly canonical: Canonical; readonly limits?: LaneLimits },
+  ) {
     this.url = url
     this.#connection = connection
     this.#canonical = canonical
     this.#last = new LastPosition(connection)
-    this.#lanes = new AppendLanes((append) => sendAppend({ connection, canonical }, append), WAITING_MAX)
+    this.#lanes = new AppendLanes((append) => sendAppend({ connection, canonical }, append), limits)
+  }
+
+  get waitingBytes(): number {
+    return this.#lanes.waitingBytes
   }
 
   async append(append: Append): Promise<AppendResult> {
-    checkAppend(append, this.maxAppendBytes)
-    const result = await this.#lanes.append(append)
+    const result = await this.#lanes.append(append, checkAppend(append, this.maxAppendBytes))
     if (result.kind === 'appended') this.#wakeups.notify()
     return result
   }

@@ -66,6 +66,10 @@ export class AppendGroups {
     })
   }
 
+  get waitingBytes(): number {
+    return this.#bytes
+  }
+
   /** Takes no more, and resolves when every append has its result. */
   async drain(): Promise<void> {
     this.#refusal = 'the store is closed'

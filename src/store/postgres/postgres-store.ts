@@ -113,6 +113,10 @@ export class PostgresStore implements EventStore {
     this.#groups = new AppendGroups(async (appends) => await writeGroup(deps, appends), limits)
   }
 
+  get waitingBytes(): number {
+    return this.#groups.waitingBytes
+  }
+
   async append(append: Append): Promise<AppendResult> {
     const bytes = checkAppend(append, this.maxAppendBytes)
     if (this.#status.state !== 'ready') return unavailable(this.#status.detail ?? 'the server does not answer')

@@ -70,6 +70,10 @@ export class AppendQueue {
     })
   }
 
+  get waitingBytes(): number {
+    return this.#bytes
+  }
+
   /** Appends are taken from here on; groups go to `post`. */
   start(post: (group: AppendGroup) => void): void {
     this.#post = post

@@ -105,6 +105,10 @@ class SqliteStore implements EventStore {
     this.#setStatus({ state: 'ready' })
   }
 
+  get waitingBytes(): number {
+    return this.#queue.waitingBytes
+  }
+
   async append(append: Append): Promise<AppendResult> {
     return this.#queue.add(append, checkAppend(append, this.maxAppendBytes))
   }
