@@ -52,12 +52,14 @@ function opened({ c, deps, caller, query, session }: View<LiveQuery>, run: strin
   if (place !== undefined && text === undefined)
     throw new Refused({ code: 'invalid-cursor', detail: 'The place that the page stands at cannot be read.' })
   const after = text?.slice(0, POSITION_CHARS).trimEnd()
+  // It says its last word when its session ends; at the page's pace it would break instead.
+  const { pace: _, ...reader } = caller
   const response = deps.openLive(c, {
-    caller,
+    caller: reader,
     token: session.token,
     over: session.over.signal,
     headers: PAGE_HEADERS,
-    frames: (signal) => frames(deps.ledger, { caller, run, after }, signal),
+    frames: (signal) => frames(deps.ledger, { caller: reader, run, after }, signal),
   })
   if (response instanceof Response) return response
   throw new Refused({ code: response, detail: 'This tenant holds as many streams open as it may.' })
