@@ -27,6 +27,9 @@ export const RULES = [
   'low-confidence',
   'nothing-protected',
   'superseded',
+  'moved-by-tool',
+  'disagrees-with-tool',
+  'derived',
   // Of policy `relay` only:
   'fabrication',
   'deletion',
@@ -48,6 +51,8 @@ export const Finding = z.strictObject({
   message: z.string(),
   /** What permits the change, once `reason` says why: an entry for `supersedes`. */
   supersede: z.strictObject({ path: z.string(), reason: z.string() }).optional(),
+  /** The event whose recorded result says so. */
+  source: z.strictObject({ revision: z.int().min(0) }).optional(),
 })
 
 export const Diff = z.strictObject({

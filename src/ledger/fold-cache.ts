@@ -9,7 +9,7 @@ import type { Head, HotRun } from './hot-run.ts'
 import type { VerifyDeps } from './verified-events.ts'
 
 const FOLD_PROJECTION = `${runProjection.name}/${runProjection.version}`
-const FOLD_PREFIX = 'countersign/fold/v1\n'
+const FOLD_PREFIX = 'countersign/fold/v2\n'
 /** Parsed, a state takes at most about so many bytes for each character of its text. */
 const STATE_TEXT_FACTOR = 6
 /** A tail this long is worth a cached fold. */

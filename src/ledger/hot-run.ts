@@ -2,18 +2,20 @@
  * @module A run kept folded in memory. Its state runs ahead of the disk: a decision may build on appends that still wait. When one of
  * them fails the hot run is dead, and whoever built on it decides again from what the store holds.
  */
-
+import { randomInt } from 'node:crypto'
 import { type MakeTable, makeBy, passOver } from '../../projections/fold-table.ts'
 import { isEqual } from '../../projections/json-equality.ts'
 import type { RecordedEvent } from '../../projections/projection.ts'
 import { evolveRun } from '../../projections/run.ts'
-import { type RunState, slot } from '../../projections/run-state.ts'
+import type { RunState } from '../../projections/run-state.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { runStream } from '../../schemas/names.ts'
+import { RULES_NOW } from '../../schemas/value-forms.ts'
 import { addEvidence, type Evidence, emptyEvidence, evidenceBytes } from '../domain/validator/evidence.ts'
 import { weigh } from '../resources/weigh.ts'
 import type { AppendResult } from '../store/event-store.ts'
 import { bytesLeftBy } from './bytes-left.ts'
+import { foldResults, isSaid } from './recorded-results.ts'
 
 /** The chain's end: what the next event is linked to. */
 export interface Head {
@@ -36,7 +38,7 @@ export class HotRun {
   readonly runId: string
   readonly stream: string
   state: RunState | undefined
-  evidence: Evidence = emptyEvidence()
+  evidence: Evidence = emptyEvidence(randomInt(2 ** 31))
   head: Head | undefined
   /** Revision up to which a cached fold of this run is kept. */
   cachedRevision = -1
@@ -80,7 +82,12 @@ export class HotRun {
     const context = this.state?.context
     this.state = evolveRun(this.state, event)
     this.stateBytes += bytesLeftBy(event)
-    if (this.state.policy.ungrounded === 'off' || isSaid(event, this.state)) return
+    const { policy } = this.state
+    if (policy.rules === RULES_NOW) {
+      foldResults(this.evidence, event, { state: this.state, before: context ?? {} })
+      return
+    }
+    if (policy.ungrounded === 'off' || isSaid(event, this.state)) return
     this.evidence = foldEvidence(this.evidence, event, context)
   }
 
@@ -127,11 +134,6 @@ export class HotRun {
 
 async function inTurn(earlier: Promise<boolean>, handOver: () => Promise<AppendResult>): Promise<FollowedResult> {
   return (await earlier) ? handOver() : { kind: 'not-sent' }
-}
-
-/** What a model or an agent gave: said, not seen. It would be evidence for itself. */
-function isSaid(event: RecordedEvent, state: RunState): boolean {
-  return 'callId' in event.data && state.calls[slot(event.data.callId ?? '')]?.phase === 'model'
 }
 
 /** What a later handoff may cite: the run's input, every established context, every recorded output of a tool. */

@@ -39,7 +39,7 @@ interface ItemProps {
 }
 
 function Item({ run, finding, provenance }: ItemProps) {
-  const { rule, severity, path, message, before, after } = finding
+  const { rule, severity, path, message, before, after, source } = finding
   return (
     <li class={`card finding finding-${severity}`}>
       <p class="finding-head">
@@ -50,6 +50,12 @@ function Item({ run, finding, provenance }: ItemProps) {
       </p>
       <p>
         <Data text={message} />
+        {source !== undefined && (
+          <>
+            {' '}
+            (<a href={eventPath(run, source.revision)}>event {source.revision}</a>)
+          </>
+        )}
       </p>
       <dl class="members">
         {before !== undefined && <Value label="stood" value={before} />}

@@ -4,6 +4,18 @@
  */
 import { normaliseEntity } from '../../../projections/set-text.ts'
 import { isJsonObject, type Json } from '../../../schemas/json.ts'
+import {
+  addResult,
+  dumpResults,
+  indexResults,
+  loadResults,
+  noResults,
+  type RecordedResults,
+  type Result,
+  type ResultsDump,
+  resultsBytes,
+} from './grounding/recorded-results.ts'
+import type { RowIndex } from './grounding/row-index.ts'
 import { hasPhrase, numbersOf, wordsOf } from './words.ts'
 
 /** Different numbers and strings; beyond, the index judges nothing. */
@@ -27,6 +39,8 @@ export interface Evidence {
   chars: number
   truncated: boolean
   readonly index: TextIndex
+  /** Rule set 2: results as rows. */
+  readonly results: RecordedResults
 }
 
 interface TextIndex {
@@ -50,14 +64,43 @@ export interface LookupBudget {
   charsLeft: number
 }
 
-export function emptyEvidence(): Evidence {
+/** Without whitespace they are names: past so many different ones, only whole ones are found. */
+const NAMES_SEARCHED_MAX = 50_000
+
+/** Hashes of rows are made with `seed`: keep it from those who are judged. */
+export function emptyEvidence(seed = 0): Evidence {
   return {
     numbers: new Set(),
     texts: new Set(),
     chars: 0,
     truncated: false,
     index: { list: [], indexed: 0, pieces: [], buckets: new Map(), numbers: new Set() },
+    results: noResults(seed),
   }
+}
+
+/** Takes a tool's result; it is read when a handoff asks for it (rule set 2). */
+export function addToolResult(evidence: Evidence, result: Result): Evidence {
+  addResult(evidence.results, result, (text) => searchLater(evidence, text))
+  return evidence
+}
+
+/** The rows of all results so far; undefined where there are none. */
+export function settledIndex(evidence: Evidence): RowIndex | undefined {
+  return indexResults(evidence.results, (text) => searchLater(evidence, text))
+}
+
+function searchLater(evidence: Evidence, text: string): void {
+  if (evidence.truncated || (evidence.texts.size > NAMES_SEARCHED_MAX && !/\s/.test(text))) return
+  addText(evidence, text)
+}
+
+/** As `isGrounded`, in whatever the tools answered as well (rule set 2). */
+export function isRecorded(evidence: Evidence, leaf: string | number, budget: LookupBudget): boolean | 'truncated' {
+  const rows = settledIndex(evidence)
+  if (rows?.knows(leaf) === true) return true
+  if (typeof leaf === 'string' && String(Number(leaf)) === leaf && rows?.knows(Number(leaf)) === true) return true
+  return isGrounded(evidence, leaf, budget)
 }
 
 /** Adds all of a value. The index given is the one answered: it passes to the caller changed, so keep no other reference to it. */
@@ -181,9 +224,15 @@ const PIECE_BYTES = 3_400
 const BUCKET_BYTES = 208
 
 /** An upper estimate of the memory an index takes, from its counts alone. */
-export function evidenceBytes({ numbers, texts, chars, index }: Evidence): number {
+export function evidenceBytes({ numbers, texts, chars, index, results }: Evidence): number {
   const entries = numbers.size + texts.size + index.numbers.size
-  return 2 * chars + ENTRY_BYTES * entries + PIECE_BYTES * index.pieces.length + BUCKET_BYTES * index.buckets.size
+  return (
+    resultsBytes(results) +
+    2 * chars +
+    ENTRY_BYTES * entries +
+    PIECE_BYTES * index.pieces.length +
+    BUCKET_BYTES * index.buckets.size
+  )
 }
 
 /** Plain JSON for a cached fold. Its form is part of the fold's version. */
@@ -191,14 +240,15 @@ export interface EvidenceDump {
   readonly truncated: boolean
   readonly numbers: readonly number[]
   readonly texts: readonly string[]
+  readonly results: ResultsDump
 }
 
-export function dumpEvidence({ numbers, texts, truncated }: Evidence): EvidenceDump {
-  return { truncated, numbers: [...numbers], texts: [...texts] }
+export function dumpEvidence({ numbers, texts, truncated, results }: Evidence): EvidenceDump {
+  return { truncated, numbers: [...numbers], texts: [...texts], results: dumpResults(results) }
 }
 
 export function loadEvidence(dump: EvidenceDump): Evidence {
-  const evidence = emptyEvidence()
+  const evidence: Evidence = { ...emptyEvidence(), results: loadResults(dump.results) }
   if (dump.truncated) truncate(evidence)
   for (const value of dump.numbers) addEvidence(evidence, value)
   for (const text of dump.texts) addEvidence(evidence, text)

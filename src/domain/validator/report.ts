@@ -63,7 +63,7 @@ export function addDifference(report: Report, kind: keyof Diff, place: readonly 
 }
 
 function cited(finding: Finding): Finding {
-  const { rule, severity, path, before, after, message, supersede } = finding
+  const { rule, severity, path, before, after, message, supersede, source } = finding
   return {
     rule,
     severity,
@@ -72,6 +72,7 @@ function cited(finding: Finding): Finding {
     ...(after === undefined ? {} : { after: citedValue(after) }),
     message,
     ...(supersede === undefined ? {} : { supersede }),
+    ...(source === undefined ? {} : { source }),
   }
 }
 

@@ -4,12 +4,15 @@ import { unionKeys } from '../../../projections/set-text.ts'
 import type { Diff, Finding } from '../../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
+import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import { checkSchema } from './check-schema.ts'
 import { compareCriticalKey } from './compare.ts'
 import { compareOther } from './compare-other.ts'
 import type { Excuse } from './established/changes.ts'
 import * as established from './established/check-established.ts'
 import type { Evidence } from './evidence.ts'
+import { checkRecorded } from './grounding/check-recorded.ts'
+import { movedByTool, recordedGain } from './grounding/moved-by-tool.ts'
 import { formatPointer } from './pointer.ts'
 import { checkConfidence, checkInvariants } from './policy/check-invariants.ts'
 import { relayFindings } from './relay.ts'
@@ -63,8 +66,10 @@ export function validateHandoff(input: HandoffInput): Verdict {
   if (input.writes !== undefined) checkWrites(input, judged.changedKeys, report)
   checkTokens(input, report)
   if (input.schema !== undefined) checkSchema(input.schema, input.payload ?? input.after, report)
-  if (input.evidence !== undefined && input.policy.ungrounded !== 'off') {
-    checkGrounds(input, { evidence: input.evidence, mode: input.policy.ungrounded }, report)
+  const { evidence, policy } = input
+  if (evidence !== undefined && policy.ungrounded !== 'off') {
+    const check = policy.rules === RULES_NOW && policy.base !== 'relay' ? checkRecorded : checkGrounds
+    check(input, { evidence, mode: policy.ungrounded }, report)
   }
   return {
     verdict: report.errors > 0 ? 'reject' : 'accept',
@@ -89,7 +94,9 @@ function judgeEstablished(input: HandoffInput, report: Report): Judged {
     const changedKeys = checkEstablished(input, report)
     return { changedKeys, confidence: keptShare(input, report) }
   }
-  const changedKeys = established.checkEstablished(input, report)
+  const excuse = input.excuse ?? (input.evidence && movedByTool(input.evidence, input.after))
+  const isRecorded = input.evidence && recordedGain(input.evidence)
+  const changedKeys = established.checkEstablished({ ...input, excuse, isRecorded }, report)
   const confidence = established.keptShare(input, report)
   checkInvariants(policy.invariants ?? [], input, report)
   checkConfidence(confidence, policy.minConfidence, report)

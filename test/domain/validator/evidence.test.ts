@@ -113,7 +113,7 @@ test('a dump survives JSON and answers as the index did', () => {
       assert.equal(dumpEvidence(loaded), dumpEvidence(evidence))
     }),
   )
-  const truncated = loadEvidence({ truncated: true, numbers: [1], texts: ['a'] })
+  const truncated = loadEvidence({ ...dumpEvidence(emptyEvidence()), truncated: true, numbers: [1], texts: ['a'] })
   assert.is(isGrounded(truncated, 1), 'truncated')
 })
 

@@ -27,6 +27,8 @@ export interface EstablishedInput {
   /** Who hands over: a policy may name who may supersede. */
   readonly agent?: string | undefined
   readonly excuse?: Excuse | undefined
+  /** Whether something new is, whole, what a tool answered. */
+  readonly isRecorded?: ((gain: Gain) => boolean) | undefined
 }
 
 /** Gains that are looked at for what they say about the established: a payload of ten thousand new keys restates nothing by accident. */
@@ -55,7 +57,8 @@ export function checkEstablished(input: EstablishedInput, report: Report): reado
   checkShadows(judging, isProtected, rules)
   judgeEntries(judging.superseded, before, report)
   const gains = judging.gains.filter(({ place }) => isProtected(`${place[0]}`))
-  checkRestated({ before, gains, mode: policy.restated ?? 'sure', isProtected }, report)
+  const said = input.isRecorded === undefined ? gains : gains.filter((gain) => !input.isRecorded?.(gain))
+  checkRestated({ before, gains: said, mode: policy.restated ?? 'sure', isProtected }, report)
   checkTotals({ before, after, gains }, report)
   checkProtection(input, isProtected, report)
   return changed

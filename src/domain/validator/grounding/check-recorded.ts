@@ -1,0 +1,196 @@
+/** @module Rules `disagrees-with-tool`, `ungrounded`, `derived` and `evidence-truncated` of rule set 2: what is new in a handoff against what the run's tools answered. */
+import { isEqual } from '../../../../projections/json-equality.ts'
+import { protectedBy } from '../../../../projections/protected-keys.ts'
+import { sortedKeys } from '../../../../projections/set-text.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
+import { type Evidence, isRecorded, LOOKUP_MAX_CHARS, type LookupBudget, settledIndex } from '../evidence.ts'
+import { formatPointer, parsePointer, type Token, valueAt } from '../pointer.ts'
+import { addFinding, type Report } from '../report.ts'
+import { isCovered, type Supersession, type Supersessions } from '../supersedes.ts'
+import { checkOutcomes } from './check-outcomes.ts'
+import { Derivations } from './derivations.ts'
+import { type Row, readRows } from './read-rows.ts'
+import type { RecordedRow, RowIndex } from './row-index.ts'
+import { disagreeingLeaves, sameRows } from './same-row.ts'
+
+export interface GroundsInput {
+  readonly before: JsonObject
+  readonly after: JsonObject
+  readonly policy: ResolvedPolicy
+  readonly supersedes?: readonly Supersession[] | undefined
+}
+
+export interface Checking {
+  readonly input: GroundsInput
+  readonly evidence: Evidence
+  readonly report: Report
+  readonly severity: 'warning' | 'error'
+  readonly superseded: Supersessions
+}
+
+/** Smaller numbers count things: they are in every text. */
+export const SMALL_NUMBER = 10
+const PROSE_WORDS_MIN = 7
+const PROSE_MIN_CHARS = 100
+
+export function checkRecorded(
+  input: GroundsInput,
+  by: { readonly evidence: Evidence; readonly mode: 'warn' | 'reject' },
+  report: Report,
+): void {
+  const tokens = (input.supersedes ?? []).map(({ path }) => parsePointer(path))
+  const checking: Checking = {
+    input,
+    evidence: by.evidence,
+    report,
+    severity: by.mode === 'reject' ? 'error' : 'warning',
+    superseded: tokens.filter((each) => each !== undefined && each.length > 0) as Supersessions,
+  }
+  const index = settledIndex(by.evidence)
+  if (index !== undefined) checkRows(checking, index)
+  checkOutcomes(checking)
+  const isCut = checkLeaves(checking) || index?.truncated === true
+  if (!isCut) return
+  const message = 'more was recorded than can be searched: what is grounded could not be judged'
+  addFinding(report, { rule: 'evidence-truncated', severity: checking.severity, path: '', message })
+}
+
+function checkRows({ input, report, severity, superseded }: Checking, index: RowIndex): void {
+  const isProtected = protectedBy(input.policy)
+  for (const key of sortedKeys(input.after)) {
+    if (!isProtected(key) || key === 'actions') continue
+    const now = input.after[key] as Json
+    const stood = Object.hasOwn(input.before, key) ? (input.before[key] as Json) : undefined
+    if (typeof now !== 'object' || now === null || (stood !== undefined && isEqual(stood, now))) continue
+    readRows({ [key]: now }, (row) => {
+      for (const { place, after, by } of [...wrongLeaves(index, row), ...wrongMembers(index, row)]) {
+        if (isStanding(input, place, after)) continue
+        addFinding(report, {
+          rule: 'disagrees-with-tool',
+          severity: isCovered(superseded, place) ? 'warning' : severity,
+          path: formatPointer(place),
+          after,
+          message: `event ${by.revision} recorded another value for this`,
+          source: { revision: by.revision },
+        })
+      }
+    })
+  }
+}
+
+interface Wrong {
+  readonly place: readonly Token[]
+  readonly after: Json
+  readonly by: RecordedRow
+}
+
+function wrongLeaves(index: RowIndex, row: Row): readonly Wrong[] {
+  if (row.rels.length === 0) return []
+  return disagreeingLeaves(index, row).flatMap(({ rel, by }) => {
+    const after = row.values[row.rels.indexOf(rel)] as Json
+    return isLeftAlone(after) ? [] : [{ place: [...row.place, ...rel.split('/')], after, by }]
+  })
+}
+
+function wrongMembers(index: RowIndex, row: Row): readonly Wrong[] {
+  const scalars = row.lists.filter(({ list }) => list.some((member) => typeof member !== 'object'))
+  if (scalars.length === 0) return []
+  const same = sameRows(index, row)
+  return scalars.flatMap(({ rel, list }) => {
+    const having = same.filter((each) => each.hashOf(`${rel}[]`) !== undefined)
+    const by = having[0]
+    if (by === undefined) return []
+    return list.flatMap((member, i) => {
+      const after = member as Json
+      const isFine =
+        typeof after === 'object' || isLeftAlone(after) || having.some((each) => index.hasMember(each, rel, after))
+      return isFine ? [] : [{ place: [...row.place, ...rel.split('/'), i], after, by }]
+    })
+  })
+}
+
+function isLeftAlone(value: Json): boolean {
+  if (typeof value === 'number') return Math.abs(value) < SMALL_NUMBER
+  return typeof value === 'string' && isProse(value)
+}
+
+function isProse(text: string): boolean {
+  return text.length >= PROSE_MIN_CHARS || text.split(/\s+/).length >= PROSE_WORDS_MIN
+}
+
+/** What stands already was judged when it came. */
+function isStanding({ before }: GroundsInput, place: readonly Token[], value: Json): boolean {
+  const stood = valueAt(before, place.map(String))
+  return stood !== undefined && isEqual(stood, value)
+}
+
+/** Answers whether some leaf could not be judged. */
+function checkLeaves({ input, evidence, report, severity, superseded }: Checking): boolean {
+  const budget: LookupBudget = { charsLeft: LOOKUP_MAX_CHARS }
+  const derivations = new Derivations(input.after)
+  let known: Set<Json> | undefined
+  let isCut = false
+  newLeaves(input, (place, leaf) => {
+    const grounded = isRecorded(evidence, leaf, budget)
+    if (grounded === true) return
+    known ??= leavesOf(input.before)
+    if (known.has(leaf)) return
+    const derivation = typeof leaf === 'number' ? derivations.of(place, leaf) : undefined
+    if (derivation !== undefined) {
+      const message = `follows from what is recorded: ${derivation}`
+      addFinding(report, { rule: 'derived', severity: 'info', path: formatPointer(place), after: leaf, message })
+      return
+    }
+    if (grounded === 'truncated') isCut = true
+    else if (!isCovered(superseded, place)) {
+      const message = 'occurs in no input or tool result of this run'
+      addFinding(report, { rule: 'ungrounded', severity, path: formatPointer(place), after: leaf, message })
+    }
+  })
+  return isCut
+}
+
+/** Names under `entities`, and numbers there and under `facts`, that do not stand at the same place already. */
+function newLeaves(
+  { before, after }: GroundsInput,
+  visit: (place: readonly Token[], leaf: string | number) => void,
+): void {
+  for (const key of ['entities', 'facts']) {
+    if (!Object.hasOwn(after, key)) continue
+    const stood = Object.hasOwn(before, key) ? (before[key] as Json) : undefined
+    walkNew([stood, after[key] as Json], [key], (place, leaf) => {
+      if (typeof leaf === 'number' ? Math.abs(leaf) >= SMALL_NUMBER : key === 'entities') visit(place, leaf)
+    })
+  }
+}
+
+function walkNew(
+  [stood, now]: readonly [Json | undefined, Json],
+  place: Token[],
+  visit: (place: readonly Token[], leaf: string | number) => void,
+): void {
+  if (stood === now) return
+  if (typeof now === 'string' || typeof now === 'number') visit(place, now)
+  else if (Array.isArray(now)) {
+    for (const [i, member] of now.entries()) {
+      place.push(i)
+      walkNew([Array.isArray(stood) ? (stood[i] as Json | undefined) : undefined, member as Json], place, visit)
+      place.pop()
+    }
+  } else if (isJsonObject(now)) {
+    for (const key of sortedKeys(now)) {
+      const below =
+        stood !== undefined && isJsonObject(stood) && Object.hasOwn(stood, key) ? (stood[key] as Json) : undefined
+      place.push(key)
+      walkNew([below, now[key] as Json], place, visit)
+      place.pop()
+    }
+  }
+}
+
+function leavesOf(value: Json, found: Set<Json> = new Set()): Set<Json> {
+  if (typeof value !== 'object' || value === null) found.add(value)
+  else for (const child of Object.values(value)) leavesOf(child as Json, found)
+  return found
+}

@@ -1,0 +1,82 @@
+/** @module Numbers that follow from what stands around them: a count, a sum, a difference or a product. */
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { isSameNumber } from '../meaning/numbers.ts'
+import { type Token, valueAt } from '../pointer.ts'
+
+/** Numbers around one: pairs of them are tried. */
+const OPERANDS_MAX = 24
+const MEMBERS_MAX = 2_000
+/** What one handoff may have worked out. */
+const TRIES_MAX = 200
+
+export class Derivations {
+  readonly #after: JsonObject
+  #triesLeft = TRIES_MAX
+
+  constructor(after: JsonObject) {
+    this.#after = after
+  }
+
+  /** How the number at a place follows from its surroundings, in words. */
+  of(place: readonly Token[], number: number): string | undefined {
+    if (--this.#triesLeft < 0) return undefined
+    for (let depth = place.length - 1; depth >= 1; depth--) {
+      const around = valueAt(this.#after, place.slice(0, depth).map(String))
+      if (around === undefined || !isJsonObject(around)) continue
+      const own = depth === place.length - 1 ? place.at(-1) : undefined
+      const found = fromLists(around, number) ?? fromPairs(around, { number, own })
+      if (found !== undefined || depth < place.length - 1) return found
+    }
+    return undefined
+  }
+}
+
+function fromLists(around: JsonObject, number: number): string | undefined {
+  for (const key of Object.keys(around)) {
+    const list = around[key]
+    if (!Array.isArray(list) || list.length === 0 || list.length > MEMBERS_MAX) continue
+    if (list.length === number) return `the count of ${key}`
+    for (const [column, sum] of sumsOf(list as readonly Json[])) {
+      if (isSameNumber(sum, number)) return `the sum of ${key}${column}`
+    }
+  }
+  return undefined
+}
+
+function sumsOf(list: readonly Json[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>()
+  const add = (column: string, value: Json): void => {
+    if (typeof value === 'number') sums.set(column, (sums.get(column) ?? 0) + value)
+  }
+  for (const member of list) {
+    if (isJsonObject(member)) for (const key of Object.keys(member)) add(`/${key}`, member[key] as Json)
+    else add('', member)
+  }
+  return sums
+}
+
+function fromPairs(
+  around: JsonObject,
+  { number, own }: { readonly number: number; readonly own: Token | undefined },
+): string | undefined {
+  const operands: number[] = []
+  for (const key of Object.keys(around)) if (key !== own) takeNumbers(around[key] as Json, operands)
+  let sum = 0
+  for (const operand of operands) sum += operand
+  if (operands.length > 1 && isSameNumber(sum, number)) return 'the sum of what stands beside it'
+  for (const [i, a] of operands.entries()) {
+    for (const b of operands.slice(i + 1)) {
+      if (isSameNumber(a + b, number)) return `${a} + ${b}`
+      if (isSameNumber(Math.abs(a - b), Math.abs(number))) return `${Math.max(a, b)} - ${Math.min(a, b)}`
+      if (isSameNumber(a * b, number)) return `${a} * ${b}`
+    }
+  }
+  return undefined
+}
+
+function takeNumbers(value: Json, found: number[]): void {
+  if (found.length >= OPERANDS_MAX) return
+  if (typeof value === 'number') found.push(value)
+  else if (typeof value === 'object' && value !== null)
+    for (const each of Object.values(value)) takeNumbers(each as Json, found)
+}

@@ -1,0 +1,159 @@
+/**
+ * @module The objects of a value as rows: each with the names it is known by and its leaves, objects inside it that are no things of their own
+ * laid flat. Results of tools and contexts are read alike, so that a row of one is found in the other.
+ */
+import { keyWords, singular } from '../../../../projections/key-words.ts'
+import { identityCandidates, identityText, isReference } from '../../../../projections/list-identity.ts'
+import { plainLower } from '../../../../projections/plain-text.ts'
+import { sortedKeys } from '../../../../projections/set-text.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import type { Scalar } from '../meaning/scalars.ts'
+import type { Token } from '../pointer.ts'
+
+export interface RowName {
+  readonly text: string
+  /** The member that says it; undefined where the row stands under it as its key. */
+  readonly rel: string | undefined
+}
+
+export interface Row {
+  /** Where the object stands in the value that is read. */
+  readonly place: readonly Token[]
+  /** The key it stands under; for a member of a list, that of the list. */
+  readonly key: string
+  readonly names: readonly RowName[]
+  readonly parent: Row | undefined
+  /** Paths of the leaves from the row on, joined by `/`, in an order of their own. */
+  readonly rels: string[]
+  readonly values: Scalar[]
+  readonly lists: { readonly rel: string; readonly list: readonly Json[] }[]
+}
+
+/** Leaves of one row that are looked at. */
+const ROW_LEAVES_MAX = 256
+const NAMES_MAX = 4
+const NAME_MAX_CHARS = 128
+const DISTINCTIVE_MIN_CHARS = 4
+
+/** Visits outer rows before those inside them. */
+export function readRows(value: Json, visit: (row: Row) => void): void {
+  readInside({ visit, place: [] }, { value, key: '', mapKey: undefined, parent: undefined })
+}
+
+interface Reading {
+  readonly visit: (row: Row) => void
+  readonly place: Token[]
+}
+
+interface Inside {
+  readonly value: Json
+  readonly key: string
+  /** Where the object stands under a key that may be its name: that key. */
+  readonly mapKey: string | undefined
+  readonly parent: Row | undefined
+}
+
+function readInside(reading: Reading, { value, key, mapKey, parent }: Inside): void {
+  if (Array.isArray(value)) {
+    for (const [place, member] of value.entries()) {
+      if (typeof member !== 'object' || member === null) continue
+      reading.place.push(place)
+      readInside(reading, { value: member as Json, key, mapKey: undefined, parent })
+      reading.place.pop()
+    }
+  } else if (isJsonObject(value)) readRow(reading, value, { key, mapKey, parent })
+}
+
+function readRow(reading: Reading, object: JsonObject, at: Omit<Inside, 'value'>): void {
+  const row: Row = {
+    place: [...reading.place],
+    key: at.key,
+    names: namesOf(object, at.key, at.mapKey),
+    parent: at.parent,
+    rels: [],
+    values: [],
+    lists: [],
+  }
+  const below: Below[] = []
+  layFlat(row, object, { path: [], key: at.key, below })
+  reading.visit(row)
+  for (const { path, value, key, mapKey } of below) {
+    reading.place.push(...path)
+    readInside(reading, { value, key, mapKey, parent: row.names.length > 0 ? row : (at.parent ?? row) })
+    reading.place.length -= path.length
+  }
+}
+
+interface Below extends Omit<Inside, 'parent'> {
+  readonly path: readonly Token[]
+}
+
+function layFlat(
+  row: Row,
+  object: JsonObject,
+  { path, key: above, below }: { readonly path: readonly string[]; readonly key: string; readonly below: Below[] },
+): void {
+  for (const key of sortedKeys(object)) {
+    const value = object[key] as Json
+    const here = [...path, key]
+    if (Array.isArray(value)) {
+      row.lists.push({ rel: here.join('/'), list: value })
+      below.push({ path: here, value, key, mapKey: undefined })
+    } else if (!isJsonObject(value)) {
+      if (value === null || row.rels.length >= ROW_LEAVES_MAX) continue
+      row.rels.push(here.join('/'))
+      row.values.push(value as Scalar)
+    } else if (isThing(value, key, { object, above })) {
+      below.push({ path: here, value, key: isDistinctive(key) ? above : key, mapKey: key })
+    } else layFlat(row, value, { path: here, key, below })
+  }
+}
+
+/** Has a reference of its own, stands under what looks like one, or among others of its kind. */
+function isThing(
+  value: JsonObject,
+  key: string,
+  { object, above }: { readonly object: JsonObject; readonly above: string },
+): boolean {
+  if (isDistinctive(key) || Object.keys(value).some(isReference)) return true
+  const word = keyWords(above).at(-1) ?? ''
+  return singular(word) !== word && Object.values(object).every((each) => isJsonObject(each as Json))
+}
+
+/** `NO6JO3`, `mia_li_3668`: one thing, wherever it is named. */
+function isDistinctive(text: string): boolean {
+  return text.length >= DISTINCTIVE_MIN_CHARS && /\d/.test(text) && /[a-z]/i.test(text) && !text.includes(' ')
+}
+
+function namesOf(object: JsonObject, key: string, mapKey: string | undefined): readonly RowName[] {
+  const names: RowName[] = []
+  const what = singular(keyWords(key).at(-1) ?? '')
+  if (mapKey !== undefined && mapKey.length <= NAME_MAX_CHARS) {
+    const text = plainLower(mapKey)
+    if (isDistinctive(text)) names.push({ text, rel: undefined })
+    else if (what !== '') names.push({ text: `${what}#${text}`, rel: undefined })
+  }
+  for (const identity of identityCandidates([object], key)) {
+    if (names.length >= NAMES_MAX) break
+    const { keys, isStrong } = identity
+    if (!isStrong && !keys.every(isReference)) continue
+    const text = keys.length === 1 ? nameBy(keys[0] as string, object, what) : pairName(object, keys)
+    if (text !== undefined) names.push({ text, rel: keys[0] })
+  }
+  return names
+}
+
+function pairName(object: JsonObject, keys: readonly string[]): string | undefined {
+  const text = identityText(object, { keys, isStrong: true, isWhole: false })
+  return text === undefined || text.length > 2 * NAME_MAX_CHARS ? undefined : `${keys.join('|')}#${text}`
+}
+
+function nameBy(key: string, object: JsonObject, what: string): string | undefined {
+  const value = object[key]
+  if ((typeof value !== 'string' && typeof value !== 'number') || `${value}`.length > NAME_MAX_CHARS) return undefined
+  const text = plainLower(`${value}`)
+  if (text === '') return undefined
+  if (isDistinctive(text)) return text
+  const scope = keyWords(key).slice(0, -1).join(' ') || what
+  return scope === '' ? undefined : `${scope}#${text}`
+}

@@ -1,0 +1,155 @@
+/**
+ * @module What the tools of a run answered: rows, whole values, and which calls failed. Results wait as they came until a handoff asks about them:
+ * recording one costs nothing.
+ */
+import { keyWords } from '../../../../projections/key-words.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { SINCE_START, type Since } from './established-since.ts'
+import { RowIndex, type RowIndexDump } from './row-index.ts'
+
+/** Waiting results take at most so much memory before they are indexed. */
+const WAITING_MAX_BYTES = 4 * 1024 * 1024
+const FAILED_MAX = 10_000
+const ERROR_TEXT = /^\s*(?:error|failed|failure|exception)\b/i
+
+export interface FailedCall {
+  readonly tool: string
+  readonly revision: number
+}
+
+export interface RecordedResults {
+  readonly seed: number
+  readonly waiting: { readonly value: Json; readonly revision: number }[]
+  waitingBytes: number
+  index: RowIndex | undefined
+  readonly failed: Map<string, FailedCall>
+  /** Tools of which a call has succeeded. */
+  readonly succeeded: Set<string>
+  /** Since which event the values of the context stand. */
+  since: Since
+}
+
+export function noResults(seed = 0): RecordedResults {
+  return {
+    seed,
+    waiting: [],
+    waitingBytes: 0,
+    index: undefined,
+    failed: new Map(),
+    succeeded: new Set(),
+    since: SINCE_START,
+  }
+}
+
+export interface Result {
+  readonly value: Json
+  readonly revision: number
+  /** Memory that it takes while it waits. */
+  readonly bytes: number
+}
+
+/** `addText` takes what may be searched for inside. */
+export function addResult(results: RecordedResults, result: Result, addText: (text: string) => void): void {
+  results.waiting.push({ value: result.value, revision: result.revision })
+  results.waitingBytes += result.bytes
+  if (results.waitingBytes > WAITING_MAX_BYTES) indexResults(results, addText)
+}
+
+export function noteOutcome(results: RecordedResults, callId: string, call: FailedCall, failed: boolean): void {
+  if (!failed) {
+    results.failed.delete(callId)
+    results.succeeded.add(call.tool)
+  } else if (results.failed.size < FAILED_MAX) results.failed.set(callId, call)
+}
+
+/** Many tools answer an error as a result. */
+export function saysError(value: Json | undefined): boolean {
+  if (typeof value === 'string') return ERROR_TEXT.test(value)
+  if (value === undefined || !isJsonObject(value)) return false
+  const error = Object.hasOwn(value, 'error') ? value.error : undefined
+  return error !== undefined && error !== null && error !== false && error !== ''
+}
+
+export function indexResults(results: RecordedResults, addText: (text: string) => void): RowIndex | undefined {
+  if (results.waiting.length === 0) return results.index
+  results.index ??= new RowIndex(results.seed)
+  for (const { value, revision } of results.waiting) {
+    results.index.add(value, revision)
+    knowAll(results.index, value, addText)
+  }
+  results.waiting.length = 0
+  results.waitingBytes = 0
+  return results.index
+}
+
+function knowAll(index: RowIndex, value: Json, addText: (text: string) => void): void {
+  if (typeof value === 'string') knowText(index, value, addText)
+  else if (typeof value === 'number') index.know(value)
+  else if (Array.isArray(value)) for (const member of value) knowAll(index, member as Json, addText)
+  else if (isJsonObject(value)) {
+    for (const joined of joinedNames(value)) index.know(joined)
+    for (const key of Object.keys(value)) {
+      index.know(key)
+      knowAll(index, value[key] as Json, addText)
+    }
+  }
+}
+
+function knowText(index: RowIndex, text: string, addText: (text: string) => void): void {
+  index.know(text)
+  addText(text)
+}
+
+/** A name that is given in two members may be handed on as one. */
+function joinedNames(object: JsonObject): readonly string[] {
+  let [first, last]: (string | undefined)[] = []
+  for (const key of Object.keys(object)) {
+    const value = object[key]
+    if (typeof value !== 'string') continue
+    const [word, name, more] = keyWords(key)
+    if (more !== undefined || (name !== 'name' && name !== undefined)) continue
+    if ((word === 'first' || word === 'given') && name !== undefined) first = value
+    if (((word === 'last' || word === 'family') && name !== undefined) || word === 'surname') last = value
+  }
+  return first === undefined || last === undefined ? [] : [`${first} ${last}`, `${last}, ${first}`, `${last} ${first}`]
+}
+
+export function resultsBytes({ waitingBytes, index, failed }: RecordedResults): number {
+  return waitingBytes + (index?.bytes ?? 0) + 256 * failed.size
+}
+
+/** Plain JSON for a cached fold. */
+export interface ResultsDump {
+  readonly seed: number
+  readonly waiting: RecordedResults['waiting']
+  readonly waitingBytes: number
+  readonly index?: RowIndexDump
+  readonly failed: readonly (readonly [string, FailedCall])[]
+  readonly succeeded: readonly string[]
+  readonly since: Since
+}
+
+export function dumpResults(results: RecordedResults): ResultsDump {
+  const { seed, waiting, waitingBytes, index, failed, succeeded, since } = results
+  return {
+    seed,
+    waiting,
+    waitingBytes,
+    ...(index === undefined ? {} : { index: index.dump() }),
+    failed: [...failed],
+    succeeded: [...succeeded],
+    since,
+  }
+}
+
+export function loadResults(dump: ResultsDump): RecordedResults {
+  return {
+    seed: dump.seed,
+    waiting: [...dump.waiting],
+    waitingBytes: dump.waitingBytes,
+    index: dump.index === undefined ? undefined : RowIndex.load(dump.index),
+    failed: new Map(dump.failed),
+    succeeded: new Set(dump.succeeded),
+    since: dump.since,
+  }
+}

@@ -1,0 +1,229 @@
+/**
+ * @module Rows of all results, found by name or by half of what they say. Bounded by structure: a leaf takes four bytes whatever its text, so
+ * that 50 MB of results are within it.
+ */
+import { normaliseEntity } from '../../../../projections/set-text.ts'
+import type { Json } from '../../../../schemas/json.ts'
+import { hashPair, hashScalar, hashText, hashValue } from './hash.ts'
+import { NumberList } from './number-list.ts'
+import { type Row, type RowName, readRows } from './read-rows.ts'
+
+/** Beyond, the index is truncated: about 100 MB. */
+export const ROWS_MAX = 1_000_000
+export const ROW_LEAVES_TOTAL_MAX = 12_000_000
+/** Rows that one look-up answers, the latest first. */
+const CANDIDATES_MAX = 64
+
+const ROW_WORDS = 4
+const NONE = 0xffffffff
+
+interface Shape {
+  readonly rels: readonly string[]
+  /** Place of each leaf; lists taken whole stand under their path and `[]`. */
+  readonly at: ReadonlyMap<string, number>
+}
+
+export interface RecordedRow {
+  readonly row: number
+  readonly revision: number
+  readonly parent: number | undefined
+  readonly shape: Shape
+  readonly hashOf: (rel: string) => number | undefined
+}
+
+/** Plain JSON for a cached fold. */
+export interface RowIndexDump {
+  readonly seed: number
+  readonly truncated: boolean
+  readonly shapes: readonly (readonly string[])[]
+  readonly rows: string
+  readonly leaves: string
+  readonly links: string
+  readonly heads: readonly (readonly [number, number])[]
+  readonly members: readonly number[]
+  readonly known: readonly number[]
+}
+
+export class RowIndex {
+  readonly seed: number
+  truncated = false
+  readonly #shapes: Shape[] = []
+  readonly #shapeAt = new Map<string, number>()
+  /** Shape, revision, parent, first leaf. */
+  readonly #rows = new NumberList()
+  readonly #leaves = new NumberList()
+  /** Row, next link. */
+  readonly #links = new NumberList()
+  readonly #heads = new Map<number, number>()
+  /** Members of lists of scalars, with their row. */
+  readonly #members = new Set<number>()
+
+  /** Whole texts and numbers, keys among them: a tool that answers `{"HAT001": ...}` names it. */
+  readonly #known = new Set<number>()
+
+  constructor(seed: number) {
+    this.seed = seed
+  }
+
+  static load(dump: RowIndexDump): RowIndex {
+    const index = new RowIndex(dump.seed)
+    index.truncated = dump.truncated
+    for (const rels of dump.shapes) index.#shapeNamed(rels)
+    index.#rows.load(dump.rows)
+    index.#leaves.load(dump.leaves)
+    index.#links.load(dump.links)
+    for (const [key, link] of dump.heads) index.#heads.set(key, link)
+    for (const member of dump.members) index.#members.add(member)
+    for (const known of dump.known) index.#known.add(known)
+    return index
+  }
+
+  dump(): RowIndexDump {
+    return {
+      seed: this.seed,
+      truncated: this.truncated,
+      shapes: this.#shapes.map(({ rels }) => rels),
+      rows: this.#rows.dump(),
+      leaves: this.#leaves.dump(),
+      links: this.#links.dump(),
+      heads: [...this.#heads],
+      members: [...this.#members],
+      known: [...this.#known],
+    }
+  }
+
+  get size(): number {
+    return this.#rows.length / ROW_WORDS
+  }
+
+  get bytes(): number {
+    const entries = this.#heads.size + this.#members.size + this.#known.size
+    return this.#rows.bytes + this.#leaves.bytes + this.#links.bytes + 48 * entries + 2_048 * this.#shapes.length
+  }
+
+  add(value: Json, revision: number): void {
+    const places = new Map<Row, number>()
+    readRows(value, (row) => {
+      if (this.truncated) return
+      if (row.rels.length + row.lists.length > 0) places.set(row, this.#addRow(row, { revision, places }))
+      this.truncated = this.size >= ROWS_MAX || this.#leaves.length >= ROW_LEAVES_TOTAL_MAX
+    })
+  }
+
+  #addRow(row: Row, { revision, places }: { revision: number; places: ReadonlyMap<Row, number> }): number {
+    const number = this.size
+    const parent = row.parent === undefined ? undefined : places.get(row.parent)
+    this.#rows.push(this.#shapeOf(row), revision, parent ?? NONE, this.#leaves.length)
+    for (const [i, rel] of row.rels.entries()) this.#leaves.push(this.leafHash(rel, row.values[i] as Json))
+    for (const { rel, list } of row.lists) {
+      this.#leaves.push(hashValue(this.seed, lastKey(rel), list))
+      for (const member of list) {
+        if (typeof member === 'object') continue
+        this.#members.add(hashPair(number, hashText(this.seed, rel), this.leafHash(rel, member as Json)))
+      }
+    }
+    for (const name of row.names) this.#link(this.#nameKey(name), number)
+    for (const half of this.#halves(row)) this.#link(half, number)
+    return number
+  }
+
+  /** Rows known by the name, the latest first. */
+  named(name: RowName): readonly RecordedRow[] {
+    return this.#linked(this.#nameKey(name))
+  }
+
+  /** Rows of the same members, half of which say the same: what is left when one of them was changed. */
+  alike(row: Row): readonly RecordedRow[] {
+    return this.#halves(row).flatMap((half) => this.#linked(half))
+  }
+
+  row(number: number): RecordedRow {
+    const [shapeAt, revision, parent, first] = [0, 1, 2, 3].map((i) => this.#rows.at(number * ROW_WORDS + i))
+    const shape = this.#shapes[shapeAt as number] as Shape
+    return {
+      row: number,
+      revision: revision as number,
+      parent: parent === NONE ? undefined : parent,
+      shape,
+      hashOf: (rel) => {
+        const at = shape.at.get(rel)
+        return at === undefined ? undefined : this.#leaves.at((first as number) + at)
+      },
+    }
+  }
+
+  hasMember({ row }: RecordedRow, rel: string, member: Json): boolean {
+    return this.#members.has(hashPair(row, hashText(this.seed, rel), this.leafHash(rel, member)))
+  }
+
+  leafHash(rel: string, value: Json): number {
+    return hashScalar(this.seed, lastKey(rel), value as string)
+  }
+
+  /** Whether a text or a number is, whole, one that was recorded. */
+  knows(value: string | number): boolean {
+    return this.#known.has(this.#valueKey(value))
+  }
+
+  know(value: string | number): void {
+    this.#known.add(this.#valueKey(value))
+  }
+
+  #valueKey(value: string | number): number {
+    return hashText(this.seed ^ 0x1b873593, typeof value === 'number' ? `#${value}` : `"${normaliseEntity(value)}`)
+  }
+
+  #shapeOf(row: Row): number {
+    return this.#shapeNamed([...row.rels, ...row.lists.map(({ rel }) => `${rel}[]`)])
+  }
+
+  #shapeNamed(rels: readonly string[]): number {
+    const text = rels.join('\n')
+    const known = this.#shapeAt.get(text)
+    if (known !== undefined) return known
+    this.#shapeAt.set(text, this.#shapes.length)
+    return this.#shapes.push({ rels, at: new Map(rels.map((rel, i) => [rel, i])) }) - 1
+  }
+
+  #nameKey({ text }: RowName): number {
+    return hashText(this.seed ^ 0x5bd1e995, text)
+  }
+
+  /** Two members say little: they count only among those of one thing. */
+  #halves({ rels, values, parent, key }: Row): readonly number[] {
+    if (rels.length < 2) return []
+    const scopes = rels.length > 2 ? [''] : (parent?.names ?? []).map(({ text }) => `${text}\n${key}`)
+    const middle = rels.length >> 1
+    const shape = rels.join('\n')
+    return scopes.flatMap((scope) =>
+      [0, 1].map((half) => {
+        let hash = hashText(this.seed, `${half}\n${scope}\n${shape}`)
+        for (let i = half * middle; i < (half === 0 ? middle : rels.length); i++) {
+          hash = hashPair(this.seed, hash, this.leafHash(rels[i] as string, values[i] as Json))
+        }
+        return hash
+      }),
+    )
+  }
+
+  #link(key: number, row: number): void {
+    const before = this.#heads.get(key) ?? NONE
+    if (before !== NONE && this.#links.at(before * 2) === row) return
+    this.#heads.set(key, this.#links.length / 2)
+    this.#links.push(row, before)
+  }
+
+  #linked(key: number): readonly RecordedRow[] {
+    const found: RecordedRow[] = []
+    let link = this.#heads.get(key) ?? NONE
+    while (link !== NONE && found.length < CANDIDATES_MAX) {
+      found.push(this.row(this.#links.at(link * 2)))
+      link = this.#links.at(link * 2 + 1)
+    }
+    return found
+  }
+}
+
+function lastKey(rel: string): string {
+  return rel.slice(rel.lastIndexOf('/') + 1)
+}

@@ -1,0 +1,98 @@
+/** @module Which recorded rows a row of a context is about, and in which leaves it differs from all of them. */
+import { isReference } from '../../../../projections/list-identity.ts'
+import { hashValue } from './hash.ts'
+import type { Row, RowName } from './read-rows.ts'
+import type { RecordedRow, RowIndex } from './row-index.ts'
+
+interface Meeting {
+  readonly recorded: RecordedRow
+  readonly disagreeing: readonly string[]
+}
+
+/** Rows that a row is about: one by its name, or one that says the same but for one leaf. */
+export function sameRows(index: RowIndex, row: Row): readonly RecordedRow[] {
+  return meetings(index, row).map(({ recorded }) => recorded)
+}
+
+/** Leaves that some row it is about has, and none of them as it is here. */
+export function disagreeingLeaves(
+  index: RowIndex,
+  row: Row,
+): readonly { readonly rel: string; readonly by: RecordedRow }[] {
+  const met = meetings(index, row)
+  const found = new Map<string, RecordedRow>()
+  for (const { recorded, disagreeing } of met) for (const rel of disagreeing) found.set(rel, recorded)
+  for (const { recorded, disagreeing } of met) {
+    for (const rel of found.keys()) {
+      if (recorded.hashOf(rel) !== undefined && !disagreeing.includes(rel)) found.delete(rel)
+    }
+  }
+  return [...found].map(([rel, by]) => ({ rel, by }))
+}
+
+/** Rows it is about that differ from it in nothing that both have. */
+export function wholeRows(index: RowIndex, row: Row): readonly number[] {
+  return meetings(index, row).flatMap(({ recorded, disagreeing }) => (disagreeing.length === 0 ? [recorded.row] : []))
+}
+
+/** Whether a recorded row says, of the same thing, all that the row says. */
+export function isRecordedWhole(index: RowIndex, row: Row): boolean {
+  return meetings(index, row).some(
+    ({ recorded, disagreeing }) =>
+      disagreeing.length === 0 &&
+      row.rels.every((rel) => recorded.hashOf(rel) !== undefined) &&
+      row.lists.every(({ rel, list }) => recorded.hashOf(`${rel}[]`) === hashValue(index.seed, lastKey(rel), list)),
+  )
+}
+
+function meetings(index: RowIndex, row: Row): readonly Meeting[] {
+  const hashes = row.rels.map((rel, i) => index.leafHash(rel, row.values[i] as string))
+  const met = new Map<number, Meeting>()
+  for (const name of row.names) {
+    for (const recorded of index.named(name)) {
+      const meeting = meet(row, hashes, recorded)
+      const named = name.rel !== undefined && recorded.hashOf(name.rel) === undefined ? 1 : 0
+      const isKnown = (meeting.shared + named) * 2 > row.rels.length
+      if (isKnown && (meeting.references === 0 || isDecisive(name))) met.set(recorded.row, meeting)
+    }
+  }
+  // What goes by its name is that thing, whatever else says nearly the same.
+  if (met.size > 0) return [...met.values()]
+  for (const recorded of index.alike(row)) {
+    const meeting = meet(row, hashes, recorded)
+    if (meeting.shared === row.rels.length && meeting.disagreeing.length <= 1) met.set(recorded.row, meeting)
+  }
+  return [...met.values()]
+}
+
+interface Measured extends Meeting {
+  readonly shared: number
+  readonly references: number
+}
+
+function meet(row: Row, hashes: readonly number[], recorded: RecordedRow): Measured {
+  const disagreeing: string[] = []
+  let [shared, references] = [0, 0]
+  for (const [i, rel] of row.rels.entries()) {
+    const hash = recorded.hashOf(rel)
+    if (hash === undefined) continue
+    shared += 1
+    if (hash === hashes[i]) continue
+    disagreeing.push(rel)
+    if (isOtherReference(lastKey(rel))) references += 1
+  }
+  return { recorded, disagreeing, shared, references }
+}
+
+/** Its own id; another reference in the row may be what the row is only about. */
+function isDecisive({ rel }: RowName): boolean {
+  return rel === undefined || rel === 'id' || rel === 'uuid' || rel === 'key'
+}
+
+function isOtherReference(key: string): boolean {
+  return key !== 'name' && isReference(key)
+}
+
+function lastKey(rel: string): string {
+  return rel.slice(rel.lastIndexOf('/') + 1)
+}
