@@ -23,4 +23,5 @@ api runs/hello/complete -d '{"output": {"paid": true}}'
 
 # Offline: the store, and an export.
 npx countersign verify
-curl -s "$URL/v1/export" -H "Authorization: Bearer $TOKEN" > export.jsonl && npx countersign verify export.jsonl
+curl -s "$URL/v1/export" -H "Authorization: Bearer $TOKEN" > export.jsonl
+npx countersign verify export.jsonl --data "${COUNTERSIGN_DATA:-.countersign}"   # with your own keys, by name

@@ -116,7 +116,7 @@ test('the client package is below 100 kB, brings no other package, and holds not
 })
 
 for (const module of ['nodenext', 'bundler'] as const) {
-  test(`the types of both packages are clean under ${module}, the libraries' own included`, () => {
+  test(`the types of the client package are clean under ${module}, the libraries' own included`, () => {
     const files = { 'tsconfig.json': configFor(module), 'b.ts': programFor('countersign-client') }
     const required = module === 'nodenext' ? { 'c.cts': programFor('countersign-client') } : {}
     const client = clientProject(`types-${module}`, { ...files, ...required })
