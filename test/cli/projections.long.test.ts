@@ -274,7 +274,7 @@ test("another program's stream of the same category is named, and stands in the 
   await ask(node, 'install')
   const { code, stdout } = await ask(node, 'diff')
   assert.is(code, 3)
-  assert.match(stdout, new RegExp(`^run-in-the-park @ 0  ${RUN}  not folded: unreadable\\n`))
+  assert.match(stdout, new RegExp(`^run-in-the-park @ 0 +${RUN} +not folded: unreadable\\n`))
   assert.match(stdout, /\n4 states are the same, 0 differ/)
 })
 

@@ -65,7 +65,7 @@ async function filled(client: ApiClient): Promise<void> {
   await client.post('/v1/runs', { id: 'r', name: 'r' })
   for (let n = 0; n < 20; n += 1) {
     const text = 'x'.repeat(20_000)
-    await client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { [`k${n}`]: text } })
+    await client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { notes: { [`k${n}`]: text } } })
     await client.post('/v1/runs/r/calls', { tool: 't', args: { n, text } })
   }
 }
@@ -83,7 +83,7 @@ test('readers and writers that leave at any byte of any stream end nothing but t
   const head = `Host: x\r\nAuthorization: Bearer ${client.token}\r\nCookie: ${cookie}\r\n`
   const random = seededRandom(7)
   const below = (limit: number): number => Math.floor(random() * limit)
-  const envelope = JSON.stringify({ agent: 'a', payload: { text: 'x'.repeat(50_000) } })
+  const envelope = JSON.stringify({ agent: 'a', payload: { notes: 'x'.repeat(50_000) } })
   const batch = JSON.stringify({ items: [{ op: 'envelope', run: 'r', body: JSON.parse(envelope) }] })
   const upload = (path: string, body: string): Abort => {
     const whole = `POST ${path} HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
@@ -114,7 +114,7 @@ test('readers and writers that leave at any byte of any stream end nothing but t
     /^countersign_http_streams 0$/m.test((await client.get('/metrics')).text) ? true : undefined
   await eventually(20_000, slots, 'every slot given back')
   await eventually(20_000, () => (openFiles() <= before + 64 ? true : undefined), 'handles where they were')
-  assert.is((await client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { last: 1 } })).status, 201)
+  assert.is((await client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { notes: 1 } })).status, 201)
   const bad = server.said.split('\n').filter((line) => /"level":(50|60)/.test(line) || /Error:/.test(line))
   assert.equal(bad.slice(0, 3), [])
   assert.equal(await server.stop(), { code: 0, signal: null })
