@@ -12,7 +12,7 @@ import type { ScanPage } from '../follow.ts'
 import { GROUP_SIZE } from './schema.ts'
 import { type Row, read, type Sessions } from './sessions.ts'
 
-const PAGE_RECORDS = 512
+const PAGE_RECORDS = 256
 const PAGE_BYTES = 1024 * 1024
 const COLUMNS = 'position, stream, revision, header, salt, data, request'
 const MAX_REVISION = Number.MAX_SAFE_INTEGER
