@@ -71,7 +71,10 @@ serve('what keeps the ledger from starting is said in one line, with exit code 1
   const port = new URL(busy.url).port
   const refusals: Record<string, string> = {}
   const refusal = async (name: string, args: readonly string[]): Promise<void> => {
-    const { code, stdout, stderr } = await runCli(['serve', ...(args.includes('--port') ? [] : ['--port', '0']), ...args], { cwd })
+    const { code, stdout, stderr } = await runCli(
+      ['serve', ...(args.includes('--port') ? [] : ['--port', '0']), ...args],
+      { cwd },
+    )
     assert.is(code, 1, name)
     assert.is(stdout, '', name)
     assert.match(stderr, /^countersign: [^\n]+\n$/, name)
