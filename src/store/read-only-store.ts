@@ -6,6 +6,22 @@ export type ReadHalf = Pick<
   'url' | 'head' | 'recordAt' | 'readStream' | 'readAll' | 'end' | 'findRequest' | 'subscribe' | 'comparePositions'
 >
 
+/** The reading half of an open store; disposing it closes the store, and nobody waits for that. */
+export function readHalfOf(store: EventStore): ReadHalf & Disposable {
+  return {
+    url: store.url,
+    comparePositions: store.comparePositions,
+    head: (stream) => store.head(stream),
+    recordAt: (position) => store.recordAt(position),
+    end: () => store.end(),
+    findRequest: (stream, requestId) => store.findRequest(stream, requestId),
+    readStream: (stream, options) => store.readStream(stream, options),
+    readAll: (options) => store.readAll(options),
+    subscribe: (options, signal) => store.subscribe(options, signal),
+    [Symbol.dispose]: () => void store[Symbol.asyncDispose]().then(undefined, () => undefined),
+  }
+}
+
 const DETAIL = 'the store was opened for reading'
 
 /** Disposing it leaves the reader open: who opened it closes it. `onRead` counts the records of passes over the whole store. */

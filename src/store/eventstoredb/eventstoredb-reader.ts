@@ -4,6 +4,7 @@
  */
 import type { RecordedEvent } from '@eventstore/db-client'
 import type { ReadRecord } from '../event-store.ts'
+import { readHalfOf } from '../read-only-store.ts'
 import type { StoreReader } from '../sqlite/sqlite-reader.ts'
 import { scanAll } from './all-reads.ts'
 import { Connection } from './connection.ts'
@@ -18,19 +19,7 @@ import { DEFAULT_TIMINGS } from './timings.ts'
 export function openEventStoreDbReader({ url, canonical, timings }: EventStoreDbOptions): StoreReader {
   const { connection: target, shown } = readConnectionUrl(url)
   const connection = new Connection(acquireClient(target), { ...DEFAULT_TIMINGS, ...timings })
-  const store = new EventStoreDbStore(connection, { url: shown, canonical })
-  return {
-    url: shown,
-    comparePositions: store.comparePositions,
-    head: (stream) => store.head(stream),
-    recordAt: (position) => store.recordAt(position),
-    end: () => store.end(),
-    findRequest: (stream, requestId) => store.findRequest(stream, requestId),
-    readStream: (stream, options) => store.readStream(stream, options),
-    readAll: (options) => store.readAll(options),
-    subscribe: (options, signal) => store.subscribe(options, signal),
-    [Symbol.dispose]: () => void store[Symbol.asyncDispose]().catch(() => undefined),
-  }
+  return readHalfOf(new EventStoreDbStore(connection, { url: shown, canonical }))
 }
 
 /** A record without its position, whose gaps say nothing; stream, revision and request id are the server's and stand beside the header. */

@@ -3,6 +3,7 @@
  * does not answer, a read throws `StoreUnavailableError`.
  */
 import type { ReadRecord } from '../event-store.ts'
+import { readHalfOf } from '../read-only-store.ts'
 import type { StoreReader } from '../sqlite/sqlite-reader.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { PostgresStore } from './postgres-store.ts'
@@ -27,19 +28,7 @@ export async function openPostgresReader({ url, timings }: ReaderOptions): Promi
     await closeSessions(sessions)
     throw error
   }
-  const store = new PostgresStore(sessions, waits)
-  return {
-    url: store.url,
-    comparePositions: store.comparePositions,
-    head: (stream) => store.head(stream),
-    recordAt: (position) => store.recordAt(position),
-    end: () => store.end(),
-    findRequest: (stream, requestId) => store.findRequest(stream, requestId),
-    readStream: (stream, options) => store.readStream(stream, options),
-    readAll: (options) => store.readAll(options),
-    subscribe: (options, signal) => store.subscribe(options, signal),
-    [Symbol.dispose]: () => void store[Symbol.asyncDispose]().catch(() => undefined),
-  }
+  return readHalfOf(new PostgresStore(sessions, waits))
 }
 
 /** A record without its position, whose gaps say nothing; stream, revision and request id are columns beside the header. */
