@@ -18,7 +18,7 @@ import {
 } from './config.ts'
 import { fixedKeys, readKeys, type WatchedKeys, watchKeyFile } from './key-source.ts'
 import { createLedger } from './ledger/create-ledger.ts'
-import { fileGuard, logFileGuard } from './ledger/file-guard.ts'
+import { fileGuard, logFileGuard } from './ledger/identity/file-guard.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { KeptCheckpoints } from './ledger/log/kept-checkpoints.ts'
 import type { Log } from './ledger/ports.ts'

@@ -1,7 +1,7 @@
 /** @module The runtime on a ledger behind HTTP. */
 import { type ClientOptions, createClient } from '../client/client.ts'
-import { httpConnection } from './http-connection.ts'
-import { type Countersign, createRuntime, type RuntimeOptions } from './runtime.ts'
+import { httpConnection } from './runtime/http-connection.ts'
+import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/runtime.ts'
 
 /** A ledger behind HTTP. Nothing is asked until the first run. */
 export function connect(options: ClientOptions & RuntimeOptions): Countersign {

@@ -1,8 +1,8 @@
 /** @module Every error of the runtime: a stable code, and what a program or a person needs to go on. */
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Failure } from '../../schemas/values.ts'
-import type { Problem } from './connection.ts'
 import type { Established, Finding } from './pipeline/handoff-types.ts'
+import type { Problem } from './runtime/connection.ts'
 
 export type AgentErrorCode =
   | 'no-active-run'

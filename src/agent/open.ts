@@ -2,9 +2,9 @@
 import { openEmbedded } from '../embedded.ts'
 import { connect } from './connect.ts'
 import { AgentError } from './errors.ts'
-import { ledgerConnection } from './ledger-connection.ts'
 import { checkedPrices } from './models/price-table.ts'
-import { type Countersign, createRuntime, type RuntimeOptions } from './runtime.ts'
+import { ledgerConnection } from './runtime/ledger-connection.ts'
+import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/runtime.ts'
 
 export interface OpenOptions extends RuntimeOptions {
   /** The data folder; default `./.countersign`. `:memory:` keeps everything in this process, for tests. */

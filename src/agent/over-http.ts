@@ -2,8 +2,23 @@
  * @module `countersign-client/agent`: tools, runs and sagas on a ledger behind HTTP. Nothing here, and nothing it imports, is of the server or of a
  * schema library; it needs `AsyncLocalStorage`, hashes and files of Node. `countersign/agent` is this and a ledger in the process.
  */
-export type { Backoff } from './backoff.ts'
+
 export type { BranchRunOptions } from './branch/branch.ts'
+export type { Backoff } from './calls/backoff.ts'
+export type { StandardSchema } from './calls/standard-schema.ts'
+export type {
+  CallContext,
+  CheckResult,
+  DefinedTool,
+  FunctionTool,
+  ParsedToolDefinition,
+  Tool,
+  ToolDefinition,
+  ToolOptions,
+  ToolReserve,
+  ToolUsage,
+  Undo,
+} from './calls/tool-options.ts'
 export { connect } from './connect.ts'
 export {
   AgentError,
@@ -24,6 +39,7 @@ export type {
   ForkResult,
 } from './fork/fork-types.ts'
 export { ForkFailed } from './fork/fork-types.ts'
+export type { ReplayResult, ReplaySource } from './history/replay.ts'
 export type { Agent, AgentOptions, Answer, Conversation } from './loop/agent.ts'
 export { agent } from './loop/agent.ts'
 export type { AnthropicLike, AnthropicModelOptions } from './loop/anthropic-model.ts'
@@ -63,8 +79,6 @@ export { trackOpenAI } from './models/track-openai.ts'
 export { trackRunnable } from './models/track-runnable.ts'
 export type { TrustOptions } from './models/trusted-fetch.ts'
 export { trustedFetch } from './models/trusted-fetch.ts'
-export type { CallRef, RollbackStatus, RunOutcome } from './outcome.ts'
-export { outcomeOf } from './outcome.ts'
 export type {
   Envelope,
   Established,
@@ -92,26 +106,13 @@ export type {
   StepResult,
 } from './pipeline/step-types.ts'
 export type { CountTokens } from './pipeline/token-counter.ts'
-export { currentCall } from './place.ts'
-export type { DoubtfulCallReport, Recovery } from './recover.ts'
-export type { ReplayResult, ReplaySource } from './replay.ts'
-export type { Run } from './run.ts'
-export type { BudgetOptions, Cost, RunOptions } from './run-options.ts'
-export type { Countersign, RuntimeOptions } from './runtime.ts'
-export type { SagaResult, StepReport, StepStatus } from './saga-result.ts'
-export { sagaReport } from './saga-result.ts'
-export type { SagaStep, SagaSteps } from './saga-steps.ts'
-export type { StandardSchema } from './standard-schema.ts'
-export type {
-  CallContext,
-  CheckResult,
-  DefinedTool,
-  FunctionTool,
-  ParsedToolDefinition,
-  Tool,
-  ToolDefinition,
-  ToolOptions,
-  ToolReserve,
-  ToolUsage,
-  Undo,
-} from './tool-options.ts'
+export { currentCall } from './runtime/place.ts'
+export type { DoubtfulCallReport, Recovery } from './runtime/recover.ts'
+export type { Run } from './runtime/run.ts'
+export type { BudgetOptions, Cost, RunOptions } from './runtime/run-options.ts'
+export type { Countersign, RuntimeOptions } from './runtime/runtime.ts'
+export type { CallRef, RollbackStatus, RunOutcome } from './saga/outcome.ts'
+export { outcomeOf } from './saga/outcome.ts'
+export type { SagaResult, StepReport, StepStatus } from './saga/saga-result.ts'
+export { sagaReport } from './saga/saga-result.ts'
+export type { SagaStep, SagaSteps } from './saga/saga-steps.ts'

@@ -1,8 +1,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { outcomeOf } from '../../src/agent/outcome.ts'
-import type { Run } from '../../src/agent/run.ts'
-import type { Countersign } from '../../src/agent/runtime.ts'
+import type { Run } from '../../src/agent/runtime/run.ts'
+import type { Countersign } from '../../src/agent/runtime/runtime.ts'
+import { outcomeOf } from '../../src/agent/saga/outcome.ts'
 import { codeOf, HOMES, killedAfter, rejection } from './homes.ts'
 
 interface Plan {

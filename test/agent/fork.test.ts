@@ -1,9 +1,9 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ForkFailed, type ForkOptions } from '../../src/agent/fork/fork-types.ts'
-import { outcomeOf } from '../../src/agent/outcome.ts'
-import type { Run } from '../../src/agent/run.ts'
-import type { Countersign } from '../../src/agent/runtime.ts'
+import type { Run } from '../../src/agent/runtime/run.ts'
+import type { Countersign } from '../../src/agent/runtime/runtime.ts'
+import { outcomeOf } from '../../src/agent/saga/outcome.ts'
 import { codeOf, HOMES, killedAfter, LONG_MS, NO_WAIT, rejection } from './homes.ts'
 
 const FROZEN = { facts: ['one'], title: 'draft' }

@@ -1,9 +1,9 @@
 /** @module The runtime in both of its homes, over a real ledger with a clock in hand: the same tests run on each. */
 
-import type { Connection } from '../../src/agent/connection.ts'
-import { httpConnection } from '../../src/agent/http-connection.ts'
-import { ledgerConnection } from '../../src/agent/ledger-connection.ts'
-import { type Countersign, createRuntime, type RuntimeOptions } from '../../src/agent/runtime.ts'
+import type { Connection } from '../../src/agent/runtime/connection.ts'
+import { httpConnection } from '../../src/agent/runtime/http-connection.ts'
+import { ledgerConnection } from '../../src/agent/runtime/ledger-connection.ts'
+import { type Countersign, createRuntime, type RuntimeOptions } from '../../src/agent/runtime/runtime.ts'
 import { createClient } from '../../src/client/client.ts'
 import { testEdge } from '../support/test-edge.ts'
 import { alice, type TestClock, testLedger } from '../support/test-ledger.ts'

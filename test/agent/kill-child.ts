@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { open } from '../../src/agent/open.ts'
-import { outcomeOf } from '../../src/agent/outcome.ts'
-import { currentCall } from '../../src/agent/place.ts'
-import type { Countersign } from '../../src/agent/runtime.ts'
+import { currentCall } from '../../src/agent/runtime/place.ts'
+import type { Countersign } from '../../src/agent/runtime/runtime.ts'
+import { outcomeOf } from '../../src/agent/saga/outcome.ts'
 
 const [folder = '', scenario = '', fate] = process.argv.slice(2)
 const EFFECTS = join(folder, 'effects')

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Countersign } from '../../src/agent/runtime.ts'
-import type { SagaResult, StepStatus } from '../../src/agent/saga-result.ts'
+import type { Countersign } from '../../src/agent/runtime/runtime.ts'
+import type { SagaResult, StepStatus } from '../../src/agent/saga/saga-result.ts'
 import { within } from '../support/within.ts'
 import { HOMES, killedAfter, LONG_MS, NO_WAIT, type TestHome } from './homes.ts'
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ResumeDiverged } from '../../src/agent/errors.ts'
-import type { Countersign } from '../../src/agent/runtime.ts'
+import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { codeOf, HOMES, NO_WAIT, rejection } from './homes.ts'
 

@@ -1,9 +1,9 @@
 /** @module A small model of sagas: what each step does, and what the runtime must make of it. */
 import fc from 'fast-check'
 import { OutcomeUnknown } from '../../src/agent/errors.ts'
-import type { RollbackStatus } from '../../src/agent/outcome.ts'
-import type { Countersign } from '../../src/agent/runtime.ts'
-import type { StepStatus } from '../../src/agent/saga-result.ts'
+import type { Countersign } from '../../src/agent/runtime/runtime.ts'
+import type { RollbackStatus } from '../../src/agent/saga/outcome.ts'
+import type { StepStatus } from '../../src/agent/saga/saga-result.ts'
 import { NO_WAIT } from './homes.ts'
 
 interface StepPlan {

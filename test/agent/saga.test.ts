@@ -1,8 +1,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Countersign } from '../../src/agent/runtime.ts'
-import { type SagaResult, sagaReport } from '../../src/agent/saga-result.ts'
-import type { SagaSteps } from '../../src/agent/saga-steps.ts'
+import type { Countersign } from '../../src/agent/runtime/runtime.ts'
+import { type SagaResult, sagaReport } from '../../src/agent/saga/saga-result.ts'
+import type { SagaSteps } from '../../src/agent/saga/saga-steps.ts'
 import { within } from '../support/within.ts'
 import { codeOf, HOMES, killedAfter, LONG_MS, NO_WAIT, rejection } from './homes.ts'
 

@@ -1,7 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json } from '../../schemas/json.ts'
-import { RingSealedPlaces } from '../../src/ledger/sealed-places.ts'
+import { RingSealedPlaces } from '../../src/ledger/read/sealed-places.ts'
 import { sha256 } from '../../src/signing/digests.ts'
 import { createKeyRing, currentKey } from '../../src/signing/key-ring.ts'
 import { drive } from '../support/run-driver.ts'

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../schemas/json.ts'
 import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { addEvidence, dumpEvidence, emptyEvidence, loadEvidence } from '../../src/domain/validator/evidence.ts'
 import { validateHandoff } from '../../src/domain/validator/validate.ts'
-import { HotRun } from '../../src/ledger/hot-run.ts'
+import { HotRun } from '../../src/ledger/write/hot-run.ts'
 
 const hotRun = suite('hot run')
 const DIGEST = `sha256:${'0'.repeat(64)}`

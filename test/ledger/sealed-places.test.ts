@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { RingSealedPlaces } from '../../src/ledger/sealed-places.ts'
+import { RingSealedPlaces } from '../../src/ledger/read/sealed-places.ts'
 import { createKeyRing, currentKey, type KeyRing, rotateKeyRing } from '../../src/signing/key-ring.ts'
 
 const test = suite('ledger: places that callers carry')

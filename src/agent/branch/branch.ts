@@ -1,8 +1,8 @@
 /** @module A new run from a past step of another: what came before is served, the rest is live (RUN-26). */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { AgentError } from '../errors.ts'
-import { type Body, type Home, liveRun } from '../live-run.ts'
-import type { RunOptions } from '../run-options.ts'
+import { type Body, type Home, liveRun } from '../runtime/live-run.ts'
+import type { RunOptions } from '../runtime/run-options.ts'
 
 export interface BranchRunOptions extends Omit<RunOptions, 'input'> {
   /** The accepted handoff to branch behind; 0: the start. What was called up to it is served and never charged, renewed or undone here. */

@@ -1,8 +1,8 @@
 /** @module The record of a run with what it inherits: a branch is served the other run's calls and handoffs up to the step (RUN-26). */
 import { LedgerError } from '../../client/errors.ts'
-import type { Connection, RunEvent } from '../connection.ts'
 import { AgentError } from '../errors.ts'
-import { foldEvent, foldLateOutcome, newRecord, type RecordedRun } from '../recorded-run.ts'
+import { foldEvent, foldLateOutcome, newRecord, type RecordedRun } from '../history/recorded-run.ts'
+import type { Connection, RunEvent } from '../runtime/connection.ts'
 
 /** Throws `parent-not-readable` where the run is a branch of one that this caller cannot read. */
 export async function readRecord(connection: Connection, runId: string): Promise<RecordedRun> {

@@ -3,10 +3,10 @@ import type { OnDiscard } from '../../../schemas/fork.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { AgentError } from '../errors.ts'
-import type { RollbackLists, RollbackStatus } from '../outcome.ts'
 import type { Established, Finding, Supersession } from '../pipeline/handoff-types.ts'
 import type { Manifest } from '../pipeline/manifest.ts'
-import type { Run } from '../run.ts'
+import type { Run } from '../runtime/run.ts'
+import type { RollbackLists, RollbackStatus } from '../saga/outcome.ts'
 
 /** What the code of a branch is told beside the context. */
 export interface BranchContext<Input> {

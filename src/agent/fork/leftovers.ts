@@ -2,11 +2,11 @@
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Command } from '../../client/commands.ts'
 import { pause } from '../../client/transport.ts'
-import type { Connection } from '../connection.ts'
-import { clearDoubt } from '../doubt.ts'
-import { isCovered } from '../outcome.ts'
-import type { Place } from '../place.ts'
-import { isDoubtful } from '../roll-back.ts'
+import { clearDoubt } from '../calls/doubt.ts'
+import type { Connection } from '../runtime/connection.ts'
+import type { Place } from '../runtime/place.ts'
+import { isCovered } from '../saga/outcome.ts'
+import { isDoubtful } from '../saga/roll-back.ts'
 
 const LOOK_AGAIN_MS = 1_000
 

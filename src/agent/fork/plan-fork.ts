@@ -3,7 +3,7 @@ import type { JoinStrategy, OnDiscard } from '../../../schemas/fork.ts'
 import type { StartFork } from '../../../schemas/requests.ts'
 import { AgentError } from '../errors.ts'
 import { manifestRequest } from '../pipeline/manifest.ts'
-import { joined, type Place } from '../place.ts'
+import { joined, type Place } from '../runtime/place.ts'
 import type { Branch, ForkOptions } from './fork-types.ts'
 
 export interface PlannedBranch<Input> {

@@ -1,6 +1,6 @@
 /** @module The forks of a run's record: branches, what each reported, and the verdict. A pure fold. */
 import type { EventBody } from '../../../schemas/events.ts'
-import type { RunEvent } from '../connection.ts'
+import type { RunEvent } from '../runtime/connection.ts'
 
 type Report = EventBody<'BranchOffered'> | EventBody<'BranchReceived'>
 

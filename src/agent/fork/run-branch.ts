@@ -1,10 +1,10 @@
 /** @module One branch in this process: its place, what its code came to, and how that is reported. */
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import type { ReportBranch } from '../../../schemas/requests.ts'
+import { recordable } from '../calls/recordable.ts'
 import { AgentError, failureOf, LedgerRefused } from '../errors.ts'
-import { type Place, runAt, type StepFrame } from '../place.ts'
-import { recordable } from '../recordable.ts'
-import type { Run } from '../run.ts'
+import { type Place, runAt, type StepFrame } from '../runtime/place.ts'
+import type { Run } from '../runtime/run.ts'
 import type { ForkOptions } from './fork-types.ts'
 import type { PlannedBranch } from './plan-fork.ts'
 

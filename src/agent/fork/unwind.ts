@@ -1,7 +1,8 @@
 /** @module What becomes of the branches that were not merged: rolled back like sagas (RUN-41). */
-import { fateOfItem, fatesIn, isCovered } from '../outcome.ts'
-import type { Place } from '../place.ts'
-import { rollBackScope } from '../roll-back-scope.ts'
+
+import type { Place } from '../runtime/place.ts'
+import { fateOfItem, fatesIn, isCovered } from '../saga/outcome.ts'
+import { rollBackScope } from '../saga/roll-back-scope.ts'
 import type { BranchRollback } from './fork-types.ts'
 import type { Verdict } from './fork-verdict.ts'
 import { settleLeftovers } from './leftovers.ts'

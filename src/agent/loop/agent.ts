@@ -4,10 +4,10 @@
  */
 import type { Json } from '../../../schemas/json.ts'
 import { pause } from '../../client/transport.ts'
-import { backoffMs } from '../backoff.ts'
+import { backoffMs } from '../calls/backoff.ts'
 import { AgentError } from '../errors.ts'
-import { joined, type Place, placeNow, runAt } from '../place.ts'
-import { rollBackScope } from '../roll-back-scope.ts'
+import { joined, type Place, placeNow, runAt } from '../runtime/place.ts'
+import { rollBackScope } from '../saga/roll-back-scope.ts'
 import { askModel, type History, namedModel } from './ask-model.ts'
 import { type DescribedTool, describeTools, type LoopTool } from './describe-tools.ts'
 import type { Message, Model } from './messages.ts'

@@ -1,9 +1,9 @@
 /** @module What a model is told of a tool: name, description, and a JSON Schema of its arguments. */
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
+import type { StandardSchema } from '../calls/standard-schema.ts'
+import type { ToolSpec } from '../calls/tool-spec.ts'
+import { specOf } from '../calls/wrap-tool.ts'
 import { AgentError } from '../errors.ts'
-import type { StandardSchema } from '../standard-schema.ts'
-import type { ToolSpec } from '../tool-spec.ts'
-import { specOf } from '../wrap-tool.ts'
 import type { ToolDescription } from './messages.ts'
 
 /** A tool, or one with the JSON Schema of its arguments, where its own schema cannot tell. */

@@ -1,6 +1,6 @@
 /** @module Whether what a model's function returned is a message of an assistant. By hand: the client package brings no schema library. Pure. */
 import type { Json } from '../../../schemas/json.ts'
-import { recordable } from '../recordable.ts'
+import { recordable } from '../calls/recordable.ts'
 
 /** What a model's function returns, once `messageFault` finds nothing in it. Members that are not named here are left out of the record. */
 export interface Said {

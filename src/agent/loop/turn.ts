@@ -1,9 +1,9 @@
 /** @module One turn: every call that the model asked for, side by side, each with its real result or an error that the model can read. */
 import { parseStrictText } from '../../signing/strict-json.ts'
-import { type CallTrace, callTool } from '../call.ts'
+import { type CallTrace, callTool } from '../calls/call.ts'
+import type { ToolSpec } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
-import { type Place, runAt } from '../place.ts'
-import type { ToolSpec } from '../tool-spec.ts'
+import { type Place, runAt } from '../runtime/place.ts'
 import { argumentsFor, type DescribedTool } from './describe-tools.ts'
 import type { ToolMessage, ToolRequest } from './messages.ts'
 import { isToolError } from './tool-error.ts'

@@ -1,8 +1,8 @@
 /** @module A streamed model call: chunks pass through as they come, the call is settled at their end. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { type CallTrace, callTool } from '../call.ts'
+import { type CallTrace, callTool } from '../calls/call.ts'
 import { RecordedFailure } from '../errors.ts'
-import type { Place } from '../place.ts'
+import type { Place } from '../runtime/place.ts'
 import { askAgainAt, byPosition, type ModelAsk, type ModelContext, modelSpec, type Used } from './ask-model.ts'
 import { ChunkFeed } from './chunk-feed.ts'
 import { chunksOnRecord, requestOnRecord, servedFrom } from './model-record.ts'

@@ -1,6 +1,6 @@
 /** @module `langchainHandler`: records what models used. It cannot hold them back. */
 import { LedgerRefused } from '../errors.ts'
-import { reach } from '../session.ts'
+import { reach } from '../runtime/session.ts'
 import { usageOfMessage } from './lang-chain.ts'
 import { recordedUsage } from './model-usage.ts'
 import { priceOf } from './price-table.ts'

@@ -1,10 +1,10 @@
 /** @module `langchainTool`: a tool of LangChain as a tool of the run. */
-import { callTool } from '../call.ts'
+import { callTool } from '../calls/call.ts'
+import type { ToolOptions } from '../calls/tool-options.ts'
+import { specOf } from '../calls/wrap-tool.ts'
 import { AgentError } from '../errors.ts'
-import { placeNow } from '../place.ts'
-import type { Countersign } from '../runtime.ts'
-import type { ToolOptions } from '../tool-options.ts'
-import { specOf } from '../wrap-tool.ts'
+import { placeNow } from '../runtime/place.ts'
+import type { Countersign } from '../runtime/runtime.ts'
 import type { Method } from './lang-chain.ts'
 
 /**

@@ -1,5 +1,5 @@
 /** @module What is left of a run's budget, as its ledger says now. A run without limits is asked about once. */
-import { liveOf, reach, type Session } from '../session.ts'
+import { liveOf, reach, type Session } from '../runtime/session.ts'
 import { type Left, leftIn } from './projection.ts'
 
 const UNLIMITED: Left = { tokens: undefined, nano: undefined }

@@ -1,6 +1,6 @@
 /** @module `run.model`: any provider, by hand. */
 import type { Json } from '../../../schemas/json.ts'
-import type { Place } from '../place.ts'
+import type { Place } from '../runtime/place.ts'
 import { askModel, type ModelContext } from './ask-model.ts'
 import { jsonable } from './jsonable.ts'
 import { bytesOf, type ModelSettings } from './model-settings.ts'

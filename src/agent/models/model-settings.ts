@@ -1,6 +1,6 @@
 /** @module What an author may say of the model calls of a client, a middleware or a single call. */
 import type { Json } from '../../../schemas/json.ts'
-import type { Backoff } from '../backoff.ts'
+import type { Backoff } from '../calls/backoff.ts'
 import type { Price } from './price-table.ts'
 
 export interface ModelSettings {

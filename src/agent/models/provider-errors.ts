@@ -1,5 +1,5 @@
 /** @module Errors of providers and of the network: which are worth another try, and when. Read by their shape, whoever threw them. */
-import { type Backoff, backoffMs } from '../backoff.ts'
+import { type Backoff, backoffMs } from '../calls/backoff.ts'
 import { AgentError, RecordedFailure } from '../errors.ts'
 
 export const MODEL_BACKOFF: Backoff = { type: 'exponential', delayMs: 500, maxMs: 8_000, jitter: true }

@@ -3,7 +3,7 @@
  * helper of the client, known or yet to come, goes around it.
  */
 import { AgentError } from '../errors.ts'
-import { type Place, placeNow } from '../place.ts'
+import { type Place, placeNow } from '../runtime/place.ts'
 
 type Method = (...args: readonly unknown[]) => unknown
 

@@ -1,8 +1,8 @@
 /** @module Asks an agent, whatever its kind, and reads what it gave. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { Usage } from '../../../schemas/values.ts'
+import { recordable } from '../calls/recordable.ts'
 import { AgentError } from '../errors.ts'
-import { recordable } from '../recordable.ts'
 import { defaultPrompt } from './default-prompt.ts'
 import type { GeneratingAgent, StepAgent, StepContext, StepOptions } from './step-types.ts'
 

@@ -3,11 +3,11 @@ import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.
 import type { PostEnvelope } from '../../../schemas/requests.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { readRecord } from '../branch/read-record.ts'
-import type { Reply } from '../connection.ts'
+import { recordable } from '../calls/recordable.ts'
 import { AgentError, LedgerRefused } from '../errors.ts'
-import type { Place } from '../place.ts'
-import { recordable } from '../recordable.ts'
-import { liveOf, reach, type Session, textOf } from '../session.ts'
+import type { Reply } from '../runtime/connection.ts'
+import type { Place } from '../runtime/place.ts'
+import { liveOf, reach, type Session, textOf } from '../runtime/session.ts'
 import type {
   Envelope,
   Established,

@@ -1,7 +1,7 @@
 /** @module The handoffs and rewinds of a run's record, with the place in the code that asked for each. A pure fold. */
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import type { EventBody, RunEventType } from '../../../schemas/events.ts'
-import type { RunEvent } from '../connection.ts'
+import type { RunEvent } from '../runtime/connection.ts'
 
 interface Placed {
   /** How many events of the run had been recorded with it: its revision and one. */

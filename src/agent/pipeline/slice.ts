@@ -1,7 +1,7 @@
 /** @module The slice of the context that an agent is shown: what it may read, in the order a slicer wants it, packed to a limit of tokens. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { recordable } from '../calls/recordable.ts'
 import { AgentError } from '../errors.ts'
-import { recordable } from '../recordable.ts'
 import type { TokenCounter } from './token-counter.ts'
 
 /** What a slicer is told beside the context. */

@@ -1,6 +1,6 @@
 /** @module What `run.step` takes and gives. */
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { Backoff } from '../backoff.ts'
+import type { Backoff } from '../calls/backoff.ts'
 import type { Envelope, Finding, HandoffMode, Supersession } from './handoff-types.ts'
 import type { Manifest } from './manifest.ts'
 import type { SliceReport, Slicer } from './slice.ts'

@@ -1,8 +1,8 @@
 /** @module A step of a pipeline: an agent is shown its slice, and what it gives is handed over; refused, it is asked again. */
-import { callTool } from '../call.ts'
+import { callTool } from '../calls/call.ts'
 import { AgentError, HandoffRefused } from '../errors.ts'
-import type { Place } from '../place.ts'
-import { scopeBelow } from '../scope.ts'
+import type { Place } from '../runtime/place.ts'
+import { scopeBelow } from '../runtime/scope.ts'
 import { agentSpec, type Given } from './agent-spec.ts'
 import { handOffAt, mustNotBeBranch } from './handoff.ts'
 import type { Finding, HandoffResult } from './handoff-types.ts'

@@ -6,10 +6,10 @@ import { ACCESS_ENTRIES_MAX, type AccessEntry } from '../../../schemas/events/ac
 import { accessStream } from '../../../schemas/names.ts'
 import { type Expectation, firstExpectation } from '../../signing/check.ts'
 import { type Append, type EventStore, StoreUnavailableError } from '../../store/event-store.ts'
-import { sealFact } from '../append-fact.ts'
+import { sealFact } from '../identity/append-fact.ts'
+import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
-import type { Sealer } from '../sealer.ts'
 
 /** Reads of so long share one event. */
 const TOGETHER_MS = 100

@@ -8,8 +8,8 @@ import type { Pace } from '../../resources/work-queue.ts'
 import { checkRecord } from '../../signing/check.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
-import { ledgerEvent } from '../parse-record.ts'
-import type { Sealer } from '../sealer.ts'
+import type { Sealer } from '../identity/sealer.ts'
+import { ledgerEvent } from '../read/parse-record.ts'
 import { DamagedIndexError, type MatchedEvent } from './audit-reads.ts'
 
 /** Reads under way at once. */

@@ -1,7 +1,7 @@
 /** @module The auditors' queries over any store that can be read: offline, beside an owner, and without a record of who asked. */
 import type { AuditIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
-import type { Sealer } from '../sealer.ts'
+import type { Sealer } from '../identity/sealer.ts'
 import { AuditProjection } from './audit-projection.ts'
 import { AuditService, type UnrecordedReads } from './audit-service.ts'
 

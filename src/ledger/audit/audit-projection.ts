@@ -18,9 +18,9 @@ import { checkRecord, firstExpectation } from '../../signing/check.ts'
 import type { AuditEntry, AuditIndex, ChargeRow } from '../../store/audit-index.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
-import { ledgerEvent } from '../parse-record.ts'
-import type { Sealer } from '../sealer.ts'
-import { isStillThere, OTHER_STORE, seenRecord } from '../seen-record.ts'
+import type { Sealer } from '../identity/sealer.ts'
+import { ledgerEvent } from '../read/parse-record.ts'
+import { isStillThere, OTHER_STORE, seenRecord } from '../read/seen-record.ts'
 
 /** Charge states kept at hand; the others are read again when their next event comes. */
 const STATES_MAX = 2_000

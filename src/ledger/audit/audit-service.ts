@@ -8,9 +8,9 @@ import { allEnded } from '../../resources/all-ended.ts'
 import type { AuditFilter, AuditIndex, AuditView, LeafPage } from '../../store/audit-index.ts'
 import { againIfRenewed } from '../../store/derived-file.ts'
 import type { EventStore } from '../../store/event-store.ts'
-import { bounds, historyBounds } from '../bounds.ts'
+import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
-import type { Sealer } from '../sealer.ts'
+import { bounds, historyBounds } from '../write/bounds.ts'
 import { eventBody, eventsOf, type FoundEvent, linksOf } from './audit-events.ts'
 import {
   accessItems,

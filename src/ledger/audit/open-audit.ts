@@ -1,9 +1,9 @@
 /** @module The auditors' queries, put together: the index that follows the store in lulls and when it is asked, the service, the record. */
 import type { AuditIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
+import type { Sealer } from '../identity/sealer.ts'
 import type { Effects } from '../ports.ts'
-import { QuietFollower } from '../quiet-follower.ts'
-import type { Sealer } from '../sealer.ts'
+import { QuietFollower } from '../read/quiet-follower.ts'
 import { AccessLog } from './access-log.ts'
 import { AuditProjection, IndexBehindError } from './audit-projection.ts'
 import type { AuditReads } from './audit-reads.ts'

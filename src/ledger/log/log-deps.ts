@@ -1,8 +1,8 @@
 /** @module What the parts of the logs share, and what can go wrong with them. */
 import type { EventStore } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
+import type { Sealer } from '../identity/sealer.ts'
 import type { Effects, KeySource, Log } from '../ports.ts'
-import type { Sealer } from '../sealer.ts'
 
 export interface LogDeps {
   readonly store: EventStore

@@ -4,7 +4,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { agent, anthropicModel, type Model, openAiModel, ToolError } from '../../../src/agent/index.ts'
-import type { Countersign } from '../../../src/agent/runtime.ts'
+import type { Countersign } from '../../../src/agent/runtime/runtime.ts'
 import { HOMES } from '../homes.ts'
 
 const test = suite('agent: models behind the formats of OpenAI and Anthropic')

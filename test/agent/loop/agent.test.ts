@@ -10,8 +10,8 @@ import {
   ScriptedModel,
   ToolError,
 } from '../../../src/agent/index.ts'
-import { outcomeOf } from '../../../src/agent/outcome.ts'
-import type { Countersign } from '../../../src/agent/runtime.ts'
+import type { Countersign } from '../../../src/agent/runtime/runtime.ts'
+import { outcomeOf } from '../../../src/agent/saga/outcome.ts'
 import { codeOf, HOMES, killedAfter, LONG_MS, NO_WAIT, rejection, type TestHome } from '../homes.ts'
 
 const test = suite('agent: the tool-calling loop')

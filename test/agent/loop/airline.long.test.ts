@@ -1,7 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Answer, agent, currentCall, type Message, type Model } from '../../../src/agent/index.ts'
-import type { Countersign } from '../../../src/agent/runtime.ts'
+import type { Countersign } from '../../../src/agent/runtime/runtime.ts'
 import { AIRLINE_RUNS, type ChatMessage, type ChatRun, readAirlineRuns, SKIPPED } from '../../support/airline-runs.ts'
 import { HOMES, type TestHome } from '../homes.ts'
 

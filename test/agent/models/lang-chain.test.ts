@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { langchainHandler } from '../../../src/agent/models/lang-chain-handler.ts'
 import { langchainTool } from '../../../src/agent/models/lang-chain-tool.ts'
 import { trackRunnable } from '../../../src/agent/models/track-runnable.ts'
-import { outcomeOf } from '../../../src/agent/outcome.ts'
+import { outcomeOf } from '../../../src/agent/saga/outcome.ts'
 import { codeOf, HOMES, rejection, type TestHome } from '../homes.ts'
 import { collected } from './fake-providers.ts'
 

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import type { Json } from '../../../schemas/json.ts'
 import type { ModelSettings } from '../../../src/agent/models/model-settings.ts'
 import { open } from '../../../src/agent/open.ts'
-import type { Run } from '../../../src/agent/run.ts'
+import type { Run } from '../../../src/agent/runtime/run.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 const store = suite('model calls in the store file')

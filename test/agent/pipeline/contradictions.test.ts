@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import { HandoffRefused } from '../../../src/agent/errors.ts'
-import type { Run } from '../../../src/agent/run.ts'
+import type { Run } from '../../../src/agent/runtime/run.ts'
 import { HOMES } from '../homes.ts'
 
 type Facts = Readonly<Record<string, number>>

@@ -1,8 +1,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ResumeDiverged } from '../../../src/agent/errors.ts'
-import type { Run } from '../../../src/agent/run.ts'
-import type { Countersign } from '../../../src/agent/runtime.ts'
+import type { Run } from '../../../src/agent/runtime/run.ts'
+import type { Countersign } from '../../../src/agent/runtime/runtime.ts'
 import { within } from '../../support/within.ts'
 import { codeOf, HOMES, killedAfter, LONG_MS, rejection, type TestHome } from '../homes.ts'
 

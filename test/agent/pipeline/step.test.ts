@@ -3,9 +3,9 @@ import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { HandoffRefused, LedgerRefused } from '../../../src/agent/errors.ts'
 import type { StepContext } from '../../../src/agent/pipeline/step-types.ts'
-import { currentCall } from '../../../src/agent/place.ts'
-import type { Run } from '../../../src/agent/run.ts'
-import type { Countersign } from '../../../src/agent/runtime.ts'
+import { currentCall } from '../../../src/agent/runtime/place.ts'
+import type { Run } from '../../../src/agent/runtime/run.ts'
+import type { Countersign } from '../../../src/agent/runtime/runtime.ts'
 import { codeOf, HOMES, rejection, type TestHome } from '../homes.ts'
 
 const apple = { entities: ['Apple'], revenue: '2024' }

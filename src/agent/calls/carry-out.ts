@@ -1,0 +1,74 @@
+/** @module One attempt: runs a tool under a time limit, and says what came of it. */
+import { OutcomeUnknown } from '../errors.ts'
+import type { CallContext } from './tool-options.ts'
+
+export type Attempted =
+  | { readonly kind: 'succeeded'; readonly value: unknown }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  /** Timed out, aborted, or the tool said so: JavaScript cannot stop what it has started. */
+  | { readonly kind: 'unknown'; readonly error: unknown; readonly reason: string }
+
+export interface AttemptOptions {
+  readonly context: Omit<CallContext, 'signal'>
+  readonly timeoutMs: number | undefined
+  /** Ends the attempt at once: what came of it is not known. */
+  readonly signal: AbortSignal | undefined
+  /** Only told to the tool, which then ends by itself: its word counts. */
+  readonly notice?: AbortSignal | undefined
+  /** Something undoes the tool. */
+  readonly isUndone?: boolean
+  readonly run: (context: CallContext) => unknown
+}
+
+const REASON_MAX_CHARS = 1_000
+
+export async function carryOut({
+  context,
+  timeoutMs,
+  signal,
+  notice,
+  isUndone,
+  run,
+}: AttemptOptions): Promise<Attempted> {
+  const ending = new AbortController()
+  const abort = (): void => ending.abort(signal?.reason)
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => ending.abort(new DOMException(`no outcome after ${timeoutMs} ms`, 'TimeoutError')), timeoutMs)
+  if (signal?.aborted === true) abort()
+  else signal?.addEventListener('abort', abort, { once: true })
+  try {
+    const told = notice === undefined ? ending.signal : AbortSignal.any([ending.signal, notice])
+    const value = await Promise.race([tried(() => run({ ...context, signal: told })), aborted(ending.signal)])
+    return { kind: 'succeeded', value }
+  } catch (error) {
+    if (ending.signal.aborted) return unknown(ending.signal.reason)
+    // Cut off in the middle, it may have done its work: where something would undo that, nobody may take it for a failure.
+    const cutOff = notice?.aborted === true && isUndone === true && isAbort(error, notice)
+    return cutOff || error instanceof OutcomeUnknown ? unknown(error) : { kind: 'failed', error }
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+function isAbort(error: unknown, { reason }: AbortSignal): boolean {
+  return error === reason || (error instanceof Error && error.name === 'AbortError')
+}
+
+async function tried(run: () => unknown): Promise<unknown> {
+  return run()
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}
+
+function unknown(error: unknown): Attempted {
+  const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  return { kind: 'unknown', error, reason: reason.slice(0, REASON_MAX_CHARS) }
+}

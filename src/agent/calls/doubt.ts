@@ -1,0 +1,40 @@
+/** @module A call whose outcome is not known: asks the tool's own `check`, and puts the answer on record. */
+import type { Json } from '../../../schemas/json.ts'
+import type { Connection } from '../runtime/connection.ts'
+import { recordable } from './recordable.ts'
+import type { ToolSpec } from './tool-spec.ts'
+
+export interface DoubtfulCall {
+  readonly runId: string
+  readonly callId: string
+  /** As the tool takes them. */
+  readonly args: unknown
+}
+
+export type Cleared =
+  | { readonly kind: 'executed'; readonly result: Json }
+  | { readonly kind: 'not-executed' }
+  | { readonly kind: 'in-doubt' }
+
+/** Ends the doubt where the tool can tell; a check that throws cannot. */
+export async function clearDoubt(
+  connection: Connection,
+  spec: ToolSpec | undefined,
+  call: DoubtfulCall,
+): Promise<Cleared> {
+  const { runId, callId, args } = call
+  const evidence = { check: spec?.name ?? '' }
+  try {
+    const found = await spec?.check?.(args, { idempotencyKey: callId })
+    if (found === undefined) return { kind: 'in-doubt' }
+    const result = found.done ? recordable(found.result) : undefined
+    const body = found.done
+      ? ({ outcome: 'executed', result: result?.ok === true ? result.value : null, evidence } as const)
+      : ({ outcome: 'not-executed', evidence } as const)
+    const reply = await connection.execute(runId, { kind: 'resolve', callId, body })
+    if (!reply.ok) return { kind: 'in-doubt' }
+    return body.outcome === 'executed' ? { kind: 'executed', result: body.result } : { kind: 'not-executed' }
+  } catch {
+    return { kind: 'in-doubt' }
+  }
+}

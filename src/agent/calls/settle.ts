@@ -1,0 +1,75 @@
+/** @module Puts the outcome of an attempt on record, again and again until the ledger has it. */
+import type { Json } from '../../../schemas/json.ts'
+import type { SettleCall } from '../../../schemas/requests.ts'
+import type { Usage } from '../../../schemas/values.ts'
+import { LedgerError, UnreachableError } from '../../client/errors.ts'
+import { pause } from '../../client/transport.ts'
+import { clip, LedgerRefused, OutcomeNotRecorded } from '../errors.ts'
+import type { Connection, Reply } from '../runtime/connection.ts'
+import type { Claimed } from './lease.ts'
+import { recordable } from './recordable.ts'
+
+/** Milliseconds to wait before each further try. */
+const WAITS_MS = [50, 200, 800, 2_000, 4_000] as const
+const REASON_MAX_CHARS = 1_000
+/** What the ledger says of a result that it cannot hold. */
+const TOO_MUCH: ReadonlySet<string> = new Set(['append-too-large', 'body-too-large', 'invalid-body', 'invalid-json'])
+
+export interface Settling {
+  readonly connection: Connection
+  readonly runId: string
+  readonly tool: string
+  readonly claimed: Claimed
+  /** What the attempt used: reported with its outcome, whatever that is. */
+  readonly usage?: Usage | undefined
+  /** Default: up to seven seconds in all. */
+  readonly waitsMs?: readonly number[]
+}
+
+/** How a success went on record: as it is, or with the reason why its result could not. */
+export type Kept =
+  | { readonly kind: 'result'; readonly value: Json }
+  | { readonly kind: 'unrecorded'; readonly reason: string }
+
+/** Throws `OutcomeNotRecorded` or `LedgerRefused`. */
+export async function settleSuccess(settling: Settling, live: unknown): Promise<Kept> {
+  const result = recordable(live)
+  if (!result.ok) return settleUnrecorded(settling, result.reason, live)
+  const reply = await settle(settling, { result: result.value }, live)
+  if (reply.ok) return { kind: 'result', value: result.value }
+  if (!TOO_MUCH.has(reply.problem.code)) throw new LedgerRefused(reply.problem)
+  return settleUnrecorded(settling, reply.problem.code, live)
+}
+
+async function settleUnrecorded(settling: Settling, reason: string, live: unknown): Promise<Kept> {
+  await settled(settling, { unrecorded: { reason: clip(reason, REASON_MAX_CHARS) } }, live)
+  return { kind: 'unrecorded', reason }
+}
+
+/** Any other outcome. Throws like `settleSuccess`. */
+export async function settled(settling: Settling, outcome: Omit<SettleCall, 'fence'>, live?: unknown): Promise<void> {
+  const reply = await settle(settling, outcome, live)
+  if (!reply.ok) throw new LedgerRefused(reply.problem)
+}
+
+async function settle(settling: Settling, outcome: Omit<SettleCall, 'fence'>, live: unknown): Promise<Reply> {
+  const { connection, runId, claimed, usage } = settling
+  const { callId, fence } = claimed
+  const kind = 'unrecorded' in outcome ? 'unrecorded' : 'outcome'
+  for (const waitMs of [...(settling.waitsMs ?? WAITS_MS), undefined]) {
+    try {
+      const body = { fence, ...outcome, ...(usage !== undefined && { usage }) }
+      return await connection.execute(
+        runId,
+        { kind: 'settle', callId, body },
+        { idempotencyKey: `${kind}:${callId}:${fence}` },
+      )
+    } catch (error) {
+      const passing = error instanceof UnreachableError || error instanceof LedgerError
+      if (waitMs === undefined || !passing)
+        throw new OutcomeNotRecorded({ tool: settling.tool, callId }, live, { cause: error })
+      await pause(waitMs)
+    }
+  }
+  throw new OutcomeNotRecorded({ tool: settling.tool, callId }, live)
+}

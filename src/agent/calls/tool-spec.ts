@@ -1,0 +1,123 @@
+/** @module A tool inside the runtime: every option settled, types options. */
+import type { Failure } from '../../../schemas/values.ts'
+import { AgentError, failureOf } from '../errors.ts'
+import type { Place } from '../runtime/place.ts'
+import { BACKOFF_DEFAULT, type Backoff, backoffMs } from './backoff.ts'
+import { type Spending, toolSpending } from './spending.ts'
+import type { StandardSchema } from './standard-schema.ts'
+import type { CallContext, CheckResult, ToolOptions, Undo } from './tool-options.ts'
+
+export interface ToolSpec extends Spending {
+  readonly name: string
+  readonly description: string | undefined
+  readonly input: StandardSchema | undefined
+  /** `list`: a wrapped function, whose arguments are recorded as a list. */
+  readonly takes: 'list' | 'value'
+  readonly execute: (args: unknown, context: CallContext) => unknown
+  readonly compensate: CompensateSpec
+  readonly compensationRetries: number
+  readonly compensateUnknown: boolean
+  readonly check:
+    | ((
+        args: unknown,
+        context: { readonly idempotencyKey: string },
+      ) => CheckResult<unknown> | Promise<CheckResult<unknown>>)
+    | undefined
+  readonly retries: number
+  readonly backoff: Backoff
+  readonly retryScope: 'tool' | 'transaction'
+  readonly timeoutMs: number | undefined
+  readonly onUnknown: 'retry' | 'in-doubt'
+  readonly dedupe: 'args' | 'position' | undefined
+  readonly key: ((args: unknown) => string) | undefined
+  readonly leaseMs: number | undefined
+  readonly unreachable: 'stop' | 'run'
+  /** Default `forward`. A call of phase `model` gives what was said: nothing to undo, no evidence, and never in doubt. */
+  readonly phase?: 'forward' | 'model'
+  /** Whose call it is, where that is not told by its place. */
+  readonly agent?: string
+  /** Calls made inside it stand in its own scope, and are told apart so; default: in a scope of the call, by position. */
+  readonly inside?: Pick<Place, 'dedupe' | 'step'>
+  /** What the record keeps of an error. */
+  readonly failure: (error: unknown) => Failure
+  /** Milliseconds before the next try; undefined: there is none. */
+  readonly retryWaitMs: (error: unknown, failures: number) => number | undefined
+}
+
+type CompensateSpec =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'not-needed' }
+  | {
+      readonly kind: 'inline'
+      readonly tool: string
+      readonly undo: (undo: Undo<unknown, unknown>, context: CallContext) => unknown
+    }
+  | { readonly kind: 'named'; readonly tool: string }
+
+const COMPENSATION_RETRIES = 3
+
+type Given = Pick<ToolSpec, 'name' | 'input' | 'takes' | 'execute'>
+
+export function toolSpec(given: Given, options: ToolOptions): ToolSpec {
+  if (given.name === '') {
+    throw new AgentError('tool-unnamed', 'a tool needs a name: pass {name}, or wrap a named function')
+  }
+  const backoff = options.backoff ?? BACKOFF_DEFAULT
+  return {
+    ...given,
+    description: options.description,
+    compensate: compensateSpec(given.name, options.compensate),
+    compensationRetries: options.compensationRetries ?? COMPENSATION_RETRIES,
+    compensateUnknown: options.compensateUnknown ?? false,
+    check: options.check,
+    retries: options.retries ?? 0,
+    backoff,
+    retryScope: options.retryScope ?? 'tool',
+    timeoutMs: options.timeout,
+    onUnknown: options.onUnknown ?? 'in-doubt',
+    dedupe: options.dedupe,
+    key: options.key,
+    leaseMs: options.leaseMs,
+    unreachable: options.unreachable ?? 'stop',
+    ...toolSpending(options),
+    failure: failureOf,
+    retryWaitMs: (_, failures) => backoffMs(backoff, failures, Math.random()),
+  }
+}
+
+function compensateSpec(name: string, compensate: ToolOptions['compensate']): CompensateSpec {
+  if (compensate === undefined) return { kind: 'none' }
+  if (typeof compensate === 'function') return { kind: 'inline', tool: `${name}.compensate`, undo: compensate }
+  return compensate === 'not-needed' ? { kind: 'not-needed' } : { kind: 'named', tool: compensate }
+}
+
+/** Tools of one runtime, by name. */
+export class ToolRegistry {
+  readonly #specs = new Map<string, ToolSpec>()
+
+  add(spec: ToolSpec): void {
+    if (this.#specs.has(spec.name)) {
+      throw new AgentError('tool-registered-twice', `a tool named ${spec.name} is registered already`, {
+        tool: spec.name,
+      })
+    }
+    this.#specs.set(spec.name, spec)
+  }
+
+  get(name: string): ToolSpec | undefined {
+    return this.#specs.get(name)
+  }
+
+  /** Throws where a compensation names no tool: before anything runs, not when it is needed. */
+  mustBeWhole(): void {
+    for (const { name, compensate } of this.#specs.values()) {
+      if (compensate.kind !== 'named' || this.#specs.has(compensate.tool)) continue
+      const details = { tool: name, compensate: compensate.tool }
+      throw new AgentError(
+        'unknown-compensation',
+        `${name} is to be undone by ${compensate.tool}, which is no tool`,
+        details,
+      )
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/** @module Makes a tool of a function or a definition. Inside a run it is recorded; outside it refuses to run. */
+
+import { AgentError } from '../errors.ts'
+import { placeNow } from '../runtime/place.ts'
+import { callTool } from './call.ts'
+import type { CallContext, ToolOptions } from './tool-options.ts'
+import { type ToolRegistry, type ToolSpec, toolSpec } from './tool-spec.ts'
+
+type AnyFunction = (...args: readonly unknown[]) => unknown
+type AnyDefinition = ToolOptions & { readonly execute: AnyFunction; readonly input?: ToolSpec['input'] }
+
+const specs = new WeakMap<object, ToolSpec>()
+
+/** What the runtime knows of a tool; undefined for any other function. */
+export function specOf(tool: unknown): ToolSpec | undefined {
+  return typeof tool === 'function' ? specs.get(tool) : undefined
+}
+
+/** Its public types are those of `Countersign.tool`. */
+export function wrapTool(registry: ToolRegistry, what: AnyFunction | AnyDefinition, options: ToolOptions): unknown {
+  const wrapped = typeof what === 'function'
+  const spec = wrapped ? functionSpec(what, options) : definitionSpec(what)
+  registry.add(spec)
+  const tool = (...args: unknown[]): Promise<unknown> => callHere(registry, spec, wrapped ? args : args[0])
+  const { name, description, input } = spec
+  Object.defineProperty(tool, 'name', { value: name })
+  Object.assign(tool, {
+    toolName: name,
+    description,
+    execute: wrapped ? what : what.execute,
+    ...(!wrapped && { input }),
+  })
+  specs.set(tool, spec)
+  return tool
+}
+
+function functionSpec(fn: AnyFunction, options: ToolOptions): ToolSpec {
+  const execute = (args: unknown): unknown => fn(...(args as readonly unknown[]))
+  return toolSpec({ name: options.name ?? fn.name, input: undefined, takes: 'list', execute }, options)
+}
+
+function definitionSpec(definition: AnyDefinition): ToolSpec {
+  const { name = '', input, execute } = definition
+  const run = (args: unknown, context: CallContext): unknown => execute(args, context)
+  return toolSpec({ name, input, takes: 'value', execute: run }, definition)
+}
+
+async function callHere(registry: ToolRegistry, spec: ToolSpec, args: unknown): Promise<unknown> {
+  const place = placeNow()
+  if (place === undefined || place.session.registry !== registry) {
+    const message = `${spec.name} was called outside of a run: call it in cs.run(...), by run.call(...), or use .execute, the bare function`
+    throw new AgentError('no-active-run', message, { tool: spec.name })
+  }
+  if (place.undoing === true && place.context !== undefined) return spec.execute(args, place.context)
+  return callTool(place, spec, args)
+}

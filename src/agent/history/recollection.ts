@@ -1,0 +1,201 @@
+/** @module The record of an earlier life of the run, served in place of live calls: strictly (RUN-22). */
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { Asked } from '../calls/asked.ts'
+import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
+import type { Problem } from '../runtime/connection.ts'
+import type { RecordedOutcome } from './recorded-outcome.ts'
+import { type RecordedAttempt, type RecordedCall, type RecordedRun, slotOf } from './recorded-run.ts'
+
+/** What the record has for a call that is asked for now. */
+export type Memory =
+  | {
+      readonly kind: 'outcome'
+      readonly call: RecordedCall
+      readonly attempt: RecordedAttempt
+      readonly outcome: Extract<RecordedOutcome, { kind: 'succeeded' | 'failed' }>
+      /** Attempts that this outcome stands for: those that no code saw the end of are passed over. */
+      readonly attempts: number
+    }
+  /** Claimed, and what came of it is not known: `seen` where its own process said so. */
+  | { readonly kind: 'open'; readonly call: RecordedCall; readonly seen: boolean }
+  /** The budget refused it then. */
+  | { readonly kind: 'refused'; readonly refusal: Problem }
+  | { readonly kind: 'nothing' }
+
+const SHOWN_MAX = 10
+
+export class Recollection {
+  readonly run: RecordedRun
+  readonly #code: DivergenceCode
+  /** Calls that the code of now has not asked for, nor one of their ancestors. */
+  readonly #unasked: Map<string, RecordedCall>
+  readonly #byPlace = new Map<string, Set<RecordedCall>>()
+  readonly #children = new Map<string, RecordedCall[]>()
+  readonly #servedAttempts = new Map<string, number>()
+  readonly #servedRefusals = new Set<string>()
+  /** Undone by a rollback that the code of now has reached as well. */
+  readonly #undone = new Set<string>()
+
+  constructor(run: RecordedRun, code: DivergenceCode) {
+    this.run = run
+    this.#code = code
+    const forward = [...run.calls.values()].filter(({ phase }) => phase !== 'compensation')
+    this.#unasked = new Map(forward.map((call) => [call.callId, call]))
+    for (const call of forward) {
+      addTo(this.#byPlace, placeOf(call), call)
+      if (call.parentCall !== undefined) {
+        this.#children.set(call.parentCall, [...(this.#children.get(call.parentCall) ?? []), call])
+      }
+    }
+  }
+
+  /** Throws `ResumeDiverged` where the record holds another call of this tool here that is still to be asked for. */
+  expect(asked: Asked): void {
+    const call = this.#callOf(asked)
+    if (call !== undefined) {
+      this.#unasked.delete(call.callId)
+      return
+    }
+    if (this.#refusalOf(asked, 0) !== undefined) return
+    const expected = [...(this.#byPlace.get(placeOf(askedPlace(asked))) ?? [])].filter(({ callId }) =>
+      this.#unasked.has(callId),
+    )
+    if (expected.length > 0) throw this.#diverged(asked, expected)
+  }
+
+  /** The next outcome that this ask has not been served yet; a success is served to every ask. */
+  next(asked: Asked): Memory {
+    const call = this.#callOf(asked)
+    if (call !== undefined) this.#unasked.delete(call.callId)
+    const first = this.#servedAttempts.get(call?.callId ?? '') ?? 0
+    const refusal = this.#refusalOf(asked, first)
+    if (refusal !== undefined) {
+      this.#servedRefusals.add(slotOf(asked.phase, asked.key))
+      return { kind: 'refused', refusal }
+    }
+    if (call === undefined) return { kind: 'nothing' }
+    for (let index = first; index < call.attempts.length; index += 1) {
+      const attempt = call.attempts[index]
+      const known = attempt?.outcome
+      const last = index === call.attempts.length - 1
+      if (attempt === undefined || known === undefined) return { kind: 'open', call, seen: false }
+      if (known.kind === 'unknown' && last) return { kind: 'open', call, seen: known.seen }
+      const outcome = servedAs(known)
+      if (known.kind !== 'succeeded') this.#servedAttempts.set(call.callId, index + 1)
+      if (outcome !== undefined) return { kind: 'outcome', call, attempt, outcome, attempts: index + 1 - first }
+    }
+    return { kind: 'nothing' }
+  }
+
+  /** The call has ended: whatever it called counts as asked, and what failed beneath it until then is not served again. */
+  ended(callId: string, after = 0): void {
+    for (const child of this.#children.get(callId) ?? []) {
+      this.#unasked.delete(child.callId)
+      const over = child.attempts.filter(
+        ({ endedAfter, outcome }) => outcome?.kind !== 'succeeded' && (endedAfter ?? after) < after,
+      )
+      this.#servedAttempts.set(child.callId, Math.max(over.length, this.#servedAttempts.get(child.callId) ?? 0))
+      this.ended(child.callId, after)
+    }
+  }
+
+  /** What was called in a scope that is served as a whole counts as asked. */
+  passedOver(covers: (scope: string) => boolean): void {
+    for (const [callId, { scope }] of this.#unasked)
+      if (scope !== undefined && covers(scope)) this.#unasked.delete(callId)
+  }
+
+  /** Calls of the run that this one is a branch of, which the code of now has not asked for. */
+  inheritedLeft(): readonly RecordedCall[] {
+    const { inherited } = this.run
+    return inherited === undefined
+      ? []
+      : [...this.#unasked.values()].filter(({ callId }) => inherited.calls.has(callId))
+  }
+
+  /** The code of now has rolled this scope back, too: equal calls are new ones from here on. */
+  rolledBack(scope: string | undefined): void {
+    for (const call of this.run.calls.values()) {
+      const covered = scope === undefined || call.scope === scope || call.scope?.startsWith(`${scope}/`) === true
+      if (covered && call.undone === 'compensated') this.#undone.add(call.callId)
+    }
+  }
+
+  /** Throws where recorded calls were never asked for: the code took another way. */
+  mustBeSpent(): void {
+    this.#mustBeEmpty([...this.#unasked.values()])
+  }
+
+  /** Throws where the code goes on by itself before it has asked for all that it inherits. */
+  mustHaveInherited(): void {
+    this.#mustBeEmpty(this.inheritedLeft())
+  }
+
+  #mustBeEmpty(left: readonly RecordedCall[]): void {
+    if (left.length === 0) return
+    const message = `the record holds calls that the code did not ask for: ${names(left)}`
+    throw new ResumeDiverged(message, { expected: left.slice(0, SHOWN_MAX).map(shown), actual: null }, this.#code)
+  }
+
+  /** A call that the record does not hold. */
+  unknown(asked: Asked): ResumeDiverged {
+    return this.#diverged(asked, [])
+  }
+
+  #callOf({ phase, key }: Asked): RecordedCall | undefined {
+    return this.run.byKey.get(slotOf(phase, key))?.find(({ callId }) => !this.#undone.has(callId))
+  }
+
+  /** What the budget said at this point; once, as it was said once. */
+  #refusalOf({ phase, key }: Asked, attempts: number): Problem | undefined {
+    const slot = slotOf(phase, key)
+    const recorded = this.run.refusals.get(slot)
+    if (recorded === undefined || this.#servedRefusals.has(slot) || attempts > recorded.afterAttempts) return undefined
+    const before = this.run.byKey.get(slot)?.at(-1)?.attempts.slice(attempts, recorded.afterAttempts) ?? []
+    // Attempts that no code saw the end of are passed over, here as well.
+    return before.every(isUnseen) ? recorded.refusal : undefined
+  }
+
+  #diverged(asked: Asked, expected: readonly RecordedCall[]): ResumeDiverged {
+    const { spec, args, place, occurrence } = asked
+    const actual = { tool: spec.name, args, scope: place.scope ?? null, occurrence }
+    const details: JsonObject = { expected: expected.slice(0, SHOWN_MAX).map(shown), actual }
+    const wanted = expected.length === 0 ? 'no such call' : names(expected)
+    const message = `the code asks for ${spec.name} with other arguments than the record holds (${wanted}): nothing was run`
+    return new ResumeDiverged(message, details, this.#code)
+  }
+}
+
+function isUnseen({ outcome }: RecordedAttempt): boolean {
+  return outcome === undefined || ((outcome.kind === 'unknown' || outcome.kind === 'not-executed') && !outcome.seen)
+}
+
+/** A failure that the code of then saw is a failure now; an attempt that died with its process is none. */
+function servedAs(known: RecordedOutcome): Extract<RecordedOutcome, { kind: 'succeeded' | 'failed' }> | undefined {
+  if (known.kind === 'succeeded' || known.kind === 'failed') return known
+  return known.seen ? { kind: 'failed', error: { message: known.reason, code: 'outcome-unknown' } } : undefined
+}
+
+function askedPlace({ spec, phase, place }: Asked): Pick<RecordedCall, 'tool' | 'phase' | 'scope'> {
+  return { tool: spec.name, phase, scope: place.scope }
+}
+
+function placeOf({ tool, phase, scope }: Pick<RecordedCall, 'tool' | 'phase' | 'scope'>): string {
+  return `${phase}\n${tool}\n${scope ?? ''}`
+}
+
+function shown({ callId, tool, args, scope, occurrence }: RecordedCall): JsonObject {
+  return { callId, tool, args, scope: scope ?? null, occurrence }
+}
+
+function names(calls: readonly RecordedCall[]): string {
+  return calls
+    .slice(0, SHOWN_MAX)
+    .map(({ tool, callId }) => `${tool} (${callId})`)
+    .join(', ')
+}
+
+function addTo<K, V>(sets: Map<K, Set<V>>, key: K, value: V): void {
+  const set = sets.get(key) ?? new Set<V>()
+  sets.set(key, set.add(value))
+}

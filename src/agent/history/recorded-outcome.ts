@@ -1,0 +1,53 @@
+/** @module What became of a call, as its outcome on record says it. */
+import type { EventBody, RunEventType } from '../../../schemas/events.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { Failure } from '../../../schemas/values.ts'
+
+export type RecordedOutcome =
+  | { readonly kind: 'succeeded'; readonly result: Json; readonly unrecorded?: string }
+  | { readonly kind: 'failed'; readonly error: Failure }
+  /** `seen`: its own process said so, and the code of then saw it as a failure; else the process was gone. */
+  | { readonly kind: 'unknown'; readonly seen: boolean; readonly reason: string }
+  /** Somebody looked: it was not executed. */
+  | { readonly kind: 'not-executed'; readonly seen: boolean; readonly reason: string }
+
+type Before = RecordedOutcome | undefined
+type OutcomeOf<T extends RunEventType> = (data: EventBody<T>, before: Before) => RecordedOutcome
+
+const OUTCOMES = {
+  ToolCallSucceeded: succeeded,
+  CompensationSucceeded: succeeded,
+  ToolCallFailed: ({ error }) => ({ kind: 'failed', error }),
+  CompensationFailed: ({ error }) => ({ kind: 'failed', error }),
+  ToolCallInDoubt: unknown,
+  CompensationInDoubt: unknown,
+  ToolCallResolved: ({ outcome, result = null }, before) => {
+    if (outcome !== 'not-executed') return { kind: 'succeeded', result }
+    return before?.kind === 'unknown'
+      ? { ...before, kind: 'not-executed' }
+      : { kind: 'not-executed', seen: false, reason: 'it was not executed' }
+  },
+} satisfies { readonly [T in RunEventType]?: OutcomeOf<T> }
+
+type OutcomeType = keyof typeof OUTCOMES
+export const OUTCOME_TYPES = Object.keys(OUTCOMES) as readonly OutcomeType[]
+
+export function isOutcome(type: string): type is OutcomeType {
+  return Object.hasOwn(OUTCOMES, type)
+}
+
+/** `before` is what was known of the same attempt. Undefined for an event that is no outcome. */
+export function outcomeOf(type: string, data: JsonObject, before: Before): RecordedOutcome | undefined {
+  if (!isOutcome(type)) return undefined
+  // The table pairs each type with its own body.
+  const outcome = OUTCOMES[type] as unknown as (data: JsonObject, before: Before) => RecordedOutcome
+  return outcome(data, before)
+}
+
+function succeeded({ result = null, unrecorded }: EventBody<'ToolCallSucceeded'>): RecordedOutcome {
+  return { kind: 'succeeded', result, ...(unrecorded && { unrecorded: unrecorded.reason }) }
+}
+
+function unknown({ cause, reason }: EventBody<'ToolCallInDoubt'>): RecordedOutcome {
+  return { kind: 'unknown', seen: cause === 'outcome-unknown', reason: reason ?? 'the outcome is not known' }
+}

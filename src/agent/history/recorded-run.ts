@@ -1,0 +1,214 @@
+/** @module A run's record as the runtime needs it: calls with every outcome in order, rollbacks, and the end. A pure fold. */
+import { eachOf, passOver } from '../../../projections/fold-table.ts'
+import type { EventBody, RunEventType } from '../../../schemas/events.ts'
+import type { Json } from '../../../schemas/json.ts'
+import type { Failure } from '../../../schemas/values.ts'
+import { foldForks, type RecordedFork } from '../fork/recorded-forks.ts'
+import { foldHandoffs, noHandoffs, type RecordedHandoffs } from '../pipeline/recorded-handoffs.ts'
+import type { Problem, RunEvent } from '../runtime/connection.ts'
+import { isOutcome, OUTCOME_TYPES, outcomeOf, type RecordedOutcome } from './recorded-outcome.ts'
+
+export interface RecordedAttempt {
+  readonly claimedAt: string
+  endedAt?: string
+  /** How many events had been recorded by then. */
+  endedAfter?: number
+  /** Undefined where the process died first. */
+  outcome?: RecordedOutcome
+}
+
+export interface RecordedCall {
+  readonly callId: string
+  readonly key: string
+  readonly tool: string
+  readonly phase: 'forward' | 'compensation' | 'model'
+  readonly args: Json
+  readonly argsDigest: string
+  readonly compensate: 'none' | 'not-needed' | { readonly tool: string } | undefined
+  readonly scope: string | undefined
+  readonly occurrence: number
+  readonly parentCall: string | undefined
+  readonly attempts: RecordedAttempt[]
+  /** How its undoing ended, where it was undone. */
+  undone?: 'compensated' | 'failed' | 'unknown'
+}
+
+/** A claim that the budget refused. */
+export interface RecordedRefusal {
+  readonly refusal: Problem
+  /** Attempts of the call that were on record by then. */
+  readonly afterAttempts: number
+}
+
+interface RecordedRollback {
+  readonly scope: string | undefined
+  readonly reason: string
+}
+
+/** Calls, and scopes that were rolled back, up to so many events. */
+interface Inherited {
+  readonly until: number
+  readonly calls: ReadonlySet<string>
+  readonly scopes: ReadonlySet<string>
+}
+
+type RecordedEnd =
+  | { readonly kind: 'completed'; readonly output: Json }
+  | { readonly kind: 'failed'; readonly error: Failure }
+  | { readonly kind: 'compensated'; readonly status: EventBody<'RunCompensated'>['status'] }
+
+export interface RecordedRun {
+  input: Json
+  events: number
+  readonly calls: Map<string, RecordedCall>
+  /** Forward and model calls by key, oldest generation first. */
+  readonly byKey: Map<string, RecordedCall[]>
+  readonly refusals: Map<string, RecordedRefusal>
+  readonly rollbacks: RecordedRollback[]
+  readonly handoffs: RecordedHandoffs
+  readonly forks: RecordedFork[]
+  /** Where the run came from, where it is a branch. */
+  branchOf?: EventBody<'RunStarted'>['branchOf']
+  /** Calls that were claimed anew beyond what a branch inherits. */
+  readonly goneOn: Set<string>
+  /** What a branch is served of the run that it left. */
+  inherited?: Inherited
+  end?: RecordedEnd
+}
+
+export function newRecord(): RecordedRun {
+  return {
+    input: null,
+    events: 0,
+    calls: new Map(),
+    byKey: new Map(),
+    refusals: new Map(),
+    rollbacks: [],
+    handoffs: noHandoffs({ criticalKeys: [] }),
+    forks: [],
+    goneOn: new Set(),
+  }
+}
+
+export async function readRun(events: AsyncIterable<RunEvent>): Promise<RecordedRun> {
+  const run = newRecord()
+  for await (const event of events) foldEvent(run, event)
+  return run
+}
+
+/** Folds one event; one of a type that this build does not know is counted and no more. */
+export function foldEvent(run: RecordedRun, event: RunEvent): void {
+  run.events += 1
+  if (!Object.hasOwn(FOLDS, event.type)) return
+  // The table pairs each type with the fold of its own body.
+  const fold = FOLDS[event.type as RunEventType] as ((run: RecordedRun, event: RunEvent, data: unknown) => void) | null
+  fold?.(run, event, event.data)
+}
+
+type FoldOf<T extends RunEventType> = (run: RecordedRun, event: RunEvent, data: EventBody<T>) => void
+
+const handoff = (run: RecordedRun, event: RunEvent): void => foldHandoffs(run.handoffs, event, run.events)
+const fork = (run: RecordedRun, event: RunEvent): void => foldForks(run.forks, event, run.events)
+
+const FOLDS = {
+  ...passOver('RunResumed', 'RunBranched', 'RunKeyDisclosed', 'RequestRefused', 'SnapshotTaken'),
+  ...passOver('ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...passOver('ReservationExpired'),
+  ...eachOf(handoff, 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
+  ...eachOf(fork, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
+  ...eachOf(foldOutcome, ...OUTCOME_TYPES),
+  RunStarted: (run, event, { input = null, branchOf }) => {
+    run.input = input
+    run.branchOf = branchOf
+    handoff(run, event)
+  },
+  ToolCallClaimed: foldClaim,
+  BudgetExceeded: foldRefusal,
+  CompensationStarted: (run, _, { scope, reason }) => {
+    run.rollbacks.push({ scope, reason })
+  },
+  RunCompleted: (run, _, { output = null }) => {
+    run.end = { kind: 'completed', output }
+  },
+  RunFailed: (run, _, { error }) => {
+    run.end = { kind: 'failed', error }
+  },
+  RunCompensated: (run, _, { status }) => {
+    run.end = { kind: 'compensated', status }
+  },
+} satisfies { readonly [T in RunEventType]: FoldOf<T> | null }
+
+function foldClaim(run: RecordedRun, { time }: RunEvent, data: EventBody<'ToolCallClaimed'>): void {
+  const known = run.calls.get(data.callId)
+  if (known !== undefined) {
+    known.attempts.push({ claimedAt: time })
+    return
+  }
+  const { callId, key, tool, phase, args, argsDigest, compensate, scope, occurrence = 0 } = data
+  const inherited = run.byKey.get(slotOf(phase, key))?.find((each) => run.inherited?.calls.has(each.callId))
+  if (inherited !== undefined) {
+    // A branch tries again what had failed in the run that it left: one call to the code.
+    run.calls.set(callId, inherited)
+    inherited.attempts.push({ claimedAt: time })
+    return
+  }
+  const parentCall = run.calls.get(data.parentCall ?? '')?.callId ?? data.parentCall
+  const identity = { callId, key, tool, phase, args, argsDigest, compensate, scope, occurrence, parentCall }
+  const call: RecordedCall = { ...identity, attempts: [{ claimedAt: time }] }
+  run.calls.set(callId, call)
+  if (phase === 'compensation') return
+  const slot = slotOf(phase, key)
+  run.byKey.set(slot, [...(run.byKey.get(slot) ?? []), call])
+}
+
+function foldRefusal(
+  run: RecordedRun,
+  _event: RunEvent,
+  { v: _, fingerprint: __, claim, ...exceeded }: EventBody<'BudgetExceeded'>,
+): void {
+  if (claim === undefined) return
+  const slot = slotOf(claim.phase, claim.key)
+  const code = 'budget-exceeded'
+  const { requested, dimension, scope, limit, spent, reserved } = exceeded
+  const detail = `${requested} ${dimension} were over the limit of ${limit} of the ${scope} (${spent} spent, ${reserved} reserved)`
+  const attempts = run.byKey.get(slot)?.at(-1)?.attempts ?? []
+  run.refusals.set(slot, { afterAttempts: attempts.length, refusal: { code, detail, evidence: { ...exceeded, code } } })
+}
+
+export function slotOf(phase: string, key: string): string {
+  return `${phase} ${key}`
+}
+
+const UNDONE = {
+  succeeded: 'compensated',
+  failed: 'failed',
+  unknown: 'unknown',
+  'not-executed': 'failed',
+} as const satisfies Record<RecordedOutcome['kind'], RecordedCall['undone']>
+
+function foldOutcome(run: RecordedRun, { type, time, data }: RunEvent): void {
+  const call = run.calls.get(String(data.callId))
+  const attempt = call?.attempts.at(-1)
+  const outcome = outcomeOf(type, data, attempt?.outcome)
+  if (call === undefined || attempt === undefined || outcome === undefined) return
+  attempt.outcome = outcome
+  attempt.endedAt = time
+  attempt.endedAfter = run.events
+  const undone = run.calls.get(String(data.compensates ?? (call.phase === 'compensation' ? call.key : '')))
+  const verdict = UNDONE[outcome.kind]
+  if (undone !== undefined) undone.undone = verdict
+  if (type === 'ToolCallResolved' && data.outcome === 'compensated') call.undone = 'compensated'
+}
+
+/**
+ * Beyond what a branch inherits, the outcome of a call that was claimed within it: it had been asked for, and must not run again. An attempt that
+ * was claimed later, and whatever undid the call, is the other run's alone.
+ */
+export function foldLateOutcome(run: RecordedRun, event: RunEvent): void {
+  const callId = String(event.data.callId)
+  if (event.type === 'ToolCallClaimed') run.goneOn.add(callId)
+  const known = run.calls.get(callId)?.attempts.at(-1)?.outcome
+  const isOpen = known === undefined || known.kind === 'unknown'
+  const undoesAnother = event.data.compensates !== undefined
+  if (isOutcome(event.type) && !undoesAnother && isOpen && !run.goneOn.has(callId)) foldOutcome(run, event)
+}

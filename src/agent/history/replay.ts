@@ -1,0 +1,115 @@
+/** @module Replay: the same code over a recorded run. No tool is called, nothing is written; the first divergence ends it. */
+import { readFile } from 'node:fs/promises'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { canonicalJson } from '../../signing/canonical-json.ts'
+import { recordIn } from '../branch/read-record.ts'
+import { recordable } from '../calls/recordable.ts'
+import type { ToolRegistry } from '../calls/tool-spec.ts'
+import { AgentError, ResumeDiverged } from '../errors.ts'
+import type { Connection, RunEvent } from '../runtime/connection.ts'
+import { awaitForgotten, type Body } from '../runtime/live-run.ts'
+import { type Place, runAt } from '../runtime/place.ts'
+import { runOf } from '../runtime/run.ts'
+import { Session } from '../runtime/session.ts'
+import { outcomeIn, type RunOutcome } from '../saga/outcome.ts'
+import { Recollection } from './recollection.ts'
+import type { RecordedRun } from './recorded-run.ts'
+
+/** What is replayed: a run of the ledger by its id, or a JSONL export of one by its file. */
+export type ReplaySource = string | { readonly file: string }
+
+/** The document of a replay that went to the run's own end. */
+export interface ReplayResult<Output> {
+  readonly verdict: 'exact'
+  readonly runId: string
+  /** Forward calls that were served. */
+  readonly calls: number
+  readonly end: 'completed' | 'failed' | 'compensated' | 'open'
+  /** Where the run completed. */
+  readonly output?: Output
+  /** Where it failed: the error that the code threw, and how the run ended then. */
+  readonly error?: unknown
+  readonly outcome?: RunOutcome
+}
+
+/** Throws `ResumeDiverged` (code `replay-diverged`): `evidence` is the document, with what was expected and what came. */
+export async function replayRun<Input, Output>(
+  home: { readonly connection: Connection; readonly registry: ToolRegistry },
+  source: ReplaySource,
+  body: Body<Input, Output>,
+): Promise<ReplayResult<Awaited<Output>>> {
+  const { runId, events } = await sourceOf(home.connection, source)
+  const record = await recordIn(home.connection, events, Number.POSITIVE_INFINITY)
+  const recollection = new Recollection(record, 'replay-diverged')
+  const session = new Session({ runId, registry: home.registry, recollection })
+  const place: Place = { session, dedupe: 'args', ancestors: [] }
+  const calls = [...new Set(record.calls.values())].filter(({ phase }) => phase !== 'compensation').length
+  const document = { verdict: 'exact', runId, calls, end: record.end?.kind ?? 'open' } as const
+
+  const came = await ended(session, () => runAt(place, () => body(runOf(place, record.input as Input))))
+  if (session.halted !== undefined) throw session.halted
+  session.mustBeSpent()
+  if ('error' in came) {
+    if (record.end?.kind === 'completed') throw diverged('completed', { failed: String(came.error) }, came.error)
+    return {
+      ...document,
+      error: came.error,
+      ...(record.end?.kind === 'compensated' && { outcome: outcomeIn(record, runId) }),
+    }
+  }
+  mustMatchEnd(record, came.output)
+  return { ...document, output: came.output as Awaited<Output> }
+}
+
+async function ended(
+  session: Session,
+  body: () => unknown,
+): Promise<{ readonly output: Json } | { readonly error: unknown }> {
+  try {
+    const output = recordable(await body())
+    await awaitForgotten(session)
+    if (!output.ok) throw new AgentError('not-recordable', `the output of the run cannot be recorded: ${output.reason}`)
+    return { output: output.value }
+  } catch (error) {
+    return { error }
+  } finally {
+    session.close()
+  }
+}
+
+function mustMatchEnd({ end }: RecordedRun, output: Json): void {
+  if (end === undefined) return
+  if (end.kind !== 'completed') throw diverged(end.kind, { completed: output })
+  if (canonicalJson(end.output) !== canonicalJson(output)) throw diverged({ output: end.output }, { output })
+}
+
+function diverged(expected: Json, actual: JsonObject, cause?: unknown): ResumeDiverged {
+  const error = new ResumeDiverged(
+    'the code comes to another end than the record',
+    { expected, actual },
+    'replay-diverged',
+  )
+  if (cause !== undefined) error.cause = cause
+  return error
+}
+
+async function sourceOf(
+  connection: Connection,
+  source: ReplaySource,
+): Promise<{ runId: string; events: AsyncIterable<RunEvent> }> {
+  if (typeof source === 'string') return { runId: source, events: connection.events(source) }
+  const lines = (await readFile(source.file, 'utf8')).split('\n').filter((line) => line !== '')
+  const parsed = lines.map((line) => JSON.parse(line) as JsonObject)
+  const trailer = parsed.pop()?.trailer as JsonObject | undefined
+  if (typeof trailer?.run !== 'string') {
+    throw new AgentError('not-an-export', `${source.file} is no whole export of one run`, { file: source.file })
+  }
+  return { runId: trailer.run, events: eventsIn(parsed) }
+}
+
+async function* eventsIn(records: readonly JsonObject[]): AsyncGenerator<RunEvent, void> {
+  for (const { header, data } of records) {
+    const { type, time } = header as JsonObject
+    yield { type: String(type), time: String(time), data: data as JsonObject }
+  }
+}

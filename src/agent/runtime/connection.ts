@@ -1,0 +1,46 @@
+/** @module The ledger as the runtime sees it: the same over HTTP and in process. */
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { Command } from '../../client/commands.ts'
+
+/** A refusal of the ledger: a stable code, a sentence, and its evidence. */
+export interface Problem {
+  readonly code: string
+  readonly detail: string
+  readonly retryAfterMs?: number
+  readonly evidence: JsonObject
+}
+
+export type Reply =
+  /** `created`: the command recorded something new. */
+  | { readonly ok: true; readonly created: boolean; readonly body: JsonObject }
+  | { readonly ok: false; readonly problem: Problem }
+
+/** An event as the runtime reads it. */
+export interface RunEvent {
+  readonly type: string
+  readonly time: string
+  readonly data: JsonObject
+}
+
+/** Refusals are replies. Methods throw `UnreachableError` where no answer comes, and `LedgerError` for a refused read. */
+export interface Connection extends AsyncDisposable {
+  /** A path or a URL, for messages. */
+  readonly place: string
+  execute(runId: string, command: Command, options?: { readonly idempotencyKey?: string }): Promise<Reply>
+  /** Commands of one run, carried out in order. */
+  batch(runId: string, commands: readonly Command[]): Promise<readonly Reply[]>
+  /** The context that is established now. */
+  context(runId: string): Promise<JsonObject>
+  /** All calls of a run, in order of their latest claim. */
+  calls(runId: string): Promise<readonly JsonObject[]>
+  /** Each rollback with its plan. */
+  compensations(runId: string): Promise<readonly JsonObject[]>
+  /** What was spent and reserved, with the limits. */
+  budget(runId: string): Promise<JsonObject>
+  /** Events by revision, of one type where it is named. */
+  events(runId: string, type?: string): AsyncIterable<RunEvent>
+  /** Ids of the runs that have not ended. */
+  openRuns(): AsyncIterable<string>
+  /** The JSONL export of a run. */
+  exportRun(runId: string): AsyncIterable<string>
+}

@@ -1,0 +1,72 @@
+/** @module The ledger behind HTTP. */
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { Client, EventRecord } from '../../client/client.ts'
+import { LedgerError } from '../../client/errors.ts'
+import type { Connection, Problem, Reply, RunEvent } from './connection.ts'
+
+const CREATED = 201
+const REFUSED = 400
+/** What one request may hold. */
+const BATCH_MAX_ITEMS = 256
+
+export function httpConnection(client: Client): Connection {
+  return {
+    place: client.url,
+    execute: (runId, command, options) => replyTo(() => client.execute(runId, command, options)),
+    batch: async (runId, commands) => {
+      const replies: Reply[] = []
+      for (let from = 0; from < commands.length; from += BATCH_MAX_ITEMS) {
+        const items = commands.slice(from, from + BATCH_MAX_ITEMS).map((command) => ({ runId, command }))
+        const answers = await client.batch(items)
+        replies.push(...answers.map(({ status, body }) => itemReply(status, body)))
+      }
+      return replies
+    },
+    context: (runId) => client.context(runId),
+    calls: (runId) => collect(client.calls(runId)),
+    compensations: (runId) => client.compensations(runId),
+    budget: (runId) => client.budget(runId),
+    events: (runId, type) => runEvents(client.events(runId, { type })),
+    openRuns: async function* () {
+      for await (const row of client.runs({ status: 'open' })) yield String(row.runId)
+    },
+    exportRun: (runId) => client.exportRun(runId),
+    [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+async function replyTo(ask: () => Promise<{ created: boolean; body: JsonObject }>): Promise<Reply> {
+  try {
+    const { created, body } = await ask()
+    return { ok: true, created, body }
+  } catch (error) {
+    // What the server could not do is no refusal: it may do so later.
+    if (error instanceof LedgerError && error.status < 500) return { ok: false, problem: problemOf(error.problem) }
+    throw error
+  }
+}
+
+function itemReply(status: number, body: JsonObject): Reply {
+  if (status < REFUSED) return { ok: true, created: status === CREATED, body }
+  return { ok: false, problem: problemOf(body) }
+}
+
+function problemOf(body: JsonObject): Problem {
+  const { code, detail, retryAfterMs } = body
+  return {
+    code: String(code ?? 'refused'),
+    detail: String(detail ?? 'the ledger refused'),
+    ...(typeof retryAfterMs === 'number' && { retryAfterMs }),
+    evidence: body,
+  }
+}
+
+async function* runEvents(records: AsyncIterable<EventRecord>): AsyncGenerator<RunEvent, void> {
+  for await (const { header, data } of records) yield { type: String(header.type), time: String(header.time), data }
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}

@@ -1,0 +1,129 @@
+/** @module The ledger in this process. Bodies pass the same schemas as at the HTTP edge, so that both homes refuse alike. */
+import type { z } from 'zod'
+import type { JsonObject } from '../../../schemas/json.ts'
+import * as requests from '../../../schemas/requests.ts'
+import type { Command } from '../../client/commands.ts'
+import { LedgerError, UnreachableError } from '../../client/errors.ts'
+import { exportText } from '../../export/issue-export.ts'
+import type { Caller, Found, Ledger, LedgerEvent, Outcome } from '../../ledger/ledger.ts'
+import type { Connection, Problem, Reply, RunEvent } from './connection.ts'
+
+const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
+  start: requests.StartRun,
+  envelope: requests.PostEnvelope,
+  rollback: requests.Rollback,
+  manifest: requests.RegisterManifest,
+  claim: requests.ClaimCall,
+  settle: requests.SettleCall,
+  renew: requests.RenewCall,
+  resolve: requests.ResolveCall,
+  compensate: requests.StartCompensation,
+  reserve: requests.PostReservation,
+  'settle-reservation': requests.SettleReservation,
+  release: requests.ReleaseReservation,
+  usage: requests.PostUsage,
+  fork: requests.StartFork,
+  branch: requests.ReportBranch,
+  join: requests.JoinFork,
+  complete: requests.CompleteRun,
+  fail: requests.FailRun,
+}
+
+const PAGE_ITEMS = 500
+const REFUSED_STATUS = 409
+/** The ledger itself is not able to answer now: nothing that the caller asked for is wrong. */
+const OUT_OF_ORDER: ReadonlySet<string> = new Set([
+  'store-unavailable',
+  'store-full',
+  'contended',
+  'overloaded',
+  'stream-damaged',
+])
+
+export interface LedgerConnectionOptions {
+  readonly ledger: Ledger
+  readonly caller: Caller
+  readonly place: string
+  readonly close: () => Promise<void>
+}
+
+export function ledgerConnection({ ledger, caller, place, close }: LedgerConnectionOptions): Connection {
+  return {
+    place,
+    execute: async (runId, command, { idempotencyKey } = {}) => {
+      const fault = bodyFault(command)
+      if (fault !== undefined) return { ok: false, problem: fault }
+      const body = command.body as JsonObject
+      const idempotency = { key: idempotencyKey ?? '', method: 'AGENT', path: command.kind, body }
+      const info = idempotencyKey === undefined ? {} : { idempotency }
+      return replyOf(await ledger.execute(caller, runId, command, info))
+    },
+    batch: async (runId, commands) => {
+      const faults = commands.map(bodyFault)
+      const items = commands.filter((_, i) => faults[i] === undefined).map((command) => ({ runId, command }))
+      const outcomes = [...(await ledger.executeBatch(caller, items, {}))]
+      return faults.map((problem) => (problem === undefined ? replyOf(outcomes.shift()) : { ok: false, problem }))
+    },
+    context: async (runId) => foundValue(await ledger.context(caller, runId, {})),
+    calls: (runId) => allCalls(ledger, caller, runId),
+    compensations: async (runId) =>
+      foundValue(await ledger.compensations(caller, runId)).items as readonly JsonObject[],
+    budget: async (runId) => foundValue(await ledger.budget(caller, runId)),
+    events: async function* (runId, type) {
+      for await (const { header, data } of eventsOf(ledger, caller, runId)) {
+        if (type === undefined || header.type === type) yield { type: header.type, time: header.time, data } as RunEvent
+      }
+    },
+    openRuns: () => openRuns(ledger, caller),
+    exportRun: (runId) => exportText(ledger, caller, { format: 'jsonl', query: { run: runId } }),
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+function bodyFault(command: Command): Problem | undefined {
+  const checked = BODIES[command.kind].safeParse(command.body)
+  if (checked.success) return undefined
+  const detail = checked.error.issues.map(({ path, message }) => `/${path.join('/')}: ${message}`).join('; ')
+  return { code: 'invalid-body', detail, evidence: { code: 'invalid-body' } }
+}
+
+function replyOf(outcome: Outcome | undefined): Reply {
+  if (outcome === undefined) throw new TypeError('the ledger answered fewer items than it was asked')
+  if (outcome.ok) return { ok: true, created: outcome.created, body: outcome.body }
+  const { code, detail, retryAfterMs, evidence } = outcome.refusal
+  if (OUT_OF_ORDER.has(code)) throw new UnreachableError(`${code}: ${detail}`)
+  const waits = retryAfterMs === undefined ? {} : { retryAfterMs }
+  return { ok: false, problem: { code, detail, ...waits, evidence: { ...evidence, code, detail } } }
+}
+
+function foundValue<T>(found: Found<T>): T {
+  if (found.ok) return found.value
+  const { code, detail, evidence } = found.refusal
+  throw new LedgerError(REFUSED_STATUS, { ...evidence, code, detail })
+}
+
+async function allCalls(ledger: Ledger, caller: Caller, runId: string): Promise<JsonObject[]> {
+  const all: JsonObject[] = []
+  let after: unknown = -1
+  while (typeof after === 'number') {
+    const page: JsonObject = foundValue(await ledger.calls(caller, runId, { after, limit: PAGE_ITEMS }))
+    all.push(...(page.items as readonly JsonObject[]))
+    after = page.next
+  }
+  return all
+}
+
+async function* eventsOf(ledger: Ledger, caller: Caller, runId: string): AsyncGenerator<LedgerEvent, void> {
+  for await (const page of foundValue(await ledger.runEvents(caller, runId, { from: 0 }))) yield* page
+}
+
+async function* openRuns(ledger: Ledger, caller: Caller): AsyncGenerator<string, void> {
+  let after: { startedAt: string; runId: string } | undefined
+  for (;;) {
+    const { items } = await ledger.listRuns(caller, { status: 'open', limit: PAGE_ITEMS, ...(after && { after }) })
+    for (const row of items) yield String(row.runId)
+    const last = items.at(-1)
+    if (last === undefined || items.length < PAGE_ITEMS) return
+    after = { startedAt: String(last.startedAt), runId: String(last.runId) }
+  }
+}

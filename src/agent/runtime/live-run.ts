@@ -1,0 +1,182 @@
+/** @module The life of a run in this process: start or resume, body, and one of its ends (RUN-20 to RUN-24). */
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { StartRun } from '../../../schemas/requests.ts'
+import { resolvePolicy } from '../../../schemas/resolve-policy.ts'
+import { readRecord } from '../branch/read-record.ts'
+import { ClaimQueue } from '../calls/claim-queue.ts'
+import { recordable } from '../calls/recordable.ts'
+import type { ToolRegistry } from '../calls/tool-spec.ts'
+import { AgentError, failureOf, LedgerRefused, RecordedFailure } from '../errors.ts'
+import { Recollection } from '../history/recollection.ts'
+import { type RecordedRun, readRun } from '../history/recorded-run.ts'
+import type { PriceTable } from '../models/price-table.ts'
+import type { TokenCounter } from '../pipeline/token-counter.ts'
+import { NOTHING, noteOutcome, outcomeIn, type RunOutcome } from '../saga/outcome.ts'
+import { openOutcome, rollBack } from '../saga/roll-back.ts'
+import type { Connection } from './connection.ts'
+import { type Place, runAt } from './place.ts'
+import { type Run, runOf } from './run.ts'
+import { type RunOptions, startRequest } from './run-options.ts'
+import { numberOf, Session, textOf } from './session.ts'
+
+export interface Home {
+  readonly connection: Connection
+  readonly registry: ToolRegistry
+  readonly counter?: () => Promise<TokenCounter>
+  readonly prices?: PriceTable | undefined
+}
+
+const CAUSES_MAX = 5
+
+export type Body<Input, Output> = (run: Run<Input>) => Output
+
+interface Asked<Input> {
+  readonly options: RunOptions<Input>
+  /** Where a branch leaves another run. */
+  readonly branchOf?: StartRun['branchOf']
+}
+
+/** Resolves with the output; an exception of the body rolls the run back and is thrown again, the same object. */
+export async function liveRun<Input, Output>(
+  home: Home,
+  { options, branchOf }: Asked<Input>,
+  body: Body<Input, Output>,
+): Promise<Awaited<Output>> {
+  home.registry.mustBeWhole()
+  const { connection, registry, counter } = home
+  const start = { ...startRequest(options, body.name), ...(branchOf !== undefined && { branchOf }) }
+  const started = await connection.execute(options.id ?? '', { kind: 'start', body: start })
+  if (!started.ok) throw new LedgerRefused(started.problem)
+  const runId = textOf(started.body, 'runId')
+  if (started.body.status !== 'open') return (await recordedEnd(home, runId, started.body)) as Awaited<Output>
+
+  const hasPast = started.body.resumed === true || branchOf !== undefined
+  const record = hasPast ? await readRecord(connection, runId) : undefined
+  if (record?.rollbacks.some(({ scope }) => scope === undefined)) return finishRollback(home, runId, record)
+  const session = new Session({
+    runId,
+    registry,
+    live: { connection, claims: new ClaimQueue(connection, runId), fence: numberOf(started.body, 'fence') },
+    ...(record !== undefined && {
+      recollection: new Recollection(record, branchOf === undefined ? 'resume-diverged' : 'branch-diverged'),
+    }),
+    ...(options.signal !== undefined && { signal: options.signal }),
+    ...(counter !== undefined && { counter }),
+    policy: resolvePolicy(options.policy),
+    prices: home.prices,
+  })
+  const place: Place = { session, dedupe: 'args', ancestors: [] }
+  const run = runOf(place, (start.input ?? null) as Input)
+  try {
+    const output = await runAt(place, () => body(run))
+    return (await complete(session, connection, output)) as Awaited<Output>
+  } catch (error) {
+    noteOutcome(error, await endFailed(home, session, { error, options }))
+    throw error
+  } finally {
+    session.close()
+  }
+}
+
+/** Waits for every call that was started; then the output goes on record. */
+async function complete(session: Session, connection: Connection, output: unknown): Promise<Json> {
+  await awaitForgotten(session)
+  const stopped = session.halted ?? session.failed
+  if (stopped !== undefined) throw stopped
+  session.mustBeSpent()
+  const kept = recordable(output)
+  if (!kept.ok) throw new AgentError('not-recordable', `the output of the run cannot be recorded: ${kept.reason}`)
+  const reply = await connection.execute(session.runId, {
+    kind: 'complete',
+    body: { output: kept.value, runFence: session.fence },
+  })
+  if (!reply.ok) throw session.halt(new LedgerRefused(reply.problem))
+  return kept.value
+}
+
+export async function awaitForgotten(session: Session): Promise<void> {
+  const forgotten = session.underWay
+  const failure = await session.settled()
+  session.close()
+  if (forgotten.length === 0) return
+  const tools = [...new Set(forgotten)].join(', ')
+  if (failure !== undefined) throw failure
+  process.emitWarning(`the run ${session.runId} ended before calls of ${tools} did: is an await missing?`, {
+    code: 'COUNTERSIGN_FORGOTTEN_AWAIT',
+  })
+}
+
+async function endFailed(
+  { connection, registry }: Home,
+  session: Session,
+  { error, options }: { error: unknown; options: RunOptions },
+): Promise<RunOutcome> {
+  const { runId } = session
+  // The code has left the record, or the ledger is out of reach: the run stays as it is, to be resumed.
+  if (session.halted !== undefined || isDivergence(error)) return openOutcome(runId)
+  try {
+    if (!isOverBudget(error) || options.compensateOnBudgetExceeded !== false) {
+      const { name, message } = error instanceof Error ? error : { name: 'thrown', message: String(error) }
+      return await rollBack({ connection, registry, runId, reason: `${name}: ${message}`, session })
+    }
+    await session.settled()
+    const failed = await connection.execute(runId, {
+      kind: 'fail',
+      body: { error: failureOf(error), runFence: session.fence },
+    })
+    return failed.ok ? { runId, status: 'FAILED', ...NOTHING } : openOutcome(runId, new LedgerRefused(failed.problem))
+  } catch (rollbackError) {
+    // What kept the rollback from its end never hides why it was needed.
+    return openOutcome(runId, rollbackError)
+  }
+}
+
+/** Libraries wrap what they are thrown: the refusal may lie deeper. */
+function isOverBudget(error: unknown): boolean {
+  let cause = error
+  for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
+    const refused = cause instanceof LedgerRefused || cause instanceof RecordedFailure ? cause : undefined
+    if (refused?.code === 'budget-exceeded') return true
+    cause = cause.cause
+  }
+  return false
+}
+
+function isDivergence(error: unknown): boolean {
+  return error instanceof AgentError && (error.code === 'resume-diverged' || error.code === 'branch-diverged')
+}
+
+/** The run ended before: its output, or its failure. */
+async function recordedEnd(home: Home, runId: string, body: JsonObject): Promise<Json> {
+  if (body.status === 'completed') return body.output ?? null
+  if (body.status === 'compensated') return throwRolledBack(runId, await readRun(home.connection.events(runId)))
+  const cause = new RecordedFailure(failureIn(body.error))
+  const failed = new AgentError('run-failed', `the run ${runId} has failed: ${cause.message}`, { runId }, { cause })
+  noteOutcome(failed, { runId, status: 'FAILED', ...NOTHING })
+  throw failed
+}
+
+function failureIn(error: Json | undefined): { readonly message: string } {
+  return typeof error === 'object' && error !== null && 'message' in error
+    ? { ...error, message: String(error.message) }
+    : { message: 'no reason recorded' }
+}
+
+/** An earlier process was rolling the run back: that goes first, and is the run's end. */
+async function finishRollback(home: Home, runId: string, record: RecordedRun): Promise<never> {
+  const reason = record.rollbacks.find(({ scope }) => scope === undefined)?.reason ?? ''
+  await rollBack({ ...home, runId, reason })
+  return throwRolledBack(runId, await readRun(home.connection.events(runId)))
+}
+
+function throwRolledBack(runId: string, record: RecordedRun): never {
+  const reason = record.rollbacks.find(({ scope }) => scope === undefined)?.reason ?? ''
+  const outcome = outcomeIn(record, runId)
+  const error = new AgentError('run-rolled-back', `the run ${runId} was rolled back: ${reason}`, {
+    runId,
+    reason,
+    status: outcome.status,
+  })
+  noteOutcome(error, outcome)
+  throw error
+}

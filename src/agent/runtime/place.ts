@@ -1,0 +1,65 @@
+/** @module Where in a run the code stands: it travels with asynchronous calls, and can be handed on by hand. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { CallContext } from '../calls/tool-options.ts'
+import type { Session } from './session.ts'
+
+export interface Place {
+  readonly session: Session
+  /** Path of names; absent in the run's own body. */
+  readonly scope?: string
+  /** Calls of one group are undone side by side. */
+  readonly group?: string
+  /** How equal calls here are told apart, where the tool does not say. */
+  readonly dedupe: 'args' | 'position'
+  /** The call in whose tool the code runs, innermost last. */
+  readonly ancestors: readonly Ancestor[]
+  /** The fork branch that this is part of: what it calls is nobody else's, and ends with it. */
+  readonly branch?: BranchFrame
+  /** The agent whose step this is: calls are its calls. */
+  readonly step?: StepFrame
+  /** A tool that is called while another is undone is part of the undoing: it runs bare. */
+  readonly undoing?: boolean
+  readonly context?: CallContext
+}
+
+interface BranchFrame {
+  readonly scope: string
+  /** Aborted when the branch is given up, or the run is. */
+  readonly signal: AbortSignal
+  /** Aborted when another branch has won: nobody waits for what still goes on here. */
+  readonly givenUp: AbortSignal
+}
+
+/** What ends the code at a place: the run's signal, or the branch's, which follows it. */
+export const signalAt = ({ branch, session }: Place): AbortSignal | undefined => branch?.signal ?? session.signal
+
+export interface StepFrame {
+  readonly agent: string
+  readonly scope: string
+  /** Model calls that were asked for in it: they tell what it used. */
+  modelCalls: number
+  /** Gives back what was held for the whole step: its model calls reserve for themselves. */
+  release?: () => Promise<void>
+}
+
+interface Ancestor {
+  readonly callId: string
+  readonly tool: string
+  readonly argsDigest: string
+}
+
+const places = new AsyncLocalStorage<Place>()
+
+export const placeNow = (): Place | undefined => places.getStore()
+export const runAt = <T>(place: Place, fn: () => T): T => places.run(place, fn)
+
+/** What the runtime tells the tool that is running now; undefined outside of one. For wrapped functions, whose signature is their own. */
+export function currentCall(): CallContext | undefined {
+  return placeNow()?.context
+}
+
+/** One name of a path; a slash in it would make two. */
+export function joined(scope: string | undefined, name: string): string {
+  const part = name.replaceAll(/[%/]/g, encodeURIComponent)
+  return scope === undefined ? part : `${scope}/${part}`
+}

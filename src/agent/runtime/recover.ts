@@ -1,0 +1,61 @@
+/** @module After a crash: finishes rollbacks that were interrupted, asks the tools about calls in doubt, and lists what is left to people. */
+import type { Json } from '../../../schemas/json.ts'
+import { clearDoubt } from '../calls/doubt.ts'
+import type { RunOutcome } from '../saga/outcome.ts'
+import { isDoubtful, rollBack } from '../saga/roll-back.ts'
+import type { Home } from './live-run.ts'
+
+export interface DoubtfulCallReport {
+  readonly runId: string
+  readonly callId: string
+  readonly tool: string
+  readonly args: Json
+}
+
+export interface Recovery {
+  /** Rollbacks that were under way, and how they ended now. */
+  readonly rolledBack: readonly RunOutcome[]
+  /** Calls that no `check` could tell about: find out, then resolve them. */
+  readonly inDoubt: readonly DoubtfulCallReport[]
+  /** Runs to resume, by `run({id})` with the same code. */
+  readonly open: readonly string[]
+}
+
+/** Looks at every run of the tenant that has not ended. Calls under a running lease are somebody's work and left alone. */
+export async function recover(home: Home): Promise<Recovery> {
+  home.registry.mustBeWhole()
+  const rolledBack: RunOutcome[] = []
+  const inDoubt: DoubtfulCallReport[] = []
+  const open: string[] = []
+  // The list is read to its end first: what is done below changes it.
+  const runIds: string[] = []
+  for await (const runId of home.connection.openRuns()) runIds.push(runId)
+  for (const runId of runIds) {
+    const outcome = await finishRollback(home, runId)
+    inDoubt.push(...(await doubtsOf(home, runId)))
+    if (outcome === undefined) open.push(runId)
+    else rolledBack.push(outcome)
+  }
+  return { rolledBack, inDoubt, open }
+}
+
+async function finishRollback(home: Home, runId: string): Promise<RunOutcome | undefined> {
+  for await (const { data } of home.connection.events(runId, 'CompensationStarted')) {
+    if (data.scope === undefined) return rollBack({ ...home, runId, reason: String(data.reason) })
+  }
+  return undefined
+}
+
+async function doubtsOf({ connection, registry }: Home, runId: string): Promise<DoubtfulCallReport[]> {
+  const left: DoubtfulCallReport[] = []
+  for (const call of await connection.calls(runId)) {
+    // What a model said can be asked again: there is nothing to look after.
+    if (!isDoubtful(call) || call.phase === 'model') continue
+    const report = { runId, callId: String(call.callId), tool: String(call.tool), args: call.args ?? null }
+    const spec = call.phase === 'forward' ? registry.get(report.tool) : undefined
+    const cleared = await clearDoubt(connection, spec, report)
+    // What may be run again is nobody's question: the resume runs it.
+    if (cleared.kind === 'in-doubt' && call.onUnknown !== 'retry') left.push(report)
+  }
+  return left
+}

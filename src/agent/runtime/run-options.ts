@@ -1,0 +1,68 @@
+/** @module What a run is started with. */
+import type { StartRun } from '../../../schemas/requests.ts'
+import { recordable } from '../calls/recordable.ts'
+import { AgentError } from '../errors.ts'
+
+/** `'2.00 USD'`. */
+export type Cost = `${number} ${string}`
+
+export interface BudgetOptions {
+  readonly tokens?: number
+  readonly cost?: Cost
+  /** Limits of single agents; their costs are in the run's currency. */
+  readonly agents?: Readonly<Record<string, { readonly tokens?: number; readonly cost?: Cost }>>
+}
+
+export interface RunOptions<Input = unknown> {
+  /** Starts the run of this id, or resumes it: a second start of a run that has ended gets its recorded end. */
+  readonly id?: string
+  /** Default: the name of the function, or `run`. */
+  readonly name?: string
+  readonly input?: Input
+  readonly tags?: readonly string[]
+  readonly budget?: BudgetOptions
+  readonly policy?: NonNullable<StartRun['policy']>
+  /** Roll back where the budget is exceeded; default true. */
+  readonly compensateOnBudgetExceeded?: boolean
+  readonly signal?: AbortSignal
+}
+
+const COST = /^(\S+) ([A-Z]{3})$/
+
+/** The request that starts the run. Throws `not-recordable` and `invalid-budget`. */
+export function startRequest(options: RunOptions, fallbackName: string): StartRun {
+  const { id, name = fallbackName, input, tags, budget, policy } = options
+  const kept = input === undefined ? undefined : recordable(input)
+  if (kept?.ok === false)
+    throw new AgentError('not-recordable', `the input of the run cannot be recorded: ${kept.reason}`)
+  return {
+    name: name === '' ? 'run' : name,
+    ...(id !== undefined && { id }),
+    ...(kept !== undefined && { input: kept.value }),
+    ...(tags !== undefined && { tags: [...tags] }),
+    ...(budget !== undefined && { budget: limitsOf(budget) }),
+    ...(policy !== undefined && { policy }),
+  }
+}
+
+function limitsOf({ tokens, cost, agents }: BudgetOptions): NonNullable<StartRun['budget']> {
+  const limits = Object.entries(agents ?? {}).map(([agent, limit]) => [
+    agent,
+    {
+      ...(limit.tokens !== undefined && { tokens: limit.tokens }),
+      ...(limit.cost !== undefined && { cost: costOf(limit.cost).limit }),
+    },
+  ])
+  return {
+    ...(tokens !== undefined && { tokens }),
+    ...(cost !== undefined && { cost: costOf(cost) }),
+    ...(agents !== undefined && { agents: Object.fromEntries(limits) }),
+  }
+}
+
+/** Throws `invalid-budget`. */
+export function costOf(cost: string): { readonly limit: string; readonly currency: string } {
+  const [, limit, currency] = COST.exec(cost) ?? []
+  if (limit !== undefined && currency !== undefined) return { limit, currency }
+  throw new AgentError('invalid-budget', `a cost is an amount and a currency, such as "2.00 USD", not ${cost}`)
+}

@@ -1,0 +1,107 @@
+/** @module What the body of a run is handed: calls by hand, values that come from the record, and scopes. */
+import type { Json } from '../../../schemas/json.ts'
+import { callTool } from '../calls/call.ts'
+import type { DefinedTool, FunctionTool } from '../calls/tool-options.ts'
+import { type ToolSpec, toolSpec } from '../calls/tool-spec.ts'
+import { specOf } from '../calls/wrap-tool.ts'
+import { AgentError } from '../errors.ts'
+import { fork } from '../fork/fork.ts'
+import type { Branch, ForkOptions, ForkResult } from '../fork/fork-types.ts'
+import { callModel, type ModelCall } from '../models/model-call.ts'
+import { establishedContext, handOff, rollBackContext } from '../pipeline/handoff.ts'
+import type { Established, HandoffOptions, HandoffResult, Rewound, RollbackOptions } from '../pipeline/handoff-types.ts'
+import { runStep } from '../pipeline/step.ts'
+import type { StepAgent, StepOptions, StepResult } from '../pipeline/step-types.ts'
+import { isCovered } from '../saga/outcome.ts'
+import { carrySaga, type SagaOptions } from '../saga/saga.ts'
+import type { SagaResult } from '../saga/saga-result.ts'
+import type { SagaSteps } from '../saga/saga-steps.ts'
+import { type Place, placeNow, runAt, signalAt } from './place.ts'
+import { scopeBelow } from './scope.ts'
+
+export interface Run<Input = Json> {
+  readonly id: string
+  /** As it is on record. */
+  readonly input: Input
+  readonly signal: AbortSignal | undefined
+  /** Calls a tool in this run where the asynchronous context is lost: behind an emitter, a queue, a callback of a library. */
+  call<Args extends readonly unknown[], Result>(
+    tool: FunctionTool<Args, Result>,
+    args: NoInfer<Args>,
+  ): Promise<Awaited<Result>>
+  call<Args, Parsed, Result>(tool: DefinedTool<Args, Parsed, Result>, args: NoInfer<Args>): Promise<Awaited<Result>>
+  /** Runs `fn` once in the life of the run: a resume and a replay get the recorded value. */
+  once<T>(name: string, fn: () => T | Promise<T>): Promise<T>
+  /** The time, from the record on resume and replay. */
+  now(): Promise<Date>
+  /** A fresh random UUID, from the record on resume and replay. */
+  uuid(): Promise<string>
+  /** A branch of the code with a place of its own: give one to each that runs beside others. */
+  scope<T>(name: string, fn: (run: Run<Input>) => T): Promise<Awaited<T>>
+  /**
+   * Calls a model, whatever the provider: reserved before, settled after with what it used, served on resume and replay. Throws
+   * `budget-exceeded`, `unbounded-output`, `unknown-price`, `not-recorded`, and what the provider throws.
+   */
+  model<Request, Response>(call: ModelCall<Request, Response>): Promise<Response>
+  /** Carries out a sequence of calls; rolls it back where it fails. Never throws for what a step does. */
+  saga(steps: SagaSteps, options?: SagaOptions): Promise<SagaResult>
+  /**
+   * Runs branches side by side over the context as it is now, and joins what is valid of them. Those that are not merged are rolled back like
+   * sagas. Throws `ForkFailed` where nothing can be merged: the context is what it was.
+   */
+  fork(branches: readonly Branch<Input>[], options: ForkOptions): Promise<ForkResult>
+  /** Hands a payload over: the ledger accepts it, or refuses it with findings and rewinds to the last snapshot. */
+  handoff(payload: object, options: HandoffOptions): Promise<HandoffResult>
+  /**
+   * Shows an agent its slice of the context, takes what it gives and hands it over. An agent is a function, or has `.invoke()` (a LangChain
+   * Runnable or graph) or `.generate()` (an AI SDK agent). Throws `HandoffRefused` where the ledger refuses and no repair is left.
+   */
+  step(agent: string, x: StepAgent, options?: StepOptions): Promise<StepResult>
+  /** Moves the context back to an earlier step. Calls and what they did stay. */
+  rollback(options?: RollbackOptions): Promise<Rewound>
+  /** The established context; on resume and replay the one of then. */
+  context(): Promise<Established>
+}
+
+export function runOf<Input>(place: Place, input: Input): Run<Input> {
+  const { session } = place
+  /** Where the code stands now, if that is below this run's own place; else here. */
+  const here = (): Place => {
+    const now = placeNow()
+    return now !== undefined && now.session === session && isCovered(place.scope, now.scope) ? now : place
+  }
+  const once = <T>(name: string, fn: () => T | Promise<T>): Promise<T> =>
+    callTool({ ...here(), dedupe: 'position' }, valueSpec(name, fn), null) as Promise<T>
+
+  return {
+    id: session.runId,
+    input,
+    signal: signalAt(place),
+    call: (tool: unknown, args: unknown) => {
+      const spec = specOf(tool)
+      if (spec === undefined)
+        return Promise.reject(new AgentError('unknown-tool', 'run.call takes a tool that cs.tool made'))
+      return callTool(here(), spec, args) as Promise<never>
+    },
+    once: (name, fn) => once(`run.once:${name}`, fn),
+    now: async () => new Date(await once('run.now', () => new Date().toISOString())),
+    uuid: () => once('run.uuid', () => globalThis.crypto.randomUUID() as string),
+    scope: async <T>(name: string, fn: (run: Run<Input>) => T): Promise<Awaited<T>> => {
+      const inner = { ...here(), scope: scopeBelow(here(), name) }
+      return await runAt(inner, () => fn(runOf(inner, input)))
+    },
+    model: async (call) => callModel(here(), call),
+    saga: (steps, options) => carrySaga(here(), steps, options),
+    fork: (branches, options) => fork({ place: here(), runOf: (inner) => runOf(inner, input) }, branches, options),
+    handoff: (payload, options) => handOff(here(), payload, options),
+    step: (agent, x, options = {}) => runStep(here(), agent, { x, options }),
+    rollback: (options = {}) => rollBackContext(here(), options),
+    context: () => establishedContext(session),
+  }
+}
+
+/** A value that differs from run to run, as a call: nothing to undo, and safe to ask for again. */
+function valueSpec(name: string, fn: () => unknown): ToolSpec {
+  const given = { name, input: undefined, takes: 'value', execute: fn } as const
+  return toolSpec(given, { compensate: 'not-needed', onUnknown: 'retry' })
+}

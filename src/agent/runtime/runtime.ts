@@ -1,0 +1,105 @@
+/** @module The runtime over one connection: tools, runs, sagas, recovery, replay. */
+import type { Json } from '../../../schemas/json.ts'
+import { type BranchRunOptions, branchRun } from '../branch/branch.ts'
+import type {
+  DefinedTool,
+  FunctionTool,
+  ParsedToolDefinition,
+  ToolDefinition,
+  ToolOptions,
+} from '../calls/tool-options.ts'
+import { ToolRegistry } from '../calls/tool-spec.ts'
+import { wrapTool } from '../calls/wrap-tool.ts'
+import { AgentError } from '../errors.ts'
+import { type ReplayResult, type ReplaySource, replayRun } from '../history/replay.ts'
+import { checkedPrices, type PriceTable } from '../models/price-table.ts'
+import { type CountTokens, tokenCounter } from '../pipeline/token-counter.ts'
+import { runSaga } from '../saga/run-saga.ts'
+import type { SagaResult } from '../saga/saga-result.ts'
+import type { SagaSteps } from '../saga/saga-steps.ts'
+import type { Connection } from './connection.ts'
+import { type Body, liveRun } from './live-run.ts'
+import { type Recovery, recover } from './recover.ts'
+import type { RunOptions } from './run-options.ts'
+
+export interface Countersign extends AsyncDisposable {
+  /** Where the ledger is: a path or a URL. */
+  readonly place: string
+  /** Wraps a function: same signature, recorded inside a run. Throws `tool-registered-twice`, `tool-unnamed`. */
+  tool<Args extends readonly unknown[], Result>(
+    fn: (...args: Args) => Result,
+    options?: ToolOptions<Args, Awaited<Result>>,
+  ): FunctionTool<Args, Result>
+  tool<Input, Parsed, Result>(
+    definition: ParsedToolDefinition<Input, Parsed, Result>,
+  ): DefinedTool<Input, Parsed, Result>
+  tool<Input, Result>(definition: ToolDefinition<Input, Result>): DefinedTool<Input, Input, Result>
+  /**
+   * Starts a run, or resumes the one of that id. Gives the output; an exception rolls back what was done and is thrown again, the same
+   * object: `outcomeOf(error)` tells how that ended. A resumed run asks for the same calls, and gets their recorded outcomes.
+   */
+  run<Output, Input = null>(options: RunOptions<Input>, body: Body<Input, Output>): Promise<Awaited<Output>>
+  run<Output>(body: Body<null, Output>): Promise<Awaited<Output>>
+  /** A run of its own for a sequence of calls; the document says how each step ended. Never throws for what a step does. */
+  saga(steps: SagaSteps, options?: RunOptions): Promise<SagaResult>
+  /** After a crash: finishes interrupted rollbacks, asks `check` about calls in doubt, lists the rest. */
+  recover(): Promise<Recovery>
+  /** Runs the code over a recorded run, without calling a tool; throws at the first divergence. */
+  replay<Output, Input = null>(source: ReplaySource, body: Body<Input, Output>): Promise<ReplayResult<Awaited<Output>>>
+  /**
+   * Starts a run from a past step of another: the code is served what that run had done by then, and goes on live. Both streams name the other
+   * run. The same `id` again resumes the branch.
+   */
+  branch<Output, Input = Json>(
+    runId: string,
+    options: BranchRunOptions,
+    body: Body<Input, Output>,
+  ): Promise<Awaited<Output>>
+  /** The JSONL export of a run, in portions of text. */
+  export(runId: string): AsyncIterable<string>
+  /** Closes the ledger where this process opened it. */
+  close(): Promise<void>
+}
+
+export interface RuntimeOptions {
+  /** Counts the tokens of slices and handoffs. Default: `gpt-tokenizer` where it is installed, else UTF-8 bytes / 4; results name it. */
+  readonly tokens?: CountTokens
+  /** What model calls cost; none is built in. A run with a limit of cost refuses models that it does not name. */
+  readonly prices?: PriceTable
+}
+
+/** Throws `invalid-prices`. */
+export function createRuntime(connection: Connection, { tokens, prices }: RuntimeOptions = {}): Countersign {
+  const registry = new ToolRegistry()
+  const home = {
+    connection,
+    registry,
+    counter: tokenCounter(tokens),
+    prices: prices === undefined ? undefined : checkedPrices(prices),
+  }
+  let closed: Promise<void> | undefined
+  const open = <T>(work: () => Promise<T>): Promise<T> =>
+    closed === undefined ? work() : Promise.reject(new AgentError('closed', `${connection.place} was closed`))
+  const close = (): Promise<void> => {
+    closed ??= Promise.resolve(connection[Symbol.asyncDispose]())
+    return closed
+  }
+  const runtime = {
+    place: connection.place,
+    // The overloads of the interface are all there is to call it by.
+    tool: (what: Parameters<typeof wrapTool>[1], options: ToolOptions = {}) => wrapTool(registry, what, options),
+    run: (options: RunOptions<never> | Body<never, unknown>, body?: Body<never, unknown>) =>
+      typeof options === 'function'
+        ? open(() => liveRun(home, { options: {} }, options))
+        : open(() => liveRun(home, { options }, body ?? (() => undefined))),
+    saga: (steps: SagaSteps, options: RunOptions = {}) => open(() => runSaga(home, steps, options)),
+    recover: () => open(() => recover(home)),
+    replay: (source: ReplaySource, body: Body<never, unknown>) => open(() => replayRun(home, source, body)),
+    branch: (run: string, options: BranchRunOptions, body: Body<never, unknown>) =>
+      open(() => branchRun(home, { run, options, body })),
+    export: (runId: string) => connection.exportRun(runId),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+  return runtime as unknown as Countersign
+}

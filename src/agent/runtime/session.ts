@@ -1,0 +1,248 @@
+/** @module One run in this process: its counters, the calls under way, what it remembers of an earlier life, and why it stopped. */
+import type { ExtendPolicy } from '../../../projections/extend.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { UnreachableError } from '../../client/errors.ts'
+import type { ClaimQueue } from '../calls/claim-queue.ts'
+import type { ToolRegistry } from '../calls/tool-spec.ts'
+import { AgentError } from '../errors.ts'
+import { ForkBook } from '../fork/fork-book.ts'
+import type { Recollection } from '../history/recollection.ts'
+import type { PriceTable } from '../models/price-table.ts'
+import { Pipeline } from '../pipeline/pipeline.ts'
+import { noHandoffs } from '../pipeline/recorded-handoffs.ts'
+import { type TokenCounter, tokenCounter } from '../pipeline/token-counter.ts'
+import type { Connection } from './connection.ts'
+
+export interface SessionOptions {
+  readonly runId: string
+  readonly registry: ToolRegistry
+  /** Absent: nothing is live, everything comes from the recollection. */
+  readonly live?: { readonly connection: Connection; readonly claims: ClaimQueue; readonly fence: number }
+  readonly recollection?: Recollection
+  readonly signal?: AbortSignal
+  /** Of the policy that a new run is started with; a recorded one tells its own. */
+  readonly policy?: ExtendPolicy
+  readonly counter?: () => Promise<TokenCounter>
+  readonly prices?: PriceTable | undefined
+}
+
+interface UnderWay {
+  readonly name: string
+  /** Aborted where nobody waits for it any more: how it ends is no news. */
+  readonly givenUp?: AbortSignal | undefined
+}
+
+const isGivenUp = ({ givenUp }: UnderWay): boolean => givenUp?.aborted === true
+
+export class Session {
+  readonly runId: string
+  readonly registry: ToolRegistry
+  readonly live: SessionOptions['live']
+  readonly recollection: Recollection | undefined
+  readonly signal: AbortSignal | undefined
+  readonly pipeline: Pipeline
+  readonly forks: ForkBook
+  readonly counter: () => Promise<TokenCounter>
+  /** What model calls cost, as the author says. */
+  readonly prices: PriceTable | undefined
+  /** Values that could not be recorded, for the compensation that still needs them. */
+  readonly unrecorded = new Map<string, unknown>()
+  /** By scope, then by what was asked for. */
+  readonly #counts = new Map<string, Map<string, number>>()
+  readonly #joinable = new Map<string, Promise<unknown>>()
+  readonly #underWay = new Map<Promise<unknown>, UnderWay>()
+  readonly #behind = new Set<Promise<unknown>>()
+  #halted: Error | undefined
+  #failed: Error | undefined
+  #closed = false
+
+  constructor({
+    runId,
+    registry,
+    live,
+    recollection,
+    signal,
+    counter,
+    policy = { criticalKeys: [] },
+    prices,
+  }: SessionOptions) {
+    this.runId = runId
+    this.registry = registry
+    this.live = live
+    this.recollection = recollection
+    this.signal = signal
+    this.counter = counter ?? tokenCounter()
+    const inherits = recollection?.run.inherited !== undefined
+    const code = live === undefined ? 'replay-diverged' : inherits ? 'branch-diverged' : 'resume-diverged'
+    this.forks = new ForkBook(recollection?.run.forks ?? [], code)
+    const handoffs = recollection?.run.handoffs ?? noHandoffs(policy)
+    this.pipeline = new Pipeline(handoffs, code, () => this.forks.isBehind)
+    this.prices = prices
+  }
+
+  get fence(): number {
+    return this.live?.fence ?? 1
+  }
+
+  /** How often this was asked for in this scope before. */
+  occurrence(scope: string | undefined, what: string): number {
+    const counts = this.#counts.get(scope ?? '') ?? new Map<string, number>()
+    const count = counts.get(what) ?? 0
+    this.#counts.set(scope ?? '', counts.set(what, count + 1))
+    return count
+  }
+
+  /** A tool begins anew: what it asks for below this scope is what its last attempt asked for. */
+  restart(scope: string): void {
+    for (const counted of this.#counts.keys()) {
+      if (counted === scope || counted.startsWith(`${scope}/`)) this.#counts.delete(counted)
+    }
+  }
+
+  /** A call has ended: what was asked for while it ran counts as asked, up to there. */
+  ended(callId: string, inside: (scope: string) => boolean, after?: number): void {
+    this.recollection?.ended(callId, after)
+    this.pipeline.passedOver(inside, after ?? Number.POSITIVE_INFINITY)
+    this.forks.passedOver(inside, after ?? Number.POSITIVE_INFINITY)
+  }
+
+  /** What was asked for in these scopes counts as asked: they are served as a whole. */
+  passedOver(covers: (scope: string) => boolean): void {
+    this.recollection?.passedOver(covers)
+    this.pipeline.passedOver(covers, Number.POSITIVE_INFINITY)
+    this.forks.passedOver(covers, Number.POSITIVE_INFINITY)
+  }
+
+  /**
+   * Throws where the code of a branch run asks for something new before it has asked for all that it inherits. What runs beside it gets a turn
+   * to ask for its part first.
+   */
+  async mayGoLive(): Promise<void> {
+    const inherited = this.recollection?.run.inherited
+    if (inherited === undefined || this.#inheritedFault(inherited.until) === undefined) return
+    await new Promise((resolve) => setImmediate(resolve))
+    const left = this.#inheritedFault(inherited.until)
+    if (left !== undefined) throw this.halt(left)
+  }
+
+  #inheritedFault(until: number): Error | undefined {
+    try {
+      this.recollection?.mustHaveInherited()
+      this.pipeline.mustBeSpent(until)
+      this.forks.mustBeSpent(until)
+      return undefined
+    } catch (error) {
+      return error instanceof Error ? error : new TypeError(String(error))
+    }
+  }
+
+  /** Throws where recorded calls or handoffs were never asked for: the code took another way. */
+  mustBeSpent(): void {
+    this.recollection?.mustBeSpent()
+    this.pipeline.mustBeSpent()
+    this.forks.mustBeSpent()
+  }
+
+  /** Why the run cannot go on in this process, though it has not ended: nothing more runs, nothing is rolled back. */
+  get halted(): Error | undefined {
+    return this.#halted
+  }
+
+  halt<E extends Error>(error: E): E {
+    this.#halted ??= error
+    return error
+  }
+
+  /** The run cannot end well any more, whatever its body makes of the error: it will be rolled back. */
+  fail<E extends Error>(error: E): E {
+    this.#failed ??= error
+    return error
+  }
+
+  get failed(): Error | undefined {
+    return this.#failed
+  }
+
+  /** Place of an answer's last event in the record, as it would be read: behind what is inherited. */
+  indexOf(answer: JsonObject): number {
+    return (this.recollection?.run.inherited?.until ?? 0) + numberOf(answer, 'revision') + 1
+  }
+
+  /** No call may start after the body of the run has ended. */
+  close(): void {
+    this.#closed = true
+  }
+
+  mustBeActive(): void {
+    const stopped = this.#halted ?? this.#failed
+    if (stopped !== undefined) throw stopped
+    if (this.#closed) throw new AgentError('no-active-run', `the run ${this.runId} is over`, { runId: this.runId })
+  }
+
+  /** Carries a call out; an equal one that is under way is joined. */
+  joined<T>(key: string, what: UnderWay | string, start: () => Promise<T>): Promise<T> {
+    const running = this.#joinable.get(key)
+    if (running !== undefined) return running as Promise<T>
+    const call = start().finally(() => {
+      this.#joinable.delete(key)
+      this.#underWay.delete(call)
+    })
+    this.#joinable.set(key, call)
+    this.#underWay.set(call, typeof what === 'string' ? { name: what } : what)
+    // Whoever awaits it hears of a failure; one that nobody awaits is found by `settled`.
+    call.catch(() => undefined)
+    return call
+  }
+
+  /** Work that goes on while the code does: the run ends after it. What keeps it from its end halts the run. */
+  behind<T>(work: () => Promise<T>): Promise<T> {
+    const going = work()
+    this.#behind.add(going)
+    going.then(
+      () => this.#behind.delete(going),
+      (error: unknown) => {
+        this.#behind.delete(going)
+        this.halt(error instanceof Error ? error : new TypeError(String(error)))
+      },
+    )
+    return going
+  }
+
+  /** Tools whose calls have not ended. */
+  get underWay(): readonly string[] {
+    return [...this.#underWay.values()].flatMap((each) => (isGivenUp(each) ? [] : each.name))
+  }
+
+  /** Resolves when no call is under way; gives the first failure among those that were. */
+  async settled(): Promise<unknown> {
+    let failure: unknown
+    while (this.#underWay.size + this.#behind.size > 0) {
+      const going = [...this.#underWay]
+      for (const [i, result] of (await Promise.allSettled(going.map(([call]) => call))).entries()) {
+        const [, what] = going[i] ?? []
+        if (result.status === 'rejected' && what !== undefined && !isGivenUp(what)) failure ??= result.reason
+      }
+      await Promise.allSettled(this.#behind)
+    }
+    return failure
+  }
+}
+
+/** The connection of a live session; a replay has none. */
+export function liveOf(session: Session): NonNullable<Session['live']> {
+  if (session.live === undefined) throw new AgentError('replay-diverged', 'a replay carries nothing out')
+  return session.live
+}
+
+/** An answer, or an error that also halts the run where the ledger is out of reach. */
+export async function reach<T>(session: Session, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof UnreachableError) session.halt(error)
+    throw error
+  }
+}
+
+export const textOf = (body: JsonObject, name: string): string => String(body[name] ?? '')
+export const numberOf = (body: JsonObject, name: string): number => Number(body[name] ?? 0)

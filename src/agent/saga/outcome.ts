@@ -1,0 +1,115 @@
+/** @module How a run or a saga ended, as `outcomeOf(error)` and sagas tell it. */
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { RecordedCall, RecordedRun } from '../history/recorded-run.ts'
+
+export type RollbackStatus = 'COMPENSATED' | 'PARTLY_COMPENSATED' | 'COMPENSATION_FAILED' | 'IN_DOUBT'
+
+export interface CallRef {
+  readonly callId: string
+  readonly tool: string
+}
+
+export interface RollbackLists {
+  readonly compensated: readonly CallRef[]
+  /** Done, and nobody undoes them. */
+  readonly standing: readonly CallRef[]
+  readonly failed: readonly CallRef[]
+  /** Whether they, or their compensation, were executed is not known. */
+  readonly unknown: readonly CallRef[]
+}
+
+export interface RunOutcome extends RollbackLists {
+  readonly runId: string
+  /** `FAILED`: ended without a rollback, as asked for. `OPEN`: not ended; resume it by its id. */
+  readonly status: RollbackStatus | 'FAILED' | 'OPEN'
+  /** What kept the rollback from its end, where something did. */
+  readonly rollbackError?: unknown
+}
+
+export const NOTHING: RollbackLists = { compensated: [], standing: [], failed: [], unknown: [] }
+
+/** A forward call, as far as a rollback looks at it. */
+interface Fate {
+  readonly callId: string
+  readonly tool: string
+  readonly scope: string | undefined
+  readonly parentCall: string | undefined
+  readonly compensate: RecordedCall['compensate']
+  readonly status: string
+}
+
+export function fateOfItem(item: JsonObject): Fate {
+  const { callId, tool, scope, parentCall, compensate, status } = item
+  return { callId, tool, scope, parentCall, compensate, status } as unknown as Fate
+}
+
+/** The same from a run's record: what the ledger would say of each call. */
+export function fatesIn(run: RecordedRun | undefined, inherited = false): Fate[] {
+  const own = (callId: string): boolean => inherited || run?.inherited?.calls.has(callId) !== true
+  return [...new Set(run?.calls.values())]
+    .filter(({ phase, callId }) => phase === 'forward' && own(callId))
+    .map((call) => ({ ...call, status: statusOf(call) }))
+}
+
+const UNDONE = { compensated: 'compensated', failed: 'compensation-failed', unknown: 'compensation-unknown' } as const
+
+function statusOf(call: RecordedCall): string {
+  if (call.undone !== undefined) return UNDONE[call.undone]
+  const outcome = call.attempts.at(-1)?.outcome
+  if (outcome === undefined || outcome.kind === 'unknown') return 'in-doubt'
+  return outcome.kind === 'succeeded' ? 'succeeded' : 'failed'
+}
+
+/** Sorts the forward calls of a scope by how they ended. */
+export function listsOf(all: readonly Fate[], scope: string | undefined): RollbackLists {
+  const byId = new Map(all.map((call) => [call.callId, call]))
+  const inScope = all.filter((call) => isCovered(scope, call.scope))
+  const having = (...statuses: readonly string[]): CallRef[] =>
+    inScope.filter(({ status }) => statuses.includes(status)).map(({ callId, tool }) => ({ callId, tool }))
+  const standing = inScope.filter(
+    (call) => call.status === 'succeeded' && call.compensate === 'none' && !isAnsweredFor(call, byId),
+  )
+  return {
+    compensated: having('compensated'),
+    standing: standing.map(({ callId, tool }) => ({ callId, tool })),
+    failed: having('compensation-failed'),
+    unknown: having('compensation-unknown', 'in-doubt', 'compensating', 'claimed'),
+  }
+}
+
+export function rollbackStatus(lists: RollbackLists): RollbackStatus {
+  if (lists.unknown.length > 0) return 'IN_DOUBT'
+  if (lists.failed.length > 0) return 'COMPENSATION_FAILED'
+  return lists.standing.length > 0 ? 'PARTLY_COMPENSATED' : 'COMPENSATED'
+}
+
+export function isCovered(scope: string | undefined, inner: string | undefined): boolean {
+  return scope === undefined || inner === scope || inner?.startsWith(`${scope}/`) === true
+}
+
+/** A call that names its compensation answers for the calls it made itself. */
+function isAnsweredFor(call: Fate, byId: ReadonlyMap<string, Fate>): boolean {
+  let parent = byId.get(call.parentCall ?? '')
+  while (parent !== undefined) {
+    if (typeof parent.compensate === 'object' && parent.status !== 'failed') return true
+    parent = byId.get(parent.parentCall ?? '')
+  }
+  return false
+}
+
+/** How a run that was rolled back ended, from its record. */
+export function outcomeIn(run: RecordedRun, runId: string): RunOutcome {
+  const lists = listsOf(fatesIn(run), undefined)
+  return { runId, status: run.end?.kind === 'compensated' ? run.end.status : rollbackStatus(lists), ...lists }
+}
+
+const outcomes = new WeakMap<object, RunOutcome>()
+
+export function noteOutcome(error: unknown, outcome: RunOutcome): void {
+  if (typeof error === 'object' && error !== null) outcomes.set(error, outcome)
+}
+
+/** How the run ended that threw this error; undefined where no run did. */
+export function outcomeOf(error: unknown): RunOutcome | undefined {
+  return typeof error === 'object' && error !== null ? outcomes.get(error) : undefined
+}

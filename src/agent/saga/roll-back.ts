@@ -1,0 +1,109 @@
+/** @module Rollback of a run or a scope: closes it, waits for calls in flight, and undoes group by group, newest first (RUN-28 to RUN-33). */
+import type { JsonObject } from '../../../schemas/json.ts'
+import { clearDoubt } from '../calls/doubt.ts'
+import type { ToolRegistry } from '../calls/tool-spec.ts'
+import { undo } from '../calls/undo.ts'
+import { clip, LedgerRefused } from '../errors.ts'
+import type { Connection } from '../runtime/connection.ts'
+import type { Session } from '../runtime/session.ts'
+import { fateOfItem, isCovered, listsOf, NOTHING, type RunOutcome, rollbackStatus } from './outcome.ts'
+
+export interface Rollback {
+  readonly connection: Connection
+  readonly registry: ToolRegistry
+  readonly runId: string
+  /** Absent: the whole run. */
+  readonly scope?: string
+  readonly reason: string
+  /** The run in this process, where it is one. */
+  readonly session?: Session
+}
+
+const REASON_MAX_CHARS = 4_000
+/** Calls that were in flight join the plan, so that it is read again; each round ends at least one of them. */
+const ROUNDS_MAX = 100
+
+/** Never throws for what a compensation does. Asked again, an interrupted rollback goes on. */
+export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
+  const { connection, runId, scope, session } = rollback
+  const body = {
+    reason: clip(rollback.reason, REASON_MAX_CHARS) || 'no reason given',
+    ...(scope !== undefined && { scope }),
+    ...(session?.live !== undefined && { runFence: session.fence }),
+  }
+  const started = await connection.execute(runId, { kind: 'compensate', body })
+  if (!started.ok) throw new LedgerRefused(started.problem)
+  if (scope === undefined) await session?.settled()
+  await clearDoubts(rollback)
+
+  const tried = new Set<string>()
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const calls = new Map((await connection.calls(runId)).map((call) => [String(call.callId), call]))
+    const groups = (await planOf(rollback)).map((group) => group.filter((id) => isPending(calls.get(id), tried)))
+    const pending = groups.filter((group) => group.length > 0)
+    if (pending.length === 0) break
+    for (const group of pending) {
+      await Promise.all(
+        group.map((callId) => {
+          tried.add(callId)
+          return undo(rollback, calls.get(callId) ?? {})
+        }),
+      )
+    }
+  }
+  return outcomeNow(rollback)
+}
+
+async function outcomeNow({ connection, runId, scope }: Rollback): Promise<RunOutcome> {
+  const fates = (await connection.calls(runId)).filter(({ phase }) => phase === 'forward').map(fateOfItem)
+  const lists = listsOf(fates, scope)
+  return { runId, status: rollbackStatus(lists), ...lists }
+}
+
+export function openOutcome(runId: string, rollbackError?: unknown): RunOutcome {
+  return { runId, status: 'OPEN', ...NOTHING, ...(rollbackError !== undefined && { rollbackError }) }
+}
+
+/** Call ids, group by group. */
+async function planOf({ connection, runId, scope }: Rollback): Promise<string[][]> {
+  const found = (await connection.compensations(runId)).find((each) => each.scope === scope)
+  const plan = (found?.plan ?? []) as readonly (readonly JsonObject[])[]
+  return plan.map((group) => group.map(({ callId }) => String(callId)))
+}
+
+/** Not undone yet, and not tried in this life: a failed or doubtful compensation has used up its tries. */
+function isPending(call: JsonObject | undefined, tried: ReadonlySet<string>): boolean {
+  if (call === undefined || tried.has(String(call.callId))) return false
+  const { status, willRetry } = call
+  return (
+    status === 'succeeded' ||
+    status === 'in-doubt' ||
+    status === 'compensating' ||
+    (status === 'compensation-failed' && willRetry === true)
+  )
+}
+
+/** What the tools can tell is told before the plan is carried out. */
+async function clearDoubts({
+  connection,
+  registry,
+  runId,
+  scope,
+}: Pick<Rollback, 'connection' | 'registry' | 'runId' | 'scope'>): Promise<void> {
+  const calls = await connection.calls(runId)
+  const doubtful = calls.filter((call) => {
+    return call.phase === 'forward' && isDoubtful(call) && isCovered(scope, call.scope as string | undefined)
+  })
+  for (const call of doubtful) {
+    await clearDoubt(connection, registry.get(String(call.tool)), {
+      runId,
+      callId: String(call.callId),
+      args: call.args,
+    })
+  }
+}
+
+/** In doubt, or claimed by a process whose lease is over by the ledger's clock. */
+export function isDoubtful({ status, overdue }: JsonObject): boolean {
+  return status === 'in-doubt' || (status === 'claimed' && overdue === true)
+}

@@ -1,0 +1,47 @@
+/** @module A saga with a run of its own: the run ends as the saga does. */
+import { AgentError } from '../errors.ts'
+import { Recollection } from '../history/recollection.ts'
+import { readRun } from '../history/recorded-run.ts'
+import { type Home, liveRun } from '../runtime/live-run.ts'
+import type { Place } from '../runtime/place.ts'
+import { placeNow } from '../runtime/place.ts'
+import type { RunOptions } from '../runtime/run-options.ts'
+import { Session } from '../runtime/session.ts'
+import { outcomeIn, outcomeOf } from './outcome.ts'
+import { carryRunSaga, SagaFailed, withRollback } from './saga.ts'
+import type { SagaResult } from './saga-result.ts'
+import { planSaga, type SagaSteps } from './saga-steps.ts'
+
+/** A run that has ended answers with its document again. Throws `invalid-saga`, `unknown-tool`, and what keeps a run from its end. */
+export async function runSaga(home: Home, steps: SagaSteps, options: RunOptions): Promise<SagaResult> {
+  planSaga(steps, home.registry)
+  try {
+    return await liveRun(home, { options: { name: 'saga', ...options } }, () => carryRunSaga(bodyPlace(), steps))
+  } catch (error) {
+    const outcome = outcomeOf(error)
+    if (error instanceof SagaFailed && outcome !== undefined && outcome.status !== 'OPEN') {
+      return withRollback(error.result, outcome)
+    }
+    if (error instanceof AgentError && error.code === 'run-rolled-back')
+      return recordedSaga(home, steps, String(error.evidence.runId))
+    throw error instanceof SagaFailed ? error.cause : error
+  }
+}
+
+function bodyPlace(): Place {
+  const place = placeNow()
+  if (place === undefined) throw new TypeError('the body of a run stands at a place')
+  return place
+}
+
+/** The document of a saga that was rolled back in an earlier life. */
+async function recordedSaga({ connection, registry }: Home, steps: SagaSteps, runId: string): Promise<SagaResult> {
+  const record = await readRun(connection.events(runId))
+  const session = new Session({ runId, registry, recollection: new Recollection(record, 'replay-diverged') })
+  try {
+    return await carryRunSaga({ session, dedupe: 'args', ancestors: [] }, steps)
+  } catch (error) {
+    if (error instanceof SagaFailed) return withRollback(error.result, outcomeIn(record, runId))
+    throw error
+  }
+}

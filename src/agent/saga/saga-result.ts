@@ -1,0 +1,101 @@
+/** @module The audit document of a saga, and its printed report. */
+import type { Json } from '../../../schemas/json.ts'
+import type { Failure } from '../../../schemas/values.ts'
+import type { CallRef, RollbackLists, RollbackStatus } from './outcome.ts'
+
+export type StepStatus =
+  | 'succeeded'
+  | 'failed'
+  | 'in-doubt'
+  | 'compensated'
+  | 'compensation-failed'
+  | 'compensation-in-doubt'
+  | 'not-run'
+
+export interface StepReport {
+  readonly id: string
+  /** From 1. */
+  readonly group: number
+  readonly tool: string
+  readonly args: Json
+  readonly status: StepStatus
+  readonly attempts: number
+  readonly callId?: string
+  readonly result?: Json
+  readonly error?: Failure
+  readonly startedAt?: string
+  readonly endedAt?: string
+}
+
+/** Plain JSON. */
+export interface SagaResult {
+  readonly runId: string
+  readonly scope: string
+  readonly status: 'SUCCESS' | RollbackStatus
+  /** How often the whole saga was begun. */
+  readonly tries: number
+  readonly startedAt: string
+  readonly endedAt: string
+  readonly steps: readonly StepReport[]
+  readonly error?: Failure
+  readonly compensated: readonly CallRef[]
+  readonly standing: readonly CallRef[]
+  readonly failed: readonly CallRef[]
+  readonly unknown: readonly CallRef[]
+}
+
+/** Steps as they are after a rollback. */
+export function afterRollback(steps: readonly StepReport[], lists: RollbackLists): StepReport[] {
+  const compensated = idsOf(lists.compensated)
+  const failed = idsOf(lists.failed)
+  const unknown = idsOf(lists.unknown)
+  return steps.map((step) => {
+    const { callId = '' } = step
+    if (compensated.has(callId)) return { ...step, status: 'compensated' }
+    if (failed.has(callId)) return { ...step, status: 'compensation-failed' }
+    if (unknown.has(callId) && step.status === 'succeeded') return { ...step, status: 'compensation-in-doubt' }
+    return step
+  })
+}
+
+function idsOf(refs: readonly CallRef[]): ReadonlySet<string> {
+  return new Set(refs.map(({ callId }) => callId))
+}
+
+/** The audit document as a table for people. */
+export function sagaReport(result: SagaResult): string {
+  const { runId, scope, status, tries, startedAt, endedAt, steps, error } = result
+  const rows = steps.map((step) => [
+    step.id,
+    step.tool,
+    step.status,
+    `${step.attempts}`,
+    step.startedAt !== undefined && step.endedAt !== undefined
+      ? `${Date.parse(step.endedAt) - Date.parse(step.startedAt)} ms`
+      : '',
+    step.error?.message ?? short(step.result),
+  ])
+  const table = columns([['step', 'tool', 'status', 'attempts', 'took', 'result or error'], ...rows])
+  const begun = tries === 1 ? '' : `, begun ${tries} times`
+  const tookMs = Date.parse(endedAt) - Date.parse(startedAt)
+  const head = `saga ${scope} of run ${runId}: ${status}${begun} (${startedAt}, ${tookMs} ms)`
+  return [head, ...table, ...(error === undefined ? [] : [`error: ${plain(error.message)}`])].join('\n')
+}
+
+const SHORT_CHARS = 60
+
+function short(value: Json | undefined): string {
+  const text = value === undefined ? '' : JSON.stringify(value)
+  return text.length > SHORT_CHARS ? `${text.slice(0, SHORT_CHARS)}…` : text
+}
+
+function columns(rows: readonly (readonly string[])[]): string[] {
+  const printed = rows.map((row) => row.map(plain))
+  const widths = (printed[0] ?? []).map((_, i) => Math.max(...printed.map((row) => row[i]?.length ?? 0)))
+  return printed.map((row) => `  ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ')}`.trimEnd())
+}
+
+/** One line, without control characters: what a tool says must not steer a terminal. */
+function plain(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, ' ')
+}

@@ -1,0 +1,143 @@
+/** @module Carries a saga out: groups in order, the calls of a group side by side; rolled back, and begun anew where a tool says so. */
+import type { Json } from '../../../schemas/json.ts'
+import { pause } from '../../client/transport.ts'
+import { backoffMs } from '../calls/backoff.ts'
+import { type CallTrace, callTool } from '../calls/call.ts'
+import { recordable } from '../calls/recordable.ts'
+import { AgentError, failureOf, InDoubt } from '../errors.ts'
+import { joined, type Place, runAt } from '../runtime/place.ts'
+import { NOTHING, type RunOutcome } from './outcome.ts'
+import { rollBackScope } from './roll-back-scope.ts'
+import { afterRollback, type SagaResult, type StepReport } from './saga-result.ts'
+import { type PlannedStep, planSaga, type SagaSteps } from './saga-steps.ts'
+
+export interface SagaOptions {
+  /** Part of the scope; default `saga`. */
+  readonly name?: string
+}
+
+interface Tried {
+  readonly steps: readonly StepReport[]
+  /** The first step that failed, and why. */
+  readonly failure?: { readonly step: PlannedStep; readonly error: unknown }
+}
+
+/** What a saga of a run of its own leaves to the run: its last failure. */
+export class SagaFailed extends Error {
+  readonly result: SagaResult
+
+  constructor(result: SagaResult, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    this.name = 'SagaFailed'
+    this.result = result
+  }
+}
+
+/** Rolls back what it cannot finish, within its own scope. Throws `invalid-saga`, `unknown-tool`, and what halts the run. */
+export async function carrySaga(place: Place, steps: SagaSteps, options: SagaOptions = {}): Promise<SagaResult> {
+  const { result, tried } = await trySaga(place, steps, options)
+  if (tried.failure === undefined) return result
+  return withRollback(result, await rollBackScope(place, result.scope, tried.failure.error))
+}
+
+/** The same, but leaves the rollback of its last try to the run: throws `SagaFailed`. */
+export async function carryRunSaga(place: Place, steps: SagaSteps, options: SagaOptions = {}): Promise<SagaResult> {
+  const { result, tried } = await trySaga(place, steps, options)
+  if (tried.failure === undefined) return result
+  throw new SagaFailed(result, tried.failure.error)
+}
+
+export function withRollback(result: SagaResult, outcome: RunOutcome): SagaResult {
+  const { compensated, standing, failed, unknown, status } = outcome
+  if (status === 'OPEN' || status === 'FAILED') return result
+  const steps = afterRollback(result.steps, outcome)
+  return { ...result, status, endedAt: new Date().toISOString(), steps, compensated, standing, failed, unknown }
+}
+
+async function trySaga(
+  place: Place,
+  steps: SagaSteps,
+  { name = 'saga' }: SagaOptions,
+): Promise<{ result: SagaResult; tried: Tried }> {
+  const { session } = place
+  const groups = planSaga(steps, session.registry)
+  const path = joined(place.scope, name)
+  const number = session.occurrence(place.scope, `saga ${name}`) + 1
+  const startedAt = new Date().toISOString()
+  for (let tries = 1; ; tries += 1) {
+    // A scope that was rolled back is closed for good: each try has its own.
+    const scope = `${path}:${number}${tries === 1 ? '' : `.${tries}`}`
+    const tried = await oneTry({ ...place, scope, dedupe: 'position' }, groups)
+    if (session.halted !== undefined) throw session.halted
+    const result = resultOf(place, { scope, tries, startedAt, tried })
+    const again = tried.failure?.step.spec
+    if (again?.retryScope !== 'transaction' || tries > again.retries) return { result, tried }
+    const outcome = await rollBackScope(place, scope, tried.failure?.error)
+    if (outcome.status !== 'COMPENSATED') return { result, tried }
+    if (session.live !== undefined) await pause(backoffMs(again.backoff, tries, Math.random()), session.signal)
+  }
+}
+
+async function oneTry(place: Place, groups: readonly (readonly PlannedStep[])[]): Promise<Tried> {
+  const reports: StepReport[] = []
+  let failure: Tried['failure']
+  for (const [g, group] of groups.entries()) {
+    const carried = await Promise.all(
+      group.map(async (step): Promise<Carried> => {
+        if (failure !== undefined) return { step, report: reportOf(step) }
+        return carryStep({ ...place, ...(group.length > 1 && { group: `group:${g + 1}` }) }, step)
+      }),
+    )
+    for (const { step, report, thrown } of carried) {
+      reports.push(report)
+      if (thrown !== undefined) failure ??= { step, error: thrown.error }
+    }
+  }
+  return { steps: reports, ...(failure !== undefined && { failure }) }
+}
+
+interface Carried {
+  readonly step: PlannedStep
+  readonly report: StepReport
+  readonly thrown?: { readonly error: unknown }
+}
+
+async function carryStep(place: Place, step: PlannedStep): Promise<Carried> {
+  const trace: CallTrace = { attempts: 0 }
+  const report = reportOf(step)
+  try {
+    const result = (await runAt(place, () => callTool(place, step.spec, step.args, trace))) as Json
+    return { step, report: { ...report, ...trace, status: 'succeeded', result } }
+  } catch (error) {
+    const cause = error instanceof InDoubt && error.cause instanceof Error ? error.cause : error
+    const failed = { ...report, ...trace, status: statusOf(error), error: failureOf(cause) }
+    return { step, report: failed, thrown: { error } }
+  }
+}
+
+/** A tool whose result cannot be recorded has done its work. */
+function statusOf(error: unknown): StepReport['status'] {
+  if (error instanceof InDoubt) return 'in-doubt'
+  return error instanceof AgentError && error.code === 'result-not-recorded' ? 'succeeded' : 'failed'
+}
+
+function reportOf({ id, group, spec, args }: PlannedStep): StepReport {
+  const kept = recordable(args)
+  return { id, group: group + 1, tool: spec.name, args: kept.ok ? kept.value : null, status: 'not-run', attempts: 0 }
+}
+
+function resultOf(place: Place, given: { scope: string; tries: number; startedAt: string; tried: Tried }): SagaResult {
+  const { scope, tries, startedAt, tried } = given
+  const { steps, failure } = tried
+  return {
+    runId: place.session.runId,
+    scope,
+    status: failure === undefined ? 'SUCCESS' : 'COMPENSATED',
+    tries,
+    startedAt,
+    endedAt: new Date().toISOString(),
+    steps,
+    ...(failure !== undefined && { error: failureOf(failure.error) }),
+    ...NOTHING,
+  }
+}

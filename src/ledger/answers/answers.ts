@@ -1,0 +1,230 @@
+/**
+ * @module Answers: pure functions of a request's events and the run right after them, so that the same answer can be given again
+ * (STR-15).
+ */
+
+import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
+import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { inDoubt } from '../../domain/calls.ts'
+import { compensationPlan } from '../../domain/compensation.ts'
+import { budgetExceeded } from '../../domain/limits.ts'
+import { type Refusal, refusal } from '../../domain/refusal.ts'
+import { isConsequence } from '../write/consequences.ts'
+import { type AnsweredEvent, inRecordOrder } from './answer-parts.ts'
+import { branchBody, joinedBody, joinRefusal, startedForkBody } from './fork-answers.ts'
+
+export type Answer =
+  /** `plan`: the actions of a rollback, whose arguments and results are read and added. */
+  | {
+      readonly kind: 'body'
+      readonly created: boolean
+      readonly body: JsonObject
+      readonly plan?: readonly (readonly CallState[])[]
+    }
+  | {
+      readonly kind: 'refusal'
+      readonly refusal: Refusal
+      /** Revision of the envelope that a refused handoff restored: its payload is read and added. */
+      readonly restored?: { readonly revision: number; readonly body: JsonObject }
+    }
+
+/** The answer to the request that appended `events`; `state` is the run right after them. */
+export function answerTo(events: readonly AnsweredEvent[], state: RunState): Answer {
+  // A join is asked for; the handoff behind it is what it came to.
+  const main = events.find(({ type }) => type === 'ForkJoined') ?? events.findLast((event) => !isConsequence(event))
+  if (main === undefined) throw new TypeError('a request appends at least one event of its own')
+  const refused = makeBy<AnsweredEvent, Told, Answer | undefined>(REFUSALS, main, { events, state })
+  if (refused !== undefined) return refused
+  const last = events.at(-1) ?? main
+  const place = { runId: state.runId, revision: last.header.revision, digest: main.digest }
+  const body = {
+    ...place,
+    ...(main.type === 'ForkJoined' ? joinBody(main, events, state) : makeBy(BODIES, main, state)),
+  }
+  if (main.type !== 'CompensationStarted') return { kind: 'body', created: main.type !== 'RunResumed', body }
+  return { kind: 'body', created: true, body, plan: planOf(state, main.data.compensationId) }
+}
+
+interface Told {
+  readonly events: readonly AnsweredEvent[]
+  readonly state: RunState
+}
+
+/** Events that refuse what was asked for. */
+const REFUSALS = {
+  ...passOver('RunStarted', 'RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated'),
+  ...passOver('RunKeyDisclosed', 'ManifestRegistered', 'EnvelopeAccepted', 'SnapshotTaken', 'RunRewound'),
+  ...passOver('ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
+  ...passOver('ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed'),
+  ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'ForkStarted'),
+  ...passOver('BranchOffered', 'BranchReceived'),
+  EnvelopeRejected: (main, { events, state }) => contradiction(main, events, state),
+  RequestRefused: ({ data: { code, detail, pointer, evidence } }) => {
+    const more = { ...(pointer === undefined ? {} : { pointer }), ...(evidence === undefined ? {} : { evidence }) }
+    return { kind: 'refusal', refusal: refusal(code as Refusal['code'], detail, more) }
+  },
+  ForkJoined: (main, { state }) =>
+    main.data.outcome === 'joined' ? undefined : { kind: 'refusal', refusal: joinRefusal(main, state.runId) },
+  BudgetExceeded: ({ data }) => ({ kind: 'refusal', refusal: budgetExceeded(data) }),
+  ToolCallInDoubt: doubted,
+  CompensationInDoubt: doubted,
+} satisfies MakeTable<AnsweredEvent, Told, Answer | undefined>
+
+type InDoubt = Extract<AnsweredEvent, { type: 'ToolCallInDoubt' | 'CompensationInDoubt' }>
+
+/** Who asked met a call whose lease was over; whoever says itself that it does not know is not refused. */
+function doubted({ data: { cause, callId } }: InDoubt, { state }: Told): Answer | undefined {
+  const call = cause === 'lease-expired' ? state.calls[slot(callId)] : undefined
+  return call === undefined ? undefined : { kind: 'refusal', refusal: inDoubt(call) }
+}
+
+function contradiction(
+  main: Extract<AnsweredEvent, { type: 'EnvelopeRejected' }>,
+  events: readonly AnsweredEvent[],
+  state: RunState,
+): Answer {
+  const { findings, findingsTotal, confidence } = main.data
+  const restoredStep = state.lineage.at(-1)
+  const count = findingsTotal === 1 ? 'one finding' : `${findingsTotal} findings`
+  return {
+    kind: 'refusal',
+    refusal: refusal('contradiction', `the handoff contradicts what was established (${count}); the run was rewound`, {
+      evidence: {
+        runId: state.runId,
+        revision: events.at(-1)?.header.revision ?? main.header.revision,
+        rejected: { revision: main.header.revision, digest: main.digest },
+        ...(confidence === undefined ? {} : { confidence }),
+        findings: inRecordOrder(findings as readonly Json[]),
+        findingsTotal,
+      },
+    }),
+    restored: {
+      revision: restoredStep?.revision ?? 0,
+      body: {
+        step: restoredStep?.step ?? 0,
+        revision: restoredStep?.revision ?? 0,
+        digest: restoredStep?.digest ?? '',
+        contextDigest: state.contextDigest,
+        context: inRecordOrder(state.context),
+      },
+    },
+  }
+}
+
+function joinBody(
+  main: Extract<AnsweredEvent, { type: 'ForkJoined' }>,
+  events: readonly AnsweredEvent[],
+  state: RunState,
+): JsonObject {
+  const accepted = events.find((event) => event.type === 'EnvelopeAccepted')
+  return accepted === undefined ? {} : joinedBody(main, accepted, state.context)
+}
+
+const BODIES = {
+  // These are the consequence of another event, or refuse.
+  ...passOver('SnapshotTaken', 'RunCompensated', 'ResultNotRecorded', 'EnvelopeRejected', 'RequestRefused'),
+  ...passOver('BudgetExceeded', 'ForkJoined', 'ReservationExpired'),
+  ...eachOf(callBody, 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt'),
+  ...eachOf(callBody, 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
+  RunStarted: (_, state) => ({
+    ...{ name: state.name, status: 'open', step: state.step, fence: 1 },
+    ...branchOrigin(state),
+  }),
+  RunResumed: ({ data: { fence } }, state) => ({
+    ...{ name: state.name, status: state.status, step: state.lineage.at(-1)?.step ?? 0, fence, resumed: true },
+    ...branchOrigin(state),
+  }),
+  EnvelopeAccepted: acceptedBody,
+  RunRewound: rewoundBody,
+  ManifestRegistered: ({ data: { agent, hash } }) => ({ agent, hash }),
+  ToolCallClaimed: claimedBody,
+  CompensationStarted: ({ data }, state) => compensationBody(state, data.compensationId),
+  BudgetReserved: ({ data: { reservationId, agent, tokens, cost, deadline } }, state) => {
+    return { reservationId, agent, tokens, cost, deadline, budget: budgetBody(state) }
+  },
+  UsageRecorded: ({ data: { usage, overshoot } }, state) => ({
+    usage: inRecordOrder(usage as JsonObject),
+    ...(overshoot && { overshoot }),
+    budget: budgetBody(state),
+  }),
+  BudgetReleased: ({ data: { reservationId } }, state) => ({ reservationId, budget: budgetBody(state) }),
+  ForkStarted: startedForkBody,
+  BranchOffered: branchBody,
+  BranchReceived: branchBody,
+  RunKeyDisclosed: () => ({}),
+  RunBranched: ({ data: { run, atStep } }) => ({ branch: run, atStep }),
+  RunCompleted: (_, { status }) => ({ status }),
+  RunFailed: (_, { status }) => ({ status }),
+} satisfies MakeTable<AnsweredEvent, RunState, JsonObject>
+
+/** Where a branch run came from. */
+export function branchOrigin({ branchOf }: RunState): JsonObject {
+  return branchOf === undefined ? {} : { branchOf: inRecordOrder(branchOf) }
+}
+
+function acceptedBody(main: Extract<AnsweredEvent, { type: 'EnvelopeAccepted' }>): JsonObject {
+  const { step, agent, mode, parent, context, confidence, findings } = main.data
+  return {
+    step,
+    agent,
+    mode,
+    parent,
+    contextDigest: context,
+    ...(confidence === undefined ? {} : { confidence }),
+    findings: inRecordOrder((findings ?? []) as readonly Json[]),
+  }
+}
+
+function rewoundBody(main: Extract<AnsweredEvent, { type: 'RunRewound' }>, state: RunState): JsonObject {
+  const { fromStep, toStep, context, callsSince } = main.data
+  return {
+    fromStep,
+    toStep,
+    contextDigest: context,
+    context: inRecordOrder(state.context),
+    callsSince,
+    parent: state.lineage.at(-1)?.digest ?? '',
+  }
+}
+
+function claimedBody(main: Extract<AnsweredEvent, { type: 'ToolCallClaimed' }>): JsonObject {
+  const { callId, fence, leaseUntil, leaseMs, key, attempt, generation, reservationId } = main.data
+  const claimed = { status: 'claimed', callId, fence, leaseUntil, leaseMs, key, attempt, generation }
+  return reservationId === undefined ? claimed : { ...claimed, reservationId }
+}
+
+/** Renewed, settled or resolved: where the call stands now. */
+function callBody(main: AnsweredEvent, state: RunState): JsonObject {
+  const callId = 'callId' in main.data && typeof main.data.callId === 'string' ? main.data.callId : ''
+  const call = state.calls[slot(callId)]
+  if (call === undefined) return {}
+  const { status, fence, attempt, generation, leaseUntil, leaseMs } = call
+  const undone = call.compensates === undefined ? {} : { compensates: call.compensates }
+  const renewed = main.type === 'ToolCallLeaseRenewed' ? { leaseUntil, leaseMs } : {}
+  const run = state.status === 'open' ? {} : { runStatus: state.compensation ?? state.status }
+  return { callId, status, fence, attempt, generation, ...renewed, ...undone, ...run }
+}
+
+/** Where a rollback stands. */
+export function compensationBody(state: RunState, compensationId: string): JsonObject {
+  const compensation = state.compensations.find((each) => each.compensationId === compensationId)
+  const { scope } = compensation ?? {}
+  const ofRun = scope === undefined ? { status: state.compensation ?? 'COMPENSATING' } : { scope }
+  return { compensationId, ...ofRun, runStatus: state.status }
+}
+
+/** The actions of a rollback, as they stand now. */
+export function planOf(state: RunState, compensationId: string): CallState[][] {
+  const compensation = state.compensations.find((each) => each.compensationId === compensationId)
+  return compensationPlan(state, compensation?.scope).map((group) => group.map((call) => ({ ...call })))
+}
+
+export function budgetBody(state: RunState): JsonObject {
+  const { tokens, cost } = state.limits
+  return {
+    ...state.spend,
+    ...(state.currency === undefined ? {} : { currency: state.currency }),
+    limits: { ...(tokens === undefined ? {} : { tokens }), ...(cost === undefined ? {} : { cost: cost.limit }) },
+  }
+}

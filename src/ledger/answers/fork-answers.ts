@@ -1,0 +1,100 @@
+/** @module Answers about forks: pure functions of their events and the run right after them. */
+import { type ForkState, type RunState, slot } from '../../../projections/run-state.ts'
+import type { EventBody } from '../../../schemas/events.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { type Refusal, refusal } from '../../domain/refusal.ts'
+import { type AnsweredEvent, inRecordOrder } from './answer-parts.ts'
+
+type Joined = Extract<AnsweredEvent, { type: 'ForkJoined' }>
+type Reported = Extract<AnsweredEvent, { type: 'BranchOffered' | 'BranchReceived' }>
+
+/** A fork as it stands, with the context that its branches see. */
+export function forkBody(fork: ForkState, frozen: JsonObject): JsonObject {
+  return { ...forkSummary(fork), frozen: inRecordOrder(frozen) }
+}
+
+/** A fork without what its branches handed over. */
+export function forkSummary(fork: ForkState): JsonObject {
+  const { forkId, agent, step, context, parent, join, onDiscard, outcome, revision, joinRevision, offers } = fork
+  return {
+    forkId,
+    status: outcome ?? 'open',
+    agent,
+    join,
+    onDiscard,
+    step,
+    contextDigest: context,
+    parent,
+    startedRevision: revision,
+    ...(joinRevision === undefined ? {} : { joinRevision }),
+    branches: inRecordOrder(fork.branches),
+    offers: [...offers],
+  }
+}
+
+export function startedForkBody(main: Extract<AnsweredEvent, { type: 'ForkStarted' }>, state: RunState): JsonObject {
+  const fork = state.forks[slot(main.data.forkId)]
+  return fork === undefined ? {} : forkBody(fork, state.context)
+}
+
+/** How a branch's report was judged. */
+export function branchBody({ type, data }: Reported): JsonObject {
+  const { forkId, branch, confidence, findings = [] } = data
+  const said = {
+    forkId,
+    branch,
+    ...(confidence === undefined ? {} : { confidence }),
+    findings: inRecordOrder(findings),
+  }
+  if (type === 'BranchOffered') return { ...said, status: 'offered', output: data.output }
+  const { status, error } = data
+  return { ...said, status, ...(error === undefined ? {} : { error: inRecordOrder(error) }) }
+}
+
+/** A fork that was joined: who was merged, the receipts, and the context that came of it. */
+export function joinedBody(
+  { data }: Joined,
+  accepted: Extract<AnsweredEvent, { type: 'EnvelopeAccepted' }>,
+  context: JsonObject,
+): JsonObject {
+  return {
+    ...verdictBody(data),
+    step: accepted.data.step,
+    agent: accepted.data.agent,
+    contextDigest: accepted.data.context,
+    context: inRecordOrder(context),
+    parent: accepted.digest,
+    ...(accepted.data.confidence === undefined ? {} : { confidence: accepted.data.confidence }),
+    findings: inRecordOrder(accepted.data.findings ?? []),
+  }
+}
+
+/** A fork that came to nothing: the context is what it was. */
+export function joinRefusal({ data, header }: Joined, runId: string): Refusal {
+  const { outcome, conflicts, conflictsTotal, findings, findingsTotal } = data
+  const evidence = {
+    runId,
+    revision: header.revision,
+    ...verdictBody(data),
+    ...(conflicts === undefined ? {} : { conflicts: inRecordOrder(conflicts), conflictsTotal: conflictsTotal ?? 0 }),
+    ...(findings === undefined ? {} : { findings: inRecordOrder(findings), findingsTotal: findingsTotal ?? 0 }),
+  }
+  if (outcome === 'conflict') {
+    const [first] = conflicts ?? []
+    const where = first === undefined ? '' : ` at ${first.path} (${first.ours.branch} and ${first.theirs.branch})`
+    return refusal(
+      'fork-conflict',
+      `two branches made different things of one value${where}; the context is unchanged`,
+      {
+        evidence,
+      },
+    )
+  }
+  const why = outcome === 'none' ? 'no branch had a valid output' : 'the union of the branches is not a valid context'
+  return refusal('fork-failed', `${why}; the context is unchanged`, { evidence })
+}
+
+function verdictBody(data: EventBody<'ForkJoined'>): JsonObject {
+  const { forkId, join, outcome, winners, order, receipts, receipt } = data
+  return { forkId, join, outcome, winners, order, receipts: inRecordOrder(receipts), receipt }
+}

@@ -1,0 +1,73 @@
+/** @module Facts that others cause on a tenant's ledger stream, such as its exports: durable when recorded, in order, by many writers. */
+import { ledgerStream } from '../../../schemas/names.ts'
+import { type Expectation, firstExpectation } from '../../signing/check.ts'
+import { type AppendResult, NO_STREAM, StoreUnavailableError } from '../../store/event-store.ts'
+import { expectationBehind } from '../read/verified-events.ts'
+import { appendFact, type Fact, type FactDeps } from './append-fact.ts'
+
+/** Checkpoints and other processes write the same stream. */
+const APPEND_AGAIN_MAX = 8
+const APPEND_AGAIN_MS = 5
+const RETRY_AFTER_MS = 1_000
+
+export class LedgerFacts {
+  readonly #deps: FactDeps
+  readonly #turns = new Map<string, Promise<void>>()
+
+  constructor(deps: FactDeps) {
+    this.#deps = deps
+  }
+
+  /** Resolves once it is durable. Throws `StoreUnavailableError` where the store does not take it: then it may or may not be there. */
+  async record(fact: Omit<Fact, 'at'>): Promise<void> {
+    const before = this.#turns.get(fact.tenant) ?? Promise.resolve()
+    const turn = before.catch(() => undefined).then(() => this.#append(fact))
+    this.#turns.set(fact.tenant, turn)
+    try {
+      await turn
+    } finally {
+      if (this.#turns.get(fact.tenant) === turn) this.#turns.delete(fact.tenant)
+    }
+  }
+
+  async #append(fact: Omit<Fact, 'at'>): Promise<void> {
+    const { effects } = this.#deps
+    for (let tries = 0; tries < APPEND_AGAIN_MAX; tries += 1) {
+      if (tries > 0) await effects.sleep(APPEND_AGAIN_MS * 2 ** tries * effects.random())
+      const at = await this.#expectation(ledgerStream(fact.tenant))
+      const id = effects.newId()
+      const result = await appendFact({ ...this.#deps, effects: { ...effects, newId: () => id } }, { ...fact, at })
+      if (result.kind === 'appended') return
+      if (result.kind === 'unknown' && (await this.#isWritten(at, id))) return
+      if (result.kind !== 'conflict') throw unavailable(result)
+    }
+    throw new StoreUnavailableError(`other writers hold ${ledgerStream(fact.tenant)}`, RETRY_AFTER_MS)
+  }
+
+  /** What the last event of the stream says about the next one. */
+  async #expectation(stream: string): Promise<Expectation> {
+    const { store, sealer } = this.#deps
+    const head = await store.head(stream)
+    if (head === NO_STREAM) return firstExpectation(stream)
+    for await (const page of store.readStream(stream, { from: head, to: head })) {
+      const [record] = page
+      if (record === undefined) break
+      const expected = expectationBehind(sealer, record)
+      sealer.notBefore(expected.minRingIndex)
+      return expected
+    }
+    throw new StoreUnavailableError(`${stream} @ ${head} cannot be read`, RETRY_AFTER_MS)
+  }
+
+  async #isWritten({ stream, revision }: Expectation, id: string): Promise<boolean> {
+    for await (const page of this.#deps.store.readStream(stream, { from: revision, to: revision })) {
+      return page[0]?.header.includes(`"id":"${id}"`) === true
+    }
+    return false
+  }
+}
+
+function unavailable(result: Exclude<AppendResult, { kind: 'appended' | 'conflict' }>): StoreUnavailableError {
+  const detail = 'detail' in result ? result.detail : `the request id ${result.requestId} is known`
+  return new StoreUnavailableError(detail, 'retryAfterMs' in result ? result.retryAfterMs : RETRY_AFTER_MS)
+}

@@ -1,0 +1,99 @@
+/** @module What leaves the ledger: the place that an export is pinned to, what proves it, and its facts on record. */
+import type { JsonObject } from '../../../schemas/json.ts'
+import { formatTlogProof } from '../../merkle/tlog-proof.ts'
+import { digestText } from '../../signing/digests.ts'
+import { type DsseEnvelope, signDsse } from '../../signing/dsse.ts'
+import { type EventStore, type Position, StoreUnavailableError } from '../../store/event-store.ts'
+import { pacedPages } from '../../store/paced-pages.ts'
+import type { LedgerFacts } from '../identity/ledger-facts.ts'
+import type { Caller, ExportFact, ExportPin, LedgerEvent, LedgerExports, PinnedTree, SealedPin } from '../ledger.ts'
+import type { LogTree, TenantLogs } from '../log/tenant-logs.ts'
+import type { Effects, KeySource } from '../ports.ts'
+import { ledgerEvent } from './parse-record.ts'
+
+export interface ExportsDeps {
+  readonly store: EventStore
+  readonly logs: TenantLogs | undefined
+  readonly keys: KeySource
+  readonly effects: Effects
+  readonly facts: LedgerFacts
+}
+
+const RETRY_AFTER_MS = 5_000
+
+/** The file of the logs takes no writes, as on a full disk: then nothing can be pinned, nor put on record. */
+function asUnavailable(error: unknown): never {
+  const isFile = error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_')
+  if (!isFile) throw error
+  throw new StoreUnavailableError(`the log cannot be brought up to date (${error.message}): make room`, RETRY_AFTER_MS)
+}
+
+/** What an answer is as of is no reason to refuse it. */
+function unlessUnavailable(error: unknown): undefined {
+  if (!(error instanceof StoreUnavailableError)) throw error
+}
+
+function pinned({ size, root, eventId }: LogTree): PinnedTree {
+  return { size, root: digestText(root), eventId }
+}
+
+export class Exports implements LedgerExports {
+  readonly #deps: ExportsDeps
+
+  constructor(deps: ExportsDeps) {
+    this.#deps = deps
+  }
+
+  async pin({ tenant }: Caller, at?: Position): Promise<ExportPin> {
+    const { store, logs } = this.#deps
+    const until = at ?? (await store.end())
+    const tree = until === undefined ? undefined : await logs?.treeAt(tenant, until).catch(asUnavailable)
+    return { until, tree: tree === undefined ? null : pinned(tree) }
+  }
+
+  async lastEventId({ tenant }: Caller, until: Position | undefined): Promise<string | null> {
+    const { logs } = this.#deps
+    if (logs === undefined || until === undefined) return null
+    const tree = await logs.treeAt(tenant, until).catch(asUnavailable).catch(unlessUnavailable)
+    return tree?.eventId ?? null
+  }
+
+  async sealedPin({ tenant }: Caller): Promise<SealedPin | undefined> {
+    const { logs } = this.#deps
+    await logs?.publish().catch(asUnavailable)
+    const published = logs?.published(tenant)
+    if (logs === undefined || published === undefined) return undefined
+    const { note, position } = published
+    const verifierKey = logs.verifierKey(tenant)
+    return { until: position, tree: pinned(published), note, verifierKey }
+  }
+
+  async *leaves({ tenant, pace }: Caller, size: number): AsyncGenerator<readonly LedgerEvent[], void> {
+    const { logs } = this.#deps
+    if (logs === undefined) return
+    for await (const page of pacedPages(logs.leafRecords(tenant, size), pace)) yield page.map(ledgerEvent)
+  }
+
+  proofFile({ tenant }: Caller, eventId: string, { tree, note }: SealedPin): string {
+    const found = this.#deps.logs?.inclusion(tenant, { eventId }, tree.size)
+    if (found?.ok !== true) throw new RangeError(`the checkpoint does not cover ${eventId}`)
+    const { index, proof } = found.value
+    return formatTlogProof({ index, hashes: proof, checkpoint: note })
+  }
+
+  sign({ tenant }: Caller, payloadType: string, payload: Uint8Array): DsseEnvelope | undefined {
+    const { logs, keys } = this.#deps
+    if (logs === undefined) return undefined
+    // Name and id of the key, without the key itself: a hint, as DSSE has it.
+    const keyid = logs.verifierKey(tenant).split('+').slice(0, 2).join('+')
+    return signDsse(payload, { payloadType, keyid, key: keys.current().checkpointKey })
+  }
+
+  now(): string {
+    return new Date(this.#deps.effects.nowMs()).toISOString()
+  }
+
+  async record(caller: Caller, { type, data }: ExportFact): Promise<void> {
+    await this.#deps.facts.record({ tenant: caller.tenant, type, data: data as JsonObject, by: caller })
+  }
+}

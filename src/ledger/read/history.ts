@@ -1,0 +1,96 @@
+/** @module The history as events: of a run, of a tenant, and live. */
+import { parseStream, runStream } from '../../../schemas/names.ts'
+import type { Pace } from '../../resources/work-queue.ts'
+import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
+import { pacedPages } from '../../store/paced-pages.ts'
+import type { Caller, Found, Ledger, LedgerEvent } from '../ledger.ts'
+import { bounds, historyBounds, tenantBounds } from '../write/bounds.ts'
+import { ledgerEvent } from './parse-record.ts'
+import type { Queries } from './queries.ts'
+
+export type HistoryQueries = Pick<
+  Ledger,
+  'runEvents' | 'tenantEvents' | 'tail' | 'eventAt' | 'end' | 'comparePositions'
+>
+
+export class History implements HistoryQueries {
+  readonly #store: EventStore
+  readonly #queries: Queries
+
+  constructor(store: EventStore, queries: Queries) {
+    this.#store = store
+    this.#queries = queries
+  }
+
+  async runEvents(
+    caller: Caller,
+    runId: string,
+    range: { from: number; to?: number },
+  ): Promise<Found<AsyncIterable<readonly LedgerEvent[]>>> {
+    const found = await this.#queries.read(caller, runId, () => ({}))
+    if (!found.ok) return found
+    const to = Math.min(range.to ?? found.revision, found.revision)
+    const pages = this.#store.readStream(runStream(caller.tenant, runId), { from: range.from, to })
+    return { ok: true, revision: found.revision, value: eventPages(pages, caller.pace) }
+  }
+
+  tenantEvents(caller: Caller, range: { after?: Position; until?: Position }): AsyncIterable<readonly LedgerEvent[]> {
+    const outside = tenantBounds(caller)
+    if (outside !== undefined) throw new RangeError(outside.detail)
+    const { after, until } = range
+    return eventPages(this.#store.readAll({ after, until, tenant: caller.tenant }), caller.pace)
+  }
+
+  async *tail(
+    caller: Caller,
+    from: { runId?: string; after?: Position },
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly LedgerEvent[] | 'caught-up'> {
+    const { runId, after } = from
+    if (bounds(caller, runId) !== undefined) return
+    if (runId === undefined && historyBounds(caller) !== undefined) return
+    const stream = runId === undefined ? undefined : runStream(caller.tenant, runId)
+    // A run's own history is read from its stream: the tenant's whole history need not be walked for it.
+    const end = stream === undefined || after !== undefined ? undefined : await this.#store.end()
+    if (stream !== undefined && end !== undefined) yield* this.#runUntil(stream, end, caller.pace)
+    for await (const page of this.#store.subscribe({ after: end ?? after, tenant: caller.tenant }, signal)) {
+      if (page === 'caught-up') {
+        yield page
+        continue
+      }
+      await caller.pace?.turn()
+      const own = stream === undefined ? page : page.filter((record) => record.stream === stream)
+      if (own.length > 0) yield own.map(ledgerEvent)
+    }
+  }
+
+  async *#runUntil(stream: string, end: Position, pace: Pace | undefined): AsyncGenerator<readonly LedgerEvent[]> {
+    for await (const page of pacedPages(this.#store.readStream(stream), pace)) {
+      const known = page.filter((record) => this.#store.comparePositions(record.position, end) <= 0)
+      if (known.length > 0) yield known.map(ledgerEvent)
+      if (known.length < page.length) return
+    }
+  }
+
+  async eventAt(caller: Caller, position: Position): Promise<LedgerEvent | undefined> {
+    const record = await this.#store.recordAt(position)
+    const place = record && parseStream(record.stream)
+    if (record === undefined || place?.tenant !== caller.tenant) return undefined
+    return ledgerEvent(record)
+  }
+
+  end(): Promise<Position | undefined> {
+    return this.#store.end()
+  }
+
+  comparePositions(a: Position, b: Position): number {
+    return this.#store.comparePositions(a, b)
+  }
+}
+
+async function* eventPages(
+  pages: AsyncIterable<readonly ReadRecord[]>,
+  pace: Pace | undefined,
+): AsyncGenerator<readonly LedgerEvent[]> {
+  for await (const page of pacedPages(pages, pace)) yield page.map(ledgerEvent)
+}

@@ -1,0 +1,259 @@
+/** @module Queries on one run: rendered from the folded state, given only where that state is durable and current. */
+
+import type { RecordedEvent } from '../../../projections/projection.ts'
+import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { runStream } from '../../../schemas/names.ts'
+import { refusal } from '../../domain/refusal.ts'
+import { weigh } from '../../resources/weigh.ts'
+import type { Pace } from '../../resources/work-queue.ts'
+import type { EventStore } from '../../store/event-store.ts'
+import { pacedPages } from '../../store/paced-pages.ts'
+import { budgetBody, compensationBody, planOf } from '../answers/answers.ts'
+import { forkSummary } from '../answers/fork-answers.ts'
+import type { Sealer } from '../identity/sealer.ts'
+import type { Caller, ContextAt, Found, Ledger } from '../ledger.ts'
+import { bounds } from '../write/bounds.ts'
+import type { HotRun } from '../write/hot-run.ts'
+import type { HotRuns } from '../write/hot-runs.ts'
+import type { LeaseClock } from '../write/lease-clock.ts'
+import { loadRefusal } from '../write/write-refusals.ts'
+import type { Reader } from './reader.ts'
+import { contextBody, overdue, place, runBody, runNotFound, unslotted } from './run-bodies.ts'
+import { verifiedEvent } from './verified-events.ts'
+
+const READ_AGAIN_MAX = 8
+/** A page ends with the item that reaches this: 500 of them may hold half a megabyte each. */
+const PAGE_MAX_BYTES = 4 * 1024 * 1024
+
+/** Reads of the store come after the state is known to be durable: they may be about its newest events. */
+type Render = (state: RunState, run: HotRun) => JsonObject | (() => Promise<JsonObject>)
+
+export interface QueryDeps {
+  readonly store: EventStore
+  readonly runs: HotRuns
+  readonly reader: Reader
+  readonly sealer: Sealer
+  readonly leases: LeaseClock
+}
+
+interface AfterPage {
+  readonly after: number
+  readonly limit: number
+}
+
+export type RunQueries = Pick<
+  Ledger,
+  'run' | 'context' | 'envelopes' | 'calls' | 'call' | 'budget' | 'findings' | 'manifests' | 'compensations' | 'forks'
+>
+
+export class Queries implements RunQueries {
+  readonly #deps: QueryDeps
+  readonly #reader: Reader
+
+  constructor(deps: QueryDeps) {
+    this.#deps = deps
+    this.#reader = deps.reader
+  }
+
+  /** Renders the run's state at this moment, and gives it once it is durable. */
+  async read(caller: Caller, runId: string, render: Render): Promise<Found<JsonObject>> {
+    const outside = bounds(caller, runId)
+    if (outside !== undefined) return { ok: false, refusal: outside }
+    return this.#orRefusal(() => this.#readWithin(caller, runId, render))
+  }
+
+  async #orRefusal(read: () => Promise<Found<JsonObject>>): Promise<Found<JsonObject>> {
+    try {
+      return await read()
+    } catch (error) {
+      return { ok: false, refusal: loadRefusal(error, this.#deps.store) }
+    }
+  }
+
+  async #readWithin(caller: Caller, runId: string, render: Render): Promise<Found<JsonObject>> {
+    for (let tries = 0; tries < READ_AGAIN_MAX; tries += 1) {
+      const run = await this.#deps.runs.get(caller.tenant, runId)
+      const { state } = run
+      const rendered = state === undefined ? undefined : render(state, run)
+      const revision = run.revision
+      if (!(await this.#reader.isCurrent(run))) continue
+      if (rendered === undefined) return { ok: false, refusal: runNotFound(runId) }
+      return { ok: true, value: typeof rendered === 'function' ? await rendered() : rendered, revision }
+    }
+    return {
+      ok: false,
+      refusal: refusal('contended', 'the run changes faster than it can be read; try again', { retryAfterMs: 1_000 }),
+    }
+  }
+
+  run(caller: Caller, runId: string): Promise<Found<JsonObject>> {
+    return this.read(caller, runId, (state, run) => runBody(state, run, this.#deps.leases))
+  }
+
+  context(caller: Caller, runId: string, at: ContextAt): Promise<Found<JsonObject>> {
+    return this.#orRefusal(() => this.#contextAt(caller, runId, at))
+  }
+
+  async #contextAt(caller: Caller, runId: string, at: ContextAt): Promise<Found<JsonObject>> {
+    const now = await this.read(caller, runId, (state, run) => contextBody(state, run.head?.digest ?? ''))
+    if (!now.ok || (at.step === undefined && at.revision === undefined)) return now
+
+    const stream = runStream(caller.tenant, runId)
+    const revision = at.revision ?? (await this.#revisionOfStep(stream, at.step ?? 0, caller.pace))
+    if (revision === undefined || revision < 0 || revision > now.revision) {
+      const asked = at.step === undefined ? `revision ${at.revision}` : `step ${at.step}`
+      return {
+        ok: false,
+        refusal: refusal('unknown-step', `the run has no ${asked}`, { evidence: { revision: now.revision } }),
+      }
+    }
+    const state = await this.#reader.stateAt(stream, revision, caller.pace)
+    const event = await this.#reader.eventAt(stream, revision)
+    return { ok: true, revision: now.revision, value: { ...contextBody(state, event?.digest ?? ''), revision } }
+  }
+
+  async #revisionOfStep(stream: string, step: number, pace: Pace | undefined): Promise<number | undefined> {
+    for await (const event of this.#events(stream, { from: 0, pace })) {
+      if (event.type === 'RunStarted' && step === (event.data.branchOf?.atStep ?? 0)) return 0
+      if (event.type === 'EnvelopeAccepted' && event.data.step === step) return event.header.revision
+    }
+    return undefined
+  }
+
+  async *#events(
+    stream: string,
+    { from, pace }: { readonly from: number; readonly pace: Pace | undefined },
+  ): AsyncGenerator<RecordedEvent> {
+    const { store, sealer } = this.#deps
+    for await (const page of pacedPages(store.readStream(stream, { from }), pace)) {
+      for (const record of page) yield verifiedEvent(sealer, record)
+    }
+  }
+
+  envelopes(caller: Caller, runId: string, page: AfterPage): Promise<Found<JsonObject>> {
+    return this.#listed(caller, runId, page, (event) => {
+      if (event.type !== 'EnvelopeAccepted' && event.type !== 'EnvelopeRejected') return []
+      const { v: _, ...body } = event.data
+      return [{ ...place(event), accepted: event.type === 'EnvelopeAccepted', ...(body as JsonObject) }]
+    })
+  }
+
+  findings(caller: Caller, runId: string, page: AfterPage): Promise<Found<JsonObject>> {
+    return this.#listed(caller, runId, page, (event) => {
+      if (event.type !== 'EnvelopeAccepted' && event.type !== 'EnvelopeRejected') return []
+      const { agent, findings } = event.data
+      if (findings === undefined) return []
+      return [
+        { ...place(event), agent, accepted: event.type === 'EnvelopeAccepted', findings: findings as readonly Json[] },
+      ]
+    })
+  }
+
+  /** Items made from the run's events after a revision; `next` is where the next page starts. */
+  #listed(
+    caller: Caller,
+    runId: string,
+    page: AfterPage,
+    pick: (event: RecordedEvent) => JsonObject[],
+  ): Promise<Found<JsonObject>> {
+    return this.read(caller, runId, (state) => {
+      const { revision } = state
+      return async () => {
+        const items: JsonObject[] = []
+        let next: number | undefined
+        const range = { from: page.after + 1, pace: caller.pace }
+        let bytes = 0
+        for await (const event of this.#events(runStream(caller.tenant, runId), range)) {
+          const picked = pick(event)
+          const full = items.length >= page.limit || bytes >= PAGE_MAX_BYTES
+          if (picked.length > 0 && full) break
+          items.push(...picked)
+          bytes += picked.length === 0 ? 0 : weigh(picked)
+          if (items.length >= page.limit || bytes >= PAGE_MAX_BYTES) next = event.header.revision
+        }
+        return { items, ...(next !== undefined && next < revision ? { next } : {}) }
+      }
+    })
+  }
+
+  /** Calls in order of their latest claim; `after` is the claim's revision. */
+  calls(caller: Caller, runId: string, page: AfterPage): Promise<Found<JsonObject>> {
+    const stream = runStream(caller.tenant, runId)
+    return this.read(caller, runId, (state) => {
+      const all = Object.values(state.calls).filter((call) => call.claimRevision > page.after)
+      const sorted = all.sort((a, b) => a.claimRevision - b.claimRevision)
+      const asked = sorted.slice(0, page.limit).map((call) => this.#shown(state, call))
+      return async () => {
+        const items: JsonObject[] = []
+        let bytes = 0
+        for (const call of asked) {
+          if (bytes >= PAGE_MAX_BYTES) break
+          await caller.pace?.turn()
+          const body = await this.#callBody(stream, call)
+          bytes += weigh(body)
+          items.push(body)
+        }
+        const last = asked[items.length - 1]
+        return { items, ...(sorted.length > items.length && last && { next: last.claimRevision }) }
+      }
+    })
+  }
+
+  async call(caller: Caller, runId: string, callId: string): Promise<Found<JsonObject>> {
+    const found = await this.read(caller, runId, (state) => {
+      const call = state.calls[slot(callId)]
+      if (call === undefined) return {}
+      const shown = this.#shown(state, call)
+      return () => this.#callBody(runStream(caller.tenant, runId), shown)
+    })
+    if (!found.ok || found.value.callId !== undefined) return found
+    return { ok: false, refusal: refusal('call-not-found', `this run has no call ${callId}`) }
+  }
+
+  /** As it stands now. Past its deadline a claim is overdue, and still claimed until an event ends it (STR-2). */
+  #shown(state: RunState, call: CallState): CallState & { readonly overdue?: true } {
+    return { ...call, ...overdue(state, call, this.#deps.leases) }
+  }
+
+  async #callBody(stream: string, call: CallState): Promise<JsonObject> {
+    const claim = await this.#reader.eventAt(stream, call.claimRevision)
+    const args = claim?.type === 'ToolCallClaimed' ? { args: claim.data.args } : {}
+    const outcome = call.status === 'claimed' ? {} : await this.#reader.outcomeOf(stream, call)
+    return { ...(call as unknown as JsonObject), ...args, ...outcome }
+  }
+
+  budget(caller: Caller, runId: string): Promise<Found<JsonObject>> {
+    return this.read(caller, runId, (state) => ({
+      ...budgetBody(state),
+      agents: unslotted(state.spendByAgent, (spend) => ({ ...spend })),
+      agentLimits: (state.limits.agents ?? {}) as JsonObject,
+      reservations: Object.values(state.reservations).map((each) => ({ ...each }) as JsonObject),
+    }))
+  }
+
+  forks(caller: Caller, runId: string): Promise<Found<JsonObject>> {
+    return this.read(caller, runId, (state) => ({ items: Object.values(state.forks).map(forkSummary) }))
+  }
+
+  manifests(caller: Caller, runId: string): Promise<Found<JsonObject>> {
+    return this.read(caller, runId, (state) => ({
+      items: Object.values(state.manifests).map((each) => ({ ...each }) as unknown as JsonObject),
+    }))
+  }
+
+  compensations(caller: Caller, runId: string): Promise<Found<JsonObject>> {
+    return this.read(caller, runId, (state) => {
+      const open = state.compensations.map(({ compensationId }) => ({
+        body: compensationBody(state, compensationId),
+        plan: planOf(state, compensationId),
+      }))
+      const stream = runStream(caller.tenant, runId)
+      return async () => ({
+        items: await Promise.all(
+          open.map(async ({ body, plan }) => ({ ...body, plan: await this.#reader.planDetails(stream, plan) })),
+        ),
+      })
+    })
+  }
+}

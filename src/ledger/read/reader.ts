@@ -1,0 +1,225 @@
+/** @module Reads behind the write path and the queries: single events, past states, and whether a state in memory still holds. */
+import { evolveRun } from '../../../projections/run.ts'
+import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
+import type { AppendRecord, RequestMark } from '../../../schemas/header.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { SettleCall } from '../../../schemas/requests.ts'
+import { refusal } from '../../domain/refusal.ts'
+import type { Pace } from '../../resources/work-queue.ts'
+import { canonicalJson } from '../../signing/canonical-json.ts'
+import type { EventStore, ReadRecord } from '../../store/event-store.ts'
+import type { AnsweredEvent } from '../answers/answer-parts.ts'
+import { type Answer, branchOrigin, compensationBody, planOf } from '../answers/answers.ts'
+import { callOutcome } from '../answers/call-outcome.ts'
+import { recordedFork } from '../answers/fork-reads.ts'
+import type { Sealer } from '../identity/sealer.ts'
+import type { HotRun } from '../write/hot-run.ts'
+import type { HotRuns } from '../write/hot-runs.ts'
+import type { RunCommand } from '../write/run-command.ts'
+import { verifiedEvent, verifiedEvents } from './verified-events.ts'
+
+export interface RecordedRequest {
+  readonly mark: RequestMark
+  readonly kid: string
+  readonly events: readonly AnsweredEvent[]
+  readonly lastRevision: number
+}
+
+export class Reader {
+  readonly #store: EventStore
+  readonly #runs: HotRuns
+  readonly #sealer: Sealer
+
+  constructor(store: EventStore, runs: HotRuns, sealer: Sealer) {
+    this.#store = store
+    this.#runs = runs
+    this.#sealer = sealer
+  }
+
+  /** Whether all that the run's state holds is durable, and nobody else has written since. */
+  async isCurrent(run: HotRun): Promise<boolean> {
+    if (!(await run.durable())) return false
+    if ((await this.#store.head(run.stream)) <= run.revision) return true
+    this.#runs.drop(run)
+    return false
+  }
+
+  /** After a lost answer: reads on from the expected revision and compares ids and macs, which the header texts hold. */
+  async wasWritten(
+    stream: string,
+    expectedRevision: number,
+    records: readonly AppendRecord[],
+  ): Promise<'yes' | 'no' | 'unknown'> {
+    try {
+      const from = expectedRevision + 1
+      const found = await collect(this.#store.readStream(stream, { from, to: expectedRevision + records.length }))
+      const same = found.length === records.length && found.every((record, i) => record.header === records[i]?.header)
+      return same ? 'yes' : 'no'
+    } catch {
+      return 'unknown'
+    }
+  }
+
+  async recordAt(stream: string, revision: number): Promise<ReadRecord | undefined> {
+    return (await collect(this.#store.readStream(stream, { from: revision, to: revision })))[0]
+  }
+
+  async eventAt(stream: string, revision: number): Promise<AnsweredEvent | undefined> {
+    const record = await this.recordAt(stream, revision)
+    return record === undefined ? undefined : verifiedEvent(this.#sealer, record)
+  }
+
+  /** The run as it was right after `revision`. Verified: what it holds may be restored under a new seal. */
+  async stateAt(stream: string, revision: number, pace?: Pace): Promise<RunState> {
+    let state: RunState | undefined
+    const deps = { store: this.#store, sealer: this.#sealer }
+    for await (const { event } of verifiedEvents(deps, stream, { to: revision, pace })) state = evolveRun(state, event)
+    if (state === undefined) throw new TypeError(`${stream} holds no run`)
+    return state
+  }
+
+  async contextAt(stream: string, revision: number): Promise<JsonObject> {
+    return (await this.stateAt(stream, revision)).context
+  }
+
+  /** The events that one request appended: its first, marked one, and those it caused in the same write. */
+  async requestAt(stream: string, revision: number): Promise<RecordedRequest | undefined> {
+    const events: AnsweredEvent[] = []
+    for await (const page of this.#store.readStream(stream, { from: revision })) {
+      for (const record of page) {
+        const event = verifiedEvent(this.#sealer, record)
+        const first = events[0]
+        if (first !== undefined && event.header.causation !== first.header.id) return requestOf(events)
+        events.push(event)
+      }
+    }
+    return requestOf(events)
+  }
+
+  /** Agent, mode and payload of an accepted envelope; the payload of a run's start is what it started from. */
+  async envelopeAt(stream: string, revision: number): Promise<JsonObject> {
+    const event = await this.eventAt(stream, revision)
+    if (event?.type === 'RunStarted') return { payload: event.data.restored ?? {} }
+    if (event?.type !== 'EnvelopeAccepted') return { payload: {} }
+    const { agent, mode, payload } = event.data
+    return { agent, mode, payload }
+  }
+
+  /** What a call came to: the outcome on record, read where it stands. */
+  async outcomeOf(stream: string, call: CallState): Promise<JsonObject> {
+    if (call.outcomeRevision === undefined) return {}
+    const event = await this.eventAt(stream, call.outcomeRevision)
+    return event === undefined ? {} : callOutcome(event)
+  }
+
+  /** The answer of a call that has its outcome: the same result to every repeat, a refusal to another outcome. */
+  async recordedCall(run: HotRun, call: CallState, command: RunCommand): Promise<Answer> {
+    const outcome = await this.outcomeOf(run.stream, call)
+    const { callId, status, fence, attempt, generation, key } = call
+    const body = { runId: run.runId, callId, status, fence, attempt, generation, key, ...outcome }
+    if (command.kind === 'settle' && !isSameOutcome(command.body, outcome)) return alreadySettled(call)
+    return { kind: 'body', created: false, body }
+  }
+
+  /**
+   * The answer where nothing had to be done: called on the state that it holds for. What it reads besides, it reads when the answer is
+   * called for: when that state is durable.
+   */
+  asIs(run: HotRun, command: RunCommand): () => Answer | Promise<Answer> {
+    const { state } = run
+    if (state === undefined) {
+      const nowhere = refusal('run-not-found', `there is no run ${run.runId}`)
+      return () => ({ kind: 'refusal', refusal: nowhere })
+    }
+    const place = { runId: run.runId, revision: run.revision, digest: run.head?.digest ?? '' }
+    if (command.kind === 'start') return this.#endedRun(run.stream, state, place)
+    if (command.kind === 'compensate') {
+      const id = state.compensations.find((each) => each.scope === command.body.scope)?.compensationId ?? ''
+      const body = { ...place, ...compensationBody(state, id) }
+      const plan = planOf(state, id)
+      return () => ({ kind: 'body', created: false, body, plan })
+    }
+    if (command.kind === 'disclose') return () => ({ kind: 'body', created: false, body: place })
+    if (command.kind === 'branched') {
+      const noted = { ...place, branch: command.body.run, atStep: command.body.atStep }
+      return () => ({ kind: 'body', created: false, body: noted })
+    }
+    const fork = recordedFork(this, command, { stream: run.stream, state, place })
+    if (fork !== undefined) return fork
+    const agent = command.kind === 'manifest' ? command.body.agent : ''
+    const body = { ...place, agent, hash: state.manifests[slot(agent)]?.hash ?? '' }
+    return () => ({ kind: 'body', created: false, body })
+  }
+
+  #endedRun(stream: string, state: RunState, place: JsonObject): () => Promise<Answer> {
+    const { name, status, fence, endRevision } = state
+    const step = state.lineage.at(-1)?.step ?? 0
+    const compensation = state.compensation === undefined ? {} : { compensation: state.compensation }
+    const body = { ...place, name, status, step, fence, ...compensation, ...branchOrigin(state) }
+    return async () => {
+      const end = endRevision === undefined ? undefined : await this.eventAt(stream, endRevision)
+      const said = end?.type === 'RunCompleted' ? { output: end.data.output ?? null } : {}
+      const failure = end?.type === 'RunFailed' ? { error: end.data.error as JsonObject } : {}
+      return { kind: 'body', created: false, body: { ...body, ...said, ...failure } }
+    }
+  }
+
+  /** The actions of a rollback with the arguments and the results of the calls they undo. */
+  async planDetails(stream: string, plan: readonly (readonly CallState[])[]): Promise<Json> {
+    return Promise.all(plan.map((group) => Promise.all(group.map((call) => this.#action(stream, call)))))
+  }
+
+  async #action(stream: string, call: CallState): Promise<JsonObject> {
+    const claim = await this.eventAt(stream, call.claimRevision)
+    const args = claim?.type === 'ToolCallClaimed' ? claim.data.args : null
+    const { callId, status, group, scope } = call
+    return {
+      callId,
+      key: callId,
+      tool: typeof call.compensate === 'object' ? call.compensate.tool : call.tool,
+      forwardTool: call.tool,
+      status,
+      ...(group === undefined ? {} : { group }),
+      ...(scope === undefined ? {} : { scope }),
+      args,
+      ...(await this.outcomeOf(stream, call)),
+    }
+  }
+}
+
+async function collect(pages: AsyncIterable<readonly ReadRecord[]>): Promise<ReadRecord[]> {
+  const records: ReadRecord[] = []
+  for await (const page of pages) records.push(...page)
+  return records
+}
+
+function requestOf(events: readonly AnsweredEvent[]): RecordedRequest | undefined {
+  const [first] = events
+  const mark = first?.header.request
+  if (first === undefined || mark === undefined) return undefined
+  return { mark, kid: first.header.kid, events, lastRevision: events.at(-1)?.header.revision ?? first.header.revision }
+}
+
+function isSameOutcome(body: SettleCall, outcome: JsonObject): boolean {
+  if (body.error !== undefined) return isEqual(body.error as JsonObject, outcome.error)
+  if (body.unrecorded !== undefined) return isEqual(body.unrecorded, outcome.unrecorded)
+  if (body.unknown !== undefined) return outcome.unknown !== undefined
+  return isEqual(body.result ?? null, outcome.result)
+}
+
+function isEqual(a: Json, b: Json | undefined): boolean {
+  return b !== undefined && canonicalJson(a) === canonicalJson(b)
+}
+
+function alreadySettled(call: CallState): Answer {
+  return {
+    kind: 'refusal',
+    refusal: refusal(
+      'already-settled',
+      `the call has an outcome already (${call.status}); an outcome is recorded once`,
+      {
+        evidence: { callId: call.callId, status: call.status, fence: call.fence },
+      },
+    ),
+  }
+}

@@ -1,0 +1,80 @@
+/** @module What queries say of a run: its state, as JSON. */
+import type { RecordedEvent } from '../../../projections/projection.ts'
+import { type CallState, establishedDigest, type RunState } from '../../../projections/run-state.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { isLeaseOver, openCalls } from '../../domain/lease.ts'
+import { type Refusal, refusal } from '../../domain/refusal.ts'
+import { branchOrigin, budgetBody } from '../answers/answers.ts'
+import type { HotRun } from '../write/hot-run.ts'
+import type { LeaseClock } from '../write/lease-clock.ts'
+
+export function runNotFound(runId: string): Refusal {
+  return refusal('run-not-found', `there is no run ${runId}`)
+}
+
+export function place(event: RecordedEvent): JsonObject {
+  const { revision, time, id, actor } = event.header
+  return { revision, time, eventId: id, actor }
+}
+
+export function overdue(state: RunState, call: CallState, leases: LeaseClock): { readonly overdue?: true } {
+  return isLeaseOver(call, state, { leaseLeftMs: leases.leftMs }) ? { overdue: true } : {}
+}
+
+export function runBody(state: RunState, run: HotRun, leases: LeaseClock): JsonObject {
+  const now = state.lineage.at(-1)
+  const open = openCalls(state).map((call) => {
+    const { callId, tool, status, leaseUntil } = call
+    return { callId, tool, status, leaseUntil, ...overdue(state, call, leases) }
+  })
+  return {
+    runId: state.runId,
+    name: state.name,
+    status: state.status,
+    ...(state.compensation === undefined ? {} : { compensation: state.compensation }),
+    revision: run.revision,
+    digest: run.head?.digest ?? '',
+    actor: state.actor,
+    ...(state.principal === undefined ? {} : { principal: state.principal }),
+    startedAt: state.startedAt,
+    updatedAt: state.time,
+    tags: state.tags,
+    fence: state.fence,
+    step: now?.step ?? 0,
+    parent: establishedDigest(state, run.head?.digest ?? ''),
+    contextDigest: state.contextDigest,
+    snapshot: {
+      step: state.snapshot.step,
+      revision: state.snapshot.revision,
+      contextDigest: state.snapshot.contextDigest,
+    },
+    rejections: state.rejections,
+    rewinds: state.rewinds,
+    agents: Object.keys(state.agents).map((name) => name.slice(1)),
+    policy: state.policy as unknown as JsonObject,
+    budget: budgetBody(state),
+    calls: Object.keys(state.calls).length,
+    openCalls: open,
+    ...(state.openFork === undefined ? {} : { openFork: state.openFork }),
+    ...branchOrigin(state),
+    branches: Object.values(state.branches).map((branch) => ({ ...branch })),
+    openReservations: Object.keys(state.openReservations).map((name) => name.slice(1)),
+  }
+}
+
+export function contextBody(state: RunState, headDigest: string): JsonObject {
+  const now = state.lineage.at(-1)
+  return {
+    runId: state.runId,
+    step: now?.step ?? 0,
+    revision: state.revision,
+    agent: now?.agent ?? '',
+    parent: establishedDigest(state, headDigest),
+    contextDigest: state.contextDigest,
+    context: state.context,
+  }
+}
+
+export function unslotted<T>(slots: { readonly [name: string]: T }, body: (value: T) => JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(slots).map(([name, value]) => [name.slice(1), body(value)]))
+}

@@ -1,0 +1,160 @@
+/** @module The run list: a disposable view that catches up when it is asked for, and while nothing is appended. */
+import type { RecordedEvent } from '../../../projections/projection.ts'
+import {
+  evolveRunRow,
+  isInRow,
+  RUN_ROW_PROJECTION,
+  RUN_ROW_VERSION,
+  type RunRowState,
+} from '../../../projections/run-row.ts'
+import { isRunEventType } from '../../../schemas/events.ts'
+import type { Header } from '../../../schemas/header.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { parseStream } from '../../../schemas/names.ts'
+import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
+import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
+import type { RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
+import type { Caller } from '../ledger.ts'
+import { bounds } from '../write/bounds.ts'
+import { QuietFollower } from './quiet-follower.ts'
+import { isStillThere, OTHER_STORE, seenRecord } from './seen-record.ts'
+
+/** The view's own file takes no writes, as on a full disk: it answers from where it is, and `asOf` says so. */
+class ViewBehindError extends Error {}
+
+function unlessBehind(error: unknown): void {
+  if (!(error instanceof ViewBehindError)) throw error
+}
+
+export class RunList implements Disposable {
+  readonly #store: EventStore
+  readonly #views: ViewStore
+  readonly #follower: QuietFollower
+  #isSame = false
+
+  constructor(store: EventStore, views: ViewStore, appendsSoFar: () => number) {
+    this.#store = store
+    this.#views = views
+    this.#follower = new QuietFollower((goOn) => againIfRenewed(() => this.#pass(goOn)), appendsSoFar)
+  }
+
+  async list(
+    caller: Caller,
+    filter: Omit<RunFilter, 'tenant'>,
+  ): Promise<{ items: JsonObject[]; asOf: Position | undefined }> {
+    const outside = bounds(caller, undefined)
+    if (outside !== undefined) throw new RangeError(outside.detail)
+    return againIfRenewed(async () => {
+      await this.catchUp().catch(unlessBehind)
+      // A token of one agent lists the runs that this agent has a part in.
+      const { tenant, agent = filter.agent } = caller
+      const isForeign = filter.agent !== undefined && filter.agent !== agent
+      const own = { ...filter, ...(agent !== undefined && { agent }), tenant }
+      const rows = isForeign ? [] : this.#views.listRuns(own)
+      return { items: rows.map(rowBody), asOf: this.#checkpoint()?.position }
+    })
+  }
+
+  /** Follows the store to where it is now. */
+  catchUp(): Promise<void> {
+    return this.#follower.catchUp()
+  }
+
+  async #pass(goOn: () => boolean): Promise<void> {
+    if (!(await this.#views.isAuthentic())) this.#views.renew(NOT_AUTHENTIC)
+    if (!this.#isSame) await this.#checkSame()
+    const after = this.#checkpoint()?.position
+    let from = after
+    for await (const page of this.#store.readAll({ after })) {
+      if (!this.#fold(page, from)) return this.#pass(goOn)
+      from = page.at(-1)?.position
+      if (!goOn()) return
+    }
+  }
+
+  #checkpoint(): ViewCheckpoint | undefined {
+    return this.#views.checkpoint(RUN_ROW_PROJECTION, RUN_ROW_VERSION)
+  }
+
+  /** Once a start: a list of another store, or of events that a restored copy lacks, is made anew. */
+  async #checkSame(): Promise<void> {
+    const reached = this.#checkpoint()
+    if (reached !== undefined && !(await isStillThere(this.#store, reached))) this.#views.renew(OTHER_STORE)
+    this.#isSame = true
+  }
+
+  /** False where the file was made anew meanwhile. */
+  #fold(page: readonly ReadRecord[], from: Position | undefined): boolean {
+    const touched = new Map<string, { tenant: string; runId: string; state: RunRowState | undefined }>()
+    for (const record of page) {
+      const name = parseStream(record.stream)
+      if (name?.runId === undefined) continue
+      const known = touched.get(record.stream) ?? this.#load(name.tenant, name.runId)
+      known.state = foldRecord(known.state, record)
+      touched.set(record.stream, known)
+    }
+    const rows = [...touched.values()].flatMap(({ tenant, runId, state }) =>
+      state === undefined ? [] : [rowOf(tenant, runId, state)],
+    )
+    const last = page.at(-1)
+    return last === undefined || this.#save(rows, last, from)
+  }
+
+  #save(rows: readonly RunRow[], last: ReadRecord, from: Position | undefined): boolean {
+    try {
+      const to = { projection: RUN_ROW_PROJECTION, version: RUN_ROW_VERSION, from, ...seenRecord(last) }
+      return this.#views.saveRuns(rows, to)
+    } catch (cause) {
+      if (cause instanceof DerivedFileRenewedError) throw cause
+      throw new ViewBehindError('the run list cannot be written', { cause })
+    }
+  }
+
+  #load(tenant: string, runId: string): { tenant: string; runId: string; state: RunRowState | undefined } {
+    const row = this.#views.runRow(tenant, runId)
+    return { tenant, runId, state: row === undefined ? undefined : (JSON.parse(row.fold) as RunRowState) }
+  }
+
+  [Symbol.dispose](): void {
+    this.#follower[Symbol.dispose]()
+  }
+}
+
+/** The list is no proof: records are folded as they are, unverified, and a broken one is passed over. */
+function foldRecord(state: RunRowState | undefined, record: ReadRecord): RunRowState | undefined {
+  try {
+    const header = JSON.parse(record.header) as Header
+    if (!isRunEventType(header.type)) return state
+    const data: unknown = isInRow(header.type) ? JSON.parse(record.data) : {}
+    return evolveRunRow(state, { type: header.type, data, header } as RecordedEvent)
+  } catch {
+    return state
+  }
+}
+
+function rowOf(tenant: string, runId: string, state: RunRowState): RunRow {
+  const { name, status, tags, actor, startedAt, updatedAt, revision, step, rejections, calls, budget } = state
+  return {
+    tenant,
+    runId,
+    name,
+    status,
+    tags,
+    agents: Object.keys(budget.agents).map((agent) => agent.slice(1)),
+    actor,
+    startedAt,
+    updatedAt,
+    revision,
+    step,
+    rejections,
+    calls,
+    tokens: budget.spend.tokens,
+    cost: budget.spend.cost,
+    ...(budget.currency === undefined ? {} : { currency: budget.currency }),
+    fold: JSON.stringify(state),
+  }
+}
+
+function rowBody({ tenant: _, fold: __, ...row }: RunRow): JsonObject {
+  return row
+}

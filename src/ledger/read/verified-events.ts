@@ -1,0 +1,86 @@
+/** @module Reading events back for a decision or an answer: each record is checked before it counts. */
+import type { RecordedEvent } from '../../../projections/projection.ts'
+import type { Pace } from '../../resources/work-queue.ts'
+import { checkRecord, type Expectation, firstExpectation, nextExpectation } from '../../signing/check.ts'
+import { readHeader } from '../../signing/header-reader.ts'
+import type { EventStore, ReadRecord } from '../../store/event-store.ts'
+import { pacedPages } from '../../store/paced-pages.ts'
+import type { Sealer } from '../identity/sealer.ts'
+import type { Head } from '../write/hot-run.ts'
+import { recordedEvent } from './parse-record.ts'
+
+/** A record of the stream does not verify: nothing may be decided on it, and it answers nothing. */
+export class DamagedStreamError extends Error {
+  readonly stream: string
+  readonly revision: number
+
+  constructor(stream: string, revision: number, reason: string) {
+    super(`${stream} @ ${revision}: ${reason}; run "countersign verify" and restore the store from a copy`)
+    this.name = 'DamagedStreamError'
+    this.stream = stream
+    this.revision = revision
+  }
+}
+
+export interface VerifyDeps {
+  readonly store: EventStore
+  readonly sealer: Sealer
+}
+
+export type DigestedEvent = RecordedEvent & { readonly digest: string }
+
+/** Events with their links checked. Throws `DamagedStreamError` at the first record that is not the one sealed for its place. */
+export async function* verifiedEvents(
+  { store, sealer }: VerifyDeps,
+  stream: string,
+  range: { readonly after?: Head | undefined; readonly to?: number; readonly pace?: Pace | undefined },
+): AsyncGenerator<{ readonly event: DigestedEvent; readonly ringIndex: number }> {
+  let expected = range.after === undefined ? firstExpectation(stream) : expectationAfter(stream, range.after)
+  const to = range.to === undefined ? {} : { to: range.to }
+  for await (const page of pacedPages(store.readStream(stream, { from: expected.revision, ...to }), range.pace)) {
+    for (const record of page) {
+      const checked = check(sealer, record, expected)
+      expected = nextExpectation(checked)
+      const event = Object.assign(recordedEvent(checked.header, record.data), { digest: checked.digest })
+      yield { event, ringIndex: checked.ringIndex }
+    }
+  }
+}
+
+/** One event by itself: its seal, body and place are checked; who stands before it is not looked at. */
+export function verifiedEvent(sealer: Sealer, record: ReadRecord): DigestedEvent {
+  const checked = checkAlone(sealer, record)
+  return Object.assign(recordedEvent(checked.header, record.data), { digest: checked.digest })
+}
+
+/** What the stream's next event has to continue, by its last one, of whatever type. */
+export function expectationBehind(sealer: Sealer, record: ReadRecord): Expectation {
+  return nextExpectation(checkAlone(sealer, record))
+}
+
+function checkAlone(sealer: Sealer, record: ReadRecord) {
+  const read = readHeader(record.header)
+  return check(sealer, record, {
+    stream: record.stream,
+    revision: record.revision,
+    prevDigest: read.ok ? read.header.prev : undefined,
+    prevTime: undefined,
+    minRingIndex: 0,
+  })
+}
+
+function check(sealer: Sealer, record: ReadRecord, expected: Expectation) {
+  const once = () => checkRecord(record, expected, { ring: sealer.ring, runKeys: sealer.runKeys, depth: 'fast' })
+  let checked = once()
+  if (!checked.ok && checked.faults.some((fault) => fault.code === 'unknown-key')) {
+    sealer.reload()
+    checked = once()
+  }
+  if (checked.ok) return checked
+  const reason = checked.faults.map((fault) => `${fault.code}: ${fault.message}`).join('; ')
+  throw new DamagedStreamError(record.stream, record.revision, reason)
+}
+
+function expectationAfter(stream: string, { revision, digest, time, ringIndex }: Head): Expectation {
+  return { stream, revision: revision + 1, prevDigest: digest, prevTime: time, minRingIndex: ringIndex }
+}

@@ -1,0 +1,162 @@
+/** @module Appending what was decided, and telling how that came out: durable, to be decided again, refused, or not known. */
+import type { RunState } from '../../../projections/run-state.ts'
+import type { RequestMark } from '../../../schemas/header.ts'
+import { isJsonObject, type Json } from '../../../schemas/json.ts'
+import type { Decision } from '../../domain/decision.ts'
+import type { Refusal } from '../../domain/refusal.ts'
+import { canonicalJson } from '../../signing/canonical-json.ts'
+import { requestMac } from '../../signing/request-mark.ts'
+import type { SealedEvent } from '../../signing/seal.ts'
+import type { EventStore } from '../../store/event-store.ts'
+import { type Answer, answerTo } from '../answers/answers.ts'
+import type { Sealer } from '../identity/sealer.ts'
+import type { Outcome } from '../ledger.ts'
+import type { Effects } from '../ports.ts'
+import type { Reader } from '../read/reader.ts'
+import type { Stats } from '../stats.ts'
+import type { DecisionTexts } from './decision-texts.ts'
+import type { FollowedResult, HotRun } from './hot-run.ts'
+import type { HotRuns } from './hot-runs.ts'
+import type { Job, Try } from './jobs.ts'
+import type { LeaseClock } from './lease-clock.ts'
+import { answered, sealDecision } from './seal-decision.ts'
+import { appendTooLarge, notKnownWritten, refused, storeFull, storeUnavailable } from './write-refusals.ts'
+
+export interface AppendDeps {
+  readonly store: EventStore
+  readonly runs: HotRuns
+  readonly reader: Reader
+  readonly sealer: Sealer
+  readonly effects: Effects
+  readonly stats: Stats
+  readonly leases: LeaseClock
+}
+
+interface Sent {
+  readonly records: readonly SealedEvent['record'][]
+  readonly expectedRevision: number
+  readonly revision: number
+  readonly answer: Answer
+}
+
+export class Appender {
+  readonly #deps: AppendDeps
+  readonly #texts: DecisionTexts
+
+  /** `texts` knows what the decision wrote already. */
+  constructor(deps: AppendDeps, texts: DecisionTexts) {
+    this.#deps = deps
+    this.#texts = texts
+  }
+
+  /** Seals, folds and hands over at once. `instead` is the answer where the events themselves are none. */
+  append(
+    run: HotRun,
+    job: Job,
+    given: { readonly decision: Extract<Decision, { kind: 'append' }>; readonly instead?: Refusal },
+  ): Try {
+    const { store, runs, stats, sealer, effects, leases } = this.#deps
+    const expectedRevision = run.revision
+    const mark = given.instead === undefined ? this.#mark(run, job) : undefined
+    let events: SealedEvent[]
+    try {
+      const { caller, info } = job
+      events = sealDecision({ sealer, effects, run, caller, info, mark, texts: this.#texts }, given.decision)
+    } catch (error) {
+      runs.drop(run)
+      throw error
+    }
+    const records = events.map((event) => event.record)
+    const tooLarge = sizeFault(records, store.maxAppendBytes)
+    if (tooLarge !== undefined) {
+      runs.drop(run)
+      return { refusedNow: true, settled: Promise.resolve(refused(tooLarge)) }
+    }
+    // The state moves on while the disk works: the answer is made now.
+    const answer: Answer =
+      given.instead === undefined
+        ? answerTo(events.map(answered), run.state as RunState)
+        : { kind: 'refusal', refusal: given.instead }
+    const sent: Sent = { records, expectedRevision, revision: run.revision, answer }
+    for (const { data } of events) {
+      if (isJsonObject(data) && typeof data.callId === 'string') leases.decided(run, data.callId)
+    }
+    stats.handedOver()
+    const append = { stream: run.stream, expectedRevision, records }
+    const appended = run.append(() => store.append(append), store.exclusive === true)
+    runs.hold(run)
+    return { refusedNow: answer.kind === 'refusal', settled: this.#afterAppend(run, appended, sent) }
+  }
+
+  #mark(run: HotRun, job: Job): RequestMark | undefined {
+    const { idempotency } = job.info
+    if (idempotency === undefined || job.requestId === undefined || job.reusedKey === true) return undefined
+    const { sealer } = this.#deps
+    sealer.notBefore(run.head?.ringIndex)
+    const { key } = sealer.current(run.tenant, run.stream)
+    return { id: job.requestId, mac: requestMac(key, idempotency, bodyTextOf(this.#texts)) }
+  }
+
+  async #afterAppend(run: HotRun, appended: Promise<FollowedResult>, sent: Sent): Promise<Outcome | 'again'> {
+    const { runs, stats, reader } = this.#deps
+    let result: FollowedResult | undefined
+    try {
+      result = await appended
+    } finally {
+      stats.settled(result?.kind === 'appended' ? sent.records.length : 0)
+    }
+    if (result.kind === 'appended') return this.outcome(run, sent.answer, { revision: sent.revision, replayed: false })
+    runs.drop(run)
+    switch (result.kind) {
+      case 'conflict':
+      case 'duplicate-request':
+        // Decided again on what is there now: an expected revision is then refused, a repeated request answered.
+        stats.conflict()
+        return 'again'
+      case 'not-sent':
+        return 'again'
+      case 'full':
+        return refused(storeFull(result.detail))
+      case 'unavailable':
+        return refused(storeUnavailable(result.detail, result.retryAfterMs))
+      case 'unknown': {
+        const written = await reader.wasWritten(run.stream, sent.expectedRevision, sent.records)
+        if (written === 'unknown') return refused(notKnownWritten(result.detail))
+        return written === 'no' ? 'again' : this.outcome(run, sent.answer, { revision: sent.revision, replayed: false })
+      }
+    }
+  }
+
+  /** The answer as the caller gets it, with what has to be read for it. */
+  async outcome(run: HotRun, answer: Answer, of: { revision: number; replayed: boolean }): Promise<Outcome> {
+    const { reader, stats } = this.#deps
+    if (answer.kind === 'body') {
+      const { created, plan, body } = answer
+      const full = plan === undefined ? body : { ...body, plan: await reader.planDetails(run.stream, plan) }
+      return { ok: true, created, runId: run.runId, body: full, ...of }
+    }
+    stats.refused(answer.refusal.code)
+    if (answer.restored === undefined) return { ok: false, refusal: answer.refusal, ...of }
+    const { revision, body } = answer.restored
+    const restored = { ...(await reader.envelopeAt(run.stream, revision)), ...body }
+    const evidence = { ...answer.refusal.evidence, restored }
+    return { ok: false, refusal: { ...answer.refusal, evidence }, ...of }
+  }
+}
+
+/** Of a batch the body is a digest. */
+const bodyTextOf =
+  (texts: DecisionTexts) =>
+  (body: Json): string =>
+    isJsonObject(body) ? texts.bodyText(body) : canonicalJson(body)
+
+function sizeFault(records: readonly SealedEvent['record'][], limit: number): Refusal | undefined {
+  // A UTF-16 unit takes at most three bytes of UTF-8: most appends need no counting.
+  const most = records.reduce((sum, each) => sum + 16 + 3 * (each.header.length + each.data.length), 0)
+  if (most <= limit) return undefined
+  const actual = records.reduce(
+    (sum, each) => sum + each.salt.length + Buffer.byteLength(each.header) + Buffer.byteLength(each.data),
+    0,
+  )
+  return actual > limit ? appendTooLarge(limit, actual) : undefined
+}

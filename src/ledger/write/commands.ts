@@ -1,0 +1,94 @@
+/** @module The way of a command into the write path: bounds of the token, the id of a new run, branches, batches. */
+import { weigh } from '../../resources/weigh.ts'
+import { runIdFromKey } from '../../signing/request-mark.ts'
+import type { BatchItem, Caller, Command, Ledger, Outcome, RequestInfo } from '../ledger.ts'
+import type { Queries } from '../read/queries.ts'
+import { agentFault, asAgent, bounds } from './bounds.ts'
+import { isBranchStart, startBranch } from './branch-run.ts'
+import type { WritePath } from './write-path.ts'
+import { refused } from './write-refusals.ts'
+
+/** Batches below this are decided in one turn. */
+const SPREAD_FROM_BYTES = 64 * 1024
+/** Of text in memory; lists and numbers weigh more, and are more work, too. */
+const WEIGHT_OF_A_BYTE = 2
+
+interface CommandDeps {
+  readonly write: WritePath
+  readonly queries: Queries
+  readonly newId: () => string
+}
+
+export function createCommands(deps: CommandDeps): Pick<Ledger, 'execute' | 'executeBatch'> {
+  const { write, newId } = deps
+  return {
+    execute: async (caller, runId, command, info) => {
+      const id = command.kind === 'start' ? startedId(caller, { id: command.body.id, info, newId }) : runId
+      const outside = bounds(caller, id) ?? agentFault(caller, command)
+      if (outside !== undefined) return refused(outside)
+      if (isBranchStart(command)) return startBranch(deps, caller, { runId: id, command, info })
+      return write.execute(caller, id, asAgent(caller, command), info)
+    },
+    executeBatch: (caller, items, info) => executeBatch(deps, { caller, items, info }),
+  }
+}
+
+/** The id of the run to start: the caller's, else the key's own, else a new one. */
+function startedId(
+  caller: Caller,
+  { id, info, newId }: { id: string | undefined; info: RequestInfo; newId: () => string },
+): string {
+  if (id !== undefined) return id
+  return info.idempotency === undefined ? newId() : runIdFromKey(caller.tenant, caller.actor, info.idempotency.key)
+}
+
+async function executeBatch(
+  deps: CommandDeps,
+  { caller, items, info }: { caller: Caller; items: readonly BatchItem[]; info: RequestInfo },
+): Promise<readonly Outcome[]> {
+  const outcomes = new Array<Outcome>(items.length)
+  const byRun = new Map<string, number[]>()
+  items.forEach((item, index) => {
+    const outside = bounds(caller, item.runId) ?? agentFault(caller, item.command)
+    if (outside !== undefined) outcomes[index] = refused(outside)
+    else byRun.set(item.runId, (byRun.get(item.runId) ?? []).concat(index))
+  })
+  await Promise.all(
+    [...byRun].map(async ([runId, indexes]) => {
+      const commands = indexes.flatMap((index) => {
+        const item = items[index]
+        return item === undefined ? [] : [{ command: asAgent(caller, item.command), info: itemInfo(info, index, item) }]
+      })
+      const settled = await inOrder(deps, caller, { runId, commands })
+      settled.forEach((outcome, i) => {
+        const index = indexes[i]
+        if (index !== undefined) outcomes[index] = outcome
+      })
+    }),
+  )
+  return outcomes
+}
+
+/** A branch is started first: it reads another run. */
+async function inOrder(
+  deps: CommandDeps,
+  caller: Caller,
+  of: { readonly runId: string; readonly commands: readonly { command: Command; info: RequestInfo }[] },
+): Promise<readonly Outcome[]> {
+  const { runId, commands } = of
+  const [first, ...rest] = commands
+  if (first === undefined || !isBranchStart(first.command)) return deps.write.executeInOrder(caller, runId, commands)
+  const { command, info } = first
+  const started = await startBranch(deps, caller, { runId, command, info })
+  return [started, ...(await deps.write.executeInOrder(caller, runId, rest))]
+}
+
+/** Each item has a key of its own; the mark covers the item's place in the batch. */
+function itemInfo(all: RequestInfo, index: number, { command }: BatchItem): RequestInfo {
+  const { idempotency, ifMatch: _, ...info } = all
+  // Only a large batch can have large items.
+  const bytes = (info.bodyBytes ?? 0) < SPREAD_FROM_BYTES ? 0 : Math.ceil(weigh(command) / WEIGHT_OF_A_BYTE)
+  const rest = { ...info, bodyBytes: bytes }
+  if (idempotency === undefined) return rest
+  return { ...rest, idempotency: { ...idempotency, key: `${idempotency.key}#${index}` } }
+}

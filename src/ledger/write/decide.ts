@@ -1,0 +1,120 @@
+/** @module From a command to the decision on it. */
+import type { ManifestState, RunState } from '../../../projections/run-state.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { decideReservation } from '../../domain/budget.ts'
+import { decideClaim } from '../../domain/calls.ts'
+import { decideCompensation } from '../../domain/compensation.ts'
+import { type Decision, type Env, refuse } from '../../domain/decision.ts'
+import { decideDisclosure } from '../../domain/disclosure.ts'
+import { decideBranch, decideFork } from '../../domain/fork.ts'
+import { decideHandoff, decideRollback, type HandoffEnv, type SignedEnvelope } from '../../domain/handoff.ts'
+import { decideJoin } from '../../domain/join.ts'
+import { refusal } from '../../domain/refusal.ts'
+import { decideBranched, decideComplete, decideFail, decideManifest, decideStart } from '../../domain/run-life.ts'
+import { decideRenew, decideResolve, decideSettle } from '../../domain/settle.ts'
+import { decideRelease, decideSettleReservation, decideUsage } from '../../domain/usage.ts'
+import { checkAgentSignature, envelopeSigningInput, isLowS, signatureSpellings } from '../../signing/agent-signature.ts'
+import { digestText, sha256 } from '../../signing/digests.ts'
+import type { AnsweredEvent } from '../answers/answer-parts.ts'
+import type { Caller } from '../ledger.ts'
+import { foreignWork } from './agent-bond.ts'
+import type { HotRun } from './hot-run.ts'
+import type { RunCommand } from './run-command.ts'
+
+export interface DecideInput {
+  readonly run: HotRun
+  readonly caller: Caller
+  readonly command: RunCommand
+  readonly env: Env
+  /** Contexts read for a rollback, by revision. */
+  readonly contexts: ReadonlyMap<number, JsonObject>
+  /** Events read for a join, by revision. */
+  readonly events: ReadonlyMap<number, AnsweredEvent>
+}
+
+export function decide(input: DecideInput): Decision {
+  const { run, command, env } = input
+  if (run.state === undefined) {
+    if (command.kind === 'start') return decideStart(undefined, command, env)
+    return refuse(refusal('run-not-found', `there is no run ${run.runId}`))
+  }
+  const foreign = foreignWork(run.state, input)
+  if (foreign !== undefined) return refuse(foreign)
+  return decideOnRun(run.state, input)
+}
+
+function decideOnRun(state: RunState, input: DecideInput): Decision {
+  const { run, command, env } = input
+  switch (command.kind) {
+    case 'start':
+      return decideStart(state, command, env)
+    case 'envelope':
+      return decideHandoff(state, command.body, handoffEnv(run, env))
+    case 'rollback':
+      return decideRollback(state, { ...command.body, contextAt: (revision) => input.contexts.get(revision) })
+    case 'manifest':
+      return decideManifest(state, command.body, env)
+    case 'claim':
+      return decideClaim(state, command.body, env)
+    case 'settle':
+      return decideSettle(state, command, env)
+    case 'renew':
+      return decideRenew(state, command, env)
+    case 'resolve':
+      return decideResolve(state, command, env)
+    case 'compensate':
+      return decideCompensation(state, command.body, env)
+    case 'reserve':
+      return decideReservation(state, command.body, env)
+    case 'settle-reservation':
+      return decideSettleReservation(state, command)
+    case 'release':
+      return decideRelease(state, command)
+    case 'usage':
+      return decideUsage(state, command.body)
+    case 'fork':
+      return decideFork(state, command.body, env)
+    case 'branch':
+      return decideBranch(state, command, handoffEnv(run, env))
+    case 'join':
+      return decideJoin(state, { ...command, eventAt: (at) => input.events.get(at) }, handoffEnv(run, env))
+    case 'branched':
+      return decideBranched(state, command.body)
+    case 'complete':
+      return decideComplete(state, command.body, env)
+    case 'fail':
+      return decideFail(state, command.body, env)
+    case 'disclose':
+      return decideDisclosure(state)
+  }
+}
+
+function handoffEnv(run: HotRun, env: Env): HandoffEnv {
+  return {
+    ...env,
+    evidence: run.evidence,
+    signatureFault: (envelope, manifest) => signatureFault(run, env, { envelope, manifest }),
+    signedDigest: (envelope) => digestText(sha256(signedText(run, env, envelope))),
+    signatureSpellings,
+  }
+}
+
+function signedText(run: HotRun, { ledgerId }: Env, envelope: SignedEnvelope): Uint8Array {
+  return envelopeSigningInput({ ...envelope, ledgerId, tenant: run.tenant, run: run.runId })
+}
+
+function signatureFault(
+  run: HotRun,
+  env: Env,
+  { envelope, manifest }: { envelope: SignedEnvelope; manifest: ManifestState | undefined },
+): string | undefined {
+  if (envelope.signature === undefined) return `the manifest of ${envelope.agent} requires a signature`
+  const jwk = manifest?.manifest.jwk
+  if (jwk === undefined) return `no key is registered for ${envelope.agent}; register its manifest with a jwk`
+  const { signature } = envelope
+  if (!isLowS(signature, jwk)) return HIGH_S
+  const checked = checkAgentSignature(signature, signedText(run, env, envelope), jwk)
+  return checked.ok ? undefined : `the signature does not hold (${checked.reason})`
+}
+
+const HIGH_S = 'the s of an ES256 signature must be the lower of the two that verify: send n - s where s is over n / 2'

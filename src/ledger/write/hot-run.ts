@@ -1,0 +1,181 @@
+/**
+ * @module A run kept folded in memory. Its state runs ahead of the disk: a decision may build on appends that still wait. When one of
+ * them fails the hot run is dead, and whoever built on it decides again from what the store holds.
+ */
+import { randomInt } from 'node:crypto'
+import { type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
+import { isEqual } from '../../../projections/json-equality.ts'
+import type { RecordedEvent } from '../../../projections/projection.ts'
+import { evolveRun } from '../../../projections/run.ts'
+import type { RunState } from '../../../projections/run-state.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { runStream } from '../../../schemas/names.ts'
+import { RULES_NOW } from '../../../schemas/value-forms.ts'
+import { addEvidence, type Evidence, emptyEvidence, evidenceBytes } from '../../domain/validator/evidence.ts'
+import { weigh } from '../../resources/weigh.ts'
+import type { AppendResult } from '../../store/event-store.ts'
+import { bytesLeftBy } from './bytes-left.ts'
+import { foldResults, isSaid } from './recorded-results.ts'
+
+/** The chain's end: what the next event is linked to. */
+export interface Head {
+  readonly revision: number
+  readonly digest: string
+  readonly time: string
+  readonly ringIndex: number
+}
+
+/** What a run takes beside its context and evidence, before its first event. */
+const RUN_BYTES = 8_192
+
+export type FollowedResult =
+  | AppendResult
+  /** Not handed over: an append that it was built on failed. */
+  | { readonly kind: 'not-sent' }
+
+export class HotRun {
+  readonly tenant: string
+  readonly runId: string
+  readonly stream: string
+  state: RunState | undefined
+  evidence: Evidence = emptyEvidence(randomInt(2 ** 31))
+  head: Head | undefined
+  /** Revision up to which a cached fold of this run is kept. */
+  cachedRevision = -1
+  /** Of the state but for its contexts: estimated event by event, and set right whenever the whole state is measured. */
+  stateBytes = RUN_BYTES
+  #weighed: { context?: JsonObject; snapshot?: JsonObject; bytes: number } = { bytes: 0 }
+  #dead = false
+  #inFlight = 0
+  #tail: Promise<boolean> = Promise.resolve(true)
+
+  constructor(tenant: string, runId: string) {
+    this.tenant = tenant
+    this.runId = runId
+    this.stream = runStream(tenant, runId)
+  }
+
+  get dead(): boolean {
+    return this.#dead
+  }
+
+  get idle(): boolean {
+    return this.#inFlight === 0
+  }
+
+  get revision(): number {
+    return this.head?.revision ?? -1
+  }
+
+  /** An upper estimate of the memory this run takes; a context is walked once. */
+  get bytes(): number {
+    const { context, snapshot } = this.state ?? {}
+    if (context !== this.#weighed.context || snapshot?.context !== this.#weighed.snapshot) {
+      const shared = context === snapshot?.context
+      const bytes = weigh(context) + (shared ? 0 : weigh(snapshot?.context))
+      this.#weighed = { ...(context && { context }), ...(snapshot && { snapshot: snapshot.context }), bytes }
+    }
+    return this.stateBytes + this.#weighed.bytes + evidenceBytes(this.evidence)
+  }
+
+  fold(event: RecordedEvent): void {
+    const context = this.state?.context
+    this.state = evolveRun(this.state, event)
+    this.stateBytes += bytesLeftBy(event)
+    const { policy } = this.state
+    if (policy.rules === RULES_NOW) {
+      foldResults(this.evidence, event, { state: this.state, before: context ?? {} })
+      return
+    }
+    if (policy.ungrounded === 'off' || isSaid(event, this.state)) return
+    this.evidence = foldEvidence(this.evidence, event, context)
+  }
+
+  /**
+   * Hands an append over and follows it to its outcome; anything but `appended` ends this hot run. `ahead` hands it over while those
+   * before it still wait. That takes a store which nobody else writes: elsewhere another writer's event may stand in the place of the
+   * one that failed, and what was built on that one would be appended to a stranger's, its link broken for good.
+   */
+  async append(handOver: () => Promise<AppendResult>, ahead: boolean): Promise<FollowedResult> {
+    const earlier = this.#tail
+    const waits = !ahead && !this.idle
+    this.#inFlight += 1
+    const settled = (waits ? inTurn(earlier, handOver) : handOver()).finally(() => {
+      this.#inFlight -= 1
+    })
+    const outcome = settled.then(
+      (result) => this.#note(result.kind === 'appended'),
+      () => this.#note(false),
+    )
+    // Answers may come out of order: everything up to here is durable once all of them are there.
+    this.#tail = outcome.then(() => earlier).then(() => !this.#dead)
+    return settled
+  }
+
+  #note(appended: boolean): void {
+    if (!appended) this.#dead = true
+  }
+
+  /** Resolves once everything the state holds now is durable: true; or false where some of it never will be. */
+  durable(): Promise<boolean> {
+    return this.#dead ? Promise.resolve(false) : this.#tail
+  }
+
+  /** Ends this hot run: nothing is decided on it any more. */
+  kill(): void {
+    this.#dead = true
+  }
+
+  /** Resolves when no append is under way: only then may the stream be loaded anew. */
+  async drained(): Promise<void> {
+    while (!this.idle) await this.#tail
+  }
+}
+
+async function inTurn(earlier: Promise<boolean>, handOver: () => Promise<AppendResult>): Promise<FollowedResult> {
+  return (await earlier) ? handOver() : { kind: 'not-sent' }
+}
+
+/** What a later handoff may cite: the run's input, every established context, every recorded output of a tool. */
+function foldEvidence(evidence: Evidence, event: RecordedEvent, context: JsonObject | undefined): Evidence {
+  return makeBy(CITED, event, { evidence, context }) ?? evidence
+}
+
+interface Known {
+  readonly evidence: Evidence
+  readonly context: JsonObject | undefined
+}
+
+const CITED = {
+  ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated', 'RunKeyDisclosed'),
+  ...passOver('ManifestRegistered', 'RequestRefused', 'EnvelopeRejected', 'SnapshotTaken', 'RunRewound'),
+  ...passOver('ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallFailed', 'ToolCallInDoubt', 'ResultNotRecorded'),
+  ...passOver('CompensationStarted', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
+  ...passOver('BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered'),
+  ...passOver('BranchReceived', 'ForkJoined'),
+  RunStarted: ({ data: { input, restored } }, { evidence }) => {
+    const known = input === undefined ? evidence : addEvidence(evidence, input)
+    return restored === undefined ? known : addEvidence(known, restored)
+  },
+  EnvelopeAccepted: ({ data }, { evidence, context }) => addUnknown(evidence, data.payload, context),
+  ToolCallSucceeded: resultOf,
+  CompensationSucceeded: resultOf,
+  ToolCallResolved: resultOf,
+} satisfies MakeTable<RecordedEvent, Known, Evidence>
+
+type WithResult = Extract<RecordedEvent, { type: 'ToolCallSucceeded' | 'CompensationSucceeded' | 'ToolCallResolved' }>
+
+function resultOf({ data: { result } }: WithResult, { evidence }: Known): Evidence {
+  return result === undefined ? evidence : addEvidence(evidence, result)
+}
+
+/** What the context before holds is in the evidence already: seeing that costs less than adding it once more. */
+function addUnknown(evidence: Evidence, payload: JsonObject, context: JsonObject = {}): Evidence {
+  for (const key of Object.keys(payload)) {
+    const value = payload[key] as Json
+    if (Object.hasOwn(context, key) && isEqual(context[key] as Json, value)) continue
+    addEvidence(evidence, key)
+    addEvidence(evidence, value)
+  }
+  return evidence
+}

@@ -1,0 +1,39 @@
+/** @module A command on its way through the write path, and what one try at it came to. */
+import type { JsonObject } from '../../../schemas/json.ts'
+import { requestId } from '../../signing/request-mark.ts'
+import type { AnsweredEvent } from '../answers/answer-parts.ts'
+import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
+import type { RunCommand } from './run-command.ts'
+
+/** One command on its way, with what earlier tries learned. */
+export interface Job {
+  readonly caller: Caller
+  readonly runId: string
+  readonly command: RunCommand
+  readonly info: RequestInfo
+  readonly requestId: string | undefined
+  readonly contexts: Map<number, JsonObject>
+  /** Events that were read for the decision, by revision. */
+  readonly events: Map<number, AnsweredEvent>
+  /** The idempotency key came with another request before. */
+  reusedKey?: boolean
+}
+
+/** A try: its outcome, or `again` where it was made on a state that the store has moved past. */
+export interface Try {
+  readonly settled: Promise<Outcome | 'again'>
+  /** Refused, as far as the state in hand tells. */
+  readonly refusedNow: boolean
+  /** Nothing is decided yet: what comes after it in order has to wait. */
+  readonly undecided?: boolean
+}
+
+/** Nothing was tried: the state in hand was not one to decide on. */
+export const AGAIN: Try = { refusedNow: false, undecided: true, settled: Promise.resolve('again') }
+
+export function makeJob(caller: Caller, runId: string, item: { command: RunCommand; info: RequestInfo }): Job {
+  const { command, info } = item
+  const scope = { tenant: caller.tenant, run: runId, actor: caller.actor }
+  const id = info.idempotency === undefined ? undefined : requestId(scope, info.idempotency.key)
+  return { caller, runId, command, info, requestId: id, contexts: new Map(), events: new Map() }
+}

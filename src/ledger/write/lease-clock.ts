@@ -1,0 +1,67 @@
+/**
+ * @module How long each lease still lasts. The wall clock is asked once, when this process grants a lease or first meets one; from then
+ * on a monotonic clock alone counts, so that a wall clock which is set forward or back neither ends a lease nor prolongs it (RUN-19).
+ */
+import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
+import { leaseLeftByWall, openCalls } from '../../domain/lease.ts'
+import type { Effects } from '../ports.ts'
+import type { HotRun } from './hot-run.ts'
+
+/** Each takes some 200 bytes. Beyond them the leases met longest ago are judged by the wall clock again. */
+const LEASES_MAX = 50_000
+
+interface Lease {
+  readonly fence: number
+  readonly leaseUntil: string
+  /** By the monotonic clock. */
+  readonly endMs: number
+}
+
+export class LeaseClock {
+  readonly #effects: Pick<Effects, 'nowMs' | 'monotonicMs'>
+  /** By the id of the call, which is unique among all ledgers. */
+  readonly #leases = new Map<string, Lease>()
+
+  constructor(effects: Pick<Effects, 'nowMs' | 'monotonicMs'>) {
+    this.#effects = effects
+  }
+
+  /** Milliseconds that are left of a claimed call's lease; below zero once it is over. */
+  readonly leftMs = (call: CallState, state: RunState): number => {
+    const nowMs = this.#effects.monotonicMs()
+    const known = this.#leases.get(call.callId)
+    if (known?.fence === call.fence && known.leaseUntil === call.leaseUntil) return known.endMs - nowMs
+    // Nobody was granted more than its length, whatever the clocks of then and now say.
+    const leftMs = Math.min(call.leaseMs, leaseLeftByWall(call, state, this.#effects.nowMs()))
+    this.#keep(call, nowMs + leftMs)
+    return leftMs
+  }
+
+  /** A run was loaded: what other processes granted counts from here. */
+  loaded({ state }: HotRun): void {
+    if (state !== undefined)
+      for (const call of openCalls(state)) if (call.status === 'claimed') this.leftMs(call, state)
+  }
+
+  /** An event of this call was decided here and folded: a lease that it granted lasts its whole length. */
+  decided({ state }: HotRun, callId: string): void {
+    const call = state?.calls[slot(callId)]
+    if (call?.status !== 'claimed') {
+      this.#leases.delete(callId)
+      return
+    }
+    const known = this.#leases.get(callId)
+    if (known?.fence === call.fence && known.leaseUntil === call.leaseUntil) return
+    this.#keep(call, this.#effects.monotonicMs() + call.leaseMs)
+  }
+
+  #keep({ callId, fence, leaseUntil }: CallState, endMs: number): void {
+    this.#leases.delete(callId)
+    this.#leases.set(callId, { fence, leaseUntil, endMs })
+    if (this.#leases.size <= LEASES_MAX) return
+    for (const oldest of this.#leases.keys()) {
+      this.#leases.delete(oldest)
+      return
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/** @module Loading a run: the cached fold, where one is whole, and the verified tail behind it. */
+import { recordDigest } from '../../signing/digests.ts'
+import { verifiedEvents } from '../read/verified-events.ts'
+import { CACHE_EVERY_EVENTS, type LoadDeps, saveFold, takeFold } from './fold-cache.ts'
+import { type Head, HotRun } from './hot-run.ts'
+
+/** Folds a run from the store, verifying each record it reads. A run that does not exist has no state. */
+export async function loadRun(deps: LoadDeps, tenant: string, runId: string): Promise<HotRun> {
+  const cached = new HotRun(tenant, runId)
+  takeFold(deps, cached)
+  // A store restored from a copy may end before a fold that was cached since.
+  const holds = cached.head === undefined || (await holdsHead(deps, cached.stream, cached.head))
+  const run = holds ? cached : new HotRun(tenant, runId)
+  await foldTail(deps, run)
+  if (run.revision - run.cachedRevision >= CACHE_EVERY_EVENTS) saveFold(deps, run)
+  return run
+}
+
+async function holdsHead({ store }: LoadDeps, stream: string, { revision, digest }: Head): Promise<boolean> {
+  for await (const page of store.readStream(stream, { from: revision, to: revision })) {
+    return page.some((record) => recordDigest(record.header) === digest)
+  }
+  return false
+}
+
+async function foldTail(deps: LoadDeps, run: HotRun): Promise<void> {
+  for await (const { event, ringIndex } of verifiedEvents(deps, run.stream, { after: run.head })) {
+    run.fold(event)
+    const { revision, time } = event.header
+    run.head = { revision, digest: event.digest, time, ringIndex }
+  }
+}

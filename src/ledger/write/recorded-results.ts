@@ -1,0 +1,72 @@
+/** @module What a run's events say about its evidence under rule set 2: results of tools, failed calls, and since when its context stands. */
+import { type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
+import type { RecordedEvent } from '../../../projections/projection.ts'
+import { type RunState, slot } from '../../../projections/run-state.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { addEvidence, addToolResult, type Evidence } from '../../domain/validator/evidence.ts'
+import { sinceAfter } from '../../domain/validator/grounding/established-since.ts'
+import { noteOutcome, saysError } from '../../domain/validator/grounding/recorded-results.ts'
+import { weigh } from '../../resources/weigh.ts'
+
+export interface Folded {
+  /** After the event. */
+  readonly state: RunState
+  /** The context before it. */
+  readonly before: JsonObject
+}
+
+/** What a model or an agent gave: said, not seen. It would be evidence for itself. */
+export function isSaid(event: RecordedEvent, state: RunState): boolean {
+  return 'callId' in event.data && state.calls[slot(event.data.callId ?? '')]?.phase === 'model'
+}
+
+export function foldResults(evidence: Evidence, event: RecordedEvent, { state, before }: Folded): void {
+  if (state.context !== before) {
+    // A rewind brings back what was established at an earlier event.
+    const revision = event.type === 'RunRewound' ? event.data.snapshot : event.header.revision
+    evidence.results.since = sinceAfter(evidence.results.since, [before, state.context], revision)
+  }
+  if (!isSaid(event, state)) makeBy(HEARD, event, { evidence, state })
+}
+
+interface Hearing {
+  readonly evidence: Evidence
+  readonly state: RunState
+}
+
+const HEARD = {
+  ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated', 'RunKeyDisclosed'),
+  ...passOver('ManifestRegistered', 'RequestRefused', 'EnvelopeRejected', 'SnapshotTaken', 'RunRewound'),
+  ...passOver('EnvelopeAccepted', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallInDoubt', 'ResultNotRecorded'),
+  ...passOver('CompensationStarted', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
+  ...passOver('BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered'),
+  ...passOver('BranchReceived', 'ForkJoined'),
+  RunStarted: ({ data: { input, restored } }, { evidence }) => {
+    if (input !== undefined) addEvidence(evidence, input)
+    if (restored !== undefined) addEvidence(evidence, restored)
+  },
+  ToolCallSucceeded: heardResult,
+  CompensationSucceeded: heardResult,
+  ToolCallResolved: heardResult,
+  ToolCallFailed: (event, { evidence, state }) => noteCall(event, { evidence, state }, true),
+} satisfies MakeTable<RecordedEvent, Hearing, void>
+
+type Ended = Extract<
+  RecordedEvent,
+  { type: 'ToolCallSucceeded' | 'CompensationSucceeded' | 'ToolCallResolved' | 'ToolCallFailed' }
+>
+type WithResult = Exclude<Ended, { type: 'ToolCallFailed' }>
+
+function heardResult(event: WithResult, hearing: Hearing): void {
+  const { result } = event.data
+  const isFailed = event.type === 'ToolCallResolved' && event.data.outcome !== 'executed'
+  noteCall(event, hearing, isFailed || saysError(result))
+  if (result === undefined || isFailed) return
+  addToolResult(hearing.evidence, { value: result, revision: event.header.revision, bytes: weigh(result) })
+}
+
+function noteCall({ data, header }: Ended, { evidence, state }: Hearing, isFailed: boolean): void {
+  const call = state.calls[slot(data.callId)]
+  if (call === undefined || call.phase !== 'forward') return
+  noteOutcome(evidence.results, data.callId, { tool: call.tool, revision: header.revision }, isFailed)
+}

@@ -1,0 +1,81 @@
+/** @module What the write path itself refuses: the domain was not asked, or its answer did not hold. */
+import { type Refusal, refusal } from '../../domain/refusal.ts'
+import { OverloadedError } from '../../resources/overloaded-error.ts'
+import { type EventStore, StoreUnavailableError } from '../../store/event-store.ts'
+import type { Outcome } from '../ledger.ts'
+import { DamagedStreamError } from '../read/verified-events.ts'
+
+const IN_FLIGHT_RETRY_MS = 1_000
+const FULL_RETRY_MS = 5_000
+const CONTENDED_RETRY_MS = 1_000
+const UNAVAILABLE_RETRY_MS = 1_000
+
+export function refused(given: Refusal): Outcome {
+  return { ok: false, refusal: given, replayed: false }
+}
+
+export function notAttempted(): Refusal {
+  return refusal('not-attempted', 'an earlier envelope of this run in the same batch was refused')
+}
+
+export function idempotencyInFlight(): Refusal {
+  return refusal('idempotency-in-flight', 'a request with this Idempotency-Key is still being carried out', {
+    retryAfterMs: IN_FLIGHT_RETRY_MS,
+  })
+}
+
+export function revisionConflict(expected: number, actual: number): Refusal {
+  return refusal(
+    'revision-conflict',
+    `the run is at revision ${actual}, not ${expected}; read what came between and decide again`,
+    { evidence: { expected, actual } },
+  )
+}
+
+export function keyReused(): Refusal {
+  return refusal(
+    'idempotency-key-reused',
+    'this Idempotency-Key came with another request; a new request needs a new key',
+  )
+}
+
+export function contended(): Refusal {
+  return refusal('contended', 'other writers were faster on this run, again and again; try once more', {
+    retryAfterMs: CONTENDED_RETRY_MS,
+  })
+}
+
+export function appendTooLarge(limit: number, actual: number): Refusal {
+  return refusal('append-too-large', 'the sealed events are larger than the store takes in one write', {
+    evidence: { limit, actual },
+  })
+}
+
+export function storeFull(detail: string): Refusal {
+  return refusal('store-full', `the store's disk is full (${detail}); nothing was written`, {
+    retryAfterMs: FULL_RETRY_MS,
+  })
+}
+
+export function storeUnavailable(detail: string, retryAfterMs: number): Refusal {
+  return refusal('store-unavailable', `the store takes no writes now: ${detail}`, { retryAfterMs })
+}
+
+export function notKnownWritten(detail: string): Refusal {
+  const what = 'whether it was written is not known yet: repeat it under the same Idempotency-Key'
+  return storeUnavailable(`${detail}; ${what}`, UNAVAILABLE_RETRY_MS)
+}
+
+export function overloaded({ message, retryAfterMs }: OverloadedError): Refusal {
+  return refusal('overloaded', message, { retryAfterMs })
+}
+
+/** The refusal behind an error of the store or of what it holds. Anything else is broken machinery, and thrown on. */
+export function loadRefusal(error: unknown, store: EventStore): Refusal {
+  if (error instanceof DamagedStreamError) return refusal('stream-damaged', error.message)
+  if (error instanceof StoreUnavailableError) return storeUnavailable(error.message, error.retryAfterMs)
+  if (error instanceof OverloadedError) return overloaded(error)
+  const status = store.status()
+  if (status.state === 'ready' || status.state === 'full') throw error
+  return storeUnavailable(status.detail ?? 'the store is not ready', UNAVAILABLE_RETRY_MS)
+}
