@@ -13,27 +13,27 @@ export const DEFAULT_FREE_KEYS: readonly string[] = (
 
 /** Fills in the defaults. `relay` leaves `ungrounded` off, since the library it follows knows no such rule. */
 export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
-  const given: PolicyObject = typeof input === 'string' ? { base: input } : input
-  const base = given.base ?? 'default'
+  const inputs: PolicyObject = typeof input === 'string' ? { base: input } : input
+  const base = inputs.base ?? 'default'
   const first = {
     base,
-    criticalKeys: [...new Set(given.criticalKeys ?? DEFAULT_CRITICAL_KEYS)],
-    ungrounded: given.ungrounded ?? (base === 'relay' ? 'off' : 'warn'),
-    snapshotEvery: given.snapshotEvery ?? 1,
+    criticalKeys: [...new Set(inputs.criticalKeys ?? DEFAULT_CRITICAL_KEYS)],
+    ungrounded: inputs.ungrounded ?? (base === 'relay' ? 'off' : 'warn'),
+    snapshotEvery: inputs.snapshotEvery ?? 1,
   }
-  if (base === 'relay' || given.rules === 1) return first
+  if (base === 'relay' || inputs.rules === 1) return first
   return {
     ...first,
     rules: RULES_NOW,
-    protect: given.protect ?? '*',
-    free: [...new Set(given.free ?? DEFAULT_FREE_KEYS)],
-    restated: given.restated ?? 'sure',
-    ...declaredPlaces(given),
+    protect: inputs.protect ?? '*',
+    free: [...new Set(inputs.free ?? DEFAULT_FREE_KEYS)],
+    restated: inputs.restated ?? 'sure',
+    ...declaredPlaces(inputs),
   }
 }
 
-function declaredPlaces(given: PolicyObject): Omit<PlacePolicy, 'ungrounded' | 'restated'> {
-  const { lists, monotonic, tolerance, immutable, invariants, supersede, minConfidence } = given
+function declaredPlaces(inputs: PolicyObject): Omit<PlacePolicy, 'ungrounded' | 'restated'> {
+  const { lists, monotonic, tolerance, immutable, invariants, supersede, minConfidence } = inputs
   return {
     ...(lists === undefined ? {} : { lists }),
     ...(monotonic === undefined ? {} : { monotonic }),

@@ -20,7 +20,7 @@ import { fixedKeys, readKeys, type WatchedKeys, watchKeyFile } from './key-sourc
 import { createLedger } from './ledger/create-ledger.ts'
 import { fileGuard, logFileGuard } from './ledger/identity/file-guard.ts'
 import type { Ledger } from './ledger/ledger.ts'
-import { KeptCheckpoints } from './ledger/log/kept-checkpoints.ts'
+import { CheckpointFile } from './ledger/log/checkpoint-file.ts'
 import type { Log } from './ledger/ports.ts'
 import { MemoryBudget } from './resources/memory-budget.ts'
 import { WorkQueue } from './resources/work-queue.ts'
@@ -163,8 +163,8 @@ function derivedPath({ store, data }: Settings, name: string): string {
   return store.kind === 'memory' ? ':memory:' : join(data, name)
 }
 
-function keptBeside(place: StorePlace): { kept?: KeptCheckpoints } {
-  return place.kind === 'sqlite' ? { kept: new KeptCheckpoints(`${place.path}${CHECKPOINTS_SUFFIX}`) } : {}
+function keptBeside(place: StorePlace): { kept?: CheckpointFile } {
+  return place.kind === 'sqlite' ? { kept: new CheckpointFile(`${place.path}${CHECKPOINTS_SUFFIX}`) } : {}
 }
 
 /** Two processes that each made keys for a store they share would found two ledgers on it. */

@@ -175,34 +175,34 @@ export const CHECKPOINTS_SUFFIX = '.checkpoints'
 
 /** Settings from flags, environment and defaults. Throws `SettingsError`, naming the flag or variable at fault. */
 export function readSettings(flags: Flags, env: Environment): Settings {
-  const given = new Given(flags, env)
-  const data = given.text('data')
-  const store = storePlace(given.optional('store'), data)
-  const trustedIssuers = given.optional('trusted-issuers')
-  const origin = given.optional('origin')
-  const witnesses = given.optional('witnesses')
-  const memoryBytes = given.checked('memory') as number | undefined
-  const knownKeys = given.optional('known-keys') ?? ownKnownKeys(env.XDG_CONFIG_HOME)
+  const inputs = new Inputs(flags, env)
+  const data = inputs.text('data')
+  const store = storePlace(inputs.optional('store'), data)
+  const trustedIssuers = inputs.optional('trusted-issuers')
+  const origin = inputs.optional('origin')
+  const witnesses = inputs.optional('witnesses')
+  const memoryBytes = inputs.checked('memory') as number | undefined
+  const knownKeys = inputs.optional('known-keys') ?? ownKnownKeys(env.XDG_CONFIG_HOME)
   return {
     data,
     store,
-    keys: keyPlace(given.optional('keys'), store, data),
-    keysFrom: given.isNamed('keys') ? 'named' : given.isNamed('data') ? 'named-folder' : 'working-directory',
+    keys: keyPlace(inputs.optional('keys'), store, data),
+    keysFrom: inputs.isNamed('keys') ? 'named' : inputs.isNamed('data') ? 'named-folder' : 'working-directory',
     ...(knownKeys !== undefined && { knownKeys }),
-    host: given.text('host'),
-    port: given.number('port'),
-    logLevel: given.checked('log-level') as Settings['logLevel'],
-    issuer: given.text('issuer'),
-    audience: given.text('audience'),
+    host: inputs.text('host'),
+    port: inputs.number('port'),
+    logLevel: inputs.checked('log-level') as Settings['logLevel'],
+    issuer: inputs.text('issuer'),
+    audience: inputs.text('audience'),
     ...(trustedIssuers !== undefined && { trustedIssuers }),
     ...(origin !== undefined && { origin }),
-    ratePerSecond: given.number('rate-per-second'),
-    rateBurst: given.number('rate-burst'),
-    maxConnections: given.number('max-connections'),
-    checkpointDelayMs: given.number('checkpoint-seconds') * MS_PER_SECOND,
+    ratePerSecond: inputs.number('rate-per-second'),
+    rateBurst: inputs.number('rate-burst'),
+    maxConnections: inputs.number('max-connections'),
+    checkpointDelayMs: inputs.number('checkpoint-seconds') * MS_PER_SECOND,
     ...(witnesses !== undefined && { witnesses }),
     ...(memoryBytes !== undefined && { memoryBytes }),
-    openMetrics: given.checked('open-metrics') === true,
+    openMetrics: inputs.checked('open-metrics') === true,
   }
 }
 
@@ -220,7 +220,7 @@ export function settingsTable(): string {
   return ['| flag | variable | default | meaning |', '|---|---|---|---|', ...rows].join('\n')
 }
 
-class Given {
+class Inputs {
   readonly #flags: Flags
   readonly #env: Environment
 
@@ -272,12 +272,12 @@ export function isOnServer(place: StorePlace): place is ServerPlace {
 }
 
 /** A folder stands for the store in it, so that a data folder can be named as a store. */
-export function storePlace(given: string | undefined, data: string): StorePlace {
-  if (given === undefined) return { kind: 'sqlite', path: join(data, STORE_FILE) }
-  if (given === 'memory:') return { kind: 'memory' }
-  if (EVENTSTORE_URL.test(given)) return { kind: 'eventstoredb', url: given }
-  if (POSTGRES_URL.test(given)) return { kind: 'postgres', url: given }
-  const path = given.startsWith('sqlite:') ? given.slice('sqlite:'.length) : given
+export function storePlace(input: string | undefined, data: string): StorePlace {
+  if (input === undefined) return { kind: 'sqlite', path: join(data, STORE_FILE) }
+  if (input === 'memory:') return { kind: 'memory' }
+  if (EVENTSTORE_URL.test(input)) return { kind: 'eventstoredb', url: input }
+  if (POSTGRES_URL.test(input)) return { kind: 'postgres', url: input }
+  const path = input.startsWith('sqlite:') ? input.slice('sqlite:'.length) : input
   if (path === '' || /^[a-z][a-z0-9+]+:/i.test(path)) {
     const scheme = path.slice(0, path.indexOf(':') + 1)
     throw new SettingsError(
@@ -288,9 +288,9 @@ export function storePlace(given: string | undefined, data: string): StorePlace 
 }
 
 /** By default the keys lie beside the store, else in the data folder. */
-function keyPlace(given: string | undefined, store: StorePlace, data: string): KeyPlace {
-  if (given?.trimStart().startsWith('{')) return { kind: 'text', text: given }
-  if (given !== undefined) return { kind: 'file', path: given }
+function keyPlace(text: string | undefined, store: StorePlace, data: string): KeyPlace {
+  if (text?.trimStart().startsWith('{')) return { kind: 'text', text: text }
+  if (text !== undefined) return { kind: 'file', path: text }
   const beside = store.kind === 'sqlite' ? join(dirname(store.path), KEY_FILE) : undefined
   return { kind: 'file', path: beside !== undefined && existsSync(beside) ? beside : join(data, KEY_FILE) }
 }

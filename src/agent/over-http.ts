@@ -106,7 +106,7 @@ export type {
   StepResult,
 } from './pipeline/step-types.ts'
 export type { CountTokens } from './pipeline/token-counter.ts'
-export { currentCall } from './runtime/place.ts'
+export { currentCall } from './runtime/execution-context.ts'
 export type { DoubtfulCallReport, Recovery } from './runtime/recover.ts'
 export type { Run } from './runtime/run.ts'
 export type { BudgetOptions, Cost, RunOptions } from './runtime/run-options.ts'

@@ -58,9 +58,9 @@ export async function openApi(
   return apiOver({ url, token, ...limits }, async () => undefined)
 }
 
-function tenantOf(given: string | undefined): string {
-  const tenant = Tenant.safeParse(given ?? 'default')
-  if (given === SYSTEM_TENANT || !tenant.success) throw usageFailure(`--tenant: "${given}" is no tenant`)
+function tenantOf(inputs: string | undefined): string {
+  const tenant = Tenant.safeParse(inputs ?? 'default')
+  if (inputs === SYSTEM_TENANT || !tenant.success) throw usageFailure(`--tenant: "${inputs}" is no tenant`)
   return tenant.data
 }
 
@@ -101,10 +101,10 @@ async function leafPosition(settings: Settings, tenant: string, size: number): P
 
 /** A size of the tenant's log; undefined where none is given. */
 export function asOfSize({ text }: Arguments): number | undefined {
-  const given = text('as-of')
-  if (given === undefined) return undefined
-  if (!/^[1-9]\d{0,14}$/.test(given)) throw usageFailure(`--as-of: "${given}" is no size of a log`)
-  return Number(given)
+  const input = text('as-of')
+  if (input === undefined) return undefined
+  if (!/^[1-9]\d{0,14}$/.test(input)) throw usageFailure(`--as-of: "${input}" is no size of a log`)
+  return Number(input)
 }
 
 /** The application without a socket; `countersign serve` puts one in front of the same. */
@@ -189,8 +189,10 @@ async function* streamed(transport: Transport, path: string, signal: AbortSignal
 }
 
 function search(params: Params): string {
-  const given = Object.entries(params).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+  const entries = Object.entries(params).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  )
+  return entries.length === 0 ? '' : `?${new URLSearchParams(entries)}`
 }
 
 async function said<T>(work: () => Promise<T>): Promise<T> {
@@ -208,7 +210,7 @@ function failureOf(error: unknown): unknown {
   const { errors } = error.problem
   const [first] = Array.isArray(errors) ? (errors as readonly JsonObject[]) : []
   const more = first === undefined ? '' : ` (${String(first.pointer)}: ${String(first.message)})`
-  const asked = error.status === 400 || error.status === 422
-  const code = asked ? EXIT.usage : error.status === 404 ? EXIT.unproven : EXIT.failed
+  const isRequested = error.status === 400 || error.status === 422
+  const code = isRequested ? EXIT.usage : error.status === 404 ? EXIT.unproven : EXIT.failed
   return new CliFailure(`${error.message}${more}`, code, { cause: error })
 }

@@ -7,35 +7,35 @@ import { limitOf, QUERY_ARGUMENTS, queryParams } from './filters.ts'
 import { printRows } from './table.ts'
 
 export async function audit(args: readonly string[]): Promise<number> {
-  const given = readArguments(args, { ...QUERY_ARGUMENTS, positionals: ['[QUERY]'] })
-  const [name] = given.positionals
+  const inputs = readArguments(args, { ...QUERY_ARGUMENTS, positionals: ['[QUERY]'] })
+  const [name] = inputs.positionals
   if (name === undefined) {
     const rows = Object.entries(AUDIT_QUERIES).map(([query, { summary }]) => ({ query, summary }))
-    await printRows(each(rows), { columns: ['query', 'summary'], json: given.has('json') })
+    await printRows(each(rows), { columns: ['query', 'summary'], json: inputs.has('json') })
     return EXIT.ok
   }
   if (!Object.hasOwn(AUDIT_QUERIES, name)) {
     throw usageFailure(`"${name}" is no query; it is one of ${Object.keys(AUDIT_QUERIES).join(', ')}`)
   }
-  return asked(name as AuditQueryName, given)
+  return answerQuestion(name as AuditQueryName, inputs)
 }
 
 export async function events(args: readonly string[]): Promise<number> {
-  return asked('events', readArguments(args, QUERY_ARGUMENTS))
+  return answerQuestion('events', readArguments(args, QUERY_ARGUMENTS))
 }
 
 export async function search(args: readonly string[]): Promise<number> {
-  const given = readArguments(args, { ...QUERY_ARGUMENTS, positionals: ['WORDS'] })
-  const [words] = given.positionals
-  return asked('search', { ...given, text: (name) => (name === 'text' ? words : given.text(name)) })
+  const input = readArguments(args, { ...QUERY_ARGUMENTS, positionals: ['WORDS'] })
+  const [words] = input.positionals
+  return answerQuestion('search', { ...input, text: (name) => (name === 'text' ? words : input.text(name)) })
 }
 
-async function asked(name: AuditQueryName, given: Arguments): Promise<number> {
-  const params = queryParams(name, given)
-  const limit = limitOf(given)
-  await using api = await openApi(given)
+async function answerQuestion(name: AuditQueryName, args: Arguments): Promise<number> {
+  const params = queryParams(name, args)
+  const limit = limitOf(args)
+  await using api = await openApi(args)
   const rows = api.items(`/v1/audit/${name}`, params, limit)
-  await printRows(rows, { columns: AUDIT_QUERIES[name].columns, json: given.has('json') })
+  await printRows(rows, { columns: AUDIT_QUERIES[name].columns, json: args.has('json') })
   return EXIT.ok
 }
 

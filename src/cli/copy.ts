@@ -57,9 +57,9 @@ export async function copy(args: readonly string[]): Promise<number> {
   return EXIT.ok
 }
 
-function placeOf(flag: string, given: string | undefined, data: string): StorePlace {
-  if (given === undefined) throw usageFailure(`--${flag} is missing: a path, sqlite:<path> or esdb://...`)
-  const place = storePlace(given, data)
+function placeOf(flag: string, inputs: string | undefined, data: string): StorePlace {
+  if (inputs === undefined) throw usageFailure(`--${flag} is missing: a path, sqlite:<path> or esdb://...`)
+  const place = storePlace(inputs, data)
   if (place.kind === 'memory') throw usageFailure(`--${flag}: a store in memory cannot be copied`)
   return place
 }

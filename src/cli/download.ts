@@ -21,7 +21,7 @@ export async function* downloaded(download: Download): AsyncGenerator<Uint8Array
   let cursor: string | undefined
   let tries = 0
   for (;;) {
-    const response = await asked(download, cursor, offset)
+    const response = await requestDownload(download, cursor, offset)
     const waits = response === undefined || WAIT_STATUSES.has(response.status)
     if (response !== undefined && !waits) {
       if (!response.ok) throw await refusalOf(response)
@@ -44,7 +44,7 @@ export async function* downloaded(download: Download): AsyncGenerator<Uint8Array
 }
 
 /** Undefined where nobody answered. */
-async function asked(
+async function requestDownload(
   { url, token }: Download,
   cursor: string | undefined,
   offset: number,

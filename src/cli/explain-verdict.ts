@@ -11,8 +11,8 @@ interface Printed {
 /** `line` is a line that `validateLine` made. */
 export function explainVerdict(line: string): string {
   const { verdict, confidence, findings } = JSON.parse(line) as Printed
-  const kept = confidence === undefined ? 'nothing protected stood' : `${Math.round(confidence * 100)} % kept`
-  return [`${verdict} (${kept})`, ...findings.flatMap(explainFinding)].join('\n')
+  const found = confidence === undefined ? 'nothing protected stood' : `${Math.round(confidence * 100)} % kept`
+  return [`${verdict} (${found})`, ...findings.flatMap(explainFinding)].join('\n')
 }
 
 function explainFinding({ rule, severity, path, before, after, message, supersede }: Finding): string[] {

@@ -17,17 +17,17 @@ import { oneLine } from './shown.ts'
 const KIB = 1024
 
 export async function exportEvents(args: readonly string[]): Promise<number> {
-  const given = readArguments(args, {
+  const inputs = readArguments(args, {
     settings: PLACE_SETTINGS,
     texts: ['format', 'bundle', 'tenant', 'out', 'url', 'token', ...QUERY_FLAGS],
   })
-  const wanted = wantedExport(given)
-  const out = given.text('bundle') ?? given.text('out')
+  const wanted = wantedExport(inputs)
+  const out = inputs.text('bundle') ?? inputs.text('out')
   if (out === undefined && process.stdout.isTTY === true)
     throw usageFailure(
       'an export holds what others wrote, byte for byte, which a terminal might obey: name a file with --out, or pipe it on',
     )
-  const chunks = given.text('url') === undefined ? localExport(given.settings, wanted) : remoteExport(given, wanted)
+  const chunks = inputs.text('url') === undefined ? localExport(inputs.settings, wanted) : remoteExport(inputs, wanted)
   const bytes = await written(chunks, out)
   process.stderr.write(`${oneLine(`${Math.ceil(bytes / KIB)} KiB of ${wanted.query.run ?? wanted.tenant}`)}\n`)
   return EXIT.ok

@@ -20,15 +20,15 @@ export function queryParams(name: AuditQueryName, { text }: Arguments): Params {
   const { filters }: AuditQueryDefinition = AUDIT_QUERIES[name]
   const stranger = ALL_FILTERS.find((filter) => text(filter) !== undefined && !filters.includes(filter))
   if (stranger !== undefined) throw usageFailure(`${name} takes no --${stranger}; it takes ${flagsOf(filters)}`)
-  const given = [...filters, 'by', 'seed', 'order'].map((filter) => [filter, text(filter)])
-  return { ...Object.fromEntries(given), asOf: text('as-of') }
+  const inputs = [...filters, 'by', 'seed', 'order'].map((filter) => [filter, text(filter)])
+  return { ...Object.fromEntries(inputs), asOf: text('as-of') }
 }
 
 export function limitOf({ text }: Arguments): number | undefined {
-  const given = text('limit')
-  if (given === undefined) return undefined
-  if (!/^[1-9]\d{0,14}$/.test(given)) throw usageFailure(`--limit: "${given}" is no number of items`)
-  return Number(given)
+  const value = text('limit')
+  if (value === undefined) return undefined
+  if (!/^[1-9]\d{0,14}$/.test(value)) throw usageFailure(`--limit: "${value}" is no number of items`)
+  return Number(value)
 }
 
 function flagsOf(filters: readonly string[]): string {

@@ -31,26 +31,27 @@ interface Tally {
 }
 
 export async function importRuns(args: readonly string[]): Promise<number> {
-  const given = readArguments(args, {
+  const inputs = readArguments(args, {
     settings: PLACE_SETTINGS,
     texts: ['format', 'tenant', 'url', 'token'],
     switches: ['json'],
     positionals: ['FILE'],
   })
-  const [file = ''] = given.positionals
-  const format = given.text('format')
+  const [file = ''] = inputs.positionals
+  const format = inputs.text('format')
   if (format === undefined || !FORMATS.includes(format)) throw usageFailure(`--format is one of: ${FORMATS.join(', ')}`)
   if (file !== '-' && !existsSync(file)) throw usageFailure(`there is no file ${file}`)
-  const tenant = Tenant.safeParse(given.text('tenant') ?? 'default')
+  const tenant = Tenant.safeParse(inputs.text('tenant') ?? 'default')
   if (!tenant.success) throw usageFailure(`--tenant: ${tenant.error.issues[0]?.message}`)
 
   const startedMs = performance.now()
   const source = file === '-' ? process.stdin : createReadStream(file)
   const work = { source, tenant: tenant.data }
-  const { tally, events } = given.text('url') === undefined ? await intoStore(given, work) : await overHttp(given, work)
+  const { tally, events } =
+    inputs.text('url') === undefined ? await intoStore(inputs, work) : await overHttp(inputs, work)
   print(
     { ...tally, ...(events !== undefined && { events }) },
-    { json: given.has('json'), elapsedMs: performance.now() - startedMs },
+    { json: inputs.has('json'), elapsedMs: performance.now() - startedMs },
   )
   return tally.refused > 0 ? EXIT.failed : EXIT.ok
 }

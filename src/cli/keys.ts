@@ -17,17 +17,17 @@ import { tenantOf } from './log-place.ts'
 import { pinKey } from './reader-keys.ts'
 
 export async function keys(args: readonly string[]): Promise<number> {
-  const given = readArguments(args, {
+  const inputs = readArguments(args, {
     settings: ['data', 'store', 'keys', 'known-keys'],
     texts: ['tenant', 'url', 'token'],
     switches: ['json', 'tokens'],
     positionals: ['create, list, rotate, disclose or pin', '[RUN or KEY]'],
   })
-  const { settings, has, text, positionals } = given
+  const { settings, has, text, positionals } = inputs
   const [action, run] = positionals
   if (action === 'disclose') {
     if (run === undefined) throw usageFailure('keys disclose RUN: the run is missing')
-    return await discloseKeys(given, run)
+    return await discloseKeys(inputs, run)
   }
   if (action === 'pin') return pinKey(settings, run ?? '')
   if (run !== undefined) throw usageFailure(`"${run}" is one argument too many`)

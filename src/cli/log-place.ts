@@ -21,11 +21,11 @@ export function tenantOf(text: string | undefined): string {
 export async function logVerifier(
   settings: Settings,
   origin: string | undefined,
-  given?: string,
+  value?: string,
 ): Promise<NoteVerifier> {
-  if (given !== undefined) {
-    const verifier = parseVerifierKey(given)
-    if (verifier === undefined) throw usageFailure(`"${given}" is no verifier key`)
+  if (value !== undefined) {
+    const verifier = parseVerifierKey(value)
+    if (verifier === undefined) throw usageFailure(`"${value}" is no verifier key`)
     return verifier
   }
   const keys = readKeys(settings.keys)

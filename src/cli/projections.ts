@@ -17,47 +17,47 @@ const MS_PER_SECOND = 1_000
 const WAIT_SECONDS = '10'
 
 export async function projections(args: readonly string[]): Promise<number> {
-  const given = readArguments(args, {
+  const inputs = readArguments(args, {
     settings: ['data', 'store'],
     texts: ['wait', 'tenant'],
     switches: ['reset', 'json'],
     positionals: ['install, status or diff'],
   })
-  const [named = ''] = given.positionals
+  const [named = ''] = inputs.positionals
   const action = Object.hasOwn(ACTIONS, named) ? ACTIONS[named] : undefined
   if (action === undefined) throw usageFailure(`projections install, status or diff, not projections "${named}"`)
-  if (given.has('reset') && action !== install) throw usageFailure('--reset goes with install')
-  const tenant = given.text('tenant')
+  if (inputs.has('reset') && action !== install) throw usageFailure('--reset goes with install')
+  const tenant = inputs.text('tenant')
   if (tenant !== undefined && action !== diff) throw usageFailure('--tenant goes with diff')
-  const place = given.settings.store
+  const place = inputs.settings.store
   if (place.kind !== 'eventstoredb')
     throw usageFailure('only a server folds by itself: name it with --store esdb://...')
   try {
     await using server = await openProjectionServer(place.url)
     return await action(server, {
-      given,
+      args: inputs,
       place,
       tenant: tenant === undefined ? undefined : tenantOf(tenant),
-      waitMs: waitOf(given),
+      waitMs: waitOf(inputs),
     })
   } catch (error) {
     throw asFailure(error)
   }
 }
 
-interface Asked {
-  readonly given: Arguments
+interface ProjectionsRequest {
+  readonly args: Arguments
   readonly place: StorePlace
   readonly tenant: string | undefined
   readonly waitMs: number
 }
 
-type Action = (server: ProjectionServer, asked: Asked) => Promise<number>
+type Action = (server: ProjectionServer, request: ProjectionsRequest) => Promise<number>
 
 const ACTIONS: Readonly<Record<string, Action>> = { install, status, diff }
 
-function waitOf(given: Arguments): number {
-  const text = given.text('wait') ?? WAIT_SECONDS
+function waitOf(input: Arguments): number {
+  const text = input.text('wait') ?? WAIT_SECONDS
   if (!/^\d{1,5}$/.test(text)) throw usageFailure('--wait takes whole seconds')
   return Number(text) * MS_PER_SECOND
 }
@@ -70,25 +70,25 @@ function asFailure(error: unknown): unknown {
   return isRefusal ? new CliFailure(error.message, EXIT.unproven, { cause: error }) : error
 }
 
-async function install(server: ProjectionServer, { given, waitMs }: Asked): Promise<number> {
-  const installed = await installProjections(server, { reset: given.has('reset'), waitMs })
+async function install(server: ProjectionServer, { args, waitMs }: ProjectionsRequest): Promise<number> {
+  const installed = await installProjections(server, { reset: args.has('reset'), waitMs })
   for (const { done, projection } of installed) {
     const line = `${projection.name}  ${done}  ${wordOf(projection)}`
-    process.stdout.write(given.has('json') ? jsonLine({ done, ...asJson(projection) }) : `${line}\n`)
+    process.stdout.write(args.has('json') ? jsonLine({ done, ...asJson(projection) }) : `${line}\n`)
   }
   return exitOf(installed.map(({ projection }) => projection))
 }
 
-async function status(server: ProjectionServer, { given }: Asked): Promise<number> {
+async function status(server: ProjectionServer, { args }: ProjectionsRequest): Promise<number> {
   const paint = painter(process.stdout)
   const listed = await server.list()
   const all = ownOf(listed)
   for (const projection of all) {
-    process.stdout.write(given.has('json') ? jsonLine(asJson(projection)) : `${statusLine(projection, paint)}\n`)
+    process.stdout.write(args.has('json') ? jsonLine(asJson(projection)) : `${statusLine(projection, paint)}\n`)
   }
   for (const name of otherVersionsOf(listed)) {
     const line = `${oneLine(name).padEnd(NAME_COLUMN)}  of another version of countersign: delete it on the server when none of that version is left`
-    process.stdout.write(given.has('json') ? jsonLine({ name, state: 'other-version' }) : `${line}\n`)
+    process.stdout.write(args.has('json') ? jsonLine({ name, state: 'other-version' }) : `${line}\n`)
   }
   return exitOf(all)
 }
@@ -114,18 +114,18 @@ function asJson({ events, progressPercent, ...rest }: ServerProjection): object 
   return { ...rest, progressPercent: progressPercent ?? null, events: Number(events) }
 }
 
-async function diff(server: ProjectionServer, { given, place, tenant, waitMs }: Asked): Promise<number> {
+async function diff(server: ProjectionServer, { args, place, tenant, waitMs }: ProjectionsRequest): Promise<number> {
   requireRunning(await server.list())
   using source = await openReader(place)
   const counts = { same: 0, differs: 0, behind: 0, 'not-folded': 0 }
   for await (const compared of compareProjections({ source, server, projections: OWN_PROJECTIONS, tenant, waitMs })) {
     counts[compared.found.kind] += 1
-    if (given.has('json')) process.stdout.write(jsonLine(compared))
+    if (args.has('json')) process.stdout.write(jsonLine(compared))
     else if (compared.found.kind !== 'same') process.stdout.write(`${diffText(compared)}\n`)
   }
   const { same, differs, behind, 'not-folded': notFolded } = counts
   const line = `${same} states are the same, ${differs} differ, ${behind} lag behind, ${notFolded} are not folded on the server`
-  process.stdout.write(given.has('json') ? jsonLine({ counts }) : `${line}\n`)
+  process.stdout.write(args.has('json') ? jsonLine({ counts }) : `${line}\n`)
   if (differs > 0) {
     process.stderr.write(
       'countersign: "countersign projections install --reset" has the server fold from the beginning; "countersign verify" checks the events\n',

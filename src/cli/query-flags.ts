@@ -7,11 +7,11 @@ export const QUERY_FLAGS: readonly string[] = Object.keys(EventQueryParams.shape
 
 /** Throws `CliFailure` with exit code 2, naming the flag at fault. */
 export function queryOf({ text }: Pick<Arguments, 'text'>): EventQuery {
-  const given = QUERY_FLAGS.flatMap((name) => {
+  const entries = QUERY_FLAGS.flatMap((name) => {
     const value = text(name)
     return value === undefined ? [] : [[name, value] as const]
   })
-  const query = EventQueryParams.safeParse(Object.fromEntries(given))
+  const query = EventQueryParams.safeParse(Object.fromEntries(entries))
   if (query.success) return query.data
   const issue = query.error.issues[0]
   throw usageFailure(`--${String(issue?.path[0] ?? 'query')}: ${issue?.message}`)

@@ -14,21 +14,21 @@ import { jsonLine, oneLine } from './shown.ts'
 import { type Paint, painter } from './terminal.ts'
 
 export async function replay(args: readonly string[]): Promise<number> {
-  const given = readArguments(args, {
+  const inputs = readArguments(args, {
     settings: PLACE_SETTINGS,
     texts: ['tenant'],
     switches: ['json'],
     positionals: ['RUN'],
   })
-  const stream = streamOf(given.positionals[0] ?? '', given.text('tenant') ?? 'default')
+  const stream = streamOf(inputs.positionals[0] ?? '', inputs.text('tenant') ?? 'default')
   try {
-    const { ring } = requireKeys(given.settings.keys)
-    using reader = await openReader(given.settings.store)
+    const { ring } = requireKeys(inputs.settings.keys)
+    using reader = await openReader(inputs.settings.store)
     if ((await reader.head(stream)) < 0) {
-      throw new CliFailure(`there is no run ${given.positionals[0]} of this tenant in ${reader.url}`, EXIT.unproven)
+      throw new CliFailure(`there is no run ${inputs.positionals[0]} of this tenant in ${reader.url}`, EXIT.unproven)
     }
     const lines = replayRecords(reader.readStream(stream), stream, { ring, runKeys: createRunKeys(ring) })
-    return await print(lines, given.has('json'))
+    return await print(lines, inputs.has('json'))
   } catch (error) {
     throw asUnproven(error)
   }
@@ -65,8 +65,8 @@ function textOf(line: ReplayLine, paint: Paint): string {
   const mark = ok === false ? paint('no', 'red') : paint('ok', 'green')
   const why = skipped ?? (faults === undefined ? undefined : faultText(faults))
   const more = [snapshot === undefined ? '' : `snapshot ${String(snapshot)}`, why === undefined ? '' : String(why)]
-  const told = [String(type).padEnd(20), String(time), `step ${String(step ?? '-')}`, String(actor), ...more]
-  const texts = told.filter((part) => part !== '').map(oneLine)
+  const reported = [String(type).padEnd(20), String(time), `step ${String(step ?? '-')}`, String(actor), ...more]
+  const texts = reported.filter((part) => part !== '').map(oneLine)
   return [String(revision).padStart(5), mark, ...texts].join('  ').trimEnd()
 }
 

@@ -37,17 +37,17 @@ export interface RunReport {
 }
 
 export async function report(args: readonly string[]): Promise<number> {
-  const given = readArguments(args, {
+  const inputs = readArguments(args, {
     settings: PLACE_SETTINGS,
     texts: [...API_TEXTS, 'as-of'],
     switches: ['json'],
     positionals: ['RUN'],
   })
-  const run = RunId.safeParse(given.positionals[0])
-  if (!run.success) throw usageFailure(`"${given.positionals[0]}" is no run id: ${run.error.issues[0]?.message}`)
-  await using api = await openApi(given, { asOf: asOfSize(given) })
+  const run = RunId.safeParse(inputs.positionals[0])
+  if (!run.success) throw usageFailure(`"${inputs.positionals[0]}" is no run id: ${run.error.issues[0]?.message}`)
+  await using api = await openApi(inputs, { asOf: asOfSize(inputs) })
   const made = await runReport(api, run.data)
-  if (given.has('json')) stdout.write(jsonLine(made as unknown as Json))
+  if (inputs.has('json')) stdout.write(jsonLine(made as unknown as Json))
   else stdout.write(reportText(made, painter(stdout)))
   return EXIT.ok
 }

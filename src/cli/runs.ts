@@ -30,7 +30,7 @@ const COMMON = { settings: PLACE_SETTINGS, texts: READING, switches: ['json'] } 
 
 /** Each with what it takes; other flags are refused. */
 const ACTIONS: Readonly<
-  Record<string, { readonly accepts: Accepted; readonly act: (given: Arguments) => Promise<number> }>
+  Record<string, { readonly accepts: Accepted; readonly act: (inputs: Arguments) => Promise<number> }>
 > = {
   list: { accepts: { ...COMMON, texts: [...READING, ...LIST_FILTERS, 'limit'] }, act: list },
   show: { accepts: { ...COMMON, positionals: ['RUN'] }, act: show },
@@ -45,26 +45,26 @@ export async function runs(args: readonly string[]): Promise<number> {
   return action.act(readArguments(rest, action.accepts))
 }
 
-async function list(given: Arguments): Promise<number> {
-  const limit = limitOf(given)
-  await using api = await openApi(given, { asOf: asOfSize(given) })
-  const filters = Object.fromEntries(LIST_FILTERS.map((name) => [name, given.text(name)]))
-  await printRows(api.items('/v1/runs', filters, limit), { columns: LIST_COLUMNS, json: given.has('json') })
+async function list(input: Arguments): Promise<number> {
+  const limit = limitOf(input)
+  await using api = await openApi(input, { asOf: asOfSize(input) })
+  const filters = Object.fromEntries(LIST_FILTERS.map((name) => [name, input.text(name)]))
+  await printRows(api.items('/v1/runs', filters, limit), { columns: LIST_COLUMNS, json: input.has('json') })
   return EXIT.ok
 }
 
-async function show(given: Arguments): Promise<number> {
-  const path = runPath(given)
-  await using api = await openApi(given, { asOf: asOfSize(given) })
-  printObject(await api.get(path), given.has('json'))
+async function show(args: Arguments): Promise<number> {
+  const path = runPath(args)
+  await using api = await openApi(args, { asOf: asOfSize(args) })
+  printObject(await api.get(path), args.has('json'))
   return EXIT.ok
 }
 
 /** What changed between two steps, with the findings of every handoff in between. */
-async function diff(given: Arguments): Promise<number> {
-  const path = runPath(given)
-  const [from = 0, to = 0] = given.positionals.slice(1).map(stepOf)
-  await using api = await openApi(given, { asOf: asOfSize(given) })
+async function diff(args: Arguments): Promise<number> {
+  const path = runPath(args)
+  const [from = 0, to = 0] = args.positionals.slice(1).map(stepOf)
+  await using api = await openApi(args, { asOf: asOfSize(args) })
   const [before, after] = [
     await api.get(`${path}/context`, { step: from }),
     await api.get(`${path}/context`, { step: to }),
@@ -74,7 +74,7 @@ async function diff(given: Arguments): Promise<number> {
   const findings = await findingsBetween(api, path, range)
   await printRows(rowsOf([...changes, ...findings]), {
     columns: ['kind', 'path', 'before', 'after', 'rule', 'message'],
-    json: given.has('json'),
+    json: args.has('json'),
   })
   return EXIT.ok
 }
@@ -96,24 +96,24 @@ async function findingsBetween(
 }
 
 /** Over the store itself this command owns the ledger meanwhile; where another process does, its address is said. */
-async function rollback(given: Arguments): Promise<number> {
-  const path = runPath(given)
-  const reason = given.text('reason')
+async function rollback(args: Arguments): Promise<number> {
+  const path = runPath(args)
+  const reason = args.text('reason')
   if (reason === undefined || reason.trim() === '') throw usageFailure('--reason is missing: it stands on record')
-  const toStep = given.text('to-step')
+  const toStep = args.text('to-step')
   const body = { reason, ...(toStep !== undefined && { toStep: stepOf(toStep) }) }
-  if (given.text('url') !== undefined) {
-    await using api = await openApi(given)
-    printObject(await api.post(`${path}/rollback`, body), given.has('json'))
+  if (args.text('url') !== undefined) {
+    await using api = await openApi(args)
+    printObject(await api.post(`${path}/rollback`, body), args.has('json'))
     return EXIT.ok
   }
-  await using opened = await openLedger(given.settings, silentLog)
+  await using opened = await openLedger(args.settings, silentLog)
   const { token, fetch } = await applicationOver(
     { ledger: opened.ledger, keys: opened.keys.current() },
-    given.text('tenant') ?? 'default',
+    args.text('tenant') ?? 'default',
   )
   const api = apiOver({ url: 'http://localhost', token, fetch, retries: 0 }, async () => undefined)
-  printObject(await api.post(`${path}/rollback`, body), given.has('json'))
+  printObject(await api.post(`${path}/rollback`, body), args.has('json'))
   return EXIT.ok
 }
 

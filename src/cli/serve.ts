@@ -13,8 +13,8 @@ import { packageVersion } from './version.ts'
 const CLOSE_MAX_MS = 4_500
 
 export async function serve(args: readonly string[]): Promise<number> {
-  const given = readArguments(args, { settings: SERVE_SETTINGS, switches: ['accept-wal-loss'] })
-  const settings: Settings = { ...given.settings, acceptWalLoss: given.has('accept-wal-loss') }
+  const inputs = readArguments(args, { settings: SERVE_SETTINGS, switches: ['accept-wal-loss'] })
+  const settings: Settings = { ...inputs.settings, acceptWalLoss: inputs.has('accept-wal-loss') }
   const onTerminal = process.stdout.isTTY === true
   const log = createLog(settings, onTerminal)
   // What nobody caught, a rejected promise too, left the process in a state that nobody knows: going on could answer from it. What was

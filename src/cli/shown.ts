@@ -65,13 +65,13 @@ export function widthOf(text: string): number {
 /** Cut to so many columns, with an ellipsis for what is gone, and filled up with blanks. */
 export function fitted(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text + ' '.repeat(columns - widthOf(text))
-  let kept = ''
+  let shown = ''
   let width = 0
   for (const char of text) {
     const next = widthOf(char)
     if (width + next > columns - 1) break
-    kept += char
+    shown += char
     width += next
   }
-  return `${kept}\u2026${' '.repeat(Math.max(0, columns - 1 - width))}`
+  return `${shown}\u2026${' '.repeat(Math.max(0, columns - 1 - width))}`
 }

@@ -6,37 +6,37 @@ import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { jsonLine, oneLine } from './shown.ts'
 
 export async function store(args: readonly string[]): Promise<number> {
-  const given = readArguments(args, {
+  const inputs = readArguments(args, {
     settings: ['data', 'store'],
     texts: ['writer'],
     switches: ['json'],
     positionals: ['init or status'],
   })
-  const [action] = given.positionals
-  const place = given.settings.store
+  const [action] = inputs.positionals
+  const place = inputs.settings.store
   if (place.kind !== 'postgres')
     throw usageFailure('only PostgreSQL has a schema to make: name it with --store postgres://...')
-  if (action === 'init') return await failing(init(place, given))
-  if (given.text('writer') !== undefined) throw usageFailure('--writer goes with init')
-  if (action === 'status') return await failing(status(place, given))
+  if (action === 'init') return await failing(init(place, inputs))
+  if (inputs.text('writer') !== undefined) throw usageFailure('--writer goes with init')
+  if (action === 'status') return await failing(status(place, inputs))
   throw usageFailure(`store init or status, not store "${action ?? ''}"`)
 }
 
-async function init(place: ServerPlace, given: Arguments): Promise<number> {
-  const writer = given.text('writer')
+async function init(place: ServerPlace, input: Arguments): Promise<number> {
+  const writer = input.text('writer')
   const { from, to } = await initStore(place, writer)
   const granted = writer === undefined ? '' : `; ${writer} may append and read`
   const done = from === to ? `the schema is there already, version ${to}` : `the schema was made, version ${to}`
   const line = from > 0 && from < to ? `the schema was upgraded from version ${from} to ${to}` : done
-  process.stdout.write(given.has('json') ? jsonLine({ from, to }) : `${line}${granted}\n`)
+  process.stdout.write(input.has('json') ? jsonLine({ from, to }) : `${line}${granted}\n`)
   return EXIT.ok
 }
 
 /** Exit code 1 where the schema is missing, of another version, or was altered. */
-async function status(place: ServerPlace, given: Arguments): Promise<number> {
+async function status(place: ServerPlace, args: Arguments): Promise<number> {
   const found = await storeStatus(place)
   const isCurrent = found.version === found.newest && found.faults.length === 0
-  if (given.has('json')) process.stdout.write(jsonLine({ ...found }))
+  if (args.has('json')) process.stdout.write(jsonLine({ ...found }))
   else {
     const version =
       found.version === 0 ? 'not made yet: run "countersign store init"' : `version ${found.version} of ${found.newest}`

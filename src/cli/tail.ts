@@ -16,39 +16,39 @@ const TYPE_COLUMN = 22
 
 export async function tail(args: readonly string[]): Promise<number> {
   const plain = args.map((arg) => (arg === '-f' ? '--follow' : arg))
-  const given = readArguments(plain, {
+  const inputs = readArguments(plain, {
     settings: PLACE_SETTINGS,
     texts: [...API_TEXTS, 'run', 'types', 'lines'],
     switches: ['json', 'follow'],
   })
-  const run = given.text('run')
+  const run = inputs.text('run')
   if (run !== undefined && !RunId.safeParse(run).success) throw usageFailure(`--run: "${run}" is no run id`)
-  const lines = linesOf(given)
-  await using api = await openApi(given, { endless: given.has('follow') })
-  const params = { run, types: given.text('types'), order: 'desc', limit: Math.max(1, lines) }
+  const lines = linesOf(inputs)
+  await using api = await openApi(inputs, { endless: inputs.has('follow') })
+  const params = { run, types: inputs.text('types'), order: 'desc', limit: Math.max(1, lines) }
   const last = await api.get('/v1/audit/events', params)
   const items = Array.isArray(last.items) ? (last.items as readonly JsonObject[]) : []
-  const print = printer(given)
+  const print = printer(inputs)
   for (const item of items.slice(0, lines).reverse()) print(item)
-  if (given.has('follow')) await follow(api, { given, run, after: last.tailCursor }, print)
+  if (inputs.has('follow')) await follow(api, { args: inputs, run, after: last.tailCursor }, print)
   return EXIT.ok
 }
 
 function linesOf({ text }: Arguments): number {
-  const given = text('lines') ?? String(LINES_DEFAULT)
-  if (!/^\d{1,3}$/.test(given) || Number(given) > LINES_MAX) throw usageFailure(`--lines takes 0 to ${LINES_MAX}`)
-  return Number(given)
+  const value = text('lines') ?? String(LINES_DEFAULT)
+  if (!/^\d{1,3}$/.test(value) || Number(value) > LINES_MAX) throw usageFailure(`--lines takes 0 to ${LINES_MAX}`)
+  return Number(value)
 }
 
 interface Followed {
-  readonly given: Arguments
+  readonly args: Arguments
   readonly run: string | undefined
   readonly after: unknown
 }
 
 /** Goes on from the last event that was seen, however often the line breaks. */
-async function follow(api: Api, { given, run, after }: Followed, print: (event: JsonObject) => void): Promise<void> {
-  const types = given.text('types')?.split(',')
+async function follow(api: Api, { args, run, after }: Followed, print: (event: JsonObject) => void): Promise<void> {
+  const types = args.text('types')?.split(',')
   const path = run === undefined ? '/v1/tail' : `/v1/runs/${run}/tail`
   const stop = new AbortController()
   const end = (): void => stop.abort()
@@ -103,9 +103,9 @@ function eventOf(data: string): JsonObject | undefined {
   }
 }
 
-function printer(given: Arguments): (event: JsonObject) => void {
+function printer(input: Arguments): (event: JsonObject) => void {
   const paint = painter(stdout)
-  if (given.has('json') || stdout.isTTY !== true) return (event) => stdout.write(jsonLine(event))
+  if (input.has('json') || stdout.isTTY !== true) return (event) => stdout.write(jsonLine(event))
   return ({ time, type, run, stream, revision, actor, agent, tool, verdict }) => {
     const place = `${cellText(run ?? stream)}@${cellText(revision)}`
     const who = [actor, agent, tool, verdict].map(cellText).filter((text) => text !== '')

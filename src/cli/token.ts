@@ -12,12 +12,12 @@ const TTL_MAX_SECONDS = 24 * 60 * 60
 const SECONDS_OF: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
 export async function token(args: readonly string[]): Promise<number> {
-  const given = readArguments(args, {
+  const inputs = readArguments(args, {
     settings: ['data', 'store', 'keys', 'issuer', 'audience'],
     texts: ['scope', 'tenant', 'sub', 'run', 'agent', 'act', 'ttl'],
   })
-  const request = tokenRequest(given)
-  const { keys: place, issuer, audience } = given.settings
+  const request = tokenRequest(inputs)
+  const { keys: place, issuer, audience } = inputs.settings
   const keys = requireKeys(place)
   process.stdout.write(`${await issueToken({ ...request, keys, issuer, audience, now: Date.now() })}\n`)
   return 0

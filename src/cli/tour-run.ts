@@ -44,16 +44,16 @@ export class Tour {
   async idempotentCall(): Promise<void> {
     this.#title('2. A tool call happens once, however often it is asked for')
     let charges = 0
-    for (const asked of ['first', 'second']) {
+    for (const request of ['first', 'second']) {
       const claim = await this.#send(call('charge', { cents: 2500 }))
       if (!claim.ok) return this.#fail(`the claim was refused: ${claim.refusal.code}`)
       if (claim.body.status !== 'claimed') {
-        this.#say(`   ${asked} ask: on record already, result ${JSON.stringify(claim.body.result)}`)
+        this.#say(`   ${request} ask: on record already, result ${JSON.stringify(claim.body.result)}`)
         continue
       }
       charges += 1
       await this.#send(settle(claim.body, { payment: 'p-1' }))
-      this.#say(`   ${asked} ask: claimed, run, settled`)
+      this.#say(`   ${request} ask: claimed, run, settled`)
     }
     this.#say(`   the card was charged ${charges === 1 ? 'once' : `${charges} times`}`)
     if (charges !== 1) this.#fail('the side effect ran twice')

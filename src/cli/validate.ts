@@ -26,16 +26,16 @@ export async function validate(args: readonly string[]): Promise<number> {
 }
 
 /** A name, or a file with the JSON form of a policy. */
-function policyOf(given: string): ResolvedPolicy {
-  const named = Policy.safeParse(given)
+function policyOf(inputs: string): ResolvedPolicy {
+  const named = Policy.safeParse(inputs)
   if (named.success) return resolvePolicy(named.data)
 
-  const parsed = parseStrictJson(readPolicyFile(given))
-  if (!parsed.ok) throw usageFailure(`--policy: ${given}: ${parsed.error.message}`)
+  const parsed = parseStrictJson(readPolicyFile(inputs))
+  if (!parsed.ok) throw usageFailure(`--policy: ${inputs}: ${parsed.error.message}`)
   const policy = PolicyObject.safeParse(parsed.value)
   if (policy.success) return resolvePolicy(policy.data)
   const issue = policy.error.issues[0]
-  throw usageFailure(`--policy: ${given} is no policy: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`.trim())
+  throw usageFailure(`--policy: ${inputs} is no policy: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`.trim())
 }
 
 function readPolicyFile(path: string): Uint8Array {

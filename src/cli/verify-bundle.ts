@@ -32,15 +32,15 @@ function magicOf(path: string): string {
   }
 }
 
-export function verifyBundleAt(path: string, given: Arguments): number {
-  const { text } = given
-  const keys = bundleKeys(given)
+export function verifyBundleAt(path: string, args: Arguments): number {
+  const { text } = args
+  const keys = bundleKeys(args)
   const witnesses = text('witness')?.split(',')
   const options = { ...keys.options, checkpoint: kept(text('checkpoint')), ...(witnesses && { witnesses }) }
   const found = verifyBundle(path, { ...options, quorum: quorumOf(text('quorum')) })
-  const unused = unusedKeyFile(given.settings, given)
+  const unused = unusedKeyFile(args.settings, args)
   if (unused !== undefined) found.notes.push(unused)
-  if (given.has('json')) process.stdout.write(jsonLine({ source: path, ...found }))
+  if (args.has('json')) process.stdout.write(jsonLine({ source: path, ...found }))
   else process.stdout.write(`${reportLines(found, { paint: paintWord, keyFrom: keys.from() }).join('\n')}\n`)
   return found.verdict === NOT_AUTHENTICATED ? EXIT.unproven : VERDICT_EXIT_CODES[found.verdict]
 }
@@ -68,9 +68,9 @@ interface BundleKeys {
 }
 
 /** The reader's key of the log that the bundle names, and of the reader's own ledger also what its macs are checked with. */
-function bundleKeys(given: Arguments): BundleKeys {
-  const { text, settings } = given
-  const find = readerKeys(given, 'foreign')
+function bundleKeys(inputs: Arguments): BundleKeys {
+  const { text, settings } = inputs
+  const find = readerKeys(inputs, 'foreign')
   let used: ReaderKey | undefined
   const key = (bundled: string): string | undefined => {
     const claimed = parseVerifierKey(bundled.trim())

@@ -1,7 +1,7 @@
 /** @module The checkpoints that a verification holds the history against: one that was kept elsewhere, and those beside the store. */
 import { readFileSync } from 'node:fs'
 import { CHECKPOINTS_SUFFIX } from '../config.ts'
-import { KeptCheckpoints } from '../ledger/log/kept-checkpoints.ts'
+import { CheckpointFile } from '../ledger/log/checkpoint-file.ts'
 import { LogStartError } from '../ledger/log/log-deps.ts'
 import { parseCheckpoint } from '../merkle/checkpoint.ts'
 import { isKeyName } from '../merkle/note-key.ts'
@@ -62,8 +62,8 @@ function noneBeside(path: string): string {
 
 function keptIn(path: string): { notes: ReadonlyMap<string, string> } | { fault: VerifyFault } | undefined {
   try {
-    const kept = new KeptCheckpoints(path).load()
-    return kept && { notes: kept.checkpoints }
+    const filed = new CheckpointFile(path).load()
+    return filed && { notes: filed.checkpoints }
   } catch (error) {
     if (!(error instanceof LogStartError)) throw error
     return { fault: { code: 'kept-checkpoint', message: error.message } }

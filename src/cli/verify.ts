@@ -18,29 +18,29 @@ import { createReport } from './verify-report.ts'
 import { type VerifyTarget, verifyTarget } from './verify-target.ts'
 
 export async function verify(args: readonly string[]): Promise<number> {
-  const given = readArguments(args, {
+  const inputs = readArguments(args, {
     settings: [...PLACE_SETTINGS, 'known-keys'],
     texts: ['checkpoint', 'key', 'run-key', 'witness', 'quorum'],
     switches: ['json', 'fast'],
     positionals: ['[store, export or bundle]'],
   })
-  const [named] = given.positionals
-  if (isBundle(named)) return verifyBundleAt(named, given)
+  const [named] = inputs.positionals
+  if (isBundle(named)) return verifyBundleAt(named, inputs)
   for (const flag of ['witness', 'quorum'])
-    if (given.text(flag) !== undefined)
+    if (inputs.text(flag) !== undefined)
       throw usageFailure(`--${flag} is about the checkpoint in a bundle; a store or an export has none`)
-  const target = targetOf(given)
-  if (given.text('run-key') !== undefined && target.kind !== 'export')
+  const target = targetOf(inputs)
+  if (inputs.text('run-key') !== undefined && target.kind !== 'export')
     throw usageFailure('--run-key checks an export or a bundle of its run; a store is checked with the key file')
   const origin = target.kind === 'store' || target.kind === 'server' ? 'own-store' : 'foreign'
-  const keys = keysFor(given, target.settings, origin)
-  const findKey = readerKeys({ ...given, settings: target.settings }, origin)
-  const checkpoint = checkpointAt(given.text('checkpoint'), findKey)
+  const keys = keysFor(inputs, target.settings, origin)
+  const findKey = readerKeys({ ...inputs, settings: target.settings }, origin)
+  const checkpoint = checkpointAt(inputs.text('checkpoint'), findKey)
   let progress: Progress | undefined
-  const report = createReport(given.has('json'), () => progress?.end())
+  const report = createReport(inputs.has('json'), () => progress?.end())
   const startedMs = performance.now()
   const found = await verifyTarget(target, {
-    depth: given.has('fast') ? 'fast' : 'full',
+    depth: inputs.has('fast') ? 'fast' : 'full',
     ...(keys !== undefined && { keys }),
     ...(checkpoint && { checkpoint }),
     findKey,
@@ -51,15 +51,15 @@ export async function verify(args: readonly string[]): Promise<number> {
     onProgress: (events) => progress?.report(events),
   })
   progress?.end()
-  const unused = origin === 'foreign' ? unusedKeyFile(target.settings, given) : undefined
+  const unused = origin === 'foreign' ? unusedKeyFile(target.settings, inputs) : undefined
   report.finish({
     source: target.name,
     ...found,
-    ...(keys !== undefined && { keys: given.text('run-key') ?? keyFileName(target.settings) }),
+    ...(keys !== undefined && { keys: inputs.text('run-key') ?? keyFileName(target.settings) }),
     ...(unused !== undefined && { unused }),
     elapsedMs: performance.now() - startedMs,
   })
-  if (checkpoint !== undefined && !given.has('json')) process.stdout.write(`${heldAgainst(checkpoint)}\n`)
+  if (checkpoint !== undefined && !inputs.has('json')) process.stdout.write(`${heldAgainst(checkpoint)}\n`)
   return VERDICT_EXIT_CODES[found.result.verdict]
 }
 

@@ -125,6 +125,6 @@ function post(path: string, body: object, { idempotencyKey, ifMatch, waitSeconds
 }
 
 function search(query: Query): string {
-  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+  const inputs = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
+  return inputs.length === 0 ? '' : `?${new URLSearchParams(inputs)}`
 }

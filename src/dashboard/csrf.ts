@@ -8,9 +8,9 @@ export function isOwnSite(c: DashboardContext): boolean {
   return site === undefined || site === 'same-origin' || site === 'none'
 }
 
-export function sameSecret(given: string | undefined, expected: string): boolean {
-  if (given === undefined) return false
-  const [a, b] = [given, expected].map((text) => createHmac('sha256', 'csrf').update(text).digest())
+export function sameSecret(value: string | undefined, expected: string): boolean {
+  if (value === undefined) return false
+  const [a, b] = [value, expected].map((text) => createHmac('sha256', 'csrf').update(text).digest())
   return a !== undefined && b !== undefined && timingSafeEqual(a, b)
 }
 

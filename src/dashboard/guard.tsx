@@ -159,9 +159,9 @@ type ParsedQuery = { readonly ok: true; readonly value: object } | { readonly ok
 
 /** A form sends the fields that were left empty, too: they count as not given. */
 function parsedQuery(schema: z.ZodObject, search: URLSearchParams): ParsedQuery {
-  const given: Record<string, string> = Object.create(null)
-  for (const [name, value] of search) if (value !== '') given[name] = value
-  const checked = schema.safeParse({ ...given })
+  const params: Record<string, string> = Object.create(null)
+  for (const [name, value] of search) if (value !== '') params[name] = value
+  const checked = schema.safeParse({ ...params })
   if (checked.success) return { ok: true, value: checked.data }
   const [issue] = checked.error.issues
   const place = issue?.path.join('.') ?? ''

@@ -13,9 +13,9 @@ export const THEME = `${ROOT}/theme`
 type Query = Readonly<Record<string, string | number | undefined>>
 
 export function withQuery(path: string, query: Query): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
-  if (given.length === 0) return path
-  return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+  const inputs = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  if (inputs.length === 0) return path
+  return `${path}?${new URLSearchParams(inputs.map(([name, value]) => [name, String(value)]))}`
 }
 
 export const runPath = (run: string): string => `${RUNS}/${encodeURIComponent(run)}`

@@ -30,16 +30,16 @@ export interface ClaimInHand {
 }
 
 /** The reservation that a claim asks for, in the claim's own write. What the attempt before it had reserved and not settled is charged. */
-export function reserveFor(state: RunState, claim: ClaimCall, given: ClaimInHand): Drafts {
-  const left = state.reservations[slot(given.before?.reservationId ?? '')]
+export function reserveFor(state: RunState, claim: ClaimCall, inputs: ClaimInHand): Drafts {
+  const left = state.reservations[slot(inputs.before?.reservationId ?? '')]
   const gone = left?.status === 'open' ? left : undefined
   if (claim.reserve === undefined) return { kind: 'drafts', drafts: gone === undefined ? [] : [goneDraft(gone)] }
-  const agent = claim.reserve.agent ?? claim.agent ?? given.env.actor
-  const { callId, phase, key, env } = given
+  const agent = claim.reserve.agent ?? claim.agent ?? inputs.env.actor
+  const { callId, phase, key, env } = inputs
   return reserve(state, { ...claim.reserve, agent }, { callId, gone, env, claim: { tool: claim.tool, phase, key } })
 }
 
-type Asked = Reserve & { readonly agent: string }
+type ReserveRequest = Reserve & { readonly agent: string }
 
 interface Asking {
   readonly env: Env
@@ -49,19 +49,20 @@ interface Asking {
   readonly gone?: ReservationState | undefined
 }
 
-function reserve(state: RunState, asked: Asked, given: Asking): Drafts {
-  const { env, callId, gone } = given
-  const { agent, tokens = 0, cost = '0', provider, model } = asked
-  const fault = currencyFault(state, asked.currency) ?? sumFault(state, { agent, cost })
+function reserve(state: RunState, request: ReserveRequest, input: Asking): Drafts {
+  const { env, callId, gone } = input
+  const { agent, tokens = 0, cost = '0', provider, model } = request
+  const fault = currencyFault(state, request.currency) ?? sumFault(state, { agent, cost })
   if (fault !== undefined) return { kind: 'refuse', refusal: fault }
 
   const expired = expiredReservations(state, env)
   const ended = expired.map(expiredDraft)
   const exceeded = findExceeded(state, { agent, tokens, cost }, expired)
-  if (exceeded !== undefined) return exceededRefusal(state, env, { exceeded, asked, ended, claim: given.claim })
+  if (exceeded !== undefined)
+    return exceededRefusal(state, env, { exceeded, asked: request, ended, claim: input.claim })
 
   const reservationId = env.newId()
-  const currency = asked.currency ?? (asked.cost === undefined ? undefined : state.currency)
+  const currency = request.currency ?? (request.cost === undefined ? undefined : state.currency)
   const draft: Draft = {
     type: 'BudgetReserved',
     data: {
@@ -73,7 +74,7 @@ function reserve(state: RunState, asked: Asked, given: Asking): Drafts {
       ...(currency === undefined ? {} : { currency }),
       ...(provider === undefined ? {} : { provider }),
       ...(model === undefined ? {} : { model }),
-      deadline: timeAfter(asked.deadlineMs ?? RESERVATION_DEADLINE_DEFAULT_MS, state, env),
+      deadline: timeAfter(request.deadlineMs ?? RESERVATION_DEADLINE_DEFAULT_MS, state, env),
       ...(callId === undefined ? {} : { callId }),
     },
   }
@@ -113,7 +114,7 @@ function goneDraft({ reservationId }: ReservationState): Draft {
 
 interface Refusing {
   readonly exceeded: Exceeded
-  readonly asked: Asked
+  readonly asked: ReserveRequest
   readonly ended: readonly Draft[]
   readonly claim: Asking['claim']
 }

@@ -27,27 +27,27 @@ export function decideClaim(state: RunState, claim: ClaimCall, env: Env): Decisi
   const takenOver = state.status === 'open' ? mustOwn(state, claim.runFence) : undefined
   if (takenOver !== undefined) return refuse(takenOver)
   const phase = claim.phase ?? 'forward'
-  const asked: Asked = {
+  const request: ClaimRequest = {
     claim,
     phase,
     key: callKey(claim, env.digestOf),
     argsDigest: env.digestOf(claim.args),
     undoes: phase === 'compensation' ? state.calls[slot(claim.key ?? '')] : undefined,
   }
-  const known = callByKey(state, phase, asked.key)
-  if (known !== undefined && (known.argsDigest !== asked.argsDigest || known.tool !== claim.tool)) {
-    return refuseOnRecord(state, env, { refusal: keyReused(known, asked), fingerprint: fingerprintOf(asked) })
+  const known = callByKey(state, phase, request.key)
+  if (known !== undefined && (known.argsDigest !== request.argsDigest || known.tool !== claim.tool)) {
+    return refuseOnRecord(state, env, { refusal: keyReused(known, request), fingerprint: fingerprintOf(request) })
   }
   if (known !== undefined) {
     const served = serveKnown(state, known, env)
     if (served !== undefined) return served
   }
-  const closed = claimFault(state, asked)
+  const closed = claimFault(state, request)
   if (closed !== undefined) return refuse(closed)
-  return claimNow(state, asked, { known, env })
+  return claimNow(state, request, { known, env })
 }
 
-interface Asked {
+interface ClaimRequest {
   readonly claim: ClaimCall
   readonly phase: Phase
   readonly key: string
@@ -56,12 +56,12 @@ interface Asked {
   readonly undoes: CallState | undefined
 }
 
-function fingerprintOf(asked: Asked): Json {
-  return { key: asked.key, tool: asked.claim.tool, args: asked.argsDigest }
+function fingerprintOf(query: ClaimRequest): Json {
+  return { key: query.key, tool: query.claim.tool, args: query.argsDigest }
 }
 
-function keyReused(known: CallState, asked: Asked): Refusal {
-  const otherTool = known.tool !== asked.claim.tool
+function keyReused(known: CallState, request: ClaimRequest): Refusal {
+  const otherTool = known.tool !== request.claim.tool
   return refusal(
     'call-key-reused',
     otherTool
@@ -69,7 +69,7 @@ function keyReused(known: CallState, asked: Asked): Refusal {
       : 'this key names a call with other arguments; a new call needs a new key',
     {
       pointer: otherTool ? '/tool' : '/args',
-      evidence: { callId: known.callId, expected: known.argsDigest, actual: asked.argsDigest },
+      evidence: { callId: known.callId, expected: known.argsDigest, actual: request.argsDigest },
     },
   )
 }
@@ -118,34 +118,36 @@ export function inDoubt(known: CallState): Refusal {
   })
 }
 
-function claimFault(state: RunState, asked: Asked): Refusal | undefined {
-  const { claim, phase } = asked
-  if (phase === 'compensation') return compensationFault(state, asked)
+function claimFault(state: RunState, request: ClaimRequest): Refusal | undefined {
+  const { claim, phase } = request
+  if (phase === 'compensation') return compensationFault(state, request)
   const closed = mustBeOpen(state, claim.runFence) ?? mustNotCompensate(state, claim.scope)
   if (closed !== undefined) return closed
-  return recursionFault(state, asked)
+  return recursionFault(state, request)
 }
 
-function compensationFault(state: RunState, asked: Asked): Refusal | undefined {
-  if (asked.undoes === undefined || asked.undoes.phase !== 'forward') {
+function compensationFault(state: RunState, request: ClaimRequest): Refusal | undefined {
+  if (request.undoes === undefined || request.undoes.phase !== 'forward') {
     return refusal('call-not-found', 'the key of a compensation is the id of the call it undoes', { pointer: '/key' })
   }
-  if (mustNotCompensate(state, asked.undoes.scope) === undefined) {
+  if (mustNotCompensate(state, request.undoes.scope) === undefined) {
     return refusal(
       'not-compensating',
       'start the rollback first (POST compensations), so that nothing new starts beneath it',
     )
   }
-  if (asked.undoes.status === 'compensated') {
-    return refusal('already-compensated', 'this call is undone already', { evidence: { callId: asked.undoes.callId } })
-  }
-  if (asked.undoes.status === 'claimed') {
-    return refusal('call-in-progress', 'the call to undo has no outcome yet', {
-      retryAfterMs: 1_000,
-      evidence: { callId: asked.undoes.callId, leaseUntil: asked.undoes.leaseUntil },
+  if (request.undoes.status === 'compensated') {
+    return refusal('already-compensated', 'this call is undone already', {
+      evidence: { callId: request.undoes.callId },
     })
   }
-  return notInPlan(state, asked.undoes) ?? (asked.claim.reserve === undefined ? undefined : reserveFault(state))
+  if (request.undoes.status === 'claimed') {
+    return refusal('call-in-progress', 'the call to undo has no outcome yet', {
+      retryAfterMs: 1_000,
+      evidence: { callId: request.undoes.callId, leaseUntil: request.undoes.leaseUntil },
+    })
+  }
+  return notInPlan(state, request.undoes) ?? (request.claim.reserve === undefined ? undefined : reserveFault(state))
 }
 
 /** A rollback acts on what is in its plan, and on nothing else. */
@@ -163,15 +165,15 @@ function reserveFault(state: RunState): Refusal | undefined {
   return closed === undefined ? undefined : { ...closed, pointer: '/reserve' }
 }
 
-function recursionFault(state: RunState, asked: Asked): Refusal | undefined {
-  const parent = asked.claim.parentCall
+function recursionFault(state: RunState, request: ClaimRequest): Refusal | undefined {
+  const parent = request.claim.parentCall
   if (parent === undefined) return undefined
   let ancestor = state.calls[slot(parent)]
   if (ancestor === undefined) {
     return refusal('call-not-found', 'the parent call is not one of this run', { pointer: '/parentCall' })
   }
   for (let depth = 0; ancestor !== undefined; depth += 1) {
-    const itself = ancestor.key === asked.key && ancestor.phase === asked.phase
+    const itself = ancestor.key === request.key && ancestor.phase === request.phase
     if (itself || depth >= ANCESTORS_MAX) {
       const why = itself ? 'is its own ancestor: it would wait for itself' : `is nested deeper than ${ANCESTORS_MAX}`
       return refusal('recursive-call', `this call ${why}`, { evidence: { callId: ancestor.callId } })
@@ -181,39 +183,43 @@ function recursionFault(state: RunState, asked: Asked): Refusal | undefined {
   return undefined
 }
 
-function claimNow(state: RunState, asked: Asked, given: { known: CallState | undefined; env: Env }): Decision {
-  const { known, env } = given
+function claimNow(
+  state: RunState,
+  request: ClaimRequest,
+  inputs: { known: CallState | undefined; env: Env },
+): Decision {
+  const { known, env } = inputs
   const again = known !== undefined && known.status !== 'compensated'
   const callId = again ? known.callId : env.newId()
   const expired = known?.status === 'claimed' ? [leaseExpired(known)] : []
-  const { phase, key } = asked
-  const reserved = reserveFor(state, asked.claim, { callId, phase, key, before: again ? known : undefined, env })
+  const { phase, key } = request
+  const reserved = reserveFor(state, request.claim, { callId, phase, key, before: again ? known : undefined, env })
   if (reserved.kind === 'refuse') return { ...reserved, before: [...expired, ...(reserved.before ?? [])] }
 
-  const leaseMs = asked.claim.leaseMs ?? LEASE_DEFAULT_MS
+  const leaseMs = request.claim.leaseMs ?? LEASE_DEFAULT_MS
   const body: EventBody<'ToolCallClaimed'> = {
-    ...declared(asked),
+    ...declared(request),
     v: 1,
     callId,
     fence: again ? known.fence + 1 : 1,
-    key: asked.key,
-    tool: asked.claim.tool,
-    phase: asked.phase,
-    args: asked.claim.args,
-    argsDigest: asked.argsDigest,
+    key: request.key,
+    tool: request.claim.tool,
+    phase: request.phase,
+    args: request.claim.args,
+    argsDigest: request.argsDigest,
     attempt: again ? known.attempt + 1 : 1,
     generation: again ? known.generation : (known?.generation ?? 0) + 1,
     leaseMs,
     leaseUntil: timeAfter(leaseMs, state, env),
-    onUnknown: asked.claim.onUnknown ?? 'in-doubt',
+    onUnknown: request.claim.onUnknown ?? 'in-doubt',
     ...(reserved.reservationId === undefined ? {} : { reservationId: reserved.reservationId }),
   }
   return append(...expired, ...reserved.drafts, { type: 'ToolCallClaimed', data: body })
 }
 
 /** What the caller says of the call, kept as said. */
-function declared(asked: Asked): Partial<EventBody<'ToolCallClaimed'>> {
-  const { agent, scope, occurrence, group, compensate, compensateUnknown, parentCall } = asked.claim
+function declared(request: ClaimRequest): Partial<EventBody<'ToolCallClaimed'>> {
+  const { agent, scope, occurrence, group, compensate, compensateUnknown, parentCall } = request.claim
   return {
     ...(agent === undefined ? {} : { agent }),
     ...(scope === undefined ? {} : { scope }),
@@ -222,6 +228,6 @@ function declared(asked: Asked): Partial<EventBody<'ToolCallClaimed'>> {
     ...(compensate === undefined ? {} : { compensate }),
     ...(compensateUnknown === undefined ? {} : { compensateUnknown }),
     ...(parentCall === undefined ? {} : { parentCall }),
-    ...(asked.undoes === undefined ? {} : { compensates: asked.undoes.callId }),
+    ...(request.undoes === undefined ? {} : { compensates: request.undoes.callId }),
   }
 }

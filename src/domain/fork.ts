@@ -150,8 +150,8 @@ interface Report {
   readonly report: string
 }
 
-function judged(state: RunState, given: Report, env: HandoffEnv): Decision {
-  const { branch, output, body } = given
+function judged(state: RunState, inputs: Report, env: HandoffEnv): Decision {
+  const { branch, output, body } = inputs
   const { agent, manifestHash } = branch
   const { tokens, supersedes, signature, parent } = body
   const manifest = state.manifests[slot(agent)]
@@ -165,10 +165,10 @@ function judged(state: RunState, given: Report, env: HandoffEnv): Decision {
   const bytes = env.sizeOf(context)
   const over = sizeFault(bytes)
   const { signed } = envelope
-  if (over !== undefined) return append(refusedDraft({ ...given, signed }, { error: over }))
+  if (over !== undefined) return append(refusedDraft({ ...inputs, signed }, { error: over }))
   const verdict = judge(state, envelope, { context, manifest, evidence: env.evidence })
-  if (verdict.verdict === 'reject') return append(refusedDraft({ ...given, signed }, contradictionOf(verdict)))
-  return append(offeredDraft({ ...given, signed }, verdict, env))
+  if (verdict.verdict === 'reject') return append(refusedDraft({ ...inputs, signed }, contradictionOf(verdict)))
+  return append(offeredDraft({ ...inputs, signed }, verdict, env))
 }
 
 function sizeFault(bytes: number): Failure | undefined {

@@ -73,14 +73,14 @@ export function refusedEnvelope(
 export function preconditionFault(
   state: RunState,
   envelope: SignedEnvelope,
-  given: {
+  inputs: {
     posted: Pick<PostEnvelope, 'parent' | 'signature' | 'manifestHash' | 'agent'>
     established: string
     manifest: ManifestState | undefined
     env: HandoffEnv
   },
 ): Refusal | undefined {
-  const { posted, established, manifest, env } = given
+  const { posted, established, manifest, env } = inputs
   if (posted.signature !== undefined && posted.parent === undefined) {
     return refusal('parent-required', 'a signed envelope names the event it builds on: set parent', {
       pointer: '/parent',
@@ -126,15 +126,15 @@ function contextTooLarge(bytes: number): Refusal {
 export function judge(
   state: RunState,
   envelope: Pick<SignedEnvelope, 'agent' | 'payload' | 'supersedes' | 'tokens'>,
-  given: { context: JsonObject; manifest: ManifestState | undefined; evidence: Evidence },
+  input: { context: JsonObject; manifest: ManifestState | undefined; evidence: Evidence },
 ): Verdict {
-  const { manifest } = given.manifest ?? {}
+  const { manifest } = input.manifest ?? {}
   return validateHandoff({
     before: state.context,
-    after: given.context,
+    after: input.context,
     policy: withManifestPolicy(state.policy, manifest?.policy),
     agent: envelope.agent,
-    evidence: given.evidence,
+    evidence: input.evidence,
     first: state.step === 0,
     payload: envelope.payload,
     ...(envelope.supersedes === undefined ? {} : { supersedes: envelope.supersedes }),
@@ -174,9 +174,9 @@ function placeOf({ scope, occurrence }: Pick<PostEnvelope, 'scope' | 'occurrence
 function accepted(
   state: RunState,
   envelope: SignedEnvelope,
-  given: { context: JsonObject; verdict: Verdict; env: Env },
+  inputs: { context: JsonObject; verdict: Verdict; env: Env },
 ): Decision {
-  const { context, verdict, env } = given
+  const { context, verdict, env } = inputs
   const step = state.step + 1
   const draft: Draft = {
     type: 'EnvelopeAccepted',

@@ -105,18 +105,18 @@ export function currencyFault(state: RunState, currency: string | undefined): Re
 /** A sum of money has at most 18 digits (REC-17): what would make a longer one is refused, whatever the budget. */
 export function sumFault(
   state: RunState,
-  asked: { readonly agent: string; readonly cost: string },
+  request: { readonly agent: string; readonly cost: string },
 ): Refusal | undefined {
   const { cost, reservedCost } = state.spend
-  if (toNano(cost) + toNano(reservedCost) + toNano(asked.cost) <= MONEY_MAX_NANO) return undefined
+  if (toNano(cost) + toNano(reservedCost) + toNano(request.cost) <= MONEY_MAX_NANO) return undefined
   return budgetExceeded({
-    agent: asked.agent,
+    agent: request.agent,
     scope: 'run',
     dimension: 'cost',
     limit: fromNano(MONEY_MAX_NANO),
     spent: cost,
     reserved: reservedCost,
-    requested: asked.cost,
+    requested: request.cost,
   })
 }
 

@@ -56,10 +56,10 @@ export function covers(scope: string | undefined, inner: string | undefined): bo
  * Refuses and records it: the refusal is evidence that the gate works. An equal one (actor, code, fingerprint) is recorded
  * once a run; past the window's share it answers 429 and records nothing (STR-12).
  */
-export function refuseOnRecord(state: RunState, env: Env, given: { refusal: Refusal; fingerprint: Json }): Refused {
-  const fingerprint = env.digestOf(given.fingerprint)
-  const record: Draft = { type: 'RequestRefused', data: refusedBody(given.refusal, fingerprint) }
-  return recordOnce(state, env, { refusal: given.refusal, record, fingerprint })
+export function refuseOnRecord(state: RunState, env: Env, inputs: { refusal: Refusal; fingerprint: Json }): Refused {
+  const fingerprint = env.digestOf(inputs.fingerprint)
+  const record: Draft = { type: 'RequestRefused', data: refusedBody(inputs.refusal, fingerprint) }
+  return recordOnce(state, env, { refusal: inputs.refusal, record, fingerprint })
 }
 
 /** The body of RequestRefused: what the answer says, so that it can be said again. */
@@ -78,10 +78,10 @@ export function refusedBody(refusal: Refusal, fingerprint: string): EventBody<'R
 export function recordOnce(
   state: RunState,
   env: Env,
-  given: { refusal: Refusal; record: Draft; fingerprint: string },
+  input: { refusal: Refusal; record: Draft; fingerprint: string },
 ): Refused {
-  if (state.refusals[refusalKey(env.actor, given.refusal.code, given.fingerprint)] !== undefined) {
-    return refuse(given.refusal)
+  if (state.refusals[refusalKey(env.actor, input.refusal.code, input.fingerprint)] !== undefined) {
+    return refuse(input.refusal)
   }
   const oldest = state.refusalTimes[0]
   const full = state.refusalTimes.length >= REFUSALS_PER_WINDOW && oldest !== undefined
@@ -93,10 +93,10 @@ export function recordOnce(
         `this run was refused ${REFUSALS_PER_WINDOW} times within a minute; wait, and mend the caller`,
         {
           retryAfterMs: waitMs,
-          evidence: { refused: given.refusal.code },
+          evidence: { refused: input.refusal.code },
         },
       ),
     )
   }
-  return refuse(given.refusal, given.record)
+  return refuse(input.refusal, input.record)
 }

@@ -65,8 +65,8 @@ function settledDraft(call: CallState, body: SettleCall): Draft {
 }
 
 /** A newer claim exists: the call may have been executed twice, and the record says so. What it used counts all the same. */
-function staleSettle(state: RunState, call: CallState, given: { body: SettleCall; env: Env }): Decision {
-  const { body, env } = given
+function staleSettle(state: RunState, call: CallState, inputs: { body: SettleCall; env: Env }): Decision {
+  const { body, env } = inputs
   const status: Outcome = body.error !== undefined ? 'failed' : body.unknown !== undefined ? 'unknown' : 'succeeded'
   const digest = body.result === undefined ? {} : { digest: env.digestOf(body.result) }
   const refused = staleFence(call, body.fence)

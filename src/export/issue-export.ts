@@ -42,14 +42,14 @@ export async function prepareExport(ledger: Ledger, caller: Caller, request: Exp
   const pin = await ledger.exports.pin(caller, resume?.until)
   const pages = await pagesOf(ledger, caller, { query, pin })
   if (!pages.ok) return pages
-  const given: Given = { ledger, caller, request, pin, pages: pages.value, exportId: randomUUID() }
+  const inHand: ExportInHand = { ledger, caller, request, pin, pages: pages.value, exportId: randomUUID() }
   return {
     ok: true,
     value: {
       format: FORMATS[request.format],
       pin,
-      start: () => recordStart(given),
-      chunks: (signal) => chunksOf(given, signal),
+      start: () => recordStart(inHand),
+      chunks: (signal) => chunksOf(inHand, signal),
     },
   }
 }
@@ -68,7 +68,7 @@ export async function* exportText(
 
 type EventPages = AsyncIterable<readonly LedgerEvent[]>
 
-interface Given {
+interface ExportInHand {
   readonly ledger: Ledger
   readonly caller: Caller
   readonly request: ExportRequest
@@ -77,14 +77,14 @@ interface Given {
   readonly exportId: string
 }
 
-interface Asked {
+interface PinnedQuery {
   readonly query: EventQuery
   readonly pin: ExportPin
 }
 
 type FoundPages = { readonly ok: true; readonly value: EventPages } | Refused
 
-async function pagesOf(ledger: Ledger, caller: Caller, { query, pin }: Asked): Promise<FoundPages> {
+async function pagesOf(ledger: Ledger, caller: Caller, { query, pin }: PinnedQuery): Promise<FoundPages> {
   const { run, ...filter } = query
   const { until } = pin
   if (Object.keys(filter).length > 0) return matchingPages(ledger, caller, { query, pin })
@@ -96,7 +96,7 @@ async function pagesOf(ledger: Ledger, caller: Caller, { query, pin }: Asked): P
 }
 
 /** What the index of the audit finds, in the order of the log. */
-async function matchingPages({ audit }: Ledger, caller: Caller, { query, pin }: Asked): Promise<FoundPages> {
+async function matchingPages({ audit }: Ledger, caller: Caller, { query, pin }: PinnedQuery): Promise<FoundPages> {
   const { until, tree } = pin
   if (audit === undefined || tree === null)
     return {
@@ -127,7 +127,7 @@ async function* upTo(
 
 async function* none(): AsyncGenerator<readonly LedgerEvent[], void> {}
 
-async function recordStart({ ledger, caller, request, pin, exportId }: Given): Promise<void> {
+async function recordStart({ ledger, caller, request, pin, exportId }: ExportInHand): Promise<void> {
   const { resume } = request
   const offset = resume === undefined || resume.offset === 0 ? {} : { offset: resume.offset }
   await ledger.exports.record(caller, {
@@ -156,11 +156,11 @@ function filterOf({ run: _, ...filter }: EventQuery): JsonObject | undefined {
   return Object.keys(filter).length === 0 ? undefined : (filter as JsonObject)
 }
 
-function chunksOf(given: Given, signal?: AbortSignal): AsyncGenerator<Uint8Array, void> {
-  const file = new File(given.request.resume?.offset ?? 0)
+function chunksOf(inputs: ExportInHand, signal?: AbortSignal): AsyncGenerator<Uint8Array, void> {
+  const file = new File(inputs.request.resume?.offset ?? 0)
   const cut = (events: number): Promise<void> =>
-    recordIssue(given, { outcome: 'cut', events, file }).catch(() => undefined)
-  return orUnbegun(fileChunks(given, file, { signal, cut }), () => cut(0))
+    recordIssue(inputs, { outcome: 'cut', events, file }).catch(() => undefined)
+  return orUnbegun(fileChunks(inputs, file, { signal, cut }), () => cut(0))
 }
 
 interface Made {
@@ -170,7 +170,7 @@ interface Made {
 }
 
 function recordIssue(
-  { ledger, caller, request, pin, exportId }: Given,
+  { ledger, caller, request, pin, exportId }: ExportInHand,
   { outcome, events, file }: Made,
 ): Promise<void> {
   const counts = { outcome, events, bytes: file.bytes, digest: file.digest() }
@@ -184,15 +184,15 @@ interface Ends {
   readonly cut: (events: number) => Promise<void>
 }
 
-async function* fileChunks(given: Given, file: File, { signal, cut }: Ends): AsyncGenerator<Uint8Array, void> {
-  const { ledger, caller, request, pin } = given
-  const writer = FORMATS[request.format].open(scopeOf(given))
+async function* fileChunks(input: ExportInHand, file: File, { signal, cut }: Ends): AsyncGenerator<Uint8Array, void> {
+  const { ledger, caller, request, pin } = input
+  const writer = FORMATS[request.format].open(scopeOf(input))
   const filter = filterOf(request.query ?? {})
   let events = 0
   let complete = false
   try {
     file.add(writer.head)
-    for await (const page of given.pages) {
+    for await (const page of input.pages) {
       // An offset far ahead gives nothing for long: it is not the yields alone that a reader can end it at.
       signal?.throwIfAborted()
       for (const event of page) {
@@ -204,7 +204,7 @@ async function* fileChunks(given: Given, file: File, { signal, cut }: Ends): Asy
     }
     file.add(writer.rest())
     yield* file.portion()
-    await recordIssue(given, { outcome: 'complete', events, file })
+    await recordIssue(input, { outcome: 'complete', events, file })
     complete = true
     const trailer = signedTrailer(ledger, caller, {
       ledgerId: ledger.ledgerId,
@@ -224,7 +224,7 @@ async function* fileChunks(given: Given, file: File, { signal, cut }: Ends): Asy
   }
 }
 
-function scopeOf({ ledger, caller: { tenant }, pin, request }: Given): ExportScope {
+function scopeOf({ ledger, caller: { tenant }, pin, request }: ExportInHand): ExportScope {
   const size = pin.tree?.size ?? 0
   const filter = filterOf(request.query ?? {})
   return {

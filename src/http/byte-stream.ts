@@ -55,8 +55,8 @@ export function byteStream(chunks: AsyncIterable<Uint8Array>, hooks: StreamHooks
   }
   const body = new ReadableStream<Uint8Array>(
     {
-      start: (given) => {
-        controller = given
+      start: (inputs) => {
+        controller = inputs
       },
       pull: async (into) => {
         const next = await iterator.next().catch((error: unknown) => broken(error, into))

@@ -76,8 +76,8 @@ async function readCommand(ask: Ask, spec: CommandSpec): Promise<Parsed<ReadyCom
   const fault = bondFault(caller, spec, body.value)
   if (fault !== undefined) return { ok: false, problem: fault }
 
-  const asked = requestInfo(ask, read.value)
-  const info = asked instanceof Promise ? await asked : asked
+  const request = requestInfo(ask, read.value)
+  const info = request instanceof Promise ? await request : request
   if (!info.ok) return info
   return { ok: true, value: { command: spec.command(body.value, ask.item), info: info.value } }
 }

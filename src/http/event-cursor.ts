@@ -40,9 +40,9 @@ const SALT_BYTES = 12
 export async function judgeCursor(
   ledger: Pick<Ledger, 'eventAt' | 'comparePositions' | 'places'>,
   caller: Caller,
-  given: { readonly scope: CursorScope; readonly cursor: string },
+  inputs: { readonly scope: CursorScope; readonly cursor: string },
 ): Promise<JudgedCursor> {
-  const [positionText, id, untilText] = decodeCursor(ledger.places, given.scope, given.cursor) ?? [null]
+  const [positionText, id, untilText] = decodeCursor(ledger.places, inputs.scope, inputs.cursor) ?? [null]
   if (positionText === undefined) return { kind: 'start' }
   if (typeof positionText !== 'string' || typeof id !== 'string') return { kind: 'invalid' }
   const position = positionText.trimEnd()

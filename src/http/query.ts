@@ -28,15 +28,15 @@ export const CursorText = z.string().regex(/^[A-Za-z0-9_-]{1,2048}$/, 'takes a c
 export const NoQuery = z.strictObject({})
 
 export function parseQuery<T extends z.ZodObject>(schema: T, search: string): Parsed<z.output<T>> {
-  const given: Record<string, string> = Object.create(null)
+  const params: Record<string, string> = Object.create(null)
   const faults: SchemaError[] = []
   for (const [name, value] of new URLSearchParams(search)) {
     if (!Object.hasOwn(schema.shape, name)) faults.push(faultOf(name, 'there is no such parameter'))
-    else if (Object.hasOwn(given, name)) faults.push(faultOf(name, 'give it once'))
-    else given[name] = value
+    else if (Object.hasOwn(params, name)) faults.push(faultOf(name, 'give it once'))
+    else params[name] = value
   }
   if (faults.length > 0) return refused(faults)
-  const checked = schema.safeParse({ ...given })
+  const checked = schema.safeParse({ ...params })
   return checked.success ? { ok: true, value: checked.data } : refused(schemaErrors(checked.error))
 }
 

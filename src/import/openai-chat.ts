@@ -117,9 +117,11 @@ function tagsOf(value: Json | undefined): readonly string[] {
   return tags.success ? tags.data : []
 }
 
-type Steps = { readonly steps: ImportStep[]; readonly unanswered: readonly Asked[] } | { readonly fault: string }
+type Steps =
+  | { readonly steps: ImportStep[]; readonly unanswered: readonly PendingToolCall[] }
+  | { readonly fault: string }
 
-interface Asked {
+interface PendingToolCall {
   readonly key: string
   readonly id: string
   readonly tool: string
@@ -128,14 +130,14 @@ interface Asked {
 /** Ids repeat in real transcripts: a result belongs to the nearest earlier call of its id that has none yet. */
 function stepsOf(messages: readonly Message[], agent: string): Steps {
   const steps: ImportStep[] = []
-  const open: Asked[] = []
+  const open: PendingToolCall[] = []
   for (const [at, message] of messages.entries()) {
     const said = saidBy(message)
     if (said !== undefined) steps.push({ kind: 'envelope', key: `m${at}`, body: { agent, payload: { message: said } } })
     for (const [index, call] of (message.tool_calls ?? []).entries()) {
-      const asked = { key: `m${at}.c${index}`, id: call.id, tool: call.function.name }
-      open.push(asked)
-      steps.push({ kind: 'claim', key: asked.key, body: claimOf(asked, call.function.arguments) })
+      const request = { key: `m${at}.c${index}`, id: call.id, tool: call.function.name }
+      open.push(request)
+      steps.push({ kind: 'claim', key: request.key, body: claimOf(request, call.function.arguments) })
     }
     if (message.role !== 'tool') continue
     const answered = open.findLastIndex((call) => call.id === message.tool_call_id)
@@ -156,7 +158,7 @@ function saidBy({ role, content }: Message): Json | undefined {
     : (content as Json)
 }
 
-function claimOf({ key, tool }: Asked, args: string): ClaimCall {
+function claimOf({ key, tool }: PendingToolCall, args: string): ClaimCall {
   return { tool, args: jsonOrText(args), key }
 }
 
@@ -168,7 +170,7 @@ function jsonOrText(content: unknown): Json {
 }
 
 /** A run with a call of unknown outcome did not complete as far as anybody can tell: it fails, and its record lists the call. */
-function endOf(messages: readonly Message[], unanswered: readonly Asked[]): ImportedRun['end'] {
+function endOf(messages: readonly Message[], unanswered: readonly PendingToolCall[]): ImportedRun['end'] {
   if (unanswered.length > 0) {
     const tools = unanswered.map(({ tool, key }) => `${tool} (${key})`).join(', ')
     const message = `the transcript ends without the results of ${tools}`

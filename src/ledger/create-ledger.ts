@@ -6,8 +6,8 @@ import { pacedPages, pacedStore } from '../store/paced-pages.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { realEffects, silentLog } from './effects.ts'
 import { discloseRunKeys } from './identity/disclose-keys.ts'
-import { type FoundingDeps, openIdentity, recordRotations } from './identity/founding.ts'
 import { LedgerFacts } from './identity/ledger-facts.ts'
+import { type LedgerIdentityDeps, openLedgerIdentity, recordRotations } from './identity/ledger-identity.ts'
 import { Sealer } from './identity/sealer.ts'
 import type { Caller, Found, Ledger, ReplayLine } from './ledger.ts'
 import { guardedLogs } from './log/open-tenant-logs.ts'
@@ -23,8 +23,8 @@ import { RingSealedPlaces } from './read/sealed-places.ts'
 import { Stats } from './stats.ts'
 import { watchStore } from './store-watch.ts'
 import { createCommands } from './write/commands.ts'
-import { type HotRunDeps, HotRuns } from './write/hot-runs.ts'
 import { LeaseClock } from './write/lease-clock.ts'
+import { type RunAggregateDeps, RunAggregates } from './write/run-aggregates.ts'
 import { WritePath } from './write/write-path.ts'
 
 /** The party that upkeep reads as: no tenant has this name. */
@@ -39,8 +39,8 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const { store, views, keys, effects = realEffects(), log = silentLog } = options
   const memory = options.memory ?? new MemoryBudget()
   const sealer = new Sealer(keys, memory)
-  const { origin: asked, readOnly, work } = options
-  const founding: FoundingDeps = { store, keys, sealer, effects, log, origin: asked, readOnly }
+  const { origin: request, readOnly, work } = options
+  const founding: LedgerIdentityDeps = { store, keys, sealer, effects, log, origin: request, readOnly }
   const stats = new Stats()
   const appendsSoFar = () => stats.handedOverTotal
   const followed = followedBy(options)
@@ -52,7 +52,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     log,
     appendsSoFar,
   })
-  const { ledgerId, origin } = await openIdentity(founding)
+  const { ledgerId, origin } = await openLedgerIdentity(founding)
   const logs = openLogs?.(origin)
 
   const leases = new LeaseClock(effects)
@@ -102,7 +102,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   }
 }
 
-function recordNewKey(founding: FoundingDeps): void {
+function recordNewKey(founding: LedgerIdentityDeps): void {
   recordRotations(founding).catch((error: unknown) =>
     founding.log.error({ err: error }, 'the new key could not be put on record; the old one goes on sealing'),
   )
@@ -113,8 +113,8 @@ function followedBy({ store, work }: LedgerOptions): (who: string) => EventStore
   return (who) => pacedStore(store, work?.begin({ tenant: UPKEEP, caller: who }))
 }
 
-function hotRunsWithin(memory: MemoryBudget, deps: HotRunDeps, maxRuns: number | undefined): HotRuns {
-  const runs = new HotRuns(deps, { maxBytes: memory.limitOf('hot-runs'), maxRuns })
+function hotRunsWithin(memory: MemoryBudget, deps: RunAggregateDeps, maxRuns: number | undefined): RunAggregates {
+  const runs = new RunAggregates(deps, { maxBytes: memory.limitOf('hot-runs'), maxRuns })
   memory.watch('hot-runs', () => runs.bytes)
   return runs
 }

@@ -68,8 +68,8 @@ const keyTexts = new Map<string, string>()
 
 /** A key, quoted, and the colon after it. */
 function keyText(key: string): string {
-  const kept = keyTexts.get(key)
-  if (kept !== undefined) return kept
+  const shown = keyTexts.get(key)
+  if (shown !== undefined) return shown
   const text = `${quote(key)}:`
   if (key.length > KEPT_KEY_MAX_CHARS) return text
   if (keyTexts.size === KEY_TEXTS_MAX) keyTexts.clear()

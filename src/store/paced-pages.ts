@@ -56,9 +56,9 @@ export function pacedStore(store: EventStore, pace: Pace | undefined): EventStor
   return new Proxy(store, {
     get: (target, name) => {
       if (name === 'readStream')
-        return (...asked: Parameters<EventStore['readStream']>) => pacedPages(target.readStream(...asked), pace)
+        return (...request: Parameters<EventStore['readStream']>) => pacedPages(target.readStream(...request), pace)
       if (name === 'readAll')
-        return (...asked: Parameters<EventStore['readAll']>) => pacedPages(target.readAll(...asked), pace)
+        return (...query: Parameters<EventStore['readAll']>) => pacedPages(target.readAll(...query), pace)
       const value: unknown = Reflect.get(target, name)
       return typeof value === 'function' ? value.bind(target) : value
     },

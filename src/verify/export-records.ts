@@ -121,8 +121,8 @@ class ExportReader {
       if (isWithin(stream, trailer.data)) continue
       faults.push(faultOf('trailer-scope', line, `is about others than the stream ${stream}`))
     }
-    const { checkpoint: kept, findKey } = this.#options
-    const completeness = judgeCompleteness({ trailer: trailer.data, tree: this.#tree, kept, findKey })
+    const { checkpoint: filed, findKey } = this.#options
+    const completeness = judgeCompleteness({ trailer: trailer.data, tree: this.#tree, kept: filed, findKey })
     for (const { code, message } of completeness.faults) faults.push({ fault: { code, message } })
     this.#options.onTrailer?.(trailer.data, completeness)
     return faults

@@ -19,8 +19,8 @@ export class ExportTree {
   #keptFits: boolean | undefined
 
   /** `kept`: the checkpoint that the events are held against. */
-  constructor(kept?: Checkpoint) {
-    this.#kept = kept
+  constructor(current?: Checkpoint) {
+    this.#kept = current
     this.#holdKept()
   }
 

@@ -53,25 +53,28 @@ export async function* compareProjections(options: DiffOptions): AsyncGenerator<
   }
 }
 
-interface Asked {
+interface ComparedStream {
   readonly stream: string
   readonly projection: OwnProjection
   readonly patience: Patience
 }
 
-async function compare({ source, server }: DiffOptions, { stream, projection, patience }: Asked): Promise<Compared> {
+async function compare(
+  { source, server }: DiffOptions,
+  { stream, projection, patience }: ComparedStream,
+): Promise<Compared> {
   const { name } = projection
   const head = await source.head(stream)
   const theirs = await caughtUp(server, { name, stream, head, patience })
   const revision = revisionOf(theirs) ?? head
-  const told = { stream, projection: name, revision }
-  if (revision < head) return { ...told, found: { kind: 'behind', head } }
+  const reported = { stream, projection: name, revision }
+  if (revision < head) return { ...reported, found: { kind: 'behind', head } }
 
   const ours = await projection.fold(source.readStream(stream, { to: revision }))
   const difference = firstDifference(ours, theirs)
-  if (difference !== undefined) return { ...told, found: { kind: 'differs', ...difference } }
+  if (difference !== undefined) return { ...reported, found: { kind: 'differs', ...difference } }
   const reason = isJsonObject(ours) ? ours.stopped : null
-  return { ...told, found: typeof reason === 'string' ? { kind: 'not-folded', reason } : { kind: 'same' } }
+  return { ...reported, found: typeof reason === 'string' ? { kind: 'not-folded', reason } : { kind: 'same' } }
 }
 
 /** Spent while the server stands still, and full again when it moves: one that has stopped is not waited for at each run. */

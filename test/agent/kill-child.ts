@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { open } from '../../src/agent/open.ts'
-import { currentCall } from '../../src/agent/runtime/place.ts'
+import { currentCall } from '../../src/agent/runtime/execution-context.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { outcomeOf } from '../../src/agent/saga/outcome.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { IdentityError } from '../../src/ledger/identity/founding.ts'
+import { IdentityError } from '../../src/ledger/identity/ledger-identity.ts'
 import { rotateKeyRing } from '../../src/signing/key-ring.ts'
 import { createLedgerKeys, type LedgerKeys } from '../../src/signing/ledger-keys.ts'
 import type { AppendResult } from '../../src/store/event-store.ts'

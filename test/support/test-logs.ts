@@ -4,7 +4,7 @@ import { createLedger } from '../../src/ledger/create-ledger.ts'
 import { realEffects } from '../../src/ledger/effects.ts'
 import type { Caller, Ledger } from '../../src/ledger/ledger.ts'
 import type { Witness } from '../../src/ledger/log/ask-witness.ts'
-import { KeptCheckpoints } from '../../src/ledger/log/kept-checkpoints.ts'
+import { CheckpointFile } from '../../src/ledger/log/checkpoint-file.ts'
 import type { TenantLogs } from '../../src/ledger/log/tenant-logs.ts'
 import type { KeySource, Log } from '../../src/ledger/ports.ts'
 import { parseVerifierKey } from '../../src/merkle/note-key.ts'
@@ -63,7 +63,7 @@ export async function testLogs(options: TestLogsOptions = {}): Promise<TestLogs>
   const kept =
     folder === undefined || options.keep === false
       ? {}
-      : { kept: new KeptCheckpoints(join(folder, 'store.db.checkpoints')) }
+      : { kept: new CheckpointFile(join(folder, 'store.db.checkpoints')) }
   const closeStores = async (): Promise<void> => {
     views[Symbol.dispose]()
     if (options.logStore === undefined) logStore[Symbol.dispose]()

@@ -4,17 +4,17 @@ import type { ClaimCall } from '../../../schemas/requests.ts'
 import { UnreachableError } from '../../client/errors.ts'
 import { pause } from '../../client/transport.ts'
 import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded, RecordedFailure } from '../errors.ts'
-import type { Memory } from '../history/recollection.ts'
+import type { HistoryMatch } from '../history/recorded-history.ts'
 import type { RecordedOutcome } from '../history/recorded-outcome.ts'
 import { isToolError } from '../loop/tool-error.ts'
+import { executionInside, holdForStep, isInside } from '../runtime/call-execution.ts'
 import type { Reply } from '../runtime/connection.ts'
-import { holdForStep, isInside, placeInside } from '../runtime/inside.ts'
-import { type Place, runAt, signalAt } from '../runtime/place.ts'
+import { type ExecutionContext, runWithin, signalAt } from '../runtime/execution-context.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
-import { type Asked, askedAt, claimOf } from './asked.ts'
-import { type Attempted, carryOut } from './carry-out.ts'
-import { clearDoubt } from './doubt.ts'
+import { type CallIdentity, claimOf, identifyCall } from './call-identity.ts'
+import { type Attempted, executeCall } from './execute-call.ts'
 import { type Claimed, claimedIn, keepLease } from './lease.ts'
+import { resolveDoubt } from './resolve-doubt.ts'
 import { type Settling, settled, settleSuccess } from './settle.ts'
 import { reservedFor, usedBy } from './spending.ts'
 import { issuePointer } from './standard-schema.ts'
@@ -30,22 +30,23 @@ export interface CallTrace {
 
 /** Calls a tool at a place in a run. What can be told at once is: identity, divergence and recursion are judged before this returns. */
 export async function callTool(
-  place: Place,
+  execution: ExecutionContext,
   spec: ToolSpec,
-  given: unknown,
+  input: unknown,
   trace: CallTrace = { attempts: 0 },
 ): Promise<unknown> {
-  const { session } = place
+  const { session } = execution
   session.mustBeActive()
-  place.branch?.signal.throwIfAborted()
-  const asked = askedAt(place, spec, given)
+  execution.branch?.signal.throwIfAborted()
+  const identity = identifyCall(execution, spec, input)
   try {
-    session.recollection?.expect(asked)
+    session.history?.expect(identity)
   } catch (error) {
     throw error instanceof Error ? session.halt(error) : error
   }
-  const start = (): Promise<unknown> => new Call(asked, trace).value()
-  return session.joined(`${asked.phase} ${asked.key}`, { name: spec.name, givenUp: place.branch?.givenUp }, start)
+  const start = (): Promise<unknown> => new Call(identity, trace).value()
+  const shared = { name: spec.name, givenUp: execution.branch?.givenUp }
+  return session.joined(`${identity.phase} ${identity.key}`, shared, start)
 }
 
 /** What one look or one attempt came to. */
@@ -59,7 +60,7 @@ const IN_PROGRESS_WAIT_MS = 1_000
 const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'unauthenticated'])
 
 class Call {
-  readonly #asked: Asked
+  readonly #identity: CallIdentity
   readonly #trace: CallTrace
   readonly #spec: ToolSpec
   #args: unknown
@@ -67,14 +68,14 @@ class Call {
   #doubtful: string | undefined
   #reserved: ClaimCall['reserve']
 
-  constructor(asked: Asked, trace: CallTrace) {
-    this.#asked = asked
+  constructor(identity: CallIdentity, trace: CallTrace) {
+    this.#identity = identity
     this.#trace = trace
-    this.#spec = asked.spec
+    this.#spec = identity.spec
   }
 
   async value(): Promise<unknown> {
-    const { session } = this.#asked.place
+    const { session } = this.#identity.execution
     await this.#parse()
     for (let failures = 0; ; ) {
       session.mustBeActive()
@@ -86,7 +87,7 @@ class Call {
       if (session.halted !== undefined) throw session.halted
       // A failure that the tool means for its caller is an answer, and the same one again.
       if (isToolError(step.error)) throw step.error
-      const signal = signalAt(this.#asked.place)
+      const signal = signalAt(this.#identity.execution)
       if (failures > retries || retryScope === 'transaction' || signal?.aborted === true) throw step.error
       const waitMs = this.#spec.retryWaitMs(step.error, failures)
       if (waitMs === undefined) throw step.error
@@ -97,9 +98,9 @@ class Call {
   /** Arguments that do not fit are refused before anything is claimed. */
   async #parse(): Promise<void> {
     const { input, name } = this.#spec
-    this.#args = this.#asked.given
+    this.#args = this.#identity.input
     if (input === undefined) return
-    const parsed = await input['~standard'].validate(this.#asked.given)
+    const parsed = await input['~standard'].validate(this.#identity.input)
     if (parsed.issues === undefined) {
       this.#args = parsed.value
       return
@@ -113,20 +114,20 @@ class Call {
   }
 
   #remembered(): Step | undefined {
-    const { session } = this.#asked.place
-    const { recollection, live } = session
-    const memory = recollection?.next(this.#asked)
-    if (memory?.kind === 'refused') throw new LedgerRefused(memory.refusal)
-    if (memory === undefined || memory.kind !== 'outcome') {
-      const inherited = memory?.kind === 'open' && recollection?.run.inherited?.calls.has(memory.call.callId) === true
-      if (live === undefined || inherited) throw this.#notInRecord(memory)
-      this.#doubtful = memory?.kind === 'open' ? memory.call.callId : undefined
+    const { session } = this.#identity.execution
+    const { history, live } = session
+    const match = history?.next(this.#identity)
+    if (match?.kind === 'refused') throw new LedgerRefused(match.refusal)
+    if (match === undefined || match.kind !== 'outcome') {
+      const inherited = match?.kind === 'open' && history?.run.inherited?.calls.has(match.call.callId) === true
+      if (live === undefined || inherited) throw this.#notInRecord(match)
+      this.#doubtful = match?.kind === 'open' ? match.call.callId : undefined
       return undefined
     }
-    const { call, attempt, outcome } = memory
-    this.#note(call.callId, { startedAt: attempt.claimedAt, attempts: memory.attempts })
+    const { call, attempt, outcome } = match
+    this.#note(call.callId, { startedAt: attempt.claimedAt, attempts: match.attempts })
     if (attempt.endedAt !== undefined) this.#trace.endedAt = attempt.endedAt
-    session.ended(call.callId, isInside(this.#asked, call.callId), attempt.endedAfter)
+    session.ended(call.callId, isInside(this.#identity, call.callId), attempt.endedAfter)
     return servedStep(outcome, { tool: this.#spec.name, callId: call.callId })
   }
 
@@ -135,34 +136,33 @@ class Call {
     const callId = this.#doubtful
     this.#doubtful = undefined
     if (callId === undefined || this.#spec.check === undefined || this.#spec.onUnknown !== 'retry') return undefined
-    const { session } = this.#asked.place
+    const { session } = this.#identity.execution
     const { connection } = liveOf(session)
-    const cleared = await clearDoubt(connection, this.#spec, { runId: session.runId, callId, args: this.#asked.given })
+    const call = { runId: session.runId, callId, args: this.#identity.input }
+    const cleared = await resolveDoubt(connection, this.#spec, call)
     return cleared.kind === 'executed' ? { kind: 'value', value: cleared.result } : undefined
   }
 
   /** A replay has come to something that the record does not tell. */
-  #notInRecord(memory: Memory | undefined): Error {
-    const { session } = this.#asked.place
-    if (memory?.kind === 'open') {
-      this.#note(memory.call.callId, { attempts: memory.seen ? 1 : 0 })
-      const doubt = new InDoubt({ tool: this.#spec.name, callId: memory.call.callId })
+  #notInRecord(match: HistoryMatch | undefined): Error {
+    const { session } = this.#identity.execution
+    if (match?.kind === 'open') {
+      this.#note(match.call.callId, { attempts: match.seen ? 1 : 0 })
+      const doubt = new InDoubt({ tool: this.#spec.name, callId: match.call.callId })
       // What the code of then was told, the code of now is told; else the record ends here.
-      return memory.seen ? doubt : session.halt(doubt)
+      return match.seen ? doubt : session.halt(doubt)
     }
-    return session.halt(
-      session.recollection?.unknown(this.#asked) ?? new TypeError('a session is live, or has a record'),
-    )
+    return session.halt(session.history?.unknown(this.#identity) ?? new TypeError('a session is live, or has a record'))
   }
 
   async #live(): Promise<Step> {
-    const { session } = this.#asked.place
-    signalAt(this.#asked.place)?.throwIfAborted()
+    const { session } = this.#identity.execution
+    signalAt(this.#identity.execution)?.throwIfAborted()
     await session.mayGoLive()
     const { claims } = liveOf(session)
-    if (this.#asked.phase === 'model') await this.#asked.place.step?.release?.()
+    if (this.#identity.phase === 'model') await this.#identity.execution.step?.release?.()
     this.#reserved = await reservedFor(this.#spec, this.#args)
-    const ask = (): Promise<Reply> => claims.claim(claimOf(this.#asked, this.#reserved))
+    const ask = (): Promise<Reply> => claims.claim(claimOf(this.#identity, this.#reserved))
     const reply = this.#spec.unreachable === 'run' ? await unlessUnreachable(ask) : await reach(session, ask)
     if (reply === undefined) return { kind: 'value', value: (await this.#bare()) as Json }
     if (!reply.ok) return this.#refused(new LedgerRefused(reply.problem))
@@ -171,29 +171,29 @@ class Call {
 
   /** The author chose to go on without a record. */
   async #bare(): Promise<unknown> {
-    const context = { idempotencyKey: this.#asked.key, callId: '', attempt: 1, signal: new AbortController().signal }
+    const context = { idempotencyKey: this.#identity.key, callId: '', attempt: 1, signal: new AbortController().signal }
     return this.#spec.execute(this.#args, context)
   }
 
   async #refused(refusal: LedgerRefused): Promise<Step> {
-    const { session } = this.#asked.place
+    const { session } = this.#identity.execution
     if (refusal.code === 'call-in-progress') {
-      await pause(refusal.retryAfterMs ?? IN_PROGRESS_WAIT_MS, signalAt(this.#asked.place))
+      await pause(refusal.retryAfterMs ?? IN_PROGRESS_WAIT_MS, signalAt(this.#identity.execution))
       return { kind: 'again' }
     }
     if (refusal.code === 'call-in-doubt') {
       const callId = textOf(refusal.evidence, 'callId')
       const { connection } = liveOf(session)
-      const cleared = await clearDoubt(connection, this.#spec, {
+      const cleared = await resolveDoubt(connection, this.#spec, {
         runId: session.runId,
         callId,
-        args: this.#asked.given,
+        args: this.#identity.input,
       })
       if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
       if (cleared.kind === 'not-executed') return { kind: 'again' }
       const doubt = new InDoubt({ tool: this.#spec.name, callId }, { cause: refusal })
       // Reached on a resume: somebody has to look before the run goes on.
-      throw session.recollection === undefined ? doubt : session.halt(doubt)
+      throw session.history === undefined ? doubt : session.halt(doubt)
     }
     if (HALTING.has(refusal.code)) session.halt(refusal)
     throw refusal
@@ -208,25 +208,25 @@ class Call {
   }
 
   async #carryOut(claimed: Claimed): Promise<Step> {
-    const { session } = this.#asked.place
+    const { session } = this.#identity.execution
     this.#note(claimed.callId, { startedAt: new Date().toISOString() })
     const { connection } = liveOf(session)
     using _ = keepLease(connection, session.runId, claimed)
     const { callId, attempt } = claimed
-    const inside = placeInside(this.#asked, callId)
-    holdForStep(this.#asked, claimed)
+    const inside = executionInside(this.#identity, callId)
+    holdForStep(this.#identity, claimed)
     if (attempt > 1 && inside.scope !== undefined) session.restart(inside.scope)
-    const attempted = await carryOut({
+    const attempted = await executeCall({
       context: { idempotencyKey: callId, callId, attempt },
       timeoutMs: this.#spec.timeoutMs,
       signal: session.signal,
-      notice: this.#asked.place.branch?.signal,
+      notice: this.#identity.execution.branch?.signal,
       isUndone: 'tool' in this.#spec.compensate,
-      run: (context) => runAt({ ...inside, context }, () => this.#spec.execute(this.#args, context)),
+      run: (context) => runWithin({ ...inside, context }, () => this.#spec.execute(this.#args, context)),
     })
     // A nested call that found the run taken over or diverged: whether this one is done cannot be said.
     if (session.halted !== undefined && attempted.kind === 'failed') throw session.halted
-    session.ended(callId, isInside(this.#asked, callId))
+    session.ended(callId, isInside(this.#identity, callId))
     const usage = usedBy(this.#spec, attempted, { args: this.#args, reserved: this.#reserved })
     const settling = { connection, runId: session.runId, tool: this.#spec.name, claimed, usage }
     try {
@@ -241,11 +241,11 @@ class Call {
   async #settle(settling: Settling, attempted: Attempted): Promise<Step> {
     const { callId } = settling.claimed
     if (attempted.kind === 'succeeded') {
-      const kept = await settleSuccess(settling, attempted.value)
-      if (kept.kind === 'result') return { kind: 'value', value: kept.value }
-      const { session } = this.#asked.place
+      const found = await settleSuccess(settling, attempted.value)
+      if (found.kind === 'result') return { kind: 'value', value: found.value }
+      const { session } = this.#identity.execution
       session.unrecorded.set(callId, attempted.value)
-      throw session.fail(resultNotRecorded(this.#spec.name, callId, kept.reason))
+      throw session.fail(resultNotRecorded(this.#spec.name, callId, found.reason))
     }
     if (attempted.kind === 'failed' || this.#spec.phase === 'model') {
       await settled(settling, { error: this.#spec.failure(attempted.error) })
@@ -256,9 +256,9 @@ class Call {
   }
 
   async #afterUnknown(callId: string, cause: unknown): Promise<Step> {
-    const { session } = this.#asked.place
-    const call = { runId: session.runId, callId, args: this.#asked.given }
-    const cleared = await clearDoubt(liveOf(session).connection, this.#spec, call)
+    const { session } = this.#identity.execution
+    const call = { runId: session.runId, callId, args: this.#identity.input }
+    const cleared = await resolveDoubt(liveOf(session).connection, this.#spec, call)
     if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
     if (cleared.kind === 'not-executed') return { kind: 'failed', error: cause, live: true }
     const doubt = new InDoubt({ tool: this.#spec.name, callId }, { cause })

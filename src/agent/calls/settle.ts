@@ -27,12 +27,12 @@ export interface Settling {
 }
 
 /** How a success went on record: as it is, or with the reason why its result could not. */
-export type Kept =
+export type SettledSuccess =
   | { readonly kind: 'result'; readonly value: Json }
   | { readonly kind: 'unrecorded'; readonly reason: string }
 
 /** Throws `OutcomeNotRecorded` or `LedgerRefused`. */
-export async function settleSuccess(settling: Settling, live: unknown): Promise<Kept> {
+export async function settleSuccess(settling: Settling, live: unknown): Promise<SettledSuccess> {
   const result = recordable(live)
   if (!result.ok) return settleUnrecorded(settling, result.reason, live)
   const reply = await settle(settling, { result: result.value }, live)
@@ -41,7 +41,7 @@ export async function settleSuccess(settling: Settling, live: unknown): Promise<
   return settleUnrecorded(settling, reply.problem.code, live)
 }
 
-async function settleUnrecorded(settling: Settling, reason: string, live: unknown): Promise<Kept> {
+async function settleUnrecorded(settling: Settling, reason: string, live: unknown): Promise<SettledSuccess> {
   await settled(settling, { unrecorded: { reason: clip(reason, REASON_MAX_CHARS) } }, live)
   return { kind: 'unrecorded', reason }
 }

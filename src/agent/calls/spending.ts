@@ -3,7 +3,7 @@ import type { Reserve } from '../../../schemas/requests.ts'
 import { isUsage } from '../../../schemas/value-forms.ts'
 import type { Usage } from '../../../schemas/values.ts'
 import { costOf } from '../runtime/run-options.ts'
-import type { Attempted } from './carry-out.ts'
+import type { Attempted } from './execute-call.ts'
 import type { ToolOptions, ToolReserve, ToolUsage } from './tool-options.ts'
 
 export interface Spending {
@@ -25,8 +25,8 @@ export function toolSpending({ reserve, usage }: ToolOptions): Spending {
   if (reserve === undefined && usage === undefined) return {}
   return {
     reserve: (args) => {
-      const asked = typeof reserve === 'function' ? reserve(args) : reserve
-      return asked === undefined ? undefined : reserveOf(asked)
+      const request = typeof reserve === 'function' ? reserve(args) : reserve
+      return request === undefined ? undefined : reserveOf(request)
     },
     usage: (result, { args, reserved }) => (usage === undefined ? inFull(reserved) : usageOf(usage(result, args))),
   }

@@ -1,7 +1,7 @@
 /** @module A tool inside the runtime: every option settled, types options. */
 import type { Failure } from '../../../schemas/values.ts'
 import { AgentError, failureOf } from '../errors.ts'
-import type { Place } from '../runtime/place.ts'
+import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { BACKOFF_DEFAULT, type Backoff, backoffMs } from './backoff.ts'
 import { type Spending, toolSpending } from './spending.ts'
 import type { StandardSchema } from './standard-schema.ts'
@@ -37,7 +37,7 @@ export interface ToolSpec extends Spending {
   /** Whose call it is, where that is not told by its place. */
   readonly agent?: string
   /** Calls made inside it stand in its own scope, and are told apart so; default: in a scope of the call, by position. */
-  readonly inside?: Pick<Place, 'dedupe' | 'step'>
+  readonly inside?: Pick<ExecutionContext, 'dedupe' | 'step'>
   /** What the record keeps of an error. */
   readonly failure: (error: unknown) => Failure
   /** Milliseconds before the next try; undefined: there is none. */
@@ -56,17 +56,17 @@ type CompensateSpec =
 
 const COMPENSATION_RETRIES = 3
 
-type Given = Pick<ToolSpec, 'name' | 'input' | 'takes' | 'execute'>
+type ToolBody = Pick<ToolSpec, 'name' | 'input' | 'takes' | 'execute'>
 
-export function toolSpec(given: Given, options: ToolOptions): ToolSpec {
-  if (given.name === '') {
+export function toolSpec(body: ToolBody, options: ToolOptions): ToolSpec {
+  if (body.name === '') {
     throw new AgentError('tool-unnamed', 'a tool needs a name: pass {name}, or wrap a named function')
   }
   const backoff = options.backoff ?? BACKOFF_DEFAULT
   return {
-    ...given,
+    ...body,
     description: options.description,
-    compensate: compensateSpec(given.name, options.compensate),
+    compensate: compensateSpec(body.name, options.compensate),
     compensationRetries: options.compensationRetries ?? COMPENSATION_RETRIES,
     compensateUnknown: options.compensateUnknown ?? false,
     check: options.check,

@@ -3,10 +3,10 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { pause } from '../../client/transport.ts'
 import { failureOf } from '../errors.ts'
 import type { Connection, Reply } from '../runtime/connection.ts'
-import { runAt } from '../runtime/place.ts'
+import { runWithin } from '../runtime/execution-context.ts'
 import { Session } from '../runtime/session.ts'
 import { backoffMs } from './backoff.ts'
-import { type Attempted, carryOut } from './carry-out.ts'
+import { type Attempted, executeCall } from './execute-call.ts'
 import { type Claimed, claimedIn, keepLease } from './lease.ts'
 import { settled, settleSuccess } from './settle.ts'
 import type { CallContext, Undo } from './tool-options.ts'
@@ -106,13 +106,13 @@ async function attempt(
   const forwardId = String(call.callId)
   const result = session?.unrecorded.has(forwardId) === true ? session.unrecorded.get(forwardId) : (call.result ?? null)
   const at = session ?? new Session({ runId, registry })
-  return carryOut({
+  return executeCall({
     context: { idempotencyKey: callId, callId, attempt },
     timeoutMs: compensation.own.timeoutMs,
     signal: undefined,
     run: (context) => {
       const place = { session: at, dedupe: 'position', ancestors: [], undoing: true, context } as const
-      return runAt(place, () => compensation.run({ args: call.args, result }, context))
+      return runWithin(place, () => compensation.run({ args: call.args, result }, context))
     },
   })
 }

@@ -1,7 +1,7 @@
 /** @module Makes a tool of a function or a definition. Inside a run it is recorded; outside it refuses to run. */
 
 import { AgentError } from '../errors.ts'
-import { placeNow } from '../runtime/place.ts'
+import { currentExecution } from '../runtime/execution-context.ts'
 import { callTool } from './call.ts'
 import type { CallContext, ToolOptions } from './tool-options.ts'
 import { type ToolRegistry, type ToolSpec, toolSpec } from './tool-spec.ts'
@@ -46,11 +46,11 @@ function definitionSpec(definition: AnyDefinition): ToolSpec {
 }
 
 async function callHere(registry: ToolRegistry, spec: ToolSpec, args: unknown): Promise<unknown> {
-  const place = placeNow()
-  if (place === undefined || place.session.registry !== registry) {
+  const execution = currentExecution()
+  if (execution === undefined || execution.session.registry !== registry) {
     const message = `${spec.name} was called outside of a run: call it in cs.run(...), by run.call(...), or use .execute, the bare function`
     throw new AgentError('no-active-run', message, { tool: spec.name })
   }
-  if (place.undoing === true && place.context !== undefined) return spec.execute(args, place.context)
-  return callTool(place, spec, args)
+  if (execution.undoing === true && execution.context !== undefined) return spec.execute(args, execution.context)
+  return callTool(execution, spec, args)
 }

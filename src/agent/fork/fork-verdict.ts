@@ -38,12 +38,12 @@ function refusalOf(report: ReturnType<Reports['get']>): Pick<BranchReceipt, 'err
 /** Throws `ForkFailed` where nothing was merged. */
 export function resultOf(
   verdict: Verdict,
-  given: { readonly reports: Reports; readonly established: Established; readonly unwound: ForkResult['unwound'] },
+  inputs: { readonly reports: Reports; readonly established: Established; readonly unwound: ForkResult['unwound'] },
 ): ForkResult {
   const { forkId, join, winners, order, receipt, outcome } = verdict
-  const receipts = receiptsOf(verdict, given.reports)
+  const receipts = receiptsOf(verdict, inputs.reports)
   if (outcome !== 'joined') throw failed(verdict, receipts)
-  const { established, unwound } = given
+  const { established, unwound } = inputs
   const won = receipts.find(({ branch }) => branch === winners[0])?.output
   const output = join === 'union' ? established.context : (won ?? {})
   return { forkId, output, winners, order, receipts, receipt, established, unwound }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { failureOf, LedgerRefused } from '../errors.ts'
 import { register } from '../pipeline/handoff.ts'
 import type { Established } from '../pipeline/handoff-types.ts'
-import type { Place } from '../runtime/place.ts'
+import type { ExecutionContext } from '../runtime/execution-context.ts'
 import type { Run } from '../runtime/run.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { isCovered } from '../saga/outcome.ts'
@@ -19,9 +19,9 @@ const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'un
 const FAILED: ReadonlySet<string> = new Set(['fork-failed', 'fork-conflict'])
 
 export interface ForkAt<Input> {
-  readonly place: Place
+  readonly execution: ExecutionContext
   /** The run at a place below. */
-  readonly runOf: (place: Place) => Run<Input>
+  readonly runOf: (execution: ExecutionContext) => Run<Input>
 }
 
 /** Throws `invalid-fork`, `ForkFailed`, `resume-diverged`, and what keeps the run from going on. */
@@ -30,15 +30,15 @@ export async function fork<Input>(
   branches: readonly Branch<Input>[],
   options: ForkOptions,
 ): Promise<ForkResult> {
-  const { session } = at.place
+  const { session } = at.execution
   session.mustBeActive()
-  const plan = planFork(at.place, branches, options)
+  const plan = planFork(at.execution, branches, options)
   const key = `fork ${plan.branches.map(({ scope }) => scope).join('\n')}`
   return session.joined(key, 'run.fork', () => new Fork(at, plan, options).result())
 }
 
 class Fork<Input> {
-  readonly #place: Place
+  readonly #place: ExecutionContext
   readonly #runOf: ForkAt<Input>['runOf']
   readonly #plan: ForkPlan<Input>
   readonly #options: ForkOptions
@@ -48,7 +48,7 @@ class Fork<Input> {
   #forkId = ''
 
   constructor(at: ForkAt<Input>, plan: ForkPlan<Input>, options: ForkOptions) {
-    this.#place = at.place
+    this.#place = at.execution
     this.#runOf = at.runOf
     this.#plan = plan
     this.#options = options
@@ -119,9 +119,9 @@ class Fork<Input> {
     const score = this.#options.join === 'vote' ? this.#options.score : undefined
     const outer = this.#place.branch?.signal ?? session.signal
     const signal = outer === undefined ? this.#giveUp.signal : AbortSignal.any([this.#giveUp.signal, outer])
-    const place = this.#place
+    const execution = this.#place
     const givenUp = this.#giveUp.signal
-    const report = await runBranch({ place, planned, runOf: this.#runOf, frozen, signal, givenUp, score })
+    const report = await runBranch({ execution, planned, runOf: this.#runOf, frozen, signal, givenUp, score })
     if (this.#giveUp.signal.aborted || session.failed !== undefined) return false
     const { connection } = liveOf(session)
     const body = { branch: name, ...report, runFence: session.fence }

@@ -2,18 +2,18 @@
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Command } from '../../client/commands.ts'
 import { pause } from '../../client/transport.ts'
-import { clearDoubt } from '../calls/doubt.ts'
+import { resolveDoubt } from '../calls/resolve-doubt.ts'
 import type { Connection } from '../runtime/connection.ts'
-import type { Place } from '../runtime/place.ts'
+import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { isCovered } from '../saga/outcome.ts'
 import { isDoubtful } from '../saga/roll-back.ts'
 
 const LOOK_AGAIN_MS = 1_000
 
 /** Waits for leases that still run, since their owner may settle; asks `check` about the rest; gives up what may be repeated and leaves nothing to undo. */
-export async function settleLeftovers({ session }: Place, scopes: readonly string[]): Promise<void> {
-  const { live, recollection, registry, runId, signal } = session
-  if (live === undefined || recollection === undefined) return
+export async function settleLeftovers({ session }: ExecutionContext, scopes: readonly string[]): Promise<void> {
+  const { live, history, registry, runId, signal } = session
+  if (live === undefined || history === undefined) return
   const { connection } = live
   const within = async (): Promise<JsonObject[]> =>
     (await connection.calls(runId)).filter(
@@ -27,7 +27,7 @@ export async function settleLeftovers({ session }: Place, scopes: readonly strin
   }
   for (const call of calls.filter(isDoubtful)) {
     const spec = call.phase === 'forward' ? registry.get(String(call.tool)) : undefined
-    const cleared = await clearDoubt(connection, spec, { runId, callId: String(call.callId), args: call.args })
+    const cleared = await resolveDoubt(connection, spec, { runId, callId: String(call.callId), args: call.args })
     if (cleared.kind === 'in-doubt' && isHarmless(call)) await giveUp(connection, { runId, fence: session.fence, call })
   }
 }

@@ -3,7 +3,7 @@ import type { JoinStrategy, OnDiscard } from '../../../schemas/fork.ts'
 import type { StartFork } from '../../../schemas/requests.ts'
 import { AgentError } from '../errors.ts'
 import { manifestRequest } from '../pipeline/manifest.ts'
-import { joined, type Place } from '../runtime/place.ts'
+import { type ExecutionContext, joined } from '../runtime/execution-context.ts'
 import type { Branch, ForkOptions } from './fork-types.ts'
 
 export interface PlannedBranch<Input> {
@@ -23,7 +23,7 @@ export interface ForkPlan<Input = never> {
 
 /** Throws `invalid-fork` and `invalid-manifest`. */
 export function planFork<Input>(
-  place: Place,
+  execution: ExecutionContext,
   branches: readonly Branch<Input>[],
   options: ForkOptions,
 ): ForkPlan<Input> {
@@ -36,7 +36,7 @@ export function planFork<Input>(
       branch,
       name,
       agent,
-      scope: scopeOf(place, name),
+      scope: scopeOf(execution, name),
       manifest: manifest === undefined ? undefined : manifestRequest(agent, manifest),
     }
   })
@@ -58,9 +58,9 @@ function namesOf(branches: readonly Branch<never>[]): string[] {
 }
 
 /** A scope that was rolled back is closed for good: the same name again is another place. */
-function scopeOf(place: Place, name: string): string {
-  const path = joined(place.scope, `fork:${name.replaceAll('#', '%23')}`)
-  const count = place.session.occurrence(place.scope, `fork ${name}`)
+function scopeOf(execution: ExecutionContext, name: string): string {
+  const path = joined(execution.scope, `fork:${name.replaceAll('#', '%23')}`)
+  const count = execution.session.occurrence(execution.scope, `fork ${name}`)
   return count === 0 ? path : `${path}#${count + 1}`
 }
 

@@ -3,16 +3,16 @@ import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import type { ReportBranch } from '../../../schemas/requests.ts'
 import { recordable } from '../calls/recordable.ts'
 import { AgentError, failureOf, LedgerRefused } from '../errors.ts'
-import { type Place, runAt, type StepFrame } from '../runtime/place.ts'
+import { type ExecutionContext, runWithin, type StepFrame } from '../runtime/execution-context.ts'
 import type { Run } from '../runtime/run.ts'
 import type { ForkOptions } from './fork-types.ts'
 import type { PlannedBranch } from './plan-fork.ts'
 
 export interface BranchRun<Input> {
-  readonly place: Place
+  readonly execution: ExecutionContext
   readonly planned: PlannedBranch<Input>
   /** The run at a place. */
-  readonly runOf: (place: Place) => Run<Input>
+  readonly runOf: (execution: ExecutionContext) => Run<Input>
   readonly frozen: JsonObject
   readonly signal: AbortSignal
   /** Aborted when another branch has won. */
@@ -24,8 +24,8 @@ type Reported = Omit<ReportBranch, 'branch' | 'runFence'>
 
 /** What is to be reported of the branch. Throws only what keeps the whole run from going on. */
 export async function runBranch<Input>(running: BranchRun<Input>): Promise<Reported> {
-  const { place, planned, signal } = running
-  const { session } = place
+  const { execution, planned, signal } = running
+  const { session } = execution
   try {
     // A branch hands over what it returns, as a step does: calls in it are its agent's.
     const step = { agent: planned.agent, scope: planned.scope, modelCalls: 0 }
@@ -50,21 +50,21 @@ export async function runBranch<Input>(running: BranchRun<Input>): Promise<Repor
 }
 
 function carried<Input>(
-  { place, planned, runOf, frozen, signal, givenUp }: BranchRun<Input>,
+  { execution, planned, runOf, frozen, signal, givenUp }: BranchRun<Input>,
   step: StepFrame,
 ): Promise<unknown> {
   const { name, agent, scope, branch } = planned
-  const inner: Place = {
-    session: place.session,
+  const inner: ExecutionContext = {
+    session: execution.session,
     scope,
-    dedupe: place.dedupe,
-    ancestors: place.ancestors,
+    dedupe: execution.dedupe,
+    ancestors: execution.ancestors,
     branch: { scope, signal, givenUp },
     step,
   }
   const run = runOf(inner)
   const context = shown(frozen, branch.manifest?.reads)
-  return runAt(inner, async () => branch.run(context, { name, agent, signal, run }))
+  return runWithin(inner, async () => branch.run(context, { name, agent, signal, run }))
 }
 
 /** A copy: what one branch does to it no other sees. */
@@ -81,9 +81,9 @@ function textOf({ text, ...rest }: JsonObject): string {
 }
 
 function outputOf(value: unknown, agent: string): JsonObject {
-  const kept = recordable(typeof value === 'string' ? { text: value } : value)
-  if (!kept.ok)
-    throw new AgentError('not-recordable', `what ${agent} hands over cannot be recorded: ${kept.reason}`, { agent })
-  if (isJsonObject(kept.value)) return kept.value
+  const recorded = recordable(typeof value === 'string' ? { text: value } : value)
+  if (!recorded.ok)
+    throw new AgentError('not-recordable', `what ${agent} hands over cannot be recorded: ${recorded.reason}`, { agent })
+  if (isJsonObject(recorded.value)) return recorded.value
   throw new AgentError('not-recordable', `what ${agent} hands over is no JSON object`, { agent })
 }

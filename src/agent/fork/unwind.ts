@@ -1,6 +1,6 @@
 /** @module What becomes of the branches that were not merged: rolled back like sagas (RUN-41). */
 
-import type { Place } from '../runtime/place.ts'
+import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { fateOfItem, fatesIn, isCovered } from '../saga/outcome.ts'
 import { rollBackScope } from '../saga/roll-back-scope.ts'
 import type { BranchRollback } from './fork-types.ts'
@@ -10,7 +10,7 @@ import type { ForkPlan } from './plan-fork.ts'
 
 /** Undoes what they did. On resume an interrupted rollback goes on; a replay reads how it ended. */
 export async function unwind(
-  place: Place,
+  execution: ExecutionContext,
   plan: ForkPlan<never>,
   verdict: Verdict,
 ): Promise<readonly BranchRollback[]> {
@@ -19,16 +19,16 @@ export async function unwind(
     return scope === undefined ? [] : [{ branch, status, scope }]
   })
   await settleLeftovers(
-    place,
+    execution,
     lost.map(({ scope }) => scope),
   )
   if (plan.onDiscard === 'keep') return []
-  const scopes = await scopesWithCalls(place)
+  const scopes = await scopesWithCalls(execution)
   const rollbacks = lost.map(async ({ branch, status, scope }): Promise<BranchRollback[]> => {
-    const inherited = place.session.recollection?.run.inherited?.scopes.has(scope) === true
+    const inherited = execution.session.history?.run.inherited?.scopes.has(scope) === true
     if (!inherited && !scopes.some((inner) => isCovered(scope, inner))) return []
     const reason = new Error(`branch ${branch} of fork ${verdict.forkId} is ${status}`)
-    const outcome = await rollBackScope(place, scope, reason)
+    const outcome = await rollBackScope(execution, scope, reason)
     if (outcome.status === 'OPEN' || outcome.status === 'FAILED') return []
     const { compensated, standing, failed, unknown } = outcome
     return [{ branch, status: outcome.status, compensated, standing, failed, unknown }]
@@ -36,11 +36,11 @@ export async function unwind(
   return (await Promise.all(rollbacks)).flat()
 }
 
-async function scopesWithCalls({ session }: Place): Promise<readonly string[]> {
-  const { live, recollection, runId } = session
+async function scopesWithCalls({ session }: ExecutionContext): Promise<readonly string[]> {
+  const { live, history, runId } = session
   const calls =
     live === undefined
-      ? fatesIn(recollection?.run)
+      ? fatesIn(history?.run)
       : (await live.connection.calls(runId)).filter(({ phase }) => phase === 'forward').map(fateOfItem)
   return calls.flatMap(({ scope }) => scope ?? [])
 }

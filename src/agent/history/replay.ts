@@ -7,12 +7,12 @@ import { recordable } from '../calls/recordable.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { AgentError, ResumeDiverged } from '../errors.ts'
 import type { Connection, RunEvent } from '../runtime/connection.ts'
+import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import { awaitForgotten, type Body } from '../runtime/live-run.ts'
-import { type Place, runAt } from '../runtime/place.ts'
 import { runOf } from '../runtime/run.ts'
 import { Session } from '../runtime/session.ts'
 import { outcomeIn, type RunOutcome } from '../saga/outcome.ts'
-import { Recollection } from './recollection.ts'
+import { RecordedHistory } from './recorded-history.ts'
 import type { RecordedRun } from './recorded-run.ts'
 
 /** What is replayed: a run of the ledger by its id, or a JSONL export of one by its file. */
@@ -40,13 +40,13 @@ export async function replayRun<Input, Output>(
 ): Promise<ReplayResult<Awaited<Output>>> {
   const { runId, events } = await sourceOf(home.connection, source)
   const record = await recordIn(home.connection, events, Number.POSITIVE_INFINITY)
-  const recollection = new Recollection(record, 'replay-diverged')
-  const session = new Session({ runId, registry: home.registry, recollection })
-  const place: Place = { session, dedupe: 'args', ancestors: [] }
+  const recollection = new RecordedHistory(record, 'replay-diverged')
+  const session = new Session({ runId, registry: home.registry, history: recollection })
+  const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [] }
   const calls = [...new Set(record.calls.values())].filter(({ phase }) => phase !== 'compensation').length
   const document = { verdict: 'exact', runId, calls, end: record.end?.kind ?? 'open' } as const
 
-  const came = await ended(session, () => runAt(place, () => body(runOf(place, record.input as Input))))
+  const came = await ended(session, () => runWithin(execution, () => body(runOf(execution, record.input as Input))))
   if (session.halted !== undefined) throw session.halted
   session.mustBeSpent()
   if ('error' in came) {

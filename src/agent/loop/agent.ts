@@ -6,7 +6,7 @@ import type { Json } from '../../../schemas/json.ts'
 import { pause } from '../../client/transport.ts'
 import { backoffMs } from '../calls/backoff.ts'
 import { AgentError } from '../errors.ts'
-import { joined, type Place, placeNow, runAt } from '../runtime/place.ts'
+import { currentExecution, type ExecutionContext, joined, runWithin } from '../runtime/execution-context.ts'
 import { rollBackScope } from '../saga/roll-back-scope.ts'
 import { askModel, type History, namedModel } from './ask-model.ts'
 import { type DescribedTool, describeTools, type LoopTool } from './describe-tools.ts'
@@ -59,11 +59,14 @@ export function agent(options: AgentOptions): Agent {
   return {
     name,
     generate: async (conversation) => {
-      const place = placeHere(name, tools)
+      const execution = placeHere(name, tools)
       const begun =
         'messages' in conversation ? conversation.messages : [{ role: 'user', content: conversation.prompt } as const]
       const system = options.system === undefined || begun.some(({ role }) => role === 'system') ? [] : [options.system]
-      return await converse(loop, place, [...system.map((content) => ({ role: 'system', content }) as const), ...begun])
+      return await converse(loop, execution, [
+        ...system.map((content) => ({ role: 'system', content }) as const),
+        ...begun,
+      ])
     },
   }
 }
@@ -76,44 +79,44 @@ interface Loop {
   readonly callsMax: number
 }
 
-function placeHere(name: string, tools: ReadonlyMap<string, DescribedTool>): Place {
-  const place = placeNow()
-  if (place === undefined)
+function placeHere(name: string, tools: ReadonlyMap<string, DescribedTool>): ExecutionContext {
+  const execution = currentExecution()
+  if (execution === undefined)
     throw new AgentError('no-active-run', `the agent ${name} was asked outside of a run: ask it in cs.run(...)`)
   for (const { spec } of tools.values()) {
-    if (place.session.registry.get(spec.name) === spec) continue
+    if (execution.session.registry.get(spec.name) === spec) continue
     throw new AgentError('unknown-tool', `${spec.name} is a tool of another runtime than the run`, { tool: spec.name })
   }
-  return place
+  return execution
 }
 
 /** Tries again from the start, in a scope of its own, where the tool that failed says so; the scope is rolled back before. */
-async function converse(loop: Loop, place: Place, begun: readonly Message[]): Promise<Answer> {
-  const { session } = place
-  const number = session.occurrence(place.scope, `agent ${loop.name}`) + 1
-  const path = `${joined(place.scope, loop.name)}:${number}`
+async function converse(loop: Loop, execution: ExecutionContext, begun: readonly Message[]): Promise<Answer> {
+  const { session } = execution
+  const number = session.occurrence(execution.scope, `agent ${loop.name}`) + 1
+  const path = `${joined(execution.scope, loop.name)}:${number}`
   for (let tries = 1; ; tries += 1) {
     const scope = tries === 1 ? path : `${path}.${tries}`
-    const inside: Place = { ...place, scope, dedupe: 'position' }
+    const inside: ExecutionContext = { ...execution, scope, dedupe: 'position' }
     try {
-      return await runAt(inside, () => turns(loop, inside, begun))
+      return await runWithin(inside, () => turns(loop, inside, begun))
     } catch (error) {
       if (!(error instanceof TurnFailed)) throw error
       const { spec, cause } = error
       const again = session.halted === undefined && spec.retryScope === 'transaction' && tries <= spec.retries
       if (!again) throw cause
-      const { status } = await rollBackScope(place, scope, cause)
+      const { status } = await rollBackScope(execution, scope, cause)
       if (status !== 'COMPENSATED') throw cause
       if (session.live !== undefined) await pause(backoffMs(spec.backoff, tries, Math.random()), session.signal)
     }
   }
 }
 
-async function turns(loop: Loop, place: Place, begun: readonly Message[]): Promise<Answer> {
+async function turns(loop: Loop, execution: ExecutionContext, begun: readonly Message[]): Promise<Answer> {
   const history: History = { messages: [...begun], told: 0, digest: null as Json }
   let calls = 0
   for (let turn = 1; turn <= loop.maxTurns; turn += 1) {
-    const here: Place = { ...place, scope: joined(place.scope, `turn:${turn}`) }
+    const here: ExecutionContext = { ...execution, scope: joined(execution.scope, `turn:${turn}`) }
     const message = await askModel(here, loop, history)
     const requests = message.toolCalls ?? []
     if (requests.length === 0) return { text: message.content ?? '', messages: history.messages, turns: turn, calls }

@@ -7,7 +7,7 @@ import { recordable } from '../calls/recordable.ts'
 import type { CallContext } from '../calls/tool-options.ts'
 import { type ToolSpec, toolSpec } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
-import { type Place, runAt } from '../runtime/place.ts'
+import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import type { DescribedTool } from './describe-tools.ts'
 import { messageFault, type Said } from './message-fault.ts'
 import type { AssistantMessage, Message, Model, ModelFunction } from './messages.ts'
@@ -19,7 +19,7 @@ export interface NamedModel {
 
 export function namedModel(model: Model): NamedModel {
   if (typeof model === 'function') return { name: model.name === '' ? 'model' : model.name, complete: model }
-  return { name: model.name, complete: (...asked) => model.complete(...asked) }
+  return { name: model.name, complete: (...request) => model.complete(...request) }
 }
 
 /** The conversation, and how much of it the record has. */
@@ -31,35 +31,41 @@ export interface History {
   digest: Json
 }
 
-interface Asked {
+interface ModelTurn {
   readonly model: NamedModel
   readonly tools: ReadonlyMap<string, DescribedTool>
 }
 
 /** Puts what the model said at the end of the history. Throws `invalid-model-message`, and what the model threw. */
-export async function askModel(place: Place, { model, tools }: Asked, history: History): Promise<AssistantMessage> {
-  const told = kept(history.messages.slice(history.told))
+export async function askModel(
+  execution: ExecutionContext,
+  { model, tools }: ModelTurn,
+  history: History,
+): Promise<AssistantMessage> {
+  const reported = kept(history.messages.slice(history.told))
   const after = history.digest
-  const { step, ...here } = place
-  const args = { messages: told, after, tools: [...tools.keys()] }
+  const { step, ...here } = execution
+  const args = { messages: reported, after, tools: [...tools.keys()] }
   // The step does not count the turn itself: a wrapped client inside counts its call, and else the answer tells what was used.
-  const message = (await runAt(here, () => callTool(here, turnSpec(place, { model, tools }, history), args))) as unknown
+  const message = (await runWithin(here, () =>
+    callTool(here, turnSpec(execution, { model, tools }, history), args),
+  )) as unknown
   const { usage } = message as AssistantMessage
   if (step !== undefined && usage !== undefined) step.modelCalls += 1
-  history.digest = jsonDigest({ after, told, said: message as Json })
+  history.digest = jsonDigest({ after, told: reported, said: message as Json })
   history.messages.push(message as AssistantMessage)
   history.told = history.messages.length
   return message as AssistantMessage
 }
 
-function turnSpec({ step }: Place, { model, tools }: Asked, { messages }: History): ToolSpec {
+function turnSpec({ step }: ExecutionContext, { model, tools }: ModelTurn, { messages }: History): ToolSpec {
   const descriptions = [...tools.values()].map(({ description }) => description)
   const execute = async (_: unknown, { signal }: CallContext) =>
     said(model.name, await model.complete([...messages], descriptions, { signal }))
-  const given = { name: `model:${model.name}`, input: undefined, takes: 'value', execute } as const
+  const inputs = { name: `model:${model.name}`, input: undefined, takes: 'value', execute } as const
   return {
     // Asking again costs money and changes nothing.
-    ...toolSpec(given, { compensate: 'not-needed', onUnknown: 'retry' }),
+    ...toolSpec(inputs, { compensate: 'not-needed', onUnknown: 'retry' }),
     phase: 'model',
     ...(step !== undefined && { agent: step.agent }),
     usage: (message) => usageOf(message as AssistantMessage, model.name),

@@ -18,8 +18,8 @@ export interface DescribedTool {
 /** By name. Throws `unknown-tool` and `tool-registered-twice`. */
 export function describeTools(tools: readonly LoopTool[]): ReadonlyMap<string, DescribedTool> {
   const described = new Map<string, DescribedTool>()
-  for (const given of tools) {
-    const { tool, parameters } = typeof given === 'function' ? { tool: given, parameters: undefined } : given
+  for (const loopTool of tools) {
+    const { tool, parameters } = typeof loopTool === 'function' ? { tool: loopTool, parameters: undefined } : loopTool
     const spec = specOf(tool)
     if (spec === undefined) throw new AgentError('unknown-tool', 'agent({tools}) takes tools that cs.tool made')
     const { name, description } = spec
@@ -69,8 +69,8 @@ function jsonSchemaOf(schema: StandardSchema): JsonObject | undefined {
 }
 
 /** Arguments as the tool takes them. */
-export function argumentsFor({ takes }: ToolSpec, given: unknown): unknown {
-  if (takes === 'value' || Array.isArray(given)) return given
-  const listed = typeof given === 'object' && given !== null && 'args' in given ? given.args : given
+export function argumentsFor({ takes }: ToolSpec, value: unknown): unknown {
+  if (takes === 'value' || Array.isArray(value)) return value
+  const listed = typeof value === 'object' && value !== null && 'args' in value ? value.args : value
   return Array.isArray(listed) ? listed : [listed]
 }

@@ -3,7 +3,7 @@ import { parseStrictText } from '../../signing/strict-json.ts'
 import { type CallTrace, callTool } from '../calls/call.ts'
 import type { ToolSpec } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
-import { type Place, runAt } from '../runtime/place.ts'
+import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import { argumentsFor, type DescribedTool } from './describe-tools.ts'
 import type { ToolMessage, ToolRequest } from './messages.ts'
 import { isToolError } from './tool-error.ts'
@@ -26,11 +26,11 @@ export interface TurnOptions {
 
 /** Answers in the order of the requests. Throws `TurnFailed` once every call has ended. */
 export async function takeTurn(
-  place: Place,
+  execution: ExecutionContext,
   requests: readonly ToolRequest[],
   { tools, callsMax }: TurnOptions,
 ): Promise<readonly ToolMessage[]> {
-  const grouped = requests.length > 1 ? { ...place, group: 'turn' } : place
+  const grouped = requests.length > 1 ? { ...execution, group: 'turn' } : execution
   const taken = await Promise.allSettled(
     requests.map((request, i) => {
       if (i >= callsMax) return refusal(request, `at most ${callsMax} calls a turn: ask for this one in the next`)
@@ -44,12 +44,12 @@ export async function takeTurn(
   })
 }
 
-async function answerTo(place: Place, request: ToolRequest, spec: ToolSpec): Promise<ToolMessage> {
+async function answerTo(execution: ExecutionContext, request: ToolRequest, spec: ToolSpec): Promise<ToolMessage> {
   const args = argumentsOf(request)
   if (!args.ok) return refusal(request, `the arguments are no JSON that can be kept: ${args.reason}`)
   const trace: CallTrace = { attempts: 0 }
   try {
-    const result = await runAt(place, () => callTool(place, spec, argumentsFor(spec, args.value), trace))
+    const result = await runWithin(execution, () => callTool(execution, spec, argumentsFor(spec, args.value), trace))
     return { role: 'tool', callId: request.id, name: request.name, content: textOf(result) }
   } catch (error) {
     if (isToolError(error)) return refusal(request, error.message)
@@ -65,10 +65,10 @@ const UNFIT: ReadonlySet<string> = new Set(['invalid-arguments', 'not-recordable
 type Arguments = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string }
 
 /** Models write arguments as JSON text; none at all is an empty object. */
-function argumentsOf({ arguments: given }: ToolRequest): Arguments {
-  if (typeof given !== 'string') return { ok: true, value: given }
-  if (given.trim() === '') return { ok: true, value: {} }
-  const parsed = parseStrictText(given)
+function argumentsOf({ arguments: input }: ToolRequest): Arguments {
+  if (typeof input !== 'string') return { ok: true, value: input }
+  if (input.trim() === '') return { ok: true, value: {} }
+  const parsed = parseStrictText(input)
   return parsed.ok ? { ok: true, value: parsed.value } : { ok: false, reason: parsed.error.message }
 }
 

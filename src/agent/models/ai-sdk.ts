@@ -59,14 +59,14 @@ async function generate<Result>(
   settings: ModelSettings,
 ): Promise<Result> {
   const ask = modelAskOf(model, params, settings)
-  const asked = askModel<Result>(placeOfModelCall(`${ask.provider}/${ask.model}`), {
+  const pending = askModel<Result>(placeOfModelCall(`${ask.provider}/${ask.model}`), {
     ...ask,
     call: async (context) => model.doGenerate(sent(params, context)),
     usage: (result) => usageIn(fieldsIn(result).usage),
     toJson: (result) => jsonable(kept(result), 'the result'),
     fromJson: (json) => withDate(fieldsIn(json)) as Result,
   })
-  return asked.catch(enough)
+  return pending.catch(enough)
 }
 
 async function stream<Part>(
@@ -75,14 +75,14 @@ async function stream<Part>(
   settings: ModelSettings,
 ): Promise<StreamResult<Part>> {
   const ask = modelAskOf(model, params, settings)
-  const asked = askStream<Part>(placeOfModelCall(`${ask.provider}/${ask.model}`), {
+  const query = askStream<Part>(placeOfModelCall(`${ask.provider}/${ask.model}`), {
     ...ask,
     open: async (context) => readAll((await model.doStream(sent(params, context))).stream),
     usage: (parts) => usageIn(fieldsIn(parts.findLast((part) => fieldsIn(part).type === 'finish')).usage),
     toJson: (part) => jsonable(part, 'a part of the stream'),
     fromJson: (json) => partWithDate(fieldsIn(json)) as Part,
   })
-  return { stream: toWebStream(await asked.catch(enough)) }
+  return { stream: toWebStream(await query.catch(enough)) }
 }
 
 function modelAskOf(

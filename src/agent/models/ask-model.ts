@@ -7,7 +7,7 @@ import { inFull } from '../calls/spending.ts'
 import type { CallContext } from '../calls/tool-options.ts'
 import { type ToolSpec, toolSpec } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
-import { joined, type Place } from '../runtime/place.ts'
+import { type ExecutionContext, joined } from '../runtime/execution-context.ts'
 import { leftHere } from './left-here.ts'
 import { answerOnRecord, failureOnRecord, requestOnRecord, servedFrom } from './model-record.ts'
 import type { ModelSettings } from './model-settings.ts'
@@ -47,9 +47,13 @@ const RETRIES = 2
 const FREE = { input: '0', output: '0' } as const
 
 /** The answer: of the provider, the same object, or from the record. Throws `unbounded-output`, `unknown-price`, `not-recorded`. */
-export async function askModel<Answer>(place: Place, ask: AnswerAsk<Answer>, origin = place): Promise<Answer> {
+export async function askModel<Answer>(
+  execution: ExecutionContext,
+  ask: AnswerAsk<Answer>,
+  origin = execution,
+): Promise<Answer> {
   let live: { readonly answer: Answer } | undefined
-  const spec = modelSpec(place, ask, {
+  const spec = modelSpec(execution, ask, {
     execute: async (context) => {
       const answer = await ask.call(context)
       live = { answer }
@@ -62,7 +66,7 @@ export async function askModel<Answer>(place: Place, ask: AnswerAsk<Answer>, ori
     failed: () => ({ opened: false, used: undefined }),
   })
   const trace: CallTrace = { attempts: 0 }
-  const recorded = (await callTool(byPosition(place), spec, requestOnRecord(ask, ask.settings), trace)) as Json
+  const recorded = (await callTool(byPosition(execution), spec, requestOnRecord(ask, ask.settings), trace)) as Json
   if (live !== undefined) return live.answer
   const served = servedFrom(recorded)
   if (served.kind === 'response') return ask.fromJson(served.response)
@@ -84,16 +88,16 @@ export interface Carried {
   readonly failed: () => { readonly opened: boolean; readonly used: ModelUsage | undefined }
 }
 
-export function modelSpec(place: Place, ask: ModelAsk, carried: Carried): ToolSpec {
+export function modelSpec(execution: ExecutionContext, ask: ModelAsk, carried: Carried): ToolSpec {
   const { settings, provider } = ask
-  const rate = rateOf(place, ask)
+  const rate = rateOf(execution, ask)
   let bound: Projection['outputTokens']
   const execute = (_: unknown, context: CallContext): unknown => carried.execute({ ...context, maxOutputTokens: bound })
   const spec = toolSpec(
     { name: `model:${provider}`, input: undefined, takes: 'value', execute },
     { compensate: 'not-needed', onUnknown: 'retry', dedupe: 'position', retries: settings.retries ?? RETRIES },
   )
-  const agent = settings.agent ?? place.step?.agent
+  const agent = settings.agent ?? execution.step?.agent
   return {
     ...spec,
     phase: 'model',
@@ -101,7 +105,7 @@ export function modelSpec(place: Place, ask: ModelAsk, carried: Carried): ToolSp
     timeoutMs: settings.timeout,
     leaseMs: settings.leaseMs,
     reserve: async () => {
-      const projection = project(projectedOf(ask, { agent, rate }), await leftHere(place.session, agent))
+      const projection = project(projectedOf(ask, { agent, rate }), await leftHere(execution.session, agent))
       bound = projection.outputTokens
       return projection.reserve
     },
@@ -115,8 +119,8 @@ export function modelSpec(place: Place, ask: ModelAsk, carried: Carried): ToolSp
     failure: (error) => failureOnRecord(error, { ...settings, opened: carried.failed().opened }),
     retryWaitMs: (error, failures) => {
       if (carried.failed().opened) return undefined
-      const given = { backoff: settings.backoff ?? MODEL_BACKOFF, random: Math.random(), nowMs: Date.now() }
-      return modelWaitMs(error, failures, given)
+      const inputs = { backoff: settings.backoff ?? MODEL_BACKOFF, random: Math.random(), nowMs: Date.now() }
+      return modelWaitMs(error, failures, inputs)
     },
   }
 }
@@ -131,22 +135,22 @@ function usageOf(used: Used | undefined, of: { rate: Rate; reserved: Reserve | u
   return used === undefined ? inFull(of.reserved) : recordedUsage(used.tokens, of.rate, used.estimated)
 }
 
-function rateOf({ session }: Place, { provider, model, settings }: ModelAsk): Rate {
+function rateOf({ session }: ExecutionContext, { provider, model, settings }: ModelAsk): Rate {
   const { prices } = session
   const own = settings.price === 'free' ? FREE : settings.price
   const price = own ?? priceOf(prices, provider, model)
   return { provider, model, price, currency: prices?.currency }
 }
 
-export function byPosition(place: Place): Place {
-  return { ...place, dedupe: 'position' }
+export function byPosition(execution: ExecutionContext): ExecutionContext {
+  return { ...execution, dedupe: 'position' }
 }
 
 /**
  * Where the content of a served call is asked for anew: in a scope of its own below `origin`, where it was asked for first, so that what
  * comes after keeps its place.
  */
-export function askAgainAt(origin: Place, ask: ModelAsk, { callId = '' }: CallTrace): Place {
+export function askAgainAt(origin: ExecutionContext, ask: ModelAsk, { callId = '' }: CallTrace): ExecutionContext {
   const { session } = origin
   if (ask.settings.onMissing !== 'call' || session.live === undefined) {
     const message = `what ${ask.provider}/${ask.model} said then is not on record (call ${callId}): the run cannot go on from there; onMissing: 'call' asks again`

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { type CallTrace, callTool } from '../calls/call.ts'
 import { RecordedFailure } from '../errors.ts'
-import type { Place } from '../runtime/place.ts'
+import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { askAgainAt, byPosition, type ModelAsk, type ModelContext, modelSpec, type Used } from './ask-model.ts'
 import { ChunkFeed } from './chunk-feed.ts'
 import { chunksOnRecord, requestOnRecord, servedFrom } from './model-record.ts'
@@ -24,14 +24,14 @@ export interface StreamAsk<Chunk> extends ModelAsk {
 
 /** Resolves when the provider answers, with its chunks; a served stream dials nobody. Throws like `askModel`. */
 export async function askStream<Chunk>(
-  place: Place,
+  execution: ExecutionContext,
   ask: StreamAsk<Chunk>,
-  origin = place,
+  origin = execution,
 ): Promise<AsyncIterable<Chunk>> {
   const stream = new LiveStream(ask)
   const trace: CallTrace = { attempts: 0 }
   const args = requestOnRecord(ask, ask.settings)
-  const call = callTool(byPosition(place), modelSpec(place, ask, stream), args, trace)
+  const call = callTool(byPosition(execution), modelSpec(execution, ask, stream), args, trace)
   return new Promise((resolve, reject) => {
     stream.begin(call, resolve)
     // Where it went live, its reader hears of the end.
@@ -68,7 +68,7 @@ class LiveStream<Chunk> {
     const source = await this.#ask.open({ ...context, signal })
     const { shown = (chunk) => chunk, toJson, settings } = this.#ask
     const chunks: Json[] = []
-    const kept: Json[] = []
+    const remaining: Json[] = []
     this.#chunks = chunks
     const feed = new ChunkFeed<Chunk>(() => stopping.abort())
     feed.endWith(this.#settled)
@@ -78,18 +78,20 @@ class LiveStream<Chunk> {
     for await (const chunk of untilAborted(source, signal)) {
       const json = toJson(chunk)
       chunks.push(json)
-      const given = shown(chunk)
-      if (given === undefined) continue
-      kept.push(given === chunk ? json : toJson(given))
-      feed.push(given)
+      const inputs = shown(chunk)
+      if (inputs === undefined) continue
+      remaining.push(inputs === chunk ? json : toJson(inputs))
+      feed.push(inputs)
     }
-    return chunksOnRecord(kept, settings)
+    return chunksOnRecord(remaining, settings)
   }
 
   readonly used = (): Used => {
     const chunks = this.#chunks ?? []
-    const told = soundUsage(this.#ask.usage(chunks))
-    return told === undefined ? { tokens: this.#counted(chunks), estimated: true } : { tokens: told, estimated: false }
+    const reported = soundUsage(this.#ask.usage(chunks))
+    return reported === undefined
+      ? { tokens: this.#counted(chunks), estimated: true }
+      : { tokens: reported, estimated: false }
   }
 
   readonly failed = (): { readonly opened: boolean; readonly used: ModelUsage | undefined } => {
@@ -105,7 +107,7 @@ class LiveStream<Chunk> {
 }
 
 function servedStream<Chunk>(
-  origin: Place,
+  origin: ExecutionContext,
   ask: StreamAsk<Chunk>,
   { value, trace }: { value: Json; trace: CallTrace },
 ): AsyncIterable<Chunk> | Promise<AsyncIterable<Chunk>> {

@@ -26,8 +26,8 @@ export interface UsageHandler {
  * served; a resumed run asks its models again. To enforce a budget wrap the model by `trackRunnable` instead, and use one of the two.
  */
 export function langchainHandler({ provider, model, agent }: HandlerSettings): UsageHandler {
-  const place = placeOfModelCall('langchainHandler')
-  const { session } = place
+  const execution = placeOfModelCall('langchainHandler')
+  const { session } = execution
   const price = priceOf(session.prices, provider, model)
   const rate = { provider, model, price, currency: session.prices?.currency }
 
@@ -35,7 +35,7 @@ export function langchainHandler({ provider, model, agent }: HandlerSettings): U
     const used = usageIn(output)
     const { live, runId } = session
     if (used === undefined || live === undefined) return
-    const body = { agent: agent ?? place.step?.agent ?? provider, usage: recordedUsage(used, rate, false) }
+    const body = { agent: agent ?? execution.step?.agent ?? provider, usage: recordedUsage(used, rate, false) }
     const reply = await reach(session, () => live.connection.execute(runId, { kind: 'usage', body }))
     if (!reply.ok) throw session.fail(new LedgerRefused(reply.problem))
   }

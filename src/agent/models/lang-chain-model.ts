@@ -8,7 +8,7 @@ import { bytesOf } from './model-settings.ts'
 import { callersSignal, countIn, type Fields, fieldsIn } from './requests.ts'
 import { placeOfModelCall } from './track-client.ts'
 
-interface Asked {
+interface ChatCall {
   readonly chat: object
   readonly settings: RunnableSettings
   /** Messages, options, callbacks. */
@@ -16,7 +16,7 @@ interface Asked {
 }
 
 /** In place of `_generate`. */
-export async function generated({ chat, settings, args }: Asked): Promise<unknown> {
+export async function generated({ chat, settings, args }: ChatCall): Promise<unknown> {
   const dial = Reflect.get(chat, '_generate') as Method
   return askModel<unknown>(placeOfModelCall(`${settings.provider}/${settings.model}`), {
     ...chatAsk({ chat, settings, args }),
@@ -35,7 +35,7 @@ export async function generated({ chat, settings, args }: Asked): Promise<unknow
 }
 
 /** In place of `_streamResponseChunks`. */
-export async function* streamed({ chat, settings, args }: Asked): AsyncGenerator<unknown, void> {
+export async function* streamed({ chat, settings, args }: ChatCall): AsyncGenerator<unknown, void> {
   const dial = Reflect.get(chat, '_streamResponseChunks') as Method
   const [, , callbacks] = args
   yield* await askStream<unknown>(placeOfModelCall(`${settings.provider}/${settings.model}`), {
@@ -54,7 +54,7 @@ export async function* streamed({ chat, settings, args }: Asked): AsyncGenerator
   })
 }
 
-function chatAsk({ chat, settings, args: [messages, options] }: Asked): ModelAsk {
+function chatAsk({ chat, settings, args: [messages, options] }: ChatCall): ModelAsk {
   const { provider, model } = settings
   const params = invocationParams(chat, options)
   const { stop } = fieldsIn(options)

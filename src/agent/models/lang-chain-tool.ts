@@ -3,7 +3,7 @@ import { callTool } from '../calls/call.ts'
 import type { ToolOptions } from '../calls/tool-options.ts'
 import { specOf } from '../calls/wrap-tool.ts'
 import { AgentError } from '../errors.ts'
-import { placeNow } from '../runtime/place.ts'
+import { currentExecution } from '../runtime/execution-context.ts'
 import type { Countersign } from '../runtime/runtime.ts'
 import type { Method } from './lang-chain.ts'
 
@@ -28,15 +28,15 @@ export function langchainTool<Target extends object & { readonly name: string; r
   const spec = specOf(registered)
   if (spec === undefined) throw new TypeError('cs.tool makes tools')
   const tracked: Method = async (args, callbacks, config) => {
-    const place = placeNow()
-    if (place === undefined) {
+    const execution = currentExecution()
+    if (execution === undefined) {
       throw new AgentError('no-active-run', `${name} was called outside of a run: use the bare tool there`, {
         tool: name,
       })
     }
     // LangChain hands each call its listeners and its configuration.
-    const execute = (given: unknown): unknown => Reflect.apply(call, tool, [given, callbacks, config])
-    return callTool(place, { ...spec, execute }, args)
+    const execute = (input: unknown): unknown => Reflect.apply(call, tool, [input, callbacks, config])
+    return callTool(execution, { ...spec, execute }, args)
   }
   return new Proxy(tool, { get: (raw, key, receiver) => (key === '_call' ? tracked : Reflect.get(raw, key, receiver)) })
 }

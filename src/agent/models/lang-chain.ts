@@ -35,20 +35,20 @@ function stripped(value: Json): Json {
   const members = Object.fromEntries(Object.entries(rest).map(([name, member]) => [name, stripped(member)]))
   if (rest.lc === undefined || kwargs === undefined)
     return kwargs === undefined ? members : { ...members, kwargs: stripped(kwargs) }
-  const { id: _, ...kept } = fieldsIn(kwargs) as JsonObject
-  return { ...members, kwargs: stripped(kept) }
+  const { id: _, ...found } = fieldsIn(kwargs) as JsonObject
+  return { ...members, kwargs: stripped(found) }
 }
 
 /** Of a message, or of the result that it came in. */
 export function usageOfMessage(message: unknown, llmOutput?: unknown): ModelUsage | undefined {
   const { usage_metadata } = fieldsIn(message)
   const { input_tokens, output_tokens, input_token_details } = fieldsIn(usage_metadata)
-  const told = counted(input_tokens, output_tokens)
-  if (told !== undefined) {
+  const reported = counted(input_tokens, output_tokens)
+  if (reported !== undefined) {
     const { cache_read, cache_creation } = fieldsIn(input_token_details)
     const [cachedInputTokens, cacheWriteTokens] = [countIn(cache_read), countIn(cache_creation)]
     return {
-      ...told,
+      ...reported,
       ...(cachedInputTokens !== undefined && { cachedInputTokens }),
       ...(cacheWriteTokens !== undefined && { cacheWriteTokens }),
     }
@@ -64,10 +64,10 @@ function counted(input: unknown, output: unknown): ModelUsage | undefined {
 
 /** Counts of the pieces add up: each says what came with it. */
 export function usageOfChunks(chunks: readonly Fields[]): ModelUsage | undefined {
-  const told = chunks.flatMap((chunk) => usageOfMessage(fieldsIn(fieldsIn(chunk.message).kwargs)) ?? [])
-  if (told.length === 0) return undefined
+  const reported = chunks.flatMap((chunk) => usageOfMessage(fieldsIn(fieldsIn(chunk.message).kwargs)) ?? [])
+  if (reported.length === 0) return undefined
   const sum = (of: (usage: ModelUsage) => number | undefined): number =>
-    told.reduce((all, each) => all + (of(each) ?? 0), 0)
+    reported.reduce((all, each) => all + (of(each) ?? 0), 0)
   return {
     inputTokens: sum(({ inputTokens }) => inputTokens),
     outputTokens: sum(({ outputTokens }) => outputTokens),

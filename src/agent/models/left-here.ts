@@ -1,13 +1,13 @@
 /** @module What is left of a run's budget, as its ledger says now. A run without limits is asked about once. */
 import { liveOf, reach, type Session } from '../runtime/session.ts'
-import { type Left, leftIn } from './projection.ts'
+import { leftIn, type RemainingBudget } from './projection.ts'
 
-const UNLIMITED: Left = { tokens: undefined, nano: undefined }
+const UNLIMITED: RemainingBudget = { tokens: undefined, nano: undefined }
 
 /** Sessions whose run has no limit: limits never change. */
 const unlimited = new WeakSet<Session>()
 
-export async function leftHere(session: Session, agent: string | undefined): Promise<Left> {
+export async function leftHere(session: Session, agent: string | undefined): Promise<RemainingBudget> {
   if (unlimited.has(session)) return UNLIMITED
   const { connection } = liveOf(session)
   const document = await reach(session, () => connection.budget(session.runId))

@@ -1,6 +1,6 @@
 /** @module `run.model`: any provider, by hand. */
 import type { Json } from '../../../schemas/json.ts'
-import type { Place } from '../runtime/place.ts'
+import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { askModel, type ModelContext } from './ask-model.ts'
 import { jsonable } from './jsonable.ts'
 import { bytesOf, type ModelSettings } from './model-settings.ts'
@@ -21,13 +21,13 @@ export interface ModelCall<Request, Response> extends ModelSettings {
 
 /** The response as it would be read back from JSON, so that live and recorded ones are the same. */
 export async function callModel<Request, Response>(
-  place: Place,
-  asked: ModelCall<Request, Response>,
+  execution: ExecutionContext,
+  query: ModelCall<Request, Response>,
 ): Promise<Response> {
-  const { provider, model, estimate = {}, ...settings } = asked
-  const request = jsonable(asked.request, `the request to ${provider}/${model}`)
+  const { provider, model, estimate = {}, ...settings } = query
+  const request = jsonable(query.request, `the request to ${provider}/${model}`)
   const count = settings.countTokens ?? bytesOf
-  const answer = await askModel<{ readonly raw: unknown; readonly json: Json }>(place, {
+  const answer = await askModel<{ readonly raw: unknown; readonly json: Json }>(execution, {
     provider,
     model,
     request,
@@ -35,10 +35,10 @@ export async function callModel<Request, Response>(
     outputTokens: estimate.outputTokens,
     settings,
     call: async (context) => {
-      const raw = await asked.call(asked.request, context)
+      const raw = await query.call(query.request, context)
       return { raw, json: jsonable(raw, `the response of ${provider}/${model}`) }
     },
-    usage: ({ raw }) => asked.usage?.(raw as Response),
+    usage: ({ raw }) => query.usage?.(raw as Response),
     toJson: ({ json }) => json,
     fromJson: (json) => ({ raw: json, json }),
   })

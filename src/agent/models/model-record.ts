@@ -11,26 +11,26 @@ import { redactChunks } from './stream-texts.ts'
 type Recording = Pick<ModelSettings, 'record' | 'redact'>
 
 /** What was asked, in any order of its members: SHA-256 over JCS (RFC 8785) of provider, model and the request, unredacted. */
-export function fingerprintOf(asked: {
+export function fingerprintOf(query: {
   readonly provider: string
   readonly model: string
   readonly request: Json
 }): string {
   try {
-    return jsonDigest({ provider: asked.provider, model: asked.model, request: asked.request })
+    return jsonDigest({ provider: query.provider, model: query.model, request: query.request })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new AgentError('not-recordable', `the request to ${asked.provider}/${asked.model} has no digest: ${reason}`)
+    throw new AgentError('not-recordable', `the request to ${query.provider}/${query.model} has no digest: ${reason}`)
   }
 }
 
 /** The arguments of the call on record. */
 export function requestOnRecord(
-  asked: { readonly provider: string; readonly model: string; readonly request: Json },
+  query: { readonly provider: string; readonly model: string; readonly request: Json },
   { record, redact = same }: Recording,
 ): JsonObject {
-  const { provider, model, request } = asked
-  const identity = { provider, model, fingerprint: fingerprintOf(asked) }
+  const { provider, model, request } = query
+  const identity = { provider, model, fingerprint: fingerprintOf(query) }
   return record === 'digest' ? identity : { ...identity, request: redact(request) }
 }
 
@@ -40,8 +40,8 @@ export function answerOnRecord(answer: Json, { record, redact = same }: Recordin
 
 export function chunksOnRecord(chunks: readonly Json[], { record, redact }: Recording): JsonObject {
   if (record === 'digest') return { digest: jsonDigest([...chunks]), count: chunks.length }
-  const kept = redact === undefined ? chunks : redactChunks(chunks, redact)
-  return { chunks: packChunks(kept) as unknown as Json }
+  const remaining = redact === undefined ? chunks : redactChunks(chunks, redact)
+  return { chunks: packChunks(remaining) as unknown as Json }
 }
 
 /** What the record has: the answer, the chunks, or neither. */

@@ -8,7 +8,7 @@ import type { Rate } from './model-usage.ts'
 import { outputFor, pricedAtMost } from './price-table.ts'
 
 /** The limits that a call stands under, and what is left of them; undefined where there is none. */
-export interface Left {
+export interface RemainingBudget {
   readonly tokens: number | undefined
   readonly nano: bigint | undefined
 }
@@ -32,16 +32,16 @@ export interface Projection {
 }
 
 /** Throws `unbounded-output` and `unknown-price`. Whether the budget holds the reservation is for the ledger to say. */
-export function project(call: Projected, left: Left): Projection {
+export function project(call: Projected, remaining: RemainingBudget): Projection {
   const { agent, rate, inputTokens } = call
   const { provider, model, price, currency } = rate
-  if (left.nano !== undefined && price === undefined) {
+  if (remaining.nano !== undefined && price === undefined) {
     const message = `${provider}/${model} is not in the price table, and this run has a limit of cost: pass its price with open({prices}), or price: 'free'`
     throw new AgentError('unknown-price', message, { provider, model })
   }
-  const outputTokens = call.outputTokens ?? boundOf(call, left)
+  const outputTokens = call.outputTokens ?? boundOf(call, remaining)
   if (outputTokens === undefined) {
-    if (left.tokens === undefined && left.nano === undefined) return { outputTokens, reserve: undefined }
+    if (remaining.tokens === undefined && remaining.nano === undefined) return { outputTokens, reserve: undefined }
     const message = `nothing bounds the answer of ${provider}/${model}, and this run has a budget: name a limit in the request, or pass maxOutputTokens`
     throw new AgentError('unbounded-output', message, { provider, model })
   }
@@ -57,12 +57,15 @@ export function project(call: Projected, left: Left): Projection {
 }
 
 /** The smaller of what the model can give and what is left; at least one token, so that the ledger refuses it on record. */
-function boundOf({ rate, inputTokens, maxOutputTokens, boundable }: Projected, left: Left): number | undefined {
+function boundOf(
+  { rate, inputTokens, maxOutputTokens, boundable }: Projected,
+  remaining: RemainingBudget,
+): number | undefined {
   if (maxOutputTokens === undefined || !boundable) return maxOutputTokens
   const bounds = [maxOutputTokens]
-  if (left.tokens !== undefined) bounds.push(left.tokens - inputTokens)
-  if (left.nano !== undefined && rate.price !== undefined) {
-    const forOutput = left.nano - toNano(pricedAtMost(rate.price, { input: inputTokens, output: 0 }))
+  if (remaining.tokens !== undefined) bounds.push(remaining.tokens - inputTokens)
+  if (remaining.nano !== undefined && rate.price !== undefined) {
+    const forOutput = remaining.nano - toNano(pricedAtMost(rate.price, { input: inputTokens, output: 0 }))
     bounds.push((forOutput <= 0n ? 0 : outputFor(rate.price, forOutput)) ?? maxOutputTokens)
   }
   return Math.max(1, Math.min(...bounds))
@@ -79,7 +82,7 @@ interface Spent {
  * From the ledger's budget document. Where no agent is named the ledger charges the writer, whom it alone knows: limits of agents then
  * count as limits, of which nobody knows here what is left.
  */
-export function leftIn(document: JsonObject, agent: string | undefined): Left {
+export function leftIn(document: JsonObject, agent: string | undefined): RemainingBudget {
   const limits = document.limits as { readonly tokens?: number; readonly cost?: string }
   const ofRun = leftOf(limits, document as Spent)
   const agentLimits = document.agentLimits as Readonly<
@@ -95,7 +98,7 @@ export function leftIn(document: JsonObject, agent: string | undefined): Left {
     )
 }
 
-function leftOf(limits: { readonly tokens?: number; readonly cost?: string }, spent: Spent = {}): Left {
+function leftOf(limits: { readonly tokens?: number; readonly cost?: string }, spent: Spent = {}): RemainingBudget {
   const { tokens = 0, reservedTokens = 0, cost = '0', reservedCost = '0' } = spent
   return {
     tokens: limits.tokens === undefined ? undefined : limits.tokens - tokens - reservedTokens,

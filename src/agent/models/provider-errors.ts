@@ -36,12 +36,12 @@ export function isRetryable(error: unknown): boolean {
 export function modelWaitMs(
   error: unknown,
   failures: number,
-  given: { readonly backoff: Backoff; readonly random: number; readonly nowMs: number },
+  inputs: { readonly backoff: Backoff; readonly random: number; readonly nowMs: number },
 ): number | undefined {
   if (!isRetryable(error)) return undefined
-  const waitMs = retryAfterMs(error, given.nowMs) ?? 0
+  const waitMs = retryAfterMs(error, inputs.nowMs) ?? 0
   if (waitMs > WAIT_MAX_MS) return undefined
-  return Math.max(waitMs, backoffMs(given.backoff, failures, given.random))
+  return Math.max(waitMs, backoffMs(inputs.backoff, failures, inputs.random))
 }
 
 /** `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3), or `retry-after-ms` as some providers send it. */

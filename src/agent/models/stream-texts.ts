@@ -38,10 +38,10 @@ export function redactChunks(chunks: readonly Json[], redact: (value: Json) => J
   const changed = structuredClone(chunks) as Json[]
   for (const pieces of textsOf(chunks)) {
     const whole = pieces.map(({ text }) => text).join('')
-    const kept = redact(whole)
-    if (kept === whole) continue
+    const current = redact(whole)
+    if (current === whole) continue
     for (const [i, { chunk, path }] of pieces.entries()) {
-      changed[chunk] = withLeaf(changed[chunk] ?? null, path, i === 0 ? kept : '')
+      changed[chunk] = withLeaf(changed[chunk] ?? null, path, i === 0 ? current : '')
     }
   }
   return changed.map(redact)

@@ -3,7 +3,7 @@
  * helper of the client, known or yet to come, goes around it.
  */
 import { AgentError } from '../errors.ts'
-import { type Place, placeNow } from '../runtime/place.ts'
+import { currentExecution, type ExecutionContext } from '../runtime/execution-context.ts'
 
 type Method = (...args: readonly unknown[]) => unknown
 
@@ -80,9 +80,9 @@ function memberAt(client: object, path: string): unknown {
 }
 
 /** Where the code stands in a run. Throws `no-active-run`. */
-export function placeOfModelCall(what: string): Place {
-  const place = placeNow()
-  if (place !== undefined && place.undoing !== true) return place
-  const why = place === undefined ? 'outside of a run' : 'by what undoes a call'
+export function placeOfModelCall(what: string): ExecutionContext {
+  const execution = currentExecution()
+  if (execution !== undefined && execution.undoing !== true) return execution
+  const why = execution === undefined ? 'outside of a run' : 'by what undoes a call'
   throw new AgentError('no-active-run', `${what} was called ${why}: use the bare client there`, { what })
 }

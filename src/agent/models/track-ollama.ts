@@ -11,8 +11,8 @@ const PROVIDER = 'ollama'
  * of one's own say `price: 'free'`: a model is never taken to cost nothing. What spends besides is refused (`not-tracked`).
  */
 export function trackOllama<Client extends object>(client: Client, settings: ModelSettings = {}): Client {
-  const ask = (dial: (...args: readonly unknown[]) => unknown, [given]: readonly unknown[]) => {
-    const request = fieldsIn(given)
+  const ask = (dial: (...args: readonly unknown[]) => unknown, [input]: readonly unknown[]) => {
+    const request = fieldsIn(input)
     // The client writes into the request it is given, and hears of no signal but by the stream's own `abort`.
     const asking = {
       dialect: OLLAMA,
@@ -32,14 +32,14 @@ export function trackOllama<Client extends object>(client: Client, settings: Mod
 }
 
 async function dialled(answer: unknown, signal: AbortSignal): Promise<unknown> {
-  const given = await answer
-  const { abort } = fieldsIn(given)
+  const value = await answer
+  const { abort } = fieldsIn(value)
   const stop = (): void => {
-    if (typeof abort === 'function') Reflect.apply(abort, given, [])
+    if (typeof abort === 'function') Reflect.apply(abort, value, [])
   }
   if (signal.aborted) stop()
   else signal.addEventListener('abort', stop, { once: true })
-  return given
+  return value
 }
 
 /** https://github.com/ollama/ollama/blob/main/docs/api.md; `num_predict` below 0 is no bound. */

@@ -50,12 +50,12 @@ function keptTracked(method: Method, settings: RunnableSettings): Method {
 }
 
 /** A model, or what holds one together with its configuration (a RunnableBinding). */
-function trackedWithin(given: unknown, settings: RunnableSettings): unknown {
-  if (typeof given !== 'object' || given === null || tracked.has(given)) return given
-  if (typeof Reflect.get(given, '_generate') === 'function') return trackChatModel(given, settings)
-  const bound: unknown = Reflect.get(given, 'bound')
-  if (bound !== undefined) Reflect.set(given, 'bound', trackedWithin(bound, settings))
-  return given
+function trackedWithin(input: unknown, settings: RunnableSettings): unknown {
+  if (typeof input !== 'object' || input === null || tracked.has(input)) return input
+  if (typeof Reflect.get(input, '_generate') === 'function') return trackChatModel(input, settings)
+  const bound: unknown = Reflect.get(input, 'bound')
+  if (bound !== undefined) Reflect.set(input, 'bound', trackedWithin(bound, settings))
+  return input
 }
 
 /** The members that every chat model begins with: those of the eldest that has them. */

@@ -40,8 +40,8 @@ export function trustedFetch(options: TrustOptions): Fetch {
     const signal = init.signal ? AbortSignal.any([init.signal, limit]) : limit
     opened ??= openTrusted(trusted, options)
     const { fetch, dispatcher } = await opened
-    const asked = { ...init, signal, redirect: 'manual', dispatcher }
-    const response = await fetch(url, asked as Parameters<typeof fetch>[1]).catch((error: unknown) => {
+    const request = { ...init, signal, redirect: 'manual', dispatcher }
+    const response = await fetch(url, request as Parameters<typeof fetch>[1]).catch((error: unknown) => {
       // What was refused says so itself; fetch hides it behind "fetch failed".
       throw error instanceof Error && error.cause instanceof AgentError ? error.cause : error
     })
@@ -70,12 +70,12 @@ function trustedConnector(
   trusted: readonly Trusted[],
   lookup: NonNullable<TrustOptions['lookup']>,
 ): buildConnector.connector {
-  return (asked, done) => {
-    checkedAddress(trusted, asked, lookup).then(
+  return (query, done) => {
+    checkedAddress(trusted, query, lookup).then(
       (address) => {
         // A certificate is for the name that was asked for, not for its address.
-        const servername = asked.servername ?? (isIP(asked.hostname) === 0 ? asked.hostname : undefined)
-        connect({ ...asked, hostname: address, ...(servername !== undefined && { servername }) }, done)
+        const servername = query.servername ?? (isIP(query.hostname) === 0 ? query.hostname : undefined)
+        connect({ ...query, hostname: address, ...(servername !== undefined && { servername }) }, done)
       },
       (error: unknown) => done(error instanceof Error ? error : new Error(String(error)), null),
     )

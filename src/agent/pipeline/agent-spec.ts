@@ -6,7 +6,7 @@ import { inFull } from '../calls/spending.ts'
 import type { CallContext, ToolOptions } from '../calls/tool-options.ts'
 import { type ToolSpec, toolSpec } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
-import type { Place, StepFrame } from '../runtime/place.ts'
+import type { ExecutionContext, StepFrame } from '../runtime/execution-context.ts'
 import type { Session } from '../runtime/session.ts'
 import { askAgent, isFramework } from './ask-agent.ts'
 import { establishedContext, register } from './handoff.ts'
@@ -17,7 +17,7 @@ import { byRecency } from './slicers/recency.ts'
 import type { StepAgent, StepOptions } from './step-types.ts'
 
 /** What stands in the record of an agent's turn. */
-export interface Given {
+export interface AgentTurn {
   readonly payload: JsonObject
   readonly tokens: number
   readonly counter: string
@@ -34,7 +34,7 @@ export interface Turn {
   readonly attempt: number
   readonly findings: readonly Finding[]
   /** How the place that the step stands in tells equal calls apart. */
-  readonly dedupe: Place['dedupe']
+  readonly dedupe: ExecutionContext['dedupe']
 }
 
 /** An agent whose process died is asked anew: it need not be waited for long. Renewed while it works. */
@@ -57,7 +57,7 @@ export function agentSpec(turn: Turn): ToolSpec {
     ...(backoff !== undefined && { backoff }),
     ...(timeout !== undefined && { timeout }),
   }
-  const execute = (_: unknown, { signal }: CallContext): Promise<Given> => {
+  const execute = (_: unknown, { signal }: CallContext): Promise<AgentTurn> => {
     signal.addEventListener('abort', () => {
       gaveUp = true
     })
@@ -74,7 +74,7 @@ export function agentSpec(turn: Turn): ToolSpec {
     // Given up on, it may have cost all that was held.
     usageOfFailure: ({ kind }, { reserved }) =>
       kind === 'unknown' && step.modelCalls === 0 ? inFull(reserved) : undefined,
-    usage: (given) => (step.modelCalls > 0 ? usageBeside(tokens) : usageOf(given as Given)),
+    usage: (inputs) => (step.modelCalls > 0 ? usageBeside(tokens) : usageOf(inputs as AgentTurn)),
   }
 }
 
@@ -83,11 +83,11 @@ function usageBeside(held: number | undefined): Usage | undefined {
   return held === undefined ? undefined : { tokens: 0, estimated: true }
 }
 
-function usageOf({ usage, tokens }: Given): Usage {
+function usageOf({ usage, tokens }: AgentTurn): Usage {
   return usage ?? { tokens, outputTokens: tokens, estimated: true }
 }
 
-async function takeTurn(turn: Turn, signal: AbortSignal): Promise<Given> {
+async function takeTurn(turn: Turn, signal: AbortSignal): Promise<AgentTurn> {
   const { session, step, x, options, manifest, attempt, findings } = turn
   const { agent } = step
   // A manifest that the ledger does not take is said before the agent has cost anything.
@@ -100,23 +100,25 @@ async function takeTurn(turn: Turn, signal: AbortSignal): Promise<Given> {
   const recency = session.pipeline.view.recency().filter((key) => held.has(key))
   const request = { recency, task, agent, maxTokens }
   const { slice, report } = await sliceOf(context, { slicer: options.slice ?? byRecency(), request, counter })
-  const told = { agent, task, attempt, findings, shown: report, signal }
-  const answer = await askAgent(x, { slice, context: told }, options)
-  const given: Given = {
+  const reported = { agent, task, attempt, findings, shown: report, signal }
+  const answer = await askAgent(x, { slice, context: reported }, options)
+  const inputs: AgentTurn = {
     payload: answer.payload,
     tokens: counter.count(answer.text),
     counter: counter.name,
     shown: report,
     ...(answer.usage !== undefined && { usage: answer.usage }),
   }
-  return mustBeRecordable(given, agent)
+  return mustBeRecordable(inputs, agent)
 }
 
 /** Said before it is settled: an agent that says too much has failed, and the run goes on. */
-function mustBeRecordable(given: Given, agent: string): Given {
-  const kept = recordable(given)
-  if (kept.ok) return kept.value as unknown as Given
-  throw new AgentError('invalid-output', `what ${agent} gave cannot be recorded: ${kept.reason}`, { agent } satisfies {
+function mustBeRecordable(turn: AgentTurn, agent: string): AgentTurn {
+  const recorded = recordable(turn)
+  if (recorded.ok) return recorded.value as unknown as AgentTurn
+  throw new AgentError('invalid-output', `what ${agent} gave cannot be recorded: ${recorded.reason}`, {
+    agent,
+  } satisfies {
     agent: Json
   })
 }

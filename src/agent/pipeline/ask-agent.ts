@@ -22,10 +22,10 @@ export function isFramework(agent: StepAgent): boolean {
 /** Throws `invalid-agent`, `invalid-output`, and what the agent throws. */
 export async function askAgent(
   agent: StepAgent,
-  asked: { readonly slice: JsonObject; readonly context: StepContext },
+  request: { readonly slice: JsonObject; readonly context: StepContext },
   { input, output }: Pick<StepOptions, 'input' | 'output'>,
 ): Promise<Answer> {
-  const { slice, context } = asked
+  const { slice, context } = request
   const result = await call(agent, slice, { context, given: input?.(slice, context) })
   const usage = usageIn(result)
   const reads = isFramework(agent) && isGenerating(agent) ? generated : said
@@ -40,16 +40,16 @@ export async function askAgent(
 
 function call(agent: StepAgent, slice: JsonObject, at: { context: StepContext; given: unknown }): unknown {
   const { context, given } = at
-  const { signal, findings, ...told } = context
+  const { signal, findings, ...reported } = context
   if (typeof agent === 'function') return agent(slice, context)
   if (isGenerating(agent)) {
-    const asked = given ?? defaultPrompt(slice, context)
-    const options = typeof asked === 'string' ? { prompt: asked } : (asked as object)
+    const query = given ?? defaultPrompt(slice, context)
+    const options = typeof query === 'string' ? { prompt: query } : (query as object)
     return agent.generate({ ...options, abortSignal: signal } as never)
   }
   if ('invoke' in agent && typeof agent.invoke === 'function') {
     const again = findings.length === 0 ? slice : { ...slice, findings }
-    return agent.invoke((given ?? again) as never, { signal, metadata: { ...told, findings } } as never)
+    return agent.invoke((given ?? again) as never, { signal, metadata: { ...reported, findings } } as never)
   }
   throw new AgentError('invalid-agent', `${context.agent} is no function and has neither invoke nor generate`)
 }
@@ -92,9 +92,9 @@ function tried(read: () => unknown): unknown {
 }
 
 function objectOf(value: unknown, agent: string): JsonObject {
-  const kept = recordable(value)
-  if (kept.ok && isJsonObject(kept.value)) return kept.value
-  const why = kept.ok ? `it gave ${nameOf(kept.value)}` : kept.reason
+  const recorded = recordable(value)
+  if (recorded.ok && isJsonObject(recorded.value)) return recorded.value
+  const why = recorded.ok ? `it gave ${nameOf(recorded.value)}` : recorded.reason
   throw new AgentError('invalid-output', `an agent gives a JSON object or a text; ${agent}: ${why}`, { agent })
 }
 

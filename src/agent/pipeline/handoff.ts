@@ -6,7 +6,7 @@ import { readRecord } from '../branch/read-record.ts'
 import { recordable } from '../calls/recordable.ts'
 import { AgentError, LedgerRefused } from '../errors.ts'
 import type { Reply } from '../runtime/connection.ts'
-import type { Place } from '../runtime/place.ts'
+import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { liveOf, reach, type Session, textOf } from '../runtime/session.ts'
 import type {
   Envelope,
@@ -18,7 +18,7 @@ import type {
   RollbackOptions,
 } from './handoff-types.ts'
 import { manifestRequest } from './manifest.ts'
-import { type AskedFact, handoffContent } from './pipeline.ts'
+import { handoffContent, type RequestedFact } from './pipeline.ts'
 import type { HandoffFact } from './recorded-handoffs.ts'
 
 /** Refusals after which this process is not the run's any more. */
@@ -27,17 +27,25 @@ const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'un
 const REASON = 'asked for by the code of the run'
 
 /** Throws `not-recordable`, `invalid-manifest`, `handoff-in-step`, `handoff-in-branch`, `resume-diverged`, and `LedgerRefused` for any refusal but a contradiction. */
-export async function handOff(place: Place, payload: object, options: HandoffOptions): Promise<HandoffResult> {
-  mustNotBeStep(place, options.agent)
-  return handOffAt(place, payload, options)
+export async function handOff(
+  execution: ExecutionContext,
+  payload: object,
+  options: HandoffOptions,
+): Promise<HandoffResult> {
+  mustNotBeStep(execution, options.agent)
+  return handOffAt(execution, payload, options)
 }
 
 /** For a step: what its agent gave. */
-export async function handOffAt(place: Place, payload: object, options: HandoffOptions): Promise<HandoffResult> {
-  const { session, scope } = place
+export async function handOffAt(
+  execution: ExecutionContext,
+  payload: object,
+  options: HandoffOptions,
+): Promise<HandoffResult> {
+  const { session, scope } = execution
   session.mustBeActive()
   const { agent, mode = 'replace', supersedes, tokens, manifest } = options
-  const asked: AskedFact = {
+  const request: RequestedFact = {
     what: 'handoff',
     agent,
     scope,
@@ -46,8 +54,8 @@ export async function handOffAt(place: Place, payload: object, options: HandoffO
   const value = objectOf(payload, agent)
   const registered = manifest === undefined ? undefined : manifestRequest(agent, manifest)
   const content = handoffContent({ mode, payload: value, supersedes, manifestHash: registered?.hash })
-  return tracked(session, asked, async () => {
-    const fact = servedFact(session, asked, content)
+  return tracked(session, request, async () => {
+    const fact = servedFact(session, request, content)
     if (fact !== undefined) return handoffResult(session, fact)
     await session.mayGoLive()
     if (registered !== undefined) await register(session, registered)
@@ -55,7 +63,7 @@ export async function handOffAt(place: Place, payload: object, options: HandoffO
       agent,
       payload: value,
       mode,
-      occurrence: asked.occurrence,
+      occurrence: request.occurrence,
       runFence: session.fence,
       ...(scope !== undefined && { scope }),
       ...(tokens !== undefined && { tokens }),
@@ -67,24 +75,24 @@ export async function handOffAt(place: Place, payload: object, options: HandoffO
 }
 
 /** Moves the context back. Throws like `handOff`, and `LedgerRefused` where there is no such step. */
-export async function rollBackContext(place: Place, options: RollbackOptions): Promise<Rewound> {
+export async function rollBackContext(execution: ExecutionContext, options: RollbackOptions): Promise<Rewound> {
   const { reason = REASON, toStep } = options
-  const { session, scope } = place
+  const { session, scope } = execution
   session.mustBeActive()
-  mustNotBeStep(place, place.step?.agent ?? '')
-  const asked: AskedFact = {
+  mustNotBeStep(execution, execution.step?.agent ?? '')
+  const query: RequestedFact = {
     what: 'rollback',
     agent: '',
     scope,
     occurrence: session.pipeline.occurrence('rollback', scope, ''),
   }
-  return tracked(session, asked, async () => {
-    const fact = servedFact(session, asked, { reason })
+  return tracked(session, query, async () => {
+    const fact = servedFact(session, query, { reason })
     if (fact?.kind === 'rewound') return rewound(session, fact)
     await session.mayGoLive()
     const body = {
       reason,
-      occurrence: asked.occurrence,
+      occurrence: query.occurrence,
       runFence: session.fence,
       ...(toStep !== undefined && { toStep }),
       ...(scope !== undefined && { scope }),
@@ -114,31 +122,31 @@ export async function establishedContext(session: Session): Promise<Established>
 }
 
 /** The context is frozen while a fork is open: said before an agent is asked for nothing. */
-export function mustNotBeBranch({ branch }: Place, agent: string): void {
+export function mustNotBeBranch({ branch }: ExecutionContext, agent: string): void {
   if (branch === undefined) return
   const message = 'a branch of a fork hands over what its function returns: return it, and call what you need in it'
   throw new AgentError('handoff-in-branch', message, { branch: branch.scope, agent })
 }
 
 /** A step hands off once, at its end: what is handed over beside it would stand in its place. */
-function mustNotBeStep(place: Place, agent: string): void {
-  mustNotBeBranch(place, agent)
-  const { step, scope } = place
+function mustNotBeStep(execution: ExecutionContext, agent: string): void {
+  mustNotBeBranch(execution, agent)
+  const { step, scope } = execution
   if (step === undefined || step.scope !== scope) return
   const message = `a step hands off what its function returns: return it, or hand off in run.scope(name, fn)`
   throw new AgentError('handoff-in-step', message, { step: step.agent, agent })
 }
 
 /** Awaited at the end of the run, like a call; a divergence halts it. */
-function tracked<T>(session: Session, asked: AskedFact, ask: () => Promise<T>): Promise<T> {
-  const name = asked.what === 'rollback' ? 'run.rollback' : `handoff of ${asked.agent}`
-  return session.joined(JSON.stringify(asked), name, ask)
+function tracked<T>(session: Session, request: RequestedFact, ask: () => Promise<T>): Promise<T> {
+  const name = request.what === 'rollback' ? 'run.rollback' : `handoff of ${request.agent}`
+  return session.joined(JSON.stringify(request), name, ask)
 }
 
-function servedFact(session: Session, asked: AskedFact, content: JsonObject): HandoffFact | undefined {
+function servedFact(session: Session, request: RequestedFact, content: JsonObject): HandoffFact | undefined {
   try {
-    const fact = session.pipeline.served(asked, content)
-    if (fact === undefined && session.live === undefined) throw session.pipeline.unknown(asked)
+    const fact = session.pipeline.served(request, content)
+    if (fact === undefined && session.live === undefined) throw session.pipeline.unknown(request)
     return fact
   } catch (error) {
     throw error instanceof Error ? session.halt(error) : error
@@ -161,8 +169,8 @@ async function posted(session: Session, body: PostEnvelope): Promise<HandoffResu
   const said = { v: 1, agent, payload, mode: mode ?? 'replace', occurrence: occurrence ?? 0 }
   if (reply.ok) {
     const { step, parent, contextDigest, confidence, findings } = reply.body
-    const kept = confidence === undefined ? {} : { confidence }
-    const accepted = { ...said, step, parent, context: contextDigest, ...kept, findings }
+    const found = confidence === undefined ? {} : { confidence }
+    const accepted = { ...said, step, parent, context: contextDigest, ...found, findings }
     return handoffResult(session, added(session, 'accepted', accepted, reply.body))
   }
   if (reply.problem.code !== 'contradiction') throw refused(session, reply)
@@ -194,8 +202,8 @@ function handoffResult(session: Session, fact: HandoffFact): HandoffResult {
 
 function envelopeOf(body: Extract<HandoffFact, { kind: 'accepted' }>['body']): Envelope {
   const { step, agent, mode, parent, context, confidence, findings = [] } = body
-  const kept = confidence === undefined ? {} : { confidence }
-  return { step, agent, mode, parent, contextDigest: context, ...kept, findings }
+  const found = confidence === undefined ? {} : { confidence }
+  return { step, agent, mode, parent, contextDigest: context, ...found, findings }
 }
 
 function rewound(session: Session, { body }: HandoffFact): Rewound {
@@ -213,10 +221,10 @@ function refused(session: Session, reply: Extract<Reply, { ok: false }>): Ledger
 }
 
 function objectOf(payload: unknown, agent: string): JsonObject {
-  const kept = recordable(payload)
-  if (!kept.ok) {
-    throw new AgentError('not-recordable', `what ${agent} hands over cannot be recorded: ${kept.reason}`, { agent })
+  const recorded = recordable(payload)
+  if (!recorded.ok) {
+    throw new AgentError('not-recordable', `what ${agent} hands over cannot be recorded: ${recorded.reason}`, { agent })
   }
-  if (isJsonObject(kept.value)) return kept.value
+  if (isJsonObject(recorded.value)) return recorded.value
   throw new AgentError('not-recordable', `what ${agent} hands over is no JSON object`, { agent })
 }

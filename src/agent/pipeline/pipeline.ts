@@ -7,7 +7,7 @@ import { ContextView } from './context-view.ts'
 import type { HandoffFact, RecordedHandoffs } from './recorded-handoffs.ts'
 
 /** A handoff or a rollback as the code asks for it. */
-export interface AskedFact {
+export interface RequestedFact {
   readonly what: 'handoff' | 'rollback'
   /** Empty for a rollback. */
   readonly agent: string
@@ -25,7 +25,7 @@ export class Pipeline {
   /** Recorded facts by their place, without those that the code of now has asked for. */
   readonly #unasked = new Map<string, HandoffFact>()
   /** Asks so far, by what, agent and scope. */
-  readonly #asked = new Map<string, number>()
+  readonly #occurrences = new Map<string, number>()
   #view: ContextView
 
   constructor(record: RecordedHandoffs, code: DivergenceCode, forksBehind: () => boolean = () => false) {
@@ -61,10 +61,10 @@ export class Pipeline {
    * How often this was asked for there before. An agent or a tool that is asked again hands over again: unlike calls, these are never
    * counted anew, for what was handed over first may have been rewound.
    */
-  occurrence(what: AskedFact['what'], scope: string | undefined, agent: string): number {
+  occurrence(what: RequestedFact['what'], scope: string | undefined, agent: string): number {
     const counted = JSON.stringify([what, agent, scope ?? null])
-    const count = this.#asked.get(counted) ?? 0
-    this.#asked.set(counted, count + 1)
+    const count = this.#occurrences.get(counted) ?? 0
+    this.#occurrences.set(counted, count + 1)
     return count
   }
 
@@ -77,13 +77,13 @@ export class Pipeline {
   }
 
   /** What the record holds for this ask. Throws `ResumeDiverged` where it holds something else there. */
-  served(asked: AskedFact, content: JsonObject): HandoffFact | undefined {
-    const place = placeKey(asked)
+  served(request: RequestedFact, content: JsonObject): HandoffFact | undefined {
+    const place = placeKey(request)
     const fact = this.#unasked.get(place)
     if (fact === undefined) return undefined
     const recorded = contentOf(fact)
     for (const [name, value] of Object.entries(recorded)) {
-      if (!isEqual(value, content[name] ?? null)) throw this.#diverged(asked, recorded, content)
+      if (!isEqual(value, content[name] ?? null)) throw this.#diverged(request, recorded, content)
     }
     this.#unasked.delete(place)
     // A refusal and its rewind are one write.
@@ -121,12 +121,12 @@ export class Pipeline {
   }
 
   /** A handoff that the record does not hold. */
-  unknown(asked: AskedFact): ResumeDiverged {
-    return this.#diverged(asked, null, {})
+  unknown(query: RequestedFact): ResumeDiverged {
+    return this.#diverged(query, null, {})
   }
 
-  #diverged(asked: AskedFact, recorded: JsonObject | null, content: JsonObject): ResumeDiverged {
-    const { what, agent, scope, occurrence } = asked
+  #diverged(request: RequestedFact, recorded: JsonObject | null, content: JsonObject): ResumeDiverged {
+    const { what, agent, scope, occurrence } = request
     const place = { what, ...(agent !== '' && { agent }), scope: scope ?? null, occurrence }
     const by = agent === '' ? what : `${what} of ${agent}`
     const holds = recorded === null ? 'no such one' : 'another one there'
@@ -152,7 +152,7 @@ function agentOf(fact: HandoffFact): string {
   return fact.kind === 'rewound' ? '' : fact.body.agent
 }
 
-function placeKey({ what, agent, scope, occurrence }: AskedFact): string {
+function placeKey({ what, agent, scope, occurrence }: RequestedFact): string {
   return JSON.stringify([what, agent, scope ?? null, occurrence])
 }
 
@@ -164,13 +164,13 @@ function contentOf(fact: HandoffFact): JsonObject {
 }
 
 /** As `served` compares them. */
-export function handoffContent(given: {
+export function handoffContent(inputs: {
   mode: string
   payload: JsonObject
   supersedes: readonly object[] | undefined
   manifestHash: string | undefined
 }): JsonObject {
-  const { mode, payload, supersedes, manifestHash } = given
+  const { mode, payload, supersedes, manifestHash } = inputs
   return { mode, payload, supersedes: (supersedes ?? null) as Json, manifestHash: manifestHash ?? null }
 }
 

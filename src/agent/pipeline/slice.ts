@@ -50,9 +50,9 @@ export function readable(context: JsonObject, reads: readonly string[] | undefin
 /** Throws `missing-key`, `invalid-slice`, and what the slicer throws. */
 export async function sliceOf(
   context: JsonObject,
-  given: { readonly slicer: Slicer; readonly request: SliceRequest; readonly counter: TokenCounter },
+  inputs: { readonly slicer: Slicer; readonly request: SliceRequest; readonly counter: TokenCounter },
 ): Promise<Slice> {
-  const { slicer, request, counter } = given
+  const { slicer, request, counter } = inputs
   const wanted = await slicer(context, request)
   const source = isList(wanted) ? context : objectOf(wanted)
   const keys = isList(wanted) ? [...new Set(wanted)] : Object.keys(source)
@@ -102,8 +102,8 @@ function pick(source: JsonObject, keys: readonly string[]): JsonObject {
 }
 
 function objectOf(wanted: unknown): JsonObject {
-  const kept = recordable(wanted)
-  if (kept.ok && isJsonObject(kept.value)) return kept.value
+  const recorded = recordable(wanted)
+  if (recorded.ok && isJsonObject(recorded.value)) return recorded.value
   throw new AgentError('invalid-slice', 'a slicer gives keys of the context, or a JSON object')
 }
 

@@ -1,9 +1,9 @@
 /** @module A step of a pipeline: an agent is shown its slice, and what it gives is handed over; refused, it is asked again. */
 import { callTool } from '../calls/call.ts'
 import { AgentError, HandoffRefused } from '../errors.ts'
-import type { Place } from '../runtime/place.ts'
+import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { scopeBelow } from '../runtime/scope.ts'
-import { agentSpec, type Given } from './agent-spec.ts'
+import { type AgentTurn, agentSpec } from './agent-spec.ts'
 import { handOffAt, mustNotBeBranch } from './handoff.ts'
 import type { Finding, HandoffResult } from './handoff-types.ts'
 import { type Manifest, manifestRequest } from './manifest.ts'
@@ -14,20 +14,23 @@ import type { StepAgent, StepOptions, StepResult } from './step-types.ts'
  * let the agent begin, and what the agent throws.
  */
 export async function runStep(
-  place: Place,
+  execution: ExecutionContext,
   agent: string,
   { x, options }: { readonly x: StepAgent; readonly options: StepOptions },
 ): Promise<StepResult> {
-  const { session } = place
+  const { session } = execution
   session.mustBeActive()
-  mustNotBeBranch(place, agent)
+  mustNotBeBranch(execution, agent)
   const repairs = repairsOf(options)
   const manifest = manifestOf(options)
   if (manifest !== undefined) manifestRequest(agent, manifest)
-  const scope = scopeBelow(place, `step:${agent}`)
+  const scope = scopeBelow(execution, `step:${agent}`)
   // Between the agent's turn and its handoff nothing is under way: the end of the run waits for the step.
   return session.joined(`step ${scope}`, `step of ${agent}`, () =>
-    turns({ ...place, scope, dedupe: 'position' }, { agent, x, options, manifest, repairs, dedupe: place.dedupe }),
+    turns(
+      { ...execution, scope, dedupe: 'position' },
+      { agent, x, options, manifest, repairs, dedupe: execution.dedupe },
+    ),
   )
 }
 
@@ -37,11 +40,14 @@ interface Plan {
   readonly options: StepOptions
   readonly manifest: Manifest | undefined
   readonly repairs: number
-  readonly dedupe: Place['dedupe']
+  readonly dedupe: ExecutionContext['dedupe']
 }
 
 /** Asks until what is given is accepted. */
-async function turns(at: Place, { agent, x, options, manifest, repairs, dedupe }: Plan): Promise<StepResult> {
+async function turns(
+  at: ExecutionContext,
+  { agent, x, options, manifest, repairs, dedupe }: Plan,
+): Promise<StepResult> {
   const { session, scope = '' } = at
   let findings: readonly Finding[] = []
   for (let attempt = 1; ; attempt += 1) {
@@ -50,10 +56,10 @@ async function turns(at: Place, { agent, x, options, manifest, repairs, dedupe }
     const step = { agent, scope, modelCalls: 0 }
     const spec = agentSpec({ session, step, x, options, manifest, attempt, findings, dedupe })
     // With its scope an agent that asks one of its own name is not taken for a call of itself.
-    const given = (await callTool(at, spec, { agent, attempt, scope })) as unknown as Given
-    const handed = await handOver(at, { agent, given, options, manifest })
+    const turn = (await callTool(at, spec, { agent, attempt, scope })) as unknown as AgentTurn
+    const handed = await handOver(at, { agent, given: turn, options, manifest })
     if (handed.ok) {
-      const { payload, tokens, counter, shown } = given
+      const { payload, tokens, counter, shown } = turn
       return { envelope: handed.envelope, payload, tokens, counter, shown, attempts: attempt }
     }
     if (attempt > repairs) throw new HandoffRefused(agent, attempt, handed)
@@ -62,8 +68,8 @@ async function turns(at: Place, { agent, x, options, manifest, repairs, dedupe }
 }
 
 function handOver(
-  at: Place,
-  from: { agent: string; given: Given; options: StepOptions; manifest: Manifest | undefined },
+  at: ExecutionContext,
+  from: { agent: string; given: AgentTurn; options: StepOptions; manifest: Manifest | undefined },
 ): Promise<HandoffResult> {
   const { agent, given, options, manifest } = from
   const { mode = 'extend' } = options

@@ -7,14 +7,14 @@ import { ClaimQueue } from '../calls/claim-queue.ts'
 import { recordable } from '../calls/recordable.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { AgentError, failureOf, LedgerRefused, RecordedFailure } from '../errors.ts'
-import { Recollection } from '../history/recollection.ts'
+import { RecordedHistory } from '../history/recorded-history.ts'
 import { type RecordedRun, readRun } from '../history/recorded-run.ts'
 import type { PriceTable } from '../models/price-table.ts'
 import type { TokenCounter } from '../pipeline/token-counter.ts'
 import { NOTHING, noteOutcome, outcomeIn, type RunOutcome } from '../saga/outcome.ts'
 import { openOutcome, rollBack } from '../saga/roll-back.ts'
 import type { Connection } from './connection.ts'
-import { type Place, runAt } from './place.ts'
+import { type ExecutionContext, runWithin } from './execution-context.ts'
 import { type Run, runOf } from './run.ts'
 import { type RunOptions, startRequest } from './run-options.ts'
 import { numberOf, Session, textOf } from './session.ts'
@@ -30,7 +30,7 @@ const CAUSES_MAX = 5
 
 export type Body<Input, Output> = (run: Run<Input>) => Output
 
-interface Asked<Input> {
+interface RunRequest<Input> {
   readonly options: RunOptions<Input>
   /** Where a branch leaves another run. */
   readonly branchOf?: StartRun['branchOf']
@@ -39,7 +39,7 @@ interface Asked<Input> {
 /** Resolves with the output; an exception of the body rolls the run back and is thrown again, the same object. */
 export async function liveRun<Input, Output>(
   home: Home,
-  { options, branchOf }: Asked<Input>,
+  { options, branchOf }: RunRequest<Input>,
   body: Body<Input, Output>,
 ): Promise<Awaited<Output>> {
   home.registry.mustBeWhole()
@@ -58,17 +58,17 @@ export async function liveRun<Input, Output>(
     registry,
     live: { connection, claims: new ClaimQueue(connection, runId), fence: numberOf(started.body, 'fence') },
     ...(record !== undefined && {
-      recollection: new Recollection(record, branchOf === undefined ? 'resume-diverged' : 'branch-diverged'),
+      history: new RecordedHistory(record, branchOf === undefined ? 'resume-diverged' : 'branch-diverged'),
     }),
     ...(options.signal !== undefined && { signal: options.signal }),
     ...(counter !== undefined && { counter }),
     policy: resolvePolicy(options.policy),
     prices: home.prices,
   })
-  const place: Place = { session, dedupe: 'args', ancestors: [] }
-  const run = runOf(place, (start.input ?? null) as Input)
+  const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [] }
+  const run = runOf(execution, (start.input ?? null) as Input)
   try {
-    const output = await runAt(place, () => body(run))
+    const output = await runWithin(execution, () => body(run))
     return (await complete(session, connection, output)) as Awaited<Output>
   } catch (error) {
     noteOutcome(error, await endFailed(home, session, { error, options }))
@@ -84,14 +84,15 @@ async function complete(session: Session, connection: Connection, output: unknow
   const stopped = session.halted ?? session.failed
   if (stopped !== undefined) throw stopped
   session.mustBeSpent()
-  const kept = recordable(output)
-  if (!kept.ok) throw new AgentError('not-recordable', `the output of the run cannot be recorded: ${kept.reason}`)
+  const recorded = recordable(output)
+  if (!recorded.ok)
+    throw new AgentError('not-recordable', `the output of the run cannot be recorded: ${recorded.reason}`)
   const reply = await connection.execute(session.runId, {
     kind: 'complete',
-    body: { output: kept.value, runFence: session.fence },
+    body: { output: recorded.value, runFence: session.fence },
   })
   if (!reply.ok) throw session.halt(new LedgerRefused(reply.problem))
-  return kept.value
+  return recorded.value
 }
 
 export async function awaitForgotten(session: Session): Promise<void> {

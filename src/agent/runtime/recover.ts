@@ -1,6 +1,6 @@
 /** @module After a crash: finishes rollbacks that were interrupted, asks the tools about calls in doubt, and lists what is left to people. */
 import type { Json } from '../../../schemas/json.ts'
-import { clearDoubt } from '../calls/doubt.ts'
+import { resolveDoubt } from '../calls/resolve-doubt.ts'
 import type { RunOutcome } from '../saga/outcome.ts'
 import { isDoubtful, rollBack } from '../saga/roll-back.ts'
 import type { Home } from './live-run.ts'
@@ -53,7 +53,7 @@ async function doubtsOf({ connection, registry }: Home, runId: string): Promise<
     if (!isDoubtful(call) || call.phase === 'model') continue
     const report = { runId, callId: String(call.callId), tool: String(call.tool), args: call.args ?? null }
     const spec = call.phase === 'forward' ? registry.get(report.tool) : undefined
-    const cleared = await clearDoubt(connection, spec, report)
+    const cleared = await resolveDoubt(connection, spec, report)
     // What may be run again is nobody's question: the resume runs it.
     if (cleared.kind === 'in-doubt' && call.onUnknown !== 'retry') left.push(report)
   }

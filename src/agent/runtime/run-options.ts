@@ -32,13 +32,13 @@ const COST = /^(\S+) ([A-Z]{3})$/
 /** The request that starts the run. Throws `not-recordable` and `invalid-budget`. */
 export function startRequest(options: RunOptions, fallbackName: string): StartRun {
   const { id, name = fallbackName, input, tags, budget, policy } = options
-  const kept = input === undefined ? undefined : recordable(input)
-  if (kept?.ok === false)
-    throw new AgentError('not-recordable', `the input of the run cannot be recorded: ${kept.reason}`)
+  const recorded = input === undefined ? undefined : recordable(input)
+  if (recorded?.ok === false)
+    throw new AgentError('not-recordable', `the input of the run cannot be recorded: ${recorded.reason}`)
   return {
     name: name === '' ? 'run' : name,
     ...(id !== undefined && { id }),
-    ...(kept !== undefined && { input: kept.value }),
+    ...(recorded !== undefined && { input: recorded.value }),
     ...(tags !== undefined && { tags: [...tags] }),
     ...(budget !== undefined && { budget: limitsOf(budget) }),
     ...(policy !== undefined && { policy }),

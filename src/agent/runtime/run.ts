@@ -16,7 +16,7 @@ import { isCovered } from '../saga/outcome.ts'
 import { carrySaga, type SagaOptions } from '../saga/saga.ts'
 import type { SagaResult } from '../saga/saga-result.ts'
 import type { SagaSteps } from '../saga/saga-steps.ts'
-import { type Place, placeNow, runAt, signalAt } from './place.ts'
+import { currentExecution, type ExecutionContext, runWithin, signalAt } from './execution-context.ts'
 import { scopeBelow } from './scope.ts'
 
 export interface Run<Input = Json> {
@@ -63,12 +63,12 @@ export interface Run<Input = Json> {
   context(): Promise<Established>
 }
 
-export function runOf<Input>(place: Place, input: Input): Run<Input> {
-  const { session } = place
+export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Input> {
+  const { session } = execution
   /** Where the code stands now, if that is below this run's own place; else here. */
-  const here = (): Place => {
-    const now = placeNow()
-    return now !== undefined && now.session === session && isCovered(place.scope, now.scope) ? now : place
+  const here = (): ExecutionContext => {
+    const now = currentExecution()
+    return now !== undefined && now.session === session && isCovered(execution.scope, now.scope) ? now : execution
   }
   const once = <T>(name: string, fn: () => T | Promise<T>): Promise<T> =>
     callTool({ ...here(), dedupe: 'position' }, valueSpec(name, fn), null) as Promise<T>
@@ -76,7 +76,7 @@ export function runOf<Input>(place: Place, input: Input): Run<Input> {
   return {
     id: session.runId,
     input,
-    signal: signalAt(place),
+    signal: signalAt(execution),
     call: (tool: unknown, args: unknown) => {
       const spec = specOf(tool)
       if (spec === undefined)
@@ -88,11 +88,11 @@ export function runOf<Input>(place: Place, input: Input): Run<Input> {
     uuid: () => once('run.uuid', () => globalThis.crypto.randomUUID() as string),
     scope: async <T>(name: string, fn: (run: Run<Input>) => T): Promise<Awaited<T>> => {
       const inner = { ...here(), scope: scopeBelow(here(), name) }
-      return await runAt(inner, () => fn(runOf(inner, input)))
+      return await runWithin(inner, () => fn(runOf(inner, input)))
     },
     model: async (call) => callModel(here(), call),
     saga: (steps, options) => carrySaga(here(), steps, options),
-    fork: (branches, options) => fork({ place: here(), runOf: (inner) => runOf(inner, input) }, branches, options),
+    fork: (branches, options) => fork({ execution: here(), runOf: (inner) => runOf(inner, input) }, branches, options),
     handoff: (payload, options) => handOff(here(), payload, options),
     step: (agent, x, options = {}) => runStep(here(), agent, { x, options }),
     rollback: (options = {}) => rollBackContext(here(), options),
@@ -102,6 +102,6 @@ export function runOf<Input>(place: Place, input: Input): Run<Input> {
 
 /** A value that differs from run to run, as a call: nothing to undo, and safe to ask for again. */
 function valueSpec(name: string, fn: () => unknown): ToolSpec {
-  const given = { name, input: undefined, takes: 'value', execute: fn } as const
-  return toolSpec(given, { compensate: 'not-needed', onUnknown: 'retry' })
+  const inputs = { name, input: undefined, takes: 'value', execute: fn } as const
+  return toolSpec(inputs, { compensate: 'not-needed', onUnknown: 'retry' })
 }

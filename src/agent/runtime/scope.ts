@@ -1,9 +1,9 @@
 /** @module Scopes by name. */
-import { joined, type Place } from './place.ts'
+import { type ExecutionContext, joined } from './execution-context.ts'
 
 /** The same name again is another place: counted when it is asked for. */
-export function scopeBelow(place: Place, name: string): string {
-  const path = joined(place.scope, name)
-  const count = place.session.occurrence(place.scope, `scope ${name}`)
+export function scopeBelow(execution: ExecutionContext, name: string): string {
+  const path = joined(execution.scope, name)
+  const count = execution.session.occurrence(execution.scope, `scope ${name}`)
   return count === 0 ? path : `${path}#${count + 1}`
 }

@@ -6,7 +6,7 @@ import type { ClaimQueue } from '../calls/claim-queue.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
 import { ForkBook } from '../fork/fork-book.ts'
-import type { Recollection } from '../history/recollection.ts'
+import type { RecordedHistory } from '../history/recorded-history.ts'
 import type { PriceTable } from '../models/price-table.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
 import { noHandoffs } from '../pipeline/recorded-handoffs.ts'
@@ -16,9 +16,9 @@ import type { Connection } from './connection.ts'
 export interface SessionOptions {
   readonly runId: string
   readonly registry: ToolRegistry
-  /** Absent: nothing is live, everything comes from the recollection. */
+  /** Absent: nothing is live, everything comes from the recorded history. */
   readonly live?: { readonly connection: Connection; readonly claims: ClaimQueue; readonly fence: number }
-  readonly recollection?: Recollection
+  readonly history?: RecordedHistory
   readonly signal?: AbortSignal
   /** Of the policy that a new run is started with; a recorded one tells its own. */
   readonly policy?: ExtendPolicy
@@ -38,7 +38,7 @@ export class Session {
   readonly runId: string
   readonly registry: ToolRegistry
   readonly live: SessionOptions['live']
-  readonly recollection: Recollection | undefined
+  readonly history: RecordedHistory | undefined
   readonly signal: AbortSignal | undefined
   readonly pipeline: Pipeline
   readonly forks: ForkBook
@@ -60,7 +60,7 @@ export class Session {
     runId,
     registry,
     live,
-    recollection,
+    history: recollection,
     signal,
     counter,
     policy = { criticalKeys: [] },
@@ -69,7 +69,7 @@ export class Session {
     this.runId = runId
     this.registry = registry
     this.live = live
-    this.recollection = recollection
+    this.history = recollection
     this.signal = signal
     this.counter = counter ?? tokenCounter()
     const inherits = recollection?.run.inherited !== undefined
@@ -101,14 +101,14 @@ export class Session {
 
   /** A call has ended: what was asked for while it ran counts as asked, up to there. */
   ended(callId: string, inside: (scope: string) => boolean, after?: number): void {
-    this.recollection?.ended(callId, after)
+    this.history?.ended(callId, after)
     this.pipeline.passedOver(inside, after ?? Number.POSITIVE_INFINITY)
     this.forks.passedOver(inside, after ?? Number.POSITIVE_INFINITY)
   }
 
   /** What was asked for in these scopes counts as asked: they are served as a whole. */
   passedOver(covers: (scope: string) => boolean): void {
-    this.recollection?.passedOver(covers)
+    this.history?.passedOver(covers)
     this.pipeline.passedOver(covers, Number.POSITIVE_INFINITY)
     this.forks.passedOver(covers, Number.POSITIVE_INFINITY)
   }
@@ -118,7 +118,7 @@ export class Session {
    * to ask for its part first.
    */
   async mayGoLive(): Promise<void> {
-    const inherited = this.recollection?.run.inherited
+    const inherited = this.history?.run.inherited
     if (inherited === undefined || this.#inheritedFault(inherited.until) === undefined) return
     await new Promise((resolve) => setImmediate(resolve))
     const left = this.#inheritedFault(inherited.until)
@@ -127,7 +127,7 @@ export class Session {
 
   #inheritedFault(until: number): Error | undefined {
     try {
-      this.recollection?.mustHaveInherited()
+      this.history?.mustHaveInherited()
       this.pipeline.mustBeSpent(until)
       this.forks.mustBeSpent(until)
       return undefined
@@ -138,7 +138,7 @@ export class Session {
 
   /** Throws where recorded calls or handoffs were never asked for: the code took another way. */
   mustBeSpent(): void {
-    this.recollection?.mustBeSpent()
+    this.history?.mustBeSpent()
     this.pipeline.mustBeSpent()
     this.forks.mustBeSpent()
   }
@@ -165,7 +165,7 @@ export class Session {
 
   /** Place of an answer's last event in the record, as it would be read: behind what is inherited. */
   indexOf(answer: JsonObject): number {
-    return (this.recollection?.run.inherited?.until ?? 0) + numberOf(answer, 'revision') + 1
+    return (this.history?.run.inherited?.until ?? 0) + numberOf(answer, 'revision') + 1
   }
 
   /** No call may start after the body of the run has ended. */

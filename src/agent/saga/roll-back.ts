@@ -1,6 +1,6 @@
 /** @module Rollback of a run or a scope: closes it, waits for calls in flight, and undoes group by group, newest first (RUN-28 to RUN-33). */
 import type { JsonObject } from '../../../schemas/json.ts'
-import { clearDoubt } from '../calls/doubt.ts'
+import { resolveDoubt } from '../calls/resolve-doubt.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { undo } from '../calls/undo.ts'
 import { clip, LedgerRefused } from '../errors.ts'
@@ -95,7 +95,7 @@ async function clearDoubts({
     return call.phase === 'forward' && isDoubtful(call) && isCovered(scope, call.scope as string | undefined)
   })
   for (const call of doubtful) {
-    await clearDoubt(connection, registry.get(String(call.tool)), {
+    await resolveDoubt(connection, registry.get(String(call.tool)), {
       runId,
       callId: String(call.callId),
       args: call.args,

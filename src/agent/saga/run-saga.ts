@@ -1,10 +1,10 @@
 /** @module A saga with a run of its own: the run ends as the saga does. */
 import { AgentError } from '../errors.ts'
-import { Recollection } from '../history/recollection.ts'
+import { RecordedHistory } from '../history/recorded-history.ts'
 import { readRun } from '../history/recorded-run.ts'
+import type { ExecutionContext } from '../runtime/execution-context.ts'
+import { currentExecution } from '../runtime/execution-context.ts'
 import { type Home, liveRun } from '../runtime/live-run.ts'
-import type { Place } from '../runtime/place.ts'
-import { placeNow } from '../runtime/place.ts'
 import type { RunOptions } from '../runtime/run-options.ts'
 import { Session } from '../runtime/session.ts'
 import { outcomeIn, outcomeOf } from './outcome.ts'
@@ -28,16 +28,16 @@ export async function runSaga(home: Home, steps: SagaSteps, options: RunOptions)
   }
 }
 
-function bodyPlace(): Place {
-  const place = placeNow()
-  if (place === undefined) throw new TypeError('the body of a run stands at a place')
-  return place
+function bodyPlace(): ExecutionContext {
+  const execution = currentExecution()
+  if (execution === undefined) throw new TypeError('the body of a run stands at a place')
+  return execution
 }
 
 /** The document of a saga that was rolled back in an earlier life. */
 async function recordedSaga({ connection, registry }: Home, steps: SagaSteps, runId: string): Promise<SagaResult> {
   const record = await readRun(connection.events(runId))
-  const session = new Session({ runId, registry, recollection: new Recollection(record, 'replay-diverged') })
+  const session = new Session({ runId, registry, history: new RecordedHistory(record, 'replay-diverged') })
   try {
     return await carryRunSaga({ session, dedupe: 'args', ancestors: [] }, steps)
   } catch (error) {

@@ -5,7 +5,7 @@ import { backoffMs } from '../calls/backoff.ts'
 import { type CallTrace, callTool } from '../calls/call.ts'
 import { recordable } from '../calls/recordable.ts'
 import { AgentError, failureOf, InDoubt } from '../errors.ts'
-import { joined, type Place, runAt } from '../runtime/place.ts'
+import { type ExecutionContext, joined, runWithin } from '../runtime/execution-context.ts'
 import { NOTHING, type RunOutcome } from './outcome.ts'
 import { rollBackScope } from './roll-back-scope.ts'
 import { afterRollback, type SagaResult, type StepReport } from './saga-result.ts'
@@ -34,15 +34,23 @@ export class SagaFailed extends Error {
 }
 
 /** Rolls back what it cannot finish, within its own scope. Throws `invalid-saga`, `unknown-tool`, and what halts the run. */
-export async function carrySaga(place: Place, steps: SagaSteps, options: SagaOptions = {}): Promise<SagaResult> {
-  const { result, tried } = await trySaga(place, steps, options)
+export async function carrySaga(
+  execution: ExecutionContext,
+  steps: SagaSteps,
+  options: SagaOptions = {},
+): Promise<SagaResult> {
+  const { result, tried } = await trySaga(execution, steps, options)
   if (tried.failure === undefined) return result
-  return withRollback(result, await rollBackScope(place, result.scope, tried.failure.error))
+  return withRollback(result, await rollBackScope(execution, result.scope, tried.failure.error))
 }
 
 /** The same, but leaves the rollback of its last try to the run: throws `SagaFailed`. */
-export async function carryRunSaga(place: Place, steps: SagaSteps, options: SagaOptions = {}): Promise<SagaResult> {
-  const { result, tried } = await trySaga(place, steps, options)
+export async function carryRunSaga(
+  execution: ExecutionContext,
+  steps: SagaSteps,
+  options: SagaOptions = {},
+): Promise<SagaResult> {
+  const { result, tried } = await trySaga(execution, steps, options)
   if (tried.failure === undefined) return result
   throw new SagaFailed(result, tried.failure.error)
 }
@@ -55,37 +63,37 @@ export function withRollback(result: SagaResult, outcome: RunOutcome): SagaResul
 }
 
 async function trySaga(
-  place: Place,
+  execution: ExecutionContext,
   steps: SagaSteps,
   { name = 'saga' }: SagaOptions,
 ): Promise<{ result: SagaResult; tried: Tried }> {
-  const { session } = place
+  const { session } = execution
   const groups = planSaga(steps, session.registry)
-  const path = joined(place.scope, name)
-  const number = session.occurrence(place.scope, `saga ${name}`) + 1
+  const path = joined(execution.scope, name)
+  const number = session.occurrence(execution.scope, `saga ${name}`) + 1
   const startedAt = new Date().toISOString()
   for (let tries = 1; ; tries += 1) {
     // A scope that was rolled back is closed for good: each try has its own.
     const scope = `${path}:${number}${tries === 1 ? '' : `.${tries}`}`
-    const tried = await oneTry({ ...place, scope, dedupe: 'position' }, groups)
+    const tried = await oneTry({ ...execution, scope, dedupe: 'position' }, groups)
     if (session.halted !== undefined) throw session.halted
-    const result = resultOf(place, { scope, tries, startedAt, tried })
+    const result = resultOf(execution, { scope, tries, startedAt, tried })
     const again = tried.failure?.step.spec
     if (again?.retryScope !== 'transaction' || tries > again.retries) return { result, tried }
-    const outcome = await rollBackScope(place, scope, tried.failure?.error)
+    const outcome = await rollBackScope(execution, scope, tried.failure?.error)
     if (outcome.status !== 'COMPENSATED') return { result, tried }
     if (session.live !== undefined) await pause(backoffMs(again.backoff, tries, Math.random()), session.signal)
   }
 }
 
-async function oneTry(place: Place, groups: readonly (readonly PlannedStep[])[]): Promise<Tried> {
+async function oneTry(execution: ExecutionContext, groups: readonly (readonly PlannedStep[])[]): Promise<Tried> {
   const reports: StepReport[] = []
   let failure: Tried['failure']
   for (const [g, group] of groups.entries()) {
     const carried = await Promise.all(
       group.map(async (step): Promise<Carried> => {
         if (failure !== undefined) return { step, report: reportOf(step) }
-        return carryStep({ ...place, ...(group.length > 1 && { group: `group:${g + 1}` }) }, step)
+        return carryStep({ ...execution, ...(group.length > 1 && { group: `group:${g + 1}` }) }, step)
       }),
     )
     for (const { step, report, thrown } of carried) {
@@ -102,11 +110,11 @@ interface Carried {
   readonly thrown?: { readonly error: unknown }
 }
 
-async function carryStep(place: Place, step: PlannedStep): Promise<Carried> {
+async function carryStep(execution: ExecutionContext, step: PlannedStep): Promise<Carried> {
   const trace: CallTrace = { attempts: 0 }
   const report = reportOf(step)
   try {
-    const result = (await runAt(place, () => callTool(place, step.spec, step.args, trace))) as Json
+    const result = (await runWithin(execution, () => callTool(execution, step.spec, step.args, trace))) as Json
     return { step, report: { ...report, ...trace, status: 'succeeded', result } }
   } catch (error) {
     const cause = error instanceof InDoubt && error.cause instanceof Error ? error.cause : error
@@ -122,15 +130,25 @@ function statusOf(error: unknown): StepReport['status'] {
 }
 
 function reportOf({ id, group, spec, args }: PlannedStep): StepReport {
-  const kept = recordable(args)
-  return { id, group: group + 1, tool: spec.name, args: kept.ok ? kept.value : null, status: 'not-run', attempts: 0 }
+  const recorded = recordable(args)
+  return {
+    id,
+    group: group + 1,
+    tool: spec.name,
+    args: recorded.ok ? recorded.value : null,
+    status: 'not-run',
+    attempts: 0,
+  }
 }
 
-function resultOf(place: Place, given: { scope: string; tries: number; startedAt: string; tried: Tried }): SagaResult {
-  const { scope, tries, startedAt, tried } = given
+function resultOf(
+  execution: ExecutionContext,
+  inputs: { scope: string; tries: number; startedAt: string; tried: Tried },
+): SagaResult {
+  const { scope, tries, startedAt, tried } = inputs
   const { steps, failure } = tried
   return {
-    runId: place.session.runId,
+    runId: execution.session.runId,
     scope,
     status: failure === undefined ? 'SUCCESS' : 'COMPENSATED',
     tries,

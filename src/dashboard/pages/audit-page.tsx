@@ -87,8 +87,8 @@ function filtersOf(definition: AuditQueryDefinition, query: AuditParams): Filter
     const value = query[name]
     return typeof value === 'string' ? [[name, isTime(name) ? zoned(value) : value] as const] : []
   })
-  const given = Object.fromEntries(entries)
-  const checked = EventQueryParams.safeParse(given)
+  const params = Object.fromEntries(entries)
+  const checked = EventQueryParams.safeParse(params)
   if (!checked.success) {
     const [issue] = checked.error.issues
     throw new Refused({ code: 'invalid-query', detail: `${issue?.path.join('.')}: ${issue?.message}` })
@@ -96,7 +96,7 @@ function filtersOf(definition: AuditQueryDefinition, query: AuditParams): Filter
   const texts = (['by', 'seed'] as const).flatMap((name) =>
     typeof query[name] === 'string' ? [[name, query[name]]] : [],
   )
-  return { filter: checked.data, given, extra: Object.fromEntries(texts) }
+  return { filter: checked.data, given: params, extra: Object.fromEntries(texts) }
 }
 
 const isTime = (name: string): boolean => AUDIT_FILTERS.find((filter) => filter.name === name)?.input === 'time'
@@ -110,10 +110,10 @@ function zoned(text: string): string {
 function missingOf(
   name: string,
   { required = [] }: AuditQueryDefinition,
-  given: Readonly<Record<string, string>>,
+  inputs: Readonly<Record<string, string>>,
 ): string | undefined {
   const wanted = name === 'sample' ? ['seed'] : required
-  return wanted.find((each) => given[each] === undefined)
+  return wanted.find((each) => inputs[each] === undefined)
 }
 
 async function answered(

@@ -65,14 +65,18 @@ function opened({ c, deps, caller, query, session }: View<LiveQuery>, run: strin
   throw new Refused({ code: response, detail: 'This tenant holds as many streams open as it may.' })
 }
 
-interface Asked {
+interface TailRequest {
   readonly caller: View['caller']
   readonly run: string | undefined
   readonly after: Position | undefined
 }
 
 /** A place that this store does not know is answered with `resync`: the page is loaded anew. */
-async function* frames(ledger: Ledger, { caller, run, after }: Asked, signal: AbortSignal): AsyncGenerator<string> {
+async function* frames(
+  ledger: Ledger,
+  { caller, run, after }: TailRequest,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
   yield `retry: ${RETRY_MS}\n\n`
   const from = { ...(run !== undefined && { runId: run }), ...(after !== undefined && { after }) }
   try {

@@ -42,9 +42,9 @@ function instantOf(text: string): string {
 export function filterOf(query: RunQuery, limit: number): Omit<RunFilter, 'tenant'> {
   const { after, refused, ...texts } = query
   const [startedAt = '', runId = ''] = after?.split('~') ?? []
-  const given = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined))
+  const params = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined))
   return {
-    ...given,
+    ...params,
     ...(refused === undefined ? {} : { refused: true }),
     ...(after === undefined ? {} : { after: { startedAt, runId } }),
     limit,

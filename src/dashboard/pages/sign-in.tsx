@@ -56,8 +56,8 @@ export interface SignInDeps extends Guard {
   readonly secret: Uint8Array
 }
 
-export function showSignIn(given: SignInDeps): (c: DashboardContext) => Promise<Response> {
-  return (c) => form(given, c, { next: safeNext(c.req.query('next')) })
+export function showSignIn(inputs: SignInDeps): (c: DashboardContext) => Promise<Response> {
+  return (c) => form(inputs, c, { next: safeNext(c.req.query('next')) })
 }
 
 interface FormState {
@@ -80,18 +80,18 @@ function form(
 const NOT_OURS = 'That form was not sent from here, or it was too old. Please try again.'
 const REFUSED = 'This token is not valid here: it may have expired, or be meant for another ledger.'
 
-export function signIn(given: SignInDeps): (c: DashboardContext) => Promise<Response> {
-  const { deps, sessions, secret } = given
+export function signIn(inputs: SignInDeps): (c: DashboardContext) => Promise<Response> {
+  const { deps, sessions, secret } = inputs
   return async (c) => {
     const posted = await readForm(c)
     const next = safeNext(posted?.get('next'))
     const cookie = cookieOf(c, SIGN_IN_COOKIE)
     const ours = cookie !== undefined && sameSecret(posted?.get('csrf'), fieldOf(cookie, secret))
-    if (!ours || !isOwnSite(c)) return form(given, c, { next, fault: NOT_OURS, status: 403 })
+    if (!ours || !isOwnSite(c)) return form(inputs, c, { next, fault: NOT_OURS, status: 403 })
 
     const token = (posted?.get('token') ?? '').trim().replace(/^Bearer +/i, '')
     const result = await deps.verifier.verify(token)
-    if (!result.ok || result.claims.expiresAt <= deps.now()) return refused(given, c, { next, ...result })
+    if (!result.ok || result.claims.expiresAt <= deps.now()) return refused(inputs, c, { next, ...result })
 
     const old = sessions.find(cookieOf(c, SESSION_COOKIE))
     if (old !== undefined) sessions.end(old)
@@ -104,15 +104,15 @@ export function signIn(given: SignInDeps): (c: DashboardContext) => Promise<Resp
 
 /** Each refusal counts against the address; past its measure nothing is told but when to come back. */
 function refused(
-  given: SignInDeps,
+  inputs: SignInDeps,
   c: DashboardContext,
   { next, code }: { readonly next: string; readonly code?: string },
 ): Promise<Response> {
-  const { deps } = given
+  const { deps } = inputs
   const remote = deps.remoteAddress(c)
   deps.log.info({ fault: code ?? 'token-expired', remote }, 'a sign-in was refused')
   const waitMs = deps.refusedSignIn(remote)
-  if (waitMs === 0) return form(given, c, { next, fault: REFUSED, status: 401 })
+  if (waitMs === 0) return form(inputs, c, { next, fault: REFUSED, status: 401 })
   c.header('retry-after', String(Math.ceil(waitMs / 1000)))
   const detail = `Try again in ${Math.ceil(waitMs / 1000)} s.`
   return problemPage({ c, deps }, { status: 429, title: 'Too many refused sign-ins', detail })

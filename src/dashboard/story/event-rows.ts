@@ -14,7 +14,7 @@ export interface EventRow {
   readonly text: string
 }
 
-interface RowsAsked {
+interface RowRange {
   readonly run: string
   /** Knows what a call is called, from its claim. */
   readonly story: Pick<RunStory, 'spanOf'>
@@ -25,7 +25,7 @@ interface RowsAsked {
 export async function eventRows(
   ledger: Pick<Ledger, 'runEvents'>,
   caller: Caller,
-  { run, story, from, to }: RowsAsked,
+  { run, story, from, to }: RowRange,
 ): Promise<readonly EventRow[]> {
   const rows: EventRow[] = []
   for await (const page of orRefused(await ledger.runEvents(caller, run, { from, to }))) {

@@ -44,12 +44,12 @@ function storiesOf({ ledger, memory }: StoryDeps): Stories {
 
 function createStories({ ledger, memory }: StoryDeps): Stories {
   const maxBytes = memory.limitOf('stories')
-  const kept = new LRUCache<string, { story: RunStory; folding: Promise<void> }>({ maxSize: maxBytes })
-  memory.watch('stories', () => kept.calculatedSize)
+  const current = new LRUCache<string, { story: RunStory; folding: Promise<void> }>({ maxSize: maxBytes })
+  memory.watch('stories', () => current.calculatedSize)
   const keep = (name: string, entry: { story: RunStory; folding: Promise<void> }): void => {
     // Set anew, since a story grows: the cache weighs what it is given once.
-    kept.delete(name)
-    kept.set(name, entry, { size: Math.min(maxBytes, EVENT_BYTES * Math.max(1, entry.story.next)) })
+    current.delete(name)
+    current.set(name, entry, { size: Math.min(maxBytes, EVENT_BYTES * Math.max(1, entry.story.next)) })
   }
   const read = async (caller: Caller, story: RunStory, range: { run: string; to: number }): Promise<void> => {
     if (story.next > range.to) return
@@ -59,14 +59,14 @@ function createStories({ ledger, memory }: StoryDeps): Stories {
   return {
     whole: async (caller, run, revision) => {
       const name = `${caller.tenant} ${run}`
-      const entry = kept.get(name) ?? { story: emptyStory(), folding: Promise.resolve() }
+      const entry = current.get(name) ?? { story: emptyStory(), folding: Promise.resolve() }
       // One after another: two that fold at once would fold the same events twice.
       entry.folding = entry.folding.catch(() => undefined).then(() => read(caller, entry.story, { run, to: revision }))
       try {
         await entry.folding
         keep(name, entry)
       } catch (error) {
-        kept.delete(name)
+        current.delete(name)
         throw error
       }
       return entry.story

@@ -67,11 +67,11 @@ function compareObjects(c: Comparison, a: JsonObject, b: JsonObject): boolean {
   for (const key of sortedKeys(a)) {
     c.place.push(key)
     c.afterPlace.push(key)
-    const kept = compareMember(c, key, { a, b })
+    const isUnchanged = compareMember(c, key, { a, b })
     c.place.pop()
     c.afterPlace.pop()
-    if (!kept && c.quiet > 0) return false
-    holds &&= kept
+    if (!isUnchanged && c.quiet > 0) return false
+    holds &&= isUnchanged
   }
   if (c.quiet === 0) for (const key of sortedKeys(b)) if (!Object.hasOwn(a, key)) gained(c, key)
   return holds
@@ -97,12 +97,12 @@ function compareLists(c: Comparison, a: readonly Json[], b: readonly Json[]): bo
   for (const { places, counterpart } of match.members) {
     const place = places[0] as number
     const member = a[place] as Json
-    const kept =
+    const found =
       counterpart === undefined
         ? lostMember(c, places, member)
         : compareAt(c, [place, member], [counterpart, b[counterpart] as Json])
-    if (!kept && c.quiet > 0) return false
-    holds &&= kept
+    if (!found && c.quiet > 0) return false
+    holds &&= found
   }
   if (c.quiet === 0) for (const place of match.gained) gained(c, place)
   return holds
@@ -113,17 +113,17 @@ type Placed = readonly [place: number, value: Json]
 function compareAt(c: Comparison, [i, a]: Placed, [j, b]: Placed): boolean {
   c.place.push(i)
   c.afterPlace.push(j)
-  const kept = compareValues(c, a, b)
+  const isUnchanged = compareValues(c, a, b)
   c.place.pop()
   c.afterPlace.pop()
-  return kept
+  return isUnchanged
 }
 
 function isKept(c: Comparison, a: Placed, b: Placed): boolean {
   c.quiet += 1
-  const kept = compareAt(c, a, b)
+  const isUnchanged = compareAt(c, a, b)
   c.quiet -= 1
-  return kept
+  return isUnchanged
 }
 
 /** A member that stands several times in a list is one member: superseding it at any of its places is enough. */

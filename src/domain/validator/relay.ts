@@ -56,11 +56,11 @@ export function relayFindings({ before, after, policy, first }: RelayInput, repo
     return { confidence: 0, changedKeys }
   }
 
-  const kept = [...now].filter((entity) => known.has(entity)).length
-  countChanges(report, { added: now.size - kept, removed: known.size - kept })
+  const found = [...now].filter((entity) => known.has(entity)).length
+  countChanges(report, { added: now.size - found, removed: known.size - found })
   removedCriticalKeys(report, before, policy)
   if (report.errors > earlier) return { confidence: 0, changedKeys }
-  return { confidence: now.size === 0 ? 1 : kept / now.size, changedKeys }
+  return { confidence: now.size === 0 ? 1 : found / now.size, changedKeys }
 }
 
 function countChanges(report: Report, { added, removed }: { readonly added: number; readonly removed: number }): void {

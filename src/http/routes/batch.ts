@@ -135,11 +135,11 @@ function judgeStart(item: Item, op: BatchOp, caller: Principal): Judged {
 
 function judgeOnRun(item: Item, op: BatchOp, caller: Principal): Judged {
   const { run = '', body } = item
-  const asked = /\{(call|reservation|fork)\}/.exec(op.path)?.[1] as 'call' | 'reservation' | 'fork' | undefined
-  const on = asked === undefined ? '' : item[asked]
-  const path = op.path.replace('{run}', () => run).replace(`{${asked}}`, () => on ?? '')
+  const request = /\{(call|reservation|fork)\}/.exec(op.path)?.[1] as 'call' | 'reservation' | 'fork' | undefined
+  const on = request === undefined ? '' : item[request]
+  const path = op.path.replace('{run}', () => run).replace(`{${request}}`, () => on ?? '')
   if (item.run === undefined) return { path, problem: badItem('/run', 'this member is required') }
-  if (on === undefined) return { path, problem: badItem(`/${asked}`, 'this member is required') }
+  if (on === undefined) return { path, problem: badItem(`/${request}`, 'this member is required') }
   const bond = runBondFault(caller, run)
   if (bond !== undefined) return { path, problem: bond }
   if (!RUN_ID_PATTERN.test(run)) return { path, problem: noSuchRun }
@@ -156,8 +156,8 @@ interface Target {
   readonly on: string
 }
 
-function judgeBody(given: JsonObject, { op, path, runId, on }: Target, caller: Principal): Judged {
-  const body = checkBody(op.spec.body, given)
+function judgeBody(input: JsonObject, { op, path, runId, on }: Target, caller: Principal): Judged {
+  const body = checkBody(op.spec.body, input)
   if (!body.ok) return { path, problem: body.problem }
   const fault = bondFault(caller, op.spec, body.value)
   if (fault !== undefined) return { path, problem: fault }

@@ -25,7 +25,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/calls',
     summary: 'Calls with status, attempts and outcome, in order of claim',
     tag,
-    read: (ledger, ...asked) => ledger.calls(...asked),
+    read: (ledger, ...request) => ledger.calls(...request),
   }),
   readRoute({
     path: '/v1/runs/{run}/calls/{call}',

@@ -22,13 +22,13 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/envelopes',
     summary: 'Envelopes, accepted and rejected, oldest first',
     tag,
-    read: (ledger, ...asked) => ledger.envelopes(...asked),
+    read: (ledger, ...request) => ledger.envelopes(...request),
   }),
   pageRoute({
     path: '/v1/runs/{run}/findings',
     summary: 'Findings of rejected envelopes, and warnings of accepted ones',
     tag,
-    read: (ledger, ...asked) => ledger.findings(...asked),
+    read: (ledger, ...request) => ledger.findings(...request),
   }),
   commandRoute({
     path: '/v1/runs/{run}/manifests',

@@ -115,14 +115,14 @@ const placeOf = ({ position, header }: LedgerEvent): EventPlace => ({ position, 
 
 /** The first page pins the end; the cursor carries it on. `after` (an id of a tail) starts a listing of its own. */
 async function resumed({ edge, caller, path, query }: Ask<Query>): Promise<Parsed<Listing>> {
-  const { cursor, limit: _, ...asked } = query
-  const scope = ['events', caller.tenant, path, asked]
-  const given = cursor ?? query.after
-  if (given === undefined) return { ok: true, value: { scope, after: undefined, until: await edge.ledger.end() } }
+  const { cursor, limit: _, ...request } = query
+  const scope = ['events', caller.tenant, path, request]
+  const text = cursor ?? query.after
+  if (text === undefined) return { ok: true, value: { scope, after: undefined, until: await edge.ledger.end() } }
 
   const judged = await judgeCursor(edge.ledger, caller, {
     scope: cursor === undefined ? tailScope(caller.tenant) : scope,
-    cursor: given,
+    cursor: text,
   })
   if (judged.kind === 'invalid') return { ok: false, problem: invalid }
   if (judged.kind === 'gone') return { ok: false, problem: gone }

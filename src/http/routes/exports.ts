@@ -70,8 +70,8 @@ export const exportRoutes: readonly GuardedRoute[] = [
 
 async function exported(ask: Ask<z.output<typeof ExportQuery>>): Promise<Response> {
   const { edge, caller, run, path, query } = ask
-  const { format = 'jsonl', cursor: _, offset: __, ...asked } = query
-  const scope = ['export', caller.tenant, path, format, asked]
+  const { format = 'jsonl', cursor: _, offset: __, ...request } = query
+  const scope = ['export', caller.tenant, path, format, request]
   const { places } = edge.ledger
   const place = query.cursor === undefined ? undefined : (decodeCursor(places, scope, query.cursor) ?? null)
   const resumed = resumedPlace(place, query.offset)
@@ -80,7 +80,7 @@ async function exported(ask: Ask<z.output<typeof ExportQuery>>): Promise<Respons
   if (until !== undefined && !isPosition(edge.ledger, until)) return problemResponse(gone, path)
   const prepared = await prepareExport(edge.ledger, caller, {
     format,
-    query: { ...asked, ...(run !== '' && { run }) },
+    query: { ...request, ...(run !== '' && { run }) },
     ...(resumed && { resume: { until, offset: query.offset ?? 0 } }),
   })
   if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)

@@ -112,8 +112,8 @@ async function listRuns({ edge, caller, path, query, access }: Ask<z.output<type
   const after = typeof startedAt === 'string' && typeof runId === 'string' ? { startedAt, runId } : undefined
   if (cursor !== undefined && after === undefined) return problemResponse(notACursor, path)
 
-  const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
-  const { items, asOf } = await edge.ledger.listRuns(caller, { ...given, ...(after && { after }), limit })
+  const params = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
+  const { items, asOf } = await edge.ledger.listRuns(caller, { ...params, ...(after && { after }), limit })
   if (access !== undefined) access.count = items.length
   const last = items.length < limit ? undefined : items.at(-1)
   const nextCursor = last === undefined ? null : encodeCursor(edge.ledger.places, scope, rowPlace(last))

@@ -40,8 +40,8 @@ export const tailRoutes: readonly GuardedRoute[] = [
 async function openTail(ask: Ask<z.output<typeof TailQuery>>): Promise<Response> {
   const { edge, caller, run, c, query, path } = ask
   const scope = tailScope(caller.tenant)
-  const given = c.req.header('last-event-id') ?? query.after
-  const judged = given === undefined ? undefined : await judgeCursor(edge.ledger, caller, { scope, cursor: given })
+  const text = c.req.header('last-event-id') ?? query.after
+  const judged = text === undefined ? undefined : await judgeCursor(edge.ledger, caller, { scope, cursor: text })
   if (judged?.kind === 'invalid') return problemResponse(invalid, path)
   const known = judged?.kind === 'place' || judged?.kind === 'start'
   const after = judged?.kind === 'place' ? judged.place.position : undefined
@@ -49,9 +49,9 @@ async function openTail(ask: Ask<z.output<typeof TailQuery>>): Promise<Response>
   const tail: Omit<Tail, 'events'> = {
     tenant: caller.tenant,
     places: edge.ledger.places,
-    startId: known && given !== undefined ? given : startCursor(edge.ledger.places, scope),
+    startId: known && text !== undefined ? text : startCursor(edge.ledger.places, scope),
     heartbeatMs: edge.settings.heartbeatMs,
-    ...(given !== undefined && !known && { resync: run === '' ? '/v1/runs' : path.replace(/\/tail$/, '') }),
+    ...(text !== undefined && !known && { resync: run === '' ? '/v1/runs' : path.replace(/\/tail$/, '') }),
   }
   return openStream(ask, {
     kind: 'tail',

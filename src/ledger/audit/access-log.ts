@@ -131,14 +131,14 @@ function takeGroup(waiting: Waiting[]): readonly Waiting[] {
 }
 
 function entryOf({ actor, principal, via }: Caller, { filters, ...read }: AccessRead, at: string): AccessEntry {
-  const given = Object.entries(filters ?? {}).slice(0, FILTERS_MAX)
-  const kept = given.map(([name, value]) => [name, value.replace(/\p{Cs}/gu, '').slice(0, FILTER_MAX_CHARS)])
+  const inputs = Object.entries(filters ?? {}).slice(0, FILTERS_MAX)
+  const shown = inputs.map(([name, value]) => [name, value.replace(/\p{Cs}/gu, '').slice(0, FILTER_MAX_CHARS)])
   return {
     at,
     actor,
     ...(principal !== undefined && { principal }),
     ...(via !== undefined && { via: [...via] }),
     ...read,
-    ...(kept.length > 0 && { filters: Object.fromEntries(kept) }),
+    ...(shown.length > 0 && { filters: Object.fromEntries(shown) }),
   }
 }

@@ -46,7 +46,7 @@ export interface AuditDeps {
 }
 
 /** A question as it is asked of the index. */
-interface Asked extends GroupAsk {
+interface IndexQuestion extends GroupAsk {
   readonly definition: AuditQueryDefinition
   readonly question: AuditQuestion
   readonly newestFirst: boolean
@@ -73,11 +73,11 @@ export class AuditService implements UnrecordedReads {
   async ask(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Promise<AuditPage | AuditRefusal> {
     return againIfRenewed(async () => {
       await this.#deps.catchUp()
-      const asked = this.#asked(caller, question, page)
-      if ('code' in asked) return asked
-      const answer = await this.#answer(asked)
-      const restsOn = asked.phrases === undefined ? 'sealed-index' : 'word-index'
-      return { ok: true, ...answer, asOf: asked.asOf, restsOn }
+      const request = this.#indexQuestion(caller, question, page)
+      if ('code' in request) return request
+      const answer = await this.#answer(request)
+      const restsOn = request.phrases === undefined ? 'sealed-index' : 'word-index'
+      return { ok: true, ...answer, asOf: request.asOf, restsOn }
     })
   }
 
@@ -98,13 +98,13 @@ export class AuditService implements UnrecordedReads {
   ): Promise<AuditRefusal | undefined> {
     return againIfRenewed(async () => {
       await this.#deps.catchUp()
-      const asked = this.#matchingAsked(caller, filter, asOf)
-      return 'code' in asked ? asked : undefined
+      const query = this.#matchingAsked(caller, filter, asOf)
+      return 'code' in query ? query : undefined
     })
   }
 
-  #matchingAsked(caller: Caller, filter: EventQuery, { treeSize }: AsOf): Asked | AuditRefusal {
-    return this.#asked(caller, { name: 'events', filter }, { limit: MATCHING_PAGE, treeSize })
+  #matchingAsked(caller: Caller, filter: EventQuery, { treeSize }: AsOf): IndexQuestion | AuditRefusal {
+    return this.#indexQuestion(caller, { name: 'events', filter }, { limit: MATCHING_PAGE, treeSize })
   }
 
   async *matching(
@@ -113,15 +113,15 @@ export class AuditService implements UnrecordedReads {
     { asOf, afterLeaf }: { readonly asOf: AsOf; readonly afterLeaf?: number },
   ): AsyncGenerator<readonly MatchedEvent[], void> {
     await againIfRenewed(() => this.#deps.catchUp())
-    const asked = this.#matchingAsked(caller, filter, asOf)
-    if ('code' in asked) throw new RangeError(asked.detail)
+    const question = this.#matchingAsked(caller, filter, asOf)
+    if ('code' in question) throw new RangeError(question.detail)
     const { index, store } = this.#deps
     for (let after = afterLeaf; ; ) {
       const page = { after, limit: MATCHING_PAGE }
-      const rowsOf = (part: LeafPage) => index.rows(asked.view, asked.filter, part)
+      const rowsOf = (part: LeafPage) => index.rows(question.view, question.filter, part)
       const rows = await againIfRenewed(async () => {
-        await this.#untilThere(asked.view)
-        return windowedRows(rowsOf, page, { size: asked.view.size, pace: caller.pace })
+        await this.#untilThere(question.view)
+        return windowedRows(rowsOf, page, { size: question.view.size, pace: caller.pace })
       })
       const last = rows.at(-1)
       if (last === undefined) return
@@ -135,7 +135,7 @@ export class AuditService implements UnrecordedReads {
     if (this.#deps.index.size(tenant) < size) await this.#deps.catchUp()
   }
 
-  #asked(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Asked | AuditRefusal {
+  #indexQuestion(caller: Caller, question: AuditQuestion, page: AuditPageRequest): IndexQuestion | AuditRefusal {
     const outside = bounds(caller, question.filter.run)
     if (outside !== undefined) return { ok: false, code: 'run-mismatch', detail: outside.detail }
     const ofAgent = historyBounds(caller)
@@ -169,40 +169,40 @@ export class AuditService implements UnrecordedReads {
     }
   }
 
-  async #answer(asked: Asked): Promise<GroupAnswer> {
+  async #answer(request: IndexQuestion): Promise<GroupAnswer> {
     const { index } = this.#deps
-    const { definition, view, filter, question } = asked
+    const { definition, view, filter, question } = request
     switch (definition.shape) {
       case 'events':
-        return this.#listed(asked, (page) => index.rows(view, filter, page))
+        return this.#listed(request, (page) => index.rows(view, filter, page))
       case 'rejections':
-        return this.#withRewinds(view.tenant, await this.#listed(asked, (page) => index.rows(view, filter, page)))
+        return this.#withRewinds(view.tenant, await this.#listed(request, (page) => index.rows(view, filter, page)))
       case 'open-calls':
-        return this.#open(asked, (page) => index.openCalls(view, filter, page), 'ToolCallInDoubt')
+        return this.#open(request, (page) => index.openCalls(view, filter, page), 'ToolCallInDoubt')
       case 'open-reservations':
-        return this.#open(asked, (page) => index.openReservations(view, filter, page), 'ReservationExpired')
+        return this.#open(request, (page) => index.openReservations(view, filter, page), 'ReservationExpired')
       case 'open-compensations':
-        return this.#listed(asked, (page) => index.openCompensations(view, filter, page))
+        return this.#listed(request, (page) => index.openCompensations(view, filter, page))
       case 'runs':
-        return runsAnswer(this.#deps, asked, question.name === 'open-runs')
+        return runsAnswer(this.#deps, request, question.name === 'open-runs')
       case 'spend':
-        return spendAnswer(this.#deps, asked, spendBy(question) ?? 'run')
+        return spendAnswer(this.#deps, request, spendBy(question) ?? 'run')
       case 'keys':
-        return keysAnswer(this.#deps, asked)
+        return keysAnswer(this.#deps, request)
       case 'access':
-        return this.#access(asked)
+        return this.#access(request)
       case 'sample':
-        return sampleAnswer(this.#deps, asked, question.seed ?? '')
+        return sampleAnswer(this.#deps, request, question.seed ?? '')
     }
   }
 
-  async #listed(asked: Asked, rowsOf: (page: LeafPage) => readonly AuditRow[]): Promise<GroupAnswer> {
-    const { events, next } = await this.#page(asked, rowsOf)
-    return { items: events.map((event) => eventBody(event, asked.phrases)), ...next }
+  async #listed(question: IndexQuestion, rowsOf: (page: LeafPage) => readonly AuditRow[]): Promise<GroupAnswer> {
+    const { events, next } = await this.#page(question, rowsOf)
+    return { items: events.map((event) => eventBody(event, question.phrases)), ...next }
   }
 
   async #page(
-    { after, limit, newestFirst, view, pace }: Asked,
+    { after, limit, newestFirst, view, pace }: IndexQuestion,
     rowsOf: (page: LeafPage) => readonly AuditRow[],
   ): Promise<{ readonly events: readonly FoundEvent[]; readonly next: { readonly next?: readonly Json[] } }> {
     const leaf = typeof after?.[0] === 'number' ? after[0] : undefined
@@ -215,14 +215,18 @@ export class AuditService implements UnrecordedReads {
   }
 
   /** What was begun and not ended; `doubt` is the type that says so without ending it. */
-  async #open(asked: Asked, rowsOf: (page: LeafPage) => readonly AuditRow[], doubt: string): Promise<GroupAnswer> {
+  async #open(
+    question: IndexQuestion,
+    rowsOf: (page: LeafPage) => readonly AuditRow[],
+    doubt: string,
+  ): Promise<GroupAnswer> {
     const { index } = this.#deps
-    const answer = await this.#listed(asked, rowsOf)
+    const answer = await this.#listed(question, rowsOf)
     const items = answer.items.map((item): JsonObject => {
       const of = doubt === 'ToolCallInDoubt' ? { call: String(item.call) } : { reservation: String(item.reservation) }
       const types = doubt === 'ToolCallInDoubt' ? [doubt, 'CompensationInDoubt'] : [doubt]
       const later = index.rows(
-        asked.view,
+        question.view,
         { types, run: String(item.run), ...of },
         { after: Number(item.leaf), limit: 1 },
       )
@@ -255,11 +259,11 @@ export class AuditService implements UnrecordedReads {
     return { ...answer, items }
   }
 
-  async #access(asked: Asked): Promise<GroupAnswer> {
+  async #access(question: IndexQuestion): Promise<GroupAnswer> {
     const { index } = this.#deps
-    const { actor, run, ...filter } = asked.filter
-    const { events, next } = await this.#page(asked, (page) => index.rows(asked.view, filter, page))
-    const verdicts = asked.question.name === 'verifications'
+    const { actor, run, ...filter } = question.filter
+    const { events, next } = await this.#page(question, (page) => index.rows(question.view, filter, page))
+    const verdicts = question.question.name === 'verifications'
     return { items: accessItems(events, { actor, run, verdicts }), ...next }
   }
 }

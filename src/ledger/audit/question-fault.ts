@@ -15,8 +15,8 @@ function filterFault(
   { name, filter }: AuditQuestion,
   { filters, required = [] }: AuditQueryDefinition,
 ): string | undefined {
-  const given = Object.keys(filter).filter((key) => filter[key as FilterName] !== undefined)
-  const stranger = given.find((key) => !filters.includes(key as FilterName))
+  const entries = Object.keys(filter).filter((key) => filter[key as FilterName] !== undefined)
+  const stranger = entries.find((key) => !filters.includes(key as FilterName))
   if (stranger !== undefined) return `the query ${name} takes no ${stranger}; it takes ${filters.join(', ')}`
   const missing = required.find((key) => filter[key] === undefined)
   return missing === undefined ? undefined : `the query ${name} needs ${missing}`

@@ -24,8 +24,8 @@ export function recordedReads(reads: UnrecordedReads, log: Pick<AccessLog, 'reco
 
 function readOf({ name, filter, by, seed }: AuditQuestion, asOf: AsOf, count: number): AccessRead {
   const { run } = filter
-  const given = { ...filter, by, seed }
-  const filters = Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]]))
+  const inputs = { ...filter, by, seed }
+  const filters = Object.entries(inputs).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]]))
   return {
     query: `audit/${name}`,
     ...(run !== undefined && { run }),

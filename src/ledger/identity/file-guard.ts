@@ -30,8 +30,8 @@ function guardUnder(name: string, key: Uint8Array): FileGuard {
   return {
     rowKey: () => key,
     seal,
-    holds: (text, given) => {
-      const [a, b] = [Buffer.from(seal(text)), Buffer.from(given)]
+    holds: (text, value) => {
+      const [a, b] = [Buffer.from(seal(text)), Buffer.from(value)]
       return a.length === b.length && timingSafeEqual(a, b)
     },
   }

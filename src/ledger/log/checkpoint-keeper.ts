@@ -1,5 +1,5 @@
 /** @module Keeps signed checkpoints in the file beside the store, again and again where writing it fails. */
-import type { KeptCheckpoints } from './kept-checkpoints.ts'
+import type { CheckpointFile } from './checkpoint-file.ts'
 import type { LogDeps } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
@@ -15,7 +15,7 @@ interface KeeperDeps {
  * not be written is written at a later turn; the log has one line when that begins and one when it is over.
  */
 export function checkpointKeeper(
-  kept: KeptCheckpoints,
+  checkpointFile: CheckpointFile,
   keeper: KeeperDeps,
 ): (signed: ReadonlyMap<string, string>) => void {
   const { log } = keeper.deps
@@ -23,12 +23,12 @@ export function checkpointKeeper(
   let first = true
   return (signed) => {
     try {
-      kept.save(keeper.origin, first ? new Map([...notKept(kept, keeper), ...signed]) : signed)
+      checkpointFile.save(keeper.origin, first ? new Map([...notKept(checkpointFile, keeper), ...signed]) : signed)
       first = false
-      if (failing) log.info({ file: kept.path }, 'the last checkpoints are kept in their file again')
+      if (failing) log.info({ file: checkpointFile.path }, 'the last checkpoints are kept in their file again')
       failing = false
     } catch (error) {
-      const fields = { err: error, file: kept.path }
+      const fields = { err: error, file: checkpointFile.path }
       if (!failing) log.error(fields, 'the last checkpoints cannot be kept in their file; tried again at each turn')
       failing = true
     }
@@ -36,13 +36,13 @@ export function checkpointKeeper(
 }
 
 /** Checkpoints on record that the file lacks, or has an older one of. */
-function notKept(kept: KeptCheckpoints, { deps: { logStore }, projection }: KeeperDeps): ReadonlyMap<string, string> {
+function notKept(filed: CheckpointFile, { deps: { logStore }, projection }: KeeperDeps): ReadonlyMap<string, string> {
   const sizeOf = (tenant: string, note: string | undefined): number =>
     (note === undefined ? undefined : readCheckpoint(note, projection.verifier(tenant)))?.size ?? 0
   const found = new Map<string, string>()
   for (const tenant of logStore.signedTenants()) {
     const note = logStore.log(tenant)?.note
-    if (note !== undefined && sizeOf(tenant, note) > sizeOf(tenant, kept.note(tenant))) found.set(tenant, note)
+    if (note !== undefined && sizeOf(tenant, note) > sizeOf(tenant, filed.note(tenant))) found.set(tenant, note)
   }
   return found
 }

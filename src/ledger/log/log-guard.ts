@@ -3,7 +3,7 @@ import type { Checkpoint } from '../../merkle/checkpoint.ts'
 import { sameHash } from '../../merkle/hashes.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { NOT_AUTHENTIC } from '../../store/derived-file.ts'
-import type { Kept, KeptCheckpoints } from './kept-checkpoints.ts'
+import type { CheckpointFile, FiledCheckpoints } from './checkpoint-file.ts'
 import { type LogDeps, LogStartError } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
@@ -11,14 +11,14 @@ import { readCheckpoint } from './read-checkpoint.ts'
 export interface Guard {
   readonly deps: LogDeps
   readonly projection: LogProjection
-  readonly kept: KeptCheckpoints | undefined
+  readonly kept: CheckpointFile | undefined
 }
 
 /**
  * Throws `LogStartError` where the store holds less than a kept checkpoint covers, or something else. What the projection keeps is
  * trusted only where it agrees with the store; else it is made anew, which reads the whole history.
  */
-export async function guardStart(guard: Guard, found: Kept | undefined): Promise<void> {
+export async function guardStart(guard: Guard, found: FiledCheckpoints | undefined): Promise<void> {
   const { deps, projection } = guard
   let fresh = false
   const restart = (reason: string): void => {

@@ -9,14 +9,14 @@ import { weigh } from '../../resources/weigh.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
-import { budgetBody, compensationBody, planOf } from '../answers/answers.ts'
-import { forkSummary } from '../answers/fork-answers.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller, ContextAt, Found, Ledger } from '../ledger.ts'
+import { forkSummary } from '../responses/fork-responses.ts'
+import { budgetBody, compensationBody, planOf } from '../responses/responses.ts'
 import { bounds } from '../write/bounds.ts'
-import type { HotRun } from '../write/hot-run.ts'
-import type { HotRuns } from '../write/hot-runs.ts'
 import type { LeaseClock } from '../write/lease-clock.ts'
+import type { RunAggregate } from '../write/run-aggregate.ts'
+import type { RunAggregates } from '../write/run-aggregates.ts'
 import { loadRefusal } from '../write/write-refusals.ts'
 import type { Reader } from './reader.ts'
 import { contextBody, overdue, place, runBody, runNotFound, unslotted } from './run-bodies.ts'
@@ -27,11 +27,11 @@ const READ_AGAIN_MAX = 8
 const PAGE_MAX_BYTES = 4 * 1024 * 1024
 
 /** Reads of the store come after the state is known to be durable: they may be about its newest events. */
-type Render = (state: RunState, run: HotRun) => JsonObject | (() => Promise<JsonObject>)
+type Render = (state: RunState, run: RunAggregate) => JsonObject | (() => Promise<JsonObject>)
 
 export interface QueryDeps {
   readonly store: EventStore
-  readonly runs: HotRuns
+  readonly runs: RunAggregates
   readonly reader: Reader
   readonly sealer: Sealer
   readonly leases: LeaseClock
@@ -102,10 +102,10 @@ export class Queries implements RunQueries {
     const stream = runStream(caller.tenant, runId)
     const revision = at.revision ?? (await this.#revisionOfStep(stream, at.step ?? 0, caller.pace))
     if (revision === undefined || revision < 0 || revision > now.revision) {
-      const asked = at.step === undefined ? `revision ${at.revision}` : `step ${at.step}`
+      const request = at.step === undefined ? `revision ${at.revision}` : `step ${at.step}`
       return {
         ok: false,
-        refusal: refusal('unknown-step', `the run has no ${asked}`, { evidence: { revision: now.revision } }),
+        refusal: refusal('unknown-step', `the run has no ${request}`, { evidence: { revision: now.revision } }),
       }
     }
     const state = await this.#reader.stateAt(stream, revision, caller.pace)
@@ -183,18 +183,18 @@ export class Queries implements RunQueries {
     return this.read(caller, runId, (state) => {
       const all = Object.values(state.calls).filter((call) => call.claimRevision > page.after)
       const sorted = all.sort((a, b) => a.claimRevision - b.claimRevision)
-      const asked = sorted.slice(0, page.limit).map((call) => this.#shown(state, call))
+      const query = sorted.slice(0, page.limit).map((call) => this.#shown(state, call))
       return async () => {
         const items: JsonObject[] = []
         let bytes = 0
-        for (const call of asked) {
+        for (const call of query) {
           if (bytes >= PAGE_MAX_BYTES) break
           await caller.pace?.turn()
           const body = await this.#callBody(stream, call)
           bytes += weigh(body)
           items.push(body)
         }
-        const last = asked[items.length - 1]
+        const last = query[items.length - 1]
         return { items, ...(sorted.length > items.length && last && { next: last.claimRevision }) }
       }
     })

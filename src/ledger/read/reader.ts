@@ -8,13 +8,13 @@ import { refusal } from '../../domain/refusal.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
-import type { AnsweredEvent } from '../answers/answer-parts.ts'
-import { type Answer, branchOrigin, compensationBody, planOf } from '../answers/answers.ts'
-import { callOutcome } from '../answers/call-outcome.ts'
-import { recordedFork } from '../answers/fork-reads.ts'
 import type { Sealer } from '../identity/sealer.ts'
-import type { HotRun } from '../write/hot-run.ts'
-import type { HotRuns } from '../write/hot-runs.ts'
+import { callOutcome } from '../responses/call-outcome.ts'
+import { recordedFork } from '../responses/fork-reads.ts'
+import type { AnsweredEvent } from '../responses/response-parts.ts'
+import { branchOrigin, type CommandResponse, compensationBody, planOf } from '../responses/responses.ts'
+import type { RunAggregate } from '../write/run-aggregate.ts'
+import type { RunAggregates } from '../write/run-aggregates.ts'
 import type { RunCommand } from '../write/run-command.ts'
 import { verifiedEvent, verifiedEvents } from './verified-events.ts'
 
@@ -27,17 +27,17 @@ export interface RecordedRequest {
 
 export class Reader {
   readonly #store: EventStore
-  readonly #runs: HotRuns
+  readonly #runs: RunAggregates
   readonly #sealer: Sealer
 
-  constructor(store: EventStore, runs: HotRuns, sealer: Sealer) {
+  constructor(store: EventStore, runs: RunAggregates, sealer: Sealer) {
     this.#store = store
     this.#runs = runs
     this.#sealer = sealer
   }
 
   /** Whether all that the run's state holds is durable, and nobody else has written since. */
-  async isCurrent(run: HotRun): Promise<boolean> {
+  async isCurrent(run: RunAggregate): Promise<boolean> {
     if (!(await run.durable())) return false
     if ((await this.#store.head(run.stream)) <= run.revision) return true
     this.#runs.drop(run)
@@ -113,7 +113,7 @@ export class Reader {
   }
 
   /** The answer of a call that has its outcome: the same result to every repeat, a refusal to another outcome. */
-  async recordedCall(run: HotRun, call: CallState, command: RunCommand): Promise<Answer> {
+  async recordedCall(run: RunAggregate, call: CallState, command: RunCommand): Promise<CommandResponse> {
     const outcome = await this.outcomeOf(run.stream, call)
     const { callId, status, fence, attempt, generation, key } = call
     const body = { runId: run.runId, callId, status, fence, attempt, generation, key, ...outcome }
@@ -125,7 +125,7 @@ export class Reader {
    * The answer where nothing had to be done: called on the state that it holds for. What it reads besides, it reads when the answer is
    * called for: when that state is durable.
    */
-  asIs(run: HotRun, command: RunCommand): () => Answer | Promise<Answer> {
+  asIs(run: RunAggregate, command: RunCommand): () => CommandResponse | Promise<CommandResponse> {
     const { state } = run
     if (state === undefined) {
       const nowhere = refusal('run-not-found', `there is no run ${run.runId}`)
@@ -151,7 +151,7 @@ export class Reader {
     return () => ({ kind: 'body', created: false, body })
   }
 
-  #endedRun(stream: string, state: RunState, place: JsonObject): () => Promise<Answer> {
+  #endedRun(stream: string, state: RunState, place: JsonObject): () => Promise<CommandResponse> {
     const { name, status, fence, endRevision } = state
     const step = state.lineage.at(-1)?.step ?? 0
     const compensation = state.compensation === undefined ? {} : { compensation: state.compensation }
@@ -211,7 +211,7 @@ function isEqual(a: Json, b: Json | undefined): boolean {
   return b !== undefined && canonicalJson(a) === canonicalJson(b)
 }
 
-function alreadySettled(call: CallState): Answer {
+function alreadySettled(call: CallState): CommandResponse {
   return {
     kind: 'refusal',
     refusal: refusal(

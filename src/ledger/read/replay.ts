@@ -70,9 +70,9 @@ function faultLine({ code, message }: Fault): Json {
 
 function foldStep(
   before: RunState | undefined,
-  given: { record: ReadRecord; header: Parameters<typeof recordedEvent>[0]; counts: ReplayCounts },
+  inputs: { record: ReadRecord; header: Parameters<typeof recordedEvent>[0]; counts: ReplayCounts },
 ): { state: RunState | undefined; line: ReplayLine } {
-  const { record, header, counts } = given
+  const { record, header, counts } = inputs
   const { revision, type, time, actor } = header
   const place = { revision, type, time, actor }
   const event = recordedEvent(header, record.data)
@@ -107,9 +107,9 @@ function rebuiltSnapshot(state: RunState): Snapshot {
 
 function verdictLine(
   stream: string,
-  given: { counts: ReplayCounts; faults: readonly ReplayLine[]; state: RunState | undefined },
+  input: { counts: ReplayCounts; faults: readonly ReplayLine[]; state: RunState | undefined },
 ): ReplayLine {
-  const { counts, faults, state } = given
+  const { counts, faults, state } = input
   const { events, matched, mismatched, notCompared } = counts
   return {
     verdict: faults.length === 0 && events > 0 ? 'VERIFIED' : events === 0 ? 'INCOMPLETE' : 'TAMPERED',

@@ -4,9 +4,9 @@ import { type CallState, establishedDigest, type RunState } from '../../../proje
 import type { JsonObject } from '../../../schemas/json.ts'
 import { isLeaseOver, openCalls } from '../../domain/lease.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
-import { branchOrigin, budgetBody } from '../answers/answers.ts'
-import type { HotRun } from '../write/hot-run.ts'
+import { branchOrigin, budgetBody } from '../responses/responses.ts'
 import type { LeaseClock } from '../write/lease-clock.ts'
+import type { RunAggregate } from '../write/run-aggregate.ts'
 
 export function runNotFound(runId: string): Refusal {
   return refusal('run-not-found', `there is no run ${runId}`)
@@ -21,7 +21,7 @@ export function overdue(state: RunState, call: CallState, leases: LeaseClock): {
   return isLeaseOver(call, state, { leaseLeftMs: leases.leftMs }) ? { overdue: true } : {}
 }
 
-export function runBody(state: RunState, run: HotRun, leases: LeaseClock): JsonObject {
+export function runBody(state: RunState, run: RunAggregate, leases: LeaseClock): JsonObject {
   const now = state.lineage.at(-1)
   const open = openCalls(state).map((call) => {
     const { callId, tool, status, leaseUntil } = call

@@ -6,7 +6,7 @@ import { readHeader } from '../../signing/header-reader.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
 import type { Sealer } from '../identity/sealer.ts'
-import type { Head } from '../write/hot-run.ts'
+import type { Head } from '../write/run-aggregate.ts'
 import { recordedEvent } from './parse-record.ts'
 
 /** A record of the stream does not verify: nothing may be decided on it, and it answers nothing. */

@@ -8,23 +8,23 @@ import { canonicalJson } from '../../signing/canonical-json.ts'
 import { requestMac } from '../../signing/request-mark.ts'
 import type { SealedEvent } from '../../signing/seal.ts'
 import type { EventStore } from '../../store/event-store.ts'
-import { type Answer, answerTo } from '../answers/answers.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Outcome } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
 import type { Reader } from '../read/reader.ts'
+import { type CommandResponse, responseTo } from '../responses/responses.ts'
 import type { Stats } from '../stats.ts'
 import type { DecisionTexts } from './decision-texts.ts'
-import type { FollowedResult, HotRun } from './hot-run.ts'
-import type { HotRuns } from './hot-runs.ts'
-import type { Job, Try } from './jobs.ts'
 import type { LeaseClock } from './lease-clock.ts'
+import type { Attempt, PendingCommand } from './pending-command.ts'
+import type { FollowedResult, RunAggregate } from './run-aggregate.ts'
+import type { RunAggregates } from './run-aggregates.ts'
 import { answered, sealDecision } from './seal-decision.ts'
 import { appendTooLarge, notKnownWritten, refused, storeFull, storeUnavailable } from './write-refusals.ts'
 
 export interface AppendDeps {
   readonly store: EventStore
-  readonly runs: HotRuns
+  readonly runs: RunAggregates
   readonly reader: Reader
   readonly sealer: Sealer
   readonly effects: Effects
@@ -36,7 +36,7 @@ interface Sent {
   readonly records: readonly SealedEvent['record'][]
   readonly expectedRevision: number
   readonly revision: number
-  readonly answer: Answer
+  readonly answer: CommandResponse
 }
 
 export class Appender {
@@ -51,17 +51,17 @@ export class Appender {
 
   /** Seals, folds and hands over at once. `instead` is the answer where the events themselves are none. */
   append(
-    run: HotRun,
-    job: Job,
-    given: { readonly decision: Extract<Decision, { kind: 'append' }>; readonly instead?: Refusal },
-  ): Try {
+    run: RunAggregate,
+    pending: PendingCommand,
+    inputs: { readonly decision: Extract<Decision, { kind: 'append' }>; readonly instead?: Refusal },
+  ): Attempt {
     const { store, runs, stats, sealer, effects, leases } = this.#deps
     const expectedRevision = run.revision
-    const mark = given.instead === undefined ? this.#mark(run, job) : undefined
+    const mark = inputs.instead === undefined ? this.#mark(run, pending) : undefined
     let events: SealedEvent[]
     try {
-      const { caller, info } = job
-      events = sealDecision({ sealer, effects, run, caller, info, mark, texts: this.#texts }, given.decision)
+      const { caller, info } = pending
+      events = sealDecision({ sealer, effects, run, caller, info, mark, texts: this.#texts }, inputs.decision)
     } catch (error) {
       runs.drop(run)
       throw error
@@ -73,10 +73,10 @@ export class Appender {
       return { refusedNow: true, settled: Promise.resolve(refused(tooLarge)) }
     }
     // The state moves on while the disk works: the answer is made now.
-    const answer: Answer =
-      given.instead === undefined
-        ? answerTo(events.map(answered), run.state as RunState)
-        : { kind: 'refusal', refusal: given.instead }
+    const answer: CommandResponse =
+      inputs.instead === undefined
+        ? responseTo(events.map(answered), run.state as RunState)
+        : { kind: 'refusal', refusal: inputs.instead }
     const sent: Sent = { records, expectedRevision, revision: run.revision, answer }
     for (const { data } of events) {
       if (isJsonObject(data) && typeof data.callId === 'string') leases.decided(run, data.callId)
@@ -88,16 +88,16 @@ export class Appender {
     return { refusedNow: answer.kind === 'refusal', settled: this.#afterAppend(run, appended, sent) }
   }
 
-  #mark(run: HotRun, job: Job): RequestMark | undefined {
-    const { idempotency } = job.info
-    if (idempotency === undefined || job.requestId === undefined || job.reusedKey === true) return undefined
+  #mark(run: RunAggregate, pending: PendingCommand): RequestMark | undefined {
+    const { idempotency } = pending.info
+    if (idempotency === undefined || pending.requestId === undefined || pending.reusedKey === true) return undefined
     const { sealer } = this.#deps
     sealer.notBefore(run.head?.ringIndex)
     const { key } = sealer.current(run.tenant, run.stream)
-    return { id: job.requestId, mac: requestMac(key, idempotency, bodyTextOf(this.#texts)) }
+    return { id: pending.requestId, mac: requestMac(key, idempotency, bodyTextOf(this.#texts)) }
   }
 
-  async #afterAppend(run: HotRun, appended: Promise<FollowedResult>, sent: Sent): Promise<Outcome | 'again'> {
+  async #afterAppend(run: RunAggregate, appended: Promise<FollowedResult>, sent: Sent): Promise<Outcome | 'again'> {
     const { runs, stats, reader } = this.#deps
     let result: FollowedResult | undefined
     try {
@@ -128,7 +128,11 @@ export class Appender {
   }
 
   /** The answer as the caller gets it, with what has to be read for it. */
-  async outcome(run: HotRun, answer: Answer, of: { revision: number; replayed: boolean }): Promise<Outcome> {
+  async outcome(
+    run: RunAggregate,
+    answer: CommandResponse,
+    of: { revision: number; replayed: boolean },
+  ): Promise<Outcome> {
     const { reader, stats } = this.#deps
     if (answer.kind === 'body') {
       const { created, plan, body } = answer

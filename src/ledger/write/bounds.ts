@@ -1,7 +1,7 @@
 /** @module What a token is bound to: one run, one agent, or neither. */
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import type { Caller, Command } from '../ledger.ts'
-import { runBelongsToAll } from './agent-bond.ts'
+import { runBelongsToAll } from './token-binding.ts'
 
 /** Refused where the token is good for another run. */
 export function bounds(caller: Caller, runId: string | undefined): Refusal | undefined {

@@ -23,9 +23,9 @@ export function isBranchStart(command: Command): command is BranchStart {
 export async function startBranch(
   { write, queries }: { readonly write: WritePath; readonly queries: Queries },
   caller: Caller,
-  asked: { readonly runId: string; readonly command: BranchStart; readonly info: RequestInfo },
+  request: { readonly runId: string; readonly command: BranchStart; readonly info: RequestInfo },
 ): Promise<Outcome> {
-  const { runId, command, info } = asked
+  const { runId, command, info } = request
   const { run, atStep } = command.body.branchOf
   const closed = await queries.read(caller, run, ({ disclosed = false }) => ({ disclosed }))
   if (closed.ok && closed.value.disclosed === true) return refused(atOrigin(DISCLOSED))

@@ -15,14 +15,14 @@ import { decideRenew, decideResolve, decideSettle } from '../../domain/settle.ts
 import { decideRelease, decideSettleReservation, decideUsage } from '../../domain/usage.ts'
 import { checkAgentSignature, envelopeSigningInput, isLowS, signatureSpellings } from '../../signing/agent-signature.ts'
 import { digestText, sha256 } from '../../signing/digests.ts'
-import type { AnsweredEvent } from '../answers/answer-parts.ts'
 import type { Caller } from '../ledger.ts'
-import { foreignWork } from './agent-bond.ts'
-import type { HotRun } from './hot-run.ts'
+import type { AnsweredEvent } from '../responses/response-parts.ts'
+import type { RunAggregate } from './run-aggregate.ts'
 import type { RunCommand } from './run-command.ts'
+import { foreignWork } from './token-binding.ts'
 
 export interface DecideInput {
-  readonly run: HotRun
+  readonly run: RunAggregate
   readonly caller: Caller
   readonly command: RunCommand
   readonly env: Env
@@ -89,7 +89,7 @@ function decideOnRun(state: RunState, input: DecideInput): Decision {
   }
 }
 
-function handoffEnv(run: HotRun, env: Env): HandoffEnv {
+function handoffEnv(run: RunAggregate, env: Env): HandoffEnv {
   return {
     ...env,
     evidence: run.evidence,
@@ -99,12 +99,12 @@ function handoffEnv(run: HotRun, env: Env): HandoffEnv {
   }
 }
 
-function signedText(run: HotRun, { ledgerId }: Env, envelope: SignedEnvelope): Uint8Array {
+function signedText(run: RunAggregate, { ledgerId }: Env, envelope: SignedEnvelope): Uint8Array {
   return envelopeSigningInput({ ...envelope, ledgerId, tenant: run.tenant, run: run.runId })
 }
 
 function signatureFault(
-  run: HotRun,
+  run: RunAggregate,
   env: Env,
   { envelope, manifest }: { envelope: SignedEnvelope; manifest: ManifestState | undefined },
 ): string | undefined {

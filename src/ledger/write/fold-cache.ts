@@ -6,7 +6,7 @@ import { dumpEvidence, type EvidenceDump, loadEvidence } from '../../domain/vali
 import { weigh } from '../../resources/weigh.ts'
 import type { FoldRow, ViewStore } from '../../store/view-store.ts'
 import type { VerifyDeps } from '../read/verified-events.ts'
-import type { Head, HotRun } from './hot-run.ts'
+import type { Head, RunAggregate } from './run-aggregate.ts'
 
 const FOLD_PROJECTION = `${runProjection.name}/${runProjection.version}`
 const FOLD_PREFIX = 'countersign/fold/v2\n'
@@ -26,7 +26,7 @@ interface CachedFold {
 }
 
 /** Keeps the fold of an idle run. A view store that cannot take it costs time at the next load, and nothing else. */
-export function saveFold(deps: LoadDeps, run: HotRun): void {
+export function saveFold(deps: LoadDeps, run: RunAggregate): void {
   if (run.state === undefined || run.head === undefined || !run.idle || run.dead) return
   const fold: CachedFold = { state: run.state, evidence: dumpEvidence(run.evidence), head: run.head }
   const text = JSON.stringify(fold)
@@ -42,7 +42,7 @@ export function saveFold(deps: LoadDeps, run: HotRun): void {
 }
 
 /** Takes a cached fold over, where there is one that is whole. Whether the stream still holds its head is the caller's to see. */
-export function takeFold(deps: LoadDeps, run: HotRun): void {
+export function takeFold(deps: LoadDeps, run: RunAggregate): void {
   const cached = orNothing(() => readFold(deps, run))
   if (cached === undefined) return
   run.state = cached.state
@@ -56,7 +56,7 @@ function weighState({ context: _, snapshot: __, ...rest }: RunState): number {
   return weigh(rest)
 }
 
-function readFold(deps: LoadDeps, run: HotRun): CachedFold | undefined {
+function readFold(deps: LoadDeps, run: RunAggregate): CachedFold | undefined {
   const row = deps.views.loadFold(run.stream, FOLD_PROJECTION)
   if (row === undefined) return undefined
   const dot = row.mac.lastIndexOf('.')
@@ -66,7 +66,7 @@ function readFold(deps: LoadDeps, run: HotRun): CachedFold | undefined {
   return fold.head.revision === row.revision ? fold : undefined
 }
 
-function foldMac(deps: LoadDeps, run: HotRun, fold: { kid: string; text: string }): string | undefined {
+function foldMac(deps: LoadDeps, run: RunAggregate, fold: { kid: string; text: string }): string | undefined {
   const key = deps.sealer.keyOf(fold.kid, run.tenant, run.stream)
   if (key === undefined) return undefined
   return createHmac('sha256', key)
@@ -75,8 +75,8 @@ function foldMac(deps: LoadDeps, run: HotRun, fold: { kid: string; text: string 
     .digest('base64url')
 }
 
-function sameText(given: string, wanted: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(wanted)]
+function sameText(value: string, wanted: string): boolean {
+  const [a, b] = [Buffer.from(value), Buffer.from(wanted)]
   return a.length === b.length && timingSafeEqual(a, b)
 }
 

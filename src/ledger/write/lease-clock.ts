@@ -5,7 +5,7 @@
 import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
 import { leaseLeftByWall, openCalls } from '../../domain/lease.ts'
 import type { Effects } from '../ports.ts'
-import type { HotRun } from './hot-run.ts'
+import type { RunAggregate } from './run-aggregate.ts'
 
 /** Each takes some 200 bytes. Beyond them the leases met longest ago are judged by the wall clock again. */
 const LEASES_MAX = 50_000
@@ -38,13 +38,13 @@ export class LeaseClock {
   }
 
   /** A run was loaded: what other processes granted counts from here. */
-  loaded({ state }: HotRun): void {
+  loaded({ state }: RunAggregate): void {
     if (state !== undefined)
       for (const call of openCalls(state)) if (call.status === 'claimed') this.leftMs(call, state)
   }
 
   /** An event of this call was decided here and folded: a lease that it granted lasts its whole length. */
-  decided({ state }: HotRun, callId: string): void {
+  decided({ state }: RunAggregate, callId: string): void {
     const call = state?.calls[slot(callId)]
     if (call?.status !== 'claimed') {
       this.#leases.delete(callId)

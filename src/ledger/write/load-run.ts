@@ -2,15 +2,15 @@
 import { recordDigest } from '../../signing/digests.ts'
 import { verifiedEvents } from '../read/verified-events.ts'
 import { CACHE_EVERY_EVENTS, type LoadDeps, saveFold, takeFold } from './fold-cache.ts'
-import { type Head, HotRun } from './hot-run.ts'
+import { type Head, RunAggregate } from './run-aggregate.ts'
 
 /** Folds a run from the store, verifying each record it reads. A run that does not exist has no state. */
-export async function loadRun(deps: LoadDeps, tenant: string, runId: string): Promise<HotRun> {
-  const cached = new HotRun(tenant, runId)
+export async function loadRun(deps: LoadDeps, tenant: string, runId: string): Promise<RunAggregate> {
+  const cached = new RunAggregate(tenant, runId)
   takeFold(deps, cached)
   // A store restored from a copy may end before a fold that was cached since.
   const holds = cached.head === undefined || (await holdsHead(deps, cached.stream, cached.head))
-  const run = holds ? cached : new HotRun(tenant, runId)
+  const run = holds ? cached : new RunAggregate(tenant, runId)
   await foldTail(deps, run)
   if (run.revision - run.cachedRevision >= CACHE_EVERY_EVENTS) saveFold(deps, run)
   return run
@@ -23,7 +23,7 @@ async function holdsHead({ store }: LoadDeps, stream: string, { revision, digest
   return false
 }
 
-async function foldTail(deps: LoadDeps, run: HotRun): Promise<void> {
+async function foldTail(deps: LoadDeps, run: RunAggregate): Promise<void> {
   for await (const { event, ringIndex } of verifiedEvents(deps, run.stream, { after: run.head })) {
     run.fold(event)
     const { revision, time } = event.header

@@ -5,17 +5,17 @@ import type { RequestMark } from '../../../schemas/header.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Decision, Draft } from '../../domain/decision.ts'
 import { type SealedEvent, sealEvents } from '../../signing/seal.ts'
-import type { AnsweredEvent } from '../answers/answer-parts.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller, RequestInfo } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
+import type { AnsweredEvent } from '../responses/response-parts.ts'
 import type { DecisionTexts } from './decision-texts.ts'
-import type { HotRun } from './hot-run.ts'
+import type { RunAggregate } from './run-aggregate.ts'
 
 export interface Sealing {
   readonly sealer: Sealer
   readonly effects: Effects
-  readonly run: HotRun
+  readonly run: RunAggregate
   readonly caller: Caller
   readonly info: RequestInfo
   /** Idempotency of the request; absent where its answer is not to be remembered. */

@@ -10,13 +10,13 @@ import type { Refusal } from '../../domain/refusal.ts'
 import { refuseOnRecord } from '../../domain/run-rules.ts'
 import type { LoopTurns } from '../../resources/loop-turns.ts'
 import { requestMac } from '../../signing/request-mark.ts'
-import { type Answer, answerTo } from '../answers/answers.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
+import { type CommandResponse, responseTo } from '../responses/responses.ts'
 import { type AppendDeps, Appender } from './appender.ts'
 import { decide } from './decide.ts'
 import { DecisionTexts } from './decision-texts.ts'
-import type { HotRun } from './hot-run.ts'
-import { AGAIN, type Job, makeJob, type Try } from './jobs.ts'
+import { AGAIN, type Attempt, type PendingCommand, pendingCommand } from './pending-command.ts'
+import type { RunAggregate } from './run-aggregate.ts'
 import type { RunCommand } from './run-command.ts'
 import {
   contended,
@@ -50,14 +50,14 @@ export class WritePath {
   }
 
   async execute(caller: Caller, runId: string, command: RunCommand, info: RequestInfo): Promise<Outcome> {
-    const job = makeJob(caller, runId, { command, info })
-    if (job.requestId === undefined) return this.#untilSettled(job)
+    const pending = pendingCommand(caller, runId, { command, info })
+    if (pending.requestId === undefined) return this.#untilSettled(pending)
 
-    const inFlight = `${caller.tenant}\n${runId}\n${job.requestId}`
+    const inFlight = `${caller.tenant}\n${runId}\n${pending.requestId}`
     if (this.#inFlight.has(inFlight)) return refused(idempotencyInFlight())
     this.#inFlight.add(inFlight)
     try {
-      return await this.#untilSettled(job)
+      return await this.#untilSettled(pending)
     } finally {
       this.#inFlight.delete(inFlight)
     }
@@ -69,16 +69,16 @@ export class WritePath {
     runId: string,
     items: readonly { readonly command: RunCommand; readonly info: RequestInfo }[],
   ): Promise<Outcome[]> {
-    const jobs = items.map((item) => makeJob(caller, runId, item))
+    const jobs = items.map((item) => pendingCommand(caller, runId, item))
     const outcomes: Outcome[] = []
     let envelopeRefused = false
     while (outcomes.length < jobs.length) {
       const rest = jobs.slice(outcomes.length)
       const tries = await this.#tryAhead(rest, envelopeRefused)
-      for (const [index, job] of rest.slice(0, tries.length).entries()) {
-        const envelope = job.command.kind === 'envelope'
+      for (const [index, pending] of rest.slice(0, tries.length).entries()) {
+        const envelope = pending.command.kind === 'envelope'
         const tried = await this.#orRefusal(tries[index]?.settled ?? AGAIN.settled)
-        const outcome: Outcome = tried === 'again' ? await this.#inTurn(job, envelope && envelopeRefused) : tried
+        const outcome: Outcome = tried === 'again' ? await this.#inTurn(pending, envelope && envelopeRefused) : tried
         envelopeRefused ||= envelope && !outcome.ok
         outcomes.push(outcome)
       }
@@ -86,49 +86,49 @@ export class WritePath {
     return outcomes
   }
 
-  #inTurn(job: Job, skipped: boolean): Outcome | Promise<Outcome> {
-    return skipped ? refused(notAttempted()) : this.#untilSettled(job)
+  #inTurn(pending: PendingCommand, skipped: boolean): Outcome | Promise<Outcome> {
+    return skipped ? refused(notAttempted()) : this.#untilSettled(pending)
   }
 
   /** Decides as many as can be decided now. After a refused envelope the later ones are left for whoever knows how that came out. */
-  async #tryAhead(jobs: readonly Job[], envelopeRefused: boolean): Promise<Try[]> {
+  async #tryAhead(jobs: readonly PendingCommand[], envelopeRefused: boolean): Promise<Attempt[]> {
     const [first] = jobs
     const run = first === undefined ? undefined : await this.#load(first)
     if (run === undefined || 'refusal' in run) return [AGAIN]
-    const tries: Try[] = []
+    const tries: Attempt[] = []
     let refusedOne = envelopeRefused
-    for (const job of jobs) {
-      const turn = this.#deps.turns?.pass(job.info.bodyBytes ?? 0)
+    for (const pending of jobs) {
+      const turn = this.#deps.turns?.pass(pending.info.bodyBytes ?? 0)
       // Meanwhile the run may have been dropped: then this item is left for the next look at it.
       if (turn !== undefined) await turn
-      const skipped = refusedOne && job.command.kind === 'envelope'
-      const attempt = skipped ? AGAIN : this.#try(run.hot, job)
+      const skipped = refusedOne && pending.command.kind === 'envelope'
+      const attempt = skipped ? AGAIN : this.#try(run.hot, pending)
       // Looked at in order, later: one that fails meanwhile is not unhandled.
       attempt.settled.catch(() => undefined)
       tries.push(attempt)
-      if (job.command.kind === 'envelope' && attempt.refusedNow) refusedOne = true
+      if (pending.command.kind === 'envelope' && attempt.refusedNow) refusedOne = true
       if (attempt.undecided === true && !skipped) break
     }
     return tries
   }
 
-  async #untilSettled(job: Job): Promise<Outcome> {
+  async #untilSettled(pending: PendingCommand): Promise<Outcome> {
     const { effects } = this.#deps
     for (let tries = 0; tries < DECIDE_AGAIN_MAX; tries += 1) {
-      const turn = this.#deps.turns?.pass(job.info.bodyBytes ?? 0)
+      const turn = this.#deps.turns?.pass(pending.info.bodyBytes ?? 0)
       if (turn !== undefined) await turn
       if (tries > 1) await effects.sleep(DECIDE_AGAIN_MS * 2 ** tries * effects.random())
-      const run = await this.#load(job)
+      const run = await this.#load(pending)
       if ('refusal' in run) return refused(run.refusal)
-      const outcome = await this.#orRefusal(this.#try(run.hot, job).settled)
+      const outcome = await this.#orRefusal(this.#try(run.hot, pending).settled)
       if (outcome !== 'again') return outcome
     }
     return refused(contended())
   }
 
-  async #load(job: Job): Promise<{ hot: HotRun } | { refusal: Refusal }> {
+  async #load(pending: PendingCommand): Promise<{ hot: RunAggregate } | { refusal: Refusal }> {
     try {
-      const run = this.#deps.runs.get(job.caller.tenant, job.runId)
+      const run = this.#deps.runs.get(pending.caller.tenant, pending.runId)
       return { hot: run instanceof Promise ? await run : run }
     } catch (error) {
       return { refusal: loadRefusal(error, this.#deps.store) }
@@ -144,41 +144,41 @@ export class WritePath {
   }
 
   /** Decides and seals at once; the promise waits for the disk. */
-  #try(run: HotRun, job: Job): Try {
+  #try(run: RunAggregate, pending: PendingCommand): Attempt {
     if (run.dead || !this.#deps.runs.owns(run)) return AGAIN
-    const repeated = job.requestId === undefined ? undefined : run.state?.requests[slot(job.requestId)]
-    if (repeated !== undefined && job.reusedKey !== true) {
-      return { refusedNow: false, undecided: true, settled: this.#repeat(run, job, repeated) }
+    const repeated = pending.requestId === undefined ? undefined : run.state?.requests[slot(pending.requestId)]
+    if (repeated !== undefined && pending.reusedKey !== true) {
+      return { refusedNow: false, undecided: true, settled: this.#repeat(run, pending, repeated) }
     }
-    const { ifMatch } = job.info
+    const { ifMatch } = pending.info
     // A key that came with another request is that first: no revision would make it right.
-    if (ifMatch !== undefined && ifMatch !== run.revision && job.reusedKey !== true) {
+    if (ifMatch !== undefined && ifMatch !== run.revision && pending.reusedKey !== true) {
       return this.#refuse(run, revisionConflict(ifMatch, run.revision))
     }
-    return this.#carryOut(run, job, this.#decide(run, job))
+    return this.#carryOut(run, pending, this.#decide(run, pending))
   }
 
-  #decide(run: HotRun, job: Job): Decision {
+  #decide(run: RunAggregate, pending: PendingCommand): Decision {
     this.#texts.clear()
-    const decision = this.#decideOpen(run, job)
+    const decision = this.#decideOpen(run, pending)
     return run.state?.disclosed === true ? withoutAppend(decision) : decision
   }
 
-  #decideOpen(run: HotRun, job: Job): Decision {
-    const env = this.#env(run, job)
-    if (job.reusedKey === true && run.state !== undefined) {
-      return refuseOnRecord(run.state, env, { refusal: keyReused(), fingerprint: job.info.idempotency?.key ?? '' })
+  #decideOpen(run: RunAggregate, pending: PendingCommand): Decision {
+    const env = this.#env(run, pending)
+    if (pending.reusedKey === true && run.state !== undefined) {
+      return refuseOnRecord(run.state, env, { refusal: keyReused(), fingerprint: pending.info.idempotency?.key ?? '' })
     }
-    const { caller, command, contexts, events } = job
+    const { caller, command, contexts, events } = pending
     return decide({ run, caller, command, env, contexts, events })
   }
 
-  #env(run: HotRun, job: Job): Env {
+  #env(run: RunAggregate, pending: PendingCommand): Env {
     const { effects, leases, ledgerId } = this.#deps
     return {
       nowMs: effects.nowMs(),
       leaseLeftMs: leases.leftMs,
-      actor: job.caller.actor,
+      actor: pending.caller.actor,
       newId: effects.newId,
       ledgerId,
       headDigest: run.head?.digest,
@@ -187,39 +187,43 @@ export class WritePath {
     }
   }
 
-  #carryOut(run: HotRun, job: Job, decision: Decision): Try {
+  #carryOut(run: RunAggregate, pending: PendingCommand, decision: Decision): Attempt {
     switch (decision.kind) {
       case 'append':
-        return this.#appender.append(run, job, { decision })
+        return this.#appender.append(run, pending, { decision })
       case 'refuse':
-        return this.#carryOutRefusal(run, job, decision)
+        return this.#carryOutRefusal(run, pending, decision)
       case 'as-is':
-        return this.#unrecorded(run, this.#deps.reader.asIs(run, job.command))
+        return this.#unrecorded(run, this.#deps.reader.asIs(run, pending.command))
       case 'recorded-call':
-        return { refusedNow: false, settled: this.#recordedCall(run, job, decision.callId) }
+        return { refusedNow: false, settled: this.#recordedCall(run, pending, decision.callId) }
       case 'needs-context':
-        return { refusedNow: false, undecided: true, settled: this.#readContext(run, job, decision.revision) }
+        return { refusedNow: false, undecided: true, settled: this.#readContext(run, pending, decision.revision) }
       case 'needs-events':
-        return { refusedNow: false, undecided: true, settled: this.#readEvents(run, job, decision.revisions) }
+        return { refusedNow: false, undecided: true, settled: this.#readEvents(run, pending, decision.revisions) }
     }
   }
 
-  #carryOutRefusal(run: HotRun, job: Job, decision: Extract<Decision, { kind: 'refuse' }>): Try {
+  #carryOutRefusal(
+    run: RunAggregate,
+    pending: PendingCommand,
+    decision: Extract<Decision, { kind: 'refuse' }>,
+  ): Attempt {
     const { before = [], record, refusal } = decision
     if (record !== undefined) {
-      return this.#appender.append(run, job, { decision: { kind: 'append', drafts: [...before, record] } })
+      return this.#appender.append(run, pending, { decision: { kind: 'append', drafts: [...before, record] } })
     }
     if (before.length === 0) return this.#refuse(run, refusal)
     // Facts met on the way are no answer: the request stays unremembered, as every one that records nothing of its own.
-    return this.#appender.append(run, job, { decision: { kind: 'append', drafts: before }, instead: refusal })
+    return this.#appender.append(run, pending, { decision: { kind: 'append', drafts: before }, instead: refusal })
   }
 
-  #refuse(run: HotRun, refusal: Refusal): Try {
+  #refuse(run: RunAggregate, refusal: Refusal): Attempt {
     return { ...this.#unrecorded(run, () => ({ kind: 'refusal', refusal })), refusedNow: true }
   }
 
   /** An answer that appended nothing holds only if all that it was made on is durable, and nobody else has written since. */
-  #unrecorded(run: HotRun, answer: () => Answer | Promise<Answer>): Try {
+  #unrecorded(run: RunAggregate, answer: () => CommandResponse | Promise<CommandResponse>): Attempt {
     const revision = run.revision
     const settled = this.#deps.reader.isCurrent(run).then(async (current) => {
       return current ? this.#appender.outcome(run, await answer(), { revision, replayed: false }) : ('again' as const)
@@ -227,44 +231,44 @@ export class WritePath {
     return { refusedNow: false, settled }
   }
 
-  async #recordedCall(run: HotRun, job: Job, callId: string): Promise<Outcome | 'again'> {
+  async #recordedCall(run: RunAggregate, pending: PendingCommand, callId: string): Promise<Outcome | 'again'> {
     const call = run.state?.calls[slot(callId)]
     if (call === undefined) return 'again'
     const known = { ...call }
     const { revision } = run
     if (!(await this.#deps.reader.isCurrent(run))) return 'again'
-    const answer = await this.#deps.reader.recordedCall(run, known, job.command)
+    const answer = await this.#deps.reader.recordedCall(run, known, pending.command)
     return this.#appender.outcome(run, answer, { revision, replayed: false })
   }
 
-  async #readContext(run: HotRun, job: Job, revision: number): Promise<'again'> {
+  async #readContext(run: RunAggregate, pending: PendingCommand, revision: number): Promise<'again'> {
     if (await this.#deps.reader.isCurrent(run))
-      job.contexts.set(revision, await this.#deps.reader.contextAt(run.stream, revision))
+      pending.contexts.set(revision, await this.#deps.reader.contextAt(run.stream, revision))
     return 'again'
   }
 
-  async #readEvents(run: HotRun, job: Job, revisions: readonly number[]): Promise<'again'> {
+  async #readEvents(run: RunAggregate, pending: PendingCommand, revisions: readonly number[]): Promise<'again'> {
     if (!(await this.#deps.reader.isCurrent(run))) return 'again'
     for (const revision of revisions) {
       const event = await this.#deps.reader.eventAt(run.stream, revision)
-      if (event !== undefined) job.events.set(revision, event)
+      if (event !== undefined) pending.events.set(revision, event)
     }
     return 'again'
   }
 
   /** The same request again: its own answer, or a refusal where the key came with another one. */
-  async #repeat(run: HotRun, job: Job, revision: number): Promise<Outcome | 'again'> {
+  async #repeat(run: RunAggregate, pending: PendingCommand, revision: number): Promise<Outcome | 'again'> {
     if (!(await this.#deps.reader.isCurrent(run))) return 'again'
     const { reader, sealer } = this.#deps
     const request = await reader.requestAt(run.stream, revision)
-    const { idempotency } = job.info
+    const { idempotency } = pending.info
     if (request === undefined || idempotency === undefined) return 'again'
     const key = sealer.keyOf(request.kid, run.tenant, run.stream)
     if (key === undefined || !sameMac(request.mark.mac, requestMac(key, idempotency))) {
-      job.reusedKey = true
+      pending.reusedKey = true
       return 'again'
     }
-    const answer = answerTo(request.events, await reader.stateAt(run.stream, request.lastRevision))
+    const answer = responseTo(request.events, await reader.stateAt(run.stream, request.lastRevision))
     return this.#appender.outcome(run, answer, { revision: request.lastRevision, replayed: true })
   }
 }

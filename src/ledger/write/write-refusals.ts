@@ -10,8 +10,8 @@ const FULL_RETRY_MS = 5_000
 const CONTENDED_RETRY_MS = 1_000
 const UNAVAILABLE_RETRY_MS = 1_000
 
-export function refused(given: Refusal): Outcome {
-  return { ok: false, refusal: given, replayed: false }
+export function refused(inputs: Refusal): Outcome {
+  return { ok: false, refusal: inputs, replayed: false }
 }
 
 export function notAttempted(): Refusal {

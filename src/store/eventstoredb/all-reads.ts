@@ -67,7 +67,7 @@ function lower(a: AllPosition | undefined, b: AllPosition | undefined): AllPosit
   return compareAllPositions(a, b) < 0 ? a : b
 }
 
-interface PageAsked {
+interface PageRequest {
   /** Exclusive. */
   readonly at: AllPosition | undefined
   /** Inclusive; an event of the filter lies there or beyond. */
@@ -82,7 +82,7 @@ interface Page {
 
 async function readPage(
   { connection, canonical, onEvent, last }: ScanDeps,
-  { at, end, wanted }: PageAsked,
+  { at, end, wanted }: PageRequest,
 ): Promise<Page> {
   return await connection.read(async (client) => {
     const records: ReadRecord[] = []

@@ -94,8 +94,9 @@ export class AppendLanes {
     try {
       const result = answeredHere(lane, waiting) ?? (await this.#send(waiting.append))
       waiting.result = result
-      const told = result.kind === 'appended' ? result.revision : result.kind === 'conflict' ? result.actual : undefined
-      if (told !== undefined) lane.head = Math.max(lane.head ?? told, told)
+      const reported =
+        result.kind === 'appended' ? result.revision : result.kind === 'conflict' ? result.actual : undefined
+      if (reported !== undefined) lane.head = Math.max(lane.head ?? reported, reported)
       waiting.resolve(result)
     } catch (error) {
       waiting.result = { kind: 'conflict', actual: waiting.append.expectedRevision }

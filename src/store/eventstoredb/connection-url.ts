@@ -43,10 +43,10 @@ export function readConnectionUrl(text: string): ConnectionUrl {
   if (!hosts.split(',').every((host) => HOST.test(host)))
     throw unusable('a host is a name or an IPv4 address, and a port after it')
   const pairs = query === '' ? [] : query.split('&')
-  const given = pairs.map(checkedOption)
+  const inputs = pairs.map(checkedOption)
 
   const isCluster = discover !== '' || hosts.includes(',')
-  const more = Object.entries(SEARCH).flatMap(([option, pair]) => (isCluster && !given.includes(option) ? [pair] : []))
+  const more = Object.entries(SEARCH).flatMap(([option, pair]) => (isCluster && !inputs.includes(option) ? [pair] : []))
   const user = credentials === undefined ? '' : `${credentials}@`
   return {
     connection: `esdb${discover}://${user}${hosts}${queryOf([...pairs, ...more])}`,

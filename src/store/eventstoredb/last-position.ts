@@ -61,7 +61,7 @@ export class LastPosition {
   }
 }
 
-interface Asked {
+interface LookRequest {
   readonly from: AllPosition | typeof END
   readonly count: number
   readonly known: Known | undefined
@@ -75,7 +75,7 @@ interface Look {
   readonly lowest: AllPosition | undefined
 }
 
-async function lookBackwards(connection: Connection, { from, count, known }: Asked): Promise<Look> {
+async function lookBackwards(connection: Connection, { from, count, known }: LookRequest): Promise<Look> {
   return await connection.read(async (client) => {
     let look: Look = { isOver: false, found: undefined, newest: undefined, lowest: undefined }
     const onItem = ({ event }: AllStreamResolvedEvent): boolean => {

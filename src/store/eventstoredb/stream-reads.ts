@@ -58,7 +58,7 @@ export async function* readStreamPages(deps: ReadDeps, stream: string, options: 
   }
 }
 
-interface PageAsked {
+interface PageRequest {
   readonly stream: string
   readonly next: number
   readonly count: number
@@ -71,7 +71,7 @@ interface Page {
   readonly cut: boolean
 }
 
-async function readPage({ connection, canonical }: ReadDeps, asked: PageAsked): Promise<Page> {
+async function readPage({ connection, canonical }: ReadDeps, request: PageRequest): Promise<Page> {
   return await connection.read(async (client) => {
     const records: ReadRecord[] = []
     let chars = 0
@@ -82,10 +82,10 @@ async function readPage({ connection, canonical }: ReadDeps, asked: PageAsked): 
       chars += record.header.length + record.data.length
       return chars < PAGE_CHARS
     }
-    const stream = client.readStream(asked.stream, {
-      direction: asked.backwards ? BACKWARDS : FORWARDS,
-      fromRevision: BigInt(asked.next),
-      maxCount: asked.count,
+    const stream = client.readStream(request.stream, {
+      direction: request.backwards ? BACKWARDS : FORWARDS,
+      fromRevision: BigInt(request.next),
+      maxCount: request.count,
       requiresLeader: true,
     })
     await drain(stream, { onItem, idleMs: connection.timings.callMs }).catch(unlessMissing)

@@ -74,9 +74,9 @@ class MemoryStore implements EventStore {
     const revision = stream.records.length
     const position = String(this.#all.length + 1)
     const request = requestId === undefined ? {} : { requestId }
-    const kept = { position, stream: name, revision, header, salt: Uint8Array.from(salt), data, ...request }
-    stream.records.push(kept)
-    this.#all.push(kept)
+    const found = { position, stream: name, revision, header, salt: Uint8Array.from(salt), data, ...request }
+    stream.records.push(found)
+    this.#all.push(found)
     if (requestId !== undefined) stream.requests.set(requestId, revision)
   }
 

@@ -34,8 +34,8 @@ export class StreamHeads {
   }
 
   of(stream: string): StreamHead {
-    const kept = this.#kept.get(stream)
-    if (kept !== undefined) return kept
+    const current = this.#kept.get(stream)
+    if (current !== undefined) return current
 
     const found = this.#find.get(stream) ?? { id: undefined, revision: NO_STREAM }
     this.#kept.set(stream, found)

@@ -19,12 +19,12 @@ export interface RelevanceOptions {
  */
 export function byRelevance({ query, embed }: RelevanceOptions = {}): Slicer {
   return async (context, { task, recency, agent }) => {
-    const asked = query ?? task
-    if (asked === undefined || asked.trim() === '') {
+    const request = query ?? task
+    if (request === undefined || request.trim() === '') {
       throw new AgentError('missing-query', `a slice by relevance needs a query, or a manifest of ${agent} with a task`)
     }
     const texts = recency.map((key) => `${key} ${wordsOf(context[key] as Json)}`)
-    const scores = embed === undefined ? await wordScores(asked, texts) : await cosines(asked, texts, embed)
+    const scores = embed === undefined ? await wordScores(request, texts) : await cosines(request, texts, embed)
     const ranked = recency.map((key, place) => ({ key, place, score: scores[place] ?? 0 }))
     return ranked.sort((a, b) => b.score - a.score || a.place - b.place).map(({ key }) => key)
   }
@@ -42,11 +42,11 @@ async function wordScores(query: string, texts: readonly string[]): Promise<numb
 
 async function cosines(query: string, texts: readonly string[], embed: Embed): Promise<number[]> {
   if (texts.length === 0) return []
-  const [asked = [], ...vectors] = await embed([query, ...texts])
+  const [request = [], ...vectors] = await embed([query, ...texts])
   if (vectors.length !== texts.length) {
     throw invalid(`${vectors.length + 1} vectors for ${texts.length + 1} texts`)
   }
-  return vectors.map((vector) => cosine(asked, vector))
+  return vectors.map((vector) => cosine(request, vector))
 }
 
 /** 0 for a vector of nothing. */

@@ -66,8 +66,8 @@ export function checkEstablished(input: EstablishedInput, report: Report): reado
 
 function startJudging(input: EstablishedInput, report: Report): Judging {
   const { before, after, policy, agent } = input
-  const given = mayNotSupersede(input) ? [] : (input.supersedes ?? [])
-  if (given !== input.supersedes && (input.supersedes?.length ?? 0) > 0 && given.length === 0) {
+  const inputs = mayNotSupersede(input) ? [] : (input.supersedes ?? [])
+  if (inputs !== input.supersedes && (input.supersedes?.length ?? 0) > 0 && inputs.length === 0) {
     const message = `the policy does not let ${agent ?? 'this agent'} supersede; it lets ${policy.supersede?.roles?.join(', ')}`
     addFinding(report, {
       rule: 'supersedes-invalid',
@@ -76,7 +76,7 @@ function startJudging(input: EstablishedInput, report: Report): Judging {
       message,
     })
   }
-  const holding = checkSupersessions(given, { before, after }, report, policy.supersede?.reasonMinChars)
+  const holding = checkSupersessions(inputs, { before, after }, report, policy.supersede?.reasonMinChars)
   const gains: Gain[] = []
   const superseded = supersededTree(holding)
   const judge = { superseded, report, excuse: input.excuse }

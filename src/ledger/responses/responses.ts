@@ -11,10 +11,10 @@ import { compensationPlan } from '../../domain/compensation.ts'
 import { budgetExceeded } from '../../domain/limits.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { isConsequence } from '../write/consequences.ts'
-import { type AnsweredEvent, inRecordOrder } from './answer-parts.ts'
-import { branchBody, joinedBody, joinRefusal, startedForkBody } from './fork-answers.ts'
+import { branchBody, joinedBody, joinRefusal, startedForkBody } from './fork-responses.ts'
+import { type AnsweredEvent, inRecordOrder } from './response-parts.ts'
 
-export type Answer =
+export type CommandResponse =
   /** `plan`: the actions of a rollback, whose arguments and results are read and added. */
   | {
       readonly kind: 'body'
@@ -30,11 +30,11 @@ export type Answer =
     }
 
 /** The answer to the request that appended `events`; `state` is the run right after them. */
-export function answerTo(events: readonly AnsweredEvent[], state: RunState): Answer {
+export function responseTo(events: readonly AnsweredEvent[], state: RunState): CommandResponse {
   // A join is asked for; the handoff behind it is what it came to.
   const main = events.find(({ type }) => type === 'ForkJoined') ?? events.findLast((event) => !isConsequence(event))
   if (main === undefined) throw new TypeError('a request appends at least one event of its own')
-  const refused = makeBy<AnsweredEvent, Told, Answer | undefined>(REFUSALS, main, { events, state })
+  const refused = makeBy<AnsweredEvent, RequestEvents, CommandResponse | undefined>(REFUSALS, main, { events, state })
   if (refused !== undefined) return refused
   const last = events.at(-1) ?? main
   const place = { runId: state.runId, revision: last.header.revision, digest: main.digest }
@@ -46,7 +46,7 @@ export function answerTo(events: readonly AnsweredEvent[], state: RunState): Ans
   return { kind: 'body', created: true, body, plan: planOf(state, main.data.compensationId) }
 }
 
-interface Told {
+interface RequestEvents {
   readonly events: readonly AnsweredEvent[]
   readonly state: RunState
 }
@@ -69,12 +69,12 @@ const REFUSALS = {
   BudgetExceeded: ({ data }) => ({ kind: 'refusal', refusal: budgetExceeded(data) }),
   ToolCallInDoubt: doubted,
   CompensationInDoubt: doubted,
-} satisfies MakeTable<AnsweredEvent, Told, Answer | undefined>
+} satisfies MakeTable<AnsweredEvent, RequestEvents, CommandResponse | undefined>
 
 type InDoubt = Extract<AnsweredEvent, { type: 'ToolCallInDoubt' | 'CompensationInDoubt' }>
 
 /** Who asked met a call whose lease was over; whoever says itself that it does not know is not refused. */
-function doubted({ data: { cause, callId } }: InDoubt, { state }: Told): Answer | undefined {
+function doubted({ data: { cause, callId } }: InDoubt, { state }: RequestEvents): CommandResponse | undefined {
   const call = cause === 'lease-expired' ? state.calls[slot(callId)] : undefined
   return call === undefined ? undefined : { kind: 'refusal', refusal: inDoubt(call) }
 }
@@ -83,7 +83,7 @@ function contradiction(
   main: Extract<AnsweredEvent, { type: 'EnvelopeRejected' }>,
   events: readonly AnsweredEvent[],
   state: RunState,
-): Answer {
+): CommandResponse {
   const { findings, findingsTotal, confidence } = main.data
   const restoredStep = state.lineage.at(-1)
   const count = findingsTotal === 1 ? 'one finding' : `${findingsTotal} findings`

@@ -26,7 +26,7 @@ export class IdentityError extends Error {
   }
 }
 
-export interface FoundingDeps {
+export interface LedgerIdentityDeps {
   readonly store: EventStore
   readonly keys: KeySource
   readonly sealer: Sealer
@@ -45,7 +45,7 @@ interface SystemStream {
 }
 
 /** The ledger's identity, made at the first start and checked at every later one. */
-export async function openIdentity(deps: FoundingDeps): Promise<EventBody<'LedgerCreated'>> {
+export async function openLedgerIdentity(deps: LedgerIdentityDeps): Promise<EventBody<'LedgerCreated'>> {
   let reason: string | undefined
   for (let tries = 0; tries < APPEND_AGAIN_MAX; tries += 1) {
     const known = await readSystemStream(deps)
@@ -69,12 +69,12 @@ function nothingHere(): IdentityError {
   return new IdentityError('no-ledger', 'there is no ledger in this store yet: name the store with --data or --store')
 }
 
-function ownVerifierKey(deps: FoundingDeps, origin: string): string {
+function ownVerifierKey(deps: LedgerIdentityDeps, origin: string): string {
   return verifierKey(origin, ed25519PublicBytes(deps.keys.current().checkpointKey))
 }
 
 /** What kept it from being written, as far as the store said. */
-async function found(deps: FoundingDeps): Promise<string | undefined> {
+async function found(deps: LedgerIdentityDeps): Promise<string | undefined> {
   const { effects, keys } = deps
   const ledgerId = effects.newId()
   const origin = deps.origin ?? `${DEFAULT_ORIGIN}/${ledgerId}`
@@ -87,7 +87,7 @@ async function found(deps: FoundingDeps): Promise<string | undefined> {
   return 'detail' in result ? result.detail : undefined
 }
 
-async function readSystemStream(deps: FoundingDeps): Promise<SystemStream | undefined> {
+async function readSystemStream(deps: LedgerIdentityDeps): Promise<SystemStream | undefined> {
   const { store, sealer } = deps
   let founding: EventBody<'LedgerCreated'> | undefined
   let kid = ''
@@ -120,7 +120,7 @@ function systemFault(revision: number, faults: readonly { code: string; message:
   )
 }
 
-function checkIdentity(deps: FoundingDeps, { founding, kid }: SystemStream): void {
+function checkIdentity(deps: LedgerIdentityDeps, { founding, kid }: SystemStream): void {
   const own = ownVerifierKey(deps, founding.origin)
   if (own !== founding.verifierKey) {
     throw new IdentityError(
@@ -140,7 +140,7 @@ function checkIdentity(deps: FoundingDeps, { founding, kid }: SystemStream): voi
  * Puts each key that the ring has gained on record, sealed by the key before it; then the newest one seals. Throws where the store
  * does not take it: the old key goes on sealing.
  */
-export async function recordRotations(deps: FoundingDeps): Promise<void> {
+export async function recordRotations(deps: LedgerIdentityDeps): Promise<void> {
   const { sealer, log, effects } = deps
   let tries = 0
   for (let previousKid: string | undefined; ; ) {

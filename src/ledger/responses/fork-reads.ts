@@ -5,8 +5,8 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { forkOfScopes } from '../../domain/fork.ts'
 import type { Reader } from '../read/reader.ts'
 import type { RunCommand } from '../write/run-command.ts'
-import type { Answer } from './answers.ts'
-import { branchBody, forkBody, joinedBody, joinRefusal } from './fork-answers.ts'
+import { branchBody, forkBody, joinedBody, joinRefusal } from './fork-responses.ts'
+import type { CommandResponse } from './responses.ts'
 
 type ForkReads = Pick<Reader, 'eventAt' | 'contextAt'>
 
@@ -22,7 +22,7 @@ export function recordedFork(
   reader: ForkReads,
   command: RunCommand,
   recorded: Recorded,
-): (() => Promise<Answer>) | undefined {
+): (() => Promise<CommandResponse>) | undefined {
   switch (command.kind) {
     case 'fork':
       return openedFork(reader, forkOfScopes(recorded.state, command.body), recorded)
@@ -39,7 +39,7 @@ function openedFork(
   reader: ForkReads,
   fork: ForkState | undefined,
   { stream, place }: Recorded,
-): () => Promise<Answer> {
+): () => Promise<CommandResponse> {
   const known = structuredClone(fork)
   return async () => {
     if (known === undefined) throw new TypeError(`${stream} holds no such fork`)
@@ -52,7 +52,7 @@ function report(
   reader: ForkReads,
   { forkId, branch }: { forkId: string; branch: string },
   { stream, state, place }: Recorded,
-): () => Promise<Answer> {
+): () => Promise<CommandResponse> {
   const revision = branchOf(state.forks[slot(forkId)], branch)?.revision ?? 0
   return async () => {
     const event = await reader.eventAt(stream, revision)
@@ -63,7 +63,7 @@ function report(
   }
 }
 
-async function joined(reader: ForkReads, forkId: string, { stream, state, place }: Recorded): Promise<Answer> {
+async function joined(reader: ForkReads, forkId: string, { stream, state, place }: Recorded): Promise<CommandResponse> {
   const at = state.forks[slot(forkId)]?.joinRevision ?? 0
   const verdict = await reader.eventAt(stream, at)
   if (verdict?.type !== 'ForkJoined') throw new TypeError(`${stream} @ ${at} joins no fork`)

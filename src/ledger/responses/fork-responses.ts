@@ -3,7 +3,7 @@ import { type ForkState, type RunState, slot } from '../../../projections/run-st
 import type { EventBody } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
-import { type AnsweredEvent, inRecordOrder } from './answer-parts.ts'
+import { type AnsweredEvent, inRecordOrder } from './response-parts.ts'
 
 type Joined = Extract<AnsweredEvent, { type: 'ForkJoined' }>
 type Reported = Extract<AnsweredEvent, { type: 'BranchOffered' | 'BranchReceived' }>

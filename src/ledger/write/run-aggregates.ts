@@ -7,9 +7,9 @@ import { runStream } from '../../../schemas/names.ts'
 import { OverloadedError } from '../../resources/overloaded-error.ts'
 import { Turnstile } from '../../resources/turnstile.ts'
 import { CACHE_EVERY_EVENTS, type LoadDeps, saveFold } from './fold-cache.ts'
-import type { HotRun } from './hot-run.ts'
 import type { LeaseClock } from './lease-clock.ts'
 import { loadRun } from './load-run.ts'
+import type { RunAggregate } from './run-aggregate.ts'
 
 /** Cold runs that are read at once: each holds pages of the store beside what it folds. */
 const LOADS = { atOnce: 16, waiting: 2_000 } as const
@@ -17,35 +17,35 @@ const LOADS = { atOnce: 16, waiting: 2_000 } as const
 const STRAY_PART = 0.25
 const OVERLOADED_RETRY_MS = 1_000
 
-export interface HotRunLimits {
+export interface RunAggregateLimits {
   readonly maxBytes: number
   /** Absent: as many as the bytes allow. */
   readonly maxRuns?: number | undefined
 }
 
-export interface HotRunDeps extends LoadDeps {
+export interface RunAggregateDeps extends LoadDeps {
   readonly leases: LeaseClock
 }
 
 interface Loading {
-  readonly loaded: Promise<HotRun>
-  run: HotRun | undefined
+  readonly loaded: Promise<RunAggregate>
+  run: RunAggregate | undefined
 }
 
-export class HotRuns {
-  readonly #deps: HotRunDeps
+export class RunAggregates {
+  readonly #deps: RunAggregateDeps
   readonly #maxBytes: number
-  readonly #hot: LRUCache<string, HotRun>
+  readonly #hot: LRUCache<string, RunAggregate>
   readonly #loads = new Turnstile('runs that have to be loaded', LOADS)
   /** Runs with appends under way, which must not be loaded a second time even where the cache has let go of them. */
-  readonly #busy = new Map<string, HotRun>()
+  readonly #busy = new Map<string, RunAggregate>()
   /** Bytes of those that the cache has let go of. */
   readonly #strays = new Map<string, number>()
   #strayBytes = 0
   /** Runs being loaded, and those loaded in this turn of the event loop: who waited for them decides on them first. */
   readonly #loading = new Map<string, Loading>()
 
-  constructor(deps: HotRunDeps, { maxBytes, maxRuns }: HotRunLimits) {
+  constructor(deps: RunAggregateDeps, { maxBytes, maxRuns }: RunAggregateLimits) {
     this.#deps = deps
     this.#maxBytes = maxBytes
     this.#hot = new LRUCache({
@@ -68,7 +68,7 @@ export class HotRuns {
    * The run, folded up to its last append. Its `state` is undefined where no such run exists. Rejects with `OverloadedError` where a cold run
    * would find no room, as the runs with appends under way take it all.
    */
-  get(tenant: string, runId: string): HotRun | Promise<HotRun> {
+  get(tenant: string, runId: string): RunAggregate | Promise<RunAggregate> {
     const stream = runStream(tenant, runId)
     const owner = this.#owner(stream)
     if (owner !== undefined) return owner
@@ -79,11 +79,11 @@ export class HotRuns {
   }
 
   /** Whether decisions may be made on this hot run: it is the one that everyone who asks now is given. */
-  owns(run: HotRun): boolean {
+  owns(run: RunAggregate): boolean {
     return this.#owner(run.stream) === run
   }
 
-  #owner(stream: string): HotRun | undefined {
+  #owner(stream: string): RunAggregate | undefined {
     const hot = this.#hot.get(stream)
     if (hot !== undefined && !hot.dead) return hot
     const loaded = this.#loading.get(stream)?.run
@@ -92,7 +92,7 @@ export class HotRuns {
     return busy !== undefined && !busy.dead ? busy : undefined
   }
 
-  #startLoading(stream: string, of: { tenant: string; runId: string }): Promise<HotRun> {
+  #startLoading(stream: string, of: { tenant: string; runId: string }): Promise<RunAggregate> {
     const loaded = this.#load(stream, of).then((run) => {
       loading.run = run
       return run
@@ -106,7 +106,7 @@ export class HotRuns {
     return loaded
   }
 
-  async #load(stream: string, of: { tenant: string; runId: string }): Promise<HotRun> {
+  async #load(stream: string, of: { tenant: string; runId: string }): Promise<RunAggregate> {
     this.#hot.delete(stream)
     // An append of the dead run that is still on its way could match the revision that a new decision is made on.
     for (let busy = this.#busy.get(stream); busy !== undefined; busy = this.#busy.get(stream)) {
@@ -120,7 +120,7 @@ export class HotRuns {
   }
 
   /** The newest, under its weight as it is now. A run that outweighs the whole cache has it for itself. */
-  #keep(run: HotRun): void {
+  #keep(run: RunAggregate): void {
     const { stream } = run
     this.#hot.delete(stream)
     this.#forgetStray(stream)
@@ -133,20 +133,20 @@ export class HotRuns {
   }
 
   /** Keeps a run that has appends under way findable until they are settled. */
-  hold(run: HotRun): void {
+  hold(run: RunAggregate): void {
     if (!run.dead) this.#keep(run)
     if (this.#busy.get(run.stream) === run) return
     this.#busy.set(run.stream, run)
     void this.#releaseWhenIdle(run)
   }
 
-  async #releaseWhenIdle(run: HotRun): Promise<void> {
+  async #releaseWhenIdle(run: RunAggregate): Promise<void> {
     do await run.drained()
     while (!run.idle)
     this.#release(run)
   }
 
-  #release(run: HotRun): void {
+  #release(run: RunAggregate): void {
     if (this.#busy.get(run.stream) !== run) return
     this.#busy.delete(run.stream)
     this.#forgetStray(run.stream)
@@ -155,12 +155,12 @@ export class HotRuns {
   }
 
   /** Lets go of a run that the store has moved past. */
-  drop(run: HotRun): void {
+  drop(run: RunAggregate): void {
     run.kill()
     if (this.#hot.peek(run.stream) === run) this.#hot.delete(run.stream)
   }
 
-  #evicted(run: HotRun, reason: string): void {
+  #evicted(run: RunAggregate, reason: string): void {
     if (reason !== 'evict') return
     if (this.#busy.get(run.stream) === run) {
       this.#strays.set(run.stream, run.bytes)

@@ -21,7 +21,7 @@ const LEFT_BYTES = {
 } satisfies Record<RunEventType, number | 'whole'>
 
 /** Arguments, results and payloads do not stay in the state; what an agent registers does, whole. */
-export function bytesLeftBy({ type, data }: RecordedEvent): number {
+export function stateBytesOf({ type, data }: RecordedEvent): number {
   const left = LEFT_BYTES[type]
   return left === 'whole' ? EVENT_BYTES + weigh(data) : left
 }

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../schemas/json.ts'
 import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { addEvidence, dumpEvidence, emptyEvidence, loadEvidence } from '../../src/domain/validator/evidence.ts'
 import { validateHandoff } from '../../src/domain/validator/validate.ts'
-import { HotRun } from '../../src/ledger/write/hot-run.ts'
+import { RunAggregate } from '../../src/ledger/write/run-aggregate.ts'
 
 const hotRun = suite('hot run')
 const DIGEST = `sha256:${'0'.repeat(64)}`
@@ -76,7 +76,7 @@ hotRun(
   () => {
     fc.assert(
       fc.property(steps, fc.boolean(), (given, rollback) => {
-        const run = new HotRun('acme', 'r')
+        const run = new RunAggregate('acme', 'r')
         run.fold(started(1))
         const every = emptyEvidence()
         given.forEach((step, i) => {
@@ -98,7 +98,7 @@ hotRun(
 hotRun(
   'under rule set 2 what was handed over is no evidence, and what tools answered is; a kept fold knows the same (JUD-20)',
   () => {
-    const run = new HotRun('acme', 'r')
+    const run = new RunAggregate('acme', 'r')
     run.fold(started(2))
     run.fold(accepted(1, { mode: 'replace', payload: { notes: 'the certificate is worth 4711' } }))
     const result = { order_id: 'A-1001', total: 120 }

@@ -3,82 +3,82 @@ import type { Json } from '../../../schemas/json.ts'
 import type { ClaimCall } from '../../../schemas/requests.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { AgentError } from '../errors.ts'
-import type { Place } from '../runtime/place.ts'
+import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { recordable } from './recordable.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
-/** A call as it was asked for. */
-export interface Asked {
+/** Which call of a run this is, and what it is to do. */
+export interface CallIdentity {
   readonly spec: ToolSpec
-  readonly place: Place
+  readonly execution: ExecutionContext
   readonly phase: 'forward' | 'model'
   /** As the record keeps them. */
   readonly args: Json
   readonly argsDigest: string
   readonly occurrence: number
   readonly key: string
-  /** As they were given: what the tool gets. */
-  readonly given: unknown
+  /** The arguments as the caller passed them: what the tool receives. */
+  readonly input: unknown
 }
 
 /** Throws `not-recordable` and `recursive-call`. */
-export function askedAt(place: Place, spec: ToolSpec, given: unknown): Asked {
-  const args = recordable(given)
+export function identifyCall(execution: ExecutionContext, spec: ToolSpec, input: unknown): CallIdentity {
+  const args = recordable(input)
   if (!args.ok) {
     throw new AgentError('not-recordable', `the arguments of ${spec.name} cannot be recorded: ${args.reason}`, {
       tool: spec.name,
     })
   }
   const argsDigest = jsonDigest(args.value)
-  const ancestor = place.ancestors.find((each) => each.tool === spec.name && each.argsDigest === argsDigest)
+  const ancestor = execution.ancestors.find((each) => each.tool === spec.name && each.argsDigest === argsDigest)
   if (ancestor !== undefined) {
     const message = `${spec.name} calls itself with the same arguments: it would wait for itself`
     throw new AgentError('recursive-call', message, { tool: spec.name, callId: ancestor.callId })
   }
   const phase = spec.phase ?? 'forward'
-  if (phase === 'model' && place.step !== undefined) place.step.modelCalls += 1
-  const occurrence = place.session.occurrence(place.scope, `call ${spec.name}\n${phase}\n${argsDigest}`)
-  const identity = { spec, place, phase, args: args.value, occurrence } as const
-  return { ...identity, argsDigest, given, key: ownKey(place, spec.key?.(given)) ?? keyOf(identity) }
+  if (phase === 'model' && execution.step !== undefined) execution.step.modelCalls += 1
+  const occurrence = execution.session.occurrence(execution.scope, `call ${spec.name}\n${phase}\n${argsDigest}`)
+  const identity = { spec, execution, phase, args: args.value, occurrence } as const
+  return { ...identity, argsDigest, input, key: ownKey(execution, spec.key?.(input)) ?? keyOf(identity) }
 }
 
 /** The author's key. Branches never share results: in one, it is the branch's own. */
-function ownKey({ branch }: Place, key: string | undefined): string | undefined {
+function ownKey({ branch }: ExecutionContext, key: string | undefined): string | undefined {
   return key === undefined || branch === undefined ? key : jsonDigest({ key, scope: branch.scope })
 }
 
 /** By arguments alone (and the fork branch), or by arguments and position. */
 function keyOf({
   spec,
-  place,
+  execution,
   phase,
   args,
   occurrence,
-}: Pick<Asked, 'spec' | 'place' | 'phase' | 'args' | 'occurrence'>): string {
+}: Pick<CallIdentity, 'spec' | 'execution' | 'phase' | 'args' | 'occurrence'>): string {
   const call = { tool: spec.name, phase, args }
-  if ((spec.dedupe ?? place.dedupe) === 'args') {
-    return jsonDigest({ ...call, ...(place.branch !== undefined && { scope: place.branch.scope }) })
+  if ((spec.dedupe ?? execution.dedupe) === 'args') {
+    return jsonDigest({ ...call, ...(execution.branch !== undefined && { scope: execution.branch.scope }) })
   }
-  return jsonDigest({ ...call, occurrence, ...(place.scope !== undefined && { scope: place.scope }) })
+  return jsonDigest({ ...call, occurrence, ...(execution.scope !== undefined && { scope: execution.scope }) })
 }
 
-export function claimOf(asked: Asked, reserve?: ClaimCall['reserve']): ClaimCall {
-  const { spec, place, phase, args, key, occurrence } = asked
-  const parentCall = place.ancestors.at(-1)?.callId
-  const agent = spec.agent ?? place.step?.agent
+export function claimOf(identity: CallIdentity, reserve?: ClaimCall['reserve']): ClaimCall {
+  const { spec, execution, phase, args, key, occurrence } = identity
+  const parentCall = execution.ancestors.at(-1)?.callId
+  const agent = spec.agent ?? execution.step?.agent
   return {
     tool: spec.name,
     args,
     phase,
     key,
     occurrence,
-    runFence: place.session.fence,
+    runFence: execution.session.fence,
     onUnknown: spec.onUnknown,
     compensate: 'tool' in spec.compensate ? { tool: spec.compensate.tool } : spec.compensate.kind,
     ...(spec.compensateUnknown && { compensateUnknown: true }),
     ...(spec.leaseMs !== undefined && { leaseMs: spec.leaseMs }),
-    ...(place.scope !== undefined && { scope: place.scope }),
-    ...(place.group !== undefined && { group: place.group }),
+    ...(execution.scope !== undefined && { scope: execution.scope }),
+    ...(execution.group !== undefined && { group: execution.group }),
     ...(parentCall !== undefined && { parentCall }),
     ...(agent !== undefined && { agent }),
     ...(reserve !== undefined && { reserve }),

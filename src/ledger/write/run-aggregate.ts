@@ -14,8 +14,8 @@ import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import { addEvidence, type Evidence, emptyEvidence, evidenceBytes } from '../../domain/validator/evidence.ts'
 import { weigh } from '../../resources/weigh.ts'
 import type { AppendResult } from '../../store/event-store.ts'
-import { bytesLeftBy } from './bytes-left.ts'
 import { foldResults, isSaid } from './recorded-results.ts'
+import { stateBytesOf } from './state-bytes.ts'
 
 /** The chain's end: what the next event is linked to. */
 export interface Head {
@@ -33,7 +33,7 @@ export type FollowedResult =
   /** Not handed over: an append that it was built on failed. */
   | { readonly kind: 'not-sent' }
 
-export class HotRun {
+export class RunAggregate {
   readonly tenant: string
   readonly runId: string
   readonly stream: string
@@ -81,7 +81,7 @@ export class HotRun {
   fold(event: RecordedEvent): void {
     const context = this.state?.context
     this.state = evolveRun(this.state, event)
-    this.stateBytes += bytesLeftBy(event)
+    this.stateBytes += stateBytesOf(event)
     const { policy } = this.state
     if (policy.rules === RULES_NOW) {
       foldResults(this.evidence, event, { state: this.state, before: context ?? {} })

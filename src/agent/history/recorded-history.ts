@@ -1,13 +1,13 @@
 /** @module The record of an earlier life of the run, served in place of live calls: strictly (RUN-22). */
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { Asked } from '../calls/asked.ts'
+import type { CallIdentity } from '../calls/call-identity.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
 import type { Problem } from '../runtime/connection.ts'
 import type { RecordedOutcome } from './recorded-outcome.ts'
 import { type RecordedAttempt, type RecordedCall, type RecordedRun, slotOf } from './recorded-run.ts'
 
 /** What the record has for a call that is asked for now. */
-export type Memory =
+export type HistoryMatch =
   | {
       readonly kind: 'outcome'
       readonly call: RecordedCall
@@ -24,7 +24,7 @@ export type Memory =
 
 const SHOWN_MAX = 10
 
-export class Recollection {
+export class RecordedHistory {
   readonly run: RecordedRun
   readonly #code: DivergenceCode
   /** Calls that the code of now has not asked for, nor one of their ancestors. */
@@ -50,27 +50,27 @@ export class Recollection {
   }
 
   /** Throws `ResumeDiverged` where the record holds another call of this tool here that is still to be asked for. */
-  expect(asked: Asked): void {
-    const call = this.#callOf(asked)
+  expect(identity: CallIdentity): void {
+    const call = this.#callOf(identity)
     if (call !== undefined) {
       this.#unasked.delete(call.callId)
       return
     }
-    if (this.#refusalOf(asked, 0) !== undefined) return
-    const expected = [...(this.#byPlace.get(placeOf(askedPlace(asked))) ?? [])].filter(({ callId }) =>
+    if (this.#refusalOf(identity, 0) !== undefined) return
+    const expected = [...(this.#byPlace.get(placeOf(askedPlace(identity))) ?? [])].filter(({ callId }) =>
       this.#unasked.has(callId),
     )
-    if (expected.length > 0) throw this.#diverged(asked, expected)
+    if (expected.length > 0) throw this.#diverged(identity, expected)
   }
 
   /** The next outcome that this ask has not been served yet; a success is served to every ask. */
-  next(asked: Asked): Memory {
-    const call = this.#callOf(asked)
+  next(request: CallIdentity): HistoryMatch {
+    const call = this.#callOf(request)
     if (call !== undefined) this.#unasked.delete(call.callId)
     const first = this.#servedAttempts.get(call?.callId ?? '') ?? 0
-    const refusal = this.#refusalOf(asked, first)
+    const refusal = this.#refusalOf(request, first)
     if (refusal !== undefined) {
-      this.#servedRefusals.add(slotOf(asked.phase, asked.key))
+      this.#servedRefusals.add(slotOf(request.phase, request.key))
       return { kind: 'refused', refusal }
     }
     if (call === undefined) return { kind: 'nothing' }
@@ -138,16 +138,16 @@ export class Recollection {
   }
 
   /** A call that the record does not hold. */
-  unknown(asked: Asked): ResumeDiverged {
-    return this.#diverged(asked, [])
+  unknown(query: CallIdentity): ResumeDiverged {
+    return this.#diverged(query, [])
   }
 
-  #callOf({ phase, key }: Asked): RecordedCall | undefined {
+  #callOf({ phase, key }: CallIdentity): RecordedCall | undefined {
     return this.run.byKey.get(slotOf(phase, key))?.find(({ callId }) => !this.#undone.has(callId))
   }
 
   /** What the budget said at this point; once, as it was said once. */
-  #refusalOf({ phase, key }: Asked, attempts: number): Problem | undefined {
+  #refusalOf({ phase, key }: CallIdentity, attempts: number): Problem | undefined {
     const slot = slotOf(phase, key)
     const recorded = this.run.refusals.get(slot)
     if (recorded === undefined || this.#servedRefusals.has(slot) || attempts > recorded.afterAttempts) return undefined
@@ -156,9 +156,9 @@ export class Recollection {
     return before.every(isUnseen) ? recorded.refusal : undefined
   }
 
-  #diverged(asked: Asked, expected: readonly RecordedCall[]): ResumeDiverged {
-    const { spec, args, place, occurrence } = asked
-    const actual = { tool: spec.name, args, scope: place.scope ?? null, occurrence }
+  #diverged(identity: CallIdentity, expected: readonly RecordedCall[]): ResumeDiverged {
+    const { spec, args, execution, occurrence } = identity
+    const actual = { tool: spec.name, args, scope: execution.scope ?? null, occurrence }
     const details: JsonObject = { expected: expected.slice(0, SHOWN_MAX).map(shown), actual }
     const wanted = expected.length === 0 ? 'no such call' : names(expected)
     const message = `the code asks for ${spec.name} with other arguments than the record holds (${wanted}): nothing was run`
@@ -176,8 +176,8 @@ function servedAs(known: RecordedOutcome): Extract<RecordedOutcome, { kind: 'suc
   return known.seen ? { kind: 'failed', error: { message: known.reason, code: 'outcome-unknown' } } : undefined
 }
 
-function askedPlace({ spec, phase, place }: Asked): Pick<RecordedCall, 'tool' | 'phase' | 'scope'> {
-  return { tool: spec.name, phase, scope: place.scope }
+function askedPlace({ spec, phase, execution }: CallIdentity): Pick<RecordedCall, 'tool' | 'phase' | 'scope'> {
+  return { tool: spec.name, phase, scope: execution.scope }
 }
 
 function placeOf({ tool, phase, scope }: Pick<RecordedCall, 'tool' | 'phase' | 'scope'>): string {

@@ -22,7 +22,7 @@ export interface AttemptOptions {
 
 const REASON_MAX_CHARS = 1_000
 
-export async function carryOut({
+export async function executeCall({
   context,
   timeoutMs,
   signal,
@@ -39,8 +39,8 @@ export async function carryOut({
   if (signal?.aborted === true) abort()
   else signal?.addEventListener('abort', abort, { once: true })
   try {
-    const told = notice === undefined ? ending.signal : AbortSignal.any([ending.signal, notice])
-    const value = await Promise.race([tried(() => run({ ...context, signal: told })), aborted(ending.signal)])
+    const reported = notice === undefined ? ending.signal : AbortSignal.any([ending.signal, notice])
+    const value = await Promise.race([tried(() => run({ ...context, signal: reported })), aborted(ending.signal)])
     return { kind: 'succeeded', value }
   } catch (error) {
     if (ending.signal.aborted) return unknown(ending.signal.reason)

@@ -4,24 +4,24 @@ import type { Connection } from '../runtime/connection.ts'
 import { recordable } from './recordable.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
-export interface DoubtfulCall {
+export interface CallInDoubt {
   readonly runId: string
   readonly callId: string
   /** As the tool takes them. */
   readonly args: unknown
 }
 
-export type Cleared =
+export type DoubtResolution =
   | { readonly kind: 'executed'; readonly result: Json }
   | { readonly kind: 'not-executed' }
   | { readonly kind: 'in-doubt' }
 
 /** Ends the doubt where the tool can tell; a check that throws cannot. */
-export async function clearDoubt(
+export async function resolveDoubt(
   connection: Connection,
   spec: ToolSpec | undefined,
-  call: DoubtfulCall,
-): Promise<Cleared> {
+  call: CallInDoubt,
+): Promise<DoubtResolution> {
   const { runId, callId, args } = call
   const evidence = { check: spec?.name ?? '' }
   try {

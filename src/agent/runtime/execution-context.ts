@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CallContext } from '../calls/tool-options.ts'
 import type { Session } from './session.ts'
 
-export interface Place {
+export interface ExecutionContext {
   readonly session: Session
   /** Path of names; absent in the run's own body. */
   readonly scope?: string
@@ -31,7 +31,8 @@ interface BranchFrame {
 }
 
 /** What ends the code at a place: the run's signal, or the branch's, which follows it. */
-export const signalAt = ({ branch, session }: Place): AbortSignal | undefined => branch?.signal ?? session.signal
+export const signalAt = ({ branch, session }: ExecutionContext): AbortSignal | undefined =>
+  branch?.signal ?? session.signal
 
 export interface StepFrame {
   readonly agent: string
@@ -48,14 +49,14 @@ interface Ancestor {
   readonly argsDigest: string
 }
 
-const places = new AsyncLocalStorage<Place>()
+const executions = new AsyncLocalStorage<ExecutionContext>()
 
-export const placeNow = (): Place | undefined => places.getStore()
-export const runAt = <T>(place: Place, fn: () => T): T => places.run(place, fn)
+export const currentExecution = (): ExecutionContext | undefined => executions.getStore()
+export const runWithin = <T>(execution: ExecutionContext, fn: () => T): T => executions.run(execution, fn)
 
 /** What the runtime tells the tool that is running now; undefined outside of one. For wrapped functions, whose signature is their own. */
 export function currentCall(): CallContext | undefined {
-  return placeNow()?.context
+  return currentExecution()?.context
 }
 
 /** One name of a path; a slash in it would make two. */

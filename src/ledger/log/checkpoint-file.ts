@@ -9,13 +9,13 @@ import { LogStartError } from './log-deps.ts'
 
 const KeptFile = z.strictObject({ v: z.literal(1), origin: z.string(), checkpoints: z.record(z.string(), z.string()) })
 
-export interface Kept {
+export interface FiledCheckpoints {
   readonly origin: string
   /** Signed note by tenant. */
   readonly checkpoints: ReadonlyMap<string, string>
 }
 
-export class KeptCheckpoints {
+export class CheckpointFile {
   readonly path: string
   /** As the file has them, and as it should. */
   #written: ReadonlyMap<string, string> = new Map()
@@ -26,7 +26,7 @@ export class KeptCheckpoints {
   }
 
   /** What the file holds; undefined where there is none. Throws `LogStartError` `kept-checkpoints-damaged`. */
-  load(): Kept | undefined {
+  load(): FiledCheckpoints | undefined {
     if (!existsSync(this.path)) return undefined
     const file = KeptFile.safeParse(parsed(readFileSync(this.path, 'utf8')))
     if (!file.success) {

@@ -1,12 +1,12 @@
 /** @module A command on its way through the write path, and what one try at it came to. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { requestId } from '../../signing/request-mark.ts'
-import type { AnsweredEvent } from '../answers/answer-parts.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
+import type { AnsweredEvent } from '../responses/response-parts.ts'
 import type { RunCommand } from './run-command.ts'
 
 /** One command on its way, with what earlier tries learned. */
-export interface Job {
+export interface PendingCommand {
   readonly caller: Caller
   readonly runId: string
   readonly command: RunCommand
@@ -20,7 +20,7 @@ export interface Job {
 }
 
 /** A try: its outcome, or `again` where it was made on a state that the store has moved past. */
-export interface Try {
+export interface Attempt {
   readonly settled: Promise<Outcome | 'again'>
   /** Refused, as far as the state in hand tells. */
   readonly refusedNow: boolean
@@ -29,9 +29,13 @@ export interface Try {
 }
 
 /** Nothing was tried: the state in hand was not one to decide on. */
-export const AGAIN: Try = { refusedNow: false, undecided: true, settled: Promise.resolve('again') }
+export const AGAIN: Attempt = { refusedNow: false, undecided: true, settled: Promise.resolve('again') }
 
-export function makeJob(caller: Caller, runId: string, item: { command: RunCommand; info: RequestInfo }): Job {
+export function pendingCommand(
+  caller: Caller,
+  runId: string,
+  item: { command: RunCommand; info: RequestInfo },
+): PendingCommand {
   const { command, info } = item
   const scope = { tenant: caller.tenant, run: runId, actor: caller.actor }
   const id = info.idempotency === undefined ? undefined : requestId(scope, info.idempotency.key)
