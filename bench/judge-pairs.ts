@@ -36,7 +36,7 @@ async function open(options: BenchOptions): Promise<Bench> {
         what: `rule set 2 ÷ rule set 1, ${pairs.length} labelled handoffs`,
         unit: 'pairs/s',
         over: ['now', 'first'],
-        floor: 0.2,
+        floor: 0.5,
         target: 1,
       }),
     ],

@@ -41,12 +41,37 @@ const STRONG_MEMBERS: ReadonlySet<string> = new Set(STRONG)
 /** Members looked at in search of an identity. */
 const KEYS_MAX = 64
 
+interface Known {
+  readonly keys: readonly string[]
+  readonly candidates: readonly Identity[]
+}
+
+/** Lists under one key are mostly of one shape. */
+const memo = new Map<string, Known>()
+const MEMO_MAX = 4096
+const MEMO_KEYS_MAX = 32
+const MEMO_MAX_CHARS = 512
+
 /** Candidates in order of preference, as far as the list's first object has them. */
 export function identityCandidates(list: readonly Json[], listKey: string): readonly Identity[] {
   const first = list.find((member) => isJsonObject(member)) as JsonObject | undefined
   if (first === undefined) return []
-  const keys = Object.keys(first).slice(0, KEYS_MAX)
-  const has = (key: string): boolean => Object.hasOwn(first, key)
+  const keys = Object.keys(first)
+  if (keys.length > MEMO_KEYS_MAX) return candidatesOf(keys, listKey)
+  const shape = `${listKey}\n${keys.join('\n')}`
+  const known = memo.get(shape)
+  // A key may hold a line feed: two shapes may read the same.
+  if (known?.keys.length === keys.length && keys.every((key, i) => key === known.keys[i])) return known.candidates
+  const candidates = candidatesOf(keys, listKey)
+  if (memo.size >= MEMO_MAX) memo.clear()
+  if (shape.length <= MEMO_MAX_CHARS) memo.set(shape, { keys, candidates })
+  return candidates
+}
+
+function candidatesOf(all: readonly string[], listKey: string): readonly Identity[] {
+  const members = new Set(all)
+  const has = (key: string): boolean => members.has(key)
+  const keys = all.slice(0, KEYS_MAX)
   const words = keyWords(listKey)
   const isHappening = words.some((word) => HAPPENINGS.has(word))
   const own = isHappening ? [] : keys.filter((key) => isOwnReference(key, singular(words.at(-1) ?? '')))

@@ -4,31 +4,41 @@ import type { ResolvedPolicy } from '../schemas/policy.ts'
 export type ProtectionPolicy = Pick<ResolvedPolicy, 'criticalKeys'> &
   Partial<Pick<ResolvedPolicy, 'rules' | 'protect' | 'free'>>
 
+/** A policy lives as long as its run, and is asked about the same keys again and again. */
+const known = new WeakMap<ProtectionPolicy, (key: string) => boolean>()
+/** Answers kept for one policy, and the longest key that one is kept for. */
+const ANSWERS_MAX = 1024
+const KEY_MAX_CHARS = 64
+
 /** Under rule set 1 the critical keys; under 2 all, or those that are named, less those that are free. */
-export function protectedBy({
-  rules,
-  criticalKeys,
-  protect = '*',
-  free = [],
-}: ProtectionPolicy): (key: string) => boolean {
-  if (rules === undefined || rules === 1) return (key) => criticalKeys.includes(key)
-  const named = protect === '*' ? undefined : new Set([...protect, ...criticalKeys])
-  const freeWords = foldedKeys(free)
+export function protectedBy(policy: ProtectionPolicy): (key: string) => boolean {
+  const made = known.get(policy)
+  if (made !== undefined) return made
+  const isProtected = remembering(rulesOf(policy))
+  known.set(policy, isProtected)
+  return isProtected
+}
+
+function rulesOf({ rules, criticalKeys, protect = '*', free = [] }: ProtectionPolicy): (key: string) => boolean {
+  const critical = new Set(criticalKeys)
+  if (rules === undefined || rules === 1) return (key) => critical.has(key)
+  const named = protect === '*' ? undefined : new Set(protect)
+  const freeWords = new Set(free.map(foldFreeKey))
   return (key) => {
-    if (criticalKeys.includes(key)) return true
+    if (critical.has(key)) return true
     return named === undefined ? !freeWords.has(foldFreeKey(key)) : named.has(key)
   }
 }
 
-/** A policy lives as long as its run: its list is folded once. */
-const folded = new WeakMap<readonly string[], ReadonlySet<string>>()
-
-function foldedKeys(free: readonly string[]): ReadonlySet<string> {
-  const known = folded.get(free)
-  if (known !== undefined) return known
-  const words = new Set(free.map(foldFreeKey))
-  folded.set(free, words)
-  return words
+function remembering(decide: (key: string) => boolean): (key: string) => boolean {
+  const answers = new Map<string, boolean>()
+  return (key) => {
+    const answered = answers.get(key)
+    if (answered !== undefined) return answered
+    const answer = decide(key)
+    if (answers.size < ANSWERS_MAX && key.length <= KEY_MAX_CHARS) answers.set(key, answer)
+    return answer
+  }
 }
 
 const PLAIN = /^[a-z]+$/

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { sortedKeys } from '../../../projections/set-text.ts'
 import { type Diff, FINDING_VALUE_MAX_BYTES, FINDINGS_MAX, type Finding } from '../../../schemas/finding.ts'
-import { isJsonObject, type Json } from '../../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { formatPointer, type Token } from './pointer.ts'
 
 /** Pointers kept in each list of a diff: it says where to look, it is no copy of the change. */
@@ -63,6 +63,7 @@ export function addDifference(report: Report, kind: keyof Diff, place: readonly 
 }
 
 function cited(finding: Finding): Finding {
+  if (isShort(finding.before) && isShort(finding.after)) return finding
   const { rule, severity, path, before, after, message, supersede, source } = finding
   return {
     rule,
@@ -76,9 +77,17 @@ function cited(finding: Finding): Finding {
   }
 }
 
+/** A code unit is at most six bytes of JSON. */
+const SHORT_MAX_CHARS = Math.floor((FINDING_VALUE_MAX_BYTES - 2) / 6)
+
+/** Scalars that need no counting of their bytes. */
+function isShort(value: Json | undefined): boolean {
+  return typeof value === 'string' ? value.length <= SHORT_MAX_CHARS : typeof value !== 'object' || value === null
+}
+
 /** The value itself, or `{digest, bytes}` of its canonical text where that is longer than `FINDING_VALUE_MAX_BYTES`. */
 export function citedValue(value: Json): Json {
-  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value
+  if (isShort(value)) return value
   const text = canonicalText(value)
   const bytes = Buffer.byteLength(text)
   if (bytes <= FINDING_VALUE_MAX_BYTES) return value
@@ -97,6 +106,7 @@ export function canonicalText(value: Json): string {
 export function countLeaves(value: Json): number {
   if (typeof value !== 'object' || value === null) return 1
   let leaves = 0
-  for (const child of Object.values(value)) leaves += countLeaves(child as Json)
+  if (Array.isArray(value)) for (const member of value) leaves += countLeaves(member as Json)
+  else for (const key of Object.keys(value)) leaves += countLeaves((value as JsonObject)[key] as Json)
   return leaves === 0 ? 1 : leaves
 }

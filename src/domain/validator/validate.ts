@@ -96,9 +96,11 @@ function judgeEstablished(input: HandoffInput, report: Report): Judged {
   }
   const excuse = input.excuse ?? (input.evidence && movedByTool(input.evidence, input.after))
   const isRecorded = input.evidence && recordedGain(input.evidence)
-  const changedKeys = established.checkEstablished({ ...input, excuse, isRecorded }, report)
+  const { before, after, supersedes, agent } = input
+  const documents = { before, after, policy, supersedes, agent, excuse, isRecorded }
+  const changedKeys = established.checkEstablished(documents, report)
   const confidence = established.keptShare(input, report)
-  checkInvariants(policy.invariants ?? [], input, report)
+  if (policy.invariants !== undefined) checkInvariants(policy.invariants, input, report)
   checkConfidence(confidence, policy.minConfidence, report)
   return { changedKeys, confidence }
 }

@@ -1,7 +1,6 @@
 /** @module Rule set 2: every protected key of the established context against the new one, change by change. */
 import { isEqual } from '../../../../projections/json-equality.ts'
 import { protectedBy } from '../../../../projections/protected-keys.ts'
-import { unionKeys } from '../../../../projections/set-text.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
 import { compareOther } from '../compare-other.ts'
@@ -48,20 +47,38 @@ export function checkEstablished(input: EstablishedInput, report: Report): reado
   const judging = startJudging(input, report)
   const rules = rootRules(policy)
   const changed: string[] = []
-  for (const key of unionKeys(before, after)) {
+  for (const key of differingKeys(before, after)) {
     const earlier = report.differences
     if (isProtected(key)) checkKey(judging, key, rulesBelow(rules, key))
     else compareOther(key, { before, after }, report)
     if (report.differences > earlier) changed.push(key)
   }
-  checkShadows(judging, isProtected, rules)
-  judgeEntries(judging.superseded, before, report)
-  const gains = judging.gains.filter(({ place }) => isProtected(`${place[0]}`))
-  const said = input.isRecorded === undefined ? gains : gains.filter((gain) => !input.isRecorded?.(gain))
-  checkRestated({ before, gains: said, mode: policy.restated ?? 'sure', isProtected }, report)
-  checkTotals({ before, after, gains }, report)
+  if (changed.length > 0) {
+    checkShadows(judging, { isProtected, rules, changed })
+    judgeEntries(judging.superseded, before, report)
+    checkGains(judging, isProtected)
+  }
   checkProtection(input, isProtected, report)
   return changed
+}
+
+/** Top-level keys of either that are not exactly the same in both, in UTF-16 order. */
+function differingKeys(before: JsonObject, after: JsonObject): readonly string[] {
+  const differing: string[] = []
+  for (const key of Object.keys(before)) {
+    if (!Object.hasOwn(after, key) || !isEqual(before[key] as Json, after[key] as Json)) differing.push(key)
+  }
+  for (const key of Object.keys(after)) if (!Object.hasOwn(before, key)) differing.push(key)
+  return differing.sort()
+}
+
+function checkGains({ input, gains, report }: Judging, isProtected: (key: string) => boolean): void {
+  if (gains.length === 0) return
+  const { before, after, policy, isRecorded } = input
+  const judged = gains.filter(({ place }) => isProtected(`${place[0]}`))
+  const said = isRecorded === undefined ? judged : judged.filter((gain) => !isRecorded(gain))
+  checkRestated({ before, gains: said, mode: policy.restated ?? 'sure', isProtected }, report)
+  checkTotals({ before, after, gains: judged }, report)
 }
 
 function startJudging(input: EstablishedInput, report: Report): Judging {
@@ -86,6 +103,7 @@ function startJudging(input: EstablishedInput, report: Report): Judging {
     report,
     gains,
     known: noSignatures(),
+    compare: compareValues,
     place: [],
     afterPlace: [],
     sink: sinkOf(judge, gains),
@@ -119,9 +137,9 @@ function checkKey(judging: Judging, key: string, rules: PlaceRules): void {
   judging.afterPlace.push(key)
   if (!Object.hasOwn(before, key)) judging.sink.gained(judging.afterPlace, after[key] as Json)
   else if (!Object.hasOwn(after, key)) goneKey(judging, key, { before: before[key] as Json, policy, rules })
-  else if (!isEqual(before[key] as Json, after[key] as Json)) {
+  else {
     const here = { key, kind: placeKind(key, key === 'entities'), rules }
-    compareValues(judging, [before[key] as Json, after[key] as Json], here)
+    compareValues(judging, before[key] as Json, after[key] as Json, here)
   }
   judging.place.pop()
   judging.afterPlace.pop()
@@ -150,11 +168,19 @@ function goneKey(
   })
 }
 
-function checkShadows(judging: Judging, isProtected: (key: string) => boolean, rules: PlaceRules): void {
+function checkShadows(
+  judging: Judging,
+  by: {
+    readonly isProtected: (key: string) => boolean
+    readonly rules: PlaceRules
+    readonly changed: readonly string[]
+  },
+): void {
   const { before, after } = judging.input
-  const gained = Object.keys(after).filter((key) => !Object.hasOwn(before, key))
+  const { isProtected, rules, changed } = by
+  const gained = changed.filter((key) => !Object.hasOwn(before, key))
   if (gained.length === 0) return
-  for (const { key, gainedKey } of shadowedBy(before, after, gained.toSorted(), judging.known)) {
+  for (const { key, gainedKey } of shadowedBy(before, after, gained, judging.known)) {
     if (!isProtected(key)) continue
     const place = [gainedKey]
     const [established, now] = [before[key] as Json, after[gainedKey] as Json]

@@ -2,45 +2,48 @@
 import { isEqual } from '../../../../projections/json-equality.ts'
 import { isJsonObject, type Json } from '../../../../schemas/json.ts'
 import { isOrdered, keepsOrder } from '../lists/list-order.ts'
-import { matchObjects } from '../lists/match-objects.ts'
-import { matchScalars } from '../lists/match-scalars.ts'
+import { matchObjects, type ObjectMatch } from '../lists/match-objects.ts'
+import { matchScalars, type ScalarMatch } from '../lists/match-scalars.ts'
 import { rulesBelow } from './place-rules.ts'
 import { changed, type Here, removed, type Walk } from './walk.ts'
 
 type Lists = readonly [readonly Json[], readonly Json[]]
 
-/** Members are compared as all values are. */
-interface ListHere extends Here {
-  readonly compare: (walk: Walk, values: readonly [Json, Json], here: Here) => void
-}
-
 /** Deeper down, looking for equality first would read nested lists once for each list around them. */
 const EQUALITY_MAX_DEPTH = 8
 
-export function compareLists(walk: Walk, lists: Lists, here: ListHere): void {
-  if (walk.place.length <= EQUALITY_MAX_DEPTH && isEqual(lists[0], lists[1])) return
+export function compareLists(walk: Walk, lists: Lists, here: Here): void {
+  const isShallow = walk.place.length <= EQUALITY_MAX_DEPTH
+  if (isShallow && isEqual(lists[0], lists[1])) return
   const declared = here.rules.list
-  const keyed = typeof declared === 'object' ? declared.key : undefined
   const order = declared === undefined ? isOrdered(lists[0], here.kind) : declared === 'sequence'
   if (order && keepsScalarOrder(walk, lists, here)) return
 
   const [before, after] = lists
-  const common = { before, after, kind: here.kind, known: walk.known }
-  const isBag = declared === 'bag' || declared === 'sequence'
-  const scalars = matchScalars({ ...common, declared: declared === 'set' ? 'set' : isBag ? 'bag' : undefined })
-  const objects = matchObjects({ ...common, listKey: here.key, declared: keyed })
-  const gainedObjects = objects.gained.filter((place) => !scalars.promoted.has(place))
-
-  const left = compareLeftovers(walk, lists, { ...here, lost: scalars.lost, gained: new Set(scalars.gained) })
-  const isShallow = walk.place.length <= EQUALITY_MAX_DEPTH
+  const [scalars, objects] = counterparts(walk, lists, here)
+  const gained = scalars === undefined ? [] : compareLeftovers(walk, lists, here, scalars)
   for (const [i, j] of objects.pairs) {
-    if (isShallow && isEqual(before[i] as Json, after[j] as Json)) continue
-    compareAt(walk, lists, [i, j], here)
+    if (!isShallow || !isEqual(before[i] as Json, after[j] as Json)) compareAt(walk, lists, [i, j], here)
   }
   for (const i of objects.lost) lostAt(walk, before, i, here)
-  for (const place of [...left, ...gainedObjects].toSorted((a, b) => a - b)) gainedAt(walk, after, place)
+  for (const place of objects.gained) if (scalars?.promoted.has(place) !== true) gained.push(place)
+  for (const place of gained.sort((a, b) => a - b)) gainedAt(walk, after, place)
   for (const { first, second } of objects.duplicates) duplicateAt(walk, after, [first, second], here)
   if (order) checkObjectOrder(walk, lists, objects.pairs, here)
+}
+
+function counterparts(
+  { known }: Walk,
+  [before, after]: Lists,
+  { key, kind, rules }: Here,
+): readonly [ScalarMatch | undefined, ObjectMatch] {
+  const declared = rules.list
+  const isBag = declared === 'bag' || declared === 'sequence'
+  const keyed = typeof declared === 'object' ? declared.key : undefined
+  const objects = matchObjects({ before, after, kind, known, listKey: key, declared: keyed })
+  if (before.every(isJsonObject) && after.every(isJsonObject)) return [undefined, objects]
+  const repeats = declared === 'set' ? 'set' : isBag ? 'bag' : undefined
+  return [matchScalars({ before, after, kind, known, declared: repeats }), objects]
 }
 
 /** Scalars in their order need no counterparts; answers whether all is said. */
@@ -64,34 +67,30 @@ function keepsScalarOrder(walk: Walk, [before, after]: Lists, here: Here): boole
 }
 
 /** Scalars without a counterpart: changed where another one stands in their place, else gone. Answers the gained places left. */
-function compareLeftovers(
-  walk: Walk,
-  lists: Lists,
-  here: ListHere & { readonly lost: readonly number[]; readonly gained: ReadonlySet<number> },
-): readonly number[] {
-  const taken = new Set<number>()
-  for (const place of here.lost) {
-    const stands = here.gained.has(place) && typeof lists[0][place] === typeof lists[1][place]
-    if (!stands) {
+function compareLeftovers(walk: Walk, lists: Lists, here: Here, { lost, gained }: ScalarMatch): number[] {
+  const left = new Set(gained)
+  for (const place of lost) {
+    if (!left.has(place) || typeof lists[0][place] !== typeof lists[1][place]) {
       lostAt(walk, lists[0], place, here)
       continue
     }
-    taken.add(place)
+    left.delete(place)
     compareAt(walk, lists, [place, place], here)
   }
-  return [...here.gained].filter((place) => !taken.has(place))
+  return [...left]
 }
 
-function compareAt(walk: Walk, [before, after]: Lists, [i, j]: readonly [number, number], here: ListHere): void {
+function compareAt(walk: Walk, [before, after]: Lists, [i, j]: readonly [number, number], here: Here): void {
   walk.place.push(i)
   walk.afterPlace.push(j)
-  here.compare(walk, [before[i] as Json, after[j] as Json], memberHere(here, i))
+  walk.compare(walk, before[i] as Json, after[j] as Json, memberHere(here, i))
   walk.place.pop()
   walk.afterPlace.pop()
 }
 
 function memberHere(here: Here, place: number): Here {
-  return { key: here.key, kind: here.kind, rules: rulesBelow(here.rules, place) }
+  const rules = rulesBelow(here.rules, place)
+  return rules === here.rules ? here : { key: here.key, kind: here.kind, rules }
 }
 
 function lostAt(walk: Walk, before: readonly Json[], place: number, here: Here): void {

@@ -2,9 +2,8 @@
  * @module What was established stays established, in its meaning: compares the values below one protected key. Objects and lists may gain
  * members, null may be filled, states move forward, clocks and counters rise; all else that differs is a change.
  */
-import { sortedKeys } from '../../../../projections/set-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import { equalPairs, heldQuantity, soleQuantity } from '../meaning/pairs.ts'
+import { equalPairs, heldQuantity, isUnitKey, soleQuantity } from '../meaning/pairs.ts'
 import { type PlaceKind, placeKind } from '../meaning/place-kind.ts'
 import { isSameQuantity } from '../meaning/quantities.ts'
 import { isSameScalar, readScalar, type Scalar } from '../meaning/scalars.ts'
@@ -14,11 +13,11 @@ import { rulesBelow } from './place-rules.ts'
 import { shadowedBy } from './shadow-keys.ts'
 import { changed, type Here, removed, type Walk } from './walk.ts'
 
-export function compareValues(walk: Walk, [a, b]: readonly [Json, Json], here: Here): void {
+export function compareValues(walk: Walk, a: Json, b: Json, here: Here): void {
   if (a === b) return
   if (establishesNothing(a, b)) walk.sink.modified(walk.place)
   else if (isJsonObject(a) && isJsonObject(b)) compareObjects(walk, [a, b], here)
-  else if (Array.isArray(a) && Array.isArray(b)) compareLists(walk, [a, b], { ...here, compare: compareValues })
+  else if (Array.isArray(a) && Array.isArray(b)) compareLists(walk, [a, b], here)
   else if (typeof a === 'object') compareWithText(walk, [a as JsonObject, b], here)
   else if (isJsonObject(b)) comparePromoted(walk, [a, b], here)
   else if (Array.isArray(b)) changed(walk, [a, b], here)
@@ -29,7 +28,11 @@ export function compareValues(walk: Walk, [a, b]: readonly [Json, Json], here: H
 function establishesNothing(a: Json, b: Json): boolean {
   if (a === null) return true
   if (typeof a === 'string') return b !== null && a.trim() === ''
-  return typeof a === 'object' && typeof b === 'object' && b !== null && Object.keys(a).length === 0
+  return typeof a === 'object' && typeof b === 'object' && b !== null && isEmpty(a)
+}
+
+function isEmpty(value: JsonObject | readonly Json[]): boolean {
+  return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0
 }
 
 export function compareScalars(walk: Walk, [a, b]: readonly [Scalar, Scalar], here: Here): void {
@@ -66,18 +69,34 @@ function carries(object: JsonObject, value: Scalar, kind: PlaceKind): boolean {
 }
 
 export function compareObjects(walk: Walk, [a, b]: readonly [JsonObject, JsonObject], here: Here): void {
-  const equal = equalPairs(a, b)
-  for (const key of sortedKeys(a)) {
-    if (equal.has(key)) continue
+  const keys = Object.keys(a)
+  const differing = differingKeys([a, b], keys)
+  const equal = differing.some(isUnitKey) ? equalPairs(a, b) : undefined
+  let kept = keys.length - differing.length
+  for (const key of differing) {
+    const isKept = Object.hasOwn(b, key)
+    if (isKept) kept += 1
+    if (equal?.has(key) === true) continue
     const below: Here = { key, kind: kindBelow(here, key), rules: rulesBelow(here.rules, key) }
     walk.place.push(key)
     walk.afterPlace.push(key)
-    if (Object.hasOwn(b, key)) compareValues(walk, [a[key] as Json, b[key] as Json], below)
+    if (isKept) compareValues(walk, a[key] as Json, b[key] as Json, below)
     else dropped(walk, a[key] as Json, below)
     walk.place.pop()
     walk.afterPlace.pop()
   }
-  gainedMembers(walk, [a, b], here)
+  const keysNow = Object.keys(b)
+  if (keysNow.length > kept) gainedMembers(walk, [a, b], { ...here, keysNow })
+}
+
+/** Keys whose values are not the same scalar, in UTF-16 order. */
+function differingKeys([a, b]: readonly [JsonObject, JsonObject], keys: readonly string[]): readonly string[] {
+  const differing: string[] = []
+  for (const key of keys) {
+    const value = a[key]
+    if (typeof value === 'object' || value !== b[key] || !Object.hasOwn(b, key)) differing.push(key)
+  }
+  return differing.length > 1 ? differing.sort() : differing
 }
 
 /** A member that is gone; where nothing was known, nothing is lost. */
@@ -86,9 +105,12 @@ function dropped(walk: Walk, before: Json, here: Here): void {
   else removed(walk, before, here)
 }
 
-function gainedMembers(walk: Walk, [a, b]: readonly [JsonObject, JsonObject], here: Here): void {
-  const gained = sortedKeys(b).filter((key) => !Object.hasOwn(a, key))
-  if (gained.length === 0) return
+function gainedMembers(
+  walk: Walk,
+  [a, b]: readonly [JsonObject, JsonObject],
+  here: Here & { readonly keysNow: readonly string[] },
+): void {
+  const gained = here.keysNow.filter((key) => !Object.hasOwn(a, key)).sort()
   for (const key of gained) {
     walk.afterPlace.push(key)
     walk.sink.gained(walk.afterPlace, b[key] as Json)

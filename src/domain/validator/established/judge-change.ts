@@ -22,6 +22,8 @@ const MESSAGES: Readonly<Record<Change['kind'], string>> = {
     'is a second key for what is established under a key that reads the same; change that one, or supersede this one with a reason',
 }
 
+const CRITICAL = 'a critical key must not vanish; hand it on, or supersede it with a reason'
+
 const RULES: Readonly<Record<Change['kind'], Rule>> = {
   removed: 'contradicted',
   changed: 'contradicted',
@@ -54,35 +56,24 @@ function refuseChange(change: Change, { report, excuse }: ChangeJudge, isSuperse
 }
 
 function refusal(change: Change, isSuperseded: boolean): Finding {
-  if (change.rules.immutable) {
-    return {
-      ...base(change),
-      rule: 'immutable',
-      message: 'the policy says that this does not change, superseded or not',
-    }
-  }
-  return isSuperseded
-    ? { ...base(change), rule: 'supersedes-invalid', message: 'the policy does not let this be superseded' }
-    : contradiction(change)
+  if (change.rules.immutable)
+    return said(change, 'immutable', 'the policy says that this does not change, superseded or not')
+  if (isSuperseded) return said(change, 'supersedes-invalid', 'the policy does not let this be superseded')
+  const { kind, isCritical } = change
+  const found =
+    isCritical === true ? said(change, 'critical-key-removed', CRITICAL) : said(change, RULES[kind], MESSAGES[kind])
+  return { ...found, supersede: { path: found.path, reason: '' } }
 }
 
 function noteCovered(change: Change, { tokens }: Entry, report: Report): void {
   const message = `changed under the reason given for ${formatPointer(tokens)}`
-  addFinding(report, { ...base(change), rule: 'superseded', severity: 'info', message })
+  addFinding(report, { ...said(change, 'superseded', message), severity: 'info' })
 }
 
-function contradiction(change: Change): Finding {
-  const found = base(change)
-  const supersede = { path: found.path, reason: '' }
-  if (change.isCritical === true) {
-    const message = 'a critical key must not vanish; hand it on, or supersede it with a reason'
-    return { ...found, rule: 'critical-key-removed', message, supersede }
-  }
-  return { ...found, rule: RULES[change.kind], message: MESSAGES[change.kind], supersede }
-}
-
-function base({ place, before, after }: Change): Omit<Finding, 'rule' | 'message'> {
-  return { severity: 'error', path: formatPointer(place), before, ...(after === undefined ? {} : { after }) }
+function said({ place, before, after }: Change, rule: Rule, message: string): Finding {
+  const path = formatPointer(place)
+  if (after === undefined) return { rule, severity: 'error', path, before, message }
+  return { rule, severity: 'error', path, before, after, message }
 }
 
 /** An entry for a whole section would excuse whatever changed in it: each of several changes needs a reason of its own. */

@@ -35,8 +35,19 @@ const NOTHING: PlaceRules = {
   tolerance: undefined,
 }
 
+/** A policy lives as long as its run. */
+const known = new WeakMap<PlacePolicy, PlaceRules>()
+
 /** The rules for the whole context, to be led on by `rulesBelow`. */
 export function rootRules(policy: PlacePolicy): PlaceRules {
+  const made = known.get(policy)
+  if (made !== undefined) return made
+  const rules = readRules(policy)
+  known.set(policy, rules)
+  return rules
+}
+
+function readRules(policy: PlacePolicy): PlaceRules {
   const root: Node = { children: new Map() }
   for (const [path, list] of Object.entries(policy.lists ?? {})) nodeAt(root, path).list = list
   for (const [path, direction] of Object.entries(policy.monotonic ?? {})) nodeAt(root, path).monotonic = direction

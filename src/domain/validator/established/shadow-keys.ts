@@ -6,6 +6,7 @@ import { type Signatures, signatureOf } from '../meaning/signature.ts'
 
 const KEY_MAX_CHARS = 256
 const PLAIN = /^[a-z]*$/
+const WORDS = /^[a-z_]*$/
 /** Letters that look like Latin ones, and those in the same order. */
 const LOOKALIKES = 'аеорсухіјѕһӏԁԛԝкмнтвзгαοερντικχυ'
 const LATIN = 'aeopcyxijshldqwkmhtb3raoepvtikxu'
@@ -44,6 +45,7 @@ function saysElse([a, b]: readonly [Json, Json], key: string, known: Signatures)
 /** NFKC, lower case, without white space, `_`, `-` and what nobody sees; a dash between digits stays: `2024-1-12` is not `2024-11-2`. */
 export function foldKey(key: string): string {
   if (PLAIN.test(key) || key.length > KEY_MAX_CHARS) return key
+  if (WORDS.test(key)) return key.replaceAll('_', '')
   const folded = key
     .normalize('NFKC')
     .toLowerCase()

@@ -7,6 +7,8 @@ import type { ChangeSink } from './changes.ts'
 import type { PlaceRules } from './place-rules.ts'
 
 export interface Walk {
+  /** Compares what stands below: members of lists are compared as all values are. */
+  readonly compare: (walk: Walk, before: Json, after: Json, here: Here) => void
   readonly sink: ChangeSink
   readonly known: Signatures
   /** Where the walk stands in the established context, and in the new one. */

@@ -12,12 +12,16 @@ export interface Pair {
   readonly unitKey: string
 }
 
+export function isUnitKey(key: string): boolean {
+  return UNIT_KEYS.has(keyWords(key).at(-1) ?? '')
+}
+
 /** The pairs of an object, by the names of its members. */
 export function pairsOf(object: JsonObject): readonly Pair[] {
   const pairs: Pair[] = []
   for (const unitKey of Object.keys(object)) {
+    if (!isUnitKey(unitKey)) continue
     const words = keyWords(unitKey)
-    if (!UNIT_KEYS.has(words.at(-1) ?? '')) continue
     const stem = unitKey.slice(0, unitKey.length - (words.at(-1)?.length ?? 0)).replace(/[_-]$/, '')
     const valueKey = stem === '' ? VALUE_KEYS.find((key) => Object.hasOwn(object, key)) : stem
     if (valueKey !== undefined && Object.hasOwn(object, valueKey)) pairs.push({ valueKey, unitKey })
