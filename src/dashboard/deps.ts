@@ -1,5 +1,6 @@
 /** @module What the dashboard is handed by the HTTP edge, and what its pages are handed in turn. */
 import type { Context } from 'hono'
+import type { Rates } from '../access/rates.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { MemoryBudget } from '../resources/memory-budget.ts'
 import type { Pace } from '../resources/work-queue.ts'
@@ -41,10 +42,8 @@ export interface DashboardDeps {
   readonly remoteAddress: (c: DashboardContext) => string
   /** To be called where a session was good: its connection is no stranger's. */
   readonly authenticated: (c: DashboardContext) => void
-  /** Counts a request of this caller: 0 where it may pass, else the milliseconds until one may. */
-  readonly admit: (principal: Principal) => number
-  /** Counts a sign-in that was refused: 0 where the address may try again at once. */
-  readonly refusedSignIn: (remote: string) => number
+  /** Shared with the API: a page counts as a request, a refused sign-in as a refused token. */
+  readonly rates: Rates
   /** A slot for a long read of the tenant, to be called when it ends; else the code of the problem why there is none. */
   readonly acquireStream: (tenant: string, kind: 'replay') => (() => void) | 'too-many-streams' | 'overloaded'
   readonly memory: MemoryBudget

@@ -2,6 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
+import type { TokenAccess } from '../access/access.ts'
+import { accessRefusal } from '../access/check-access.ts'
+import { goesOnRecord, readOf } from '../access/on-record.ts'
+import type { Refusal } from '../domain/refusal.ts'
 import { ReaderLeftError } from '../resources/work-queue.ts'
 import type { Principal } from '../signing/tokens.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
@@ -16,7 +20,6 @@ import { Bounce } from './parts/bounce.tsx'
 import type { ProblemProps } from './parts/problem.tsx'
 import { SIGN_IN, withQuery } from './paths.ts'
 import type { Session, Sessions } from './sessions.ts'
-import { clipped } from './visible.ts'
 
 export interface Guard {
   readonly deps: DashboardDeps
@@ -131,21 +134,10 @@ const FORGED: ProblemProps = {
 }
 
 function faultOf(route: PageRoute, { deps, caller }: Serving, run: string): ProblemProps | undefined {
-  if (!route.scopes.some((scope) => caller.scopes.has(scope))) {
-    const wanted = route.scopes.join(' or ')
-    const remedy = `Ask for a token with ${wanted}, sign out, and sign in with it.`
-    return { status: 403, title: 'Your token does not open this page', detail: `It needs the scope ${wanted}.`, remedy }
-  }
   const withRun = route.path.includes(':run')
-  if (caller.run !== undefined && caller.run !== run && route.ofToken !== true) {
-    const detail = `Your token is good for the run ${caller.run} and nothing else.`
-    return { status: 403, title: 'This lies outside your token', detail, remedy: 'Sign in with a token of the tenant.' }
-  }
-  if (caller.agent !== undefined && route.scopes.every((scope) => AUDIT_SCOPES.has(scope))) {
-    const detail = `Your token speaks for the agent ${caller.agent}; this page is about all of them.`
-    return { status: 403, title: 'This lies outside your token', detail, remedy: 'Sign in with a token of the tenant.' }
-  }
-  const waitMs = deps.admit(caller)
+  const refused = accessRefusal(route.access, caller, withRun ? run : undefined)
+  if (refused !== undefined) return forbidden(refused, route.access)
+  const waitMs = deps.rates.admit(caller)
   if (waitMs > 0) {
     const detail = `Try again in ${Math.ceil(waitMs / 1000)} s.`
     return { status: 429, title: 'Too many requests', detail }
@@ -153,6 +145,13 @@ function faultOf(route: PageRoute, { deps, caller }: Serving, run: string): Prob
   if (withRun && !RUN_ID_PATTERN.test(run))
     return { ...deps.explain('run-not-found'), detail: `There is no run ${run}` }
   return undefined
+}
+
+function forbidden({ code, detail }: Refusal, { scopes }: TokenAccess): ProblemProps {
+  if (code !== 'scope-missing')
+    return { status: 403, title: 'This lies outside your token', detail, remedy: 'Sign in with a token of the tenant.' }
+  const remedy = `Ask for a token with ${scopes.join(' or ')}, sign out, and sign in with it.`
+  return { status: 403, title: 'Your token does not open this page', detail, remedy }
 }
 
 type ParsedQuery = { readonly ok: true; readonly value: object } | { readonly ok: false; readonly fault: ProblemProps }
@@ -169,27 +168,14 @@ function parsedQuery(schema: z.ZodObject, search: URLSearchParams): ParsedQuery 
   return { ok: false, fault: { status: 400, title: 'The address cannot be read', detail } }
 }
 
-const AUDIT_SCOPES: ReadonlySet<string> = new Set(['audit:read', 'audit:export'])
-
 /** Readings that only an audit scope allows are on record before they are answered, as those of the API are (LOG-20). */
 async function recordReading(route: PageRoute, { c, deps, caller, run, noted }: View): Promise<void> {
   const { audit } = deps.ledger
-  if (audit === undefined || route.recordsItself === true) return
-  const held = route.scopes.filter((scope) => caller.scopes.has(scope))
-  if (noted.verdict === undefined && !held.every((scope) => AUDIT_SCOPES.has(scope))) return
+  if (audit === undefined || (noted.verdict === undefined && !goesOnRecord(route.access, caller))) return
   const page = route.path.replaceAll(/\/?:\w+/g, '').replace(/^\//, '')
-  const filters = [...new URL(c.req.url).searchParams].slice(0, FILTERS_MAX)
-  await audit.record(caller, {
-    query: noted.verdict === undefined ? `page/${page}` : 'replay',
-    ...(run !== '' && { run }),
-    ...(filters.length > 0 && {
-      filters: Object.fromEntries(filters.map(([name, value]) => [clipped(name, 64), clipped(value, 1_024)])),
-    }),
-    ...noted,
-  })
+  const query = noted.verdict === undefined ? `page/${page}` : 'replay'
+  await audit.record(caller, { ...readOf(query, run, new URL(c.req.url).searchParams), ...noted })
 }
-
-const FILTERS_MAX = 16
 
 function failed(frame: Frame, error: unknown): Promise<Response> {
   const { c, deps } = frame

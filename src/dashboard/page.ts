@@ -1,8 +1,9 @@
 /** @module What a page is: one declaration that the guard, the shell and the tests of roles all read. */
 import type { Child } from 'hono/jsx'
 import type { z } from 'zod'
+import type { TokenAccess } from '../access/access.ts'
 import type { Caller, Found } from '../ledger/ledger.ts'
-import type { Principal, Scope } from '../signing/tokens.ts'
+import type { Principal } from '../signing/tokens.ts'
 import type { DashboardContext, DashboardDeps } from './deps.ts'
 import type { Session } from './sessions.ts'
 
@@ -39,20 +40,21 @@ export interface PageRoute {
   readonly method: 'get' | 'post'
   /** Below `/ui`, in Hono's form. */
   readonly path: string
-  /** Any of them is enough. */
-  readonly scopes: readonly Scope[]
+  /** What it demands of its reader. */
+  readonly access: TokenAccess
   readonly query: z.ZodObject
-  /** What lies behind puts the reading on record itself. */
-  readonly recordsItself?: boolean
   /** Its answers are streams, which a HEAD must not open. */
   readonly streams?: boolean
-  /** What lies behind judges the token's bonds itself. */
-  readonly ofToken?: boolean
   readonly handle: (view: View) => Answer
 }
 
-export const RUN_READERS: readonly Scope[] = ['runs:read', 'audit:read']
-export const AUDITORS: readonly Scope[] = ['audit:read']
+/** Shown without a session: what leads to one, and what every page needs. */
+export interface OpenPage {
+  readonly method: 'get' | 'post'
+  readonly path: string
+  readonly access: 'open'
+  readonly handle: (c: DashboardContext) => Response | Promise<Response>
+}
 
 /** A page whose handler sees the query as its schema types it. */
 export function pageRoute<Q extends z.ZodObject>(

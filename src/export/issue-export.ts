@@ -5,8 +5,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { EventQuery } from '../../schemas/event-query.ts'
 import type { JsonObject } from '../../schemas/json.ts'
+import { ofAllAgents, withinRun } from '../access/token-binding.ts'
 import type { Caller, ExportPin, Ledger, LedgerEvent } from '../ledger/ledger.ts'
-import { bounds, historyBounds } from '../ledger/write/bounds.ts'
 import type { Position } from '../store/event-store.ts'
 import { type Refused, refusedBy } from './export-refusal.ts'
 import type { ExportFormat, ExportScope } from './format.ts'
@@ -37,7 +37,7 @@ export type Prepared = { readonly ok: true; readonly value: PreparedExport } | R
 
 export async function prepareExport(ledger: Ledger, caller: Caller, request: ExportRequest): Promise<Prepared> {
   const { query = {}, resume } = request
-  const outside = bounds(caller, query.run) ?? historyBounds(caller)
+  const outside = withinRun(caller, query.run) ?? ofAllAgents(caller)
   if (outside !== undefined) return refusedBy(outside)
   const pin = await ledger.exports.pin(caller, resume?.until)
   const pages = await pagesOf(ledger, caller, { query, pin })

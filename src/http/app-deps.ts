@@ -1,5 +1,6 @@
 /** @module What the HTTP edge is handed, and its limits. */
 import { setMaxListeners } from 'node:events'
+import type { RateSettings } from '../access/rates.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
@@ -7,16 +8,10 @@ import type { TokenVerifier } from '../signing/tokens.ts'
 
 const KIB = 1024
 
-export interface HttpSettings {
+export interface HttpSettings extends RateSettings {
   /** Body of a single command: the payload's 512 KiB and room for the request's other members. */
   readonly bodyMaxBytes: number
   readonly batchMaxBytes: number
-  /** Requests a second of one tenant, and of one token subject; 0 turns the limit off. */
-  readonly ratePerSecond: number
-  /** Requests that may come at once on top of the rate. */
-  readonly rateBurst: number
-  /** Refused tokens a second of one remote address; 0 turns the limit off. */
-  readonly refusedTokensPerSecond: number
   /** Tails, exports, replays and waiting claims that one tenant may hold open. */
   readonly streamsPerTenant: number
   /** Silence on a tail after which a comment is sent. */

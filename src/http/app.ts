@@ -1,6 +1,6 @@
 /** @module The HTTP edge as one application: every route behind one dispatcher, and an answer for whatever matches none. */
 import { OpenAPIHono } from '@hono/zod-openapi'
-import type { MemoryBudget } from '../resources/memory-budget.ts'
+import { createRates } from '../access/rates.ts'
 import { jsonText, problemResponse } from './answers.ts'
 import { type AppOptions, appDeps } from './app-deps.ts'
 import { dispatcher, failure, type Gate } from './dispatch.ts'
@@ -10,7 +10,6 @@ import { createMetrics } from './metrics.ts'
 import { mountDashboard } from './mount-dashboard.ts'
 import { openApiDocument, registerRoute } from './openapi.ts'
 import { problem } from './problems.ts'
-import { createRateLimiter, type RateLimit, type RateLimiter } from './rate-limit.ts'
 import type { Edge, OpenRoute, Route } from './route.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { type BatchOp, batchRoute } from './routes/batch.ts'
@@ -26,9 +25,6 @@ import { runRoutes } from './routes/runs.ts'
 import { systemRoutes } from './routes/system.ts'
 import { tailRoutes } from './routes/tails.ts'
 import { createStreamSlots } from './stream-slots.ts'
-
-/** Refused tokens of one address that may come at once. */
-const REFUSED_TOKENS_BURST = 100
 
 const runRoutesAll = [
   ...runRoutes,
@@ -48,13 +44,7 @@ const runRoutesAll = [
 export function createApp(options: AppOptions): OpenAPIHono<EdgeEnv> {
   const edge = createEdge(options)
   const metrics = createMetrics(edge)
-  const { ratePerSecond: perSecond, rateBurst: burst, refusedTokensPerSecond } = edge.settings
-  const gate: Gate = {
-    edge,
-    metrics,
-    subjectRate: rateWithin(edge.memory, { perSecond, burst }),
-    refusedTokenRate: rateWithin(edge.memory, { perSecond: refusedTokensPerSecond, burst: REFUSED_TOKENS_BURST }),
-  }
+  const gate: Gate = { edge, metrics }
   const app = new OpenAPIHono<EdgeEnv>()
   const routes = [...runRoutesAll, batchRoute(batchOps()), ...systemRoutes(edge, metrics), documentRoute(app)]
   for (const route of routes) {
@@ -67,21 +57,14 @@ export function createApp(options: AppOptions): OpenAPIHono<EdgeEnv> {
   return app
 }
 
-/** Tenants, subjects and addresses have a third of the share each. */
-function rateWithin(memory: MemoryBudget, limit: RateLimit): RateLimiter {
-  const limiter = createRateLimiter(limit, Math.floor(memory.limitOf('rates') / 3))
-  memory.watch('rates', () => limiter.bytes)
-  return limiter
-}
-
 function createEdge(options: AppOptions): Edge {
   const deps = appDeps(options)
-  const { ratePerSecond, rateBurst, streamsPerTenant, tokenCheckMs: checkMs } = deps.settings
+  const { streamsPerTenant, tokenCheckMs: checkMs } = deps.settings
   return {
     ...deps,
     slots: createStreamSlots(streamsPerTenant, deps.memory.account('streams')),
     liveTokens: createLiveTokens({ ...deps, checkMs }),
-    tenantRate: rateWithin(deps.memory, { perSecond: ratePerSecond, burst: rateBurst }),
+    rates: createRates(deps.settings, deps.memory, deps.now),
   }
 }
 
@@ -92,14 +75,16 @@ const honoPath = ({ path, deep }: Route): string => {
 
 /** Every command that has a route of its own, by its kind. */
 function batchOps(): ReadonlyMap<string, BatchOp> {
-  return new Map(runRoutesAll.flatMap(({ path, spec }) => (spec === undefined ? [] : [[spec.kind, { path, spec }]])))
+  return new Map(
+    runRoutesAll.flatMap(({ path, access, spec }) => (spec === undefined ? [] : [[spec.kind, { path, access, spec }]])),
+  )
 }
 
 /** Made when first asked for: most processes are never asked. */
 function documentRoute(app: OpenAPIHono<EdgeEnv>): OpenRoute {
   let text: string | undefined
   return {
-    open: true,
+    access: 'open',
     method: 'get',
     path: '/openapi.json',
     summary: 'This description',

@@ -1,15 +1,15 @@
-/** @module The one way in for everything that changes a run: bounded body, strict parse, schema, bonds, preconditions, ledger, answer. */
+/** @module The one way in for everything that changes a run: bounded body, strict parse, schema, preconditions, ledger, answer. */
 import type { z } from 'zod'
 import type { Json, JsonObject } from '../../schemas/json.ts'
+import type { TokenAccess } from '../access/access.ts'
 import type { Command, Ledger, Outcome, RequestInfo } from '../ledger/ledger.ts'
-import type { Principal, Scope } from '../signing/tokens.ts'
+import type { Principal } from '../signing/tokens.ts'
 import { etag, json, problemResponse } from './answers.ts'
-import { agentBondFault, manifestBondFault } from './authenticate.ts'
 import { checkBody, readJson } from './body.ts'
 import { type Parsed, parseIdempotencyKey, parseIfMatch, validTraceparent } from './preconditions.ts'
-import { type Problem, problem, problemOf } from './problems.ts'
+import { problem, problemOf } from './problems.ts'
 import { NoQuery } from './query.ts'
-import { type Ask, type CommandSpec, type GuardedRoute, RUN_WRITERS } from './route.ts'
+import type { Ask, CommandSpec, GuardedRoute } from './route.ts'
 
 type Success = Extract<Outcome, { ok: true }>
 
@@ -21,9 +21,7 @@ export interface CommandRoute<Body extends object> {
   readonly body: z.ZodType<Body>
   readonly command: (body: Body, item: string) => Command
   readonly location?: CommandSpec['location']
-  readonly checksRunBond?: boolean
-  /** Where not those of every write. */
-  readonly scopes?: readonly Scope[]
+  readonly access: TokenAccess
   /** Runs in place of `ledger.execute`, where an answer may have to wait. */
   readonly execute?: (ask: Ask, ready: ReadyCommand) => Promise<Outcome>
 }
@@ -36,7 +34,7 @@ export interface ReadyCommand {
 
 /** A route that hands one command to the ledger. */
 export function commandRoute<Body extends object>(route: CommandRoute<Body>): GuardedRoute {
-  const { path, summary, tag, body, location, checksRunBond, scopes = RUN_WRITERS, execute = executeNow } = route
+  const { path, summary, tag, access, body, location, execute = executeNow } = route
   // `checkBody` hands over what `body` has parsed, and nothing else.
   const spec = {
     kind: route.kind,
@@ -45,16 +43,14 @@ export function commandRoute<Body extends object>(route: CommandRoute<Body>): Gu
     ...(location && { location }),
   } as unknown as CommandSpec
   return {
-    open: false,
     method: 'post',
     path,
     summary,
     tag,
     body,
-    scopes,
+    access,
     query: NoQuery,
     ...(location && { answers: { 201: 'Recorded anew.' } }),
-    ...(checksRunBond && { checksRunBond }),
     spec,
     handle: async (ask) => {
       const ready = await readCommand(ask, spec)
@@ -68,30 +64,16 @@ const executeNow = ({ edge, caller, run }: Ask, { command, info }: ReadyCommand)
   edge.ledger.execute(caller, run, command, info)
 
 async function readCommand(ask: Ask, spec: CommandSpec): Promise<Parsed<ReadyCommand>> {
-  const { edge, caller } = ask
+  const { edge } = ask
   const read = await readJson(ask, { maxBytes: edge.settings.bodyMaxBytes })
   if (!read.ok) return read
   const body = checkBody(spec.body, read.value)
   if (!body.ok) return body
-  const fault = bondFault(caller, spec, body.value)
-  if (fault !== undefined) return { ok: false, problem: fault }
 
   const request = requestInfo(ask, read.value)
   const info = request instanceof Promise ? await request : request
   if (!info.ok) return info
   return { ok: true, value: { command: spec.command(body.value, ask.item), info: info.value } }
-}
-
-/** Refused where the body leaves what the token is bound to. */
-export function bondFault(caller: Principal, { kind }: Pick<CommandSpec, 'kind'>, body: object): Problem | undefined {
-  const { id, agent, reserve } = body as { id?: string; agent?: unknown; reserve?: { agent?: unknown } }
-  if (kind === 'start' && caller.run !== undefined && id !== caller.run) {
-    const evidence = { bound: caller.run }
-    return problem('run-mismatch', `the token is bound to the run ${caller.run}`, { pointer: '/id', evidence })
-  }
-  const unset = kind === 'manifest' ? manifestBondFault(caller) : undefined
-  if (unset !== undefined) return unset
-  return agentBondFault(caller, agent, '/agent') ?? agentBondFault(caller, reserve?.agent, '/reserve/agent')
 }
 
 /** What the headers add to a command. */

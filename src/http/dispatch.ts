@@ -1,6 +1,7 @@
 /** @module The way of every request: count it, check token, scope, bonds, rate and query, answer it, and let no exception out. */
 import { randomUUID } from 'node:crypto'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
+import { accessRefusal } from '../access/check-access.ts'
 import { DamagedIndexError } from '../ledger/audit/audit-reads.ts'
 import type { Caller } from '../ledger/ledger.ts'
 import { OverloadedError } from '../resources/overloaded-error.ts'
@@ -9,24 +10,19 @@ import type { Principal } from '../signing/tokens.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
 import { accessNote } from './access-note.ts'
 import { problemResponse } from './answers.ts'
-import { authenticate, historyBondFault, runBondFault, scopeFault } from './authenticate.ts'
+import { authenticate, forbidden } from './authenticate.ts'
 import { type EdgeContext, remoteAddress } from './edge-context.ts'
 import { bodiesInFlight, holdBody } from './held-body.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { validTraceparent } from './preconditions.ts'
 import { type Problem, problem } from './problems.ts'
 import { parseQuery } from './query.ts'
-import type { RateLimiter } from './rate-limit.ts'
 import type { Ask, Edge, GuardedRoute, Route } from './route.ts'
 import { countUnsent } from './unsent-answers.ts'
 
 export interface Gate {
   readonly edge: Edge
   readonly metrics: HttpMetrics
-  /** By tenant and token subject. */
-  readonly subjectRate: RateLimiter
-  /** By remote address: tokens that were refused. */
-  readonly refusedTokenRate: RateLimiter
 }
 
 /** Answers from here on are refusals. */
@@ -43,7 +39,7 @@ export function dispatcher(route: Route, gate: Gate): Handler {
     const done = track()
     let response: Response
     try {
-      response = await (route.open ? route.handle(c, gate.edge) : guarded(route, gate, { c, itemName }))
+      response = await (route.access === 'open' ? route.handle(c, gate.edge) : guarded(route, gate, { c, itemName }))
     } catch (error) {
       response = failure(error, gate.edge, c)
     }
@@ -75,12 +71,10 @@ async function guarded(
     route.method === 'get' ? { ...principal, pace: paceOf(edge, principal, c) } : principal
   const run = c.req.param('run') ?? ''
   const withRun = run !== '' || route.path.includes('{run}')
-  const fault =
-    scopeFault(caller, route.scopes) ??
-    (route.checksRunBond === true ? undefined : runBondFault(caller, withRun ? run : undefined)) ??
-    historyBondFault(caller, route.scopes) ??
-    rateFault(gate, caller.tenant, caller.subject)
-  if (fault !== undefined) return problemResponse(fault, c.req.path)
+  const refused = accessRefusal(route.access, caller, withRun ? run : undefined)
+  if (refused !== undefined) return problemResponse(forbidden(refused), c.req.path)
+  const waitMs = edge.rates.admit(caller)
+  if (waitMs > 0) return problemResponse(tooOften(waitMs), c.req.path)
   if (withRun && !RUN_ID_PATTERN.test(run)) return problemResponse(noSuchRun, c.req.path)
 
   const mark = c.req.url.indexOf('?')
@@ -129,16 +123,13 @@ function refusedToken(who: { readonly fault: string; readonly problem: Problem }
   const remote = remoteAddress(c)
   gate.edge.log.info({ fault: who.fault, remote }, 'a token was refused')
   if (who.fault === 'token-missing') return who.problem
-  const waitMs = gate.refusedTokenRate.take(remote, gate.edge.now())
+  const waitMs = gate.edge.rates.refusedToken(remote)
   if (waitMs === 0) return who.problem
   return problem('rate-limited', 'too many refused tokens from this address', { retryAfterMs: waitMs })
 }
 
-function rateFault({ edge, subjectRate }: Gate, tenant: string, subject: string): Problem | undefined {
-  const nowMs = edge.now()
-  const waitMs = edge.tenantRate.take(tenant, nowMs) || subjectRate.take(`${tenant} ${subject}`, nowMs)
-  if (waitMs === 0) return undefined
-  return problem('rate-limited', 'this tenant or token asks more often than it may', { retryAfterMs: waitMs })
+function tooOften(retryAfterMs: number): Problem {
+  return problem('rate-limited', 'this tenant or token asks more often than it may', { retryAfterMs })
 }
 
 /** Broken machinery: told by an id that is in the log, with what happened. */

@@ -8,11 +8,8 @@ import { beginReading, openLivePage } from './live-page.ts'
 import { isProblemCode, STATUS } from './problem-codes.ts'
 import { PROBLEM_TEXTS } from './problem-texts.ts'
 
-export function mountDashboard(
-  app: OpenAPIHono<EdgeEnv>,
-  { edge, metrics, subjectRate, refusedTokenRate }: Gate,
-): void {
-  const { ledger, verifier, version, now, log, slots, tenantRate, memory } = edge
+export function mountDashboard(app: OpenAPIHono<EdgeEnv>, { edge, metrics }: Gate): void {
+  const { ledger, verifier, version, now, log, slots, rates, memory } = edge
   const dashboard = createDashboard({
     ledger,
     verifier,
@@ -21,8 +18,7 @@ export function mountDashboard(
     log,
     remoteAddress: (c) => remoteAddress(c as unknown as EdgeContext),
     authenticated: (c) => (c as unknown as EdgeContext).env?.authenticated?.(),
-    admit: ({ tenant, subject }) => tenantRate.take(tenant, now()) || subjectRate.take(`${tenant} ${subject}`, now()),
-    refusedSignIn: (remote) => refusedTokenRate.take(remote, now()),
+    rates,
     memory,
     acquireStream: (tenant, kind) => slots.acquire(tenant, kind),
     beginReading: (c, reader) => beginReading(edge, c as unknown as EdgeContext, reader),

@@ -49,7 +49,7 @@ function configOf(route: Route): RouteConfig {
     operationId: operationId(route),
     summary: route.summary,
     tags: [route.tag],
-    ...(!route.open && { security: [{ bearer: [...route.scopes] }] }),
+    ...(route.access !== 'open' && { security: [{ bearer: [...route.access.scopes] }] }),
     request: requestOf(route),
     responses: { 200: success, ...Object.fromEntries(others), default: PROBLEM },
   }
@@ -59,7 +59,7 @@ function requestOf(route: Route): NonNullable<RouteConfig['request']> {
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '')
   return {
     ...(names.length > 0 && { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) }),
-    ...(!route.open && Object.keys(route.query.shape).length > 0 && { query: route.query }),
+    ...(route.access !== 'open' && Object.keys(route.query.shape).length > 0 && { query: route.query }),
     ...(route.body && { body: { required: true, content: { 'application/json': { schema: route.body } } } }),
   }
 }

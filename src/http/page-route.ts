@@ -1,12 +1,13 @@
 /** @module A run's lists, page by page, by the revision that made each item. */
 import { z } from 'zod'
 import type { JsonObject } from '../../schemas/json.ts'
+import { READ_RUNS } from '../access/access.ts'
 import type { Caller, Found, Ledger } from '../ledger/ledger.ts'
 import { foundResponse, problemResponse } from './answers.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { problem } from './problems.ts'
 import { CursorText, Limit, PAGE_DEFAULT } from './query.ts'
-import { type Ask, type GuardedRoute, RUN_READERS, readRoute } from './route.ts'
+import { type Ask, type GuardedRoute, readRoute } from './route.ts'
 import { withSlot } from './with-slot.ts'
 
 const PageQuery = z.strictObject({ cursor: CursorText.optional(), limit: Limit.optional() })
@@ -44,7 +45,7 @@ export function pageRoute({ read: readPage, ...route }: PageRoute): GuardedRoute
     const nextCursor = typeof next === 'number' ? encodeCursor(edge.ledger.places, scope, [next]) : null
     return foundResponse({ ...found, value: { ...value, nextCursor, asOf: found.revision } }, path)
   }
-  return readRoute({ ...route, scopes: RUN_READERS, query: PageQuery, handle })
+  return readRoute({ ...route, access: READ_RUNS, query: PageQuery, handle })
 }
 
 const notACursor = problem('invalid-cursor', 'this is no cursor of this list')

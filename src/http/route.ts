@@ -1,19 +1,20 @@
 /** @module What a route is: one declaration that the dispatcher, the documentation and the tests of roles all read. */
 import type { z } from 'zod'
+import type { Access, TokenAccess } from '../access/access.ts'
+import type { Rates } from '../access/rates.ts'
 import type { Caller, Command, Outcome } from '../ledger/ledger.ts'
-import type { Principal, Scope } from '../signing/tokens.ts'
+import type { Principal } from '../signing/tokens.ts'
 import type { AppDeps } from './app-deps.ts'
 import type { EdgeContext } from './edge-context.ts'
 import type { HeldBody } from './held-body.ts'
 import type { LiveTokens } from './live-tokens.ts'
-import type { RateLimiter } from './rate-limit.ts'
 import type { StreamSlots } from './stream-slots.ts'
 
 /** What the handlers of one app share. */
 export interface Edge extends AppDeps {
   readonly slots: StreamSlots
   readonly liveTokens: LiveTokens
-  readonly tenantRate: RateLimiter
+  readonly rates: Rates
 }
 
 /** A request that has passed token, scope, bonds, rate and query. */
@@ -68,6 +69,8 @@ interface RouteDocs {
 }
 
 interface RouteBase extends RouteDocs {
+  /** What it demands of its caller. */
+  readonly access: Access
   readonly method: 'get' | 'post'
   /** OpenAPI form: `/v1/runs/{run}`. */
   readonly path: string
@@ -77,34 +80,25 @@ interface RouteBase extends RouteDocs {
 
 /** Needs no token. */
 export interface OpenRoute extends RouteBase {
-  readonly open: true
+  readonly access: 'open'
   readonly handle: (c: EdgeContext, edge: Edge) => Response | Promise<Response>
 }
 
 export interface GuardedRoute<Query = unknown> extends RouteBase {
-  readonly open: false
-  /** Any of them is enough. */
-  readonly scopes: readonly Scope[]
+  readonly access: TokenAccess
   readonly query: z.ZodObject
-  /** True where a token that is bound to a run may use it though the path names none: the handler looks at the body. */
-  readonly checksRunBond?: boolean
   /** Takes a body of many commands, up to `batchMaxBytes`. */
   readonly takesBatch?: boolean
-  /** Reads that record themselves, or whose answers are the public log: the dispatcher records none of them. */
-  readonly recordsItself?: boolean
   readonly spec?: CommandSpec
   readonly handle: (ask: Ask<Query>) => Response | Promise<Response>
 }
 
 export type Route = OpenRoute | GuardedRoute
 
-export const RUN_READERS: readonly Scope[] = ['runs:read', 'audit:read']
-export const RUN_WRITERS: readonly Scope[] = ['runs:write']
-
 /** A route that reads; its handler sees the query as its schema types it. */
 export function readRoute<Q extends z.ZodObject>(
-  route: Omit<GuardedRoute<z.output<Q>>, 'open' | 'query' | 'method'> & { readonly query: Q },
+  route: Omit<GuardedRoute<z.output<Q>>, 'query' | 'method'> & { readonly query: Q },
 ): GuardedRoute {
   // The dispatcher hands over what `query` has parsed, and nothing else.
-  return { ...route, open: false, method: 'get' } as unknown as GuardedRoute
+  return { ...route, method: 'get' } as unknown as GuardedRoute
 }

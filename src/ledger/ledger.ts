@@ -7,28 +7,15 @@ import type { BatchItem, Command } from '../../schemas/commands.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
+import type { Caller } from '../access/caller.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import type { Pace } from '../resources/work-queue.ts'
 import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
 import type { RunFilter } from '../store/view-store.ts'
 import type { AuditReads } from './audit/audit-reads.ts'
 import type { TenantLogs } from './log/tenant-logs.ts'
 
-/** Who asks, on whose behalf, and under which bounds: from the token, never from a body. */
-export interface Caller {
-  readonly tenant: string
-  readonly actor: string
-  readonly principal?: string
-  readonly via?: readonly string[]
-  /** When its reads may go on, between small pieces of work; absent: at once. */
-  readonly pace?: Pace
-  /** The token is good for this run, this agent alone. */
-  readonly run?: string
-  readonly agent?: string
-}
-
-export type { BatchItem, Command }
+export type { BatchItem, Caller, Command }
 
 /** What came with the request beside its body. */
 export interface RequestInfo {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createRateLimiter } from '../../src/http/rate-limit.ts'
+import { createRateLimiter } from '../../src/access/rate-limit.ts'
 import { bearer, bodyOf, testEdge } from '../support/test-edge.ts'
 
 const test = suite('http: rates')

@@ -3,10 +3,11 @@ import { z } from 'zod'
 import { AUDIT_FILTERS } from '../../../schemas/audit-fields.ts'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { READ_TENANT, READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
 import { AUDIT_QUERIES, type AuditQueryDefinition, type AuditQueryName } from '../../ledger/audit/audit-queries.ts'
 import type { AuditPage } from '../../ledger/audit/audit-reads.ts'
 import { count, plural } from '../format.ts'
-import { AUDITORS, pageRoute, Refused, type View } from '../page.ts'
+import { pageRoute, Refused, type View } from '../page.ts'
 import { AuditForm } from '../parts/audit-form.tsx'
 import { AuditTable, titleOf } from '../parts/audit-table.tsx'
 import { AUDIT, auditPath, withQuery } from '../paths.ts'
@@ -26,7 +27,7 @@ const NEWEST_FIRST: ReadonlySet<string> = new Set([
 
 export const auditIndexPage = pageRoute({
   path: '/audit',
-  scopes: AUDITORS,
+  access: READ_TENANT,
   query: z.object({}),
   handle: () => ({
     title: 'Audit',
@@ -55,9 +56,8 @@ type AuditParams = z.output<typeof AuditParams>
 
 export const auditPage = pageRoute({
   path: '/audit/:name',
-  scopes: AUDITORS,
+  access: READ_TENANT_RECORDED_BEHIND,
   query: AuditParams,
-  recordsItself: true,
   handle: async (view) => {
     const name = view.c.req.param('name') ?? ''
     if (!Object.hasOwn(AUDIT_QUERIES, name))

@@ -3,11 +3,12 @@ import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { ResolvedPolicy } from '../../../schemas/policy.ts'
 import type { Supersession } from '../../../schemas/values.ts'
+import { READ_RUNS } from '../../access/access.ts'
 import { validateHandoff } from '../../domain/validator/validate.ts'
 import { diffContexts } from '../diff/context-diff.ts'
 import { DiffTable } from '../diff/diff-table.tsx'
 import { plural } from '../format.ts'
-import { orRefused, pageRoute, RUN_READERS, type View } from '../page.ts'
+import { orRefused, pageRoute, type View } from '../page.ts'
 import { Crumbs } from '../parts/crumbs.tsx'
 import { diffPath, eventPath, runPath } from '../paths.ts'
 import { runOf } from '../run-row.ts'
@@ -31,7 +32,7 @@ const ENVELOPES_PAGE = 500
 
 export const diffPage = pageRoute({
   path: '/runs/:run/diff',
-  scopes: RUN_READERS,
+  access: READ_RUNS,
   query: DiffQuery,
   handle: async (view) => {
     const { run, query } = view

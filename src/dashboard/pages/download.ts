@@ -1,6 +1,7 @@
 /** @module What can be taken along: the API's own answers under the session's token, so that its scopes, pins and records all hold. */
 
 import { z } from 'zod'
+import { DOWNLOAD } from '../../access/access.ts'
 import { PAGE_HEADERS } from '../headers.ts'
 import { pageRoute, Refused } from '../page.ts'
 
@@ -16,10 +17,8 @@ const MOUNT = '/ui/download/'
 
 export const downloadRoute = pageRoute({
   path: '/download/*',
-  scopes: ['runs:read', 'audit:read', 'audit:export'],
+  access: DOWNLOAD,
   query: z.object({}),
-  ofToken: true,
-  recordsItself: true,
   streams: true,
   handle: async ({ c, deps, session }) => {
     const { pathname, search } = new URL(c.req.url)

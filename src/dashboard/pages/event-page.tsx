@@ -1,9 +1,11 @@
 /** @module An event: what was signed, who wrote it, whether it fits, and its proof. */
 import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { READ_RUNS, READ_TENANT } from '../../access/access.ts'
+import { mayOpen } from '../../access/check-access.ts'
 import type { LedgerEvent } from '../../ledger/ledger.ts'
 import { PAGE_HEADERS } from '../headers.ts'
-import { orRefused, pageRoute, RUN_READERS, type View } from '../page.ts'
+import { orRefused, pageRoute, type View } from '../page.ts'
 import { Crumbs } from '../parts/crumbs.tsx'
 import { Actor, Data, Time } from '../parts/data.tsx'
 import { JsonView } from '../parts/json-view.tsx'
@@ -22,7 +24,7 @@ export function revisionOf({ c }: View): number {
 
 export const eventPage = pageRoute({
   path: '/runs/:run/events/:revision',
-  scopes: RUN_READERS,
+  access: READ_RUNS,
   query: NoQuery,
   handle: async (view) => {
     const { caller, deps, run } = view
@@ -89,7 +91,7 @@ function EventBody({ view: { run, caller, deps }, event, faults, last }: BodyPro
             revision={header.revision}
             eventId={header.id}
             verifierKey={deps.ledger.logs?.verifierKey(caller.tenant)}
-            scopes={caller.scopes}
+            caller={caller}
             faults={faults}
           />
           <HeaderCard event={event} />
@@ -153,13 +155,13 @@ function Member({ value }: { readonly value: string }) {
 /** The texts as they were signed, and the proof: for scripts, and for tools that read JSON. */
 export const evidenceRoute = pageRoute({
   path: '/runs/:run/events/:revision/evidence',
-  scopes: RUN_READERS,
+  access: READ_RUNS,
   query: NoQuery,
   handle: async (view) => {
     const { caller, deps, run } = view
     const { event, before } = await readEvent(deps.ledger, caller, { run, revision: revisionOf(view) })
     const { texts, header } = event
-    const logs = caller.scopes.has('audit:read') ? deps.ledger.logs : undefined
+    const logs = mayOpen(READ_TENANT, caller) ? deps.ledger.logs : undefined
     const proof = logs?.proofFile(caller.tenant, header.id)
     const evidence = {
       header: texts.header,

@@ -2,10 +2,11 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { parseStream } from '../../../schemas/names.ts'
+import { READ_RUNS } from '../../access/access.ts'
 import type { Caller, Ledger, LedgerEvent } from '../../ledger/ledger.ts'
 import type { Position } from '../../store/event-store.ts'
 import { PAGE_HEADERS } from '../headers.ts'
-import { orRefused, pageRoute, Refused, RUN_READERS, type View } from '../page.ts'
+import { orRefused, pageRoute, Refused, type View } from '../page.ts'
 
 const RETRY_MS = 2_000
 /** Room for a position of any store, so that the place says nothing by its length. */
@@ -29,7 +30,7 @@ const nameOf = (tenant: string): string => JSON.stringify(['live', tenant])
 
 export const liveRuns = pageRoute({
   path: '/live',
-  scopes: RUN_READERS,
+  access: READ_RUNS,
   query: LiveQuery,
   streams: true,
   handle: (view) => opened(view, undefined),
@@ -37,7 +38,7 @@ export const liveRuns = pageRoute({
 
 export const liveRun = pageRoute({
   path: '/runs/:run/live',
-  scopes: RUN_READERS,
+  access: READ_RUNS,
   query: LiveQuery,
   streams: true,
   handle: async (view) => {

@@ -1,12 +1,13 @@
 /** @module The tenant's log: how far it reaches, what is signed, how it grew, and what to keep elsewhere. */
 import { z } from 'zod'
 import { CheckpointSigned } from '../../../schemas/events/checkpoint-signed.ts'
+import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
 import type { LogState } from '../../ledger/log/tenant-logs.ts'
 import { toBase64 } from '../../merkle/base64.ts'
 import { parseCheckpoint } from '../../merkle/checkpoint.ts'
 import { parseNote } from '../../merkle/signed-note.ts'
 import { count, plural } from '../format.ts'
-import { AUDITORS, pageRoute, type View } from '../page.ts'
+import { pageRoute, type View } from '../page.ts'
 import { Data, Time } from '../parts/data.tsx'
 import { Fact } from '../parts/fact.tsx'
 import { Growth, type GrowthPoint } from '../parts/growth.tsx'
@@ -18,9 +19,8 @@ const CHECKPOINTS = 50
 
 export const logPage = pageRoute({
   path: '/log',
-  scopes: AUDITORS,
+  access: READ_TENANT_RECORDED_BEHIND,
   query: z.object({}),
-  recordsItself: true,
   handle: async (view) => {
     const { deps, caller } = view
     const { logs } = deps.ledger

@@ -1,7 +1,8 @@
 /** @module A refused handoff, whole: who for whom, what changed, on what evidence it was refused, what it cost, what was undone, and the proof. */
 import { z } from 'zod'
+import { READ_RUNS } from '../../access/access.ts'
 import { seeOther } from '../answer.tsx'
-import { orRefused, pageRoute, RUN_READERS } from '../page.ts'
+import { orRefused, pageRoute } from '../page.ts'
 import { RefusalBody } from '../parts/refusal-body.tsx'
 import { refusalPath, runPath } from '../paths.ts'
 import { readRefusal } from '../refused-handoff.ts'
@@ -11,7 +12,7 @@ import { revisionOf } from './event-page.tsx'
 
 export const refusalPage = pageRoute({
   path: '/runs/:run/refusals/:revision',
-  scopes: RUN_READERS,
+  access: READ_RUNS,
   query: z.object({}),
   handle: async (view) => {
     const found = await readRefusal(view, revisionOf(view))
@@ -20,7 +21,7 @@ export const refusalPage = pageRoute({
       title: `Refused handoff in ${view.run}`,
       nav: 'runs',
       scripts: ['proof.js'],
-      body: <RefusalBody found={found} scopes={view.caller.scopes} verifierKey={key} />,
+      body: <RefusalBody found={found} caller={view.caller} verifierKey={key} />,
     }
   },
 })
@@ -28,7 +29,7 @@ export const refusalPage = pageRoute({
 /** The newest one: where the list's badge leads. */
 export const latestRefusal = pageRoute({
   path: '/runs/:run/refusals',
-  scopes: RUN_READERS,
+  access: READ_RUNS,
   query: z.object({}),
   handle: async (view) => {
     const run = runOf(orRefused(await view.deps.ledger.run(view.caller, view.run)))

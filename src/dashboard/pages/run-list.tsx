@@ -1,7 +1,8 @@
 /** @module The runs of the tenant, newest first, with filters; those that refused a handoff are one click away. */
+import { READ_OWN_RUNS } from '../../access/access.ts'
 import { seeOther } from '../answer.tsx'
 import { count, money, plural } from '../format.ts'
-import { pageRoute, RUN_READERS, type View } from '../page.ts'
+import { pageRoute, type View } from '../page.ts'
 import { Badge, Data, Time } from '../parts/data.tsx'
 import { LiveStatus } from '../parts/live-status.tsx'
 import { LIVE, RUNS, refusalsPath, runPath, withQuery } from '../paths.ts'
@@ -14,9 +15,8 @@ const PAGE_ROWS = 50
 
 export const runListPage = pageRoute({
   path: '/runs',
-  scopes: RUN_READERS,
+  access: READ_OWN_RUNS,
   query: RunQuery,
-  ofToken: true,
   handle: async (view) => {
     const { c, caller, deps, query } = view
     if (caller.run !== undefined) return seeOther(c, runPath(caller.run))

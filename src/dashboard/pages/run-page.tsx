@@ -1,6 +1,7 @@
 /** @module A run: what it is, what needs a look, its picture, and its events in words. */
 import { z } from 'zod'
-import { orRefused, pageRoute, RUN_READERS, type View } from '../page.ts'
+import { READ_RUNS } from '../../access/access.ts'
+import { orRefused, pageRoute, type View } from '../page.ts'
 import { Pager } from '../parts/event-pager.tsx'
 import { EventTable } from '../parts/event-table.tsx'
 import { LiveStatus } from '../parts/live-status.tsx'
@@ -33,7 +34,7 @@ type RunPageQuery = z.output<typeof RunPageQuery>
 
 export const runPage = pageRoute({
   path: '/runs/:run',
-  scopes: RUN_READERS,
+  access: READ_RUNS,
   query: RunPageQuery,
   handle: async (view) => {
     const { caller, deps, run: runId } = view
@@ -76,7 +77,7 @@ function RunBody({ view, run, story, window, rows, place }: BodyProps) {
     <>
       <LiveStatus />
       <div id="live" data-live={withQuery(livePath(run.runId), { after: place })}>
-        <RunHead run={run} scopes={view.caller.scopes} csrf={view.session.csrf} />
+        <RunHead run={run} caller={view.caller} csrf={view.session.csrf} />
         <RunNotices run={run} story={story} />
         <section aria-labelledby="picture-title">
           <div class="section-head">

@@ -111,7 +111,7 @@ function refused(
   const { deps } = inputs
   const remote = deps.remoteAddress(c)
   deps.log.info({ fault: code ?? 'token-expired', remote }, 'a sign-in was refused')
-  const waitMs = deps.refusedSignIn(remote)
+  const waitMs = deps.rates.refusedToken(remote)
   if (waitMs === 0) return form(inputs, c, { next, fault: REFUSED, status: 401 })
   c.header('retry-after', String(Math.ceil(waitMs / 1000)))
   const detail = `Try again in ${Math.ceil(waitMs / 1000)} s.`

@@ -2,9 +2,10 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { toNano } from '../../../schemas/money.ts'
+import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
 import type { AuditPage } from '../../ledger/audit/audit-reads.ts'
 import { count, money, plural } from '../format.ts'
-import { AUDITORS, pageRoute } from '../page.ts'
+import { pageRoute } from '../page.ts'
 import { Data } from '../parts/data.tsx'
 import { auditPath, runPath, withQuery } from '../paths.ts'
 import { askAudit, numberIn, textIn } from './audit-ask.ts'
@@ -24,9 +25,8 @@ type SpendQuery = z.output<typeof SpendQuery>
 
 export const spendPage = pageRoute({
   path: '/spend',
-  scopes: AUDITORS,
+  access: READ_TENANT_RECORDED_BEHIND,
   query: SpendQuery,
-  recordsItself: true,
   handle: async (view) => {
     const { since, until } = view.query
     const filter = { ...(since !== undefined && { since }), ...(until !== undefined && { until }) }

@@ -1,8 +1,9 @@
 /** @module Verifying a run now: every event reread, every mac and link checked, folded anew and held against its snapshots. */
 import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { READ_RUNS } from '../../access/access.ts'
 import { count, plural } from '../format.ts'
-import { orRefused, pageRoute, Refused, RUN_READERS, type View } from '../page.ts'
+import { orRefused, pageRoute, Refused, type View } from '../page.ts'
 import { Crumbs } from '../parts/crumbs.tsx'
 import { Data } from '../parts/data.tsx'
 import { eventPath, runPath } from '../paths.ts'
@@ -25,7 +26,7 @@ type Verdict = z.output<typeof Verdict>
 export const verifyPage = pageRoute({
   method: 'post',
   path: '/runs/:run/verify',
-  scopes: RUN_READERS,
+  access: READ_RUNS,
   query: z.object({}),
   handle: async (view) => {
     const release = view.deps.acquireStream(view.caller.tenant, 'replay')

@@ -1,9 +1,12 @@
 /** @module What can be handed to somebody else, who trusts neither this page nor this server. */
+import { EXPORT } from '../../access/access.ts'
+import { mayOpen } from '../../access/check-access.ts'
+import type { Principal } from '../../signing/tokens.ts'
 import { bundlePath, downloadPath, withQuery } from '../paths.ts'
 
 export interface HandOverProps {
   readonly run: string
-  readonly scopes: ReadonlySet<string>
+  readonly caller: Principal
 }
 
 const FORMATS = [
@@ -14,12 +17,12 @@ const FORMATS = [
   ['otlp', 'OTLP', 'as a trace'],
 ] as const
 
-export function HandOver({ run, scopes }: HandOverProps) {
+export function HandOver({ run, caller }: HandOverProps) {
   const path = `runs/${encodeURIComponent(run)}`
   return (
     <section class="card" aria-labelledby="hand-over-title">
       <h2 id="hand-over-title">Hand it over</h2>
-      {scopes.has('audit:export') ? (
+      {mayOpen(EXPORT, caller, run) ? (
         <>
           <p>
             <a class="button primary" href={bundlePath(run)} download>

@@ -1,4 +1,7 @@
 /** @module What a browser can check of an event by itself, and what can be taken along. The checks are made by `assets/proof.ts`. */
+import { READ_TENANT } from '../../access/access.ts'
+import { mayOpen } from '../../access/check-access.ts'
+import type { Principal } from '../../signing/tokens.ts'
 import { downloadPath, evidencePath } from '../paths.ts'
 import { Data } from './data.tsx'
 
@@ -7,8 +10,7 @@ export interface ProofPanelProps {
   readonly revision: number
   readonly eventId: string
   readonly verifierKey: string | undefined
-  /** The token reads the log and may take things along. */
-  readonly scopes: ReadonlySet<string>
+  readonly caller: Principal
   /** What the ledger itself found wrong with the event's seal; empty where nothing is. */
   readonly faults: readonly { readonly code: string; readonly message: string }[]
 }
@@ -20,8 +22,8 @@ const CHECKS = [
   ['signature', 'Checkpoint'],
 ] as const
 
-export function ProofPanel({ run, revision, eventId, verifierKey, scopes, faults }: ProofPanelProps) {
-  const auditor = scopes.has('audit:read')
+export function ProofPanel({ run, revision, eventId, verifierKey, caller, faults }: ProofPanelProps) {
+  const auditor = mayOpen(READ_TENANT, caller)
   return (
     <section class="card proof" data-evidence={evidencePath(run, revision)} aria-labelledby="proof-title">
       <div class="proof-head">

@@ -1,4 +1,5 @@
 /** @module The page of a refused handoff, in the order in which it is asked about. */
+import type { Principal } from '../../signing/tokens.ts'
 import { DiffTable } from '../diff/diff-table.tsx'
 import { count, money, plural } from '../format.ts'
 import { eventPath } from '../paths.ts'
@@ -13,11 +14,11 @@ import { Undone } from './undone.tsx'
 
 export interface RefusalBodyProps {
   readonly found: RefusedHandoff
-  readonly scopes: ReadonlySet<string>
+  readonly caller: Principal
   readonly verifierKey: string | undefined
 }
 
-export function RefusalBody({ found, scopes, verifierKey }: RefusalBodyProps) {
+export function RefusalBody({ found, caller, verifierKey }: RefusalBodyProps) {
   const { run, event, envelope, diff, standing, faults } = found
   const { header } = event
   return (
@@ -54,10 +55,10 @@ export function RefusalBody({ found, scopes, verifierKey }: RefusalBodyProps) {
           revision={header.revision}
           eventId={header.id}
           verifierKey={verifierKey}
-          scopes={scopes}
+          caller={caller}
           faults={faults}
         />
-        <HandOver run={run.runId} scopes={scopes} />
+        <HandOver run={run.runId} caller={caller} />
       </div>
     </>
   )

@@ -1,4 +1,7 @@
 /** @module The head of a run's pages: what it is, where it stands, what it cost, and what can be handed over. */
+import { EXPORT, READ_TENANT } from '../../access/access.ts'
+import { mayOpen } from '../../access/check-access.ts'
+import type { Principal } from '../../signing/tokens.ts'
 import { count, duration, money } from '../format.ts'
 import { auditPath, bundlePath, downloadPath, runPath, verifyPath, withQuery } from '../paths.ts'
 import type { Run } from '../run-row.ts'
@@ -7,11 +10,11 @@ import { Fact } from './fact.tsx'
 
 export interface RunHeadProps {
   readonly run: Run
-  readonly scopes: ReadonlySet<string>
+  readonly caller: Principal
   readonly csrf: string
 }
 
-export function RunHead({ run, scopes, csrf }: RunHeadProps) {
+export function RunHead({ run, caller, csrf }: RunHeadProps) {
   const { runId, name, status, compensation, tags } = run
   return (
     <div class="run-head">
@@ -39,7 +42,7 @@ export function RunHead({ run, scopes, csrf }: RunHeadProps) {
             </ul>
           )}
         </div>
-        <Deeds runId={runId} scopes={scopes} csrf={csrf} />
+        <Deeds runId={runId} caller={caller} csrf={csrf} />
       </div>
       <Facts run={run} />
     </div>
@@ -52,7 +55,7 @@ function statusKind(status: string, compensation: string | undefined): string {
   return compensation === 'IN_DOUBT' || compensation === 'PARTLY_COMPENSATED' ? 'warn' : status
 }
 
-function Deeds({ runId, scopes, csrf }: { runId: string; scopes: ReadonlySet<string>; csrf: string }) {
+function Deeds({ runId, caller, csrf }: { runId: string; caller: Principal; csrf: string }) {
   return (
     <div class="deeds">
       <form method="post" action={verifyPath(runId)}>
@@ -61,17 +64,17 @@ function Deeds({ runId, scopes, csrf }: { runId: string; scopes: ReadonlySet<str
           Verify this run now
         </button>
       </form>
-      {scopes.has('audit:read') && (
+      {mayOpen(READ_TENANT, caller) && (
         <a class="button" href={withQuery(auditPath('verifications'), { run: runId })}>
           Earlier verifications
         </a>
       )}
-      {scopes.has('audit:export') && (
+      {mayOpen(EXPORT, caller) && (
         <a class="button" href={bundlePath(runId)} download>
           Evidence bundle
         </a>
       )}
-      {scopes.has('audit:export') && (
+      {mayOpen(EXPORT, caller, runId) && (
         <a class="button" href={downloadPath(`runs/${encodeURIComponent(runId)}/export`)} download>
           Export (JSONL)
         </a>

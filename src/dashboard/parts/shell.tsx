@@ -1,5 +1,7 @@
 /** @module The frame of every page: head, skip link, navigation, who is signed in, and where the scripts come from. */
 import type { Child } from 'hono/jsx'
+import { READ_TENANT } from '../../access/access.ts'
+import { mayOpen } from '../../access/check-access.ts'
 import type { Principal } from '../../signing/tokens.ts'
 import type { NavItem, Theme } from '../page.ts'
 import { AUDIT, asset, auditPath, LOG, RUNS, SIGN_OUT, SPEND, THEME } from '../paths.ts'
@@ -50,7 +52,7 @@ export function Shell({ title, theme, version, nav, scripts = [], signedIn, chil
             <Mark />
             Countersign
           </a>
-          {signedIn !== undefined && <Navigation nav={nav} scopes={signedIn.caller.scopes} run={signedIn.caller.run} />}
+          {signedIn !== undefined && <Navigation nav={nav} caller={signedIn.caller} />}
           {signedIn !== undefined && <Account theme={theme} {...signedIn} />}
         </header>
         <main id="main" tabindex={-1}>
@@ -78,13 +80,12 @@ function Mark() {
 
 interface NavProps {
   readonly nav: NavItem | undefined
-  readonly scopes: ReadonlySet<string>
-  readonly run: string | undefined
+  readonly caller: Principal
 }
 
 /** Only what the token opens. A token of one run has that run alone. */
-function Navigation({ nav, scopes, run }: NavProps) {
-  const auditor = scopes.has('audit:read') && run === undefined
+function Navigation({ nav, caller }: NavProps) {
+  const auditor = mayOpen(READ_TENANT, caller)
   const items: readonly (readonly [NavItem, string, string, boolean])[] = [
     ['runs', 'Runs', RUNS, true],
     ['refused', 'Refused', auditPath('rejections'), auditor],

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
 import { UUID_PATTERN } from '../../../schemas/header.ts'
 import type { Json } from '../../../schemas/json.ts'
+import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
 import { AUDIT_QUERIES, type AuditQueryDefinition, type AuditQueryName } from '../../ledger/audit/audit-queries.ts'
 import type { AuditPageRequest, AuditQuestion, AuditReads } from '../../ledger/audit/audit-reads.ts'
 import { json, jsonText, problemResponse } from '../answers.ts'
@@ -16,7 +17,6 @@ import { tailScope } from '../sse.ts'
 import { withSlot } from '../with-slot.ts'
 
 const tag = 'audit'
-const scopes = ['audit:read'] as const
 
 /** Events by their place in the log can be listed from either end. */
 const ORDERED: ReadonlySet<string> = new Set([
@@ -34,8 +34,7 @@ export const auditRoutes: readonly GuardedRoute[] = [
     path: '/v1/audit/events/{event}',
     summary: 'One event of the tenant by its id: the sealed record',
     tag,
-    scopes,
-    recordsItself: true,
+    access: READ_TENANT_RECORDED_BEHIND,
     query: NoQuery,
     handle: (ask) => withAudit(ask, (audit) => oneEvent(ask, audit)),
   }),
@@ -47,8 +46,7 @@ function queryRoute(name: AuditQueryName): GuardedRoute {
     path: `/v1/audit/${name}`,
     summary: definition.summary,
     tag,
-    scopes,
-    recordsItself: true,
+    access: READ_TENANT_RECORDED_BEHIND,
     query: paramsOf(name, definition),
     handle: (ask) => withAudit(ask, (audit) => answer(ask as Ask<Params>, audit, name)),
   })

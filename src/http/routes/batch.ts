@@ -3,17 +3,18 @@ import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { RUN_ID_PATTERN } from '../../../schemas/names.ts'
 import { JsonRecord } from '../../../schemas/values.ts'
+import { type TokenAccess, WRITE_NAMED_RUNS } from '../../access/access.ts'
+import { accessRefusal } from '../../access/check-access.ts'
 import { refusal } from '../../domain/refusal.ts'
 import type { BatchItem, Outcome } from '../../ledger/ledger.ts'
 import type { Principal } from '../../signing/tokens.ts'
 import { json, problemResponse } from '../answers.ts'
-import { runBondFault } from '../authenticate.ts'
 import { batchDigest } from '../batch-digest.ts'
 import { checkBody, readJson } from '../body.ts'
-import { bondFault, outcomeStatus, requestInfo, runPathOf } from '../command-route.ts'
+import { outcomeStatus, requestInfo, runPathOf } from '../command-route.ts'
 import { type Problem, problem, problemBody, problemOf, statusOf } from '../problems.ts'
 import { NoQuery } from '../query.ts'
-import { type Ask, type CommandSpec, type GuardedRoute, RUN_WRITERS } from '../route.ts'
+import type { Ask, CommandSpec, GuardedRoute } from '../route.ts'
 
 const BATCH_MAX_ITEMS = 256
 /** `{items: [{body: ...}]}`: the levels around a body that alone may be 64 deep. */
@@ -27,6 +28,7 @@ const ITEM_COST = 0.4
 /** Known by op: the same commands that have a route of their own. */
 export interface BatchOp {
   readonly path: string
+  readonly access: TokenAccess
   readonly spec: CommandSpec
 }
 
@@ -50,14 +52,12 @@ type Item = z.output<typeof BatchBody>['items'][number]
 
 export function batchRoute(ops: ReadonlyMap<string, BatchOp>): GuardedRoute {
   return {
-    open: false,
     method: 'post',
     path: '/v1/batch',
     summary: `Up to ${BATCH_MAX_ITEMS} commands: {items: [{run, op, call?, reservation?, fork?, body}]} -> {items: [{status, body}]}`,
     tag: 'runs',
-    scopes: RUN_WRITERS,
+    access: WRITE_NAMED_RUNS,
     query: NoQuery,
-    checksRunBond: true,
     body: BatchBody,
     takesBatch: true,
     handle: (ask) => runBatch(ask, ops),
@@ -83,7 +83,7 @@ async function runBatch(ask: Ask, ops: ReadonlyMap<string, BatchOp>): Promise<Re
   const info = await requestInfo(ask, keyed ? await batchDigest(items as readonly JsonObject[], edge.work.turns) : '')
   if (!info.ok) return problemResponse(info.problem, path)
 
-  edge.tenantRate.charge(caller.tenant, edge.now(), (items.length - 1) * ITEM_COST)
+  edge.rates.charge(caller.tenant, (items.length - 1) * ITEM_COST)
   const judged = judgeItems(items, ops, caller)
   const ready = judged.filter((each) => 'item' in each)
   const outcomes = await edge.ledger.executeBatch(
@@ -120,17 +120,17 @@ const notAttempted = refusal('not-attempted', 'an earlier envelope of this run w
 function judgeItem(item: Item, ops: ReadonlyMap<string, BatchOp>, caller: Principal): Judged {
   const op = ops.get(item.op)
   if (op === undefined) return { path: '/v1/batch', problem: badItem('/op', `one of ${[...ops.keys()].join(', ')}`) }
-  return op.spec.kind === 'start' ? judgeStart(item, op, caller) : judgeOnRun(item, op, caller)
+  return op.spec.kind === 'start' ? judgeStart(item, op) : judgeOnRun(item, op, caller)
 }
 
 /** The run is named by the item or by the body, so that later items can name it, too. */
-function judgeStart(item: Item, op: BatchOp, caller: Principal): Judged {
+function judgeStart(item: Item, op: BatchOp): Judged {
   const { path } = op
   const { id = item.run } = item.body
   if (id === undefined) return { path, problem: badItem('/run', 'name the run, here or as the id in the body') }
   if (item.run !== undefined && id !== item.run)
     return { path, problem: badItem('/body/id', 'the item names another run') }
-  return judgeBody({ ...item.body, id }, { op, path, runId: String(id), on: '' }, caller)
+  return judgeBody({ ...item.body, id }, { op, path, runId: String(id), on: '' })
 }
 
 function judgeOnRun(item: Item, op: BatchOp, caller: Principal): Judged {
@@ -140,10 +140,10 @@ function judgeOnRun(item: Item, op: BatchOp, caller: Principal): Judged {
   const path = op.path.replace('{run}', () => run).replace(`{${request}}`, () => on ?? '')
   if (item.run === undefined) return { path, problem: badItem('/run', 'this member is required') }
   if (on === undefined) return { path, problem: badItem(`/${request}`, 'this member is required') }
-  const bond = runBondFault(caller, run)
-  if (bond !== undefined) return { path, problem: bond }
+  const outside = accessRefusal(op.access, caller, run)
+  if (outside !== undefined) return { path, problem: outside }
   if (!RUN_ID_PATTERN.test(run)) return { path, problem: noSuchRun }
-  return judgeBody(body, { op, path, runId: run, on }, caller)
+  return judgeBody(body, { op, path, runId: run, on })
 }
 
 const noSuchRun = refusal('run-not-found', 'there is no such run')
@@ -156,11 +156,9 @@ interface Target {
   readonly on: string
 }
 
-function judgeBody(input: JsonObject, { op, path, runId, on }: Target, caller: Principal): Judged {
+function judgeBody(input: JsonObject, { op, path, runId, on }: Target): Judged {
   const body = checkBody(op.spec.body, input)
   if (!body.ok) return { path, problem: body.problem }
-  const fault = bondFault(caller, op.spec, body.value)
-  if (fault !== undefined) return { path, problem: fault }
   return { path, op, item: { runId, command: op.spec.command(body.value, on) } }
 }
 

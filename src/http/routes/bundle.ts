@@ -1,6 +1,7 @@
 /** @module The evidence bundle: a tar that proves itself offline. */
 import type { z } from 'zod'
 import { type EventQuery, EventQueryParams } from '../../../schemas/event-query.ts'
+import { DISCLOSE_KEYS, EXPORT } from '../../access/access.ts'
 import { BUNDLE_CONTENT_TYPE, prepareBundle } from '../../export/bundle/issue-bundle.ts'
 import { json, problemResponse } from '../answers.ts'
 import { problemOfExport } from '../export-problem.ts'
@@ -14,10 +15,8 @@ export const bundleRoutes: readonly GuardedRoute[] = [
     summary:
       'The evidence for a run, a query or the whole tenant as one tar: events, log, checkpoint, signed manifest, report, verifier',
     tag: 'history',
-    scopes: ['audit:export'],
+    access: EXPORT,
     query: EventQueryParams,
-    // On record by itself, as every export is.
-    recordsItself: true,
     produces: BUNDLE_CONTENT_TYPE,
     handle: bundle,
   }),
@@ -27,7 +26,7 @@ export const bundleRoutes: readonly GuardedRoute[] = [
       summary:
         'Give away the keys of a run that has ended; RunKeyDisclosed goes on record first, and nothing may follow it',
       tag: 'history',
-      scopes: ['admin'],
+      access: DISCLOSE_KEYS,
       query: NoQuery,
       handle: disclosedKeys,
     }),

@@ -1,10 +1,11 @@
 /** @module Tool calls: claim, settle, renew, resolve, read; and the rollback that undoes them. */
 import { ClaimCall, RenewCall, ResolveCall, SettleCall, StartCompensation } from '../../../schemas/requests.ts'
+import { READ_RUNS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { pageRoute } from '../page-route.ts'
 import { NoQuery } from '../query.ts'
-import { type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+import { type GuardedRoute, readRoute } from '../route.ts'
 import { claimOrWait } from '../wait-for-call.ts'
 
 const tag = 'calls'
@@ -15,6 +16,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     summary:
       'Claim a call: 201 to run it, 200 with the recorded outcome, 409 while another runs it (Prefer: wait=20 waits)',
     tag,
+    access: WRITE_RUNS,
     kind: 'claim',
     body: ClaimCall,
     command: (body) => ({ kind: 'claim', body }),
@@ -31,7 +33,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/calls/{call}',
     summary: 'One call',
     tag,
-    scopes: RUN_READERS,
+    access: READ_RUNS,
     query: NoQuery,
     handle: async ({ edge, caller, run, item, path }) => foundResponse(await edge.ledger.call(caller, run, item), path),
   }),
@@ -39,6 +41,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/calls/{call}/settle',
     summary: 'Record the outcome of a call',
     tag,
+    access: WRITE_RUNS,
     kind: 'settle',
     body: SettleCall,
     command: (body, callId) => ({ kind: 'settle', callId, body }),
@@ -47,6 +50,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/calls/{call}/renew',
     summary: 'Prolong the lease of a call',
     tag,
+    access: WRITE_RUNS,
     kind: 'renew',
     body: RenewCall,
     command: (body, callId) => ({ kind: 'renew', callId, body }),
@@ -55,6 +59,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/calls/{call}/resolve',
     summary: 'End the doubt about a call, on evidence',
     tag,
+    access: WRITE_RUNS,
     kind: 'resolve',
     body: ResolveCall,
     command: (body, callId) => ({ kind: 'resolve', callId, body }),
@@ -63,6 +68,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/compensations',
     summary: 'Start a rollback: the plan in reverse order, group by group',
     tag: 'compensations',
+    access: WRITE_RUNS,
     kind: 'compensate',
     body: StartCompensation,
     command: (body) => ({ kind: 'compensate', body }),
@@ -72,7 +78,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/compensations',
     summary: "The rollback's plan with the state of each action",
     tag: 'compensations',
-    scopes: RUN_READERS,
+    access: READ_RUNS,
     query: NoQuery,
     handle: async ({ edge, caller, run, path }) => foundResponse(await edge.ledger.compensations(caller, run), path),
   }),

@@ -1,10 +1,11 @@
 /** @module Handoffs: post one, read them, read what was found in them, and the manifests that bound them. */
 import { PostEnvelope, RegisterManifest } from '../../../schemas/requests.ts'
+import { READ_RUNS, SET_MANIFESTS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse } from '../answers.ts'
 import { commandRoute } from '../command-route.ts'
 import { pageRoute } from '../page-route.ts'
 import { NoQuery } from '../query.ts'
-import { type GuardedRoute, RUN_READERS, RUN_WRITERS, readRoute } from '../route.ts'
+import { type GuardedRoute, readRoute } from '../route.ts'
 
 const tag = 'envelopes'
 
@@ -13,6 +14,7 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/envelopes',
     summary: 'Hand over: 201 and a new context, or 409 with the findings and what was restored',
     tag,
+    access: WRITE_RUNS,
     kind: 'envelope',
     body: PostEnvelope,
     command: (body) => ({ kind: 'envelope', body }),
@@ -34,7 +36,7 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/manifests',
     summary: 'Register what an agent may read, write and spend',
     tag,
-    scopes: ['runs:admin', ...RUN_WRITERS],
+    access: SET_MANIFESTS,
     kind: 'manifest',
     body: RegisterManifest,
     command: (body) => ({ kind: 'manifest', body }),
@@ -44,7 +46,7 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/manifests',
     summary: 'Manifests in force',
     tag,
-    scopes: RUN_READERS,
+    access: READ_RUNS,
     query: NoQuery,
     handle: async ({ edge, caller, run, path }) => foundResponse(await edge.ledger.manifests(caller, run), path),
   }),

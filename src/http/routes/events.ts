@@ -1,6 +1,7 @@
 /** @module The history, page by page: of a run, and of the tenant. All pages of one listing are one snapshot. */
 import { z } from 'zod'
 import { runStream } from '../../../schemas/names.ts'
+import { READ_RUNS, READ_TENANT } from '../../access/access.ts'
 import type { EventFilter, LedgerEvent, SealedPlaces } from '../../ledger/ledger.ts'
 import type { Position } from '../../store/event-store.ts'
 import { jsonText, problemResponse } from '../answers.ts'
@@ -11,7 +12,7 @@ import { eventText } from '../event-text.ts'
 import type { Parsed } from '../preconditions.ts'
 import { problem } from '../problems.ts'
 import { CursorText, Limit, PAGE_DEFAULT, Text, Whole } from '../query.ts'
-import { type AccessNote, type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+import { type AccessNote, type Ask, type GuardedRoute, readRoute } from '../route.ts'
 import { tailScope } from '../sse.ts'
 
 const tag = 'history'
@@ -27,7 +28,7 @@ export const eventRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/events',
     summary: "A run's events by revision: the sealed records",
     tag,
-    scopes: RUN_READERS,
+    access: READ_RUNS,
     query: RunQuery,
     handle: runEvents,
   }),
@@ -35,7 +36,7 @@ export const eventRoutes: readonly GuardedRoute[] = [
     path: '/v1/events',
     summary: "The tenant's events in store order",
     tag,
-    scopes: ['audit:read'],
+    access: READ_TENANT,
     query: TenantQuery,
     handle: tenantEvents,
   }),

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
 import type { Json } from '../../../schemas/json.ts'
+import { EXPORT, READ_RUNS } from '../../access/access.ts'
 import { FORMAT_NAMES } from '../../export/formats.ts'
 import { prepareExport } from '../../export/issue-export.ts'
 import type { ReplayLine } from '../../ledger/ledger.ts'
@@ -13,7 +14,7 @@ import { problemOfExport } from '../export-problem.ts'
 import { openStream } from '../open-stream.ts'
 import { problem } from '../problems.ts'
 import { CursorText, NoQuery, Whole } from '../query.ts'
-import { type AccessNote, type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+import { type AccessNote, type Ask, type GuardedRoute, readRoute } from '../route.ts'
 
 const tag = 'history'
 const produces = 'application/x-ndjson'
@@ -32,10 +33,8 @@ export const exportRoutes: readonly GuardedRoute[] = [
     path: '/v1/export',
     summary: `All the tenant's events, up to the moment of asking, as ${FORMAT_NAMES.join(', ')}`,
     tag,
-    scopes: ['audit:export'],
+    access: EXPORT,
     query: ExportQuery,
-    // On record by itself, with its digest: ExportStarted, ExportIssued.
-    recordsItself: true,
     produces,
     handle: exported,
   }),
@@ -43,9 +42,8 @@ export const exportRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/export',
     summary: `All events of a run, up to the moment of asking, as ${FORMAT_NAMES.join(', ')}`,
     tag,
-    scopes: ['audit:export'],
+    access: EXPORT,
     query: ExportQuery,
-    recordsItself: true,
     produces,
     handle: exported,
   }),
@@ -53,7 +51,7 @@ export const exportRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/replay',
     summary: 'Reread, verify and fold a run anew: one line a step, a verdict last',
     tag,
-    scopes: RUN_READERS,
+    access: READ_RUNS,
     query: NoQuery,
     produces,
     handle: async (ask) => {

@@ -1,9 +1,10 @@
 /** @module Forks: open one over the context as it stands, report each branch, join; and read them. */
 import { JoinFork, ReportBranch, StartFork } from '../../../schemas/requests.ts'
+import { READ_RUNS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse } from '../answers.ts'
 import { commandRoute } from '../command-route.ts'
 import { NoQuery } from '../query.ts'
-import { type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+import { type GuardedRoute, readRoute } from '../route.ts'
 
 const tag = 'forks'
 
@@ -12,6 +13,7 @@ export const forkRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/forks',
     summary: 'Open a fork: every branch sees the context as it is now, and nothing else changes it until the join',
     tag,
+    access: WRITE_RUNS,
     kind: 'fork',
     body: StartFork,
     command: (body) => ({ kind: 'fork', body }),
@@ -21,7 +23,7 @@ export const forkRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/forks',
     summary: 'Forks with the state of each branch, oldest first',
     tag,
-    scopes: RUN_READERS,
+    access: READ_RUNS,
     query: NoQuery,
     handle: async ({ edge, caller, run, path }) => foundResponse(await edge.ledger.forks(caller, run), path),
   }),
@@ -29,6 +31,7 @@ export const forkRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/forks/{fork}/branches',
     summary: 'Report a branch: its output is judged against the frozen context; refused, it is a failed branch',
     tag,
+    access: WRITE_RUNS,
     kind: 'branch',
     body: ReportBranch,
     command: (body, forkId) => ({ kind: 'branch', forkId, body }),
@@ -38,6 +41,7 @@ export const forkRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/forks/{fork}/join',
     summary: 'Join a fork: 201 with receipts and the merged context, 409 where nothing can be merged',
     tag,
+    access: WRITE_RUNS,
     kind: 'join',
     body: JoinFork,
     command: (body, forkId) => ({ kind: 'join', forkId, body }),

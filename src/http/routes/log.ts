@@ -1,6 +1,7 @@
 /** @module The tenant's Merkle log: checkpoint, tiles and proofs in the formats of the C2SP texts, so that public tools check them. */
 import { z } from 'zod'
 import { UUID_PATTERN } from '../../../schemas/header.ts'
+import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
 import type { LeafQuery, LogAnswer, LogRefusalCode, TenantLogs } from '../../ledger/log/tenant-logs.ts'
 import { toBase64 } from '../../merkle/base64.ts'
 import { parseTilePath } from '../../merkle/tile-path.ts'
@@ -10,9 +11,8 @@ import { NoQuery, Whole } from '../query.ts'
 import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 
 const tag = 'log'
-const scopes = ['audit:read'] as const
 /** Hashes and headers of the log are what auditors share: reading them is not put on record. */
-const recordsItself = true
+const access = READ_TENANT_RECORDED_BEHIND
 
 const EventId = z.string().regex(UUID_PATTERN, 'takes the id of an event')
 const InclusionQuery = z.strictObject({ event: EventId.optional(), index: Whole.optional(), size: Whole.optional() })
@@ -30,8 +30,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     path: '/v1/log/checkpoint',
     summary: "The last checkpoint of the tenant's log: a signed note (C2SP tlog-checkpoint)",
     tag,
-    scopes,
-    recordsItself,
+    access,
     query: NoQuery,
     produces: TEXT,
     handle: (ask) => withLogs(ask, (logs) => textOf(ask, logs, logs.checkpoint(ask.caller.tenant))),
@@ -40,8 +39,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     path: '/v1/log/key',
     summary: "Verifier key of the tenant's log (C2SP signed-note)",
     tag,
-    scopes,
-    recordsItself,
+    access,
     query: NoQuery,
     produces: TEXT,
     handle: (ask) => withLogs(ask, (logs) => plain(`${logs.verifierKey(ask.caller.tenant)}\n`, TEXT, SHORT)),
@@ -52,8 +50,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     summary:
       'A tile `<L>/<N>[.p/<W>]`, or a bundle of entries `entries/<N>[.p/<W>]` (C2SP tlog-tiles); an entry is the header of an event',
     tag,
-    scopes,
-    recordsItself,
+    access,
     query: NoQuery,
     produces: BYTES,
     handle: (ask) => withLogs(ask, (logs) => tile(ask, logs)),
@@ -62,8 +59,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     path: '/v1/log/proof/inclusion',
     summary: 'That an event, by id or index, is in the tree of a size; by default that of the last checkpoint',
     tag,
-    scopes,
-    recordsItself,
+    access,
     query: InclusionQuery,
     handle: (ask) => withLogs(ask, (logs) => inclusion(ask, logs)),
   }),
@@ -71,8 +67,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     path: '/v1/log/proof/consistency',
     summary: 'That the tree of one size begins with that of a smaller one; by default up to the last checkpoint',
     tag,
-    scopes,
-    recordsItself,
+    access,
     query: ConsistencyQuery,
     handle: (ask) => withLogs(ask, (logs) => consistency(ask, logs)),
   }),
@@ -80,8 +75,7 @@ export const logRoutes: readonly GuardedRoute[] = [
     path: '/v1/log/events/{event}/proof.tlog-proof',
     summary: "An event's proof against the last checkpoint, as a file that is checked offline (C2SP tlog-proof)",
     tag,
-    scopes,
-    recordsItself,
+    access,
     query: NoQuery,
     produces: TEXT,
     handle: (ask) => withLogs(ask, (logs) => textOf(ask, logs, proofFile(ask, logs))),

@@ -3,12 +3,13 @@ import { z } from 'zod'
 import { Instant } from '../../../schemas/audit-fields.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { CompleteRun, FailRun, Rollback, StartRun } from '../../../schemas/requests.ts'
+import { READ_RUNS, WRITE_NAMED_RUNS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse, json, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { problem } from '../problems.ts'
 import { CursorText, Limit, NoQuery, PAGE_DEFAULT, Text, Whole } from '../query.ts'
-import { type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 import { withSlot } from '../with-slot.ts'
 
 const tag = 'runs'
@@ -31,9 +32,9 @@ export const runRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs',
     summary: 'Start a run, or resume one of the same id, name and input',
     tag,
+    access: WRITE_NAMED_RUNS,
     kind: 'start',
     body: StartRun,
-    checksRunBond: true,
     command: (body) => ({ kind: 'start', body }),
     location: (_, runPath) => runPath,
   }),
@@ -41,7 +42,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs',
     summary: 'List runs, newest first',
     tag,
-    scopes: RUN_READERS,
+    access: READ_RUNS,
     query: ListQuery,
     handle: listRuns,
   }),
@@ -49,7 +50,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}',
     summary: 'State of a run: totals, open calls, last snapshot',
     tag,
-    scopes: RUN_READERS,
+    access: READ_RUNS,
     query: NoQuery,
     answers: { 304: 'The caller has this revision.' },
     handle: async ({ edge, caller, run, path, c }) =>
@@ -59,7 +60,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/context',
     summary: 'The established context, now or as it was at a step or revision',
     tag,
-    scopes: RUN_READERS,
+    access: READ_RUNS,
     query: ContextQuery,
     handle: async (ask) => {
       const { edge, caller, run, path, query } = ask
@@ -76,6 +77,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/rollback',
     summary: 'Rewind the context by hand',
     tag,
+    access: WRITE_RUNS,
     kind: 'rollback',
     body: Rollback,
     command: (body) => ({ kind: 'rollback', body }),
@@ -84,6 +86,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/complete',
     summary: 'End a run with its output',
     tag,
+    access: WRITE_RUNS,
     kind: 'complete',
     body: CompleteRun,
     command: (body) => ({ kind: 'complete', body }),
@@ -92,6 +95,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/fail',
     summary: 'End a run with its error',
     tag,
+    access: WRITE_RUNS,
     kind: 'fail',
     body: FailRun,
     command: (body) => ({ kind: 'fail', body }),

@@ -1,4 +1,5 @@
 /** @module What is open without a token: health, public keys, the API's description, the pages of its problems; and the metrics. */
+import { METRICS } from '../../access/access.ts'
 import { json, problemResponse, streamed } from '../answers.ts'
 import type { EdgeContext } from '../edge-context.ts'
 import type { HttpMetrics } from '../metrics.ts'
@@ -16,16 +17,16 @@ export function systemRoutes(edge: Edge, metrics: HttpMetrics): readonly Route[]
 
 const openRoutes: readonly OpenRoute[] = [
   {
-    open: true,
+    access: 'open',
     method: 'get',
     path: '/healthz',
     summary: 'The process answers',
     tag,
     handle: (_, { version }) => json(200, { status: 'ok', version }),
   },
-  { open: true, method: 'get', path: '/readyz', summary: 'Ready for requests', tag, handle: readiness },
+  { access: 'open', method: 'get', path: '/readyz', summary: 'Ready for requests', tag, handle: readiness },
   {
-    open: true,
+    access: 'open',
     method: 'get',
     path: '/.well-known/jwks.json',
     summary: 'Public keys that check the tokens made here',
@@ -33,7 +34,7 @@ const openRoutes: readonly OpenRoute[] = [
     handle: (_, { jwks }) => json(200, jwks() as never, { 'cache-control': 'public, max-age=60' }),
   },
   {
-    open: true,
+    access: 'open',
     method: 'get',
     path: '/problems/{code}',
     summary: 'What a problem means and what to do about it',
@@ -78,6 +79,6 @@ function metricsRoute({ settings }: Edge, metrics: HttpMetrics): Route {
     tag,
     produces: 'text/plain',
   } as const
-  if (settings.openMetrics) return { ...route, open: true, handle: answer }
-  return { ...route, open: false, scopes: ['admin'], query: NoQuery, handle: answer }
+  if (settings.openMetrics) return { ...route, access: 'open', handle: answer }
+  return { ...route, access: METRICS, query: NoQuery, handle: answer }
 }

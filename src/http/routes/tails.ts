@@ -1,11 +1,12 @@
 /** @module Tails: of a run, and of the tenant. They end with the token, with the server, or when the reader leaves. */
 import { z } from 'zod'
+import { READ_RUNS, READ_TENANT } from '../../access/access.ts'
 import { problemResponse } from '../answers.ts'
 import { judgeCursor, startCursor } from '../event-cursor.ts'
 import { EVENT_STREAM, openStream } from '../open-stream.ts'
 import { problem } from '../problems.ts'
 import { CursorText } from '../query.ts'
-import { type Ask, type GuardedRoute, RUN_READERS, readRoute } from '../route.ts'
+import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 import { type Tail, tailFrames, tailScope } from '../sse.ts'
 
 const tag = 'history'
@@ -18,7 +19,7 @@ export const tailRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/tail',
     summary: "A run's events: history, then live",
     tag,
-    scopes: RUN_READERS,
+    access: READ_RUNS,
     query: TailQuery,
     produces,
     handle: async (ask) => {
@@ -30,7 +31,7 @@ export const tailRoutes: readonly GuardedRoute[] = [
     path: '/v1/tail',
     summary: "The tenant's events: history, then live",
     tag,
-    scopes: ['audit:read'],
+    access: READ_TENANT,
     query: TailQuery,
     produces,
     handle: openTail,

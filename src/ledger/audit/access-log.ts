@@ -4,6 +4,7 @@
  */
 import { ACCESS_ENTRIES_MAX, type AccessEntry } from '../../../schemas/events/access-recorded.ts'
 import { accessStream } from '../../../schemas/names.ts'
+import { type AccessRead, recordedFilters } from '../../access/on-record.ts'
 import { type Expectation, firstExpectation } from '../../signing/check.ts'
 import { type Append, type EventStore, StoreUnavailableError } from '../../store/event-store.ts'
 import { sealFact } from '../identity/append-fact.ts'
@@ -15,12 +16,7 @@ import type { Effects } from '../ports.ts'
 const TOGETHER_MS = 100
 /** Entries of one event, as JSON: far below what any store takes in one write. */
 const EVENT_MAX_CHARS = 256 * 1024
-const FILTERS_MAX = 32
-const FILTER_MAX_CHARS = 1_024
 const RETRY_MS = 1_000
-
-/** A read, but for who and when. */
-export type AccessRead = Omit<AccessEntry, 'at' | 'actor' | 'principal' | 'via'>
 
 export interface AccessLogDeps {
   readonly store: Pick<EventStore, 'append' | 'readStream'>
@@ -131,14 +127,13 @@ function takeGroup(waiting: Waiting[]): readonly Waiting[] {
 }
 
 function entryOf({ actor, principal, via }: Caller, { filters, ...read }: AccessRead, at: string): AccessEntry {
-  const inputs = Object.entries(filters ?? {}).slice(0, FILTERS_MAX)
-  const shown = inputs.map(([name, value]) => [name, value.replace(/\p{Cs}/gu, '').slice(0, FILTER_MAX_CHARS)])
+  const recorded = recordedFilters(filters)
   return {
     at,
     actor,
     ...(principal !== undefined && { principal }),
     ...(via !== undefined && { via: [...via] }),
     ...read,
-    ...(shown.length > 0 && { filters: Object.fromEntries(shown) }),
+    ...(Object.keys(recorded).length > 0 && { filters: recorded }),
   }
 }

@@ -4,9 +4,9 @@
  */
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { AccessRead } from '../../access/on-record.ts'
 import type { Position } from '../../store/event-store.ts'
 import type { Caller, LedgerEvent } from '../ledger.ts'
-import type { AccessRead } from './access-log.ts'
 import type { AuditQueryName } from './audit-queries.ts'
 
 /** The first `treeSize` events of the tenant's log: whatever is asked as of them is answered the same for ever. */

@@ -4,13 +4,13 @@ import { type AuditRow, SEARCH_MAX_TERMS } from '../../../schemas/audit-fields.t
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
+import { ofAllAgents, withinRun } from '../../access/token-binding.ts'
 import { allEnded } from '../../resources/all-ended.ts'
 import type { AuditFilter, AuditIndex, AuditView, LeafPage } from '../../store/audit-index.ts'
 import { againIfRenewed } from '../../store/derived-file.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
-import { bounds, historyBounds } from '../write/bounds.ts'
 import { eventBody, eventsOf, type FoundEvent, linksOf } from './audit-events.ts'
 import {
   accessItems,
@@ -85,7 +85,7 @@ export class AuditService implements UnrecordedReads {
     return againIfRenewed(async () => {
       await this.#deps.catchUp()
       const row = this.#deps.index.rowOf(caller.tenant, eventId)
-      return row === undefined || (bounds(caller, row.run) ?? historyBounds(caller)) !== undefined
+      return row === undefined || (withinRun(caller, row.run) ?? ofAllAgents(caller)) !== undefined
         ? undefined
         : (await eventsOf(this.#deps, [row], caller.pace))[0]
     })
@@ -136,9 +136,9 @@ export class AuditService implements UnrecordedReads {
   }
 
   #indexQuestion(caller: Caller, question: AuditQuestion, page: AuditPageRequest): IndexQuestion | AuditRefusal {
-    const outside = bounds(caller, question.filter.run)
+    const outside = withinRun(caller, question.filter.run)
     if (outside !== undefined) return { ok: false, code: 'run-mismatch', detail: outside.detail }
-    const ofAgent = historyBounds(caller)
+    const ofAgent = ofAllAgents(caller)
     if (ofAgent !== undefined) return { ok: false, code: 'agent-mismatch', detail: ofAgent.detail }
     const definition: AuditQueryDefinition = AUDIT_QUERIES[question.name]
     const fault = questionFault(question, definition)

@@ -1,11 +1,11 @@
 /** @module All keys of one run, for whoever is to check its macs: on record first, and only once nothing can follow. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
+import { ofAllAgents, withinRun } from '../../access/token-binding.ts'
 import { readHeader } from '../../signing/header-reader.ts'
 import { ringIndex } from '../../signing/key-ring.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { Caller, Found } from '../ledger.ts'
-import { bounds, historyBounds } from '../write/bounds.ts'
 import type { WritePath } from '../write/write-path.ts'
 import type { Sealer } from './sealer.ts'
 
@@ -22,7 +22,7 @@ export async function discloseRunKeys(
   caller: Caller,
   runId: string,
 ): Promise<Found<JsonObject>> {
-  const outside = bounds(caller, runId) ?? historyBounds(caller)
+  const outside = withinRun(caller, runId) ?? ofAllAgents(caller)
   if (outside !== undefined) return { ok: false, refusal: outside }
   const outcome = await write.execute(caller, runId, { kind: 'disclose' }, {})
   if (!outcome.ok) return { ok: false, refusal: outcome.refusal }

@@ -1,10 +1,10 @@
 /** @module The history as events: of a run, of a tenant, and live. */
 import { parseStream, runStream } from '../../../schemas/names.ts'
+import { ofAllAgents, ofWholeTenant, withinRun } from '../../access/token-binding.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
 import type { Caller, Found, Ledger, LedgerEvent } from '../ledger.ts'
-import { bounds, historyBounds, tenantBounds } from '../write/bounds.ts'
 import { ledgerEvent } from './parse-record.ts'
 import type { Queries } from './queries.ts'
 
@@ -35,7 +35,7 @@ export class History implements HistoryQueries {
   }
 
   tenantEvents(caller: Caller, range: { after?: Position; until?: Position }): AsyncIterable<readonly LedgerEvent[]> {
-    const outside = tenantBounds(caller)
+    const outside = ofWholeTenant(caller)
     if (outside !== undefined) throw new RangeError(outside.detail)
     const { after, until } = range
     return eventPages(this.#store.readAll({ after, until, tenant: caller.tenant }), caller.pace)
@@ -47,8 +47,8 @@ export class History implements HistoryQueries {
     signal: AbortSignal,
   ): AsyncGenerator<readonly LedgerEvent[] | 'caught-up'> {
     const { runId, after } = from
-    if (bounds(caller, runId) !== undefined) return
-    if (runId === undefined && historyBounds(caller) !== undefined) return
+    if (withinRun(caller, runId) !== undefined) return
+    if (runId === undefined && ofAllAgents(caller) !== undefined) return
     const stream = runId === undefined ? undefined : runStream(caller.tenant, runId)
     // A run's own history is read from its stream: the tenant's whole history need not be walked for it.
     const end = stream === undefined || after !== undefined ? undefined : await this.#store.end()

@@ -4,6 +4,7 @@ import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
+import { withinRun } from '../../access/token-binding.ts'
 import { refusal } from '../../domain/refusal.ts'
 import { weigh } from '../../resources/weigh.ts'
 import type { Pace } from '../../resources/work-queue.ts'
@@ -13,7 +14,6 @@ import type { Sealer } from '../identity/sealer.ts'
 import type { Caller, ContextAt, Found, Ledger } from '../ledger.ts'
 import { forkSummary } from '../responses/fork-responses.ts'
 import { budgetBody, compensationBody, planOf } from '../responses/responses.ts'
-import { bounds } from '../write/bounds.ts'
 import type { LeaseClock } from '../write/lease-clock.ts'
 import type { RunAggregate } from '../write/run-aggregate.ts'
 import type { RunAggregates } from '../write/run-aggregates.ts'
@@ -58,7 +58,7 @@ export class Queries implements RunQueries {
 
   /** Renders the run's state at this moment, and gives it once it is durable. */
   async read(caller: Caller, runId: string, render: Render): Promise<Found<JsonObject>> {
-    const outside = bounds(caller, runId)
+    const outside = withinRun(caller, runId)
     if (outside !== undefined) return { ok: false, refusal: outside }
     return this.#orRefusal(() => this.#readWithin(caller, runId, render))
   }

@@ -11,11 +11,11 @@ import { isRunEventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { parseStream } from '../../../schemas/names.ts'
+import { withinRun } from '../../access/token-binding.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import type { RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
 import type { Caller } from '../ledger.ts'
-import { bounds } from '../write/bounds.ts'
 import { QuietFollower } from './quiet-follower.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from './seen-record.ts'
 
@@ -42,7 +42,7 @@ export class RunList implements Disposable {
     caller: Caller,
     filter: Omit<RunFilter, 'tenant'>,
   ): Promise<{ items: JsonObject[]; asOf: Position | undefined }> {
-    const outside = bounds(caller, undefined)
+    const outside = withinRun(caller, undefined)
     if (outside !== undefined) throw new RangeError(outside.detail)
     return againIfRenewed(async () => {
       await this.catchUp().catch(unlessBehind)

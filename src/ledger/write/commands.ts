@@ -1,12 +1,14 @@
 /** @module The way of a command into the write path: bounds of the token, the id of a new run, branches, batches. */
+
+import { asAgent, commandRefusal } from '../../access/token-binding.ts'
+import type { Refusal } from '../../domain/refusal.ts'
 import { weigh } from '../../resources/weigh.ts'
 import { runIdFromKey } from '../../signing/request-mark.ts'
 import type { BatchItem, Caller, Command, Ledger, Outcome, RequestInfo } from '../ledger.ts'
 import type { Queries } from '../read/queries.ts'
-import { agentFault, asAgent, bounds } from './bounds.ts'
 import { isBranchStart, startBranch } from './branch-run.ts'
 import type { WritePath } from './write-path.ts'
-import { refused } from './write-refusals.ts'
+import { notAttempted, refused } from './write-refusals.ts'
 
 /** Batches below this are decided in one turn. */
 const SPREAD_FROM_BYTES = 64 * 1024
@@ -24,7 +26,7 @@ export function createCommands(deps: CommandDeps): Pick<Ledger, 'execute' | 'exe
   return {
     execute: async (caller, runId, command, info) => {
       const id = command.kind === 'start' ? startedId(caller, { id: command.body.id, info, newId }) : runId
-      const outside = bounds(caller, id) ?? agentFault(caller, command)
+      const outside = commandRefusal(caller, id, command)
       if (outside !== undefined) return refused(outside)
       if (isBranchStart(command)) return startBranch(deps, caller, { runId: id, command, info })
       return write.execute(caller, id, asAgent(caller, command), info)
@@ -48,8 +50,9 @@ async function executeBatch(
 ): Promise<readonly Outcome[]> {
   const outcomes = new Array<Outcome>(items.length)
   const byRun = new Map<string, number[]>()
+  const stopped = new Set<string>()
   items.forEach((item, index) => {
-    const outside = bounds(caller, item.runId) ?? agentFault(caller, item.command)
+    const outside = outsideOf(caller, item, stopped)
     if (outside !== undefined) outcomes[index] = refused(outside)
     else byRun.set(item.runId, (byRun.get(item.runId) ?? []).concat(index))
   })
@@ -67,6 +70,15 @@ async function executeBatch(
     }),
   )
   return outcomes
+}
+
+/** `stopped`: runs of which an envelope lay outside the token; the later ones would build on it. */
+function outsideOf(caller: Caller, { runId, command }: BatchItem, stopped: Set<string>): Refusal | undefined {
+  const isEnvelope = command.kind === 'envelope'
+  if (isEnvelope && stopped.has(runId)) return notAttempted()
+  const outside = commandRefusal(caller, runId, command)
+  if (isEnvelope && outside !== undefined) stopped.add(runId)
+  return outside
 }
 
 /** A branch is started first: it reads another run. */

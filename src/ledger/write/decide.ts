@@ -1,6 +1,7 @@
 /** @module From a command to the decision on it. */
 import type { ManifestState, RunState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { foreignWork } from '../../access/agent-work.ts'
 import { decideReservation } from '../../domain/budget.ts'
 import { decideClaim } from '../../domain/calls.ts'
 import { decideCompensation } from '../../domain/compensation.ts'
@@ -10,6 +11,7 @@ import { decideBranch, decideFork } from '../../domain/fork.ts'
 import { decideHandoff, decideRollback, type HandoffEnv, type SignedEnvelope } from '../../domain/handoff.ts'
 import { decideJoin } from '../../domain/join.ts'
 import { refusal } from '../../domain/refusal.ts'
+import type { RunCommand } from '../../domain/run-command.ts'
 import { decideBranched, decideComplete, decideFail, decideManifest, decideStart } from '../../domain/run-life.ts'
 import { decideRenew, decideResolve, decideSettle } from '../../domain/settle.ts'
 import { decideRelease, decideSettleReservation, decideUsage } from '../../domain/usage.ts'
@@ -18,8 +20,6 @@ import { digestText, sha256 } from '../../signing/digests.ts'
 import type { Caller } from '../ledger.ts'
 import type { AnsweredEvent } from '../responses/response-parts.ts'
 import type { RunAggregate } from './run-aggregate.ts'
-import type { RunCommand } from './run-command.ts'
-import { foreignWork } from './token-binding.ts'
 
 export interface DecideInput {
   readonly run: RunAggregate

@@ -1,9 +1,9 @@
 /** @module A command on its way through the write path, and what one try at it came to. */
 import type { JsonObject } from '../../../schemas/json.ts'
+import type { RunCommand } from '../../domain/run-command.ts'
 import { requestId } from '../../signing/request-mark.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
 import type { AnsweredEvent } from '../responses/response-parts.ts'
-import type { RunCommand } from './run-command.ts'
 
 /** One command on its way, with what earlier tries learned. */
 export interface PendingCommand {

@@ -7,6 +7,7 @@ import { slot } from '../../../projections/run-state.ts'
 import type { Decision, Env } from '../../domain/decision.ts'
 import { withoutAppend } from '../../domain/disclosure.ts'
 import type { Refusal } from '../../domain/refusal.ts'
+import type { RunCommand } from '../../domain/run-command.ts'
 import { refuseOnRecord } from '../../domain/run-rules.ts'
 import type { LoopTurns } from '../../resources/loop-turns.ts'
 import { requestMac } from '../../signing/request-mark.ts'
@@ -17,7 +18,6 @@ import { decide } from './decide.ts'
 import { DecisionTexts } from './decision-texts.ts'
 import { AGAIN, type Attempt, type PendingCommand, pendingCommand } from './pending-command.ts'
 import type { RunAggregate } from './run-aggregate.ts'
-import type { RunCommand } from './run-command.ts'
 import {
   contended,
   idempotencyInFlight,

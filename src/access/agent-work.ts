@@ -1,11 +1,11 @@
 /** @module What a token that speaks for one agent may do in a run: what is that agent's own, and nothing that is the run's or another's. */
-import { callByKey, type RunState, slot } from '../../../projections/run-state.ts'
-import type { ClaimCall } from '../../../schemas/requests.ts'
-import { callKey } from '../../domain/calls.ts'
-import type { Env } from '../../domain/decision.ts'
-import { type Refusal, refusal } from '../../domain/refusal.ts'
-import type { Caller } from '../ledger.ts'
-import type { RunCommand } from './run-command.ts'
+import { callByKey, type RunState, slot } from '../../projections/run-state.ts'
+import type { ClaimCall } from '../../schemas/requests.ts'
+import { callKey } from '../domain/calls.ts'
+import type { Env } from '../domain/decision.ts'
+import { type Refusal, refusal } from '../domain/refusal.ts'
+import type { RunCommand } from '../domain/run-command.ts'
+import type { Caller } from './caller.ts'
 
 /** Given by whoever holds the run: an agent's word must not end it, turn it back, or widen its own bounds. */
 const OF_THE_RUN: ReadonlySet<RunCommand['kind']> = new Set<RunCommand['kind']>([

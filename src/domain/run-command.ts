@@ -1,7 +1,7 @@
 /** @module Commands as the write path takes them: those of the interface, with what the ledger has read for them, and its own. */
-import type { Command } from '../../../schemas/commands.ts'
-import type { EventBody } from '../../../schemas/events.ts'
-import type { BranchOrigin } from '../../domain/run-life.ts'
+import type { Command } from '../../schemas/commands.ts'
+import type { EventBody } from '../../schemas/events.ts'
+import type { BranchOrigin } from './run-life.ts'
 
 export type RunCommand =
   | Exclude<Command, { kind: 'start' }>
