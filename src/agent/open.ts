@@ -1,12 +1,13 @@
 /** @module The runtime on a ledger in this process, or on what the environment names. */
 import { openEmbedded } from '../embedded.ts'
+import type { Codec, Kept } from './calls/codecs.ts'
 import { connect } from './connect.ts'
 import { AgentError } from './errors.ts'
 import { checkedPrices } from './models/price-table.ts'
 import { ledgerConnection } from './runtime/ledger-connection.ts'
 import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/runtime.ts'
 
-export interface OpenOptions extends RuntimeOptions {
+export interface OpenOptions<C extends readonly Codec[] = readonly []> extends RuntimeOptions<C> {
   /** The data folder; default `./.countersign`. `:memory:` keeps everything in this process, for tests. */
   readonly path?: string
   /** Who writes; default `local`. */
@@ -21,7 +22,9 @@ const PATH_DEFAULT = '.countersign'
  * Opens a ledger in this process, without a server. One handle per store: opened again, it is shared and closed with its last user.
  * Throws `StoreOpenError` (`store-locked`), naming the server's URL, where another process owns the store.
  */
-export async function open(options: OpenOptions = {}): Promise<Countersign> {
+export async function open<const C extends readonly Codec[] = readonly []>(
+  options: OpenOptions<C> = {},
+): Promise<Countersign<Kept<C>>> {
   const { path = PATH_DEFAULT, actor = 'local', tenant = 'default', ...settings } = options
   if (settings.prices !== undefined) checkedPrices(settings.prices)
   const { ledger, close } = await openEmbedded(path)
@@ -32,10 +35,10 @@ export async function open(options: OpenOptions = {}): Promise<Countersign> {
  * `COUNTERSIGN_URL` and `COUNTERSIGN_TOKEN`: a ledger behind HTTP. Else in this process: `COUNTERSIGN_DATA`, `COUNTERSIGN_ACTOR`,
  * `COUNTERSIGN_TENANT`, or with nothing set `./.countersign`.
  */
-export async function fromEnv(
+export async function fromEnv<const C extends readonly Codec[] = readonly []>(
   env: Readonly<Record<string, string | undefined>> = process.env,
-  settings: RuntimeOptions = {},
-): Promise<Countersign> {
+  settings: RuntimeOptions<C> = {},
+): Promise<Countersign<Kept<C>>> {
   const { COUNTERSIGN_URL: url, COUNTERSIGN_TOKEN: token } = env
   if (!url) {
     return open({

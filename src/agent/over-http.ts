@@ -5,6 +5,9 @@
 
 export type { BranchRunOptions } from './branch/branch.ts'
 export type { Backoff } from './calls/backoff.ts'
+export type { Codec } from './calls/codecs.ts'
+export { bufferCodec, dateCodec, mapCodec, setCodec } from './calls/codecs.ts'
+export type { Recorded } from './calls/recorded-type.ts'
 export type { StandardSchema } from './calls/standard-schema.ts'
 export type {
   CallContext,
@@ -18,6 +21,7 @@ export type {
   ToolReserve,
   ToolUsage,
   Undo,
+  Wrapped,
 } from './calls/tool-options.ts'
 export { connect } from './connect.ts'
 export {

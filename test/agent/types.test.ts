@@ -1,7 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { StandardSchema } from '../../src/agent/index.ts'
-import { open } from '../../src/agent/index.ts'
+import type { Recorded, StandardSchema } from '../../src/agent/index.ts'
+import { dateCodec, open } from '../../src/agent/index.ts'
 
 const types = suite('types of the runtime')
 
@@ -60,6 +60,45 @@ async function compiled(schema: StandardSchema<string, number>): Promise<void> {
   same<typeof output, Payment>(true)
   // @ts-expect-error a cost has a currency
   void cs.run({ budget: { cost: '2.00' } }, async () => 1)
+  // A check that cannot tell, and one that answers something narrower, leave the result what it is.
+  const checked = cs.tool(async (n: number) => ({ id: `${n}` }), {
+    name: 'checked',
+    check: ([n]) => (n > 1 ? { done: true, result: { id: 'p' } } : n > 0 ? { done: false } : undefined),
+  })
+  same<ReturnType<typeof checked>, Promise<{ id: string }>>(true)
+  const defined = cs.tool({
+    name: 'defined',
+    execute: async (n: number) => ({ id: `${n}` }),
+    check: (n) => (n > 1 ? { done: true, result: { id: 'p' } } : undefined),
+  })
+  same<ReturnType<typeof defined>, Promise<{ id: string }>>(true)
+
+  const generic = cs.tool(async <T>(value: T): Promise<T> => value, { name: 'generic' })
+  same<Awaited<ReturnType<typeof generic<7>>>, 7>(true)
+  same<Awaited<ReturnType<typeof generic<Payment>>>, Payment>(true)
+
+  const lossy = cs.tool(async () => ({ at: new Date(), note: undefined, f: () => 1, n: 1 as number | undefined }), {
+    name: 'lossy',
+    compensate: ({ result }) => {
+      same<typeof result.at, string>(true)
+    },
+  })
+  const kept = await lossy()
+  same<typeof kept.at, string>(true)
+  same<typeof kept.n, number>(true)
+  // @ts-expect-error JSON leaves functions out
+  void kept.f
+  same<Recorded<undefined>, null>(true)
+  same<Recorded<Map<string, number>>, never>(true)
+  same<Recorded<unknown>, unknown>(true)
+  const dates = await open({ codecs: [dateCodec] })
+  const dated = dates.tool(async (at: Date) => ({ at, tags: new Set(['a']) }), { name: 'dated' })
+  same<Awaited<ReturnType<typeof dated>>['at'], Date>(true)
+  const when = await dates.run((run) => run.once('when', () => new Date()))
+  same<typeof when, Date>(true)
+  const text = await cs.run((run) => run.once('when', () => new Date()))
+  same<typeof text, string>(true)
+
   const scoped = await cs.run((run) => run.scope('a', async () => 'text'))
   same<typeof scoped, string>(true)
 }

@@ -4,7 +4,7 @@ import type { ClaimCall } from '../../../schemas/requests.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { AgentError } from '../errors.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
-import { recordable } from './recordable.ts'
+import { identifying, recordable } from './recordable.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
 /** Which call of a run this is, and what it is to do. */
@@ -23,10 +23,11 @@ export interface CallIdentity {
 
 /** Throws `not-recordable` and `recursive-call`. */
 export function identifyCall(execution: ExecutionContext, spec: ToolSpec, input: unknown): CallIdentity {
-  const args = recordable(input)
+  const args = spec.phase === 'model' ? recordable(input) : identifying(input, spec.codecs)
   if (!args.ok) {
     throw new AgentError('not-recordable', `the arguments of ${spec.name} cannot be recorded: ${args.reason}`, {
       tool: spec.name,
+      ...(args.path !== undefined && { path: args.path }),
     })
   }
   const argsDigest = jsonDigest(args.value)

@@ -14,10 +14,10 @@ import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { type CallIdentity, claimOf, identifyCall } from './call-identity.ts'
 import { type Attempted, executeCall } from './execute-call.ts'
 import { type Claimed, claimedIn, keepLease } from './lease.ts'
+import { parseArguments } from './parse-arguments.ts'
 import { resolveDoubt } from './resolve-doubt.ts'
 import { type Settling, settled, settleSuccess } from './settle.ts'
 import { reservedFor, usedBy } from './spending.ts'
-import { issuePointer } from './standard-schema.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
 /** What became of a call, told while it happens. */
@@ -76,11 +76,11 @@ class Call {
 
   async value(): Promise<unknown> {
     const { session } = this.#identity.execution
-    await this.#parse()
+    this.#args = await parseArguments(this.#spec, this.#identity.input)
     for (let failures = 0; ; ) {
       session.mustBeActive()
       const step = this.#remembered() ?? (await this.#checked()) ?? (await this.#live())
-      if (step.kind === 'value') return step.value
+      if (step.kind === 'value') return this.#restored(step.value)
       if (step.kind === 'again') continue
       failures += 1
       const { retries, retryScope } = this.#spec
@@ -95,22 +95,13 @@ class Call {
     }
   }
 
-  /** Arguments that do not fit are refused before anything is claimed. */
-  async #parse(): Promise<void> {
-    const { input, name } = this.#spec
-    this.#args = this.#identity.input
-    if (input === undefined) return
-    const parsed = await input['~standard'].validate(this.#identity.input)
-    if (parsed.issues === undefined) {
-      this.#args = parsed.value
-      return
+  /** Live and served alike. What no codec can restore halts the run: it stays as it is, and goes on once the codec is there. */
+  #restored(recorded: Json): unknown {
+    try {
+      return this.#spec.codecs.decode(recorded)
+    } catch (error) {
+      throw error instanceof Error ? this.#identity.execution.session.halt(error) : error
     }
-    const issues = parsed.issues.map((issue) => ({ pointer: issuePointer(issue), message: issue.message }))
-    const first = issues[0] === undefined ? '' : `: ${issues[0].pointer} ${issues[0].message}`
-    throw new AgentError('invalid-arguments', `the arguments of ${name} do not fit its schema${first}`, {
-      tool: name,
-      issues,
-    })
   }
 
   #remembered(): Step | undefined {
@@ -138,7 +129,7 @@ class Call {
     if (callId === undefined || this.#spec.check === undefined || this.#spec.onUnknown !== 'retry') return undefined
     const { session } = this.#identity.execution
     const { connection } = liveOf(session)
-    const call = { runId: session.runId, callId, args: this.#identity.input }
+    const call = { runId: session.runId, callId, recordedArgs: this.#identity.args }
     const cleared = await resolveDoubt(connection, this.#spec, call)
     return cleared.kind === 'executed' ? { kind: 'value', value: cleared.result } : undefined
   }
@@ -187,7 +178,7 @@ class Call {
       const cleared = await resolveDoubt(connection, this.#spec, {
         runId: session.runId,
         callId,
-        args: this.#identity.input,
+        recordedArgs: this.#identity.args,
       })
       if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
       if (cleared.kind === 'not-executed') return { kind: 'again' }
@@ -228,7 +219,8 @@ class Call {
     if (session.halted !== undefined && attempted.kind === 'failed') throw session.halted
     session.ended(callId, isInside(this.#identity, callId))
     const usage = usedBy(this.#spec, attempted, { args: this.#args, reserved: this.#reserved })
-    const settling = { connection, runId: session.runId, tool: this.#spec.name, claimed, usage }
+    const { name: tool, codecs } = this.#spec
+    const settling = { connection, runId: session.runId, tool, claimed, usage, codecs }
     try {
       return await this.#settle(settling, attempted)
     } catch (error) {
@@ -257,7 +249,7 @@ class Call {
 
   async #afterUnknown(callId: string, cause: unknown): Promise<Step> {
     const { session } = this.#identity.execution
-    const call = { runId: session.runId, callId, args: this.#identity.input }
+    const call = { runId: session.runId, callId, recordedArgs: this.#identity.args }
     const cleared = await resolveDoubt(liveOf(session).connection, this.#spec, call)
     if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
     if (cleared.kind === 'not-executed') return { kind: 'failed', error: cause, live: true }

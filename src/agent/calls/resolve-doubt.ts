@@ -7,8 +7,8 @@ import type { ToolSpec } from './tool-spec.ts'
 export interface CallInDoubt {
   readonly runId: string
   readonly callId: string
-  /** As the tool takes them. */
-  readonly args: unknown
+  /** As the record has them. */
+  readonly recordedArgs: Json
 }
 
 export type DoubtResolution =
@@ -22,12 +22,12 @@ export async function resolveDoubt(
   spec: ToolSpec | undefined,
   call: CallInDoubt,
 ): Promise<DoubtResolution> {
-  const { runId, callId, args } = call
+  const { runId, callId, recordedArgs } = call
   const evidence = { check: spec?.name ?? '' }
   try {
-    const found = await spec?.check?.(args, { idempotencyKey: callId })
+    const found = await spec?.check?.(spec.codecs.decode(recordedArgs), { idempotencyKey: callId })
     if (found === undefined) return { kind: 'in-doubt' }
-    const result = found.done ? recordable(found.result) : undefined
+    const result = found.done ? recordable(found.result, spec?.codecs) : undefined
     const body = found.done
       ? ({ outcome: 'executed', result: result?.ok === true ? result.value : null, evidence } as const)
       : ({ outcome: 'not-executed', evidence } as const)

@@ -6,6 +6,7 @@ import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { pause } from '../../client/transport.ts'
 import { clip, LedgerRefused, OutcomeNotRecorded } from '../errors.ts'
 import type { Connection, Reply } from '../runtime/connection.ts'
+import type { Codecs } from './codecs.ts'
 import type { Claimed } from './lease.ts'
 import { recordable } from './recordable.ts'
 
@@ -22,6 +23,8 @@ export interface Settling {
   readonly claimed: Claimed
   /** What the attempt used: reported with its outcome, whatever that is. */
   readonly usage?: Usage | undefined
+  /** What its result is recorded with. */
+  readonly codecs?: Codecs
   /** Default: up to seven seconds in all. */
   readonly waitsMs?: readonly number[]
 }
@@ -33,7 +36,7 @@ export type SettledSuccess =
 
 /** Throws `OutcomeNotRecorded` or `LedgerRefused`. */
 export async function settleSuccess(settling: Settling, live: unknown): Promise<SettledSuccess> {
-  const result = recordable(live)
+  const result = recordable(live, settling.codecs)
   if (!result.ok) return settleUnrecorded(settling, result.reason, live)
   const reply = await settle(settling, { result: result.value }, live)
   if (reply.ok) return { kind: 'result', value: result.value }

@@ -2,6 +2,7 @@
 
 import type { Cost } from '../runtime/run-options.ts'
 import type { Backoff } from './backoff.ts'
+import type { Recorded } from './recorded-type.ts'
 import type { StandardSchema } from './standard-schema.ts'
 
 /** What the runtime tells a tool about the call it carries out. */
@@ -80,36 +81,54 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
   readonly unreachable?: 'stop' | 'run'
 }
 
-interface Definition<Args, Result> extends ToolOptions<Args, Awaited<Result>> {
+interface Definition<Args, Result, Keeps> extends ToolOptions<Args, Recorded<Awaited<NoInfer<Result>>, Keeps>> {
   readonly name: string
 }
 
 /** A tool of one argument, parsed by a Standard Schema. */
-export interface ParsedToolDefinition<Input, Output, Result> extends Definition<Input, Result> {
+export interface ParsedToolDefinition<Input, Output, Result, Keeps = never> extends Definition<Input, Result, Keeps> {
   readonly input: StandardSchema<Input, Output>
   readonly execute: (args: Output, context: CallContext) => Result
 }
 
 /** A tool of one argument that is taken as it comes. */
-export interface ToolDefinition<Input, Result> extends Definition<Input, Result> {
+export interface ToolDefinition<Input, Result, Keeps = never> extends Definition<Input, Result, Keeps> {
   readonly input?: undefined
   readonly execute: (args: Input, context: CallContext) => Result
 }
 
-/** A function that is recorded, deduplicated, retried and undone. `Call` is what it takes. */
-export interface Tool<Args extends readonly unknown[], Result> {
-  (...args: Args): Promise<Awaited<Result>>
+interface ToolMembers {
   readonly toolName: string
   readonly description: string | undefined
 }
 
-/** A wrapped function: `execute` is the function as it was given. */
-export interface FunctionTool<Args extends readonly unknown[], Result> extends Tool<Args, Result> {
+/** A function that is recorded, deduplicated, retried and undone: `Value` is its result as the record keeps it, live as well. */
+export interface Tool<Args extends readonly unknown[], Value> extends ToolMembers {
+  (...args: Args): Promise<Value>
+}
+
+/** A wrapped function: `execute` is the bare function. */
+export interface FunctionTool<Args extends readonly unknown[], Result, Value = Recorded<Awaited<Result>>>
+  extends Tool<Args, Value> {
   readonly execute: (...args: Args) => Result
 }
 
+export type AnyFunction = (...args: never[]) => unknown
+
+/** What a function's result is on record. */
+export type ValueOf<Fn extends AnyFunction, Keeps> = Recorded<Awaited<ReturnType<Fn>>, Keeps>
+
+/** The same signature, type parameters included, where the record keeps the result as it is; else one that gives what the record keeps. */
+export type Wrapped<Fn extends AnyFunction, Keeps = never> =
+  ReturnType<Fn> extends Promise<unknown>
+    ? Promise<ValueOf<Fn, Keeps>> extends ReturnType<Fn>
+      ? Fn & ToolMembers & { readonly execute: Fn }
+      : FunctionTool<Parameters<Fn>, ReturnType<Fn>, ValueOf<Fn, Keeps>>
+    : FunctionTool<Parameters<Fn>, ReturnType<Fn>, ValueOf<Fn, Keeps>>
+
 /** A defined tool: `execute` is the function of the definition. */
-export interface DefinedTool<Input, Output, Result> extends Tool<[args: Input], Result> {
+export interface DefinedTool<Input, Output, Result, Value = Recorded<Awaited<Result>>>
+  extends Tool<[args: Input], Value> {
   readonly input: StandardSchema<Input, Output> | undefined
   readonly execute: (args: Output, context: CallContext) => Result
 }

@@ -3,6 +3,7 @@ import type { Failure } from '../../../schemas/values.ts'
 import { AgentError, failureOf } from '../errors.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { BACKOFF_DEFAULT, type Backoff, backoffMs } from './backoff.ts'
+import { Codecs } from './codecs.ts'
 import { type Spending, toolSpending } from './spending.ts'
 import type { StandardSchema } from './standard-schema.ts'
 import type { CallContext, CheckResult, ToolOptions, Undo } from './tool-options.ts'
@@ -14,6 +15,8 @@ export interface ToolSpec extends Spending {
   /** `list`: a wrapped function, whose arguments are recorded as a list. */
   readonly takes: 'list' | 'value'
   readonly execute: (args: unknown, context: CallContext) => unknown
+  /** What its arguments and its results are recorded with. */
+  readonly codecs: Codecs
   readonly compensate: CompensateSpec
   readonly compensationRetries: number
   readonly compensateUnknown: boolean
@@ -56,7 +59,9 @@ type CompensateSpec =
 
 const COMPENSATION_RETRIES = 3
 
-type ToolBody = Pick<ToolSpec, 'name' | 'input' | 'takes' | 'execute'>
+type ToolBody = Pick<ToolSpec, 'name' | 'input' | 'takes' | 'execute'> & Partial<Pick<ToolSpec, 'codecs'>>
+
+const NO_CODECS = new Codecs()
 
 export function toolSpec(body: ToolBody, options: ToolOptions): ToolSpec {
   if (body.name === '') {
@@ -64,6 +69,7 @@ export function toolSpec(body: ToolBody, options: ToolOptions): ToolSpec {
   }
   const backoff = options.backoff ?? BACKOFF_DEFAULT
   return {
+    codecs: NO_CODECS,
     ...body,
     description: options.description,
     compensate: compensateSpec(body.name, options.compensate),
@@ -93,7 +99,12 @@ function compensateSpec(name: string, compensate: ToolOptions['compensate']): Co
 
 /** Tools of one runtime, by name. */
 export class ToolRegistry {
+  readonly codecs: Codecs
   readonly #specs = new Map<string, ToolSpec>()
+
+  constructor(codecs = NO_CODECS) {
+    this.codecs = codecs
+  }
 
   add(spec: ToolSpec): void {
     if (this.#specs.has(spec.name)) {

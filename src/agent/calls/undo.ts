@@ -40,7 +40,7 @@ export async function undo(undoing: Undoing, call: JsonObject): Promise<void> {
     if (!reply.ok || !reply.created) return
     const claimed = claimedIn(reply.body)
     const attempted = await attempt(undoing, { compensation, call, claimed })
-    const settling = { connection, runId, tool: compensation.tool, claimed }
+    const settling = { connection, runId, tool: compensation.tool, claimed, codecs: compensation.own.codecs }
     if (attempted.kind === 'succeeded') {
       await settleSuccess(settling, attempted.value)
       return
@@ -104,7 +104,10 @@ async function attempt(
   using _ = keepLease(connection, runId, claimed)
   const { callId, attempt } = claimed
   const forwardId = String(call.callId)
-  const result = session?.unrecorded.has(forwardId) === true ? session.unrecorded.get(forwardId) : (call.result ?? null)
+  const { codecs } = compensation.forward
+  const args = codecs.decode(call.args)
+  const unrecorded = session?.unrecorded.has(forwardId) === true
+  const result = unrecorded ? session.unrecorded.get(forwardId) : codecs.decode(call.result ?? null)
   const at = session ?? new Session({ runId, registry })
   return executeCall({
     context: { idempotencyKey: callId, callId, attempt },
@@ -112,7 +115,7 @@ async function attempt(
     signal: undefined,
     run: (context) => {
       const place = { session: at, dedupe: 'position', ancestors: [], undoing: true, context } as const
-      return runWithin(place, () => compensation.run({ args: call.args, result }, context))
+      return runWithin(place, () => compensation.run({ args, result }, context))
     },
   })
 }

@@ -19,7 +19,8 @@ export function specOf(tool: unknown): ToolSpec | undefined {
 /** Its public types are those of `Countersign.tool`. */
 export function wrapTool(registry: ToolRegistry, what: AnyFunction | AnyDefinition, options: ToolOptions): unknown {
   const wrapped = typeof what === 'function'
-  const spec = wrapped ? functionSpec(what, options) : definitionSpec(what)
+  const { codecs } = registry
+  const spec = { ...(wrapped ? functionSpec(what, options) : definitionSpec(what)), codecs }
   registry.add(spec)
   const tool = (...args: unknown[]): Promise<unknown> => callHere(registry, spec, wrapped ? args : args[0])
   const { name, description, input } = spec

@@ -46,7 +46,9 @@ export function resultOf(
   const { established, unwound } = inputs
   const won = receipts.find(({ branch }) => branch === winners[0])?.output
   const output = join === 'union' ? established.context : (won ?? {})
-  return { forkId, output, winners, order, receipts, receipt, established, unwound }
+  const result = { forkId, output, winners, order, receipts, receipt, established }
+  // Not a part of its JSON form: what is still going on is no part of what a body gives back.
+  return Object.defineProperty(result as typeof result & Pick<ForkResult, 'unwound'>, 'unwound', { value: unwound })
 }
 
 function failed(verdict: Verdict, receipts: readonly BranchReceipt[]): ForkFailed {

@@ -27,7 +27,8 @@ export async function settleLeftovers({ session }: ExecutionContext, scopes: rea
   }
   for (const call of calls.filter(isDoubtful)) {
     const spec = call.phase === 'forward' ? registry.get(String(call.tool)) : undefined
-    const cleared = await resolveDoubt(connection, spec, { runId, callId: String(call.callId), args: call.args })
+    const doubtful = { runId, callId: String(call.callId), recordedArgs: call.args ?? null }
+    const cleared = await resolveDoubt(connection, spec, doubtful)
     if (cleared.kind === 'in-doubt' && isHarmless(call)) await giveUp(connection, { runId, fence: session.fence, call })
   }
 }

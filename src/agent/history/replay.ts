@@ -46,7 +46,8 @@ export async function replayRun<Input, Output>(
   const calls = [...new Set(record.calls.values())].filter(({ phase }) => phase !== 'compensation').length
   const document = { verdict: 'exact', runId, calls, end: record.end?.kind ?? 'open' } as const
 
-  const came = await ended(session, () => runWithin(execution, () => body(runOf(execution, record.input as Input))))
+  const input = home.registry.codecs.decode(record.input) as Input
+  const came = await ended(session, () => runWithin(execution, () => body(runOf(execution, input))))
   if (session.halted !== undefined) throw session.halted
   session.mustBeSpent()
   if ('error' in came) {
@@ -58,7 +59,7 @@ export async function replayRun<Input, Output>(
     }
   }
   mustMatchEnd(record, came.output)
-  return { ...document, output: came.output as Awaited<Output> }
+  return { ...document, output: home.registry.codecs.decode(came.output) as Awaited<Output> }
 }
 
 async function ended(
@@ -66,7 +67,7 @@ async function ended(
   body: () => unknown,
 ): Promise<{ readonly output: Json } | { readonly error: unknown }> {
   try {
-    const output = recordable(await body())
+    const output = recordable(await body(), session.registry.codecs)
     await awaitForgotten(session)
     if (!output.ok) throw new AgentError('not-recordable', `the output of the run cannot be recorded: ${output.reason}`)
     return { output: output.value }

@@ -28,7 +28,7 @@ export interface Home {
 
 const CAUSES_MAX = 5
 
-export type Body<Input, Output> = (run: Run<Input>) => Output
+export type Body<Input, Output, Keeps = never> = (run: Run<Input, Keeps>) => Output
 
 interface RunRequest<Input> {
   readonly options: RunOptions<Input>
@@ -44,7 +44,7 @@ export async function liveRun<Input, Output>(
 ): Promise<Awaited<Output>> {
   home.registry.mustBeWhole()
   const { connection, registry, counter } = home
-  const start = { ...startRequest(options, body.name), ...(branchOf !== undefined && { branchOf }) }
+  const start = { ...startRequest(options, body.name, registry.codecs), ...(branchOf !== undefined && { branchOf }) }
   const started = await connection.execute(options.id ?? '', { kind: 'start', body: start })
   if (!started.ok) throw new LedgerRefused(started.problem)
   const runId = textOf(started.body, 'runId')
@@ -66,7 +66,7 @@ export async function liveRun<Input, Output>(
     prices: home.prices,
   })
   const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [] }
-  const run = runOf(execution, (start.input ?? null) as Input)
+  const run = runOf(execution, registry.codecs.decode(start.input ?? null) as Input)
   try {
     const output = await runWithin(execution, () => body(run))
     return (await complete(session, connection, output)) as Awaited<Output>
@@ -79,12 +79,13 @@ export async function liveRun<Input, Output>(
 }
 
 /** Waits for every call that was started; then the output goes on record. */
-async function complete(session: Session, connection: Connection, output: unknown): Promise<Json> {
+async function complete(session: Session, connection: Connection, output: unknown): Promise<unknown> {
   await awaitForgotten(session)
   const stopped = session.halted ?? session.failed
   if (stopped !== undefined) throw stopped
   session.mustBeSpent()
-  const recorded = recordable(output)
+  const { codecs } = session.registry
+  const recorded = recordable(output, codecs)
   if (!recorded.ok)
     throw new AgentError('not-recordable', `the output of the run cannot be recorded: ${recorded.reason}`)
   const reply = await connection.execute(session.runId, {
@@ -92,7 +93,7 @@ async function complete(session: Session, connection: Connection, output: unknow
     body: { output: recorded.value, runFence: session.fence },
   })
   if (!reply.ok) throw session.halt(new LedgerRefused(reply.problem))
-  return recorded.value
+  return codecs.decode(recorded.value)
 }
 
 export async function awaitForgotten(session: Session): Promise<void> {
@@ -148,8 +149,8 @@ function isDivergence(error: unknown): boolean {
 }
 
 /** The run ended before: its output, or its failure. */
-async function recordedEnd(home: Home, runId: string, body: JsonObject): Promise<Json> {
-  if (body.status === 'completed') return body.output ?? null
+async function recordedEnd(home: Home, runId: string, body: JsonObject): Promise<unknown> {
+  if (body.status === 'completed') return home.registry.codecs.decode(body.output ?? null)
   if (body.status === 'compensated') return throwRolledBack(runId, await readRun(home.connection.events(runId)))
   const cause = new RecordedFailure(failureIn(body.error))
   const failed = new AgentError('run-failed', `the run ${runId} has failed: ${cause.message}`, { runId }, { cause })

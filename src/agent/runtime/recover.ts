@@ -53,7 +53,7 @@ async function doubtsOf({ connection, registry }: Home, runId: string): Promise<
     if (!isDoubtful(call) || call.phase === 'model') continue
     const report = { runId, callId: String(call.callId), tool: String(call.tool), args: call.args ?? null }
     const spec = call.phase === 'forward' ? registry.get(report.tool) : undefined
-    const cleared = await resolveDoubt(connection, spec, report)
+    const cleared = await resolveDoubt(connection, spec, { ...report, recordedArgs: report.args })
     // What may be run again is nobody's question: the resume runs it.
     if (cleared.kind === 'in-doubt' && call.onUnknown !== 'retry') left.push(report)
   }

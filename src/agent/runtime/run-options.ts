@@ -1,6 +1,7 @@
 /** @module What a run is started with. */
 import type { StartRun } from '../../../schemas/requests.ts'
-import { recordable } from '../calls/recordable.ts'
+import type { Codecs } from '../calls/codecs.ts'
+import { identifying } from '../calls/recordable.ts'
 import { AgentError } from '../errors.ts'
 
 /** `'2.00 USD'`. */
@@ -30,9 +31,9 @@ export interface RunOptions<Input = unknown> {
 const COST = /^(\S+) ([A-Z]{3})$/
 
 /** The request that starts the run. Throws `not-recordable` and `invalid-budget`. */
-export function startRequest(options: RunOptions, fallbackName: string): StartRun {
+export function startRequest(options: RunOptions, fallbackName: string, codecs?: Codecs): StartRun {
   const { id, name = fallbackName, input, tags, budget, policy } = options
-  const recorded = input === undefined ? undefined : recordable(input)
+  const recorded = input === undefined ? undefined : identifying(input, codecs)
   if (recorded?.ok === false)
     throw new AgentError('not-recordable', `the input of the run cannot be recorded: ${recorded.reason}`)
   return {

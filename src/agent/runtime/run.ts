@@ -1,6 +1,7 @@
 /** @module What the body of a run is handed: calls by hand, values that come from the record, and scopes. */
 import type { Json } from '../../../schemas/json.ts'
 import { callTool } from '../calls/call.ts'
+import type { Recorded } from '../calls/recorded-type.ts'
 import type { DefinedTool, FunctionTool } from '../calls/tool-options.ts'
 import { type ToolSpec, toolSpec } from '../calls/tool-spec.ts'
 import { specOf } from '../calls/wrap-tool.ts'
@@ -19,25 +20,25 @@ import type { SagaSteps } from '../saga/saga-steps.ts'
 import { currentExecution, type ExecutionContext, runWithin, signalAt } from './execution-context.ts'
 import { scopeBelow } from './scope.ts'
 
-export interface Run<Input = Json> {
+export interface Run<Input = Json, Keeps = never> {
   readonly id: string
   /** As it is on record. */
   readonly input: Input
   readonly signal: AbortSignal | undefined
   /** Calls a tool in this run where the asynchronous context is lost: behind an emitter, a queue, a callback of a library. */
-  call<Args extends readonly unknown[], Result>(
-    tool: FunctionTool<Args, Result>,
+  call<Args extends readonly unknown[], Result, Value>(
+    tool: FunctionTool<Args, Result, Value>,
     args: NoInfer<Args>,
-  ): Promise<Awaited<Result>>
-  call<Args, Parsed, Result>(tool: DefinedTool<Args, Parsed, Result>, args: NoInfer<Args>): Promise<Awaited<Result>>
+  ): Promise<Value>
+  call<Args, Parsed, Result, Value>(tool: DefinedTool<Args, Parsed, Result, Value>, args: NoInfer<Args>): Promise<Value>
   /** Runs `fn` once in the life of the run: a resume and a replay get the recorded value. */
-  once<T>(name: string, fn: () => T | Promise<T>): Promise<T>
+  once<T>(name: string, fn: () => T | Promise<T>): Promise<Recorded<T, Keeps>>
   /** The time, from the record on resume and replay. */
   now(): Promise<Date>
   /** A fresh random UUID, from the record on resume and replay. */
   uuid(): Promise<string>
   /** A branch of the code with a place of its own: give one to each that runs beside others. */
-  scope<T>(name: string, fn: (run: Run<Input>) => T): Promise<Awaited<T>>
+  scope<T>(name: string, fn: (run: Run<Input, Keeps>) => T): Promise<Awaited<T>>
   /**
    * Calls a model, whatever the provider: reserved before, settled after with what it used, served on resume and replay. Throws
    * `budget-exceeded`, `unbounded-output`, `unknown-price`, `not-recorded`, and what the provider throws.
@@ -70,8 +71,12 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
     const now = currentExecution()
     return now !== undefined && now.session === session && isCovered(execution.scope, now.scope) ? now : execution
   }
-  const once = <T>(name: string, fn: () => T | Promise<T>): Promise<T> =>
-    callTool({ ...here(), dedupe: 'position' }, valueSpec(name, fn), null) as Promise<T>
+  const once = <T>(name: string, fn: () => T | Promise<T>): Promise<Recorded<T>> =>
+    callTool(
+      { ...here(), dedupe: 'position' },
+      { ...valueSpec(name, fn), codecs: session.registry.codecs },
+      null,
+    ) as Promise<Recorded<T>>
 
   return {
     id: session.runId,

@@ -1,12 +1,16 @@
 /** @module The runtime over one connection: tools, runs, sagas, recovery, replay. */
 import type { Json } from '../../../schemas/json.ts'
 import { type BranchRunOptions, branchRun } from '../branch/branch.ts'
+import { type Codec, Codecs, type Kept } from '../calls/codecs.ts'
+import type { Recorded } from '../calls/recorded-type.ts'
 import type {
+  AnyFunction,
   DefinedTool,
-  FunctionTool,
   ParsedToolDefinition,
   ToolDefinition,
   ToolOptions,
+  ValueOf,
+  Wrapped,
 } from '../calls/tool-options.ts'
 import { ToolRegistry } from '../calls/tool-spec.ts'
 import { wrapTool } from '../calls/wrap-tool.ts'
@@ -22,30 +26,36 @@ import { type Body, liveRun } from './live-run.ts'
 import { type Recovery, recover } from './recover.ts'
 import type { RunOptions } from './run-options.ts'
 
-export interface Countersign extends AsyncDisposable {
+/** `Keeps`: what its codecs keep beyond JSON. */
+export interface Countersign<Keeps = never> extends AsyncDisposable {
   /** Where the ledger is: a path or a URL. */
   readonly place: string
   /** Wraps a function: same signature, recorded inside a run. Throws `tool-registered-twice`, `tool-unnamed`. */
-  tool<Args extends readonly unknown[], Result>(
-    fn: (...args: Args) => Result,
-    options?: ToolOptions<Args, Awaited<Result>>,
-  ): FunctionTool<Args, Result>
+  tool<Fn extends AnyFunction>(fn: Fn, options?: ToolOptions<Parameters<Fn>, ValueOf<Fn, Keeps>>): Wrapped<Fn, Keeps>
   tool<Input, Parsed, Result>(
-    definition: ParsedToolDefinition<Input, Parsed, Result>,
-  ): DefinedTool<Input, Parsed, Result>
-  tool<Input, Result>(definition: ToolDefinition<Input, Result>): DefinedTool<Input, Input, Result>
+    definition: ParsedToolDefinition<Input, Parsed, Result, Keeps>,
+  ): DefinedTool<Input, Parsed, Result, Recorded<Awaited<Result>, Keeps>>
+  tool<Input, Result>(
+    definition: ToolDefinition<Input, Result, Keeps>,
+  ): DefinedTool<Input, Input, Result, Recorded<Awaited<Result>, Keeps>>
   /**
    * Starts a run, or resumes the one of that id. Gives the output; an exception rolls back what was done and is thrown again, the same
    * object: `outcomeOf(error)` tells how that ended. A resumed run asks for the same calls, and gets their recorded outcomes.
    */
-  run<Output, Input = null>(options: RunOptions<Input>, body: Body<Input, Output>): Promise<Awaited<Output>>
-  run<Output>(body: Body<null, Output>): Promise<Awaited<Output>>
+  run<Output, Input = null>(
+    options: RunOptions<Input>,
+    body: Body<Input, Output, Keeps>,
+  ): Promise<Recorded<Awaited<Output>, Keeps>>
+  run<Output>(body: Body<null, Output, Keeps>): Promise<Recorded<Awaited<Output>, Keeps>>
   /** A run of its own for a sequence of calls; the document says how each step ended. Never throws for what a step does. */
   saga(steps: SagaSteps, options?: RunOptions): Promise<SagaResult>
   /** After a crash: finishes interrupted rollbacks, asks `check` about calls in doubt, lists the rest. */
   recover(): Promise<Recovery>
   /** Runs the code over a recorded run, without calling a tool; throws at the first divergence. */
-  replay<Output, Input = null>(source: ReplaySource, body: Body<Input, Output>): Promise<ReplayResult<Awaited<Output>>>
+  replay<Output, Input = null>(
+    source: ReplaySource,
+    body: Body<Input, Output, Keeps>,
+  ): Promise<ReplayResult<Recorded<Awaited<Output>, Keeps>>>
   /**
    * Starts a run from a past step of another: the code is served what that run had done by then, and goes on live. Both streams name the other
    * run. The same `id` again resumes the branch.
@@ -53,24 +63,29 @@ export interface Countersign extends AsyncDisposable {
   branch<Output, Input = Json>(
     runId: string,
     options: BranchRunOptions,
-    body: Body<Input, Output>,
-  ): Promise<Awaited<Output>>
+    body: Body<Input, Output, Keeps>,
+  ): Promise<Recorded<Awaited<Output>, Keeps>>
   /** The JSONL export of a run, in portions of text. */
   export(runId: string): AsyncIterable<string>
   /** Closes the ledger where this process opened it. */
   close(): Promise<void>
 }
 
-export interface RuntimeOptions {
+export interface RuntimeOptions<C extends readonly Codec[] = readonly []> {
   /** Counts the tokens of slices and handoffs. Default: `gpt-tokenizer` where it is installed, else UTF-8 bytes / 4; results name it. */
   readonly tokens?: CountTokens
   /** What model calls cost; none is built in. A run with a limit of cost refuses models that it does not name. */
   readonly prices?: PriceTable
+  /** Values beyond JSON that are kept, in arguments, results, inputs and outputs: such as `dateCodec`. Default: none, and they are refused. */
+  readonly codecs?: C
 }
 
 /** Throws `invalid-prices`. */
-export function createRuntime(connection: Connection, { tokens, prices }: RuntimeOptions = {}): Countersign {
-  const registry = new ToolRegistry()
+export function createRuntime<const C extends readonly Codec[] = readonly []>(
+  connection: Connection,
+  { tokens, prices, codecs }: RuntimeOptions<C> = {},
+): Countersign<Kept<C>> {
+  const registry = new ToolRegistry(new Codecs(codecs))
   const home = {
     connection,
     registry,
@@ -101,5 +116,5 @@ export function createRuntime(connection: Connection, { tokens, prices }: Runtim
     close,
     [Symbol.asyncDispose]: close,
   }
-  return runtime as unknown as Countersign
+  return runtime as unknown as Countersign<Kept<C>>
 }

@@ -95,11 +95,8 @@ async function clearDoubts({
     return call.phase === 'forward' && isDoubtful(call) && isCovered(scope, call.scope as string | undefined)
   })
   for (const call of doubtful) {
-    await resolveDoubt(connection, registry.get(String(call.tool)), {
-      runId,
-      callId: String(call.callId),
-      args: call.args,
-    })
+    const spec = registry.get(String(call.tool))
+    await resolveDoubt(connection, spec, { runId, callId: String(call.callId), recordedArgs: call.args ?? null })
   }
 }
 

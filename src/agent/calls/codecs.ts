@@ -1,0 +1,139 @@
+/** @module Values beyond JSON that a program wants kept: recorded as tagged JSON, restored wherever the record is served. */
+import { AgentError } from '../errors.ts'
+import { escaped, hasToJson, isPlainObject, vanishes } from './plain-value.ts'
+
+/** How one kind of value is recorded: as `{"$codec": tag, "value": …}`. */
+export interface Codec<Value = unknown> {
+  /** On record: never change it, nor give it to another kind of value. */
+  readonly tag: string
+  is(value: unknown): value is Value
+  /** Plain data, or data with values of other codecs in it. */
+  encode(value: Value): unknown
+  decode(recorded: unknown): Value
+}
+
+/** What a list of codecs keeps. */
+export type Kept<C extends readonly Codec[]> = C extends readonly []
+  ? never
+  : C[number] extends Codec<infer Value>
+    ? Value
+    : never
+
+/** `Date`, as its time in UTC. An invalid one is refused. */
+export const dateCodec: Codec<Date> = {
+  tag: 'Date',
+  is: (value): value is Date => value instanceof Date,
+  encode: (value) => value.toISOString(),
+  decode: (recorded) => new Date(String(recorded)),
+}
+
+/** `Map`, in its order. */
+export const mapCodec: Codec<ReadonlyMap<unknown, unknown>> = {
+  tag: 'Map',
+  is: (value): value is ReadonlyMap<unknown, unknown> => value instanceof Map,
+  encode: (value) => [...value].map(([key, item]) => [key, item]),
+  decode: (recorded) => new Map(recorded as (readonly [unknown, unknown])[]),
+}
+
+/** `Set`, in its order. */
+export const setCodec: Codec<ReadonlySet<unknown>> = {
+  tag: 'Set',
+  is: (value): value is ReadonlySet<unknown> => value instanceof Set,
+  encode: (value) => [...value],
+  decode: (recorded) => new Set(recorded as unknown[]),
+}
+
+/** `Buffer`, as base64. */
+export const bufferCodec: Codec<Buffer> = {
+  tag: 'Buffer',
+  is: (value): value is Buffer => Buffer.isBuffer(value),
+  encode: (value) => value.toString('base64'),
+  decode: (recorded) => Buffer.from(String(recorded), 'base64'),
+}
+
+const TAG = '$codec'
+/** A plain object that has a member `$codec` of its own. */
+const PLAIN = 'object'
+const DEPTH_MAX = 200
+
+/** The codecs of one runtime. Without any, values are taken and served as they are. */
+export class Codecs {
+  readonly #byTag: ReadonlyMap<string, Codec>
+
+  /** Throws `invalid-codec` where two have one tag, or one has none. */
+  constructor(codecs: readonly Codec[] = []) {
+    const byTag = new Map<string, Codec>()
+    for (const codec of codecs) {
+      if (codec.tag === '' || codec.tag === PLAIN || byTag.has(codec.tag)) {
+        const message = `each codec has a tag of its own, neither empty nor "${PLAIN}": ${JSON.stringify(codec.tag)} is not`
+        throw new AgentError('invalid-codec', message, { tag: codec.tag })
+      }
+      byTag.set(codec.tag, codec)
+    }
+    this.#byTag = byTag
+  }
+
+  /** The value with tagged JSON in place of what a codec keeps. Throws `not-recordable`, with the path, where a codec fails. */
+  encode(value: unknown): unknown {
+    return this.#byTag.size === 0 ? value : this.#encodeAt(value, '', 0)
+  }
+
+  /** The value as it was. Throws `codec-failed` where a codec fails, and `codec-missing` for a tag that no codec has. */
+  decode(recorded: unknown): unknown {
+    return this.#byTag.size === 0 ? recorded : this.#decodeAt(recorded, '')
+  }
+
+  #encodeAt(value: unknown, path: string, depth: number): unknown {
+    // A cycle is refused when it is written.
+    if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return value
+    for (const codec of this.#byTag.values()) {
+      if (!codec.is(value)) continue
+      return { [TAG]: codec.tag, value: this.#encodeAt(encoded(codec, value, path), path, depth + 1) }
+    }
+    if (Array.isArray(value)) return Array.from(value, (item, i) => this.#encodeAt(item, `${path}/${i}`, depth + 1))
+    if (!isPlainObject(value) && (hasToJson(value) || vanishes(value))) return value
+    const entries = Object.entries(value).map(([key, item]) => {
+      return [key, this.#encodeAt(item, `${path}/${escaped(key)}`, depth + 1)]
+    })
+    const copy = Object.fromEntries(entries)
+    if (!isPlainObject(value)) Object.setPrototypeOf(copy, Object.getPrototypeOf(value))
+    return Object.hasOwn(value, TAG) ? { [TAG]: PLAIN, value: copy } : copy
+  }
+
+  #decodeAt(recorded: unknown, path: string): unknown {
+    if (typeof recorded !== 'object' || recorded === null) return recorded
+    if (Array.isArray(recorded)) return recorded.map((item, i) => this.#decodeAt(item, `${path}/${i}`))
+    const { [TAG]: tag, value } = recorded as Record<string, unknown>
+    if (isTagged(recorded) && tag !== PLAIN) return this.#restored(String(tag), value, path)
+    const plain = tag === PLAIN && isTagged(recorded) ? (value as object) : recorded
+    const entries = Object.entries(plain).map(([key, item]) => [key, this.#decodeAt(item, `${path}/${escaped(key)}`)])
+    return Object.fromEntries(entries)
+  }
+
+  #restored(tag: string, value: unknown, path: string): unknown {
+    const codec = this.#byTag.get(tag)
+    if (codec === undefined) {
+      const message = `the record holds a ${tag} at ${path || 'the whole'}, and no codec of that tag is named in open({ codecs })`
+      throw new AgentError('codec-missing', message, { tag, path })
+    }
+    try {
+      return codec.decode(this.#decodeAt(value, path))
+    } catch (error) {
+      const message = `the codec ${tag} cannot restore what the record holds at ${path || 'the whole'}: ${String(error)}`
+      throw new AgentError('codec-failed', message, { tag, path }, { cause: error })
+    }
+  }
+}
+
+function isTagged(recorded: object): boolean {
+  return Object.hasOwn(recorded, TAG) && Object.hasOwn(recorded, 'value') && Object.keys(recorded).length === 2
+}
+
+function encoded(codec: Codec, value: unknown, path: string): unknown {
+  try {
+    return codec.encode(value)
+  } catch (error) {
+    const message = `the codec ${codec.tag} cannot record what is at ${path || 'the whole'}: ${String(error)}`
+    throw new AgentError('not-recordable', message, { tag: codec.tag, path }, { cause: error })
+  }
+}
