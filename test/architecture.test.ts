@@ -27,7 +27,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'src/store',
     'src/access',
   ],
-  'src/export': ['schemas', 'projections', 'src/access', 'src/domain', 'src/merkle', 'src/signing', 'src/store', 'src/ledger'],
+  'src/export': [
+    'schemas',
+    'projections',
+    'src/access',
+    'src/domain',
+    'src/merkle',
+    'src/signing',
+    'src/store',
+    'src/ledger',
+  ],
   'src/verify': ['schemas', 'projections', 'src/merkle', 'src/signing', 'src/store', 'src/export'],
   'src/dashboard': [
     'schemas',
