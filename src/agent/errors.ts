@@ -7,6 +7,7 @@ import type { Problem } from './runtime/connection.ts'
 export type AgentErrorCode =
   | 'no-active-run'
   | 'tool-unnamed'
+  | 'run-unnamed'
   | 'tool-registered-twice'
   | 'unknown-tool'
   | 'unknown-compensation'

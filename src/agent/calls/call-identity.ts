@@ -10,6 +10,8 @@ import type { ToolSpec } from './tool-spec.ts'
 /** Which call of a run this is, and what it is to do. */
 export interface CallIdentity {
   readonly spec: ToolSpec
+  /** Its name on record: one of before where the record holds the call under that. */
+  readonly tool: string
   readonly execution: ExecutionContext
   readonly phase: 'forward' | 'model'
   /** As the record keeps them. */
@@ -40,7 +42,19 @@ export function identifyCall(execution: ExecutionContext, spec: ToolSpec, input:
   if (phase === 'model' && execution.step !== undefined) execution.step.modelCalls += 1
   const occurrence = execution.session.occurrence(execution.scope, `call ${spec.name}\n${phase}\n${argsDigest}`)
   const identity = { spec, execution, phase, args: args.value, occurrence } as const
-  return { ...identity, argsDigest, input, key: ownKey(execution, spec.key?.(input)) ?? keyOf(identity) }
+  const own = ownKey(execution, spec.key?.(input))
+  const keyAs = (tool: string): string => own ?? keyOf({ ...identity, tool })
+  const tool = recordedName(identity, keyAs)
+  return { ...identity, argsDigest, input, tool, key: keyAs(tool) }
+}
+
+function recordedName(
+  { spec, execution, phase }: Pick<CallIdentity, 'spec' | 'execution' | 'phase'>,
+  keyAs: (tool: string) => string,
+): string {
+  if (spec.alias.length === 0) return spec.name
+  const { history } = execution.session
+  return [spec.name, ...spec.alias].find((tool) => history?.holds({ tool, phase, key: keyAs(tool) })) ?? spec.name
 }
 
 /** The author's key. Branches never share results: in one, it is the branch's own. */
@@ -50,13 +64,14 @@ function ownKey({ branch }: ExecutionContext, key: string | undefined): string |
 
 /** By arguments alone (and the fork branch), or by arguments and position. */
 function keyOf({
+  tool,
   spec,
   execution,
   phase,
   args,
   occurrence,
-}: Pick<CallIdentity, 'spec' | 'execution' | 'phase' | 'args' | 'occurrence'>): string {
-  const call = { tool: spec.name, phase, args }
+}: Pick<CallIdentity, 'tool' | 'spec' | 'execution' | 'phase' | 'args' | 'occurrence'>): string {
+  const call = { tool, phase, args }
   if ((spec.dedupe ?? execution.dedupe) === 'args') {
     return jsonDigest({ ...call, ...(execution.branch !== undefined && { scope: execution.branch.scope }) })
   }
@@ -64,11 +79,11 @@ function keyOf({
 }
 
 export function claimOf(identity: CallIdentity, reserve?: ClaimCall['reserve']): ClaimCall {
-  const { spec, execution, phase, args, key, occurrence } = identity
+  const { spec, tool, execution, phase, args, key, occurrence } = identity
   const parentCall = execution.ancestors.at(-1)?.callId
   const agent = spec.agent ?? execution.step?.agent
   return {
-    tool: spec.name,
+    tool,
     args,
     phase,
     key,

@@ -149,7 +149,8 @@ class Call {
   async #live(): Promise<Step> {
     const { session } = this.#identity.execution
     signalAt(this.#identity.execution)?.throwIfAborted()
-    await session.mayGoLive()
+    const { tool, execution } = this.#identity
+    await session.mayGoLive({ what: 'call', name: tool, scope: execution.scope })
     const { claims } = liveOf(session)
     if (this.#identity.phase === 'model') await this.#identity.execution.step?.release?.()
     this.#reserved = await reservedFor(this.#spec, this.#args)

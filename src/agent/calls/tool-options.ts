@@ -46,6 +46,8 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
   /** Default: the function's own name. */
   readonly name?: string
   readonly description?: string
+  /** Names that it had before: what the record holds under one of them is served to it, and resumed under the recorded name. */
+  readonly alias?: readonly string[]
   /** Undoes a call: a function, the name of another tool, or that there is nothing to undo. Without it a call is left standing. */
   readonly compensate?: ((undo: Undo<Args, Result>, context: CallContext) => unknown) | 'not-needed' | (string & {})
   /** Tries of a compensation after the first; default 3. */

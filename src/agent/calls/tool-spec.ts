@@ -11,6 +11,8 @@ import type { CallContext, CheckResult, ToolOptions, Undo } from './tool-options
 export interface ToolSpec extends Spending {
   readonly name: string
   readonly description: string | undefined
+  /** Names of before. */
+  readonly alias: readonly string[]
   readonly input: StandardSchema | undefined
   /** `list`: a wrapped function, whose arguments are recorded as a list. */
   readonly takes: 'list' | 'value'
@@ -72,6 +74,7 @@ export function toolSpec(body: ToolBody, options: ToolOptions): ToolSpec {
     codecs: NO_CODECS,
     ...body,
     description: options.description,
+    alias: options.alias ?? [],
     compensate: compensateSpec(body.name, options.compensate),
     compensationRetries: options.compensationRetries ?? COMPENSATION_RETRIES,
     compensateUnknown: options.compensateUnknown ?? false,
@@ -101,6 +104,7 @@ function compensateSpec(name: string, compensate: ToolOptions['compensate']): Co
 export class ToolRegistry {
   readonly codecs: Codecs
   readonly #specs = new Map<string, ToolSpec>()
+  readonly #aliases = new Map<string, ToolSpec>()
 
   constructor(codecs = NO_CODECS) {
     this.codecs = codecs
@@ -113,10 +117,11 @@ export class ToolRegistry {
       })
     }
     this.#specs.set(spec.name, spec)
+    for (const name of spec.alias) this.#aliases.set(name, spec)
   }
 
   get(name: string): ToolSpec | undefined {
-    return this.#specs.get(name)
+    return this.#specs.get(name) ?? this.#aliases.get(name)
   }
 
   /** Throws where a compensation names no tool: before anything runs, not when it is needed. */

@@ -1,5 +1,5 @@
 /** @module Undoes one call: claimed, carried out and settled like any other, with retries of its own. */
-import type { JsonObject } from '../../../schemas/json.ts'
+import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import { pause } from '../../client/transport.ts'
 import { failureOf } from '../errors.ts'
 import type { Connection, Reply } from '../runtime/connection.ts'
@@ -75,6 +75,10 @@ function namedArgs(named: ToolSpec, what: Undo<unknown, unknown>): unknown {
   return named.takes === 'list' ? [what] : what
 }
 
+function declaredUndo({ compensate }: JsonObject): string | undefined {
+  return isJsonObject(compensate ?? null) ? String((compensate as JsonObject).tool) : undefined
+}
+
 /** Waits while another process undoes the same call. */
 async function claim(
   { connection, runId }: Undoing,
@@ -83,7 +87,8 @@ async function claim(
 ): Promise<Reply> {
   for (;;) {
     const body = {
-      tool,
+      // Under the name of then, where the tool has another one by now.
+      tool: declaredUndo(call) ?? tool,
       args: call.args ?? null,
       phase: 'compensation',
       key: String(call.callId),

@@ -3,6 +3,7 @@
 import { AgentError } from '../errors.ts'
 import { currentExecution } from '../runtime/execution-context.ts'
 import { callTool } from './call.ts'
+import { isMinified } from './minified-name.ts'
 import type { CallContext, ToolOptions } from './tool-options.ts'
 import { type ToolRegistry, type ToolSpec, toolSpec } from './tool-spec.ts'
 
@@ -37,7 +38,12 @@ export function wrapTool(registry: ToolRegistry, what: AnyFunction | AnyDefiniti
 
 function functionSpec(fn: AnyFunction, options: ToolOptions): ToolSpec {
   const execute = (args: unknown): unknown => fn(...(args as readonly unknown[]))
-  return toolSpec({ name: options.name ?? fn.name, input: undefined, takes: 'list', execute }, options)
+  const name = options.name ?? fn.name
+  if (options.name === undefined && isMinified(name)) {
+    const message = `${name} looks like a name that a minifier made, and would be another one in the next build: pass {name}`
+    throw new AgentError('tool-unnamed', message, { tool: name })
+  }
+  return toolSpec({ name, input: undefined, takes: 'list', execute }, options)
 }
 
 function definitionSpec(definition: AnyDefinition): ToolSpec {

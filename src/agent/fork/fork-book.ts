@@ -31,6 +31,21 @@ export class ForkBook {
     return fork
   }
 
+  /** Where the code forks anew while the record holds a fork in the same scope: its branches have other names. */
+  anotherIn({
+    what,
+    name,
+    scope,
+  }: {
+    readonly what: string
+    readonly name: string
+    readonly scope: string | undefined
+  }) {
+    if (what !== 'fork') return undefined
+    const other = [...this.#unasked].find(({ started }) => parentOf(started.branches[0]?.scope) === (scope ?? ''))
+    return other === undefined ? undefined : this.#diverged(recordedShape(other), { branches: name })
+  }
+
   /** What a call forked while it ran counts as asked, for the call is served. */
   passedOver(covers: (scope: string) => boolean, until: number): void {
     for (const fork of this.#unasked) {
@@ -60,6 +75,11 @@ export class ForkBook {
     const message = `the code forks, and the record holds ${holds}: nothing was run`
     return new ResumeDiverged(message, { expected, actual }, this.#code)
   }
+}
+
+/** The scope that a branch's own lies in. */
+function parentOf(scope = ''): string {
+  return scope.slice(0, Math.max(0, scope.lastIndexOf('/')))
 }
 
 function recordedShape({ started }: RecordedFork): JsonObject {

@@ -91,8 +91,9 @@ class Fork<Input> {
 
   /** The frozen context. Asked again on resume, the ledger answers with the fork that is open. */
   async #open(): Promise<JsonObject> {
-    const { session } = this.#place
-    await session.mayGoLive()
+    const { session, scope } = this.#place
+    const name = this.#plan.branches.map((branch) => branch.name).join(', ')
+    await session.mayGoLive({ what: 'fork', name, scope })
     for (const { manifest } of this.#plan.branches) if (manifest !== undefined) await register(session, manifest)
     const { connection } = liveOf(session)
     const body = forkRequest(this.#plan, session.fence)

@@ -1,8 +1,10 @@
 /** @module The record of an earlier life of the run, served in place of live calls: strictly (RUN-22). */
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { CallIdentity } from '../calls/call-identity.ts'
+import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
 import type { Problem } from '../runtime/connection.ts'
+import { isLost, type NewWork } from './lost-names.ts'
 import type { RecordedOutcome } from './recorded-outcome.ts'
 import { type RecordedAttempt, type RecordedCall, type RecordedRun, slotOf } from './recorded-run.ts'
 
@@ -57,10 +59,33 @@ export class RecordedHistory {
       return
     }
     if (this.#refusalOf(identity, 0) !== undefined) return
-    const expected = [...(this.#byPlace.get(placeOf(askedPlace(identity))) ?? [])].filter(({ callId }) =>
-      this.#unasked.has(callId),
-    )
+    const { spec, phase, execution } = identity
+    const places = [spec.name, ...spec.alias].map((tool) => placeOf({ tool, phase, scope: execution.scope }))
+    const expected = places
+      .flatMap((place) => [...(this.#byPlace.get(place) ?? [])])
+      .filter(({ callId }) => this.#unasked.has(callId))
     if (expected.length > 0) throw this.#diverged(identity, expected)
+  }
+
+  /** Whether it holds this call, under this name. */
+  holds({ tool, phase, key }: Pick<CallIdentity, 'tool' | 'phase' | 'key'>): boolean {
+    return this.#callOf({ phase, key })?.tool === tool
+  }
+
+  /** Whether a forward call of this name stands in this scope. */
+  hasAt({ tool, scope }: Pick<RecordedCall, 'tool' | 'scope'>): boolean {
+    return this.#byPlace.has(placeOf({ tool, phase: 'forward', scope }))
+  }
+
+  /** Whether calls are left that the code of now has not asked for. */
+  get isBehind(): boolean {
+    return this.#unasked.size > 0
+  }
+
+  /** Recorded calls that are still to be asked for, and that this code cannot be on its way to: nobody here has their names any more. */
+  lostNames(registry: Pick<ToolRegistry, 'get'>, asked: NewWork): readonly RecordedCall[] {
+    if (this.#unasked.size === 0) return []
+    return [...this.#unasked.values()].filter((call) => isLost(call, registry, asked))
   }
 
   /** The next outcome that this ask has not been served yet; a success is served to every ask. */
@@ -142,7 +167,7 @@ export class RecordedHistory {
     return this.#diverged(query, [])
   }
 
-  #callOf({ phase, key }: CallIdentity): RecordedCall | undefined {
+  #callOf({ phase, key }: Pick<CallIdentity, 'phase' | 'key'>): RecordedCall | undefined {
     return this.run.byKey.get(slotOf(phase, key))?.find(({ callId }) => !this.#undone.has(callId))
   }
 
@@ -174,10 +199,6 @@ function isUnseen({ outcome }: RecordedAttempt): boolean {
 function servedAs(known: RecordedOutcome): Extract<RecordedOutcome, { kind: 'succeeded' | 'failed' }> | undefined {
   if (known.kind === 'succeeded' || known.kind === 'failed') return known
   return known.seen ? { kind: 'failed', error: { message: known.reason, code: 'outcome-unknown' } } : undefined
-}
-
-function askedPlace({ spec, phase, execution }: CallIdentity): Pick<RecordedCall, 'tool' | 'phase' | 'scope'> {
-  return { tool: spec.name, phase, scope: execution.scope }
 }
 
 function placeOf({ tool, phase, scope }: Pick<RecordedCall, 'tool' | 'phase' | 'scope'>): string {

@@ -57,7 +57,7 @@ export async function handOffAt(
   return tracked(session, request, async () => {
     const fact = servedFact(session, request, content)
     if (fact !== undefined) return handoffResult(session, fact)
-    await session.mayGoLive()
+    await session.mayGoLive({ what: 'handoff', name: agent, scope })
     if (registered !== undefined) await register(session, registered)
     const body: PostEnvelope = {
       agent,
@@ -89,7 +89,7 @@ export async function rollBackContext(execution: ExecutionContext, options: Roll
   return tracked(session, query, async () => {
     const fact = servedFact(session, query, { reason })
     if (fact?.kind === 'rewound') return rewound(session, fact)
-    await session.mayGoLive()
+    await session.mayGoLive({ what: 'handoff', name: 'a rollback', scope })
     const body = {
       reason,
       occurrence: query.occurrence,

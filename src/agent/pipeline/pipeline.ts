@@ -91,6 +91,19 @@ export class Pipeline {
     return fact
   }
 
+  /** Where something new is handed over while the record holds another agent's handoff in the same scope: the code took another way. */
+  anotherIn({
+    name,
+    scope,
+  }: {
+    readonly name: string
+    readonly scope: string | undefined
+  }): ResumeDiverged | undefined {
+    const other = [...this.#unasked.values()].find((fact) => fact.scope === scope && agentOf(fact) !== name)
+    if (other === undefined) return undefined
+    return this.#diverged({ what: 'handoff', agent: name, scope, occurrence: 0 }, shown(other), {})
+  }
+
   /** What a call asked for while it ran counts as asked, for the call is served. */
   passedOver(covers: (scope: string) => boolean, until: number): void {
     for (const [place, fact] of this.#unasked) {

@@ -1,6 +1,7 @@
 /** @module What a run is started with. */
 import type { StartRun } from '../../../schemas/requests.ts'
 import type { Codecs } from '../calls/codecs.ts'
+import { isMinified } from '../calls/minified-name.ts'
 import { identifying } from '../calls/recordable.ts'
 import { AgentError } from '../errors.ts'
 
@@ -36,6 +37,10 @@ export function startRequest(options: RunOptions, fallbackName: string, codecs?:
   const recorded = input === undefined ? undefined : identifying(input, codecs)
   if (recorded?.ok === false)
     throw new AgentError('not-recordable', `the input of the run cannot be recorded: ${recorded.reason}`)
+  if (options.name === undefined && isMinified(fallbackName)) {
+    const message = `${fallbackName} looks like a name that a minifier made, and would be another one in the next build: pass {name}`
+    throw new AgentError('run-unnamed', message, { name: fallbackName })
+  }
   return {
     name: name === '' ? 'run' : name,
     ...(id !== undefined && { id }),

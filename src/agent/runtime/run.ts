@@ -37,6 +37,11 @@ export interface Run<Input = Json, Keeps = never> {
   now(): Promise<Date>
   /** A fresh random UUID, from the record on resume and replay. */
   uuid(): Promise<string>
+  /**
+   * Whether code that was changed since may run here: true in a run that has not been here, and ever after; false where the record was made
+   * by the code of before, which then goes the old way. `id` names the change.
+   */
+  patched(id: string): Promise<boolean>
   /** A branch of the code with a place of its own: give one to each that runs beside others. */
   scope<T>(name: string, fn: (run: Run<Input, Keeps>) => T): Promise<Awaited<T>>
   /**
@@ -91,6 +96,13 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
     once: (name, fn) => once(`run.once:${name}`, fn),
     now: async () => new Date(await once('run.now', () => new Date().toISOString())),
     uuid: () => once('run.uuid', () => globalThis.crypto.randomUUID() as string),
+    patched: async (id) => {
+      const tool = `run.patched:${id}`
+      const at = `${here().scope ?? ''}\n${id}`
+      const asked = session.patches.get(at) ?? (passedBefore(here(), tool) ? false : once(tool, () => true))
+      session.patches.set(at, asked)
+      return asked
+    },
     scope: async <T>(name: string, fn: (run: Run<Input>) => T): Promise<Awaited<T>> => {
       const inner = { ...here(), scope: scopeBelow(here(), name) }
       return await runWithin(inner, () => fn(runOf(inner, input)))
@@ -103,6 +115,13 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
     rollback: (options = {}) => rollBackContext(here(), options),
     context: () => establishedContext(session),
   }
+}
+
+/** The record was made here by the code of before: it goes on beyond this place, and holds no sign of the change. */
+function passedBefore({ session, scope }: ExecutionContext, tool: string): boolean {
+  const { history, live } = session
+  if (history === undefined || history.hasAt({ tool, scope })) return false
+  return live === undefined || history.isBehind
 }
 
 /** A value that differs from run to run, as a call: nothing to undo, and safe to ask for again. */

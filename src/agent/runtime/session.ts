@@ -6,6 +6,7 @@ import type { ClaimQueue } from '../calls/claim-queue.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
 import { ForkBook } from '../fork/fork-book.ts'
+import { lostNamesFault, type NewWork } from '../history/lost-names.ts'
 import type { RecordedHistory } from '../history/recorded-history.ts'
 import type { PriceTable } from '../models/price-table.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
@@ -45,6 +46,8 @@ export class Session {
   readonly counter: () => Promise<TokenCounter>
   /** What model calls cost, as the author says. */
   readonly prices: PriceTable | undefined
+  /** What `run.patched` said, by scope and id: it says the same to everybody. */
+  readonly patches = new Map<string, Promise<boolean> | boolean>()
   /** Values that could not be recorded, for the compensation that still needs them. */
   readonly unrecorded = new Map<string, unknown>()
   /** By scope, then by what was asked for. */
@@ -114,15 +117,26 @@ export class Session {
   }
 
   /**
-   * Throws where the code of a branch run asks for something new before it has asked for all that it inherits. What runs beside it gets a turn
-   * to ask for its part first.
+   * Throws where the code asks for something new while the record holds calls of names that it does not have any more, or where the code of
+   * a branch run has not asked for all that it inherits. What runs beside it gets a turn to ask for its part first.
    */
-  async mayGoLive(): Promise<void> {
-    const inherited = this.history?.run.inherited
-    if (inherited === undefined || this.#inheritedFault(inherited.until) === undefined) return
+  async mayGoLive(asked: NewWork): Promise<void> {
+    if (this.#liveFault(asked) === undefined) return
     await new Promise((resolve) => setImmediate(resolve))
-    const left = this.#inheritedFault(inherited.until)
+    const left = this.#liveFault(asked)
     if (left !== undefined) throw this.halt(left)
+  }
+
+  #liveFault(asked: NewWork): Error | undefined {
+    const { history } = this
+    if (history === undefined) return undefined
+    const { inherited } = history.run
+    const fault = inherited === undefined ? undefined : this.#inheritedFault(inherited.until)
+    if (fault !== undefined) return fault
+    const lost = history.lostNames(this.registry, asked)
+    if (lost.length > 0)
+      return lostNamesFault(lost, asked, inherited === undefined ? 'resume-diverged' : 'branch-diverged')
+    return asked.what === 'handoff' ? this.pipeline.anotherIn(asked) : this.forks.anotherIn(asked)
   }
 
   #inheritedFault(until: number): Error | undefined {

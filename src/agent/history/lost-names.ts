@@ -1,0 +1,46 @@
+/** @module Names on record that the code of now no longer has: while they are unserved, the code has taken another way (RUN-22). */
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { ToolRegistry } from '../calls/tool-spec.ts'
+import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
+import type { RecordedCall } from './recorded-run.ts'
+
+/** What the code is about to do for the first time: a call, a handoff or a fork. */
+export interface NewWork {
+  readonly what: 'call' | 'handoff' | 'fork'
+  readonly name: string
+  readonly scope: string | undefined
+}
+
+/** Calls that no registry names. Of these, one in the place of another tells that it was renamed. */
+const KINDS = ['run.once:', 'agent:', 'model:'] as const
+const OWN = /^run\.(now|uuid|patched:.*)$/s
+const SHOWN_MAX = 10
+
+/** Whether a recorded call that is still to be asked for never will be, by its name. */
+export function isLost(call: RecordedCall, registry: Pick<ToolRegistry, 'get'>, asked: NewWork): boolean {
+  if (OWN.test(call.tool)) return false
+  const kind = kindOf(call.tool)
+  if (kind === undefined) return registry.get(call.tool) === undefined
+  if (kindOf(asked.name) !== kind || asked.name === call.tool) return false
+  return parentOf(kind, call.scope) === parentOf(kind, asked.scope)
+}
+
+function kindOf(tool: string): string | undefined {
+  return KINDS.find((kind) => tool.startsWith(kind))
+}
+
+/** An agent's turn stands in the scope of its step, which has the agent's name. */
+function parentOf(kind: string, scope = ''): string {
+  return kind === 'agent:' ? scope.slice(0, Math.max(0, scope.lastIndexOf('/'))) : scope
+}
+
+/** Both sides, and what to do. */
+export function lostNamesFault(lost: readonly RecordedCall[], asked: NewWork, code: DivergenceCode): ResumeDiverged {
+  const expected = lost.slice(0, SHOWN_MAX).map(({ callId, tool, args, scope }): JsonObject => {
+    return { callId, tool, args, scope: scope ?? null }
+  })
+  const names = [...new Set(lost.map(({ tool }) => tool))].slice(0, SHOWN_MAX).join(', ')
+  const message = `the record holds calls of ${names}, which this code does not have, and the code goes on with ${asked.name}: nothing was run. A tool that was renamed says alias: ['the old name']; code that changed asks run.patched('id')`
+  const actual = { what: asked.what, name: asked.name, scope: asked.scope ?? null }
+  return new ResumeDiverged(message, { expected, actual }, code)
+}
