@@ -91,6 +91,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   '@hono/zod-openapi': ['src/http/'],
   jose: ['src/signing/'],
   pino: ['src/cli/'],
+  commander: ['src/cli/'],
   'ajv-formats': ['src/domain/json-schema/'],
   undici: ['src/agent/models/'],
   'ipaddr.js': ['src/agent/models/'],

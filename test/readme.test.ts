@@ -96,5 +96,15 @@ function leadsSomewhere(page: string, link: string): boolean {
   const [path = '', anchor] = link.split('#')
   const target = path === '' ? page : join(dirname(page), path)
   if (!existsSync(join(ROOT, target))) return false
-  return anchor === undefined || read(target).includes(`id="${anchor}"`)
+  return anchor === undefined || read(target).includes(`id="${anchor}"`) || headingsOf(target).includes(anchor)
+}
+
+/** The anchors that a heading has where Markdown is shown: its words in lower case, with dashes. */
+function headingsOf(page: string): readonly string[] {
+  return [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\s-]/g, '')
+      .replace(/\s/g, '-'),
+  )
 }

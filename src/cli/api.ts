@@ -19,9 +19,6 @@ import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { startProgress } from './progress.ts'
 
-/** Flags of every command that asks. */
-export const API_TEXTS = ['tenant', 'url', 'token'] as const
-
 export type Params = Readonly<Record<string, string | number | undefined>>
 
 export interface Api extends AsyncDisposable {

@@ -5,20 +5,17 @@ import { parseVerifierKey } from '../merkle/note-key.ts'
 import type { StoreReader } from '../store/sqlite/sqlite-reader.ts'
 import { readLogCheckpoint } from '../verify/checkpoint-check.ts'
 import { proveOfflineConsistency } from '../verify/offline-log.ts'
-import { PLACE_SETTINGS, readArguments } from './arguments.ts'
+import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { lastCheckpoint, logVerifier, originOf, plainNote, tenantOf } from './log-place.ts'
 import { cosignedBy } from './post-checkpoint.ts'
+import { jsonLine } from './shown.ts'
 
-export async function checkpoint(args: readonly string[]): Promise<number> {
-  const { settings, text, has } = readArguments(args, {
-    settings: PLACE_SETTINGS,
-    texts: ['tenant', 'witness', 'witness-key'],
-    switches: ['key'],
-  })
+export async function checkpoint({ settings, text, has }: Arguments): Promise<number> {
   const tenant = tenantOf(text('tenant'))
   if (has('key')) {
-    process.stdout.write(`${(await logVerifier(settings, await originOf(settings, tenant))).text}\n`)
+    const verifierKey = (await logVerifier(settings, await originOf(settings, tenant))).text
+    process.stdout.write(has('json') ? jsonLine({ tenant, verifierKey }) : `${verifierKey}\n`)
     return EXIT.ok
   }
   using reader = await openReader(settings.store)
@@ -31,7 +28,7 @@ export async function checkpoint(args: readonly string[]): Promise<number> {
   }
   const url = text('witness')
   const posted = url === undefined ? note : await cosigned({ settings, reader, tenant, note }, url, text('witness-key'))
-  process.stdout.write(plainNote(posted))
+  process.stdout.write(has('json') ? jsonLine({ tenant, note: posted }) : plainNote(posted))
   return EXIT.ok
 }
 

@@ -1,86 +1,135 @@
-/** @module `countersign completions bash|zsh|fish`: made from the help, so that a shell knows every command and flag that the help knows. */
-import { AUDIT_QUERIES } from '../ledger/audit/audit-queries.ts'
-import { readArguments } from './arguments.ts'
-import { EXIT, usageFailure } from './failure.ts'
-import { COMMANDS, type CommandHelp } from './help.ts'
+/** @module `countersign completions bash|zsh|fish`: made of the commands themselves, with the values that their flags and arguments take. */
+import { CliCommand } from './cli-command.ts'
+import { usageFailure } from './failure.ts'
+import { offeredValues } from './flag.ts'
 
-/** What may stand right behind a command. */
-const WORDS: Readonly<Record<string, readonly string[]>> = {
-  audit: Object.keys(AUDIT_QUERIES),
-  runs: ['list', 'show', 'diff', 'rollback'],
-  keys: ['create', 'list', 'rotate'],
-  help: Object.keys(COMMANDS),
-  completions: ['bash', 'zsh', 'fish'],
+/** What may follow the words of a command. */
+interface Place {
+  /** `keys list`; empty for the program itself. */
+  readonly path: string
+  /** Commands below it, values of its arguments, and flags. */
+  readonly words: readonly Word[]
+  /** Flags that take a value, each with what is offered; nothing offered: the shell completes files. */
+  readonly values: readonly { readonly flag: string; readonly offered: readonly string[] }[]
 }
 
-const SHELLS: Readonly<Record<string, () => string>> = { bash, zsh, fish }
+interface Word {
+  readonly text: string
+  readonly about: string
+}
 
-export async function completions(args: readonly string[]): Promise<number> {
-  const [shell = ''] = readArguments(args, { positionals: ['SHELL'] }).positionals
+const SHELLS: Readonly<Record<string, (places: readonly Place[]) => string>> = { bash, zsh, fish }
+
+/** Throws `CliFailure` for a shell that none is made for. */
+export function completionScript(program: CliCommand, shell: string): string {
   const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined
   if (script === undefined) throw usageFailure(`completions takes one of: ${Object.keys(SHELLS).join(', ')}`)
-  process.stdout.write(script())
-  return EXIT.ok
+  return script(placesBelow(program))
 }
 
-/** `--run`, `--json`: names of flags without their values. */
-function flagsOf({ flags = [], settings = [] }: CommandHelp): readonly string[] {
-  return [...flags.flatMap(([flag]) => flag.match(/--[a-z-]+/g) ?? []), ...settings.map((name) => `--${name}`)]
+function placesBelow(command: CliCommand): readonly Place[] {
+  const below = command.commands.filter((each) => each instanceof CliCommand)
+  const options = command.options.filter(({ hidden }) => !hidden)
+  const flags = options.map(({ long, description }) => ({ text: long ?? '', about: description }))
+  const commands = below.map((each) => ({ text: each.name(), about: each.description() }))
+  const place: Place = {
+    path: command.path,
+    words: [...commands, ...argumentWords(command), ...flags],
+    values: options
+      .filter(({ required }) => required)
+      .map((option) => ({ flag: option.long ?? '', offered: offeredValues(option) })),
+  }
+  return [place, ...below.flatMap(placesBelow)]
 }
 
-const entries = (): [string, CommandHelp][] => Object.entries<CommandHelp>(COMMANDS)
+/** The shells of `completions`, and the commands of `help`. */
+function argumentWords(command: CliCommand): readonly Word[] {
+  if (command.path === 'completions') return Object.keys(SHELLS).map((text) => ({ text, about: '' }))
+  if (command.path !== 'help') return []
+  return command.root.commands.map((each) => ({ text: each.name(), about: each.description() }))
+}
 
-/** `words` means something to zsh. */
-function cases(indent: string, variable = 'words'): string {
-  return entries()
-    .map(([name, help]) => `${indent}${name}) ${variable}="${[...(WORDS[name] ?? []), ...flagsOf(help)].join(' ')}" ;;`)
+const textsOf = (words: readonly Word[]): string => words.map(({ text }) => text).join(' ')
+
+/** Shell code that sets `offered` by the words of the command and, behind a flag with values, by the flag. */
+function cases(places: readonly Place[]): string {
+  return places
+    .filter(({ path }) => path !== '')
+    .flatMap(({ path, words, values }) => [
+      ...values.map(({ flag, offered }) => `    "${path} ${flag}") offered="${offered.join(' ')}" ;;`),
+      `    "${path} "*) offered="${textsOf(words)}" ;;`,
+    ])
     .join('\n')
 }
 
-function bash(): string {
+/** Commands with commands below them: there the path has two words. */
+function groupsOf(places: readonly Place[]): string {
+  const groups = places.flatMap(({ path }) => (path.includes(' ') ? [path.split(' ')[0] ?? ''] : []))
+  return [...new Set(groups)].join('|')
+}
+
+/** Longer paths first: `keys list` before `keys`. */
+function bySpecificity(places: readonly Place[]): readonly Place[] {
+  return [...places].sort((a, b) => b.path.split(' ').length - a.path.split(' ').length)
+}
+
+function bash(places: readonly Place[]): string {
+  const root = places[0]
   return `# countersign completions bash > ~/.local/share/bash-completion/completions/countersign
 _countersign() {
-  local words
-  case "\${COMP_WORDS[1]}" in
-${cases('    ')}
-    *) words="" ;;
+  local offered="" path="\${COMP_WORDS[1]}" current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
+  case "$path" in ${groupsOf(places)}) if [ "$COMP_CWORD" -gt 2 ]; then path="$path \${COMP_WORDS[2]}"; fi ;; esac
+  case "$path $previous" in
+${cases(bySpecificity(places))}
   esac
-  if [ "$COMP_CWORD" -eq 1 ]; then words="${Object.keys(COMMANDS).join(' ')}"; fi
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  if [ "$COMP_CWORD" -eq 1 ]; then offered="${textsOf(root?.words ?? [])}"; fi
+  COMPREPLY=($(compgen -W "$offered" -- "$current"))
 }
 complete -o default -F _countersign countersign
 `
 }
 
-function zsh(): string {
-  const commands = entries().map(
-    ([name, { about }]) => `    '${name}:${about.replaceAll("'", '’').replaceAll(':', '\\:')}'`,
+function zsh(places: readonly Place[]): string {
+  const [root] = places
+  const commands = (root?.words ?? []).map(
+    ({ text, about }) => `    '${text}:${about.replaceAll("'", '’').replaceAll(':', '\\:')}'`,
   )
   return `#compdef countersign
 # countersign completions zsh > "\${fpath[1]}/_countersign"
 _countersign() {
   local -a commands
-  local offered
+  local offered="" command_path="$words[2]"
   commands=(
 ${commands.join('\n')}
   )
   if (( CURRENT == 2 )); then _describe command commands; return; fi
-  case "$words[2]" in
-${cases('    ', 'offered')}
+  case "$command_path" in ${groupsOf(places)}) if (( CURRENT > 3 )); then command_path="$command_path $words[3]"; fi ;; esac
+  case "$command_path $words[CURRENT-1]" in
+${cases(bySpecificity(places))}
   esac
-  compadd -- \${=offered}
+  if [[ -z "$offered" ]]; then _files; else compadd -- \${=offered}; fi
 }
 _countersign "$@"
 `
 }
 
-function fish(): string {
-  const lines = entries().flatMap(([name, help]) => {
-    const seen = `-n '__fish_seen_subcommand_from ${name}'`
-    const words = WORDS[name] === undefined ? [] : [`complete -c countersign ${seen} -f -a '${WORDS[name]?.join(' ')}'`]
-    const flags = flagsOf(help).map((flag) => `complete -c countersign ${seen} -l ${flag.slice(2)}`)
-    const about = help.about.replaceAll("'", '’')
-    return [`complete -c countersign -n __fish_use_subcommand -f -a ${name} -d '${about}'`, ...words, ...flags]
+function fish(places: readonly Place[]): string {
+  const lines = places.flatMap(({ path, words, values }) => {
+    const condition = path === '' ? '__fish_use_subcommand' : `'${path.split(' ').map(seen).join('; and ')}'`
+    const plain = words.filter(({ text }) => !text.startsWith('--'))
+    const flags = words.filter(({ text }) => text.startsWith('--'))
+    return [
+      ...plain.map(({ text, about }) => `complete -c countersign -n ${condition} -f -a ${text} -d '${quoted(about)}'`),
+      ...flags.map(({ text, about }) => {
+        const taken = values.find(({ flag }) => flag === text)
+        const offered =
+          taken === undefined ? '' : taken.offered.length === 0 ? ' -r' : ` -x -a '${taken.offered.join(' ')}'`
+        return `complete -c countersign -n ${condition} -l ${text.slice(2)}${offered} -d '${quoted(about)}'`
+      }),
+    ]
   })
   return `# countersign completions fish > ~/.config/fish/completions/countersign.fish\n${lines.join('\n')}\n`
 }
+
+const seen = (word: string): string => `__fish_seen_subcommand_from ${word}`
+const quoted = (text: string): string => text.replaceAll('\\', '').replaceAll("'", '’')

@@ -12,7 +12,7 @@ import { requireKeys } from '../key-source.ts'
 import { type CheckKeys, checkRecord, type Expectation, firstExpectation, nextExpectation } from '../signing/check.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import type { Append, EventStore, ReadRecord, RecordPages } from '../store/event-store.ts'
-import { readArguments } from './arguments.ts'
+import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { startProgress } from './progress.ts'
 import { jsonLine, oneLine } from './shown.ts'
@@ -23,12 +23,7 @@ const AGAIN_MAX = 30
 /** An event of the source does not verify: the one end that exit code 1 stands for. */
 class TamperedError extends Error {}
 
-export async function copy(args: readonly string[]): Promise<number> {
-  const { settings, text, has } = readArguments(args, {
-    settings: ['data', 'keys'],
-    texts: ['from', 'to'],
-    switches: ['json'],
-  })
+export async function copy({ settings, text, has }: Arguments): Promise<number> {
   const [from, to] = [placeOf('from', text('from'), settings.data), placeOf('to', text('to'), settings.data)]
   if (JSON.stringify(from) === JSON.stringify(to)) throw usageFailure('--from and --to are the same store')
   const { ring } = requireKeys(settings.keys)

@@ -13,12 +13,13 @@ const SAID =
   'these keys can seal events of this run: from now on only a checkpoint proves it; nothing may be added to the run any more'
 
 /** Prints the file that `verify --run-key` reads. Throws `StoreOpenError` where a running ledger owns the store: ask it with --url. */
-export async function discloseKeys(args: Arguments, run: string): Promise<number> {
-  const { settings, text } = args
+export async function discloseKeys(args: Arguments): Promise<number> {
+  const { settings, text, has, positionals } = args
+  const [run = ''] = positionals
   const url = text('url')
   const file =
     url === undefined ? await fromStore(settings, tenantOf(text('tenant')), run) : await fromLedger(args, run)
-  process.stdout.write(`${JSON.stringify(file, null, 2)}\n`)
+  process.stdout.write(`${JSON.stringify(file, null, has('json') ? 0 : 2)}\n`)
   process.stderr.write(`${SAID}\n`)
   return EXIT.ok
 }

@@ -6,30 +6,31 @@ import { pipeline } from 'node:stream/promises'
 import type { EventQuery } from '../../schemas/event-query.ts'
 import { Tenant } from '../../schemas/names.ts'
 import { FORMAT_NAMES, isFormatName } from '../export/formats.ts'
-import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
+import type { Arguments } from './arguments.ts'
 import { downloaded } from './download.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { localExport, type WantedExport } from './local-export.ts'
 import { startProgress } from './progress.ts'
-import { QUERY_FLAGS, queryOf, queryParameters } from './query-flags.ts'
-import { oneLine } from './shown.ts'
+import { queryOf, queryParameters } from './query-flags.ts'
+import { jsonLine, oneLine } from './shown.ts'
 
 const KIB = 1024
 
-export async function exportEvents(args: readonly string[]): Promise<number> {
-  const inputs = readArguments(args, {
-    settings: PLACE_SETTINGS,
-    texts: ['format', 'bundle', 'tenant', 'out', 'url', 'token', ...QUERY_FLAGS],
-  })
+export async function exportEvents(inputs: Arguments): Promise<number> {
   const wanted = wantedExport(inputs)
   const out = inputs.text('bundle') ?? inputs.text('out')
+  if (inputs.has('json') && (out === undefined || out === '-'))
+    throw usageFailure('--json goes with --out or --bundle: without them the export itself is what is printed')
   if (out === undefined && process.stdout.isTTY === true)
     throw usageFailure(
       'an export holds what others wrote, byte for byte, which a terminal might obey: name a file with --out, or pipe it on',
     )
   const chunks = inputs.text('url') === undefined ? localExport(inputs.settings, wanted) : remoteExport(inputs, wanted)
   const bytes = await written(chunks, out)
-  process.stderr.write(`${oneLine(`${Math.ceil(bytes / KIB)} KiB of ${wanted.query.run ?? wanted.tenant}`)}\n`)
+  const { tenant, format, query } = wanted
+  if (inputs.has('json'))
+    process.stdout.write(jsonLine({ file: out ?? '-', bytes, format, tenant, query: { ...query } }))
+  else process.stderr.write(`${oneLine(`${Math.ceil(bytes / KIB)} KiB of ${query.run ?? tenant}`)}\n`)
   return EXIT.ok
 }
 

@@ -18,8 +18,9 @@ export class CliFailure extends Error {
   }
 }
 
-export function usageFailure(message: string): CliFailure {
-  return new CliFailure(`${message} (countersign help says more)`, EXIT.usage)
+/** `command`: whose help says more; the general one by default. */
+export function usageFailure(message: string, command = ''): CliFailure {
+  return new CliFailure(`${message} (countersign ${`help ${command}`.trim()} says more)`, EXIT.usage)
 }
 
 const OF_SYSTEM: Readonly<Record<string, string>> = {

@@ -9,12 +9,11 @@ import { openaiChatRun } from '../import/openai-chat.ts'
 import { silentLog } from '../ledger/effects.ts'
 import { parseStrictJson } from '../signing/strict-json.ts'
 import { type Line, readLines } from '../verify/read-lines.ts'
-import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
+import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { type Progress, startProgress } from './progress.ts'
 import { jsonLine, oneLine } from './shown.ts'
 
-const FORMATS = ['openai']
 const LINE_MAX_BYTES = 16 * 1024 * 1024
 /** Runs under way at a time: each waits for the disk once a turn, and they share the waits. */
 const CONCURRENT_RUNS = 32
@@ -30,16 +29,9 @@ interface Tally {
   refused: number
 }
 
-export async function importRuns(args: readonly string[]): Promise<number> {
-  const inputs = readArguments(args, {
-    settings: PLACE_SETTINGS,
-    texts: ['format', 'tenant', 'url', 'token'],
-    switches: ['json'],
-    positionals: ['FILE'],
-  })
+export async function importRuns(inputs: Arguments): Promise<number> {
   const [file = ''] = inputs.positionals
-  const format = inputs.text('format')
-  if (format === undefined || !FORMATS.includes(format)) throw usageFailure(`--format is one of: ${FORMATS.join(', ')}`)
+  if (inputs.text('format') === undefined) throw usageFailure('--format is missing: there is openai')
   if (file !== '-' && !existsSync(file)) throw usageFailure(`there is no file ${file}`)
   const tenant = Tenant.safeParse(inputs.text('tenant') ?? 'default')
   if (!tenant.success) throw usageFailure(`--tenant: ${tenant.error.issues[0]?.message}`)

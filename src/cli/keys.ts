@@ -1,48 +1,25 @@
-/** @module `countersign keys create|list|rotate|disclose|pin`: a shared store's first keys; what they are, without their secrets; a new one that seals; those of a run; the key of another ledger's log. */
+/** @module `countersign keys create|list|rotate`: a shared store's first keys; what they are, without their secrets; a new one that seals. */
 import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { readIdentity } from '../compose.ts'
-import type { KeyPlace, Settings } from '../config.ts'
 import { requireKeys } from '../key-source.ts'
 import { toBase64url } from '../signing/base64url.ts'
 import { makeFolder } from '../signing/durable-file.ts'
 import { createLedgerKeys, replaceKeyFile, verifierKey, writeNewKeyFile } from '../signing/key-file.ts'
 import { currentKey, rotateKeyRing } from '../signing/key-ring.ts'
 import { ed25519PublicBytes, type LedgerKeys, rotateTokenKeys } from '../signing/ledger-keys.ts'
-import { readArguments } from './arguments.ts'
-import { discloseKeys } from './disclose-keys.ts'
-import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import type { Arguments } from './arguments.ts'
+import { CliFailure, EXIT } from './failure.ts'
 import { tenantOf } from './log-place.ts'
-import { pinKey } from './reader-keys.ts'
-
-export async function keys(args: readonly string[]): Promise<number> {
-  const inputs = readArguments(args, {
-    settings: ['data', 'store', 'keys', 'known-keys'],
-    texts: ['tenant', 'url', 'token'],
-    switches: ['json', 'tokens'],
-    positionals: ['create, list, rotate, disclose or pin', '[RUN or KEY]'],
-  })
-  const { settings, has, text, positionals } = inputs
-  const [action, run] = positionals
-  if (action === 'disclose') {
-    if (run === undefined) throw usageFailure('keys disclose RUN: the run is missing')
-    return await discloseKeys(inputs, run)
-  }
-  if (action === 'pin') return pinKey(settings, run ?? '')
-  if (run !== undefined) throw usageFailure(`"${run}" is one argument too many`)
-  if (action === 'create') return create(settings.keys)
-  if (action === 'list') return await list(settings, tenantOf(text('tenant')), has('json'))
-  if (action === 'rotate') return rotate(settings.keys, has('tokens') ? 'tokens' : 'ring')
-  throw usageFailure(`keys create, keys list, keys rotate, keys disclose or keys pin, not keys "${action}"`)
-}
+import { jsonLine } from './shown.ts'
 
 /** For a store on a server, which several processes share: each is given a copy of the one file. A file store makes its own. */
-function create(place: KeyPlace): number {
+export function createKeys({ settings: { keys: place }, has }: Arguments): number {
   if (place.kind === 'text') throw new CliFailure('COUNTERSIGN_KEYS holds keys already')
   makeFolder(dirname(place.path))
   writeNewKeyFile(place.path, createLedgerKeys(new Date().toISOString(), randomBytes))
-  process.stdout.write(`${place.path}\n`)
+  process.stdout.write(has('json') ? jsonLine({ file: place.path }) : `${place.path}\n`)
   return EXIT.ok
 }
 
@@ -55,7 +32,8 @@ interface ListedKey {
   readonly current: boolean
 }
 
-async function list(settings: Settings, tenant: string, json: boolean): Promise<number> {
+export async function listKeys({ settings, text: flag, has }: Arguments): Promise<number> {
+  const tenant = tenantOf(flag('tenant'))
   const ledgerKeys = requireKeys(settings.keys)
   const identity = await readIdentity(settings)
   const publicKey = ed25519PublicBytes(ledgerKeys.checkpointKey)
@@ -63,7 +41,7 @@ async function list(settings: Settings, tenant: string, json: boolean): Promise<
   const verifier = identity && verifierKey(identity.origin, publicKey)
   const logKey = identity && verifierKey(`${identity.origin}/${tenant}`, publicKey)
   const listed = listedKeys(ledgerKeys)
-  const text = json
+  const text = has('json')
     ? JSON.stringify({
         keys: listed,
         checkpointKey: toBase64url(publicKey),
@@ -99,7 +77,8 @@ function asLine({ kid, use, created, retired, current }: ListedKey): string {
   return `${kid.padEnd(14)}${use.padEnd(7)}created ${created}  ${state}`
 }
 
-function rotate(place: KeyPlace, what: 'ring' | 'tokens'): number {
+export function rotateKeys({ settings: { keys: place }, has }: Arguments): number {
+  const what = has('tokens') ? 'tokens' : 'ring'
   if (place.kind === 'text') {
     throw new CliFailure('the keys come from COUNTERSIGN_KEYS: rotate them in the key file that they were taken from')
   }
@@ -112,7 +91,9 @@ function rotate(place: KeyPlace, what: 'ring' | 'tokens'): number {
       : rotateTokenKeys(before, now, randomBytes)
   replaceKeyFile(place.path, after)
   const kid = what === 'ring' ? currentKey(after.ring).kid : after.tokenKeys.at(-1)?.kid
-  process.stdout.write(`${kid}\n`)
+  process.stdout.write(
+    has('json') ? jsonLine({ kid: kid ?? null, use: what === 'ring' ? 'seal' : 'token' }) : `${kid}\n`,
+  )
   process.stderr.write(`${what === 'ring' ? RING_ROTATED : TOKENS_ROTATED}\n`)
   return EXIT.ok
 }

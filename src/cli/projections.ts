@@ -5,7 +5,7 @@ import { StoreOpenError, StoreUnavailableError } from '../store/event-store.ts'
 import { type ProjectionServer, ProjectionServerError, type ServerProjection } from '../store/projection-server.ts'
 import { type Compared, compareProjections } from '../verify/projection-diff.ts'
 import { OWN_PROJECTIONS } from '../verify/server-projections.ts'
-import { type Arguments, readArguments } from './arguments.ts'
+import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, type ExitCode, usageFailure } from './failure.ts'
 import { installProjections } from './install-projections.ts'
 import { tenantOf } from './log-place.ts'
@@ -16,30 +16,17 @@ import { type Paint, painter } from './terminal.ts'
 const MS_PER_SECOND = 1_000
 const WAIT_SECONDS = '10'
 
-export async function projections(args: readonly string[]): Promise<number> {
-  const inputs = readArguments(args, {
-    settings: ['data', 'store'],
-    texts: ['wait', 'tenant'],
-    switches: ['reset', 'json'],
-    positionals: ['install, status or diff'],
-  })
-  const [named = ''] = inputs.positionals
-  const action = Object.hasOwn(ACTIONS, named) ? ACTIONS[named] : undefined
-  if (action === undefined) throw usageFailure(`projections install, status or diff, not projections "${named}"`)
-  if (inputs.has('reset') && action !== install) throw usageFailure('--reset goes with install')
-  const tenant = inputs.text('tenant')
-  if (tenant !== undefined && action !== diff) throw usageFailure('--tenant goes with diff')
+export const installed = (args: Arguments): Promise<number> => onServer(args, install)
+export const status = (args: Arguments): Promise<number> => onServer(args, printStatus)
+export const diff = (args: Arguments): Promise<number> => onServer(args, printDiff)
+
+async function onServer(inputs: Arguments, action: Action): Promise<number> {
   const place = inputs.settings.store
   if (place.kind !== 'eventstoredb')
     throw usageFailure('only a server folds by itself: name it with --store esdb://...')
   try {
     await using server = await openProjectionServer(place.url)
-    return await action(server, {
-      args: inputs,
-      place,
-      tenant: tenant === undefined ? undefined : tenantOf(tenant),
-      waitMs: waitOf(inputs),
-    })
+    return await action(server, { args: inputs, place })
   } catch (error) {
     throw asFailure(error)
   }
@@ -48,13 +35,9 @@ export async function projections(args: readonly string[]): Promise<number> {
 interface ProjectionsRequest {
   readonly args: Arguments
   readonly place: StorePlace
-  readonly tenant: string | undefined
-  readonly waitMs: number
 }
 
 type Action = (server: ProjectionServer, request: ProjectionsRequest) => Promise<number>
-
-const ACTIONS: Readonly<Record<string, Action>> = { install, status, diff }
 
 function waitOf(input: Arguments): number {
   const text = input.text('wait') ?? WAIT_SECONDS
@@ -70,16 +53,16 @@ function asFailure(error: unknown): unknown {
   return isRefusal ? new CliFailure(error.message, EXIT.unproven, { cause: error }) : error
 }
 
-async function install(server: ProjectionServer, { args, waitMs }: ProjectionsRequest): Promise<number> {
-  const installed = await installProjections(server, { reset: args.has('reset'), waitMs })
-  for (const { done, projection } of installed) {
+async function install(server: ProjectionServer, { args }: ProjectionsRequest): Promise<number> {
+  const found = await installProjections(server, { reset: args.has('reset'), waitMs: waitOf(args) })
+  for (const { done, projection } of found) {
     const line = `${projection.name}  ${done}  ${wordOf(projection)}`
     process.stdout.write(args.has('json') ? jsonLine({ done, ...asJson(projection) }) : `${line}\n`)
   }
-  return exitOf(installed.map(({ projection }) => projection))
+  return exitOf(found.map(({ projection }) => projection))
 }
 
-async function status(server: ProjectionServer, { args }: ProjectionsRequest): Promise<number> {
+async function printStatus(server: ProjectionServer, { args }: ProjectionsRequest): Promise<number> {
   const paint = painter(process.stdout)
   const listed = await server.list()
   const all = ownOf(listed)
@@ -114,7 +97,9 @@ function asJson({ events, progressPercent, ...rest }: ServerProjection): object 
   return { ...rest, progressPercent: progressPercent ?? null, events: Number(events) }
 }
 
-async function diff(server: ProjectionServer, { args, place, tenant, waitMs }: ProjectionsRequest): Promise<number> {
+async function printDiff(server: ProjectionServer, { args, place }: ProjectionsRequest): Promise<number> {
+  const named = args.text('tenant')
+  const [tenant, waitMs] = [named === undefined ? undefined : tenantOf(named), waitOf(args)]
   requireRunning(await server.list())
   using source = await openReader(place)
   const counts = { same: 0, differs: 0, behind: 0, 'not-folded': 0 }

@@ -2,9 +2,10 @@
 import { UUID_PATTERN } from '../../schemas/header.ts'
 import { openReader } from '../compose-stores.ts'
 import { type OfflineProof, proveOffline } from '../verify/offline-log.ts'
-import { PLACE_SETTINGS, readArguments } from './arguments.ts'
+import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { lastCheckpoint, logVerifier, originOf, plainNote, tenantOf } from './log-place.ts'
+import { jsonLine } from './shown.ts'
 
 const REASONS: Readonly<Record<Extract<OfflineProof, { ok: false }>['code'], string>> = {
   'not-in-log': 'there is no such event in the log of this tenant',
@@ -13,12 +14,7 @@ const REASONS: Readonly<Record<Extract<OfflineProof, { ok: false }>['code'], str
   'checkpoint-mismatch': 'the events are not those that the last checkpoint signed: run "countersign verify"',
 }
 
-export async function proof(args: readonly string[]): Promise<number> {
-  const { settings, text, positionals } = readArguments(args, {
-    settings: PLACE_SETTINGS,
-    texts: ['tenant', 'key'],
-    positionals: ['EVENT'],
-  })
+export async function proof({ settings, text, has, positionals }: Arguments): Promise<number> {
   const [eventId = ''] = positionals
   if (!UUID_PATTERN.test(eventId)) throw usageFailure(`"${eventId}" is no event id`)
   const tenant = tenantOf(text('tenant'))
@@ -28,6 +24,6 @@ export async function proof(args: readonly string[]): Promise<number> {
   if (note === undefined) throw new CliFailure(REASONS['not-published'], EXIT.unproven)
   const found = await proveOffline(reader.readAll(), { tenant, eventId, note, verifier })
   if (!found.ok) throw new CliFailure(REASONS[found.code], EXIT.unproven)
-  process.stdout.write(plainNote(found.file))
+  process.stdout.write(has('json') ? jsonLine({ tenant, event: eventId, proof: found.file }) : plainNote(found.file))
   return EXIT.ok
 }

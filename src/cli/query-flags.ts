@@ -3,7 +3,7 @@ import { type EventQuery, EventQueryParams } from '../../schemas/event-query.ts'
 import type { Arguments } from './arguments.ts'
 import { usageFailure } from './failure.ts'
 
-export const QUERY_FLAGS: readonly string[] = Object.keys(EventQueryParams.shape)
+const QUERY_FLAGS: readonly string[] = Object.keys(EventQueryParams.shape)
 
 /** Throws `CliFailure` with exit code 2, naming the flag at fault. */
 export function queryOf({ text }: Pick<Arguments, 'text'>): EventQuery {

@@ -12,7 +12,7 @@ import { KeyFileError } from '../signing/key-file.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
-import { oneLine } from './shown.ts'
+import { jsonLine, oneLine } from './shown.ts'
 
 export interface ReaderKey {
   readonly verifier: NoteVerifier
@@ -106,7 +106,7 @@ function keysIn(path: string): readonly ReaderKey[] {
 }
 
 /** `countersign keys pin KEY`: from now on what this log signs is checked with it. A log has one key: another one is refused. */
-export function pinKey(settings: Settings, text: string): number {
+export function pinKey({ settings, has, positionals: [text = ''] }: Arguments): number {
   const verifier = parseVerifierKey(text.trim())
   if (verifier === undefined)
     throw usageFailure('keys pin takes a verifier key, as "countersign checkpoint --key" prints it')
@@ -123,6 +123,8 @@ export function pinKey(settings: Settings, text: string): number {
     const before = existsSync(path) ? readFileSync(path, 'utf8') : ''
     replaceFile(path, `${before}${before === '' || before.endsWith('\n') ? '' : '\n'}${verifier.text}\n`)
   }
-  process.stdout.write(`${oneLine(`${verifier.name}+${verifier.keyId} is pinned in ${path}`)}\n`)
+  const { name, keyId } = verifier
+  const line = oneLine(`${name}+${keyId} is pinned in ${path}`)
+  process.stdout.write(has('json') ? jsonLine({ name, keyId, file: path }) : `${line}\n`)
   return EXIT.ok
 }

@@ -1,11 +1,12 @@
 /** @module `countersign rebuild`: drops the views, which are made anew from the store. */
 import { dropViews } from '../compose.ts'
-import { readArguments } from './arguments.ts'
+import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
+import { jsonLine } from './shown.ts'
 
-export async function rebuild(args: readonly string[]): Promise<number> {
-  const { settings } = readArguments(args, { settings: ['data', 'store'] })
+export async function rebuild({ settings, has }: Arguments): Promise<number> {
   dropViews(settings)
+  if (has('json')) process.stdout.write(jsonLine({ dropped: 'views' }))
   process.stderr.write('the views are dropped; the next start makes them anew from the store\n')
   return EXIT.ok
 }

@@ -8,18 +8,12 @@ import { KeyFileError } from '../signing/key-file.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import { StoreOpenError } from '../store/event-store.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
-import { PLACE_SETTINGS, readArguments } from './arguments.ts'
+import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { jsonLine, oneLine } from './shown.ts'
 import { type Paint, painter } from './terminal.ts'
 
-export async function replay(args: readonly string[]): Promise<number> {
-  const inputs = readArguments(args, {
-    settings: PLACE_SETTINGS,
-    texts: ['tenant'],
-    switches: ['json'],
-    positionals: ['RUN'],
-  })
+export async function replay(inputs: Arguments): Promise<number> {
   const stream = streamOf(inputs.positionals[0] ?? '', inputs.text('tenant') ?? 'default')
   try {
     const { ring } = requireKeys(inputs.settings.keys)

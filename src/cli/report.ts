@@ -1,8 +1,8 @@
 /** @module `countersign report RUN`: one run on one page: who, what, when, verdicts, spending, what is open, and what this proves. */
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
 import { RunId } from '../../schemas/names.ts'
-import { API_TEXTS, type Api, asOfSize, openApi } from './api.ts'
-import { PLACE_SETTINGS, readArguments } from './arguments.ts'
+import { type Api, asOfSize, openApi } from './api.ts'
+import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
 import { cellText, jsonLine } from './shown.ts'
 import { lineOf, stdout, widthsOf } from './table.ts'
@@ -36,13 +36,7 @@ export interface RunReport {
   readonly asOf: Json
 }
 
-export async function report(args: readonly string[]): Promise<number> {
-  const inputs = readArguments(args, {
-    settings: PLACE_SETTINGS,
-    texts: [...API_TEXTS, 'as-of'],
-    switches: ['json'],
-    positionals: ['RUN'],
-  })
+export async function report(inputs: Arguments): Promise<number> {
   const run = RunId.safeParse(inputs.positionals[0])
   if (!run.success) throw usageFailure(`"${inputs.positionals[0]}" is no run id: ${run.error.issues[0]?.message}`)
   await using api = await openApi(inputs, { asOf: asOfSize(inputs) })

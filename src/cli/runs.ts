@@ -4,8 +4,8 @@ import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import { RunId } from '../../schemas/names.ts'
 import { openLedger } from '../compose.ts'
 import { silentLog } from '../ledger/effects.ts'
-import { API_TEXTS, type Api, apiOver, applicationOver, asOfSize, openApi } from './api.ts'
-import { type Accepted, type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
+import { type Api, apiOver, applicationOver, asOfSize, openApi } from './api.ts'
+import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
 import { limitOf } from './filters.ts'
 import { printObject } from './print-object.ts'
@@ -25,43 +25,23 @@ const LIST_COLUMNS = [
   'currency',
   'agents',
 ]
-const READING = [...API_TEXTS, 'as-of']
-const COMMON = { settings: PLACE_SETTINGS, texts: READING, switches: ['json'] } as const
-
-/** Each with what it takes; other flags are refused. */
-const ACTIONS: Readonly<
-  Record<string, { readonly accepts: Accepted; readonly act: (inputs: Arguments) => Promise<number> }>
-> = {
-  list: { accepts: { ...COMMON, texts: [...READING, ...LIST_FILTERS, 'limit'] }, act: list },
-  show: { accepts: { ...COMMON, positionals: ['RUN'] }, act: show },
-  diff: { accepts: { ...COMMON, positionals: ['RUN', 'STEP', 'STEP'] }, act: diff },
-  rollback: { accepts: { ...COMMON, texts: [...API_TEXTS, 'reason', 'to-step'], positionals: ['RUN'] }, act: rollback },
-}
-
-export async function runs(args: readonly string[]): Promise<number> {
-  const [name = '', ...rest] = args
-  const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
-  if (action === undefined) throw usageFailure(`runs takes one of: ${Object.keys(ACTIONS).join(', ')}`)
-  return action.act(readArguments(rest, action.accepts))
-}
-
-async function list(input: Arguments): Promise<number> {
-  const limit = limitOf(input)
-  await using api = await openApi(input, { asOf: asOfSize(input) })
-  const filters = Object.fromEntries(LIST_FILTERS.map((name) => [name, input.text(name)]))
-  await printRows(api.items('/v1/runs', filters, limit), { columns: LIST_COLUMNS, json: input.has('json') })
+export async function listRuns(inputs: Arguments): Promise<number> {
+  const limit = limitOf(inputs)
+  await using api = await openApi(inputs, { asOf: asOfSize(inputs) })
+  const filters = Object.fromEntries(LIST_FILTERS.map((name) => [name, inputs.text(name)]))
+  await printRows(api.items('/v1/runs', filters, limit), { columns: LIST_COLUMNS, json: inputs.has('json') })
   return EXIT.ok
 }
 
-async function show(args: Arguments): Promise<number> {
-  const path = runPath(args)
-  await using api = await openApi(args, { asOf: asOfSize(args) })
-  printObject(await api.get(path), args.has('json'))
+export async function showRun(inputs: Arguments): Promise<number> {
+  const path = runPath(inputs)
+  await using api = await openApi(inputs, { asOf: asOfSize(inputs) })
+  printObject(await api.get(path), inputs.has('json'))
   return EXIT.ok
 }
 
 /** What changed between two steps, with the findings of every handoff in between. */
-async function diff(args: Arguments): Promise<number> {
+export async function diffRun(args: Arguments): Promise<number> {
   const path = runPath(args)
   const [from = 0, to = 0] = args.positionals.slice(1).map(stepOf)
   await using api = await openApi(args, { asOf: asOfSize(args) })
@@ -96,7 +76,7 @@ async function findingsBetween(
 }
 
 /** Over the store itself this command owns the ledger meanwhile; where another process does, its address is said. */
-async function rollback(args: Arguments): Promise<number> {
+export async function rollbackRun(args: Arguments): Promise<number> {
   const path = runPath(args)
   const reason = args.text('reason')
   if (reason === undefined || reason.trim() === '') throw usageFailure('--reason is missing: it stands on record')

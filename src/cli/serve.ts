@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import pino from 'pino'
 import { type Service, startService } from '../compose-service.ts'
 import type { Settings } from '../config.ts'
-import { readArguments, SERVE_SETTINGS } from './arguments.ts'
+import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
 import { firstSteps } from './first-steps.ts'
 import { painter } from './terminal.ts'
@@ -12,9 +12,8 @@ import { packageVersion } from './version.ts'
 /** The drain has its own limit below this; whatever still hangs then does not keep the process. */
 const CLOSE_MAX_MS = 4_500
 
-export async function serve(args: readonly string[]): Promise<number> {
-  const inputs = readArguments(args, { settings: SERVE_SETTINGS, switches: ['accept-wal-loss'] })
-  const settings: Settings = { ...inputs.settings, acceptWalLoss: inputs.has('accept-wal-loss') }
+export async function serve(args: Arguments): Promise<number> {
+  const settings: Settings = { ...args.settings, acceptWalLoss: args.has('accept-wal-loss') }
   const onTerminal = process.stdout.isTTY === true
   const log = createLog(settings, onTerminal)
   // What nobody caught, a rejected promise too, left the process in a state that nobody knows: going on could answer from it. What was

@@ -1,25 +1,21 @@
 /** @module `countersign store init|status`: the schema of a store on PostgreSQL, made by its owner and looked at by anybody. */
 import { initStore, storeStatus } from '../compose-stores.ts'
 import type { ServerPlace } from '../config.ts'
-import { type Arguments, readArguments } from './arguments.ts'
+import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { jsonLine, oneLine } from './shown.ts'
 
-export async function store(args: readonly string[]): Promise<number> {
-  const inputs = readArguments(args, {
-    settings: ['data', 'store'],
-    texts: ['writer'],
-    switches: ['json'],
-    positionals: ['init or status'],
-  })
-  const [action] = inputs.positionals
-  const place = inputs.settings.store
-  if (place.kind !== 'postgres')
-    throw usageFailure('only PostgreSQL has a schema to make: name it with --store postgres://...')
-  if (action === 'init') return await failing(init(place, inputs))
-  if (inputs.text('writer') !== undefined) throw usageFailure('--writer goes with init')
-  if (action === 'status') return await failing(status(place, inputs))
-  throw usageFailure(`store init or status, not store "${action ?? ''}"`)
+export function initSchema(args: Arguments): Promise<number> {
+  return failing(init(postgresOf(args), args))
+}
+
+export function schemaStatus(args: Arguments): Promise<number> {
+  return failing(status(postgresOf(args), args))
+}
+
+function postgresOf({ settings: { store } }: Arguments): ServerPlace {
+  if (store.kind === 'postgres') return store
+  throw usageFailure('only PostgreSQL has a schema to make: name it with --store postgres://...')
 }
 
 async function init(place: ServerPlace, input: Arguments): Promise<number> {

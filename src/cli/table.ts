@@ -38,8 +38,10 @@ export async function printRows(
   let count = 0
   let widths: readonly number[] | undefined
   let portion: JsonObject[] = []
+  let missing: readonly string[] = []
   const flush = (): void => {
     widths ??= widthsOf(columns, portion, output.columns ?? COLUMNS_DEFAULT)
+    if (count === 0) missing = leftOut(columns, portion, widths)
     if (count === 0) output.write(painter(output)(lineOf(columns, widths), 'bold'))
     for (const row of portion)
       output.write(
@@ -57,6 +59,7 @@ export async function printRows(
   }
   if (portion.length > 0) flush()
   if (count === 0) process.stderr.write('nothing found\n')
+  if (missing.length > 0) process.stderr.write(`no room for ${missing.join(', ')}: --json prints all\n`)
   return count
 }
 
@@ -69,12 +72,6 @@ async function printLines(rows: AsyncIterable<JsonObject>, output: Output): Prom
   return count
 }
 
-function widestOf(columns: readonly string[], widths: readonly number[]): number | undefined {
-  const shrinking = widths.map((width, at) => ({ width, at })).filter(({ width }) => width > CELL_MIN)
-  const first = shrinking.filter(({ at }) => !WHOLE.has(columns[at] ?? ''))
-  return (first.length > 0 ? first : shrinking).sort((a, b) => b.width - a.width)[0]?.at
-}
-
 export function lineOf(cells: readonly string[], widths: readonly number[]): string {
   const fit = cells.map((cell, at) => (widths[at] === 0 ? '' : fitted(cell, widths[at] ?? 0)))
   return `${fit
@@ -83,33 +80,51 @@ export function lineOf(cells: readonly string[], widths: readonly number[]): str
     .trimEnd()}\n`
 }
 
-/** Columns that say nothing once they are cut: they give way last. */
-const WHOLE: ReadonlySet<string> = new Set([
-  'leaf',
-  'time',
-  'at',
-  'started',
-  'last',
-  'run',
-  'runId',
-  'revision',
-  'query',
-  'key',
-  'kind',
-])
+/** Columns that say little once they are cut: they give way after the others. */
+const NAMES: ReadonlySet<string> = new Set(['leaf', 'run', 'runId', 'revision', 'query', 'key', 'kind'])
+const DATE = /^\d{4}-\d\d-\d\dT\d\d:\d\d/
 
-/** What each column needs, and where that is too much, less of the widest ones. Columns that nobody fills are left out. */
+/** What gives way first where a table is too wide. A date is never cut: half of one reads as another. */
+const RANKS = ['text', 'name', 'date'] as const
+
+/** What each column needs, and where that is too much, less of the widest ones. 0: left out, as nobody fills it or there is no room for it. */
 export function widthsOf(columns: readonly string[], rows: readonly JsonObject[], total: number): readonly number[] {
-  const widths = columns.map((name) => {
-    const cells = rows.map((row) => widthOf(cellText(row[name])))
-    const widest = Math.max(0, ...cells)
+  const cells = columns.map((name) => rows.map((row) => cellText(row[name])))
+  const ranks = columns.map((name, at) =>
+    cells[at]?.some((cell) => DATE.test(cell)) ? 'date' : NAMES.has(name) ? 'name' : 'text',
+  )
+  const widths = columns.map((name, at) => {
+    const widest = Math.max(0, ...(cells[at] ?? []).map(widthOf))
     return widest === 0 ? 0 : Math.max(widest, name.length)
   })
-  const room = Math.max(total - GAP.length * (widths.filter((width) => width > 0).length - 1), widths.length)
-  for (let sum = widths.reduce((a, b) => a + b, 0); sum > room; sum -= 1) {
-    const widest = widestOf(columns, widths)
-    if (widest === undefined) break
-    widths[widest] = (widths[widest] ?? 0) - 1
+  const over = (each: readonly number[]): number => {
+    const shown = each.filter((width) => width > 0)
+    return shown.reduce((sum, width) => sum + width, GAP.length * (shown.length - 1)) - total
   }
+  const least = widths.map((width, at) => (ranks[at] === 'text' ? Math.min(width, CELL_MIN) : width))
+  for (let at = columns.length - 1; at > 0 && over(least) > 0; at -= 1)
+    if (ranks[at] === 'text') widths[at] = least[at] = 0
+  for (const rank of RANKS.slice(0, -1)) shrink(widths, { over, isOf: (at) => ranks[at] === rank })
   return widths
+}
+
+/** Takes from the widest of some columns until the line fits, or none of them can give any more. */
+function shrink(
+  widths: number[],
+  { over, isOf }: { readonly over: (widths: readonly number[]) => number; readonly isOf: (at: number) => boolean },
+): void {
+  for (let excess = over(widths); excess > 0; excess -= 1) {
+    const widest = Math.max(...widths.map((width, at) => (isOf(at) ? width : 0)))
+    if (widest <= CELL_MIN) return
+    widths[widths.findIndex((width, at) => isOf(at) && width === widest)] = widest - 1
+  }
+}
+
+/** Columns with something in them that there was no room for. */
+function leftOut(
+  columns: readonly string[],
+  rows: readonly JsonObject[],
+  widths: readonly number[],
+): readonly string[] {
+  return columns.filter((name, at) => widths[at] === 0 && rows.some((row) => cellText(row[name]) !== ''))
 }

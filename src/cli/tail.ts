@@ -1,8 +1,8 @@
 /** @module `countersign tail [-f]`: the last events, and with `-f` every one that comes, until the reader has had enough. */
 import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import { RunId } from '../../schemas/names.ts'
-import { API_TEXTS, type Api, openApi } from './api.ts'
-import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
+import { type Api, openApi } from './api.ts'
+import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
 import { cellText, jsonLine } from './shown.ts'
 import { stdout } from './table.ts'
@@ -14,13 +14,7 @@ const LINES_MAX = 500
 const AGAIN_MS = 1_000
 const TYPE_COLUMN = 22
 
-export async function tail(args: readonly string[]): Promise<number> {
-  const plain = args.map((arg) => (arg === '-f' ? '--follow' : arg))
-  const inputs = readArguments(plain, {
-    settings: PLACE_SETTINGS,
-    texts: [...API_TEXTS, 'run', 'types', 'lines'],
-    switches: ['json', 'follow'],
-  })
+export async function tail(inputs: Arguments): Promise<number> {
   const run = inputs.text('run')
   if (run !== undefined && !RunId.safeParse(run).success) throw usageFailure(`--run: "${run}" is no run id`)
   const lines = linesOf(inputs)

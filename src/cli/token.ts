@@ -3,23 +3,25 @@ import { RunId, Tenant } from '../../schemas/names.ts'
 import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
 import { requireKeys } from '../key-source.ts'
 import { type ActClaim, issueToken, SCOPES } from '../signing/tokens.ts'
-import { type Arguments, readArguments } from './arguments.ts'
+import type { Arguments } from './arguments.ts'
 import { usageFailure } from './failure.ts'
+import { jsonLine } from './shown.ts'
 
 const TTL_DEFAULT = '1h'
+const MS_PER_SECOND = 1_000
 /** The ledger refuses tokens that live longer. */
 const TTL_MAX_SECONDS = 24 * 60 * 60
 const SECONDS_OF: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
-export async function token(args: readonly string[]): Promise<number> {
-  const inputs = readArguments(args, {
-    settings: ['data', 'store', 'keys', 'issuer', 'audience'],
-    texts: ['scope', 'tenant', 'sub', 'run', 'agent', 'act', 'ttl'],
-  })
-  const request = tokenRequest(inputs)
-  const { keys: place, issuer, audience } = inputs.settings
+export async function token(args: Arguments): Promise<number> {
+  const request = tokenRequest(args)
+  const { keys: place, issuer, audience } = args.settings
   const keys = requireKeys(place)
-  process.stdout.write(`${await issueToken({ ...request, keys, issuer, audience, now: Date.now() })}\n`)
+  const now = Date.now()
+  const made = await issueToken({ ...request, keys, issuer, audience, now })
+  const { ttlSeconds, ...goodFor } = request
+  const expires = new Date(now + ttlSeconds * MS_PER_SECOND).toISOString()
+  process.stdout.write(args.has('json') ? jsonLine({ token: made, expires, ...goodFor }) : `${made}\n`)
   return 0
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { openLedger } from '../compose.ts'
 import { isOnServer, KEY_FILE, readSettings } from '../config.ts'
 import { createLedgerKeys, writeNewKeyFile } from '../signing/key-file.ts'
-import { readArguments } from './arguments.ts'
+import { type Arguments, argumentsOf } from './arguments.ts'
 import { EXIT } from './failure.ts'
 import { type Paint, painter } from './terminal.ts'
 import { Tour } from './tour-run.ts'
@@ -16,8 +16,8 @@ import { verify } from './verify.ts'
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** Exit code 0 where the ledger did all that the tour says it does. On a server it wants an empty store, which keeps the tour's run. */
-export async function tour(args: readonly string[]): Promise<number> {
-  const store = readArguments(args, { texts: ['store'] }).text('store')
+export async function tour({ text }: Arguments): Promise<number> {
+  const store = text('store')
   const folder = mkdtempSync(join(tmpdir(), 'countersign-tour-'))
   const settings = readSettings({ data: folder, store }, {})
   const paint = painter(process.stdout)
@@ -35,9 +35,8 @@ export async function tour(args: readonly string[]): Promise<number> {
     await walk.replay()
     await opened[Symbol.asyncDispose]()
 
-    const place = ['--data', folder, ...(onServer && store !== undefined ? ['--store', store] : [])]
     say(paint('\n6. Anyone who holds the keys verifies the store, offline', 'bold'))
-    const whole = await verify(place)
+    const whole = await verify(argumentsOf({ data: folder, ...(onServer && { store }) }, [], {}))
     const broken = onServer ? EXIT.tampered : await tamperAndVerify(folder, say, paint)
     const asTold = walk.failures.length === 0 && whole === EXIT.ok && broken === EXIT.tampered
     for (const failure of walk.failures) say(paint(`unexpected: ${failure}`, 'red'))
@@ -51,7 +50,7 @@ export async function tour(args: readonly string[]): Promise<number> {
 async function tamperAndVerify(folder: string, say: (line: string) => void, paint: Paint): Promise<number> {
   say(paint('\n7. One byte of the file is changed behind its back', 'bold'))
   say(`   ${tamper(join(folder, 'store.db'))}`)
-  return await verify(['--data', folder])
+  return await verify(argumentsOf({ data: folder }, [], {}))
 }
 
 /** A file store makes its own keys; one on a server is given them. */

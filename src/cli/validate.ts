@@ -6,13 +6,12 @@ import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { LINE_MAX_BYTES, validateLine } from '../domain/validator/validate-line.ts'
 import { parseStrictJson } from '../signing/strict-json.ts'
 import { readLines } from '../verify/read-lines.ts'
-import { readArguments } from './arguments.ts'
+import type { Arguments } from './arguments.ts'
 import { explainVerdict } from './explain-verdict.ts'
 import { EXIT, usageFailure } from './failure.ts'
 import { jsonVisible } from './shown.ts'
 
-export async function validate(args: readonly string[]): Promise<number> {
-  const { text, has } = readArguments(args, { texts: ['policy'], switches: ['explain'], positionals: ['[-]'] })
+export async function validate({ text, has }: Arguments): Promise<number> {
   const policy = policyOf(text('policy') ?? 'default')
   // One byte more than a line may have: the judge sees that there was more.
   for await (const lines of readLines(process.stdin, LINE_MAX_BYTES + 1)) {

@@ -7,7 +7,7 @@ import { ed25519PublicBytes } from '../signing/ledger-keys.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
 import type { VerifyKeys } from '../verify/verify-records.ts'
 import { viewFormat } from '../verify/view-export.ts'
-import { type Arguments, PLACE_SETTINGS, readArguments } from './arguments.ts'
+import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { type Progress, startProgress } from './progress.ts'
 import { keyFileName, type Origin, ownKeys, readerKeys, unusedKeyFile } from './reader-keys.ts'
@@ -17,13 +17,7 @@ import { checkpointAt, heldAgainst } from './verify-checkpoint.ts'
 import { createReport } from './verify-report.ts'
 import { type VerifyTarget, verifyTarget } from './verify-target.ts'
 
-export async function verify(args: readonly string[]): Promise<number> {
-  const inputs = readArguments(args, {
-    settings: [...PLACE_SETTINGS, 'known-keys'],
-    texts: ['checkpoint', 'key', 'run-key', 'witness', 'quorum'],
-    switches: ['json', 'fast'],
-    positionals: ['[store, export or bundle]'],
-  })
+export async function verify(inputs: Arguments): Promise<number> {
   const [named] = inputs.positionals
   if (isBundle(named)) return verifyBundleAt(named, inputs)
   for (const flag of ['witness', 'quorum'])

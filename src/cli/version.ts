@@ -1,10 +1,11 @@
 /** @module `countersign version`. */
 import { readFileSync } from 'node:fs'
-import { readArguments } from './arguments.ts'
+import type { Arguments } from './arguments.ts'
+import { jsonLine } from './shown.ts'
 
-export async function version(args: readonly string[]): Promise<number> {
-  readArguments(args, {})
-  process.stdout.write(`${packageVersion()}\n`)
+export async function version({ has }: Arguments): Promise<number> {
+  const found = packageVersion()
+  process.stdout.write(has('json') ? jsonLine({ version: found, node: process.version }) : `${found}\n`)
   return 0
 }
 

@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parseVerifierKey } from '../merkle/note-key.ts'
-import { readArguments } from './arguments.ts'
+import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
-import { oneLine } from './shown.ts'
+import { jsonLine, oneLine } from './shown.ts'
 import { openWitness, type Witness } from './witness-state.ts'
 
 /** C2SP: a note of 100 signatures and 63 proof lines fits many times. */
@@ -14,8 +14,7 @@ const BODY_MAX_BYTES = 64 * 1024
 const REQUEST_MAX_MS = 10_000
 const NAME_DEFAULT = 'countersign.local/witness'
 
-export async function witness(args: readonly string[]): Promise<number> {
-  const { settings, text } = readArguments(args, { settings: ['data', 'host', 'port'], texts: ['name', 'log'] })
+export async function witness({ settings, text, has }: Arguments): Promise<number> {
   const logs = (text('log') ?? '').split(',').filter((key) => key !== '')
   const verifiers = logs.map((key) => parseVerifierKey(key) ?? refuseKey(key))
   if (verifiers.length === 0)
@@ -29,8 +28,10 @@ export async function witness(args: readonly string[]): Promise<number> {
   server.listen(settings.port, settings.host)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  process.stdout.write(`${opened.verifierKey}\n`)
-  process.stderr.write(`witness of ${verifiers.length} logs at http://${settings.host}:${port}/add-checkpoint\n`)
+  const { verifierKey } = opened
+  const url = `http://${settings.host}:${port}/add-checkpoint`
+  process.stdout.write(has('json') ? jsonLine({ verifierKey, url }) : `${verifierKey}\n`)
+  process.stderr.write(`witness of ${verifiers.length} logs at ${url}\n`)
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
   })

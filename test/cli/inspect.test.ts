@@ -2,13 +2,9 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { contextDiff } from '../../projections/context-diff.ts'
-import { audit, events, search } from '../../src/cli/audit.ts'
-import { completions } from '../../src/cli/completions.ts'
-import { report } from '../../src/cli/report.ts'
-import { runs } from '../../src/cli/runs.ts'
 import { cellText, fitted, jsonLine, widthOf } from '../../src/cli/shown.ts'
-import { type Output, printRows } from '../../src/cli/table.ts'
-import { frames, tail } from '../../src/cli/tail.ts'
+import { type Output, printRows, widthsOf } from '../../src/cli/table.ts'
+import { frames } from '../../src/cli/tail.ts'
 import { openLedger } from '../../src/compose.ts'
 import { readSettings } from '../../src/config.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
@@ -24,7 +20,6 @@ inspect.after(() => folder[Symbol.dispose]())
 const cwd = folder.path
 /** Everything that a terminal would obey, but for the line feed. */
 const OBEYED = /[^\P{Cc}\n]|\u202e/u
-const COMMANDS = { audit, events, search, completions, report, runs, tail }
 const HOSTILE = 'evil\u001b[2J\u202egnp.exe\u009b31m\nnext'
 
 inspect.before(async () => {
@@ -44,8 +39,7 @@ inspect.before(async () => {
 
 /** In this process, on the store of this test. */
 function run([name = '', ...args]: readonly string[]) {
-  const command = COMMANDS[name as keyof typeof COMMANDS]
-  return runInProcess(command, name === 'completions' ? args : [...args, '--data', join(cwd, '.countersign')])
+  return runInProcess(name, name === 'completions' ? args : [...args, '--data', join(cwd, '.countersign')])
 }
 
 /** Looks until it is so; the test's own time limit ends what never comes. */
@@ -263,16 +257,28 @@ inspect('what cannot be asked ends with the exit code that says why, in one line
   }
 })
 
-inspect('completions name every command, and every flag that the help of a command names', async () => {
-  const scripts = [
-    await run(['completions', 'bash']),
-    await run(['completions', 'zsh']),
-    await run(['completions', 'fish']),
-  ]
-  for (const { stdout: script } of scripts) {
-    for (const word of ['verify', 'open-reservations', 'rollback', 'seed', 'follow'])
-      assert.ok(script.includes(word), word)
+inspect('at 80 columns a table shows every date and id whole, and says which columns it has no room for', async () => {
+  const at = '2026-11-22T08:35:00.000Z'
+  const row = {
+    runId: '0190f3a2-7c11-7abc-8def-0123456789ab',
+    name: 'x'.repeat(60),
+    startedAt: at,
+    step: 3,
+    cost: '1.5',
   }
+  const columns = ['runId', 'name', 'status', 'startedAt', 'step', 'rejections', 'cost', 'agents']
+  const rows = async function* () {
+    yield { ...row, status: 'compensated', rejections: 2, agents: ['researcher', 'writer', 'reviewer'] }
+  }
+  const written: string[] = []
+  const write = (text: string): void => void written.push(text)
+  await printRows(rows(), { columns, json: false, output: { write, isTTY: true, columns: 80 } })
+  const table = written.join('').split('\n')
+  const [, line = ''] = table
+  assert.ok(line.includes(at) && line.includes(row.runId), line)
+  for (const each of table) assert.ok(widthOf(each) <= 80 + 8, each)
+  const narrow = widthsOf(columns, [{ ...row, at }], 30)
+  assert.is(narrow[3], at.length)
 })
 
 inspect('frames of a tail are read whole, however the line cuts them', async () => {

@@ -3,11 +3,7 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'no
 import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { exportEvents } from '../../src/cli/export.ts'
-import { keys } from '../../src/cli/keys.ts'
-import { replay } from '../../src/cli/replay.ts'
 import { jsonLine, oneLine, visible } from '../../src/cli/shown.ts'
-import { verify } from '../../src/cli/verify.ts'
 import { noteVerifier } from '../../src/merkle/note-key.ts'
 import { createLedgerKeys } from '../../src/signing/ledger-keys.ts'
 import { writeBundle } from '../support/bundles.ts'
@@ -57,7 +53,8 @@ test.after(({ own, other }) => {
   other[Symbol.dispose]()
 })
 
-const asked = (folder: TempFolder, ...args: readonly string[]) => runInProcess(verify, [...args, '--data', folder.path])
+const asked = (folder: TempFolder, ...args: readonly string[]) =>
+  runInProcess('verify', [...args, '--data', folder.path])
 
 test('text of what is checked is shown escaped, in lines and as JSON, whatever it holds (A76)', async ({
   own,
@@ -84,7 +81,7 @@ test('text of what is checked is shown escaped, in lines and as JSON, whatever i
     const bundle = await asked(other, own.file('one.tar'), '--key', key, ...json)
     assert.is(bundle.code, 0, bundle.stdout)
     assert.not.match(bundle.stdout, OBEYED)
-    const replayed = await runInProcess(replay, ['one', '--tenant', 'acme', '--data', own.path, ...json])
+    const replayed = await runInProcess('replay', ['one', '--tenant', 'acme', '--data', own.path, ...json])
     assert.is(replayed.code, 0)
     assert.match(replayed.stdout, json.length > 0 ? /\\u202e/ : /\\u\{202e\}/)
     assert.not.match(replayed.stdout, OBEYED)
@@ -111,7 +108,7 @@ test('an export is not shown on a terminal: it holds what others wrote, byte for
   const before = Object.getOwnPropertyDescriptor(process.stdout, 'isTTY')
   Object.defineProperty(process.stdout, 'isTTY', { value: true, configurable: true })
   try {
-    const refused = await runInProcess(exportEvents, ['--data', own.path, '--tenant', 'acme'])
+    const refused = await runInProcess('export', ['--data', own.path, '--tenant', 'acme'])
     assert.equal([refused.code, refused.stdout], [2, ''])
     assert.match(refused.stderr, /--out/)
   } finally {
@@ -192,7 +189,7 @@ test('without a key that the reader brings or has pinned nothing that others mad
   writeFileSync(other.file('others.txt'), `${wrong.replace(/\/acme/, '/acme')}\n`)
   assert.is((await asked(other, tar, '--key', other.file('others.txt'))).code, 1)
   const pins = other.file('config/countersign/known-keys')
-  const pin = (text: string) => runInProcess(keys, ['pin', text, '--known-keys', pins])
+  const pin = (text: string) => runInProcess('keys', ['pin', text, '--known-keys', pins])
   assert.is((await pin('nonsense')).code, 2)
   assert.is((await pin(key)).code, 0)
   assert.is((await pin(key)).code, 0)
@@ -218,7 +215,7 @@ test('an export of a tenant is complete under a key that the reader has, and INC
   key,
 }) => {
   const file = own.file('all.jsonl')
-  const made = await runInProcess(exportEvents, ['--data', own.path, '--tenant', 'acme', '--out', file])
+  const made = await runInProcess('export', ['--data', own.path, '--tenant', 'acme', '--out', file])
   assert.is(made.code, 0, made.stderr)
   const whole = await asked(own, file)
   assert.match(whole.stdout, /^VERIFIED[\s\S]*\ncomplete: all \d+ events/, whole.stdout)

@@ -1,10 +1,11 @@
 /** @module A command of the command line in this process: quicker than one of its own, where nothing but its answer is looked at. */
 import { describeFailure } from '../../src/cli/failure.ts'
+import { runCommandLine } from '../../src/cli/program.ts'
 import type { CommandResult } from './command-line.ts'
 
 /** One at a time: what it prints is caught. */
 export async function runInProcess(
-  command: (args: readonly string[]) => Promise<number>,
+  command: string,
   args: readonly string[],
 ): Promise<Pick<CommandResult, 'code' | 'stdout' | 'stderr'>> {
   const output = { stdout: '', stderr: '' }
@@ -16,7 +17,7 @@ export async function runInProcess(
     }
   }
   try {
-    return { code: await command(args), ...output }
+    return { code: await runCommandLine([command, ...args]), ...output }
   } catch (error) {
     const { message, exitCode } = describeFailure(error)
     return { code: exitCode, stdout: output.stdout, stderr: `countersign: ${message}\n` }

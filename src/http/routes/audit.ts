@@ -4,7 +4,12 @@ import { EventQueryParams } from '../../../schemas/event-query.ts'
 import { UUID_PATTERN } from '../../../schemas/header.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
-import { AUDIT_QUERIES, type AuditQueryDefinition, type AuditQueryName } from '../../ledger/audit/audit-queries.ts'
+import {
+  AUDIT_QUERIES,
+  type AuditQueryDefinition,
+  type AuditQueryName,
+  isOrdered,
+} from '../../ledger/audit/audit-queries.ts'
 import type { AuditPageRequest, AuditQuestion, AuditReads } from '../../ledger/audit/audit-reads.ts'
 import { json, jsonText, problemResponse } from '../answers.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
@@ -17,16 +22,6 @@ import { tailScope } from '../sse.ts'
 import { withSlot } from '../with-slot.ts'
 
 const tag = 'audit'
-
-/** Events by their place in the log can be listed from either end. */
-const ORDERED: ReadonlySet<string> = new Set([
-  'events',
-  'rejections',
-  'access',
-  'open-calls',
-  'open-reservations',
-  'open-compensations',
-])
 
 export const auditRoutes: readonly GuardedRoute[] = [
   ...Object.keys(AUDIT_QUERIES).map((name) => queryRoute(name as AuditQueryName)),
@@ -59,7 +54,7 @@ function paramsOf(name: AuditQueryName, { filters, shape }: AuditQueryDefinition
     ...picked,
     ...(name === 'spend' && { by: Text.optional() }),
     ...(name === 'sample' && { seed: Text }),
-    ...(ORDERED.has(shape) && { order: z.enum(['asc', 'desc'], 'takes asc or desc').optional() }),
+    ...(isOrdered(shape) && { order: z.enum(['asc', 'desc'], 'takes asc or desc').optional() }),
     /** Size of the log. */
     asOf: Whole.optional(),
     cursor: CursorText.optional(),

@@ -154,3 +154,17 @@ export const AUDIT_QUERIES = {
 } as const satisfies Record<string, AuditQueryDefinition>
 
 export type AuditQueryName = keyof typeof AUDIT_QUERIES
+
+const ORDERED: ReadonlySet<AuditShape> = new Set([
+  'events',
+  'rejections',
+  'access',
+  'open-calls',
+  'open-reservations',
+  'open-compensations',
+])
+
+/** Events by their place in the log can be listed from either end. */
+export function isOrdered(shape: AuditShape): boolean {
+  return ORDERED.has(shape)
+}

@@ -1,6 +1,5 @@
 /** @module An image of a power cut is started as what it is: each promise that does not hold is one line. */
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { verify } from '../../../src/cli/verify.ts'
 import { dropViews, openLedger } from '../../../src/compose.ts'
 import { readSettings } from '../../../src/config.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
@@ -126,7 +125,7 @@ export async function ledgerFaults(
     const first = await answersOf(async () => openLedger(settings, log))
     using reader = openSqliteReader({ path: `${data}/store.db` })
     faults.push(...lost(await collect(reader.readAll()), acknowledged))
-    const { code, stdout, stderr } = await runInProcess(verify, ['--data', data])
+    const { code, stdout, stderr } = await runInProcess('verify', ['--data', data])
     if (code !== 0) faults.push(`verify ended with ${code}: ${stdout} ${stderr}`)
     if (!rebuilt) return faults
     dropViews(settings)

@@ -1,0 +1,66 @@
+// Writes docs/cli.md from the commands themselves, as they were built. `test/cli/reference.test.ts` makes it again and compares. Run after a build.
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+/** The page, from a program of `src/cli/program.ts`. */
+export function cliReference(program) {
+  const sections = program.commands.flatMap((command) =>
+    command.name() === 'audit' ? [auditSection(command)] : [section(command), ...command.commands.map(section)],
+  )
+  return `${INTRODUCTION}
+| command | does |
+|---|---|
+${program.commands.map((command) => `| [\`${command.name()}\`](#${anchor(command)}) | ${command.description()} |`).join('\n')}
+
+${sections.join('\n')}`
+}
+
+const INTRODUCTION = `# Command line
+
+Made by \`scripts/cli-reference.mjs\` from the commands themselves. \`countersign help COMMAND\`, or \`--help\` behind any command, prints the same on a terminal.
+
+- **Exit codes**: 0 done or verified, 1 failed or tampered, 2 wrong usage, 3 incomplete or not proven, 4 the network. Each end that is not 0 prints one line on standard error that says what to do.
+- **JSON**: every command that answers takes \`--json\`; tables and objects are JSON anyway where the output is no terminal. The exceptions: the log of \`serve\` and the verdicts of \`validate\` are JSON always,
+  an \`export\` is in its own format, \`tour\` and \`completions\` are for people and shells.
+- **Flags** are taken once, in any order; \`--flag=value\` where a value begins with a dash. What is not known is refused, never passed over. Settings come from flags, then \`COUNTERSIGN_*\` variables, then
+  defaults ([configuration](configuration.md)).
+- **Keys**: a bundle or an export is never checked with the key file of the working directory unless \`--data\` or \`--keys\` names it; \`keys pin\` keeps the keys of other ledgers' logs in your home.
+- **Shells**: \`countersign completions bash|zsh|fish\` prints a script that completes commands, flags and values.
+`
+
+const anchor = (command) => pathOf(command).replaceAll(' ', '-')
+const pathOf = (command) => (command.parent === null ? '' : `${pathOf(command.parent)} ${command.name()}`.trim())
+
+function section(command) {
+  return `## ${pathOf(command)}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`
+}
+
+/** As a terminal of 80 columns shows it. */
+export function helpOf(command) {
+  const parts = []
+  command.configureOutput({ writeOut: (part) => parts.push(part), getOutHelpWidth: () => 80 })
+  command.outputHelp()
+  return parts.join('').trimEnd()
+}
+
+/** Nineteen commands that differ in their filters alone. */
+function auditSection(command) {
+  const rows = command.commands.map((query) => {
+    const flags = query.options.filter(({ helpGroupHeading }) => helpGroupHeading?.startsWith('Filters'))
+    return `| \`${query.name()}\` | ${query.description()} | ${flags.map(({ long }) => `\`${long}\``).join(' ')} |`
+  })
+  return `${section(command)}
+Each query also takes \`--as-of\`, \`--limit\`, \`--url\`, \`--token\`, \`--tenant\`, \`--json\` and the place of the store; those that list events take \`--order\`, \`spend\` takes \`--by\`, \`sample\` needs \`--seed\`.
+
+| query | lists | filters |
+|---|---|---|
+${rows.join('\n')}
+`
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const root = dirname(dirname(fileURLToPath(import.meta.url)))
+  const { createProgram } = await import(pathToFileURL(join(root, 'dist/src/cli/program.js')).href)
+  writeFileSync(join(root, 'docs', 'cli.md'), cliReference(createProgram()))
+}

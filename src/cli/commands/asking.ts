@@ -1,0 +1,19 @@
+/** @module The flags of every command that asks a ledger: over HTTP with `--url`, else the store. */
+import type { CliCommand } from '../cli-command.ts'
+import { flag, jsonFlag, PLACE, tenantFlag, tokenFlag, urlFlag } from '../flag.ts'
+
+export function asking(command: CliCommand, scope = 'audit:read'): CliCommand {
+  return command
+    .flags(
+      urlFlag('ask a running ledger; without it the store is read, beside its owner or without one'),
+      tokenFlag(scope),
+      tenantFlag('tenant, where the store is read (default: default)'),
+      jsonFlag('one JSON object a line; the default where the output is no terminal'),
+    )
+    .settings(...PLACE)
+}
+
+export const asItWas = () =>
+  flag('--as-of <size>', "the store as it was when the tenant's log had so many events; not with --url")
+
+export const limitFlag = () => flag('--limit <count>', 'no more than so many (default: all)')

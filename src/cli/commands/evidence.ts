@@ -1,0 +1,87 @@
+/** @module The commands that check and prove, offline. */
+import type { CliCommand } from '../cli-command.ts'
+import { flag, jsonFlag, PLACE, tenantFlag } from '../flag.ts'
+
+export function evidenceCommands(program: CliCommand): void {
+  program.commandsGroup('Check and prove, offline:')
+  verify(program)
+  program
+    .command('replay')
+    .description('read one run again, fold it, and compare with what its snapshots recorded')
+    .argument('<run>', 'id of the run')
+    .flags(tenantFlag(), jsonFlag('one JSON object a line'))
+    .settings(...PLACE)
+    .addHelpText('after', EXIT_CODES)
+    .runs(async () => (await import('../replay.ts')).replay)
+  program
+    .command('checkpoint')
+    .description("print the last checkpoint of a tenant's log: keep it where this ledger cannot reach it")
+    .flags(
+      tenantFlag(),
+      flag('--key', 'print the verifier key of the log instead'),
+      flag('--witness <url>', 'have a witness cosign it first'),
+      flag('--witness-key <key>', 'verifier key of that witness'),
+      jsonFlag('print the note, or the key, as a member of a JSON object'),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../checkpoint.ts')).checkpoint)
+  program
+    .command('proof')
+    .description('print a tlog-proof file that proves offline that an event is in its log')
+    .argument('<event>', 'id of the event')
+    .flags(
+      tenantFlag(),
+      flag('--key <key>', 'verifier key of the log, where the key file is not at hand'),
+      jsonFlag('print the file as a member of a JSON object'),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../proof.ts')).proof)
+  program
+    .command('validate')
+    .description('judge handoffs {before, after, supersedes?, evidence?} from standard input, line by line')
+    .argument('[input]', '- for standard input, which is the default')
+    .flags(
+      flag('--policy <policy>', 'default, relay, or a JSON file with a policy (docs/judgement.md)', [
+        'default',
+        'relay',
+      ]),
+      flag('--explain', 'print findings for people instead of lines of JSON'),
+    )
+    .runs(async () => (await import('../validate.ts')).validate)
+}
+
+const EXIT_CODES = `
+Exit code: 0 verified, 1 tampered, 2 usage, 3 incomplete, unverifiable, or not
+authenticated (no key of the log).`
+
+const VERDICTS = `${EXIT_CODES}
+VERIFIED says that nothing was changed, dropped or slipped in before the last
+event that is there. It does not say that nothing is missing after it (only a
+checkpoint held elsewhere shows that), nor that what was recorded is true.
+An export of a run or a query is never VERIFIED: nothing in it proves that its
+end is there. A bundle proves it.`
+
+function verify(program: CliCommand): void {
+  program
+    .command('verify')
+    .description('check every event of a store, an export or a bundle')
+    .argument('[what]', 'a store, EXPORT.jsonl, BUNDLE.tar, or - (default: the store of the data folder)')
+    .flags(
+      flag('--checkpoint <file>', 'a checkpoint that was kept: the history up to it must be the same'),
+      flag(
+        '--key <key|file>',
+        'verifier key of the log, or a file with one a line (else: the pinned ones, or the key file that is named)',
+      ),
+      flag(
+        '--witness <keys>',
+        'of a bundle: verifier keys, with commas between, of the witnesses that must have cosigned its checkpoint',
+      ),
+      flag('--quorum <count>', 'how many of them must have (default: all)'),
+      flag('--run-key <file>', 'disclosed keys of a run (keys disclose), to check the macs of its events'),
+      flag('--fast', 'check every byte, but not again that bodies are canonical and fit their schemas'),
+      jsonFlag(),
+    )
+    .settings(...PLACE, 'known-keys')
+    .addHelpText('after', VERDICTS)
+    .runs(async () => (await import('../verify.ts')).verify)
+}

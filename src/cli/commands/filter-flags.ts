@@ -1,0 +1,18 @@
+/** @module The filters of audit queries as flags, made from the one table of audit fields. */
+import type { Option } from 'commander'
+import { AUDIT_FILTERS, type FilterName } from '../../../schemas/audit-fields.ts'
+import { EVENTS } from '../../../schemas/events.ts'
+import { flag } from '../flag.ts'
+
+const HEADING = 'Filters (events that fit all of them):'
+
+/** Those that are named, or all. */
+export function filterFlags(names?: readonly FilterName[]): readonly Option[] {
+  return AUDIT_FILTERS.filter(({ name }) => names === undefined || names.includes(name)).map(
+    ({ name, about, input }) => {
+      const value = input === 'time' ? 'time' : name === 'types' ? 'type,type' : name
+      const values = name === 'types' ? Object.keys(EVENTS) : typeof input === 'object' ? input : []
+      return flag(`--${name} <${value}>`, `only events ${about}`, values).helpGroup(HEADING)
+    },
+  )
+}

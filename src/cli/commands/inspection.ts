@@ -1,0 +1,69 @@
+/** @module The commands that look into a ledger: over HTTP with `--url`, else into the store. */
+import type { FilterName } from '../../../schemas/audit-fields.ts'
+import {
+  AUDIT_QUERIES,
+  type AuditQueryDefinition,
+  type AuditQueryName,
+  isOrdered,
+} from '../../ledger/audit/audit-queries.ts'
+import type { CliCommand } from '../cli-command.ts'
+import { choice, flag, jsonFlag, PLACE } from '../flag.ts'
+import { asItWas, asking, limitFlag } from './asking.ts'
+import { filterFlags } from './filter-flags.ts'
+import { runsCommands } from './runs.ts'
+
+export function inspectionCommands(program: CliCommand): void {
+  program.commandsGroup('Look into it:')
+  runsCommands(program)
+  asking(program.command('report'))
+    .description('one run on one page: who, what, when, verdicts, spending, open points, limits of the proof')
+    .argument('<run>', 'id of the run')
+    .flags(asItWas())
+    .runs(async () => (await import('../report.ts')).report)
+  asking(queryFlags(program.command('events'), 'events'))
+    .description('list events by any filters, each with the way to its record and its proof')
+    .runs(async () => (await import('../audit.ts')).events)
+  asking(queryFlags(program.command('search'), 'search', 'text'))
+    .description('find words in payloads, results, errors and reasons, and say where they stand')
+    .argument('<words>', 'all of them; "words in quotes" stand together')
+    .runs(async () => (await import('../audit.ts')).search)
+  audit(program)
+  asking(program.command('tail'))
+    .description('the last events, and with -f every one that comes')
+    .flags(
+      flag('-f, --follow', 'go on until interrupted; a line that breaks is taken up where it was'),
+      flag('--lines <count>', 'so many of the last events first (default: 10)'),
+      ...filterFlags(['run', 'types']),
+    )
+    .runs(async () => (await import('../tail.ts')).tail)
+}
+
+/** One command a query, so that each takes its own filters and no other. */
+function audit(program: CliCommand): void {
+  const group = program
+    .command('audit')
+    .description('ask a named query: open work, refusals, spending, keys, who read what; without a name, list them')
+    .flags(jsonFlag('one JSON object a line; the default where the output is no terminal'))
+    .settings(...PLACE)
+    .runs(async () => (await import('../audit.ts')).listQueries)
+  for (const [name, { summary }] of Object.entries<AuditQueryDefinition>(AUDIT_QUERIES)) {
+    asking(queryFlags(group.command(name), name as AuditQueryName))
+      .description(summary.replaceAll('`', ''))
+      .runs(async () => (await import('../audit.ts')).queryNamed(name as AuditQueryName))
+  }
+}
+
+const SPEND_KEYS = ['run', 'agent', 'model', 'day', 'month', 'tenant']
+
+function queryFlags(command: CliCommand, name: AuditQueryName, except?: FilterName): CliCommand {
+  const { filters, shape }: AuditQueryDefinition = AUDIT_QUERIES[name]
+  if (name === 'spend') command.flags(flag('--by <what>', 'what is summed by (default: run)', SPEND_KEYS))
+  if (name === 'sample')
+    command.flags(flag('--seed <root>', 'needed: the root hash of a checkpoint, so that neither side picks'))
+  if (isOrdered(shape)) command.flags(choice('--order <order>', 'oldest or newest first', ['asc', 'desc']))
+  return command.flags(
+    flag('--as-of <size>', 'the log as it was with so many events: the same answer for ever'),
+    limitFlag(),
+    ...filterFlags(filters.filter((filter) => filter !== except)),
+  )
+}

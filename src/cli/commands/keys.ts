@@ -1,0 +1,44 @@
+/** @module `countersign keys`: the commands about keys. */
+import type { CliCommand } from '../cli-command.ts'
+import { flag, jsonFlag, PLACE, tenantFlag, tokenFlag, urlFlag } from '../flag.ts'
+
+export function keyCommands(program: CliCommand): void {
+  const keys = program.command('keys').description('make, show, rotate and disclose keys; pin the key of another log')
+  keys
+    .command('create')
+    .description('make the first keys of a store that several processes share')
+    .flags(jsonFlag())
+    .settings(...PLACE)
+    .runs(async () => (await import('../keys.ts')).createKeys)
+  keys
+    .command('list')
+    .description("show the keys without their secrets, and the verifier key of a tenant's log")
+    .flags(tenantFlag('whose log is named with its verifier key (default: default)'), jsonFlag())
+    .settings(...PLACE)
+    .runs(async () => (await import('../keys.ts')).listKeys)
+  keys
+    .command('rotate')
+    .description('put a new sealing key in place; a running ledger takes it up within seconds')
+    .flags(flag('--tokens', 'rotate the key that signs tokens instead: tokens made before are refused'), jsonFlag())
+    .settings(...PLACE)
+    .runs(async () => (await import('../keys.ts')).rotateKeys)
+  keys
+    .command('disclose')
+    .description('give away the keys of a run that has ended, as the JSON file that verify --run-key reads')
+    .argument('<run>', 'id of the run')
+    .flags(
+      tenantFlag('whose run it is (default: default)'),
+      urlFlag(),
+      tokenFlag('admin'),
+      jsonFlag('JSON on one line'),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../disclose-keys.ts')).discloseKeys)
+  keys
+    .command('pin')
+    .description("pin the key of another ledger's log, from its operator: what it signs is checked with it from now on")
+    .argument('<key>', 'verifier key, as "countersign checkpoint --key" prints it')
+    .flags(jsonFlag())
+    .settings('known-keys')
+    .runs(async () => (await import('../reader-keys.ts')).pinKey)
+}

@@ -1,0 +1,43 @@
+/** @module `countersign runs`: the commands about runs. */
+import type { CliCommand } from '../cli-command.ts'
+import { flag } from '../flag.ts'
+import { asItWas, asking, limitFlag } from './asking.ts'
+
+const STATUSES = ['open', 'completed', 'failed', 'compensated']
+
+export function runsCommands(program: CliCommand): void {
+  const group = program.command('runs').description('list runs; show one; compare two of its steps; rewind it by hand')
+  asking(group.command('list'))
+    .description('runs by what they are, newest first')
+    .flags(
+      flag('--status <status>', 'only runs with this status', STATUSES),
+      flag('--name <name>', 'only runs of this name'),
+      flag('--tag <tag>', 'only runs with this tag'),
+      flag('--agent <agent>', 'only runs that this agent took part in'),
+      flag('--since <time>', 'only runs started at this time or later; RFC 3339'),
+      flag('--until <time>', 'only runs started before this time; RFC 3339'),
+      limitFlag(),
+      asItWas(),
+    )
+    .runs(async () => (await import('../runs.ts')).listRuns)
+  asking(group.command('show'))
+    .description('one run: status, totals, what is open')
+    .argument('<run>', 'id of the run')
+    .flags(asItWas())
+    .runs(async () => (await import('../runs.ts')).showRun)
+  asking(group.command('diff'))
+    .description('what changed between two steps, with the findings of every handoff in between')
+    .argument('<run>', 'id of the run')
+    .argument('<from>', 'step, a whole number; 0 for the start')
+    .argument('<to>', 'step')
+    .flags(asItWas())
+    .runs(async () => (await import('../runs.ts')).diffRun)
+  asking(group.command('rollback'), 'runs:write')
+    .description('rewind a run by hand; over the store itself, this command owns the ledger meanwhile')
+    .argument('<run>', 'id of the run')
+    .flags(
+      flag('--reason <text>', 'needed: why; it stands on record'),
+      flag('--to-step <step>', 'the step to go back to (default: the one before)'),
+    )
+    .runs(async () => (await import('../runs.ts')).rollbackRun)
+}

@@ -1,0 +1,138 @@
+/** @module The commands that run a ledger and look after its store. */
+import { SETTINGS, type SettingName } from '../../config.ts'
+import { SCOPES } from '../../signing/token-claims.ts'
+import type { CliCommand } from '../cli-command.ts'
+import { flag, jsonFlag, PLACE, tenantFlag } from '../flag.ts'
+
+export function serviceCommands(program: CliCommand): void {
+  program.commandsGroup('Run a ledger:')
+  serve(program)
+  token(program)
+  store(program)
+  projections(program)
+  program
+    .command('rebuild')
+    .description('drop the views; the next start makes them anew from the store')
+    .flags(jsonFlag())
+    .settings('data', 'store')
+    .runs(async () => (await import('../rebuild.ts')).rebuild)
+  witness(program)
+  program
+    .command('tour')
+    .description('a guided walk through a small ledger of its own, without a server')
+    .flags(flag('--store <url>', 'an empty store on a server instead; it keeps the run of the tour'))
+    .runs(async () => (await import('../tour.ts')).tour)
+}
+
+/** Everything but the keys that a reader has pinned. */
+const SERVE_SETTINGS = (Object.keys(SETTINGS) as SettingName[]).filter((name) => name !== 'known-keys')
+
+function serve(program: CliCommand): void {
+  program
+    .command('serve')
+    .description('run the ledger; the first start makes its keys. Its log goes to standard output as JSON')
+    .flags(
+      flag(
+        '--accept-wal-loss',
+        'start past a damaged log of the store, without what cannot be read; the log is kept aside',
+      ),
+    )
+    .settings(...SERVE_SETTINGS)
+    .runs(async () => (await import('../serve.ts')).serve)
+}
+
+function token(program: CliCommand): void {
+  program
+    .command('token')
+    .description('print an access token for the keys of the data folder')
+    .flags(
+      flag('--scope <scopes>', `needed: one or more of ${SCOPES.join(' ')}`, SCOPES),
+      tenantFlag(),
+      flag('--sub <name>', 'who is responsible (default: local)'),
+      flag('--act <name>', 'who acts on behalf of --sub, such as an agent platform'),
+      flag('--run <run>', 'good for this run only'),
+      flag('--agent <name>', 'good for this agent only'),
+      flag('--ttl <time>', 'life of the token, such as 30m; at most 24h (default: 1h)', ['15m', '1h', '8h', '24h']),
+      jsonFlag('print the token with what it is good for, as JSON'),
+    )
+    .settings(...PLACE, 'issuer', 'audience')
+    .runs(async () => (await import('../token.ts')).token)
+}
+
+const STORE_MORE = `
+Run init as the role that is to own the tables, and serve as another one,
+named with --writer: not even the owner can then change what is written
+without dropping a trigger, which every start and verify notice.`
+
+function store(program: CliCommand): void {
+  const group = program.command('store').description('make or upgrade the schema of a store on PostgreSQL; look at it')
+  group
+    .command('init')
+    .description('make or upgrade the schema, as the owner of its tables')
+    .flags(flag('--writer <role>', 'let this role append and read, and nothing else'), jsonFlag())
+    .settings('data', 'store')
+    .addHelpText('after', STORE_MORE)
+    .runs(async () => (await import('../store.ts')).initSchema)
+  group
+    .command('status')
+    .description('what the schema is, and whether it was altered')
+    .flags(jsonFlag())
+    .settings('data', 'store')
+    .addHelpText('after', '\nExit code: 0 it is as it was made; 1 missing, of another version, or altered.')
+    .runs(async () => (await import('../store.ts')).schemaStatus)
+}
+
+const waitFlag = (what: string) => flag('--wait <seconds>', `${what} (default: 10)`)
+
+function projections(program: CliCommand): void {
+  const group = program
+    .command('projections')
+    .description('have an EventStoreDB server fold runs and their list; compare its folds with ours')
+  group
+    .command('install')
+    .description("have the server fold each run's state and its row in the run list")
+    .flags(
+      flag('--reset', 'fold everything again from the beginning'),
+      waitFlag('for projections to start'),
+      jsonFlag('one JSON object a line'),
+    )
+    .settings('data', 'store')
+    .runs(async () => (await import('../projections.ts')).installed)
+  group
+    .command('status')
+    .description('which of them run, and how far they are')
+    .flags(jsonFlag('one JSON object a line'))
+    .settings('data', 'store')
+    .addHelpText('after', '\nExit code: 0 all run; 1 one does not (its reason is printed).')
+    .runs(async () => (await import('../projections.ts')).status)
+  group
+    .command('diff')
+    .description("compare each run's state on the server with our own fold; it checks no macs: verify does")
+    .flags(
+      tenantFlag("this tenant's runs only (default: all)"),
+      waitFlag('for a server that lags and does not move'),
+      jsonFlag('one JSON object a line'),
+    )
+    .settings('data', 'store')
+    .addHelpText(
+      'after',
+      '\nExit code: 0 all states are the same; 1 one differs; 3 not compared\n(the server lags, runs no projections, or a run is too large); 4 no answer.',
+    )
+    .runs(async () => (await import('../projections.ts')).diff)
+}
+
+function witness(program: CliCommand): void {
+  program
+    .command('witness')
+    .description('cosign checkpoints of other ledgers (POST /add-checkpoint), if each continues the one before')
+    .flags(
+      flag(
+        '--log <keys>',
+        'needed: verifier keys of the logs to witness, with commas between (countersign checkpoint --key prints one)',
+      ),
+      flag('--name <name>', 'name of the witness, such as a host name and path of yours'),
+      jsonFlag('print the verifier key and the address as JSON'),
+    )
+    .settings('data', 'host', 'port')
+    .runs(async () => (await import('../witness.ts')).witness)
+}

@@ -1,0 +1,61 @@
+/** @module The commands that take a history out, in, or elsewhere. */
+import type { FormatName } from '../../export/formats.ts'
+import type { CliCommand } from '../cli-command.ts'
+import { choice, flag, jsonFlag, PLACE, tenantFlag, tokenFlag, urlFlag } from '../flag.ts'
+import { filterFlags } from './filter-flags.ts'
+
+/** Spelt out, so that the formats themselves are loaded by exports alone; the compiler names one that is missing. */
+const FORMATS: Readonly<Record<FormatName, true>> = {
+  jsonl: true,
+  csv: true,
+  cloudevents: true,
+  'cloudevents-batch': true,
+  ocsf: true,
+  otlp: true,
+}
+
+export function transferCommands(program: CliCommand): void {
+  program.commandsGroup('Take it elsewhere:')
+  program
+    .command('export')
+    .description(
+      'write a run, a query or a whole tenant, in a line format or as a bundle that proves itself; it goes on record',
+    )
+    .flags(
+      flag('--bundle <file.tar>', 'events, log, checkpoint, signed manifest, report and verify.mjs in one new file'),
+      choice('--format <format>', 'format of the lines (default: jsonl)', Object.keys(FORMATS)),
+      flag('--out <file>', 'a new file, which bears its name once it is whole (default: standard output)'),
+      tenantFlag(),
+      urlFlag('ask a running ledger instead of opening the store; a cut line is taken up again'),
+      tokenFlag('audit:export'),
+      jsonFlag('with --out or --bundle: print what was written as JSON'),
+      ...filterFlags(),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../export.ts')).exportEvents)
+  program
+    .command('import')
+    .description('make signed runs of chat transcripts, one run a line; the same file again adds nothing')
+    .argument('<file>', 'a file of JSON lines, or - for standard input')
+    .flags(
+      choice('--format <format>', 'needed: the OpenAI chat format with tool calls, {id, model, messages}', ['openai']),
+      tenantFlag(),
+      urlFlag('send to a running ledger instead of opening the store'),
+      tokenFlag('runs:write'),
+      jsonFlag(),
+    )
+    .settings(...PLACE)
+    .runs(async () => (await import('../import.ts')).importRuns)
+  program
+    .command('copy')
+    .description(
+      'copy a whole ledger into an empty store, every event verified; the same again goes on where it stopped',
+    )
+    .flags(
+      flag('--from <store>', 'needed: a store; it may be served meanwhile, and is read up to its present end'),
+      flag('--to <store>', 'needed: an empty store that nobody serves'),
+      jsonFlag(),
+    )
+    .settings('data', 'keys')
+    .runs(async () => (await import('../copy.ts')).copy)
+}
