@@ -7,6 +7,11 @@ import { formatPointer, type Token } from './pointer.ts'
 
 /** Pointers kept in each list of a diff: it says where to look, it is no copy of the change. */
 export const DIFF_MAX = 100
+/** Characters of all paths of a diff together, and of all findings: a key may be as long as a context. */
+const PATHS_MAX_CHARS = 64 * 1024
+/** Of one path, and of one message, which may quote one. */
+const TEXT_MAX_CHARS = 4096
+const TOO_LONG = 'at a place below this one, the path of which is too long to be told: '
 
 export interface Report {
   /** Errors and warnings, then, as far as there is room, what says why something was permitted. */
@@ -17,6 +22,8 @@ export interface Report {
   readonly diff: Diff
   /** Differences met, listed or not. */
   differences: number
+  /** Characters of paths that still fit. */
+  readonly room: { diff: number; findings: number }
   /** Leaves that were established and are so no longer, permitted or not. */
   lostLeaves: number
 }
@@ -29,6 +36,7 @@ export function emptyReport(): Report {
     errors: 0,
     diff: { added: [], removed: [], modified: [] },
     differences: 0,
+    room: { diff: PATHS_MAX_CHARS, findings: PATHS_MAX_CHARS },
     lostLeaves: 0,
   }
 }
@@ -37,7 +45,28 @@ export function addFinding(report: Report, finding: Finding): void {
   report.findingsTotal += 1
   if (finding.severity === 'error') report.errors += 1
   const list = finding.severity === 'info' ? report.notes : report.findings
-  if (list.length < FINDINGS_MAX) list.push(cited(finding))
+  if (list.length >= FINDINGS_MAX) return
+  const { path, message, supersede } = finding
+  const isLong = path.length > TEXT_MAX_CHARS || message.length > TEXT_MAX_CHARS
+  const told = isLong ? shortened(finding) : finding
+  const chars = told.path.length * (supersede === undefined ? 1 : 2)
+  if (spend(report.room, 'findings', chars)) list.push(cited(told))
+}
+
+function spend(room: Report['room'], of: keyof Report['room'], chars: number): boolean {
+  if (chars > room[of]) return false
+  room[of] -= chars
+  return true
+}
+
+/** As many leading tokens of its path as fit: what is told of less than the whole place can be no entry for `supersedes`. */
+function shortened({ supersede, ...finding }: Finding): Finding {
+  const { path, message } = finding
+  const text = message.slice(0, TEXT_MAX_CHARS)
+  if (path.length <= TEXT_MAX_CHARS)
+    return { ...finding, message: text, ...(supersede === undefined ? {} : { supersede }) }
+  const end = Math.max(0, path.lastIndexOf('/', TEXT_MAX_CHARS))
+  return { ...finding, path: path.slice(0, end), message: `${TOO_LONG}${text}` }
 }
 
 /** Whether one more error or warning would be kept, not only counted. */
@@ -59,7 +88,10 @@ export function reportedFindings({ findings, notes }: Report): Finding[] {
 export function addDifference(report: Report, kind: keyof Diff, place: readonly Token[]): void {
   report.differences += 1
   const list = report.diff[kind]
-  if (list.length < DIFF_MAX) list.push(formatPointer(place))
+  if (list.length >= DIFF_MAX) return
+  let chars = 0
+  for (const token of place) chars += typeof token === 'string' ? token.length : 1
+  if (chars <= TEXT_MAX_CHARS && spend(report.room, 'diff', chars)) list.push(formatPointer(place))
 }
 
 function cited(finding: Finding): Finding {

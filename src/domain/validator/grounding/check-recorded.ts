@@ -11,8 +11,8 @@ import { isCovered, type Supersession, type Supersessions } from '../supersedes.
 import { checkOutcomes } from './check-outcomes.ts'
 import { Derivations } from './derivations.ts'
 import { type Row, readRows } from './read-rows.ts'
-import type { RecordedRow, RowIndex } from './row-index.ts'
-import { disagreeingLeaves, sameRows } from './same-row.ts'
+import type { RecordedRow } from './row-index.ts'
+import { disagreeingLeaves, type Lookup, lookupIn, sameRows } from './same-row.ts'
 
 export interface GroundsInput {
   readonly before: JsonObject
@@ -48,15 +48,16 @@ export function checkRecorded(
     superseded: tokens.filter((each) => each !== undefined && each.length > 0) as Supersessions,
   }
   const index = settledIndex(by.evidence)
-  if (index !== undefined) checkRows(checking, index)
+  const lookup = index === undefined ? undefined : lookupIn(index)
+  if (lookup !== undefined) checkRows(checking, lookup)
   checkOutcomes(checking)
-  const isCut = checkLeaves(checking) || index?.truncated === true
+  const isCut = checkLeaves(checking) || index?.truncated === true || (lookup?.stepsLeft ?? 0) < 0
   if (!isCut) return
   const message = 'more was recorded than can be searched: what is grounded could not be judged'
   addFinding(report, { rule: 'evidence-truncated', severity: checking.severity, path: '', message })
 }
 
-function checkRows({ input, report, severity, superseded }: Checking, index: RowIndex): void {
+function checkRows({ input, report, severity, superseded }: Checking, lookup: Lookup): void {
   const isProtected = protectedBy(input.policy)
   for (const key of sortedKeys(input.after)) {
     if (!isProtected(key) || key === 'actions') continue
@@ -64,7 +65,7 @@ function checkRows({ input, report, severity, superseded }: Checking, index: Row
     const stood = Object.hasOwn(input.before, key) ? (input.before[key] as Json) : undefined
     if (typeof now !== 'object' || now === null || (stood !== undefined && isEqual(stood, now))) continue
     readRows({ [key]: now }, (row) => {
-      for (const { place, after, by } of [...wrongLeaves(index, row), ...wrongMembers(index, row)]) {
+      for (const { place, after, by } of [...wrongLeaves(lookup, row), ...wrongMembers(lookup, row)]) {
         if (isStanding(input, place, after)) continue
         addFinding(report, {
           rule: 'disagrees-with-tool',
@@ -85,18 +86,18 @@ interface Wrong {
   readonly by: RecordedRow
 }
 
-function wrongLeaves(index: RowIndex, row: Row): readonly Wrong[] {
+function wrongLeaves(lookup: Lookup, row: Row): readonly Wrong[] {
   if (row.rels.length === 0) return []
-  return disagreeingLeaves(index, row).flatMap(({ rel, by }) => {
+  return disagreeingLeaves(lookup, row).flatMap(({ rel, by }) => {
     const after = row.values[row.rels.indexOf(rel)] as Json
     return isLeftAlone(after) ? [] : [{ place: [...row.place, ...rel.split('/')], after, by }]
   })
 }
 
-function wrongMembers(index: RowIndex, row: Row): readonly Wrong[] {
+function wrongMembers(lookup: Lookup, row: Row): readonly Wrong[] {
   const scalars = row.lists.filter(({ list }) => list.some((member) => typeof member !== 'object'))
   if (scalars.length === 0) return []
-  const same = sameRows(index, row)
+  const same = sameRows(lookup, row)
   return scalars.flatMap(({ rel, list }) => {
     const having = same.filter((each) => each.hashOf(`${rel}[]`) !== undefined)
     const by = having[0]
@@ -104,7 +105,9 @@ function wrongMembers(index: RowIndex, row: Row): readonly Wrong[] {
     return list.flatMap((member, i) => {
       const after = member as Json
       const isFine =
-        typeof after === 'object' || isLeftAlone(after) || having.some((each) => index.hasMember(each, rel, after))
+        typeof after === 'object' ||
+        isLeftAlone(after) ||
+        having.some((each) => lookup.index.hasMember(each, rel, after))
       return isFine ? [] : [{ place: [...row.place, ...rel.split('/'), i], after, by }]
     })
   })

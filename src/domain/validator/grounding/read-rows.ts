@@ -19,6 +19,7 @@ export interface RowName {
 export interface Row {
   /** Where the object stands in the value that is read. */
   readonly place: readonly Token[]
+  readonly object: JsonObject
   /** The key it stands under; for a member of a list, that of the list. */
   readonly key: string
   readonly names: readonly RowName[]
@@ -31,6 +32,8 @@ export interface Row {
 
 /** Leaves of one row that are looked at. */
 const ROW_LEAVES_MAX = 256
+/** A longer path is no name that a tool and an agent share. */
+export const REL_MAX_CHARS = 1024
 const NAMES_MAX = 4
 const NAME_MAX_CHARS = 128
 const DISTINCTIVE_MIN_CHARS = 4
@@ -67,6 +70,7 @@ function readInside(reading: Reading, { value, key, mapKey, parent }: Inside): v
 function readRow(reading: Reading, object: JsonObject, at: Omit<Inside, 'value'>): void {
   const row: Row = {
     place: [...reading.place],
+    object,
     key: at.key,
     names: namesOf(object, at.key, at.mapKey),
     parent: at.parent,
@@ -93,31 +97,32 @@ function layFlat(
   object: JsonObject,
   { path, key: above, below }: { readonly path: readonly string[]; readonly key: string; readonly below: Below[] },
 ): void {
+  const isMap = mapOfThings(object, above)
+  const before = path.length === 0 ? '' : `${path.join('/')}/`
   for (const key of sortedKeys(object)) {
     const value = object[key] as Json
-    const here = [...path, key]
+    const rel = before + key
     if (Array.isArray(value)) {
-      row.lists.push({ rel: here.join('/'), list: value })
-      below.push({ path: here, value, key, mapKey: undefined })
+      if (rel.length <= REL_MAX_CHARS) row.lists.push({ rel, list: value })
+      below.push({ path: [...path, key], value, key, mapKey: undefined })
     } else if (!isJsonObject(value)) {
-      if (value === null || row.rels.length >= ROW_LEAVES_MAX) continue
-      row.rels.push(here.join('/'))
+      if (value === null || row.rels.length >= ROW_LEAVES_MAX || rel.length > REL_MAX_CHARS) continue
+      row.rels.push(rel)
       row.values.push(value as Scalar)
-    } else if (isThing(value, key, { object, above })) {
-      below.push({ path: here, value, key: isDistinctive(key) ? above : key, mapKey: key })
-    } else layFlat(row, value, { path: here, key, below })
+    } else if (isDistinctive(key) || Object.keys(value).some(isReference) || isMap()) {
+      below.push({ path: [...path, key], value, key: isDistinctive(key) ? above : key, mapKey: key })
+    } else layFlat(row, value, { path: [...path, key], key, below })
   }
 }
 
-/** Has a reference of its own, stands under what looks like one, or among others of its kind. */
-function isThing(
-  value: JsonObject,
-  key: string,
-  { object, above }: { readonly object: JsonObject; readonly above: string },
-): boolean {
-  if (isDistinctive(key) || Object.keys(value).some(isReference)) return true
-  const word = keyWords(above).at(-1) ?? ''
-  return singular(word) !== word && Object.values(object).every((each) => isJsonObject(each as Json))
+/** Whether the members of an object are things of one kind, as under `orders`; looked up once, and only when asked. */
+function mapOfThings(object: JsonObject, key: string): () => boolean {
+  let answer: boolean | undefined
+  return () => {
+    const word = keyWords(key).at(-1) ?? ''
+    answer ??= singular(word) !== word && Object.values(object).every((each) => isJsonObject(each as Json))
+    return answer
+  }
 }
 
 /** `NO6JO3`, `mia_li_3668`: one thing, wherever it is named. */

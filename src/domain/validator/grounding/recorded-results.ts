@@ -7,8 +7,8 @@ import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/js
 import { SINCE_START, type Since } from './established-since.ts'
 import { RowIndex, type RowIndexDump } from './row-index.ts'
 
-/** Waiting results take at most so much memory before they are indexed. */
-const WAITING_MAX_BYTES = 4 * 1024 * 1024
+/** Waiting results take at most so much memory before they are indexed: about 20 ms of work at once. */
+const WAITING_MAX_BYTES = 512 * 1024
 const FAILED_MAX = 10_000
 const ERROR_TEXT = /^\s*(?:error|failed|failure|exception)\b/i
 

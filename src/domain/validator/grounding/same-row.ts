@@ -9,17 +9,32 @@ interface Meeting {
   readonly disagreeing: readonly string[]
 }
 
+/** Leaves that one look-up may compare: tens of milliseconds, whatever stands in the context and in the record. */
+const STEPS_MAX = 1_000_000
+
+/** What one handoff looks up: each row of its context once. */
+export interface Lookup {
+  readonly index: RowIndex
+  readonly met: Map<Row, readonly Meeting[]>
+  /** Below 0 nothing is found any more, and what was asked after it is not judged. */
+  stepsLeft: number
+}
+
+export function lookupIn(index: RowIndex): Lookup {
+  return { index, met: new Map(), stepsLeft: STEPS_MAX }
+}
+
 /** Rows that a row is about: one by its name, or one that says the same but for one leaf. */
-export function sameRows(index: RowIndex, row: Row): readonly RecordedRow[] {
-  return meetings(index, row).map(({ recorded }) => recorded)
+export function sameRows(lookup: Lookup, row: Row): readonly RecordedRow[] {
+  return meetings(lookup, row).map(({ recorded }) => recorded)
 }
 
 /** Leaves that some row it is about has, and none of them as it is here. */
 export function disagreeingLeaves(
-  index: RowIndex,
+  lookup: Lookup,
   row: Row,
 ): readonly { readonly rel: string; readonly by: RecordedRow }[] {
-  const met = meetings(index, row)
+  const met = meetings(lookup, row)
   const found = new Map<string, RecordedRow>()
   for (const { recorded, disagreeing } of met) for (const rel of disagreeing) found.set(rel, recorded)
   for (const { recorded, disagreeing } of met) {
@@ -31,13 +46,14 @@ export function disagreeingLeaves(
 }
 
 /** Rows it is about that differ from it in nothing that both have. */
-export function wholeRows(index: RowIndex, row: Row): readonly number[] {
-  return meetings(index, row).flatMap(({ recorded, disagreeing }) => (disagreeing.length === 0 ? [recorded.row] : []))
+export function wholeRows(lookup: Lookup, row: Row): readonly number[] {
+  return meetings(lookup, row).flatMap(({ recorded, disagreeing }) => (disagreeing.length === 0 ? [recorded.row] : []))
 }
 
 /** Whether a recorded row says, of the same thing, all that the row says. */
-export function isRecordedWhole(index: RowIndex, row: Row): boolean {
-  return meetings(index, row).some(
+export function isRecordedWhole(lookup: Lookup, row: Row): boolean {
+  const { index } = lookup
+  return meetings(lookup, row).some(
     ({ recorded, disagreeing }) =>
       disagreeing.length === 0 &&
       row.rels.every((rel) => recorded.hashOf(rel) !== undefined) &&
@@ -45,11 +61,24 @@ export function isRecordedWhole(index: RowIndex, row: Row): boolean {
   )
 }
 
-function meetings(index: RowIndex, row: Row): readonly Meeting[] {
+function meetings(lookup: Lookup, row: Row): readonly Meeting[] {
+  const known = lookup.met.get(row)
+  if (known !== undefined) return known
+  const met = meetingsOf(lookup, row)
+  lookup.met.set(row, met)
+  return met
+}
+
+function meetingsOf(lookup: Lookup, row: Row): readonly Meeting[] {
+  const { index } = lookup
+  const steps = row.rels.length + 1
+  lookup.stepsLeft -= 2 * steps
+  if (lookup.stepsLeft < 0) return []
   const hashes = row.rels.map((rel, i) => index.leafHash(rel, row.values[i] as string))
   const met = new Map<number, Meeting>()
   for (const name of row.names) {
     for (const recorded of index.named(name)) {
+      lookup.stepsLeft -= steps
       const meeting = meet(row, hashes, recorded)
       const named = name.rel !== undefined && recorded.hashOf(name.rel) === undefined ? 1 : 0
       const isKnown = (meeting.shared + named) * 2 > row.rels.length
@@ -59,6 +88,7 @@ function meetings(index: RowIndex, row: Row): readonly Meeting[] {
   // What goes by its name is that thing, whatever else says nearly the same.
   if (met.size > 0) return [...met.values()]
   for (const recorded of index.alike(row)) {
+    lookup.stepsLeft -= steps
     const meeting = meet(row, hashes, recorded)
     if (meeting.shared === row.rels.length && meeting.disagreeing.length <= 1) met.set(recorded.row, meeting)
   }

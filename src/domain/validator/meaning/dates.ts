@@ -1,6 +1,8 @@
 /** @module Dates and instants, in the notations in which nobody has to guess which number is the month. */
 
 const TEXT_MAX_CHARS = 40
+const DIGIT_FIRST = /^\d/
+const YEAR_LAST = /\d{4}$/
 const ISO =
   /^(\d{4})[-/](\d{2})[-/](\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?: ?(Z|z|UTC|[+-]\d{2}(?::?\d{2})?))?)?$/
 const DOTTED = /^(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})$/
@@ -36,6 +38,10 @@ export interface TimeReading {
 /** Undefined for what is no date, or one that must be guessed (05/06/2024). Takes a text that `plainText` made. */
 export function readTime(text: string): TimeReading | undefined {
   if (text.length > TEXT_MAX_CHARS || text.length < 4) return undefined
+  return DIGIT_FIRST.test(text) ? readNumeric(text) : readNamed(text)
+}
+
+function readNumeric(text: string): TimeReading | undefined {
   const iso = ISO.exec(text)
   if (iso !== null) return readIso(iso)
   const clock = CLOCK.exec(text)
@@ -43,7 +49,12 @@ export function readTime(text: string): TimeReading | undefined {
   const dotted = DOTTED.exec(text)
   if (dotted !== null) return dayOf(dotted[3], dotted[2], dotted[1])
   const slashed = SLASHED.exec(text)
-  if (slashed !== null) return readSlashed(slashed)
+  return slashed === null ? readNamed(text) : readSlashed(slashed)
+}
+
+/** A day whose month is named: it ends in the year. */
+function readNamed(text: string): TimeReading | undefined {
+  if (!YEAR_LAST.test(text)) return undefined
   const dayFirst = DAY_FIRST.exec(text)
   if (dayFirst !== null) return dayOf(dayFirst[3], monthOf(dayFirst[2]), dayFirst[1])
   const monthFirst = MONTH_FIRST.exec(text)

@@ -1,8 +1,13 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { identityCandidates } from '../../../../projections/list-identity.ts'
 import { applyMode } from '../../../../projections/merge.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
+import { addToolResult, emptyEvidence, settledIndex } from '../../../../src/domain/validator/evidence.ts'
+import { readRows } from '../../../../src/domain/validator/grounding/read-rows.ts'
+import type { RowIndex } from '../../../../src/domain/validator/grounding/row-index.ts'
+import { lookupIn, sameRows } from '../../../../src/domain/validator/grounding/same-row.ts'
 import { validateHandoff } from '../../../../src/domain/validator/validate.ts'
 
 const test = suite('judgement: cost')
@@ -66,5 +71,48 @@ for (const [what, make] of Object.entries(HOSTILE)) {
     assert.ok(user < 2_000_000, `${user / 1000} ms of CPU`)
   })
 }
+
+test('a contradiction below keys as long as a context is on record in a verdict of bounded size (A130)', () => {
+  const long = 'k'.repeat(200_000)
+  const before = { [long]: object(200, (i) => [`a${i}`, i]), facts: object(1000, (i) => [`${'q'.repeat(400)}${i}`, i]) }
+  const { verdict, findings, findingsTotal, diff } = validateHandoff({ before, after: {}, policy })
+  const changed = validateHandoff({ before, after: { ...before, [long]: {} }, policy })
+  assert.is(verdict, 'reject')
+  assert.is(changed.verdict, 'reject')
+  assert.is(findingsTotal, 2)
+  assert.ok(JSON.stringify({ findings, diff }).length < 256 * 1024)
+  assert.ok(JSON.stringify(changed).length < 256 * 1024)
+  assert.is(changed.findingsTotal, 200)
+  assert.match(changed.findings[0]?.message ?? '', /too long to be told/)
+  assert.ok(changed.findings.every(({ path, supersede }) => path.length <= 4096 && supersede === undefined))
+})
+
+test('paths of usual length are all told, up to 100 findings', () => {
+  const before = { facts: object(150, (i) => [`a usual name of a fact ${i}`, i]) }
+  const { findings, findingsTotal, diff } = validateHandoff({ before, after: { facts: {} }, policy })
+  assert.equal([findings.length, findingsTotal, diff.removed.length], [100, 150, 100])
+})
+
+const ALIKE = list(5000, (i) => ({ a: 'same', b: 'same', c: i + 10, d: i + 20 }))
+
+test('rows that look like many recorded ones are looked up in a bounded number of steps, and what is left over refuses (A131)', () => {
+  const evidence = addToolResult(emptyEvidence(), { value: ALIKE, revision: 1, bytes: 1 })
+  const strict = resolvePolicy({ ungrounded: 'reject' })
+  const after = { rows: ALIKE.map((row) => ({ ...row, d: row.d + 100_000 })) }
+  const { verdict, findings } = validateHandoff({ before: {}, after, policy: strict, evidence })
+  assert.is(verdict, 'reject')
+  assert.ok(findings.some(({ rule, severity }) => rule === 'evidence-truncated' && severity === 'error'))
+  const lookup = lookupIn(settledIndex(evidence) as RowIndex)
+  readRows(after, (row) => sameRows(lookup, row))
+  assert.ok(lookup.stepsLeft < 0 && lookup.stepsLeft > -10_000, `${lookup.stepsLeft}`)
+})
+
+test('a list of one shape does not lend its identity to another that reads the same (A132)', () => {
+  const shared = `shared${Math.random()}`
+  identityCandidates([{ 'id\nname': 1 }], shared)
+  assert.equal(identityCandidates([{ id: 1, name: 'a' }], shared)[0]?.keys, ['id'])
+  identityCandidates([{ name: 1 }], `${shared}\nid`)
+  assert.equal(identityCandidates([{ id: 1, name: 'a' }], shared)[0]?.keys, ['id'])
+})
 
 test.run()
