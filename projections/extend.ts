@@ -88,56 +88,91 @@ function extendList(target: readonly Json[], payload: readonly Json[], place: Pl
   const declared = place.policy.lists === undefined ? undefined : declaredRule(place.policy.lists, place.pointer)
   const keys = typeof declared === 'object' ? declared.key : undefined
   const identity = listIdentity({ before: target, after: payload }, place.key, keys)
+  const nameOf = (member: Json): string =>
+    (identity === undefined ? undefined : identityText(member, identity)) ?? memberText(member, place)
   const known = new Map<string, number>()
   const spare = new Map<string, number>()
   for (const [at, member] of target.entries()) {
-    const text = identity === undefined ? undefined : identityText(member, identity)
-    if (text !== undefined) known.set(text, at)
-    else spare.set(memberText(member, place), (spare.get(memberText(member, place)) ?? 0) + 1)
+    const name = nameOf(member)
+    if (isNamed(member, identity)) known.set(name, at)
+    else spare.set(name, (spare.get(name) ?? 0) + 1)
   }
   const result = [...target]
-  const changedAt = changedMembers(target, payload, { identity, known })
+  const changedAt = changedMembers([target, payload], nameOf, place)
   for (const [i, member] of payload.entries()) {
-    const text = identity === undefined ? undefined : identityText(member, identity)
-    const at = (text === undefined ? undefined : known.get(text)) ?? (changedAt.has(i) ? i : undefined)
+    const name = nameOf(member)
+    const at = known.get(name) ?? (changedAt.has(i) ? i : undefined)
     if (at !== undefined) result[at] = extendValue(result[at], member, { ...place, pointer: `${place.pointer}/*` })
-    else if (text !== undefined || !takeSpare(spare, memberText(member, place))) {
+    else if (isNamed(member, identity) || !takeSpare(spare, name)) {
       result.push(member)
-      if (text !== undefined) known.set(text, result.length - 1)
+      if (isNamed(member, identity)) known.set(name, result.length - 1)
     }
   }
   return result
 }
 
+function isNamed(member: Json, identity: Identity | undefined): boolean {
+  return identity !== undefined && identityText(member, identity) !== undefined
+}
+
 /**
- * Places of members that a payload changed in what they are known by: it says the list anew, at least one member of it as it stands, and in
- * their place something that is mostly the same. A payload that only names new members changes none.
+ * Places of members that a payload changed in what they are known by: it says the list anew, and in their place something of which most is the
+ * same. A payload that only names new members changes none.
  */
 function changedMembers(
-  target: readonly Json[],
-  payload: readonly Json[],
-  { identity, known }: { readonly identity: Identity | undefined; readonly known: ReadonlyMap<string, number> },
+  [target, payload]: readonly [readonly Json[], readonly Json[]],
+  nameOf: (member: Json) => string,
+  place: Place,
 ): ReadonlySet<number> {
   const changed = new Set<number>()
-  if (identity === undefined || payload.length < target.length) return changed
-  const named = new Set<number>()
-  for (const member of payload) {
-    const at = known.get(identityText(member, identity) ?? '')
-    if (at !== undefined) named.add(at)
-  }
-  if (named.size === 0) return changed
-  for (const [i, before] of target.entries()) {
-    const after = payload[i] as Json
-    if (!named.has(i) && !known.has(identityText(after, identity) ?? '') && isMostlySame(before, after)) changed.add(i)
+  if (payload.length < target.length) return changed
+  const said = new Set(payload.map(nameOf))
+  const names = target.map(nameOf)
+  const known = new Set(names)
+  const lost = names.flatMap((name, i) => (said.has(name) || known.has(nameOf(payload[i] as Json)) ? [] : [i]))
+  const kept = names.filter((name) => said.has(name)).length
+  // Whoever names things that stand there already, and others, may mean more of them.
+  const isAnew = place.topKey === 'entities' ? kept * 2 > target.length : kept > 0 && kept * 2 >= target.length
+  const shares = lost.map((i) => sameShare(target[i] as Json, payload[i] as Json))
+  const isAligned = lost.length > 1 && lost.length === target.length && shares.every((share) => share >= 0.5)
+  for (const [at, i] of lost.entries()) {
+    const [before, after] = [target[i] as Json, payload[i] as Json]
+    const isSameThing =
+      isJsonObject(before) && isJsonObject(after)
+        ? (shares[at] as number) >= (kept > 0 || isAligned ? 0.5 : onlyOneOther(before))
+        : isScalar(before) && isScalar(after) && (isAnew || isOtherMeasure(before, after))
+    if (isSameThing) changed.add(i)
   }
   return changed
 }
 
-function isMostlySame(before: Json, after: Json): boolean {
-  if (!isJsonObject(before) || !isJsonObject(after)) return false
+/** Members of an object that stand in the other one as they are, as a share of all. */
+function sameShare(before: Json, after: Json): number {
+  if (!isJsonObject(before) || !isJsonObject(after)) return 0
   const keys = Object.keys(before)
   const same = keys.filter((key) => Object.hasOwn(after, key) && isEqual(before[key] as Json, after[key] as Json))
-  return same.length * 2 >= keys.length
+  return keys.length === 0 ? 0 : same.length / keys.length
+}
+
+/** The share of an object's members that are the same where all but one of them are, and more than one is. */
+function onlyOneOther(object: JsonObject): number {
+  const { length } = Object.keys(object)
+  return length < 3 ? 1 : (length - 1) / length
+}
+
+function isScalar(value: Json): boolean {
+  return typeof value !== 'object' || value === null
+}
+
+/** What a number measures stands behind it: `5 mg`, `80 %`. */
+const MEASURE = /\d+(?:[.,]\d+)*(?= ?(?:%|[a-z]{1,3}\b))/gi
+const MEASURE_MAX_CHARS = 512
+
+/** One sentence with another number of the same unit: `warfarin 5 mg daily`, `warfarin 50 mg daily`. */
+function isOtherMeasure(before: Json, after: Json): boolean {
+  if (typeof before !== 'string' || typeof after !== 'string') return false
+  if (Math.max(before.length, after.length) > MEASURE_MAX_CHARS || !/[a-z]{4}/i.test(before)) return false
+  return before.replace(MEASURE, '#') === after.replace(MEASURE, '#')
 }
 
 /** A member without an identity is there once for each time that it is there already. */

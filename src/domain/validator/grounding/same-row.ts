@@ -71,9 +71,9 @@ function meetings(lookup: Lookup, row: Row): readonly Meeting[] {
 
 function meetingsOf(lookup: Lookup, row: Row): readonly Meeting[] {
   const { index } = lookup
+  if (lookup.stepsLeft < 0) return []
   const steps = row.rels.length + 1
   lookup.stepsLeft -= 2 * steps
-  if (lookup.stepsLeft < 0) return []
   const hashes = row.rels.map((rel, i) => index.leafHash(rel, row.values[i] as string))
   const met = new Map<number, Meeting>()
   for (const name of row.names) {

@@ -52,19 +52,64 @@ test('extend is refused whenever replace with the merged document is (JUD-16)', 
       const path = leaves[pick % leaves.length] ?? []
       const payload = withOther(before, path, random)
       const merged = applyMode({ context: before, payload, mode: 'extend', policy })
-      const verdict = judge(before, merged)
-      // A leaf of a list member may make another member of it; below objects alone it stands where it stood.
-      if (!path.some((token) => typeof token === 'number')) {
-        assert.is(verdict.verdict, judge(before, payload).verdict)
+      const { verdict } = judge(before, merged)
+      // Of one or two members, another one may be one more.
+      if (!isInShortList(before, path)) {
+        assert.is(verdict, judge(before, payload).verdict, `${path.join('/')}: ${JSON.stringify(payload)}`)
         refused += 1
       }
       const again = applyMode({ context: merged, payload, mode: 'extend', policy })
       assert.is(judge(merged, again).verdict, 'accept')
     }),
-    { numRuns: 600 },
+    { numRuns: 1200 },
   )
-  assert.ok(refused > 100)
+  assert.ok(refused > 600, `${refused}`)
 })
+
+function isInShortList(context: JsonObject, path: readonly (string | number)[]): boolean {
+  let value: Json = context
+  for (const token of path) {
+    if (Array.isArray(value) && value.length < 3) return true
+    value = (value as { readonly [key: string]: Json })[token] as Json
+  }
+  return false
+}
+
+const EXTENDED: readonly (readonly [why: string, before: Json, payload: Json, verdict: 'accept' | 'reject'])[] = [
+  [
+    'the id of the only member',
+    [{ id: 'CVE-1', package: 'left-pad', severity: 'high' }],
+    [{ id: 'CVE-2', package: 'left-pad', severity: 'high' }],
+    'reject',
+  ],
+  ['one more member like it', [{ sku: 'S1', qty: 2, price: 10 }], [{ sku: 'S2', qty: 2, price: 11 }], 'accept'],
+  ['one of three texts', ['penicillin', 'latex', 'nuts'], ['penicillin', 'peanut', 'nuts'], 'reject'],
+  ['one more text', ['penicillin', 'latex', 'nuts'], ['peanut'], 'accept'],
+  ['one more text behind those that stand', ['penicillin', 'latex'], ['penicillin', 'latex', 'nuts'], 'accept'],
+  ['the number in the only sentence', ['warfarin 5 mg daily'], ['warfarin 50 mg daily'], 'reject'],
+  ['another sentence', ['warfarin 5 mg daily'], ['metformin 500 mg daily'], 'accept'],
+  ['another day of the same', ['visit on day 1'], ['visit on day 2'], 'accept'],
+  [
+    'two values changed places',
+    [
+      { kind: 'house', value: 310 },
+      { kind: 'car', value: 22 },
+    ],
+    [
+      { kind: 'house', value: 22 },
+      { kind: 'car', value: 310 },
+    ],
+    'reject',
+  ],
+]
+
+for (const [why, before, payload, verdict] of EXTENDED) {
+  test(`extend by a list: ${why} is ${verdict === 'accept' ? 'accepted' : 'refused'} (JUD-16)`, () => {
+    const context = { facts: { list: before } }
+    const after = applyMode({ context, payload: { facts: { list: payload } }, mode: 'extend', policy })
+    assert.is(judge(context, after).verdict, verdict, JSON.stringify(after))
+  })
+}
 
 test('a part of what is established, handed over by extend, changes nothing (JUD-16)', () => {
   for (const before of CONTEXTS) {
