@@ -36,7 +36,7 @@ test('one leaf that says something else is refused, whatever else is said in oth
       const random = randomFrom(seed)
       const leaves = judgedLeaves(before)
       const path = leaves[pick % leaves.length] ?? []
-      const after = withOther(before, path, random)
+      const after = inOtherWords(withOther(before, path, random), random) as JsonObject
       assert.is(judge(before, after).verdict, 'reject', `${path.join('/')}: ${JSON.stringify(after)}`)
     }),
     { numRuns: 1500 },
