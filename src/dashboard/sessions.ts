@@ -20,10 +20,8 @@ export interface Session {
   readonly over: AbortController
 }
 
-/** A session beside its token: its secrets and its signal. */
-const SESSION_BYTES = 1_024
-/** Subjects whose sessions are counted. */
-const SUBJECTS_MAX = 10_000
+/** A session beside its token: its secrets, its signal, and its name in the list of its subject. */
+const SESSION_BYTES = 1_280
 /** One subject that signs in over and over pushes out its own sessions, nobody else's. */
 const PER_SUBJECT_MAX = 20
 const ID_BYTES = 32
@@ -38,37 +36,40 @@ export interface Sessions {
 export function createSessions(now: () => number, memory: MemoryBudget): Sessions {
   const sessions = new LRUCache<string, Session>({
     maxSize: memory.limitOf('sessions'),
-    sizeCalculation: ({ token, subject }) => SESSION_BYTES + 2 * (token.length + subject.length),
+    sizeCalculation: ({ token, subject }) => SESSION_BYTES + 2 * (token.length + 2 * subject.length),
     perf: { now },
-    dispose: (session) => session.over.abort(),
+    dispose: (session, name) => {
+      session.over.abort()
+      unlist(session.subject, name)
+    },
   })
-  const bySubject = new LRUCache<string, readonly string[]>({ max: SUBJECTS_MAX })
+  /** Names of sessions that are there, so that they take no more than those do. */
+  const bySubject = new Map<string, readonly string[]>()
   memory.watch('sessions', () => sessions.calculatedSize)
 
-  const forget = (session: Session): void => {
-    sessions.delete(session.name)
-    const names = (bySubject.get(session.subject) ?? []).filter((name) => name !== session.name)
-    if (names.length === 0) bySubject.delete(session.subject)
-    else bySubject.set(session.subject, names)
+  const unlist = (subject: string, gone: string): void => {
+    const names = (bySubject.get(subject) ?? []).filter((name) => name !== gone)
+    if (names.length === 0) bySubject.delete(subject)
+    else bySubject.set(subject, names)
   }
   return {
     create: (token, { tenant, subject, expiresAt }) => {
       const cookie = randomBytes(ID_BYTES).toString('base64url')
       const name = nameOf(cookie)
       const owner = JSON.stringify([tenant, subject])
-      const names = (bySubject.get(owner) ?? []).filter((known) => sessions.has(known))
-      const surplus = Math.max(0, names.length - PER_SUBJECT_MAX + 1)
-      for (const oldest of names.splice(0, surplus)) sessions.delete(oldest)
-      bySubject.set(owner, [...names, name])
+      const names = bySubject.get(owner) ?? []
+      for (const oldest of names.slice(0, Math.max(0, names.length - PER_SUBJECT_MAX + 1))) sessions.delete(oldest)
       const csrf = randomBytes(ID_BYTES).toString('base64url')
       const over = new AbortController()
       // Every stream of the session listens to it: many listeners are no leak.
       setMaxListeners(0, over.signal)
       sessions.set(name, { name, csrf, token, subject: owner, over }, { ttl: Math.max(1, expiresAt - now()) })
+      // One that outweighs all there is room for is not kept.
+      if (sessions.has(name)) bySubject.set(owner, [...(bySubject.get(owner) ?? []), name])
       return cookie
     },
     find: (cookie) => (cookie === undefined ? undefined : sessions.get(nameOf(cookie))),
-    end: forget,
+    end: ({ name }) => void sessions.delete(name),
   }
 }
 

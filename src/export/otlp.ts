@@ -44,6 +44,9 @@ const ROLES = {
   ...eachOf('none', 'ExportStarted', 'ExportIssued', 'AccessRecorded'),
 } satisfies Record<EventType, string>
 
+/** Runs, and calls, that one export keeps open: beyond them the oldest is written as it stands, still open. */
+const OPEN_MAX = 1_000
+
 /** Key of a run's own span. */
 export const ROOT = 'run'
 
@@ -70,9 +73,21 @@ class RunSpans {
     const { stream, type, time } = event.header
     const run = this.#runs.get(stream)
     if (run !== undefined) run.last = time
-    return this.#spans(event, type)
-      .map((span) => spanLine(span, this.#scope))
-      .join('')
+    return [...this.#spans(event, type), ...this.#surplus()].map((span) => spanLine(span, this.#scope)).join('')
+  }
+
+  /** A tenant may have any number of open runs; each event opens one at most. */
+  *#surplus(): Generator<Span> {
+    for (const [key, call] of this.#calls) {
+      if (this.#calls.size <= OPEN_MAX) break
+      this.#calls.delete(key)
+      yield callSpan(call, { end: call.last, outcome: 'open' })
+    }
+    for (const [stream, run] of this.#runs) {
+      if (this.#runs.size <= OPEN_MAX) break
+      this.#runs.delete(stream)
+      yield rootSpan(stream, run, { end: run.last, type: 'open' })
+    }
   }
 
   /** What is open at the end of the export has no end of its own. */

@@ -1,6 +1,7 @@
 /** @module Puts the ledger together: identity first, then the write path and the queries on one set of hot runs. */
 import { runStream } from '../../schemas/names.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
+import { cacheWithin } from '../resources/sized-cache.ts'
 import type { EventStore } from '../store/event-store.ts'
 import { pacedPages, pacedStore } from '../store/paced-pages.ts'
 import { openAudit } from './audit/open-audit.ts'
@@ -44,18 +45,12 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const stats = new Stats()
   const appendsSoFar = () => stats.handedOverTotal
   const followed = followedBy(options)
-  const openLogs = await guardedLogs(options.logs, {
-    store: followed('logs'),
-    keys,
-    sealer,
-    effects,
-    log,
-    appendsSoFar,
-  })
+  const upkeep = { sealer, effects, appendsSoFar, memory }
+  const openLogs = await guardedLogs(options.logs, { ...upkeep, store: followed('logs'), keys, log })
   const { ledgerId, origin } = await openLedgerIdentity(founding)
   const logs = openLogs?.(origin)
 
-  const leases = new LeaseClock(effects)
+  const leases = new LeaseClock(effects, cacheWithin(memory, 'leases', 1))
   const runs = hotRunsWithin(memory, { store, views, sealer, leases }, options.hotRunsMax)
   const reader = new Reader(store, runs, sealer)
   const queries = new Queries({ store, runs, reader, sealer, leases })
@@ -64,8 +59,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const commands = createCommands({ write, queries, newId: effects.newId })
   const list = new RunList(followed('runs'), views, appendsSoFar)
   const audit =
-    options.audit &&
-    openAudit({ store, followed: followed('audit'), sealer, effects, appendsSoFar, ...options.audit, readOnly })
+    options.audit && openAudit({ store, followed: followed('audit'), ...upkeep, ...options.audit, readOnly })
   const exports = new Exports({ store, logs, keys, effects, facts: new LedgerFacts({ store, sealer, effects }) })
   const stopKeys = keys.onChange(() => (readOnly === true ? undefined : recordNewKey(founding)))
   const stopWatch = watchStore(store, { log, stats })

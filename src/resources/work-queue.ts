@@ -15,6 +15,8 @@ const REST_MAX_MS = 100
 const GIVE_WAY_FACTOR = 8
 /** After a write its writer most likely comes again. */
 const WRITING_MS = 20
+/** Tenants, and callers of one, whose use is remembered while they wait for nothing. A slice of whoever falls out is forgiven. */
+const IDLE_MAX = 256
 
 /** Who reads: shares are divided among tenants, then among the callers of each. */
 export interface Party {
@@ -63,6 +65,8 @@ interface Slice {
 /** Time used, and who waits. A party that comes back is not owed what it did not ask for. */
 interface Share {
   usedMs: number
+  /** Of all its callers. */
+  waiting: number
   readonly callers: Map<string, CallerShare>
 }
 
@@ -100,6 +104,13 @@ export class WorkQueue {
     return this.#waiting
   }
 
+  /** Tenants and callers whose use is remembered. */
+  get parties(): number {
+    let callers = 0
+    for (const share of this.#shares.values()) callers += share.callers.size
+    return this.#shares.size + callers
+  }
+
   /** Slices given so far, and the time used in them. */
   get worked(): { readonly slices: number; readonly ms: number } {
     return { slices: this.#slices, ms: this.#workedMs }
@@ -132,12 +143,13 @@ export class WorkQueue {
 
   #enqueue(turn: Turn): void {
     const { tenant, caller } = turn.pace.party
-    const share = this.#shares.get(tenant) ?? { usedMs: leastUsed(this.#shares), callers: new Map() }
-    this.#shares.set(tenant, share)
+    const share = this.#shares.get(tenant) ?? { usedMs: leastUsed(this.#shares), waiting: 0, callers: new Map() }
     const own = share.callers.get(caller) ?? { usedMs: leastUsed(share.callers), waiting: [] }
-    share.callers.set(caller, own)
     own.waiting.push(turn)
+    share.waiting += 1
     this.#waiting += 1
+    putLast(this.#shares, tenant, share, (each) => each.waiting > 0)
+    putLast(share.callers, caller, own, (each) => each.waiting.length > 0)
   }
 
   /** Charges the tenant and the caller, and lets writers go first for a while. */
@@ -183,10 +195,11 @@ export class WorkQueue {
   }
 
   #grant(): void {
-    const share = least(this.#shares, ({ callers }) => [...callers.values()].some(({ waiting }) => waiting.length > 0))
+    const share = least(this.#shares, ({ waiting }) => waiting > 0)
     const caller = share && least(share.callers, ({ waiting }) => waiting.length > 0)
     const turn = caller?.waiting.shift()
-    if (turn === undefined) return
+    if (share === undefined || turn === undefined) return
+    share.waiting -= 1
     this.#waiting -= 1
     this.#slices += 1
     const current = { pace: turn.pace, startedMs: this.#effects.nowMs() }
@@ -230,6 +243,19 @@ class ReaderPace implements Pace {
   }
 }
 
+/** Puts a party last. Where there are too many, the two in front are looked at: one that waits goes to the end, an idle one is forgotten. */
+function putLast<T>(parties: Map<string, T>, name: string, party: T, waits: (party: T) => boolean): void {
+  parties.delete(name)
+  parties.set(name, party)
+  let looks = 2
+  for (const [first, idle] of parties) {
+    if (parties.size <= IDLE_MAX || looks === 0) return
+    looks -= 1
+    parties.delete(first)
+    if (waits(idle)) parties.set(first, idle)
+  }
+}
+
 function least<T extends { readonly usedMs: number }>(
   shares: ReadonlyMap<string, T>,
   isReady: (share: T) => boolean,
@@ -242,6 +268,7 @@ function least<T extends { readonly usedMs: number }>(
 }
 
 function leastUsed(shares: ReadonlyMap<string, { readonly usedMs: number }>): number {
-  const used = [...shares.values()].map(({ usedMs }) => usedMs)
-  return used.length === 0 ? 0 : Math.min(...used)
+  let used = Number.POSITIVE_INFINITY
+  for (const { usedMs } of shares.values()) used = Math.min(used, usedMs)
+  return shares.size === 0 ? 0 : used
 }

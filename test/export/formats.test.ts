@@ -247,4 +247,26 @@ function eventWith({ actor, agent }: { actor: string; agent: string }): LedgerEv
   return { position: '1', header: event.header, data, digest: event.digest, texts }
 }
 
+test('an OTLP export keeps no more open than a thousand runs: the oldest is written as it stands, each run once (F77)', () => {
+  const scope: ExportScope = { ledgerId: 'l', tenant: 'acme' } as ExportScope
+  const writer = FORMATS.otlp.open(scope)
+  const lines: string[] = []
+  for (let run = 0; run < 3_000; run += 1) {
+    const header = {
+      stream: runStream('acme', `r${run}`),
+      type: 'RunStarted',
+      time: '2024-01-01T00:00:00.000Z',
+      revision: 0,
+      id: `e${run}`,
+    }
+    lines.push(writer.event({ header, data: { v: 1, name: `n${run}` }, position: '1' } as unknown as LedgerEvent))
+  }
+  const early = lines
+    .join('')
+    .split('\n')
+    .filter((line) => line !== '').length
+  const all = (lines.join('') + writer.rest()).split('\n').filter((line) => line !== '').length
+  assert.equal([early, all], [2_000, 3_000])
+})
+
 test.run()

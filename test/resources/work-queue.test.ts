@@ -150,4 +150,24 @@ queue('a reader that has left gets no slice: what waits for one is ended', async
   assert.is(work.waiting, 0)
 })
 
+queue(
+  'readers that come and go under ever new names leave no trace beyond a few hundred, while others wait all the time (F77)',
+  async () => {
+    const clock = new Clock()
+    const work = new WorkQueue(clock.effects)
+    const stays = none()
+    void read(clock, work.begin({ tenant: 'stays', caller: 'c' }), 0.7, stays)
+    for (let i = 0; i < 3_000; i += 1) {
+      const pace = work.begin({ tenant: i % 2 === 0 ? `t${i}` : 'stays', caller: `c${i}` })
+      void read(clock, pace, 0.7, none())
+      await clock.runUntil(clock.nowMs + 5)
+      pace.leave()
+    }
+    assert.ok(work.parties < 1_200, `${work.parties}`)
+    const before = stays.ms
+    await clock.runUntil(clock.nowMs + 100)
+    assert.ok(stays.ms > before, 'and who stayed goes on')
+  },
+)
+
 queue.run()

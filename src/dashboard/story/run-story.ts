@@ -13,6 +13,9 @@ import { foldCall, type Span } from './calls.ts'
 import { forkMark } from './fork-marks.ts'
 import { foldModelSpend, type ModelSpend } from './model-spend.ts'
 
+/** Longer texts stand in the event itself. */
+const TEXT_CHARS = 256
+
 export type MarkKind =
   | 'start'
   | 'accepted'
@@ -169,12 +172,17 @@ const MARKS = {
     ...placeOf(header),
     ...{ kind: 'refused', lane: data.agent, text: 'budget-exceeded' },
   }),
-  CompensationStarted: ({ header, data }) => ({ ...placeOf(header), kind: 'undo', lane: '', text: data.reason }),
+  CompensationStarted: ({ header, data }) => ({
+    ...placeOf(header),
+    kind: 'undo',
+    lane: '',
+    text: data.reason.slice(0, TEXT_CHARS),
+  }),
   RunCompensated: ({ header, data }) => ({ ...placeOf(header), kind: 'undone', lane: '', text: data.status }),
   RunCompleted: ({ header }) => ({ ...placeOf(header), kind: 'completed', lane: '' }),
   RunFailed: ({ header, data }) => ({
     ...placeOf(header),
-    ...{ kind: 'failed', lane: '', text: data.error.message.slice(0, 256) },
+    ...{ kind: 'failed', lane: '', text: data.error.message.slice(0, TEXT_CHARS) },
   }),
   RunResumed: ({ header, data }) => ({ ...placeOf(header), kind: 'other', lane: '', text: `fence ${data.fence}` }),
 } satisfies MakeTable<RecordedEvent, RunStory, Mark>
@@ -187,7 +195,7 @@ function rewindMark({ header, data }: Extract<RecordedEvent, { type: 'RunRewound
   const { fromStep, toStep, snapshot, cause, reason } = data
   const before = story.marks.at(-1)
   const lane = before?.kind === 'rejected' ? before.lane : ''
-  const text = reason === undefined ? {} : { text: reason }
+  const text = reason === undefined ? {} : { text: reason.slice(0, TEXT_CHARS) }
   return { ...placeOf(header), kind: 'rewind', lane, fromStep, step: toStep, restores: snapshot, cause, ...text }
 }
 

@@ -2,13 +2,38 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
+import { weigh } from '../../resources/weigh.ts'
 import { orRefused } from '../page.ts'
 import { emptyStory, foldStory, type RunStory } from './run-story.ts'
 
-/** What an event of a story takes in memory, rounded up. */
-const EVENT_BYTES = 1_024
+/** What an empty story takes, and an event of one beside its mark and its span. */
+const STORY_BYTES = 4_096
+const EVENT_BYTES = 256
 /** Longer runs are told by the part that is looked at. */
 const WHOLE_STORY_MAX = 50_000
+
+interface Entry {
+  readonly story: RunStory
+  folding: Promise<void>
+  /** What it took when it was weighed, and how much of it that was. */
+  bytes: number
+  readonly weighed: { events: number; marks: number; spans: number }
+}
+
+function newEntry(): Entry {
+  const weighed = { events: 0, marks: 0, spans: 0 }
+  return { story: emptyStory(), folding: Promise.resolve(), bytes: STORY_BYTES, weighed }
+}
+
+/** Each mark and each span is walked once, however often the story goes on. */
+function weighNew(entry: Entry): void {
+  const { story, weighed } = entry
+  const { marks, spans, next } = story
+  for (const mark of marks.slice(weighed.marks)) entry.bytes += weigh(mark)
+  for (const span of spans.slice(weighed.spans)) entry.bytes += weigh(span)
+  entry.bytes += EVENT_BYTES * (next - weighed.events)
+  Object.assign(weighed, { events: next, marks: marks.length, spans: spans.length })
+}
 
 interface Stories {
   /** The whole run up to a revision that is known to be there. */
@@ -44,12 +69,13 @@ function storiesOf({ ledger, memory }: StoryDeps): Stories {
 
 function createStories({ ledger, memory }: StoryDeps): Stories {
   const maxBytes = memory.limitOf('stories')
-  const current = new LRUCache<string, { story: RunStory; folding: Promise<void> }>({ maxSize: maxBytes })
+  const current = new LRUCache<string, Entry>({ maxSize: maxBytes })
   memory.watch('stories', () => current.calculatedSize)
-  const keep = (name: string, entry: { story: RunStory; folding: Promise<void> }): void => {
+  const keep = (name: string, entry: Entry): void => {
+    weighNew(entry)
     // Set anew, since a story grows: the cache weighs what it is given once.
     current.delete(name)
-    current.set(name, entry, { size: Math.min(maxBytes, EVENT_BYTES * Math.max(1, entry.story.next)) })
+    current.set(name, entry, { size: Math.min(maxBytes, entry.bytes) })
   }
   const read = async (caller: Caller, story: RunStory, range: { run: string; to: number }): Promise<void> => {
     if (story.next > range.to) return
@@ -59,7 +85,7 @@ function createStories({ ledger, memory }: StoryDeps): Stories {
   return {
     whole: async (caller, run, revision) => {
       const name = `${caller.tenant} ${run}`
-      const entry = current.get(name) ?? { story: emptyStory(), folding: Promise.resolve() }
+      const entry = current.get(name) ?? newEntry()
       // One after another: two that fold at once would fold the same events twice.
       entry.folding = entry.folding.catch(() => undefined).then(() => read(caller, entry.story, { run, to: revision }))
       try {

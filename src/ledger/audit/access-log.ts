@@ -5,23 +5,31 @@
 import { ACCESS_ENTRIES_MAX, type AccessEntry } from '../../../schemas/events/access-recorded.ts'
 import { accessStream } from '../../../schemas/names.ts'
 import { type AccessRead, recordedFilters } from '../../access/on-record.ts'
+import type { MemoryBudget } from '../../resources/memory-budget.ts'
+import { OverloadedError } from '../../resources/overloaded-error.ts'
+import { textBytes } from '../../resources/sized-cache.ts'
+import { weigh } from '../../resources/weigh.ts'
 import { type Expectation, firstExpectation } from '../../signing/check.ts'
-import { type Append, type EventStore, StoreUnavailableError } from '../../store/event-store.ts'
+import { type Append, type EventStore, NO_STREAM, StoreUnavailableError } from '../../store/event-store.ts'
 import { sealFact } from '../identity/append-fact.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
+import { expectationBehind } from '../read/verified-events.ts'
 
 /** Reads of so long share one event. */
 const TOGETHER_MS = 100
 /** Entries of one event, as JSON: far below what any store takes in one write. */
 const EVENT_MAX_CHARS = 256 * 1024
 const RETRY_MS = 1_000
+/** A tenant's place in its stream. Half of the share is for them, half for the reads that wait. */
+const WRITER_BYTES = 1_024
 
 export interface AccessLogDeps {
-  readonly store: Pick<EventStore, 'append' | 'readStream'>
+  readonly store: Pick<EventStore, 'append' | 'head' | 'readStream'>
   readonly sealer: Sealer
   readonly effects: Effects
+  readonly memory: MemoryBudget
   /** UUID of this process's start. */
   readonly writer: string
 }
@@ -34,27 +42,44 @@ interface Waiting {
 
 interface TenantWriter {
   readonly tenant: string
-  at: Expectation
+  /** Undefined until it is read: this process may have written the stream before, and forgotten it. */
+  at: Expectation | undefined
   readonly waiting: Waiting[]
   writing: Promise<void> | undefined
 }
 
 export class AccessLog implements AsyncDisposable {
   readonly #deps: AccessLogDeps
+  /** The one used longest ago first. */
   readonly #writers = new Map<string, TenantWriter>()
+  readonly #writersMax: number
 
   constructor(deps: AccessLogDeps) {
     this.#deps = deps
+    const { memory } = deps
+    this.#writersMax = Math.max(1, Math.floor(memory.limitOf('access') / 2 / WRITER_BYTES))
+    memory.watch('access', () => this.#writers.size * WRITER_BYTES)
   }
 
-  /** Resolves when the read is on record. Throws `StoreUnavailableError` where it cannot be put there now. */
-  record(caller: Caller, read: AccessRead): Promise<void> {
-    const writer = this.#writer(caller.tenant)
+  /**
+   * Resolves when the read is on record. Throws `StoreUnavailableError` where it cannot be put there now, `OverloadedError` where too many
+   * wait for it.
+   */
+  async record(caller: Caller, read: AccessRead): Promise<void> {
     const entry = entryOf(caller, read, new Date(this.#deps.effects.nowMs()).toISOString())
-    return new Promise((recorded, failed) => {
-      writer.waiting.push({ entry, recorded, failed })
-      this.#start(writer)
-    })
+    const account = this.#deps.memory.account('access')
+    // Twice: as it waits, and in the text of the event that it becomes a part of.
+    const release = account.take(2 * (weigh(entry) + textBytes(caller.tenant)), caller.tenant)
+    if (release === undefined) throw new OverloadedError('too many reads wait to be put on record', RETRY_MS)
+    try {
+      await new Promise<void>((recorded, failed) => {
+        const writer = this.#writer(caller.tenant)
+        writer.waiting.push({ entry, recorded, failed })
+        this.#start(writer)
+      })
+    } finally {
+      release()
+    }
   }
 
   #start(writer: TenantWriter): void {
@@ -70,12 +95,26 @@ export class AccessLog implements AsyncDisposable {
   }
 
   #writer(tenant: string): TenantWriter {
-    const known = this.#writers.get(tenant)
-    if (known !== undefined) return known
-    const at = firstExpectation(accessStream(tenant, this.#deps.writer))
-    const writer: TenantWriter = { tenant, at, waiting: [], writing: undefined }
+    const writer = this.#writers.get(tenant) ?? { tenant, at: undefined, waiting: [], writing: undefined }
+    this.#writers.delete(tenant)
     this.#writers.set(tenant, writer)
+    for (const [name, oldest] of this.#writers) {
+      if (this.#writers.size <= this.#writersMax) break
+      if (oldest !== writer && oldest.writing === undefined && oldest.waiting.length === 0) this.#writers.delete(name)
+    }
     return writer
+  }
+
+  /** What the stream's next event has to continue. */
+  async #placeOf(tenant: string): Promise<Expectation> {
+    const { store, sealer } = this.#deps
+    const stream = accessStream(tenant, this.#deps.writer)
+    const head = await store.head(stream)
+    if (head === NO_STREAM) return firstExpectation(stream)
+    for await (const [record] of store.readStream(stream, { from: head, to: head })) {
+      if (record !== undefined) return expectationBehind(sealer, record)
+    }
+    throw new StoreUnavailableError(`${stream} @ ${head} cannot be read`, RETRY_MS)
   }
 
   async #write(writer: TenantWriter): Promise<void> {
@@ -95,7 +134,9 @@ export class AccessLog implements AsyncDisposable {
   }
 
   async #append(writer: TenantWriter, entries: readonly AccessEntry[]): Promise<void> {
-    const { tenant, at } = writer
+    const { tenant } = writer
+    writer.at ??= await this.#placeOf(tenant)
+    const { at } = writer
     const data = { v: 1, entries: JSON.parse(JSON.stringify(entries)) }
     const { append, next } = sealFact(this.#deps, { tenant, type: 'AccessRecorded', data, at })
     const result = await this.#deps.store.append(append)
@@ -103,6 +144,8 @@ export class AccessLog implements AsyncDisposable {
       writer.at = next
       return
     }
+    // What stands there is looked up before the next append.
+    writer.at = undefined
     const retryAfterMs = result.kind === 'unavailable' ? result.retryAfterMs : RETRY_MS
     throw new StoreUnavailableError(`the read cannot be put on record now (${result.kind})`, retryAfterMs)
   }

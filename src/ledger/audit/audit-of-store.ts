@@ -1,4 +1,5 @@
 /** @module The auditors' queries over any store that can be read: offline, beside an owner, and without a record of who asked. */
+import { MemoryBudget } from '../../resources/memory-budget.ts'
 import type { AuditIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
@@ -14,6 +15,6 @@ export interface StoreAuditDeps {
 
 /** Each question first brings the index to where the store is. */
 export function auditOfStore(deps: StoreAuditDeps): UnrecordedReads {
-  const projection = new AuditProjection(deps)
+  const projection = new AuditProjection({ ...deps, memory: new MemoryBudget() })
   return new AuditService({ ...deps, catchUp: () => projection.pass(() => true) })
 }

@@ -3,7 +3,6 @@
  * since the index is no proof: each row leads to its event, and that to its proof. Streams whose first event is not ours have no rows,
  * as they have no leaves in the log (LOG-2).
  */
-import { LRUCache } from 'lru-cache'
 import { type ChargeState, foldCharges, isCharging, noCharges } from '../../../projections/charges.ts'
 import { callOf, type EventFacts, eventFacts } from '../../../projections/event-facts.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
@@ -14,6 +13,8 @@ import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { toNano } from '../../../schemas/money.ts'
 import { parseStream } from '../../../schemas/names.ts'
+import type { MemoryBudget } from '../../resources/memory-budget.ts'
+import { cacheWithin, type SizedCache, textBytes } from '../../resources/sized-cache.ts'
 import { checkRecord, firstExpectation } from '../../signing/check.ts'
 import type { AuditEntry, AuditIndex, ChargeRow } from '../../store/audit-index.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
@@ -22,9 +23,10 @@ import type { Sealer } from '../identity/sealer.ts'
 import { ledgerEvent } from '../read/parse-record.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from '../read/seen-record.ts'
 
-/** Charge states kept at hand; the others are read again when their next event comes. */
-const STATES_MAX = 2_000
-const CLAIMS_MAX = 10_000
+/** Parts of the index's share. What falls out is read again from the index when the next event asks for it. */
+const PARTS = { states: 0.5, claims: 0.25, ours: 0.25 } as const
+/** A parsed state takes about so many times its text. */
+const STATE_FACTOR = 4
 
 /** The index's own file takes no writes, as on a full disk: it answers from where it is, and `asOf` says so. */
 export class IndexBehindError extends Error {}
@@ -35,27 +37,50 @@ export interface ProjectionDeps {
   /** Absent where there are no keys: every stream counts as ours. */
   readonly sealer?: Sealer | undefined
   readonly onProgress?: (events: number) => void
+  readonly memory: MemoryBudget
+}
+
+interface Claim {
+  readonly agent?: string
+  readonly tool?: string
 }
 
 /** Columns that no fact of the event fills: all of them, so that a new one is not forgotten. */
 type Place = { readonly [F in Exclude<AuditColumn, keyof EventFacts>]: AuditRow[F] | undefined }
 
+/** What the index does not know before the page is saved: a cache may let go of it meanwhile. */
 interface PageChanges {
   readonly entries: AuditEntry[]
   readonly states: Map<string, ChargeState>
+  readonly claims: Map<string, Claim>
+  readonly ours: Set<string>
   readonly foreign: Set<string>
   readonly sizes: Map<string, number>
 }
 
+const noChanges = (): PageChanges => ({
+  entries: [],
+  states: new Map(),
+  claims: new Map(),
+  ours: new Set(),
+  foreign: new Set(),
+  sizes: new Map(),
+})
+
 export class AuditProjection {
   readonly #deps: ProjectionDeps
-  readonly #states = new LRUCache<string, ChargeState>({ max: STATES_MAX })
-  readonly #claims = new LRUCache<string, { agent?: string; tool?: string }>({ max: CLAIMS_MAX })
-  readonly #known = new LRUCache<string, true>({ max: CLAIMS_MAX })
+  readonly #states: SizedCache<ChargeState>
+  readonly #claims: SizedCache<Claim>
+  /** Streams that are this ledger's. */
+  readonly #ours: SizedCache<typeof OURS>
   #isSame = false
 
   constructor(deps: ProjectionDeps) {
     this.#deps = deps
+    const { memory } = deps
+    this.#states = cacheWithin(memory, 'audit-index', PARTS.states)
+    this.#claims = cacheWithin(memory, 'audit-index', PARTS.claims)
+    this.#ours = cacheWithin(memory, 'audit-index', PARTS.ours)
     // States in memory are ahead of an empty file.
     deps.index.onRenewed(() => this.#forget())
   }
@@ -98,12 +123,13 @@ export class AuditProjection {
     const last = page.at(-1)
     if (last === undefined) return true
     const progress = seenRecord(last)
-    const changes: PageChanges = { entries: [], states: new Map(), foreign: new Set(), sizes: new Map() }
+    const changes = noChanges()
     for (const record of page) this.#take(record, changes)
     const states = new Map([...changes.states].map(([stream, state]) => [stream, JSON.stringify(state)]))
     try {
       const saved = index.save({ entries: changes.entries, states, foreign: [...changes.foreign], progress }, from)
-      if (!saved) this.#forget()
+      if (saved) this.#remember(changes, states)
+      else this.#forget()
       return saved
     } catch (cause) {
       this.#forget()
@@ -112,17 +138,26 @@ export class AuditProjection {
     }
   }
 
+  /** What was saved may be forgotten from here on. */
+  #remember({ states, claims, ours }: PageChanges, texts: ReadonlyMap<string, string>): void {
+    for (const [stream, state] of states) {
+      this.#states.set(stream, state, STATE_FACTOR * textBytes(texts.get(stream) ?? ''))
+    }
+    for (const [key, claim] of claims) this.#claims.set(key, claim, claimBytes(claim))
+    for (const stream of ours) this.#ours.set(stream, OURS, 0)
+  }
+
   /** States in memory are ahead of what was saved. */
   #forget(): void {
     this.#states.clear()
     this.#claims.clear()
-    this.#known.clear()
+    this.#ours.clear()
   }
 
   #take(record: ReadRecord, changes: PageChanges): void {
     const { stream, revision } = record
     const name = parseStream(stream)
-    if (name === undefined || changes.foreign.has(stream) || this.#isForeign(record)) {
+    if (name === undefined || changes.foreign.has(stream) || this.#isForeign(record, changes)) {
       changes.foreign.add(stream)
       return
     }
@@ -133,10 +168,10 @@ export class AuditProjection {
     const leaf = changes.sizes.get(tenant) ?? this.#deps.index.size(tenant)
     changes.sizes.set(tenant, leaf + 1)
     const call = callOf(header.type, data)
-    const facts = eventFacts(header, data, call === undefined ? {} : this.#claim(tenant, stream, call))
+    const facts = eventFacts(header, data, call === undefined ? {} : this.#claim({ tenant, stream, call }, changes))
     if (header.type === 'ToolCallClaimed' && facts.call !== undefined) {
       const { agent, tool } = facts
-      this.#claims.set(`${facts.call} ${stream}`, { ...(agent && { agent }), ...(tool && { tool }) })
+      changes.claims.set(`${facts.call} ${stream}`, { ...(agent && { agent }), ...(tool && { tool }) })
     }
     const { position } = record
     const clocked = header.clock !== undefined
@@ -155,11 +190,12 @@ export class AuditProjection {
     { header, data, stream }: { header: Header; data: JsonObject; stream: string },
     changes: PageChanges,
   ): ChargeRow[] {
-    const state = this.#state(stream)
-    const before = JSON.stringify(state)
+    const state = changes.states.get(stream) ?? this.#state(stream)
+    const before = { currency: state.currency, nothingOpen: holdsNothing(state) }
     try {
       const charges = foldCharges(state, { type: header.type, data, header } as unknown as RecordedEvent)
-      if (JSON.stringify(state) !== before) changes.states.set(stream, state)
+      const same = before.nothingOpen && holdsNothing(state) && state.currency === before.currency
+      if (!same) changes.states.set(stream, state)
       return charges.map(({ cost, estimated: _, ...charge }) => ({ ...charge, costNano: signedNano(cost) }))
     } catch {
       return []
@@ -171,40 +207,56 @@ export class AuditProjection {
     if (known !== undefined) return known
     const saved = this.#deps.index.chargeState(stream)
     const state = saved === undefined ? noCharges() : (JSON.parse(saved) as ChargeState)
-    this.#states.set(stream, state)
+    this.#states.set(stream, state, STATE_FACTOR * textBytes(saved ?? ''))
     return state
   }
 
-  #claim(tenant: string, stream: string, call: string): { agent?: string; tool?: string } {
+  #claim(of: { readonly tenant: string; readonly stream: string; readonly call: string }, changes: PageChanges): Claim {
+    const { tenant, stream, call } = of
     const key = `${call} ${stream}`
-    const known = this.#claims.get(key) ?? this.#deps.index.claim(tenant, stream, call) ?? {}
-    this.#claims.set(key, known)
-    return known
+    const known = changes.claims.get(key) ?? this.#claims.get(key)
+    if (known !== undefined) return known
+    const claim = this.#deps.index.claim(tenant, stream, call) ?? {}
+    this.#claims.set(key, claim, claimBytes(claim))
+    return claim
   }
 
   /** A stream is ours if its first event was sealed by this ledger. */
-  #isForeign(record: ReadRecord): boolean {
+  #isForeign(record: ReadRecord, { ours }: PageChanges): boolean {
     const { index, sealer } = this.#deps
-    if (sealer === undefined || this.#known.has(record.stream)) return false
-    if (record.revision > 0) {
-      const foreign = index.isForeign(record.stream) || !index.hasStream(record.stream)
-      if (!foreign) this.#known.set(record.stream, true)
-      return foreign
-    }
+    const { stream, revision } = record
+    if (sealer === undefined || ours.has(stream) || this.#ours.get(stream) !== undefined) return false
+    const isOurs =
+      revision > 0 ? !index.isForeign(stream) && index.hasStream(stream) : this.#isSealedHere(record, sealer)
+    if (isOurs) ours.add(stream)
+    return !isOurs
+  }
+
+  #isSealedHere(record: ReadRecord, sealer: Sealer): boolean {
     const check = () =>
       checkRecord(record, firstExpectation(record.stream), {
         ring: sealer.ring,
         runKeys: sealer.runKeys,
         depth: 'fast',
       })
-    let checked = check()
-    if (!checked.ok && checked.faults.some(({ code }) => code === 'unknown-key')) {
-      sealer.reload()
-      checked = check()
-    }
-    if (checked.ok) this.#known.set(record.stream, true)
-    return !checked.ok
+    const checked = check()
+    if (checked.ok || !checked.faults.some(({ code }) => code === 'unknown-key')) return checked.ok
+    sealer.reload()
+    return check().ok
   }
+}
+
+const OURS = Object.freeze({})
+
+/** Looked at before and after each event, so without a walk over what is open. */
+function holdsNothing({ held, modelCallers }: ChargeState): boolean {
+  for (const _ in held) return false
+  for (const _ in modelCallers) return false
+  return true
+}
+
+function claimBytes({ agent = '', tool = '' }: Claim): number {
+  return textBytes(agent) + textBytes(tool)
 }
 
 function signedNano(cost: string): bigint {

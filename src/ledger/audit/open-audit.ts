@@ -1,4 +1,5 @@
 /** @module The auditors' queries, put together: the index that follows the store in lulls and when it is asked, the service, the record. */
+import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import type { AuditIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
@@ -18,6 +19,7 @@ export interface OpenAuditDeps {
   readonly sealer: Sealer
   readonly effects: Effects
   readonly appendsSoFar: () => number
+  readonly memory: MemoryBudget
   readonly onlyIfAsked?: boolean
   /** The store is another's to write: who asks is put on no record. */
   readonly readOnly?: boolean | undefined
@@ -29,12 +31,12 @@ export interface OpenAudit extends AsyncDisposable {
 
 /** Disposing it ends the following and waits for what is being recorded; the index stays open: who opened it closes it. */
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
-  const { store, followed, index, sealer, effects, appendsSoFar, onlyIfAsked = false, readOnly } = deps
-  const projection = new AuditProjection({ store: followed, index, sealer })
+  const { store, followed, index, sealer, effects, appendsSoFar, onlyIfAsked = false, readOnly, memory } = deps
+  const projection = new AuditProjection({ store: followed, index, sealer, memory })
   const inLulls = (): boolean => !onlyIfAsked || index.progress() !== undefined
   const follower = new QuietFollower((goOn) => projection.pass(goOn), appendsSoFar, inLulls)
   const catchUp = () => follower.catchUp().catch(unlessBehind)
-  const log = new AccessLog({ store, sealer, effects, writer: effects.newId() })
+  const log = new AccessLog({ store, sealer, effects, writer: effects.newId(), memory })
   const service = new AuditService({ store, index, sealer, catchUp })
   return {
     reads: recordedReads(service, readOnly === true ? { record: async () => undefined } : log),

@@ -1,4 +1,5 @@
 /** @module What the parts of the logs share, and what can go wrong with them. */
+import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
@@ -13,6 +14,7 @@ export interface LogDeps {
   readonly log: Log
   /** Appends handed to the store so far: while it stands still, the logs have time. */
   readonly appendsSoFar: () => number
+  readonly memory: MemoryBudget
 }
 
 /** Name of a tenant's log and of the key that signs it, for life. */

@@ -2,7 +2,6 @@
  * @module The logs follow the store: every verified record becomes a leaf of its tenant's tree, in commit order (LOG-1 to LOG-3).
  * A stream whose first event does not verify is foreign and has no leaf; a later fault stops its tenant's log there.
  */
-import { LRUCache } from 'lru-cache'
 import { EVENTS } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import { ledgerStream } from '../../../schemas/names.ts'
@@ -20,20 +19,13 @@ import { streamTenant } from '../../signing/stream-tenant.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { Position, ReadRecord } from '../../store/event-store.ts'
 import type { LeafRow, LogBatch, LogStreamRow } from '../../store/log-store.ts'
+import { type LogCaches, type StreamState, streamBytes, VERIFIER_BYTES } from './log-caches.ts'
 import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import { TenantTree } from './tenant-tree.ts'
 
-/** Trees and streams kept at hand; the others are read again when their next event comes. */
-const TREES_MAX = 1_000
-const STREAMS_MAX = 20_000
 /** A stop's code where a checkpoint on record is none of this log's. */
 const CHECKPOINT_MISMATCH = 'checkpoint-mismatch'
-
-interface StreamState {
-  readonly expected: Expectation
-  readonly foreign: boolean
-}
 
 /** What one page adds. */
 interface PageChanges {
@@ -45,16 +37,15 @@ interface PageChanges {
 export class LogProjection {
   readonly #deps: LogDeps
   readonly #origin: string
-  readonly #trees = new LRUCache<string, TenantTree>({ max: TREES_MAX })
-  readonly #streams = new LRUCache<string, StreamState>({ max: STREAMS_MAX })
-  readonly #verifiers = new Map<string, NoteVerifier>()
+  readonly #caches: LogCaches
   /** The file was filled from the store's first event on by this process, so that it lacks no stream. */
   #fromStart = false
   #catchingUp: Promise<void> | undefined
 
-  constructor(deps: LogDeps, origin: string) {
+  constructor(deps: LogDeps, origin: string, caches: LogCaches) {
     this.#deps = deps
     this.#origin = origin
+    this.#caches = caches
     // What is kept at hand is ahead of an empty file.
     deps.logStore.onRenewed(() => this.#forget())
   }
@@ -69,10 +60,10 @@ export class LogProjection {
   }
 
   tree(tenant: string): TenantTree {
-    const known = this.#trees.get(tenant)
+    const known = this.#caches.trees.get(tenant)
     if (known !== undefined) return known
     const tree = new TenantTree(this.#deps.logStore, tenant, this.#deps.logStore.log(tenant))
-    this.#trees.set(tenant, tree)
+    this.#caches.trees.set(tenant, tree, tree.bytes)
     return tree
   }
 
@@ -90,10 +81,11 @@ export class LogProjection {
 
   /** The key that signs a tenant's log. */
   verifier(tenant: string): NoteVerifier {
-    const known = this.#verifiers.get(tenant)
+    const name = logOrigin(this.#origin, tenant)
+    const known = this.#caches.verifiers.get(name)
     if (known !== undefined) return known
-    const verifier = noteVerifier(logOrigin(this.#origin, tenant), this.#deps.keys.current().checkpointKey)
-    this.#verifiers.set(tenant, verifier)
+    const verifier = noteVerifier(name, this.#deps.keys.current().checkpointKey)
+    this.#caches.verifiers.set(name, verifier, VERIFIER_BYTES)
     return verifier
   }
 
@@ -103,8 +95,8 @@ export class LogProjection {
   }
 
   #forget(): void {
-    this.#trees.clear()
-    this.#streams.clear()
+    this.#caches.trees.clear()
+    this.#caches.streams.clear()
   }
 
   async #pass(signal?: AbortSignal): Promise<void> {
@@ -147,16 +139,24 @@ export class LogProjection {
       leaves: changes.leaves,
       progress: { ...placeOf(last), digest: recordDigest(last.header) },
     }
-    return this.#deps.logStore.save(batch, from)
+    if (!this.#deps.logStore.save(batch, from)) return false
+    this.#remember(changes)
+    return true
+  }
+
+  /** What was saved may be forgotten from here on. Set anew: they have grown, and a reader may have read what was saved before. */
+  #remember({ trees, streams }: PageChanges): void {
+    for (const [tenant, tree] of trees) this.#caches.trees.set(tenant, tree, tree.bytes)
+    for (const [stream, state] of streams) this.#caches.streams.set(stream, state, streamBytes(state))
   }
 
   async #take(record: ReadRecord, changes: PageChanges): Promise<void> {
     const { stream } = record
     const tenant = streamTenant(stream)
-    const state = this.#stream(stream)
+    const state = changes.streams.get(stream) ?? this.#stream(stream)
     if (state.foreign) return
     if (tenant === undefined) return this.#setForeign(record, changes, 'stream-name')
-    const tree = this.tree(tenant)
+    const tree = changes.trees.get(tenant) ?? this.tree(tenant)
     if (tree.stopped !== undefined) return
     if (record.revision > 0 && state.expected.revision === 0) this.#missed(stream)
 
@@ -176,7 +176,7 @@ export class LogProjection {
     changes.leaves.push({ tenant, index: tree.size, ...placeOf(record), eventId: header.id })
     tree.append(digestBytes(digest))
     changes.trees.set(tenant, tree)
-    this.#setStream(stream, { expected: nextExpectation(found.checked), foreign: false }, changes)
+    changes.streams.set(stream, { expected: nextExpectation(found.checked), foreign: false })
   }
 
   /** Events of a stream were seen before, its row would say which: without it the stream would pass for another's, in no log. */
@@ -227,22 +227,17 @@ export class LogProjection {
   }
 
   #setForeign(record: ReadRecord, changes: PageChanges, code: string): void {
-    this.#setStream(record.stream, { expected: firstExpectation(record.stream), foreign: true }, changes)
+    changes.streams.set(record.stream, { expected: firstExpectation(record.stream), foreign: true })
     this.#deps.log.warn({ ...placeOf(record), code }, 'a stream that this ledger did not write is in no log')
   }
 
   #stream(stream: string): StreamState {
-    const known = this.#streams.get(stream)
+    const known = this.#caches.streams.get(stream)
     if (known !== undefined) return known
     const row = this.#deps.logStore.stream(stream)
     const state = row === undefined ? { expected: firstExpectation(stream), foreign: false } : streamState(row)
-    this.#streams.set(stream, state)
+    this.#caches.streams.set(stream, state, streamBytes(state))
     return state
-  }
-
-  #setStream(stream: string, state: StreamState, changes: PageChanges): void {
-    this.#streams.set(stream, state)
-    changes.streams.set(stream, state)
   }
 }
 

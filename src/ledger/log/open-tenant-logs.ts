@@ -5,6 +5,7 @@ import { againIfRenewed } from '../../store/derived-file.ts'
 import type { LogStore } from '../../store/log-store.ts'
 import { checkpointKeeper } from './checkpoint-keeper.ts'
 import { CheckpointSigner } from './checkpoint-signer.ts'
+import { logCaches } from './log-caches.ts'
 import type { LogDeps } from './log-deps.ts'
 import { guardStart } from './log-guard.ts'
 import { LogProjection } from './log-projection.ts'
@@ -37,20 +38,20 @@ export async function guardedLogs(
   if (settings === undefined) return undefined
   const deps = { ...more, logStore: settings.store }
   const found = settings.kept?.load()
-  const guard = { deps, projection: new LogProjection(deps, found?.origin ?? ''), kept: settings.kept }
+  const caches = logCaches(deps.memory)
+  const guard = { deps, projection: new LogProjection(deps, found?.origin ?? '', caches), kept: settings.kept }
   await againIfRenewed(() => guardStart(guard, found))
-  return (origin) => openTenantLogs(deps, origin, settings)
+  return (origin) => openTenantLogs(deps, new LogProjection(deps, origin, caches), { ...settings, origin })
 }
 
 /** Starts following the store. Disposing it publishes once more, as far as a short wait allows; the stores stay open. */
 function openTenantLogs(
   deps: LogDeps,
-  origin: string,
-  { maxDelayMs = CHECKPOINT_DELAY_MS, kept, witnesses = [] }: LogSettings,
+  projection: LogProjection,
+  { origin, maxDelayMs = CHECKPOINT_DELAY_MS, kept, witnesses = [] }: LogSettings & { readonly origin: string },
 ): OpenLogs {
-  const projection = new LogProjection(deps, origin)
   const signer = new CheckpointSigner(deps, projection)
-  const posts = new WitnessPosts(witnesses, postedLogs(projection), deps.log)
+  const posts = new WitnessPosts(witnesses, postedLogs(projection), deps)
   const reads = new LogReads(deps, projection, posts)
   const keep = kept && checkpointKeeper(kept, { deps, projection, origin })
   let publishing: Promise<void> | undefined

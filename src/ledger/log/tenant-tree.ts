@@ -7,6 +7,8 @@ import { TILE_HEIGHT, TILE_WIDTH } from '../../merkle/tile-path.ts'
 import type { LogRow, LogStop, LogStore, TileRow } from '../../store/log-store.ts'
 
 const TILE_BYTES = TILE_WIDTH * HASH_BYTES
+/** Beside its tiles: the hashes of its right edge, one a level, and its own members. */
+const TREE_BYTES = 4_096
 
 interface OpenTile {
   readonly level: number
@@ -42,6 +44,11 @@ export class TenantTree {
 
   get size(): number {
     return this.#tree.size
+  }
+
+  /** What it takes in memory, saved. */
+  get bytes(): number {
+    return TREE_BYTES + TILE_BYTES * this.#open.length + 2 * (this.note?.length ?? 0)
   }
 
   append(leaf: Uint8Array): void {

@@ -3,11 +3,16 @@
  * checkpoint as they come, and are asked for again where a restart forgot them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Log } from '../ports.ts'
+import { cacheWithin, type SizedCache, textBytes } from '../../resources/sized-cache.ts'
 import { askWitness, type Cosigning, type Witness } from './ask-witness.ts'
+import type { LogDeps } from './log-deps.ts'
 
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 5 * 60_000
+/** Of the logs' share, for all witnesses together. Whose cosignature falls out is asked for it again. */
+const PART = 0.2
+/** Logs that wait to be posted; the others come with the next pass. */
+const WAITING_MAX = 10_000
 
 /** The logs, as far as a witness is concerned. */
 export interface PostedLogs {
@@ -32,9 +37,13 @@ export class WitnessPosts implements Disposable {
   readonly #logs: PostedLogs
   readonly #stop = new AbortController()
 
-  constructor(witnesses: readonly Witness[], logs: PostedLogs, log: Log) {
+  constructor(witnesses: readonly Witness[], logs: PostedLogs, { log, memory }: Pick<LogDeps, 'log' | 'memory'>) {
     this.#logs = logs
-    this.#couriers = witnesses.map((witness) => new Courier({ witness, logs, log, signal: this.#stop.signal }))
+    const { signal } = this.#stop
+    this.#couriers = witnesses.map((witness) => {
+      const posts = cacheWithin<Post>(memory, 'logs', PART / witnesses.length)
+      return new Courier({ witness, logs, log, signal, posts })
+    })
   }
 
   /** The last checkpoint with every cosignature that is there, and posts it where one is missing. */
@@ -62,25 +71,27 @@ export class WitnessPosts implements Disposable {
 interface CourierOptions {
   readonly witness: Witness
   readonly logs: PostedLogs
-  readonly log: Log
+  readonly log: LogDeps['log']
   readonly signal: AbortSignal
+  readonly posts: SizedCache<Post>
 }
 
 /** Goes to one witness, one log at a time. */
 class Courier {
   readonly #options: CourierOptions
-  readonly #posts = new Map<string, Post>()
+  readonly #posts: SizedCache<Post>
   readonly #waiting = new Set<string>()
   #going = false
 
   constructor(options: CourierOptions) {
     this.#options = options
+    this.#posts = options.posts
   }
 
   linesFor(tenant: string, note: string): string {
     const post = this.#posts.get(tenant)
     if (post?.note === note) return post.lines ?? ''
-    this.#waiting.add(tenant)
+    if (this.#waiting.size < WAITING_MAX) this.#waiting.add(tenant)
     if (!this.#going) void this.#go()
     return ''
   }
@@ -119,11 +130,14 @@ class Courier {
     const proofFrom = (from: number) => logs.proof(tenant, from, note.size)
     const answer = await askWitness(witness, { note: note.text, knownSize, proofFrom })
     if (answer.ok) {
-      this.#posts.set(tenant, { note: note.text, lines: answer.lines, knownSize: note.size })
+      this.#keep(tenant, { note: note.text, lines: answer.lines, knownSize: note.size })
       return answer
     }
     log.warn({ tenant, witness: witness.verifier.name, code: answer.code }, answer.message)
-    if (answer.code !== 'unreachable') this.#posts.set(tenant, { note: note.text, knownSize })
+    if (answer.code !== 'unreachable') this.#keep(tenant, { note: note.text, knownSize })
     return answer
+  }
+  #keep(tenant: string, post: Post): void {
+    this.#posts.set(tenant, post, textBytes(post.note) + textBytes(post.lines ?? ''))
   }
 }

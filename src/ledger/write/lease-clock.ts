@@ -4,13 +4,14 @@
  */
 import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
 import { leaseLeftByWall, openCalls } from '../../domain/lease.ts'
+import { type SizedCache, textBytes } from '../../resources/sized-cache.ts'
 import type { Effects } from '../ports.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 
-/** Each takes some 200 bytes. Beyond them the leases met longest ago are judged by the wall clock again. */
-const LEASES_MAX = 50_000
+/** Beside its text: three members of an object. */
+const LEASE_BYTES = 64
 
-interface Lease {
+export interface Lease {
   readonly fence: number
   readonly leaseUntil: string
   /** By the monotonic clock. */
@@ -19,11 +20,12 @@ interface Lease {
 
 export class LeaseClock {
   readonly #effects: Pick<Effects, 'nowMs' | 'monotonicMs'>
-  /** By the id of the call, which is unique among all ledgers. */
-  readonly #leases = new Map<string, Lease>()
+  /** By the id of the call, which is unique among all ledgers. What falls out is judged by the wall clock again. */
+  readonly #leases: SizedCache<Lease>
 
-  constructor(effects: Pick<Effects, 'nowMs' | 'monotonicMs'>) {
+  constructor(effects: Pick<Effects, 'nowMs' | 'monotonicMs'>, leases: SizedCache<Lease>) {
     this.#effects = effects
+    this.#leases = leases
   }
 
   /** Milliseconds that are left of a claimed call's lease; below zero once it is over. */
@@ -56,12 +58,6 @@ export class LeaseClock {
   }
 
   #keep({ callId, fence, leaseUntil }: CallState, endMs: number): void {
-    this.#leases.delete(callId)
-    this.#leases.set(callId, { fence, leaseUntil, endMs })
-    if (this.#leases.size <= LEASES_MAX) return
-    for (const oldest of this.#leases.keys()) {
-      this.#leases.delete(oldest)
-      return
-    }
+    this.#leases.set(callId, { fence, leaseUntil, endMs }, LEASE_BYTES + textBytes(leaseUntil))
   }
 }

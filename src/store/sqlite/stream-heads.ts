@@ -3,8 +3,10 @@ import { LRUCache } from 'lru-cache'
 import { NO_STREAM } from '../event-store.ts'
 import type { Database } from './open.ts'
 
-/** Streams kept; about 200 bytes each. */
-const KEPT_STREAMS = 50_000
+/** Where nobody says how much. */
+const KEPT_MAX_BYTES = 8 * 1024 * 1024
+/** A head beside the name of its stream, in the cache's own lists. */
+const HEAD_BYTES = 160
 
 export interface StreamHead {
   /** Undefined where the stream is not in the file yet. */
@@ -13,12 +15,13 @@ export interface StreamHead {
 }
 
 export class StreamHeads {
-  readonly #kept = new LRUCache<string, StreamHead>({ max: KEPT_STREAMS })
+  readonly #kept: LRUCache<string, StreamHead>
   readonly #find
   #dataVersion: unknown
   readonly #readDataVersion
 
-  constructor(db: Database) {
+  constructor(db: Database, maxBytes = KEPT_MAX_BYTES) {
+    this.#kept = new LRUCache({ maxSize: maxBytes, sizeCalculation: (_, stream) => HEAD_BYTES + 2 * stream.length })
     this.#find = db.prepare<[string], StreamHead>(
       `SELECT id, ifnull((SELECT max(revision) FROM events WHERE stream_id = streams.id), ${NO_STREAM}) AS revision
        FROM streams WHERE name = ?`,

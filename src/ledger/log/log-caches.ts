@@ -1,0 +1,39 @@
+/** @module What the logs keep at hand of trees, streams and keys, within their share of the memory; the file has all of it. */
+import type { NoteVerifier } from '../../merkle/note-key.ts'
+import type { MemoryBudget } from '../../resources/memory-budget.ts'
+import { cacheWithin, type SizedCache, textBytes } from '../../resources/sized-cache.ts'
+import type { Expectation } from '../../signing/check.ts'
+import type { TenantTree } from './tenant-tree.ts'
+
+/** Parts of the logs' share; cosignatures have another (`witness-posts.ts`). */
+const PARTS = { trees: 0.5, streams: 0.25, verifiers: 0.05 } as const
+/** A stream's state beside its texts. */
+const STREAM_BYTES = 192
+/** A tenant's verifier with its key. */
+export const VERIFIER_BYTES = 1_024
+
+export interface StreamState {
+  readonly expected: Expectation
+  readonly foreign: boolean
+}
+
+/** Shared by the projections of one ledger, the guard's and the one that follows. */
+export interface LogCaches {
+  readonly trees: SizedCache<TenantTree>
+  readonly streams: SizedCache<StreamState>
+  /** By the log's name. */
+  readonly verifiers: SizedCache<NoteVerifier>
+}
+
+export function logCaches(memory: MemoryBudget): LogCaches {
+  return {
+    trees: cacheWithin(memory, 'logs', PARTS.trees),
+    streams: cacheWithin(memory, 'logs', PARTS.streams),
+    verifiers: cacheWithin(memory, 'logs', PARTS.verifiers),
+  }
+}
+
+export function streamBytes({ expected }: StreamState): number {
+  const { stream, prevDigest = '', prevTime = '' } = expected
+  return STREAM_BYTES + textBytes(stream) + textBytes(prevDigest) + textBytes(prevTime)
+}
