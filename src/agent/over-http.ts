@@ -35,8 +35,6 @@ export {
   ResumeDiverged,
 } from './errors.ts'
 export type {
-  Branch,
-  BranchContext,
   BranchReceipt,
   BranchRollback,
   ForkOptions,
@@ -90,11 +88,11 @@ export type {
   HandoffMode,
   HandoffOptions,
   HandoffResult,
+  Manifest,
   Rewound,
   RollbackOptions,
   Supersession,
 } from './pipeline/handoff-types.ts'
-export type { Manifest } from './pipeline/manifest.ts'
 export type { SliceReport, SliceRequest, Slicer } from './pipeline/slice.ts'
 export { byRecency } from './pipeline/slicers/recency.ts'
 export type { Embed, RelevanceOptions } from './pipeline/slicers/relevance.ts'
@@ -112,7 +110,7 @@ export type {
 export type { CountTokens } from './pipeline/token-counter.ts'
 export { currentCall } from './runtime/execution-context.ts'
 export type { DoubtfulCallReport, Recovery } from './runtime/recover.ts'
-export type { Run } from './runtime/run.ts'
+export type { Branch, BranchContext, Run } from './runtime/run.ts'
 export type { BudgetOptions, Cost, RunOptions } from './runtime/run-options.ts'
 export type { Countersign, RuntimeOptions } from './runtime/runtime.ts'
 export type { CallRef, RollbackStatus, RunOutcome } from './saga/outcome.ts'

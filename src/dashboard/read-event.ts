@@ -1,5 +1,6 @@
 /** @module One event of a run, with its neighbours where they are asked for. */
-import type { Caller, Ledger, LedgerEvent } from '../ledger/ledger.ts'
+import type { Caller, Ledger } from '../ledger/ledger.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { orRefused, Refused } from './page.ts'
 
 export async function readEvents(

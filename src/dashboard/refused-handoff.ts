@@ -3,14 +3,14 @@ import type { ExtendPolicy } from '../../projections/extend.ts'
 import { applyMode } from '../../projections/merge.ts'
 import { EVENTS, type EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import type { LedgerEvent } from '../ledger/ledger.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { type ContextDiff, diffContexts } from './diff/context-diff.ts'
 import { PROVENANCE_EVENTS_MAX, ProvenanceSearch } from './diff/provenance.ts'
 import { orRefused, Refused, type View } from './page.ts'
 import { readEvents } from './read-event.ts'
 import { type Run, runOf } from './run-row.ts'
-import type { RunStory } from './story/run-story.ts'
 import { storyFor } from './story/story-cache.ts'
+import type { RunStory } from './story/story-parts.ts'
 
 export interface RefusedHandoff {
   readonly run: Run

@@ -2,7 +2,7 @@
  * @module CloudEvents 1.0 in the JSON event format: one a line, or all in one batch. `data` is the sealed record as it was signed. Context
  * attributes hold no actor: the specification lets every intermediary log them.
  */
-import type { LedgerEvent } from '../ledger/ledger.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { ExportFormat, ExportScope, ExportTrailer } from './format.ts'
 import { exportLine } from './jsonl.ts'
 import { runOf } from './run-of.ts'

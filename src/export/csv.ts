@@ -3,7 +3,7 @@
  * is given an apostrophe in front (OWASP, ASVS 1.2.10): whoever reads the cells back takes one leading apostrophe away.
  */
 import { stringify } from 'csv-stringify/sync'
-import type { LedgerEvent } from '../ledger/ledger.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { type ExportFormat, type ExportTrailer, textOf } from './format.ts'
 import { runOf } from './run-of.ts'
 

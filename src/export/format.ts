@@ -1,7 +1,7 @@
 /** @module What a line format of exports is: pure text over events in their order, with a trailer in a form of its own. */
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import type { LedgerEvent } from '../ledger/ledger.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
 
 export type { ExportTrailer }
 

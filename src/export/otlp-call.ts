@@ -1,6 +1,6 @@
 /** @module The spans of calls: tools, compensations, models, and usage that belongs to no call. */
 import type { JsonObject } from '../../schemas/json.ts'
-import type { LedgerEvent } from '../ledger/ledger.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { textOf } from './format.ts'
 import { linkOf, SPAN_KIND, SPAN_STATUS, type Span, type SpanLink } from './otlp-span.ts'
 import { runOf } from './run-of.ts'

@@ -6,7 +6,7 @@
 import { eachOf } from '../../projections/fold-table.ts'
 import type { EventType } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import type { LedgerEvent } from '../ledger/ledger.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { type ExportFormat, type ExportScope, textOf } from './format.ts'
 import { callSpan, type OpenCall, openCall, usageAttributes, usageSpan } from './otlp-call.ts'
 import { linkOf, resourceLine, SPAN_KIND, SPAN_STATUS, type Span, spanLine } from './otlp-span.ts'

@@ -1,6 +1,7 @@
 /** @module Cursors over events, and the judgement of one that comes back: still the same event, another one, or no cursor at all. */
 import { randomBytes } from 'node:crypto'
-import type { Caller, Ledger, LedgerEvent, SealedPlaces } from '../ledger/ledger.ts'
+import type { Caller, Ledger, SealedPlaces } from '../ledger/ledger.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { Position } from '../store/event-store.ts'
 import { type CursorScope, decodeCursor, encodeCursor, paddedPosition } from './cursor.ts'
 

@@ -1,5 +1,6 @@
 /** @module One page of events out of a stream of pages: filtered, and bounded in items, bytes and looking. */
-import type { EventFilter, LedgerEvent } from '../ledger/ledger.ts'
+import type { EventFilter } from '../ledger/ledger.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { Position } from '../store/event-store.ts'
 
 /** A page is cut where its texts outgrow this: 500 events may hold half a megabyte each. */

@@ -1,5 +1,5 @@
 /** @module Events as answers show them: the texts that were signed, byte for byte, never printed anew. */
-import type { LedgerEvent } from '../ledger/ledger.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
 
 /** One line of JSON. Header and data are JCS texts: they hold no line feed. */
 export function eventText({ texts, digest }: LedgerEvent): string {

@@ -2,7 +2,8 @@
  * @module Tails as server-sent events: an id first, then history, `caught-up`, and what comes. Frames are made one portion at a
  * time as they are read, so a slow reader holds one page of the store and no more.
  */
-import type { LedgerEvent, SealedPlaces } from '../ledger/ledger.ts'
+import type { SealedPlaces } from '../ledger/ledger.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { CursorScope } from './cursor.ts'
 import { eventCursor } from './event-cursor.ts'
 import { eventText } from './event-text.ts'

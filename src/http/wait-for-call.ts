@@ -1,7 +1,8 @@
 /** @module Holding a claim for the outcome of the call it repeats (`Prefer: wait=20`), instead of letting its caller poll. */
 import { declarationOf } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import type { Ledger, LedgerEvent, Outcome } from '../ledger/ledger.ts'
+import type { Ledger, Outcome } from '../ledger/ledger.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { bearerToken } from './authenticate.ts'
 import type { ReadyCommand } from './command-route.ts'
 import { preferredWaitSeconds } from './preconditions.ts'

@@ -5,7 +5,6 @@
 
 import type { BatchItem, Command } from '../../schemas/commands.ts'
 import type { EventBody } from '../../schemas/events.ts'
-import type { Header } from '../../schemas/header.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Refusal } from '../domain/refusal.ts'
@@ -13,6 +12,7 @@ import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
 import type { RunFilter } from '../store/view-store.ts'
 import type { AuditReads } from './audit/audit-reads.ts'
+import type { LedgerEvent } from './ledger-event.ts'
 import type { TenantLogs } from './log/tenant-logs.ts'
 
 export type { BatchItem, Caller, Command }
@@ -38,15 +38,6 @@ export type Outcome =
       readonly replayed: boolean
     }
   | { readonly ok: false; readonly refusal: Refusal; readonly revision?: number; readonly replayed: boolean }
-
-/** An event as it is read: the parsed parts, and the exact texts that were signed. */
-export interface LedgerEvent {
-  readonly position: Position
-  readonly header: Header
-  readonly data: JsonObject
-  readonly digest: string
-  readonly texts: { readonly header: string; readonly salt: string; readonly data: string }
-}
 
 export interface EventFilter {
   readonly types?: readonly string[]

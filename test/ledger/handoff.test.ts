@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { LedgerEvent } from '../../src/ledger/ledger.ts'
+import type { LedgerEvent } from '../../src/ledger/ledger-event.ts'
 import { drive, listed, ok, refusedWith } from '../support/run-driver.ts'
 import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
 

@@ -1,7 +1,7 @@
 /** @module A tool inside the runtime: every option settled, types options. */
 import type { Failure } from '../../../schemas/values.ts'
 import { AgentError, failureOf } from '../errors.ts'
-import type { ExecutionContext } from '../runtime/execution-context.ts'
+import type { StepFrame } from '../runtime/step-frame.ts'
 import { BACKOFF_DEFAULT, type Backoff, backoffMs } from './backoff.ts'
 import { Codecs } from './codecs.ts'
 import { type Spending, toolSpending } from './spending.ts'
@@ -42,7 +42,7 @@ export interface ToolSpec extends Spending {
   /** Whose call it is, where that is not told by its place. */
   readonly agent?: string
   /** Calls made inside it stand in its own scope, and are told apart so; default: in a scope of the call, by position. */
-  readonly inside?: Pick<ExecutionContext, 'dedupe' | 'step'>
+  readonly inside?: { readonly dedupe: 'args' | 'position'; readonly step?: StepFrame }
   /** What the record keeps of an error. */
   readonly failure: (error: unknown) => Failure
   /** Milliseconds before the next try; undefined: there is none. */

@@ -1,10 +1,18 @@
 /** @module The forks of an earlier life of the run, served in place of live ones: winner and order come from the record (RUN-42). */
+
+import type { JoinStrategy, OnDiscard } from '../../../schemas/fork.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
-import type { ForkPlan } from './plan-fork.ts'
 import type { RecordedFork } from './recorded-forks.ts'
 
 const SHOWN_MAX = 10
+
+/** A fork that the code asks for, as far as the record can tell it. */
+export interface ForkShape {
+  readonly branches: readonly { readonly name: string; readonly agent: string; readonly scope: string }[]
+  readonly join: JoinStrategy
+  readonly onDiscard: OnDiscard
+}
 
 export class ForkBook {
   readonly #code: DivergenceCode
@@ -21,7 +29,7 @@ export class ForkBook {
   }
 
   /** What the record holds for this fork. Throws `ResumeDiverged` where its branches are others. */
-  served(plan: ForkPlan): RecordedFork | undefined {
+  served(plan: ForkShape): RecordedFork | undefined {
     const scopes = new Set(plan.branches.map(({ scope }) => scope))
     const fork = [...this.#unasked].find(({ started }) => started.branches.some(({ scope }) => scopes.has(scope)))
     if (fork === undefined) return undefined
@@ -55,7 +63,7 @@ export class ForkBook {
   }
 
   /** A fork that the record does not tell to its end. */
-  unknown(plan: ForkPlan): ResumeDiverged {
+  unknown(plan: ForkShape): ResumeDiverged {
     return this.#diverged(null, plannedShape(plan))
   }
 
@@ -87,6 +95,6 @@ function recordedShape({ started }: RecordedFork): JsonObject {
   return { join, onDiscard, branches: branches.map(({ name, agent, scope }) => ({ name, agent, scope })) }
 }
 
-function plannedShape({ join, onDiscard, branches }: ForkPlan): JsonObject {
+function plannedShape({ join, onDiscard, branches }: ForkShape): JsonObject {
   return { join, onDiscard, branches: branches.map(({ name, agent, scope }) => ({ name, agent, scope })) }
 }

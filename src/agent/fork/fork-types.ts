@@ -3,22 +3,20 @@ import type { OnDiscard } from '../../../schemas/fork.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { AgentError } from '../errors.ts'
-import type { Established, Finding, Supersession } from '../pipeline/handoff-types.ts'
-import type { Manifest } from '../pipeline/manifest.ts'
-import type { Run } from '../runtime/run.ts'
+import type { Established, Finding, Manifest, Supersession } from '../pipeline/handoff-types.ts'
 import type { RollbackLists, RollbackStatus } from '../saga/outcome.ts'
 
-/** What the code of a branch is told beside the context. */
-export interface BranchContext<Input> {
+/** What the code of a branch is told beside the context; `Run` is what a run is there. */
+export interface BranchContextOf<Run> {
   readonly name: string
   readonly agent: string
   /** Aborted when another branch has won: what is called afterwards is not run. */
   readonly signal: AbortSignal
   /** The run, at the branch's own place. */
-  readonly run: Run<Input>
+  readonly run: Run
 }
 
-export interface Branch<Input> {
+export interface BranchOf<Run> {
   readonly agent: string
   /** Unique in the fork; default: the agent, numbered where it has several branches. */
   readonly name?: string
@@ -27,7 +25,7 @@ export interface Branch<Input> {
   /** What the branch may change though it was established, each with its reason. */
   readonly supersedes?: readonly Supersession[]
   /** Gets a copy of the frozen context. An object is what the branch hands over, by `extend`; a text becomes `{text}`. */
-  readonly run: (context: JsonObject, branch: BranchContext<Input>) => unknown
+  readonly run: (context: JsonObject, branch: BranchContextOf<Run>) => unknown
 }
 
 interface EveryFork {

@@ -4,10 +4,9 @@ import { failureOf, LedgerRefused } from '../errors.ts'
 import { register } from '../pipeline/handoff.ts'
 import type { Established } from '../pipeline/handoff-types.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
-import type { Run } from '../runtime/run.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { isCovered } from '../saga/outcome.ts'
-import type { Branch, ForkOptions, ForkResult } from './fork-types.ts'
+import type { BranchOf, ForkOptions, ForkResult } from './fork-types.ts'
 import { resultOf, type Verdict, verdictOf } from './fork-verdict.ts'
 import { type ForkPlan, forkRequest, type PlannedBranch, planFork } from './plan-fork.ts'
 import { isOffer, type RecordedFork } from './recorded-forks.ts'
@@ -18,16 +17,16 @@ import { unwind } from './unwind.ts'
 const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'unauthenticated'])
 const FAILED: ReadonlySet<string> = new Set(['fork-failed', 'fork-conflict'])
 
-export interface ForkAt<Input> {
+export interface ForkAt<Run> {
   readonly execution: ExecutionContext
   /** The run at a place below. */
-  readonly runOf: (execution: ExecutionContext) => Run<Input>
+  readonly runOf: (execution: ExecutionContext) => Run
 }
 
 /** Throws `invalid-fork`, `ForkFailed`, `resume-diverged`, and what keeps the run from going on. */
-export async function fork<Input>(
-  at: ForkAt<Input>,
-  branches: readonly Branch<Input>[],
+export async function fork<Run>(
+  at: ForkAt<Run>,
+  branches: readonly BranchOf<Run>[],
   options: ForkOptions,
 ): Promise<ForkResult> {
   const { session } = at.execution
@@ -37,17 +36,17 @@ export async function fork<Input>(
   return session.joined(key, 'run.fork', () => new Fork(at, plan, options).result())
 }
 
-class Fork<Input> {
+class Fork<Run> {
   readonly #place: ExecutionContext
-  readonly #runOf: ForkAt<Input>['runOf']
-  readonly #plan: ForkPlan<Input>
+  readonly #runOf: ForkAt<Run>['runOf']
+  readonly #plan: ForkPlan<Run>
   readonly #options: ForkOptions
   readonly #reports: RecordedFork['reports'] = new Map()
   /** Aborts every branch that still runs. */
   readonly #giveUp = new AbortController()
   #forkId = ''
 
-  constructor(at: ForkAt<Input>, plan: ForkPlan<Input>, options: ForkOptions) {
+  constructor(at: ForkAt<Run>, plan: ForkPlan<Run>, options: ForkOptions) {
     this.#place = at.execution
     this.#runOf = at.runOf
     this.#plan = plan
@@ -104,7 +103,7 @@ class Fork<Input> {
   }
 
   /** Runs a branch and reports it; resolves with whether it is valid. What was reported before is not run again. */
-  async #carry(planned: PlannedBranch<Input>, frozen: JsonObject): Promise<boolean> {
+  async #carry(planned: PlannedBranch<Run>, frozen: JsonObject): Promise<boolean> {
     const { name, scope } = planned
     const { session } = this.#place
     const known = this.#reports.get(name)
@@ -134,7 +133,7 @@ class Fork<Input> {
     return reply.body.status === 'offered'
   }
 
-  #note({ name, agent }: PlannedBranch<Input>, output: JsonObject | undefined, answer: JsonObject): void {
+  #note({ name, agent }: PlannedBranch<Run>, output: JsonObject | undefined, answer: JsonObject): void {
     const { status, error, findings } = answer
     const report = status === 'offered' ? { payload: output, output: answer.output } : { status, error, findings }
     this.#reports.set(name, { branch: name, agent, report: '', ...report } as never)

@@ -4,32 +4,32 @@ import type { StartFork } from '../../../schemas/requests.ts'
 import { AgentError } from '../errors.ts'
 import { manifestRequest } from '../pipeline/manifest.ts'
 import { type ExecutionContext, joined } from '../runtime/execution-context.ts'
-import type { Branch, ForkOptions } from './fork-types.ts'
+import type { BranchOf, ForkOptions } from './fork-types.ts'
 
-export interface PlannedBranch<Input> {
-  readonly branch: Branch<Input>
+export interface PlannedBranch<Run> {
+  readonly branch: BranchOf<Run>
   readonly name: string
   readonly agent: string
   readonly scope: string
   readonly manifest: ReturnType<typeof manifestRequest> | undefined
 }
 
-export interface ForkPlan<Input = never> {
-  readonly branches: readonly PlannedBranch<Input>[]
+export interface ForkPlan<Run = never> {
+  readonly branches: readonly PlannedBranch<Run>[]
   readonly join: JoinStrategy
   readonly onDiscard: OnDiscard
   readonly agent: string | undefined
 }
 
 /** Throws `invalid-fork` and `invalid-manifest`. */
-export function planFork<Input>(
+export function planFork<Run>(
   execution: ExecutionContext,
-  branches: readonly Branch<Input>[],
+  branches: readonly BranchOf<Run>[],
   options: ForkOptions,
-): ForkPlan<Input> {
+): ForkPlan<Run> {
   if (branches.length === 0) throw new AgentError('invalid-fork', 'a fork has at least one branch')
   const names = namesOf(branches)
-  const planned = branches.map((branch, i): PlannedBranch<Input> => {
+  const planned = branches.map((branch, i): PlannedBranch<Run> => {
     const { agent, manifest } = branch
     const name = names[i] ?? agent
     return {
@@ -43,7 +43,7 @@ export function planFork<Input>(
   return { branches: planned, join: options.join, onDiscard: options.onDiscard ?? 'compensate', agent: options.agent }
 }
 
-function namesOf(branches: readonly Branch<never>[]): string[] {
+function namesOf(branches: readonly BranchOf<never>[]): string[] {
   const taken = new Set(branches.flatMap(({ name }) => name ?? []))
   const names = branches.map(({ name, agent }) => {
     if (name !== undefined) return name

@@ -3,16 +3,16 @@ import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import type { ReportBranch } from '../../../schemas/requests.ts'
 import { recordable } from '../calls/recordable.ts'
 import { AgentError, failureOf, LedgerRefused } from '../errors.ts'
-import { type ExecutionContext, runWithin, type StepFrame } from '../runtime/execution-context.ts'
-import type { Run } from '../runtime/run.ts'
+import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
+import type { StepFrame } from '../runtime/step-frame.ts'
 import type { ForkOptions } from './fork-types.ts'
 import type { PlannedBranch } from './plan-fork.ts'
 
-export interface BranchRun<Input> {
+export interface BranchRun<Run> {
   readonly execution: ExecutionContext
-  readonly planned: PlannedBranch<Input>
+  readonly planned: PlannedBranch<Run>
   /** The run at a place. */
-  readonly runOf: (execution: ExecutionContext) => Run<Input>
+  readonly runOf: (execution: ExecutionContext) => Run
   readonly frozen: JsonObject
   readonly signal: AbortSignal
   /** Aborted when another branch has won. */
@@ -23,7 +23,7 @@ export interface BranchRun<Input> {
 type Reported = Omit<ReportBranch, 'branch' | 'runFence'>
 
 /** What is to be reported of the branch. Throws only what keeps the whole run from going on. */
-export async function runBranch<Input>(running: BranchRun<Input>): Promise<Reported> {
+export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported> {
   const { execution, planned, signal } = running
   const { session } = execution
   try {
@@ -49,8 +49,8 @@ export async function runBranch<Input>(running: BranchRun<Input>): Promise<Repor
   }
 }
 
-function carried<Input>(
-  { execution, planned, runOf, frozen, signal, givenUp }: BranchRun<Input>,
+function carried<Run>(
+  { execution, planned, runOf, frozen, signal, givenUp }: BranchRun<Run>,
   step: StepFrame,
 ): Promise<unknown> {
   const { name, agent, scope, branch } = planned

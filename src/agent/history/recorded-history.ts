@@ -1,12 +1,23 @@
 /** @module The record of an earlier life of the run, served in place of live calls: strictly (RUN-22). */
-import type { JsonObject } from '../../../schemas/json.ts'
-import type { CallIdentity } from '../calls/call-identity.ts'
-import type { ToolRegistry } from '../calls/tool-spec.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { ToolRegistry, ToolSpec } from '../calls/tool-spec.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
 import type { Problem } from '../runtime/connection.ts'
 import { isLost, type NewWork } from './lost-names.ts'
 import type { RecordedOutcome } from './recorded-outcome.ts'
 import { type RecordedAttempt, type RecordedCall, type RecordedRun, slotOf } from './recorded-run.ts'
+
+/** A call that the code asks for now, as far as the record can tell it. */
+export interface RequestedCall {
+  readonly spec: Pick<ToolSpec, 'name' | 'alias'>
+  /** The name that the record has for it. */
+  readonly tool: string
+  readonly execution: { readonly scope?: string }
+  readonly phase: 'forward' | 'model'
+  readonly key: string
+  readonly args: Json
+  readonly occurrence: number
+}
 
 /** What the record has for a call that is asked for now. */
 export type HistoryMatch =
@@ -52,7 +63,7 @@ export class RecordedHistory {
   }
 
   /** Throws `ResumeDiverged` where the record holds another call of this tool here that is still to be asked for. */
-  expect(identity: CallIdentity): void {
+  expect(identity: RequestedCall): void {
     const call = this.#callOf(identity)
     if (call !== undefined) {
       this.#unasked.delete(call.callId)
@@ -68,7 +79,7 @@ export class RecordedHistory {
   }
 
   /** Whether it holds this call, under this name. */
-  holds({ tool, phase, key }: Pick<CallIdentity, 'tool' | 'phase' | 'key'>): boolean {
+  holds({ tool, phase, key }: Pick<RequestedCall, 'tool' | 'phase' | 'key'>): boolean {
     return this.#callOf({ phase, key })?.tool === tool
   }
 
@@ -89,7 +100,7 @@ export class RecordedHistory {
   }
 
   /** The next outcome that this ask has not been served yet; a success is served to every ask. */
-  next(request: CallIdentity): HistoryMatch {
+  next(request: RequestedCall): HistoryMatch {
     const call = this.#callOf(request)
     if (call !== undefined) this.#unasked.delete(call.callId)
     const first = this.#servedAttempts.get(call?.callId ?? '') ?? 0
@@ -163,16 +174,16 @@ export class RecordedHistory {
   }
 
   /** A call that the record does not hold. */
-  unknown(query: CallIdentity): ResumeDiverged {
+  unknown(query: RequestedCall): ResumeDiverged {
     return this.#diverged(query, [])
   }
 
-  #callOf({ phase, key }: Pick<CallIdentity, 'phase' | 'key'>): RecordedCall | undefined {
+  #callOf({ phase, key }: Pick<RequestedCall, 'phase' | 'key'>): RecordedCall | undefined {
     return this.run.byKey.get(slotOf(phase, key))?.find(({ callId }) => !this.#undone.has(callId))
   }
 
   /** What the budget said at this point; once, as it was said once. */
-  #refusalOf({ phase, key }: CallIdentity, attempts: number): Problem | undefined {
+  #refusalOf({ phase, key }: RequestedCall, attempts: number): Problem | undefined {
     const slot = slotOf(phase, key)
     const recorded = this.run.refusals.get(slot)
     if (recorded === undefined || this.#servedRefusals.has(slot) || attempts > recorded.afterAttempts) return undefined
@@ -181,7 +192,7 @@ export class RecordedHistory {
     return before.every(isUnseen) ? recorded.refusal : undefined
   }
 
-  #diverged(identity: CallIdentity, expected: readonly RecordedCall[]): ResumeDiverged {
+  #diverged(identity: RequestedCall, expected: readonly RecordedCall[]): ResumeDiverged {
     const { spec, args, execution, occurrence } = identity
     const actual = { tool: spec.name, args, scope: execution.scope ?? null, occurrence }
     const details: JsonObject = { expected: expected.slice(0, SHOWN_MAX).map(shown), actual }

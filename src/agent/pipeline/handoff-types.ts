@@ -2,7 +2,6 @@
 import type { Finding } from '../../../schemas/finding.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { HandoffMode, Supersession } from '../../../schemas/values.ts'
-import type { Manifest } from './manifest.ts'
 
 export type { Finding, HandoffMode, Supersession }
 
@@ -58,4 +57,19 @@ export interface Rewound extends Established {
   readonly fromStep: number
   /** Calls claimed since that step. */
   readonly callsSince: readonly string[]
+}
+
+export interface Manifest {
+  /** Default: the agent that the manifest is used for. */
+  readonly agent?: string
+  /** Top-level keys of the context that the agent is shown; default: all. */
+  readonly reads?: readonly string[]
+  /** Top-level keys that it may change; default: all. */
+  readonly writes?: readonly string[]
+  /** Most tokens of the slice it is shown, and of what it hands over. A step reserves them before it begins. */
+  readonly maxTokens?: number
+  /** What it is for, in words. */
+  readonly task?: string
+  /** JSON Schema (2020-12) of what it hands over. */
+  readonly schema?: object
 }

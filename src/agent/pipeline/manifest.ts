@@ -3,21 +3,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import type { RegisterManifest } from '../../../schemas/requests.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { AgentError } from '../errors.ts'
-
-export interface Manifest {
-  /** Default: the agent that the manifest is used for. */
-  readonly agent?: string
-  /** Top-level keys of the context that the agent is shown; default: all. */
-  readonly reads?: readonly string[]
-  /** Top-level keys that it may change; default: all. */
-  readonly writes?: readonly string[]
-  /** Most tokens of the slice it is shown, and of what it hands over. A step reserves them before it begins. */
-  readonly maxTokens?: number
-  /** What it is for, in words. */
-  readonly task?: string
-  /** JSON Schema (2020-12) of what it hands over. */
-  readonly schema?: object
-}
+import type { Manifest } from './handoff-types.ts'
 
 /** As it is registered. Throws `invalid-manifest`. */
 export function manifestRequest(agent: string, manifest: Manifest): { body: RegisterManifest; hash: string } {

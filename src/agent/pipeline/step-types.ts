@@ -1,8 +1,7 @@
 /** @module What `run.step` takes and gives. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Backoff } from '../calls/backoff.ts'
-import type { Envelope, Finding, HandoffMode, Supersession } from './handoff-types.ts'
-import type { Manifest } from './manifest.ts'
+import type { Envelope, Finding, HandoffMode, Manifest, Supersession } from './handoff-types.ts'
 import type { SliceReport, Slicer } from './slice.ts'
 
 /** What an agent is told beside its slice. */

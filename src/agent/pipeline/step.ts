@@ -5,8 +5,8 @@ import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { scopeBelow } from '../runtime/scope.ts'
 import { type AgentTurn, agentSpec } from './agent-spec.ts'
 import { handOffAt, mustNotBeBranch } from './handoff.ts'
-import type { Finding, HandoffResult } from './handoff-types.ts'
-import { type Manifest, manifestRequest } from './manifest.ts'
+import type { Finding, HandoffResult, Manifest } from './handoff-types.ts'
+import { manifestRequest } from './manifest.ts'
 import type { StepAgent, StepOptions, StepResult } from './step-types.ts'
 
 /**

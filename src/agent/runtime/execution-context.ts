@@ -2,6 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CallContext } from '../calls/tool-options.ts'
 import type { Session } from './session.ts'
+import type { StepFrame } from './step-frame.ts'
 
 export interface ExecutionContext {
   readonly session: Session
@@ -33,15 +34,6 @@ interface BranchFrame {
 /** What ends the code at a place: the run's signal, or the branch's, which follows it. */
 export const signalAt = ({ branch, session }: ExecutionContext): AbortSignal | undefined =>
   branch?.signal ?? session.signal
-
-export interface StepFrame {
-  readonly agent: string
-  readonly scope: string
-  /** Model calls that were asked for in it: they tell what it used. */
-  modelCalls: number
-  /** Gives back what was held for the whole step: its model calls reserve for themselves. */
-  release?: () => Promise<void>
-}
 
 interface Ancestor {
   readonly callId: string

@@ -5,7 +5,8 @@ import * as requests from '../../../schemas/requests.ts'
 import type { Command } from '../../client/commands.ts'
 import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { exportText } from '../../export/issue-export.ts'
-import type { Caller, Found, Ledger, LedgerEvent, Outcome } from '../../ledger/ledger.ts'
+import type { Caller, Found, Ledger, Outcome } from '../../ledger/ledger.ts'
+import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import type { Connection, Problem, Reply, RunEvent } from './connection.ts'
 
 const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {

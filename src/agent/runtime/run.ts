@@ -7,7 +7,7 @@ import { type ToolSpec, toolSpec } from '../calls/tool-spec.ts'
 import { specOf } from '../calls/wrap-tool.ts'
 import { AgentError } from '../errors.ts'
 import { fork } from '../fork/fork.ts'
-import type { Branch, ForkOptions, ForkResult } from '../fork/fork-types.ts'
+import type { BranchContextOf, BranchOf, ForkOptions, ForkResult } from '../fork/fork-types.ts'
 import { callModel, type ModelCall } from '../models/model-call.ts'
 import { establishedContext, handOff, rollBackContext } from '../pipeline/handoff.ts'
 import type { Established, HandoffOptions, HandoffResult, Rewound, RollbackOptions } from '../pipeline/handoff-types.ts'
@@ -19,6 +19,11 @@ import type { SagaResult } from '../saga/saga-result.ts'
 import type { SagaSteps } from '../saga/saga-steps.ts'
 import { currentExecution, type ExecutionContext, runWithin, signalAt } from './execution-context.ts'
 import { scopeBelow } from './scope.ts'
+
+/** A branch of `run.fork`. */
+export type Branch<Input> = BranchOf<Run<Input>>
+/** What the code of a branch is told beside the context. */
+export type BranchContext<Input> = BranchContextOf<Run<Input>>
 
 export interface Run<Input = Json, Keeps = never> {
   readonly id: string

@@ -8,7 +8,7 @@ import { applyMode } from '../../../projections/merge.ts'
 import type { RunEventType } from '../../../schemas/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { parsePointer } from '../../domain/validator/pointer.ts'
-import type { LedgerEvent } from '../../ledger/ledger.ts'
+import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { identityOf } from './pair-members.ts'
 import { valueText } from './value-text.ts'
 

@@ -14,8 +14,8 @@ import { Overview } from '../picture/overview.tsx'
 import { RunPicture } from '../picture/run-picture.tsx'
 import { type Run, runOf } from '../run-row.ts'
 import { type EventRow, eventRows } from '../story/event-rows.ts'
-import type { RunStory } from '../story/run-story.ts'
 import { storyFor } from '../story/story-cache.ts'
+import type { RunStory } from '../story/story-parts.ts'
 import { livePlace } from './live.ts'
 
 /** Events of one page: as many as fit a picture that can be read. */

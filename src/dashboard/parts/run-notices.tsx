@@ -2,7 +2,7 @@
 import { money, plural } from '../format.ts'
 import { eventPath, refusalPath } from '../paths.ts'
 import type { Run } from '../run-row.ts'
-import type { Mark, RunStory } from '../story/run-story.ts'
+import type { Mark, RunStory } from '../story/story-parts.ts'
 import { Data, Time } from './data.tsx'
 
 /** Newest first; the picture has them all. */

@@ -2,7 +2,7 @@
 import { count, money, plural } from '../format.ts'
 import { contextPath, diffPath, eventPath, refusalPath } from '../paths.ts'
 import type { Run } from '../run-row.ts'
-import type { Mark, RunStory } from '../story/run-story.ts'
+import type { Mark, RunStory } from '../story/story-parts.ts'
 import { Badge, Data, Time } from './data.tsx'
 
 export interface StepTableProps {

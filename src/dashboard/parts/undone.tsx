@@ -3,7 +3,7 @@ import { plural } from '../format.ts'
 import { eventPath } from '../paths.ts'
 import { barLabel } from '../picture/labels.ts'
 import type { RefusedHandoff } from '../refused-handoff.ts'
-import type { Span } from '../story/calls.ts'
+import type { Span } from '../story/story-parts.ts'
 import { Badge, Data } from './data.tsx'
 
 export function Undone({ found }: { readonly found: RefusedHandoff }) {

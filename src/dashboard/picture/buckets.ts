@@ -1,5 +1,5 @@
 /** @module A whole run in at most so many buckets, each a whole number of windows or a part of one: counted in one pass. */
-import type { RunStory } from '../story/run-story.ts'
+import type { RunStory } from '../story/story-parts.ts'
 
 export interface Bucket {
   /** Revisions, both included. */

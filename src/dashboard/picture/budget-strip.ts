@@ -1,6 +1,6 @@
 /** @module What is left of a budget, as a line that burns down under the lanes; without a limit, what was spent, as one that rises. */
 import { fromNano, toNano } from '../../../schemas/money.ts'
-import type { BudgetPoint } from '../story/run-story.ts'
+import type { BudgetPoint } from '../story/story-parts.ts'
 import type { Scale } from './scale.ts'
 
 export interface Limits {

@@ -1,5 +1,5 @@
 /** @module The lines of forks: out of where one opens to each branch, and from the merged ones into where it is joined. */
-import type { Line, PlacedMark } from './layout.ts'
+import type { Line, PlacedMark } from './placed.ts'
 
 export interface ForkLine extends Line {
   readonly merged: boolean

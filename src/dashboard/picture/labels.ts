@@ -1,8 +1,7 @@
 /** @module What a mark or a bar is called: for tooltips and for who does not see the picture. */
 import { declarationOf } from '../../../schemas/events.ts'
 import { duration, money, plural } from '../format.ts'
-import type { Span } from '../story/calls.ts'
-import type { Mark } from '../story/run-story.ts'
+import type { Mark, Span } from '../story/story-parts.ts'
 import { clipped, visibleText } from '../visible.ts'
 
 const TEXT_CHARS = 160

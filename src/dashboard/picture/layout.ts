@@ -2,11 +2,13 @@
  * @module The picture of a run as geometry: lanes, marks, bars, arcs and the budget's line, placed by pure arithmetic. Rendering and
  * links come after.
  */
-import type { Span } from '../story/calls.ts'
-import { type BudgetPoint, lanesOf, type Mark, type RunStory } from '../story/run-story.ts'
+
+import { lanesOf } from '../story/run-story.ts'
+import type { BudgetPoint, Mark, RunStory, Span } from '../story/story-parts.ts'
 import { type BudgetStrip, type Limits, layoutBudget } from './budget-strip.ts'
 import { type ForkLine, forkLines } from './fork-lines.ts'
 import { packRows } from './pack-rows.ts'
+import type { Line, PlacedMark } from './placed.ts'
 import { createScale, type Scale, type ScaleKind } from './scale.ts'
 
 const AXIS_PX = 26
@@ -25,12 +27,6 @@ export interface Window {
   readonly to: number
 }
 
-export interface PlacedMark {
-  readonly x: number
-  readonly y: number
-  readonly mark: Mark
-}
-
 export interface PlacedBar {
   readonly x: number
   readonly y: number
@@ -45,13 +41,6 @@ export interface Lane {
   readonly name: string
   readonly y: number
   readonly height: number
-}
-
-export interface Line {
-  readonly x1: number
-  readonly y1: number
-  readonly x2: number
-  readonly y2: number
 }
 
 export interface Arc extends Line {

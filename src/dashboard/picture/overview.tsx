@@ -1,7 +1,7 @@
 /** @module A long run at a glance: how much happened where, what was refused where, and which part is shown below. */
 import { count } from '../format.ts'
 import { runPath, withQuery } from '../paths.ts'
-import type { RunStory } from '../story/run-story.ts'
+import type { RunStory } from '../story/story-parts.ts'
 import { bucketsOf } from './buckets.ts'
 
 const WIDTH = 1_000

@@ -4,7 +4,8 @@ import { eventPath, refusalPath } from '../paths.ts'
 import { clipped, visibleText } from '../visible.ts'
 import type { BudgetStrip } from './budget-strip.ts'
 import { barLabel, markLabel } from './labels.ts'
-import type { Arc, Lane, Line, Picture, PlacedBar, PlacedMark, Undo } from './layout.ts'
+import type { Arc, Lane, Picture, PlacedBar, Undo } from './layout.ts'
+import type { Line, PlacedMark } from './placed.ts'
 
 export const LABELS_PX = 148
 const LABEL_CHARS = 20

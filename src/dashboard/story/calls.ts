@@ -3,26 +3,7 @@ import { sayingOf } from '../../../projections/event-facts.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { RUN_EVENTS } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { RunStory } from './run-story.ts'
-
-export type SpanStatus = 'open' | 'succeeded' | 'failed' | 'in-doubt' | 'undone'
-
-export interface Span {
-  readonly callId: string
-  readonly tool: string
-  readonly phase: string
-  readonly lane: string
-  /** Revision and time of the claim. */
-  readonly from: number
-  readonly fromTime: string
-  readonly attempt: number
-  /** The forward call that this one undoes. */
-  readonly compensates?: string
-  /** Revision and time of the last outcome. */
-  to?: number
-  toTime?: string
-  status: SpanStatus
-}
+import type { RunStory, Span, SpanStatus } from './story-parts.ts'
 
 /** True where the event is one of a call, and stands in the picture as part of its span. */
 export function foldCall(story: RunStory, event: RecordedEvent): boolean {

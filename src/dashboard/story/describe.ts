@@ -3,11 +3,11 @@ import { type MakeTable, makeBy, passOver } from '../../../projections/fold-tabl
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { isRunEventType, RUN_EVENTS } from '../../../schemas/events.ts'
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
-import type { LedgerEvent } from '../../ledger/ledger.ts'
+import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { count, money, plural } from '../format.ts'
 import { words } from '../picture/labels.ts'
 import { clipped } from '../visible.ts'
-import type { RunStory } from './run-story.ts'
+import type { RunStory } from './story-parts.ts'
 
 const TEXT_CHARS = 140
 

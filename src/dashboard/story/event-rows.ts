@@ -2,7 +2,7 @@
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import { orRefused } from '../page.ts'
 import { describeEvent } from './describe.ts'
-import type { RunStory } from './run-story.ts'
+import type { RunStory } from './story-parts.ts'
 
 export interface EventRow {
   readonly revision: number

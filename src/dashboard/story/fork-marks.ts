@@ -1,6 +1,6 @@
 /** @module Forks as marks: where they open, what each branch brought, and how they were joined. */
 import type { RecordedEvent } from '../../../projections/projection.ts'
-import type { Mark } from './run-story.ts'
+import type { Mark } from './story-parts.ts'
 
 export type ForkEvent = Extract<
   RecordedEvent,

@@ -8,82 +8,14 @@ import { type BudgetState, foldBudget } from '../../../projections/run-budget.ts
 import { zeroSpend } from '../../../projections/run-state.ts'
 import { isRunEventType } from '../../../schemas/events.ts'
 import { subtractMoney } from '../../../schemas/money.ts'
-import type { LedgerEvent } from '../../ledger/ledger.ts'
-import { foldCall, type Span } from './calls.ts'
+import type { LedgerEvent } from '../../ledger/ledger-event.ts'
+import { foldCall } from './calls.ts'
 import { forkMark } from './fork-marks.ts'
-import { foldModelSpend, type ModelSpend } from './model-spend.ts'
+import { foldModelSpend } from './model-spend.ts'
+import type { Mark, RunStory, Span } from './story-parts.ts'
 
 /** Longer texts stand in the event itself. */
 const TEXT_CHARS = 256
-
-export type MarkKind =
-  | 'start'
-  | 'accepted'
-  | 'rejected'
-  | 'rewind'
-  | 'refused'
-  | 'undo'
-  | 'undone'
-  | 'fork'
-  | 'offer'
-  | 'branch'
-  | 'join'
-  | 'completed'
-  | 'failed'
-  | 'other'
-
-/** One event that stands in the picture at a point. */
-export interface Mark {
-  readonly kind: MarkKind
-  readonly type: string
-  readonly revision: number
-  readonly time: string
-  /** The agent; empty for the run itself. */
-  readonly lane: string
-  readonly step?: number
-  readonly fromStep?: number
-  /** What was found, in a refused handoff or as a warning in an accepted one. */
-  readonly findings?: number
-  readonly supersedes?: number
-  /** Revision whose context a rewind restores. */
-  readonly restores?: number
-  readonly cause?: string
-  /** The fork that it opens, reports to or ends. */
-  readonly fork?: string
-  /** Names of merged branches, in a join; the one that reports, in a report. */
-  readonly branches?: readonly string[]
-  /** Spent since the handoff before, this one included. */
-  readonly tokens?: number
-  readonly cost?: string
-  readonly text?: string
-}
-
-export interface BudgetPoint {
-  readonly revision: number
-  readonly time: string
-  readonly tokens: number
-  readonly cost: string
-  readonly reservedTokens: number
-  readonly reservedCost: string
-}
-
-export interface RunStory {
-  /** First revision that was folded; 0 where the story is whole. */
-  readonly first: number
-  /** The next revision to fold. */
-  next: number
-  startedAt: string
-  endedAt: string
-  readonly marks: Mark[]
-  readonly spans: Span[]
-  /** Of spans that are still open, and of all forward calls, by call id. */
-  readonly spanOf: Map<string, Span>
-  readonly budgetPoints: BudgetPoint[]
-  readonly budget: BudgetState
-  readonly models: Map<string, ModelSpend>
-  /** Spent when the last handoff was recorded. */
-  handedOver: { tokens: number; cost: string }
-}
 
 export function emptyStory(first = 0): RunStory {
   return {

@@ -4,7 +4,8 @@ import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { weigh } from '../../resources/weigh.ts'
 import { orRefused } from '../page.ts'
-import { emptyStory, foldStory, type RunStory } from './run-story.ts'
+import { emptyStory, foldStory } from './run-story.ts'
+import type { RunStory } from './story-parts.ts'
 
 /** What an empty story takes, and an event of one beside its mark and its span. */
 const STORY_BYTES = 4_096

@@ -7,7 +7,7 @@ import { AUDIT_FILTERS, type AuditFilterField, type FilterName } from '../../../
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Header } from '../../../schemas/header.ts'
 import { runStream } from '../../../schemas/names.ts'
-import type { LedgerEvent } from '../../ledger/ledger.ts'
+import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 
 const namesWith = (proof: AuditFilterField['proof']): readonly FilterName[] =>
   AUDIT_FILTERS.filter((filter) => filter.proof === proof).map(({ name }) => name)

@@ -1,7 +1,7 @@
 /** @module `verify.mjs`, which stands by itself in every bundle, with its types: the ledger says what the bundle says of itself. */
 import type { KeyObject } from 'node:crypto'
 import type { EventQuery } from '../../../schemas/event-query.ts'
-import type { LedgerEvent } from '../../ledger/ledger.ts'
+import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import type { BundlePredicate } from './statement.ts'
 
 /** The worst that was found. */

@@ -4,9 +4,10 @@
  */
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { Caller } from '../../access/caller.ts'
 import type { AccessRead } from '../../access/on-record.ts'
 import type { Position } from '../../store/event-store.ts'
-import type { Caller, LedgerEvent } from '../ledger.ts'
+import type { LedgerEvent } from '../ledger-event.ts'
 import type { AuditQueryName } from './audit-queries.ts'
 
 /** The first `treeSize` events of the tenant's log: whatever is asked as of them is answered the same for ever. */

@@ -4,7 +4,8 @@ import { ofAllAgents, ofWholeTenant, withinRun } from '../../access/token-bindin
 import type { Pace } from '../../resources/work-queue.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
-import type { Caller, Found, Ledger, LedgerEvent } from '../ledger.ts'
+import type { Caller, Found, Ledger } from '../ledger.ts'
+import type { LedgerEvent } from '../ledger-event.ts'
 import { ledgerEvent } from './parse-record.ts'
 import type { Queries } from './queries.ts'
 

@@ -7,7 +7,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.
 import { parseStream } from '../../../schemas/names.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import type { ReadRecord } from '../../store/event-store.ts'
-import type { LedgerEvent } from '../ledger.ts'
+import type { LedgerEvent } from '../ledger-event.ts'
 
 /** The event of a verified record. Throws `TypeError` for a type or a body version that this build does not know. */
 export function recordedEvent(header: Header, dataText: string): RecordedEvent {

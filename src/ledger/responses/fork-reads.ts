@@ -4,11 +4,14 @@ import { type ForkState, type RunState, slot } from '../../../projections/run-st
 import type { JsonObject } from '../../../schemas/json.ts'
 import { forkOfScopes } from '../../domain/fork.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
-import type { Reader } from '../read/reader.ts'
 import { branchBody, forkBody, joinedBody, joinRefusal } from './fork-responses.ts'
+import type { AnsweredEvent } from './response-parts.ts'
 import type { CommandResponse } from './responses.ts'
 
-type ForkReads = Pick<Reader, 'eventAt' | 'contextAt'>
+interface ForkReads {
+  eventAt(stream: string, revision: number): Promise<AnsweredEvent | undefined>
+  contextAt(stream: string, revision: number): Promise<JsonObject>
+}
 
 export interface Recorded {
   readonly stream: string

@@ -1,7 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { LedgerEvent } from '../../../src/ledger/ledger.ts'
+import type { LedgerEvent } from '../../../src/ledger/ledger-event.ts'
 import { type AppendResult, StoreUnavailableError } from '../../../src/store/event-store.ts'
 import { openMemoryStore } from '../../../src/store/memory/memory-store.ts'
 import { askAll, auditOf } from '../../support/audited.ts'

@@ -5,7 +5,7 @@ import { callOf, eventFacts, matchesFacts } from '../../../projections/event-fac
 import { matchesText, parsePhrases } from '../../../projections/search-text.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { LedgerEvent } from '../../../src/ledger/ledger.ts'
+import type { LedgerEvent } from '../../../src/ledger/ledger-event.ts'
 import { askAll, askOnce, auditOf } from '../../support/audited.ts'
 import { drive, ok } from '../../support/run-driver.ts'
 import { alice, type TestLedger, testLedger } from '../../support/test-ledger.ts'

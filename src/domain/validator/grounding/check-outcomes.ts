@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/js
 import { formatPointer, type Token, valueAt } from '../pointer.ts'
 import { addFinding } from '../report.ts'
 import { isCovered } from '../supersedes.ts'
-import type { Checking } from './check-recorded.ts'
+import type { Checking } from './checking.ts'
 import type { FailedCall, RecordedResults } from './recorded-results.ts'
 
 const DONE =

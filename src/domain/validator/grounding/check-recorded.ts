@@ -2,32 +2,17 @@
 import { isEqual } from '../../../../projections/json-equality.ts'
 import { protectedBy } from '../../../../projections/protected-keys.ts'
 import { sortedKeys } from '../../../../projections/set-text.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
+import { isJsonObject, type Json } from '../../../../schemas/json.ts'
 import { type Evidence, isRecorded, LOOKUP_MAX_CHARS, type LookupBudget, settledIndex } from '../evidence.ts'
 import { formatPointer, parsePointer, type Token, valueAt } from '../pointer.ts'
 import { addFinding, type Report } from '../report.ts'
-import { isCovered, type Supersession, type Supersessions } from '../supersedes.ts'
+import { isCovered, type Supersessions } from '../supersedes.ts'
 import { checkOutcomes } from './check-outcomes.ts'
+import type { Checking, GroundsInput } from './checking.ts'
 import { Derivations } from './derivations.ts'
 import { type Row, readRows } from './read-rows.ts'
 import type { RecordedRow } from './row-index.ts'
 import { disagreeingLeaves, type Lookup, lookupIn, sameRows } from './same-row.ts'
-
-export interface GroundsInput {
-  readonly before: JsonObject
-  readonly after: JsonObject
-  readonly policy: ResolvedPolicy
-  readonly supersedes?: readonly Supersession[] | undefined
-}
-
-export interface Checking {
-  readonly input: GroundsInput
-  readonly evidence: Evidence
-  readonly report: Report
-  readonly severity: 'warning' | 'error'
-  readonly superseded: Supersessions
-}
 
 /** Smaller numbers count things: they are in every text. */
 export const SMALL_NUMBER = 10

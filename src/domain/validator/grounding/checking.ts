@@ -1,0 +1,21 @@
+/** @module What the checks against the recorded results share: what is compared, by which evidence, and where findings go. */
+import type { JsonObject } from '../../../../schemas/json.ts'
+import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
+import type { Evidence } from '../evidence.ts'
+import type { Report } from '../report.ts'
+import type { Supersession, Supersessions } from '../supersedes.ts'
+
+export interface GroundsInput {
+  readonly before: JsonObject
+  readonly after: JsonObject
+  readonly policy: ResolvedPolicy
+  readonly supersedes?: readonly Supersession[] | undefined
+}
+
+export interface Checking {
+  readonly input: GroundsInput
+  readonly evidence: Evidence
+  readonly report: Report
+  readonly severity: 'warning' | 'error'
+  readonly superseded: Supersessions
+}

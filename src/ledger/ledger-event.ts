@@ -1,0 +1,13 @@
+/** @module An event as whoever asks the ledger reads it. */
+import type { Header } from '../../schemas/header.ts'
+import type { JsonObject } from '../../schemas/json.ts'
+import type { Position } from '../store/event-store.ts'
+
+/** An event as it is read: the parsed parts, and the exact texts that were signed. */
+export interface LedgerEvent {
+  readonly position: Position
+  readonly header: Header
+  readonly data: JsonObject
+  readonly digest: string
+  readonly texts: { readonly header: string; readonly salt: string; readonly data: string }
+}

@@ -1,0 +1,35 @@
+/** @module What a ledger is made of. */
+import type { MemoryBudget } from '../resources/memory-budget.ts'
+import type { WorkQueue } from '../resources/work-queue.ts'
+import type { AuditIndex } from '../store/audit-index.ts'
+import type { EventStore } from '../store/event-store.ts'
+import type { LogStore } from '../store/log-store.ts'
+import type { ViewStore } from '../store/view-store.ts'
+import type { LogSettings } from './log/log-settings.ts'
+import type { Effects, KeySource, Log } from './ports.ts'
+
+export interface LedgerOptions {
+  readonly store: EventStore
+  readonly views: ViewStore
+  readonly keys: KeySource
+  readonly effects?: Effects
+  readonly log?: Log
+  /** Prefix of every log's origin, for life; used only where the ledger is founded now. */
+  readonly origin?: string
+  /** What the Merkle logs need; absent: the ledger keeps none. */
+  readonly logs?: LogSettings & { readonly store: LogStore }
+  /** The auditors' index; absent: the ledger answers no audit queries. */
+  readonly audit?: {
+    readonly index: AuditIndex
+    /** Do not make the index before somebody has asked: for ledgers that most likely nobody audits. */
+    readonly onlyIfAsked?: boolean
+  }
+  /** The store is another's to write: commands are refused, nothing is founded, reads go on no record. */
+  readonly readOnly?: boolean
+  /** Whose slices upkeep takes: what follows the store gives way to writers, as readers do. Absent: it works on. */
+  readonly work?: WorkQueue
+  /** What this ledger's caches may take; 1 GiB is divided where it is absent. */
+  readonly memory?: MemoryBudget
+  /** Fewer recent runs kept folded than the memory allows. */
+  readonly hotRunsMax?: number
+}
