@@ -116,7 +116,7 @@ client('reads, lists, batches and exports a real ledger', async () => {
 })
 
 client('imports nothing of Node, and nothing at run time but its own files', () => {
-  const folder = fileURLToPath(new URL('../../src/client', import.meta.url))
+  const folder = fileURLToPath(new URL('../../src/client/', import.meta.url))
   const files = readdirSync(folder).filter((file) => file.endsWith('.js'))
   assert.ok(files.length >= 5, 'the scan must see the client')
   const outside = files.flatMap((file) => {
