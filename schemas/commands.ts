@@ -20,7 +20,7 @@ import type {
   StartRun,
 } from './requests.ts'
 
-/** One change asked for. */
+/** One change of a run that a client asks for: its kind, whom it is about, and the body of its request. */
 export type Command =
   | { readonly kind: 'start'; readonly body: StartRun }
   | { readonly kind: 'envelope'; readonly body: PostEnvelope }
@@ -41,6 +41,7 @@ export type Command =
   | { readonly kind: 'complete'; readonly body: CompleteRun }
   | { readonly kind: 'fail'; readonly body: FailRun }
 
+/** One command of a batch: the run that it is for, and what it asks. */
 export interface BatchItem {
   readonly runId: string
   readonly command: Command

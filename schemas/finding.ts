@@ -63,5 +63,6 @@ export const Diff = z.strictObject({
 
 export type Rule = z.infer<typeof Rule>
 export type Severity = z.infer<typeof Severity>
+/** What the validator says of one place of a handoff: the rule, its severity, the place (a JSON Pointer), what stood there and what came. */
 export type Finding = z.infer<typeof Finding>
 export type Diff = z.infer<typeof Diff>

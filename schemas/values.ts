@@ -79,7 +79,9 @@ export type Usage = z.infer<typeof Usage>
 export type Failure = z.infer<typeof Failure>
 export type ManifestBody = z.infer<typeof ManifestBody>
 export type BudgetLimits = z.infer<typeof BudgetLimits>
+/** How a payload meets the context: `replace` it, `merge` (RFC 7396), or `extend` it, where nothing goes away. */
 export type HandoffMode = z.infer<typeof HandoffMode>
+/** A place (JSON Pointer; it covers what lies below) that may change though it was established, with the reason that stands on record. */
 export type Supersession = z.infer<typeof Supersession>
 export type Phase = z.infer<typeof Phase>
 export type OnUnknown = z.infer<typeof OnUnknown>

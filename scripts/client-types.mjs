@@ -13,7 +13,8 @@ const WORD = /[A-Za-z_$][\w$]*/g
 export async function writeClientTypes({ dist, out, entries }) {
   const modules = new Map()
   const moduleAt = (path) => {
-    if (!modules.has(path)) modules.set(path, parseModule(path, readFileSync(join(dist, `${path}.d.ts`), 'utf8')))
+    if (!modules.has(path))
+      modules.set(path, parseModule(path, forReaders(readFileSync(join(dist, `${path}.d.ts`), 'utf8'))))
     return modules.get(path)
   }
   for (const entry of entries) {
@@ -46,7 +47,7 @@ function need(moduleAt, path, name) {
 /** Names and the texts that declare them: several where a function is overloaded, or a name is a value and a type. */
 function parseModule(path, text) {
   const module = {
-    ofZod: /from 'zod'/.test(text),
+    ofZod: /from 'zod'/.test(withoutComments(text)),
     head: /^\/\*\*[\s\S]*?\*\//.exec(text)?.[0],
     declared: new Map(),
     imported: new Map(),
@@ -117,6 +118,13 @@ function textOf({ head, declared, imported, passedOn, needed }) {
   const chunks = [...declared].filter(([name]) => needed.has(name)).flatMap(([, texts]) => texts)
   const first = chunks[0]?.startsWith(head ?? ' ') ? '' : `${head ?? ''}\n`
   return `${first}${lines.join('\n')}\n${chunks.join('')}export {}\n`
+}
+
+/** Examples import `countersign`, and what a file is about is for who changes it: together they would be a tenth of the package. */
+function forReaders(text) {
+  return text
+    .replace(/^\/\*\*\s+(?:\* )?@module[\s\S]*?\*\/\n/, '')
+    .replace(/^ *\* @example\n(?: *\* .*\n| *\*\n)*?(?= *\*\/)/gm, '')
 }
 
 function withoutComments(text) {

@@ -4,7 +4,18 @@ import type { Codec, Kept } from './calls/codecs.ts'
 import { httpConnection } from './runtime/http-connection.ts'
 import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/runtime.ts'
 
-/** A ledger behind HTTP. Nothing is asked until the first run. */
+/**
+ * A ledger behind HTTP. Nothing is asked until the first run. Throws `invalid-prices`, `invalid-codec`; what a ledger refuses later is `LedgerRefused`,
+ * and one that cannot be reached `UnreachableError`.
+ * @example
+ * ```ts
+ * import { connect } from 'countersign/agent'
+ *
+ * await using cs = connect({ url: process.env.COUNTERSIGN_URL ?? '', token: process.env.COUNTERSIGN_TOKEN ?? '' })
+ * const answer = await cs.run({ name: 'hello' }, async (run) => run.once('draw', () => 7))
+ * console.log(answer)
+ * ```
+ */
 export function connect<const C extends readonly Codec[] = readonly []>(
   options: ClientOptions & RuntimeOptions<C>,
 ): Countersign<Kept<C>> {

@@ -53,7 +53,22 @@ export type AgentErrorCode =
   | 'package-missing'
   | 'closed'
 
-/** A fault that the runtime found itself. */
+/**
+ * A fault that the runtime found itself. `code` is stable (`AgentErrorCode`), `evidence` says in plain JSON what was expected and what came.
+ * @example
+ * ```ts
+ * import { AgentError, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const book = cs.tool(async () => 'seat', { name: 'book' })
+ * try {
+ *   cs.tool(async () => 'other', { name: 'book' })
+ * } catch (error) {
+ *   if (!(error instanceof AgentError)) throw error
+ *   console.log(error.code, book.toolName) // tool-registered-twice book
+ * }
+ * ```
+ */
 export class AgentError extends Error {
   readonly code: string
   /** What was expected and what came, or what is at fault: plain JSON. */
@@ -72,7 +87,18 @@ export class AgentError extends Error {
   }
 }
 
-/** The ledger refused: `code` is the ledger's own. */
+/**
+ * The ledger refused: `code` is the ledger's own, such as `budget-exceeded`; `retryAfterMs` (milliseconds) where a later try may do.
+ * @example
+ * ```ts
+ * import { LedgerRefused, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const spend = cs.tool(async () => 'done', { name: 'spend', reserve: { tokens: 11 } })
+ * const refused = await cs.run({ name: 'small', budget: { tokens: 10 } }, async () => spend()).catch((error) => error)
+ * console.log(refused instanceof LedgerRefused, refused.code) // true budget-exceeded
+ * ```
+ */
 export class LedgerRefused extends AgentError {
   readonly retryAfterMs: number | undefined
 
@@ -82,7 +108,23 @@ export class LedgerRefused extends AgentError {
   }
 }
 
-/** To be thrown by a tool that cannot tell whether it did what it was asked for. */
+/**
+ * To be thrown by a tool that cannot tell whether it did what it was asked for: the call is then in doubt, and not tried again silently.
+ * @example
+ * ```ts
+ * import { InDoubt, OutcomeUnknown, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const pay = cs.tool(
+ *   async (cents: number): Promise<string> => {
+ *     throw new OutcomeUnknown(`the provider hung up on a payment of ${cents}`)
+ *   },
+ *   { name: 'pay' },
+ * )
+ * const error = await cs.run({ name: 'order' }, async () => pay(100)).catch((thrown) => thrown)
+ * console.log(error instanceof InDoubt)
+ * ```
+ */
 export class OutcomeUnknown extends Error {
   readonly code = 'outcome-unknown'
 
@@ -92,7 +134,18 @@ export class OutcomeUnknown extends Error {
   }
 }
 
-/** Whether a call was executed is not known: find out, then resolve it. It is never run again silently. */
+/**
+ * Whether a call was executed is not known (`call-in-doubt`): find out, then resolve it. It is never run again silently; `evidence` has `tool` and `callId`.
+ * @example
+ * ```ts
+ * import { InDoubt, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const pay = cs.tool(() => new Promise<string>(() => {}), { name: 'pay', timeout: 20 })
+ * const error = await cs.run({ name: 'order' }, async () => pay()).catch((thrown) => thrown)
+ * if (error instanceof InDoubt) console.log(error.evidence.tool) // pay
+ * ```
+ */
 export class InDoubt extends AgentError {
   constructor(call: { tool: string; callId: string }, options?: ErrorOptions) {
     const details = { tool: call.tool, callId: call.callId }
@@ -103,14 +156,43 @@ export class InDoubt extends AgentError {
 /** Of a resume, of a replay, or of the part of another run that a branch is served. */
 export type DivergenceCode = 'resume-diverged' | 'replay-diverged' | 'branch-diverged'
 
-/** The code asks for something else than the record holds. Nothing ran; the run stays open. */
+/**
+ * The code asks for something else than the record holds (`resume-diverged`, `replay-diverged`, `branch-diverged`). Nothing ran; the run stays open.
+ * `evidence` has what was expected and what came.
+ * @example
+ * ```ts
+ * import { open, ResumeDiverged } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const say = cs.tool(async (text: string) => text, { name: 'say', compensate: 'not-needed' })
+ * await cs.run({ id: 'talk', name: 'talk' }, async () => say('hello'))
+ * const error = await cs.replay('talk', async () => say('goodbye')).catch((thrown) => thrown)
+ * console.log(error instanceof ResumeDiverged, error.code) // true replay-diverged
+ * ```
+ */
 export class ResumeDiverged extends AgentError {
   constructor(message: string, details: JsonObject, code: DivergenceCode = 'resume-diverged') {
     super(code, message, details)
   }
 }
 
-/** What an agent gave contradicts what was established, or its manifest: the run was rewound, and no repair is left. */
+/**
+ * What an agent gave contradicts what was established, or its manifest (`handoff-refused`): the run was rewound, and no repair is left. `findings` say why,
+ * `restored` is what is established now, `attempts` how often the agent was asked.
+ * @example
+ * ```ts
+ * import { HandoffRefused, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const error = await cs
+ *   .run({ name: 'report' }, async (run) => {
+ *     await run.step('researcher', () => ({ entities: ['Apple'] }))
+ *     await run.step('writer', () => ({ summary: 'growth' }), { mode: 'replace' })
+ *   })
+ *   .catch((thrown) => thrown)
+ * if (error instanceof HandoffRefused) console.log(error.findings[0]?.rule) // critical-key-removed
+ * ```
+ */
 export class HandoffRefused extends AgentError {
   readonly findings: readonly Finding[]
   /** What is established now. */
@@ -134,7 +216,24 @@ export class HandoffRefused extends AgentError {
   }
 }
 
-/** A failure of a tool as the record holds it: served on resume and replay in place of the error that was thrown then. */
+/**
+ * A failure of a tool as the record holds it: served on resume and replay in place of the error that was thrown then. `code` and `evidence` as far as that
+ * error had them.
+ * @example
+ * ```ts
+ * import { open, RecordedFailure } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const book = cs.tool(async (): Promise<string> => Promise.reject(new Error('no seat is left')), { name: 'book' })
+ * const body = async () => book().catch((error: Error) => `${error.message} (${error instanceof RecordedFailure})`)
+ * console.log(await cs.run({ id: 'trip', name: 'trip' }, body)) // no seat is left (false)
+ * const { verdict } = await cs.replay('trip', async () => {
+ *   await book().catch((error) => console.log(error instanceof RecordedFailure)) // true
+ *   return 'no seat is left (false)'
+ * })
+ * console.log(verdict)
+ * ```
+ */
 export class RecordedFailure extends Error {
   readonly code: string | undefined
   readonly evidence: Json | undefined
@@ -147,7 +246,19 @@ export class RecordedFailure extends Error {
   }
 }
 
-/** The tool ran and what it did could not be recorded: `result` is what it gave. */
+/**
+ * The tool ran and what it did could not be recorded (`outcome-not-recorded`): `result` is what it gave. The call is in doubt; look before it runs again.
+ * @example
+ * ```ts
+ * import { OutcomeNotRecorded } from 'countersign/agent'
+ *
+ * // Keeps what was done although the ledger was out of reach.
+ * export function salvage(error: unknown): unknown {
+ *   return error instanceof OutcomeNotRecorded ? { call: error.evidence.callId, result: error.result } : undefined
+ * }
+ * console.log(salvage(new Error('something else')))
+ * ```
+ */
 export class OutcomeNotRecorded extends AgentError {
   readonly result: unknown
 

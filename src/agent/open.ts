@@ -7,6 +7,7 @@ import { checkedPrices } from './models/price-table.ts'
 import { ledgerConnection } from './runtime/ledger-connection.ts'
 import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/runtime.ts'
 
+/** Where the ledger of this process is and who writes to it, with the settings of the runtime. */
 export interface OpenOptions<C extends readonly Codec[] = readonly []> extends RuntimeOptions<C> {
   /** The data folder; default `./.countersign`. `:memory:` keeps everything in this process, for tests. */
   readonly path?: string
@@ -21,6 +22,15 @@ const PATH_DEFAULT = '.countersign'
 /**
  * Opens a ledger in this process, without a server. One handle per store: opened again, it is shared and closed with its last user.
  * Throws `StoreOpenError` (`store-locked`), naming the server's URL, where another process owns the store.
+ * @example
+ * ```ts
+ * import { open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: './ledger' })
+ * const charge = cs.tool(async (cents: number) => ({ payment: 'p-1', cents }), { name: 'charge', compensate: 'not-needed' })
+ * const paid = await cs.run({ name: 'order', id: 'order-1' }, async () => charge(2_500))
+ * console.log(paid.payment)
+ * ```
  */
 export async function open<const C extends readonly Codec[] = readonly []>(
   options: OpenOptions<C> = {},
@@ -34,6 +44,13 @@ export async function open<const C extends readonly Codec[] = readonly []>(
 /**
  * `COUNTERSIGN_URL` and `COUNTERSIGN_TOKEN`: a ledger behind HTTP. Else in this process: `COUNTERSIGN_DATA`, `COUNTERSIGN_ACTOR`,
  * `COUNTERSIGN_TENANT`, or with nothing set `./.countersign`.
+ * @example
+ * ```ts
+ * import { fromEnv } from 'countersign/agent'
+ *
+ * await using cs = await fromEnv({ COUNTERSIGN_DATA: './ledger', COUNTERSIGN_ACTOR: 'billing' })
+ * await cs.run({ name: 'hello' }, async () => 'done')
+ * ```
  */
 export async function fromEnv<const C extends readonly Codec[] = readonly []>(
   env: Readonly<Record<string, string | undefined>> = process.env,

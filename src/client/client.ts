@@ -3,12 +3,15 @@ import type { Json, JsonObject } from '../../schemas/json.ts'
 import { type BatchItem, batchItem, type Command, commandPath, runPath } from './commands.ts'
 import { type Ask, createTransport, type TransportOptions } from './transport.ts'
 
+/** Where the ledger is and how it is asked. Times are milliseconds. */
 export type ClientOptions = TransportOptions
 
+/** How one answer is asked for. */
 export interface AskOptions {
   readonly signal?: AbortSignal
 }
 
+/** How one command is carried out. */
 export interface CommandOptions extends AskOptions {
   /** Default: a new one for each call, kept over its retries. */
   readonly idempotencyKey?: string
@@ -31,6 +34,7 @@ export interface BatchAnswer {
   readonly body: JsonObject
 }
 
+/** One sealed event: its signed header, its body, and its digest (`sha256:` and 64 hex digits). */
 export interface EventRecord {
   readonly header: JsonObject
   readonly data: JsonObject
@@ -42,9 +46,22 @@ interface Page {
   readonly nextCursor: string | null
 }
 
+/** Parameters of a URL; those that are undefined are left out. */
 export type Query = Readonly<Record<string, string | number | undefined>>
 
-/** Every method throws `LedgerError` for a refusal, `UnreachableError` where no answer comes, the signal's reason after an abort. */
+/**
+ * Every method throws `LedgerError` for a refusal, `UnreachableError` where no answer comes, the signal's reason after an abort.
+ * @example
+ * ```ts
+ * import { createClient } from 'countersign/client'
+ *
+ * const client = createClient({ url: process.env.COUNTERSIGN_URL ?? '', token: process.env.COUNTERSIGN_TOKEN ?? '' })
+ * const { body } = await client.execute('', { kind: 'start', body: { name: 'notes' } })
+ * const runId = String(body.runId)
+ * await client.execute(runId, { kind: 'envelope', body: { agent: 'writer', payload: { entities: ['Apple'] } } })
+ * for await (const { header } of client.events(runId)) console.log(header.type)
+ * ```
+ */
 export interface Client {
   readonly url: string
   /** Carries out one command; `runId` is ignored where `start` names none. */
@@ -69,6 +86,18 @@ export interface Client {
 
 const PAGE_ITEMS = 500
 
+/**
+ * A client of one ledger. It needs `fetch` and nothing of Node. Requests are retried with backoff under one idempotency key; nothing is asked until a method
+ * is called.
+ * @example
+ * ```ts
+ * import { createClient } from 'countersign/client'
+ *
+ * const client = createClient({ url: process.env.COUNTERSIGN_URL ?? '', token: process.env.COUNTERSIGN_TOKEN ?? '' })
+ * const { created, body } = await client.execute('', { kind: 'start', body: { name: 'hello' } })
+ * console.log(created, body.status)
+ * ```
+ */
 export function createClient(options: ClientOptions): Client {
   const transport = createTransport(options)
 

@@ -1,7 +1,18 @@
 /** @module What a client throws: the ledger's refusals, and a ledger that cannot be reached. */
 import type { JsonObject } from '../../schemas/json.ts'
 
-/** The ledger refused: `code` is stable, `problem` is the RFC 9457 body with its evidence. */
+/**
+ * The ledger refused: `code` is stable, `status` is that of HTTP, `problem` the RFC 9457 body with its evidence; `retryAfterMs` (milliseconds) where a fair
+ * time to ask again is known.
+ * @example
+ * ```ts
+ * import { createClient, LedgerError } from 'countersign/client'
+ *
+ * const client = createClient({ url: process.env.COUNTERSIGN_URL ?? '', token: process.env.COUNTERSIGN_TOKEN ?? '' })
+ * const error = await client.run('nobody').catch((thrown) => thrown)
+ * if (error instanceof LedgerError) console.log(error.status, error.code) // 404 run-not-found
+ * ```
+ */
 export class LedgerError extends Error {
   readonly code: string
   /** HTTP status. */
@@ -21,7 +32,17 @@ export class LedgerError extends Error {
   }
 }
 
-/** No answer came, or none that a ledger gives; retries are used up. Whether the request was carried out is not known. */
+/**
+ * No answer came, or none that a ledger gives; retries are used up. Whether the request was carried out is not known.
+ * @example
+ * ```ts
+ * import { createClient, UnreachableError } from 'countersign/client'
+ *
+ * const client = createClient({ url: 'http://127.0.0.1:1', token: 'none', retries: 0 })
+ * const error = await client.run('r').catch((thrown) => thrown)
+ * console.log(error instanceof UnreachableError, error.code) // true unreachable
+ * ```
+ */
 export class UnreachableError extends Error {
   readonly code = 'unreachable'
 

@@ -4,6 +4,7 @@ import { AgentError } from '../errors.ts'
 import { type Body, type Home, liveRun } from '../runtime/live-run.ts'
 import type { RunOptions } from '../runtime/run-options.ts'
 
+/** Where a branch leaves the other run, and its own id, tags, budget and signal. */
 export interface BranchRunOptions extends Omit<RunOptions, 'input'> {
   /** The accepted handoff to branch behind; 0: the start. What was called up to it is served and never charged, renewed or undone here. */
   readonly atStep: number

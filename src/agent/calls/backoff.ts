@@ -1,5 +1,6 @@
 /** @module How long to wait before the next try. */
 
+/** How long to wait before the next try, in milliseconds. */
 export interface Backoff {
   readonly type: 'fixed' | 'exponential'
   /** Milliseconds before the first retry. */

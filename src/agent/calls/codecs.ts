@@ -19,7 +19,17 @@ export type Kept<C extends readonly Codec[]> = C extends readonly []
     ? Value
     : never
 
-/** `Date`, as its time in UTC. An invalid one is refused. */
+/**
+ * `Date`, as its time in UTC. An invalid one is refused.
+ * @example
+ * ```ts
+ * import { dateCodec, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:', codecs: [dateCodec] })
+ * const kept = await cs.run({ name: 'keep' }, async (run) => run.once('value', () => new Date(0)))
+ * console.log(kept instanceof Date)
+ * ```
+ */
 export const dateCodec: Codec<Date> = {
   tag: 'Date',
   is: (value): value is Date => value instanceof Date,
@@ -27,7 +37,17 @@ export const dateCodec: Codec<Date> = {
   decode: (recorded) => new Date(String(recorded)),
 }
 
-/** `Map`, in its order. */
+/**
+ * `Map`, in its order.
+ * @example
+ * ```ts
+ * import { mapCodec, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:', codecs: [mapCodec] })
+ * const kept = await cs.run({ name: 'keep' }, async (run) => run.once('value', () => new Map([['a', 1]])))
+ * console.log(kept instanceof Map)
+ * ```
+ */
 export const mapCodec: Codec<ReadonlyMap<unknown, unknown>> = {
   tag: 'Map',
   is: (value): value is ReadonlyMap<unknown, unknown> => value instanceof Map,
@@ -35,7 +55,17 @@ export const mapCodec: Codec<ReadonlyMap<unknown, unknown>> = {
   decode: (recorded) => new Map(recorded as (readonly [unknown, unknown])[]),
 }
 
-/** `Set`, in its order. */
+/**
+ * `Set`, in its order.
+ * @example
+ * ```ts
+ * import { setCodec, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:', codecs: [setCodec] })
+ * const kept = await cs.run({ name: 'keep' }, async (run) => run.once('value', () => new Set(['a'])))
+ * console.log(kept instanceof Set)
+ * ```
+ */
 export const setCodec: Codec<ReadonlySet<unknown>> = {
   tag: 'Set',
   is: (value): value is ReadonlySet<unknown> => value instanceof Set,
@@ -43,7 +73,17 @@ export const setCodec: Codec<ReadonlySet<unknown>> = {
   decode: (recorded) => new Set(recorded as unknown[]),
 }
 
-/** `Buffer`, as base64. */
+/**
+ * `Buffer`, as base64.
+ * @example
+ * ```ts
+ * import { bufferCodec, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:', codecs: [bufferCodec] })
+ * const kept = await cs.run({ name: 'keep' }, async (run) => run.once('value', () => Buffer.from('a')))
+ * console.log(kept instanceof Buffer)
+ * ```
+ */
 export const bufferCodec: Codec<Buffer> = {
   tag: 'Buffer',
   is: (value): value is Buffer => Buffer.isBuffer(value),

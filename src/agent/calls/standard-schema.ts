@@ -1,5 +1,6 @@
 /** @module The part of Standard Schema (standardschema.dev, version 1) that arguments are parsed with: zod, valibot, arktype and others fit. */
 
+/** A schema of any library that follows Standard Schema 1: zod, valibot, arktype and others. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1

@@ -22,6 +22,7 @@ export interface Undo<Args, Result> {
   readonly result: Result
 }
 
+/** What `check` found out of a doubtful call: done with this result, not done, or (undefined) that it cannot tell. */
 export type CheckResult<Result> =
   | { readonly done: true; readonly result: Result }
   | { readonly done: false }
@@ -37,11 +38,13 @@ export interface ToolReserve {
   readonly deadlineMs?: number
 }
 
+/** What a call has cost. */
 export interface ToolUsage {
   readonly tokens?: number
   readonly cost?: Cost
 }
 
+/** How a tool is undone, checked, retried, timed, identified and budgeted. Times are milliseconds. */
 export interface ToolOptions<Args = unknown, Result = unknown> {
   /** Default: the function's own name. */
   readonly name?: string

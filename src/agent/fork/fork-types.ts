@@ -16,6 +16,7 @@ export interface BranchContextOf<Run> {
   readonly run: Run
 }
 
+/** A branch of a fork: whose it is, what it may see and change, and its code. */
 export interface BranchOf<Run> {
   readonly agent: string
   /** Unique in the fork; default: the agent, numbered where it has several branches. */
@@ -35,6 +36,10 @@ interface EveryFork {
   readonly onDiscard?: OnDiscard
 }
 
+/**
+ * How branches are joined: `union` merges all that is valid, `first_wins` takes the first valid one and aborts the others, `vote` the one with the highest
+ * score. Throws `invalid-fork`, `invalid-score`.
+ */
 export type ForkOptions =
   | (EveryFork & { readonly join: 'union' | 'first_wins' })
   | (EveryFork & {
@@ -70,6 +75,7 @@ export interface BranchRollback extends RollbackLists {
   readonly status: RollbackStatus
 }
 
+/** What a fork came to: the joined context, who won, and a receipt of every branch. */
 export interface ForkResult {
   readonly forkId: string
   /** The winner's output; of a union the joined context. */
@@ -88,7 +94,22 @@ export interface ForkResult {
   readonly unwound: Promise<readonly BranchRollback[]>
 }
 
-/** Nothing was merged; the context is what it was. `code` is `fork-failed`, or `fork-conflict` with both values in `evidence.conflicts`. */
+/**
+ * Nothing was merged; the context is what it was. `code` is `fork-failed`, or `fork-conflict` with both values in `evidence.conflicts`; `receipts` say how
+ * each branch ended.
+ * @example
+ * ```ts
+ * import { ForkFailed, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const error = await cs
+ *   .run({ name: 'drafts' }, async (run) =>
+ *     run.fork([{ agent: 'writer', run: () => Promise.reject(new Error('no idea')) }], { join: 'first_wins' }),
+ *   )
+ *   .catch((thrown) => thrown)
+ * if (error instanceof ForkFailed) console.log(error.receipts[0]?.status) // failed
+ * ```
+ */
 export class ForkFailed extends AgentError {
   readonly receipts: readonly BranchReceipt[]
 

@@ -13,6 +13,7 @@ import { type DescribedTool, describeTools, type LoopTool } from './describe-too
 import type { Message, Model } from './messages.ts'
 import { TurnFailed, takeTurn } from './turn.ts'
 
+/** What an agent is made of: its model, its tools, and its bounds in turns and calls. */
 export interface AgentOptions {
   readonly model: Model
   readonly tools: readonly LoopTool[]
@@ -29,6 +30,7 @@ export interface AgentOptions {
 /** A question, or a conversation to go on with. */
 export type Conversation = { readonly prompt: string } | { readonly messages: readonly Message[] }
 
+/** What a conversation came to. */
 export interface Answer {
   /** What the model said last. */
   readonly text: string
@@ -39,6 +41,7 @@ export interface Answer {
   readonly calls: number
 }
 
+/** An agent: `generate` holds one conversation, inside a run. */
 export interface Agent {
   readonly name: string
   /**
@@ -51,7 +54,23 @@ export interface Agent {
 const TURNS_MAX = 20
 const CALLS_PER_TURN_MAX = 64
 
-/** An agent over a model and tools of one runtime. Throws `unknown-tool` and `tool-registered-twice`. */
+/**
+ * An agent over a model and tools of one runtime. Throws `unknown-tool` and `tool-registered-twice`.
+ * @example
+ * ```ts
+ * import { agent, open, ScriptedModel } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const weather = cs.tool({ name: 'weather', execute: async ({ city }: { city: string }) => `${city}: rain`, compensate: 'not-needed' })
+ * const model = new ScriptedModel([{ tool: 'weather', args: { city: 'Oslo' } }, 'Take an umbrella.'])
+ * const guide = agent({
+ *   model,
+ *   tools: [{ tool: weather, parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } }],
+ * })
+ * const { text, calls } = await cs.run({ name: 'ask' }, async () => guide.generate({ prompt: 'What is the weather in Oslo?' }))
+ * console.log(text, calls) // Take an umbrella. 1
+ * ```
+ */
 export function agent(options: AgentOptions): Agent {
   const { name = 'agent', maxTurns = TURNS_MAX, maxCallsPerTurn = CALLS_PER_TURN_MAX } = options
   const tools = describeTools(options.tools)

@@ -19,6 +19,7 @@ interface Block {
   readonly input?: Json
 }
 
+/** Which model is asked, and with what: `maxTokens` is the bound of one answer, in tokens. */
 export interface AnthropicModelOptions {
   readonly model: string
   /** The format has no default for it. */
@@ -27,6 +28,19 @@ export interface AnthropicModelOptions {
   readonly request?: JsonObject
 }
 
+/**
+ * A model for `agent()` behind the Anthropic messages format. Throws what the client throws, and `invalid-model-message` for an answer that is none.
+ * @example
+ * ```ts
+ * import Anthropic from '@anthropic-ai/sdk'
+ * import { agent, anthropicModel, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const model = anthropicModel(new Anthropic(), { model: 'claude-sonnet-4-5', maxTokens: 500 })
+ * const { text } = await cs.run({ name: 'ask' }, async () => agent({ model, tools: [] }).generate({ prompt: 'Say hello.' }))
+ * console.log(text)
+ * ```
+ */
 export function anthropicModel(
   client: AnthropicLike,
   { model, maxTokens, request = {} }: AnthropicModelOptions,

@@ -1,6 +1,7 @@
 /** @module The conversation of an agent with its model: plain messages, whatever the model's own format is. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 
+/** A call that a model asks for. */
 export interface ToolRequest {
   /** The model's own id of the call; it need not be unique. */
   readonly id: string
@@ -9,6 +10,7 @@ export interface ToolRequest {
   readonly arguments: Json
 }
 
+/** A turn of the model: calls it asks for, or its answer. */
 export interface AssistantMessage {
   readonly role: 'assistant'
   readonly content?: string | null
@@ -18,6 +20,7 @@ export interface AssistantMessage {
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
 }
 
+/** What a call came to, for the model. */
 export interface ToolMessage {
   readonly role: 'tool'
   /** `id` of the request that it answers. */
@@ -29,6 +32,7 @@ export interface ToolMessage {
   readonly isError?: true
 }
 
+/** One message of a conversation, whatever the format of the model is. */
 export type Message = { readonly role: 'system' | 'user'; readonly content: string } | AssistantMessage | ToolMessage
 
 /** A tool as a model is told of it. */
@@ -39,11 +43,13 @@ export interface ToolDescription {
   readonly parameters: JsonObject
 }
 
+/** What a model function is told beside the conversation. */
 export interface ModelContext {
   /** Aborted with the run. */
   readonly signal: AbortSignal
 }
 
+/** Asks a model: the conversation and the tools in, its next turn out. */
 export type ModelFunction = (
   messages: readonly Message[],
   tools: readonly ToolDescription[],

@@ -23,12 +23,26 @@ interface Choice {
   }
 }
 
+/** Which model is asked, and with what. */
 export interface OpenAiModelOptions {
   readonly model: string
   /** Further members of each request, such as `temperature` or `max_completion_tokens`. */
   readonly request?: JsonObject
 }
 
+/**
+ * A model for `agent()` behind the OpenAI chat format. Throws what the client throws, and `invalid-model-message` for an answer that is none.
+ * @example
+ * ```ts
+ * import { agent, open, openAiModel } from 'countersign/agent'
+ * import OpenAI from 'openai'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const model = openAiModel(new OpenAI(), { model: 'gpt-5-mini' })
+ * const { text } = await cs.run({ name: 'ask' }, async () => agent({ model, tools: [] }).generate({ prompt: 'Say hello.' }))
+ * console.log(text)
+ * ```
+ */
 export function openAiModel(client: OpenAiLike, { model, request = {} }: OpenAiModelOptions): Model {
   const create = client.chat.completions.create.bind(client.chat.completions) as unknown as (
     body: JsonObject,

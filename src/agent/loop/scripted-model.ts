@@ -3,6 +3,7 @@ import type { Json } from '../../../schemas/json.ts'
 import { AgentError } from '../errors.ts'
 import type { AssistantMessage, Message, ToolRequest } from './messages.ts'
 
+/** A call that a scripted model asks for. */
 export interface ScriptedCall {
   readonly tool: string
   readonly args?: Json
@@ -17,7 +18,19 @@ type ScriptedTurn =
   /** Whatever follows from the conversation so far. */
   | ((messages: readonly Message[]) => Exclude<ScriptedTurn, (...args: never) => unknown>)
 
-/** Says the nth thing at its nth turn of a conversation, whoever asks: a resumed run hears the same. */
+/**
+ * Says the nth thing at its nth turn of a conversation, whoever asks: a resumed run hears the same. For tests, and for examples without a key. Throws
+ * `script-over` beyond the last turn.
+ * @example
+ * ```ts
+ * import { agent, open, ScriptedModel } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const parrot = agent({ model: new ScriptedModel(['hello']), tools: [] })
+ * const { text, turns } = await cs.run({ name: 'talk' }, async () => parrot.generate({ prompt: 'Say hello.' }))
+ * console.log(text, turns) // hello 1
+ * ```
+ */
 export class ScriptedModel {
   readonly name: string
   readonly #turns: readonly ScriptedTurn[]

@@ -1,6 +1,24 @@
 /** @module A failure that is the model's to deal with. */
 
-/** To be thrown by a tool: its text is the answer to the model, the call is on record as failed, and nothing is retried or rolled back. */
+/**
+ * To be thrown by a tool: its text is the answer to the model, the call is on record as failed, and nothing is retried or rolled back.
+ * @example
+ * ```ts
+ * import { agent, open, ScriptedModel, ToolError } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const book = cs.tool({
+ *   name: 'book',
+ *   execute: async ({ city }: { city: string }): Promise<string> => {
+ *     throw new ToolError(`no hotel in ${city} has a room`)
+ *   },
+ * })
+ * const model = new ScriptedModel([{ tool: 'book', args: { city: 'Oslo' } }, 'There is no room in Oslo.'])
+ * const booker = agent({ model, tools: [{ tool: book, parameters: { type: 'object' } }] })
+ * const { messages } = await cs.run({ name: 'trip' }, async () => booker.generate({ prompt: 'Book a room in Oslo.' }))
+ * console.log(messages.some((message) => message.role === 'tool' && message.isError))
+ * ```
+ */
 export class ToolError extends Error {
   readonly code = 'tool-error'
 

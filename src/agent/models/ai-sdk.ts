@@ -44,6 +44,27 @@ export interface AiSdkMiddleware {
  * For `wrapLanguageModel({model, middleware: aiSdkMiddleware()})`: inside a run each `doGenerate` and `doStream` is reserved, recorded
  * and served. The runtime retries; when it has, the error that comes out is one that the SDK does not try again. Prices are found by
  * the model's own `provider` and `modelId`. Bodies and headers of the exchange are not on record.
+ * @example
+ * ```ts
+ * import { generateText, wrapLanguageModel } from 'ai'
+ * import { MockLanguageModelV3 } from 'ai/test'
+ * import { aiSdkMiddleware, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const bare = new MockLanguageModelV3({
+ *   doGenerate: async () => ({
+ *     content: [{ type: 'text', text: 'hello' }],
+ *     finishReason: { unified: 'stop', raw: 'stop' },
+ *     usage: {
+ *       inputTokens: { total: 3, noCache: 3, cacheRead: undefined, cacheWrite: undefined },
+ *       outputTokens: { total: 1, text: 1, reasoning: undefined },
+ *     },
+ *     warnings: [],
+ *   }),
+ * })
+ * const model = wrapLanguageModel({ model: bare, middleware: aiSdkMiddleware({ maxOutputTokens: 100 }) })
+ * console.log(await cs.run({ name: 'ask' }, async () => (await generateText({ model, prompt: 'Say hello.' })).text))
+ * ```
  */
 export function aiSdkMiddleware(settings: ModelSettings = {}): AiSdkMiddleware {
   return {

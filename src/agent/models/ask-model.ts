@@ -31,6 +31,7 @@ export interface ModelAsk {
   readonly settings: ModelSettings
 }
 
+/** What `call` of `run.model` is told: the context of the call, and the bound on its answer in tokens. */
 export interface ModelContext extends CallContext {
   /** What the provider is to be told: the bound that was reserved for; undefined where nothing bounds the call. */
   readonly maxOutputTokens: number | undefined

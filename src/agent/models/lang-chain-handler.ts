@@ -7,6 +7,7 @@ import { priceOf } from './price-table.ts'
 import { type Fields, fieldsIn } from './requests.ts'
 import { placeOfModelCall } from './track-client.ts'
 
+/** Whose usage the handler records. */
 export interface HandlerSettings {
   readonly provider: string
   readonly model: string
@@ -24,6 +25,19 @@ export interface UsageHandler {
  * For `{callbacks: [langchainHandler({provider, model})]}`, made inside a run. It **only records** what each call used, after the fact,
  * as overshoot where it is over: LangChain lets a model run although a handler throws. Nothing is reserved, refused, retried or
  * served; a resumed run asks its models again. To enforce a budget wrap the model by `trackRunnable` instead, and use one of the two.
+ * @example
+ * ```ts
+ * import { FakeListChatModel } from '@langchain/core/utils/testing'
+ * import { langchainHandler, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const chat = new FakeListChatModel({ responses: ['hello'] })
+ * const text = await cs.run({ name: 'ask' }, async () => {
+ *   const callbacks = [langchainHandler({ provider: 'fake', model: 'list' })]
+ *   return String((await chat.invoke('Say hello.', { callbacks })).content)
+ * })
+ * console.log(text)
+ * ```
  */
 export function langchainHandler({ provider, model, agent }: HandlerSettings): UsageHandler {
   const execution = placeOfModelCall('langchainHandler')

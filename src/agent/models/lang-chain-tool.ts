@@ -10,6 +10,17 @@ import type { Method } from './lang-chain.ts'
 /**
  * The same StructuredTool, with its type: each call is claimed, deduplicated by its place, recorded, served and undone as the options
  * say. Its schema is judged by LangChain before. Throws what `cs.tool` throws.
+ * @example
+ * ```ts
+ * import { tool } from '@langchain/core/tools'
+ * import { langchainTool, open } from 'countersign/agent'
+ * import { z } from 'zod'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const bare = tool(async ({ city }) => `a room in ${city}`, { name: 'book', description: 'books a room', schema: z.object({ city: z.string() }) })
+ * const book = langchainTool(cs, bare, { compensate: 'not-needed' })
+ * console.log(await cs.run({ name: 'trip' }, async () => String(await book.invoke({ city: 'Oslo' }))))
+ * ```
  */
 export function langchainTool<Target extends object & { readonly name: string; readonly description?: string }>(
   cs: Countersign,

@@ -8,6 +8,7 @@ import { countIn, type Fields, fieldsIn } from './requests.ts'
 /** `load` of `@langchain/core/load`: it brings messages back from the record. */
 export type LoadMessages = (text: string) => Promise<unknown>
 
+/** How a Runnable is tracked: its provider and model, as prices name them, and how its messages come back from the record. */
 export interface RunnableSettings extends ModelSettings {
   /** As prices and the record name it, such as `openai`. */
   readonly provider: string

@@ -6,6 +6,9 @@ import { jsonable } from './jsonable.ts'
 import { bytesOf, type ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
 
+/**
+ * A call of a model by hand, for `run.model`: what is asked, how, and what it used. Tokens are counts; `timeout` and `leaseMs` are milliseconds.
+ */
 export interface ModelCall<Request, Response> extends ModelSettings {
   readonly provider: string
   readonly model: string

@@ -4,6 +4,7 @@ import { sseData } from './sse-data.ts'
 import { readAll } from './tracked-promise.ts'
 import { type TrustOptions, trustedFetch } from './trusted-fetch.ts'
 
+/** Where the endpoint is, what it is sent, and which addresses may be dialled. */
 export interface EndpointOptions extends TrustOptions {
   /** Up to the version, such as `https://models.example.com/v1`. */
   readonly baseURL: string
@@ -33,7 +34,18 @@ export interface EndpointClient {
   }
 }
 
-/** An answer of the endpoint that is none: `status` and `headers` tell whether another try is worth it. */
+/**
+ * An answer of the endpoint that is none: `status` and `headers` tell whether another try is worth it.
+ * @example
+ * ```ts
+ * import { EndpointError, openAiCompatible } from 'countersign/agent'
+ *
+ * const baseURL = process.env.OPENAI_BASE_URL ?? 'https://models.example.com/v1'
+ * const endpoint = openAiCompatible({ baseURL: `${baseURL}/missing`, allow: [new URL(baseURL).host] })
+ * const error = await endpoint.chat.completions.create({ model: 'm', messages: [] }).catch((thrown) => thrown)
+ * if (error instanceof EndpointError) console.log(error.status) // 404
+ * ```
+ */
 export class EndpointError extends Error {
   readonly status: number
   readonly headers: Headers
@@ -49,7 +61,21 @@ export class EndpointError extends Error {
 const MESSAGE_MAX_CHARS = 1_000
 const STREAM_END = '[DONE]'
 
-/** Throws `invalid-allow`; a call throws `EndpointError`, `address-refused`, `redirect-refused`, `response-too-large`. */
+/**
+ * A client for an endpoint that speaks OpenAI's chat format; it dials only what `allow` names. Throws `invalid-allow`; a call throws `EndpointError`,
+ * `address-refused`, `redirect-refused`, `response-too-large`.
+ * @example
+ * ```ts
+ * import { agent, open, openAiCompatible, openAiModel } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const baseURL = process.env.OPENAI_BASE_URL ?? 'https://models.example.com/v1'
+ * const endpoint = openAiCompatible({ baseURL, apiKey: 'secret', allow: [new URL(baseURL).host] })
+ * const model = openAiModel(endpoint, { model: 'local' })
+ * const { text } = await cs.run({ name: 'ask' }, async () => agent({ model, tools: [] }).generate({ prompt: 'Say hello.' }))
+ * console.log(text)
+ * ```
+ */
 export function openAiCompatible(options: EndpointOptions): EndpointClient {
   const baseURL = new URL(options.baseURL).href.replace(/\/+$/, '')
   const fetch = trustedFetch(options)

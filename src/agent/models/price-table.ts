@@ -3,6 +3,7 @@ import { fromNano, toNano } from '../../../schemas/money.ts'
 import { isCurrency, isMoney } from '../../../schemas/value-forms.ts'
 import { AgentError } from '../errors.ts'
 
+/** What a model call used, in tokens. */
 export interface ModelUsage {
   /** All input, the cached part included. */
   readonly inputTokens: number
@@ -24,6 +25,7 @@ export interface Price {
   readonly maxOutputTokens?: number
 }
 
+/** What models cost. Throws `invalid-prices` where it is passed and cannot be used. */
 export interface PriceTable {
   /** ISO 4217 form, such as `USD`: the currency of the runs' budgets. */
   readonly currency: string

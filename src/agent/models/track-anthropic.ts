@@ -11,6 +11,23 @@ const PROVIDER = 'anthropic'
  * The same client, with its type: inside a run `messages.create`, streamed or not, and the helpers on top of it (`messages.stream`,
  * `messages.parse`) are reserved, recorded and served. The client's own retries are off; the runtime retries, and each try is
  * reserved. Anything else that would spend is refused (`not-tracked`): use the bare client for it.
+ * @example
+ * ```ts
+ * import Anthropic from '@anthropic-ai/sdk'
+ * import { open, trackAnthropic } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const anthropic = trackAnthropic(new Anthropic(), { agent: 'writer' })
+ * const used = await cs.run({ name: 'ask', budget: { tokens: 2_000 } }, async () => {
+ *   const message = await anthropic.messages.create({
+ *     model: 'claude-sonnet-4-5',
+ *     max_tokens: 500,
+ *     messages: [{ role: 'user', content: 'Say hello.' }],
+ *   })
+ *   return message.usage.output_tokens
+ * })
+ * console.log(used)
+ * ```
  */
 export function trackAnthropic<Client extends object>(client: Client, settings: ModelSettings = {}): Client {
   const create = (dial: (...args: readonly unknown[]) => unknown, args: readonly unknown[]) => {

@@ -9,6 +9,19 @@ const PROVIDER = 'ollama'
 /**
  * The same client, with its type: inside a run `chat` and `generate`, streamed or not, are reserved, recorded and served. On a machine
  * of one's own say `price: 'free'`: a model is never taken to cost nothing. What spends besides is refused (`not-tracked`).
+ * @example
+ * ```ts
+ * import { open, trackOllama } from 'countersign/agent'
+ * import { Ollama } from 'ollama'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const ollama = trackOllama(new Ollama({ host: process.env.OLLAMA_HOST ?? 'http://127.0.0.1:11434' }), { price: 'free', maxOutputTokens: 500 })
+ * const text = await cs.run({ name: 'ask', budget: { tokens: 2_000 } }, async () => {
+ *   const { message } = await ollama.chat({ model: 'llama3.2', messages: [{ role: 'user', content: 'Say hello.' }] })
+ *   return message.content
+ * })
+ * console.log(text)
+ * ```
  */
 export function trackOllama<Client extends object>(client: Client, settings: ModelSettings = {}): Client {
   const ask = (dial: (...args: readonly unknown[]) => unknown, [input]: readonly unknown[]) => {

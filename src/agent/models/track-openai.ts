@@ -5,6 +5,7 @@ import { askAnswer, askChunks, callersSignal, countIn, type Dialect, type Fields
 import { type ClientMap, trackClient } from './track-client.ts'
 import { trackedPromise } from './tracked-promise.ts'
 
+/** How an `openai` client is tracked. */
 export interface OpenAISettings extends ModelSettings {
   /** As prices and the record name it; default `openai`. For servers that speak the same language. */
   readonly provider?: string
@@ -15,6 +16,26 @@ export interface OpenAISettings extends ModelSettings {
  * top of them (`parse`, `stream`, `runTools`) are reserved, recorded and served. The client's own retries are off; the runtime
  * retries, and each try is reserved. Where a request names no bound, the one that was reserved for is added. Anything else that would
  * spend is refused (`not-tracked`): use the bare client for it.
+ * @example
+ * ```ts
+ * import { open, trackOpenAI } from 'countersign/agent'
+ * import OpenAI from 'openai'
+ *
+ * await using cs = await open({
+ *   path: ':memory:',
+ *   prices: { currency: 'USD', models: { 'openai/gpt-5-mini': { input: '0.25', output: '2' } } },
+ * })
+ * const openai = trackOpenAI(new OpenAI(), { agent: 'writer' })
+ * const text = await cs.run({ name: 'ask', budget: { cost: '0.10 USD' } }, async () => {
+ *   const { choices } = await openai.chat.completions.create({
+ *     model: 'gpt-5-mini',
+ *     max_completion_tokens: 500,
+ *     messages: [{ role: 'user', content: 'Say hello.' }],
+ *   })
+ *   return choices[0]?.message.content ?? ''
+ * })
+ * console.log(text)
+ * ```
  */
 export function trackOpenAI<Client extends object>(client: Client, settings: OpenAISettings = {}): Client {
   const { provider = 'openai' } = settings

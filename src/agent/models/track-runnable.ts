@@ -11,6 +11,19 @@ import { placeOfModelCall } from './track-client.ts'
  * chain, and what it makes of itself (`bindTools`, `withStructuredOutput`) is tracked as well. Any other Runnable is one call: its
  * input is the request, its output the answer, which a stream gives in one piece. Prices are found by `provider` and `model` as given
  * here. A bound that the model itself does not have cannot be sent: where it has none, `maxOutputTokens` is reserved in full.
+ * @example
+ * ```ts
+ * import { load } from '@langchain/core/load'
+ * import { FakeListChatModel } from '@langchain/core/utils/testing'
+ * import { open, trackRunnable } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const chat = trackRunnable(new FakeListChatModel({ responses: ['hello'] }), {
+ *   ...{ provider: 'fake', model: 'list', maxOutputTokens: 50 },
+ *   load,
+ * })
+ * console.log(await cs.run({ name: 'ask' }, async () => String((await chat.invoke('Say hello.')).content)))
+ * ```
  */
 export function trackRunnable<Target extends object>(runnable: Target, settings: RunnableSettings): Target {
   return typeof Reflect.get(runnable, '_generate') === 'function'

@@ -5,6 +5,7 @@ import type { buildConnector } from 'undici'
 import { AgentError } from '../errors.ts'
 import { addressFault, hostFault, parseTrusted, portOf, type Trusted } from './trusted-addresses.ts'
 
+/** Which addresses may be dialled, and the bounds of an exchange in bytes and milliseconds. */
 export interface TrustOptions {
   /**
    * What may be dialled; nothing else is. Host names (`api.example.com`, at the port of the scheme; `api.example.com:8443`) are dialled
@@ -28,6 +29,15 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
 /**
  * Fits the `fetch` option of the `openai`, `@anthropic-ai/sdk` and `ollama` clients. Redirects are refused. Throws `address-refused`,
  * `redirect-refused`, `response-too-large` (while the body is read), `invalid-allow` at once.
+ * @example
+ * ```ts
+ * import { trustedFetch } from 'countersign/agent'
+ * import OpenAI from 'openai'
+ *
+ * const baseURL = process.env.OPENAI_BASE_URL ?? 'https://models.example.com/v1'
+ * const openai = new OpenAI({ baseURL, fetch: trustedFetch({ allow: [new URL(baseURL).host] }) })
+ * console.log(openai.baseURL === baseURL)
+ * ```
  */
 export function trustedFetch(options: TrustOptions): Fetch {
   const { maxResponseBytes = RESPONSE_MAX_BYTES, timeoutMs = EXCHANGE_MS } = options

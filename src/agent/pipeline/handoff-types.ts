@@ -5,6 +5,7 @@ import type { HandoffMode, Supersession } from '../../../schemas/values.ts'
 
 export type { Finding, HandoffMode, Supersession }
 
+/** In whose name a payload is handed over, how it meets the context, and what it may change. */
 export interface HandoffOptions {
   readonly agent: string
   /** Default `replace`: the payload is the context. `merge` is RFC 7396, `extend` grows what is there. */
@@ -40,11 +41,13 @@ export interface Established {
   readonly context: JsonObject
 }
 
+/** What the ledger said of a handoff. */
 export type HandoffResult =
   | { readonly ok: true; readonly envelope: Envelope }
   /** Refused: `restored` is what the run was rewound to. */
   | { readonly ok: false; readonly findings: readonly Finding[]; readonly restored: Established }
 
+/** Where the context is moved back to, and why. */
 export interface RollbackOptions {
   /** Stands in the record; default: that the run's own code asked for it. */
   readonly reason?: string
@@ -59,6 +62,7 @@ export interface Rewound extends Established {
   readonly callsSince: readonly string[]
 }
 
+/** What an agent may see, change and hand over: registered with the ledger, which judges its handoffs by it. */
 export interface Manifest {
   /** Default: the agent that the manifest is used for. */
   readonly agent?: string

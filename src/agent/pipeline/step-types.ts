@@ -29,8 +29,10 @@ export interface GeneratingAgent {
   generate(options: never): unknown
 }
 
+/** Whatever can take a turn: a function, a LangChain Runnable or graph, an AI SDK agent. */
 export type StepAgent = AgentFunction | InvokableAgent | GeneratingAgent
 
+/** What an agent is shown, how its answer is handed over, and how often it is asked. Times are milliseconds, slices are measured in tokens. */
 export interface StepOptions {
   /** How often the agent is asked again with the findings where its handoff is refused; default 0. */
   readonly repairs?: number
@@ -57,6 +59,7 @@ export interface StepOptions {
   readonly timeout?: number
 }
 
+/** What a step handed over, and what the agent was shown for it. */
 export interface StepResult {
   readonly envelope: Envelope
   /** What was handed over. */

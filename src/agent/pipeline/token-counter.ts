@@ -1,6 +1,7 @@
 /** @module Counts tokens: by the author's own counter, else by `gpt-tokenizer` where it is installed, else by a stated guess. */
 import { AgentError } from '../errors.ts'
 
+/** Tokens of a text: a whole number from 0, else `invalid-token-count`. */
 export type CountTokens = (text: string) => number
 
 export interface TokenCounter {

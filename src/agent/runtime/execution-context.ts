@@ -46,7 +46,17 @@ const executions = new AsyncLocalStorage<ExecutionContext>()
 export const currentExecution = (): ExecutionContext | undefined => executions.getStore()
 export const runWithin = <T>(execution: ExecutionContext, fn: () => T): T => executions.run(execution, fn)
 
-/** What the runtime tells the tool that is running now; undefined outside of one. For wrapped functions, whose signature is their own. */
+/**
+ * What the runtime tells the tool that is running now; undefined outside of one. For wrapped functions, whose signature is their own.
+ * @example
+ * ```ts
+ * import { currentCall, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const charge = cs.tool(async (cents: number) => `${currentCall()?.idempotencyKey}: ${cents}`, { name: 'charge', compensate: 'not-needed' })
+ * console.log(await cs.run({ name: 'order' }, async () => charge(2_500)))
+ * ```
+ */
 export function currentCall(): CallContext | undefined {
   return currentExecution()?.context
 }

@@ -5,6 +5,7 @@ import type { RunOutcome } from '../saga/outcome.ts'
 import { isDoubtful, rollBack } from '../saga/roll-back.ts'
 import type { Home } from './live-run.ts'
 
+/** A call of which nobody could tell whether it was executed. */
 export interface DoubtfulCallReport {
   readonly runId: string
   readonly callId: string
@@ -12,6 +13,7 @@ export interface DoubtfulCallReport {
   readonly args: Json
 }
 
+/** What `recover` finished, and what it leaves to people. */
 export interface Recovery {
   /** Rollbacks that were under way, and how they ended now. */
   readonly rolledBack: readonly RunOutcome[]

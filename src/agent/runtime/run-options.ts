@@ -8,6 +8,7 @@ import { AgentError } from '../errors.ts'
 /** `'2.00 USD'`. */
 export type Cost = `${number} ${string}`
 
+/** Hard limits of a run, in tokens and money; what would go over is refused (`budget-exceeded`) before it runs. */
 export interface BudgetOptions {
   readonly tokens?: number
   readonly cost?: Cost
@@ -15,6 +16,16 @@ export interface BudgetOptions {
   readonly agents?: Readonly<Record<string, { readonly tokens?: number; readonly cost?: Cost }>>
 }
 
+/**
+ * What a run is started with. Throws `not-recordable`, `invalid-budget`, `run-unnamed`.
+ * @example
+ * ```ts
+ * import { open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * await cs.run({ id: 'order-7', name: 'order', tags: ['shop'], budget: { tokens: 10_000, cost: '2.00 USD' } }, async () => 'done')
+ * ```
+ */
 export interface RunOptions<Input = unknown> {
   /** Starts the run of this id, or resumes it: a second start of a run that has ended gets its recorded end. */
   readonly id?: string

@@ -25,6 +25,22 @@ export type Branch<Input> = BranchOf<Run<Input>>
 /** What the code of a branch is told beside the context. */
 export type BranchContext<Input> = BranchContextOf<Run<Input>>
 
+/**
+ * The run, as its body is handed it: calls by hand, values that come from the record, scopes, sagas, forks, handoffs and model calls. Whatever it does is
+ * served from the record on resume and replay. Throws `AgentError`, and `LedgerRefused` where the ledger refuses.
+ * @example
+ * ```ts
+ * import { open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const output = await cs.run({ name: 'order', input: { cents: 100 } }, async (run) => {
+ *   const at = await run.now()
+ *   const id = await run.uuid()
+ *   return { cents: run.input.cents, at: at.toISOString(), id }
+ * })
+ * console.log(output.cents)
+ * ```
+ */
 export interface Run<Input = Json, Keeps = never> {
   readonly id: string
   /** As it is on record. */

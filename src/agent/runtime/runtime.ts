@@ -26,7 +26,21 @@ import { type Body, liveRun } from './live-run.ts'
 import { type Recovery, recover } from './recover.ts'
 import type { RunOptions } from './run-options.ts'
 
-/** `Keeps`: what its codecs keep beyond JSON. */
+/**
+ * A ledger to run on: tools, runs, sagas, recovery, replay and branches. Made by `open`, `connect` or `fromEnv`; `close` it, or say `await using`. `Keeps`:
+ * what its codecs keep beyond JSON.
+ * @example
+ * ```ts
+ * import { open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const refund = cs.tool(async (payment: string) => `refunded ${payment}`, { name: 'refund', compensate: 'not-needed' })
+ * const pay = cs.tool(async (cents: number) => `p-${cents}`, { name: 'pay', compensate: ({ result }) => refund(result) })
+ * await cs.run({ id: 'order', name: 'order' }, async () => pay(100))
+ * const { verdict } = await cs.replay('order', async () => pay(100))
+ * console.log(verdict) // exact
+ * ```
+ */
 export interface Countersign<Keeps = never> extends AsyncDisposable {
   /** Where the ledger is: a path or a URL. */
   readonly place: string
@@ -71,6 +85,7 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
   close(): Promise<void>
 }
 
+/** Settings of a runtime, wherever its ledger is. */
 export interface RuntimeOptions<C extends readonly Codec[] = readonly []> {
   /** Counts the tokens of slices and handoffs. Default: `gpt-tokenizer` where it is installed, else UTF-8 bytes / 4; results name it. */
   readonly tokens?: CountTokens

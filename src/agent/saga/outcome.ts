@@ -2,8 +2,10 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { RecordedCall, RecordedRun } from '../history/recorded-run.ts'
 
+/** How a rollback ended: all undone; all undone that can be; something could not be undone; or it is not known of something. */
 export type RollbackStatus = 'COMPENSATED' | 'PARTLY_COMPENSATED' | 'COMPENSATION_FAILED' | 'IN_DOUBT'
 
+/** A call, by its id and its tool. */
 export interface CallRef {
   readonly callId: string
   readonly tool: string
@@ -18,6 +20,7 @@ export interface RollbackLists {
   readonly unknown: readonly CallRef[]
 }
 
+/** How a run ended that threw, and what became of its calls. */
 export interface RunOutcome extends RollbackLists {
   readonly runId: string
   /** `FAILED`: ended without a rollback, as asked for. `OPEN`: not ended; resume it by its id. */
@@ -109,7 +112,23 @@ export function noteOutcome(error: unknown, outcome: RunOutcome): void {
   if (typeof error === 'object' && error !== null) outcomes.set(error, outcome)
 }
 
-/** How the run ended that threw this error; undefined where no run did. */
+/**
+ * How the run ended that threw this error; undefined where no run did.
+ * @example
+ * ```ts
+ * import { open, outcomeOf } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const pay = cs.tool(async (cents: number) => `p-${cents}`, { name: 'pay', compensate: async ({ result }) => `refunded ${result}` })
+ * const error = await cs
+ *   .run({ name: 'order' }, async () => {
+ *     await pay(100)
+ *     throw new Error('sold out')
+ *   })
+ *   .catch((thrown) => thrown)
+ * console.log(outcomeOf(error)?.status) // COMPENSATED
+ * ```
+ */
 export function outcomeOf(error: unknown): RunOutcome | undefined {
   return typeof error === 'object' && error !== null ? outcomes.get(error) : undefined
 }

@@ -3,6 +3,7 @@ import type { Json } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import type { CallRef, RollbackLists, RollbackStatus } from './outcome.ts'
 
+/** How a step ended, its compensation included. */
 export type StepStatus =
   | 'succeeded'
   | 'failed'
@@ -12,6 +13,7 @@ export type StepStatus =
   | 'compensation-in-doubt'
   | 'not-run'
 
+/** One step of a saga, as it ended. */
 export interface StepReport {
   readonly id: string
   /** From 1. */
@@ -27,7 +29,7 @@ export interface StepReport {
   readonly endedAt?: string
 }
 
-/** Plain JSON. */
+/** The audit document of a saga, plain JSON: how it ended, how each step did, and what was undone. Times are RFC 3339 in UTC. */
 export interface SagaResult {
   readonly runId: string
   readonly scope: string
@@ -62,7 +64,18 @@ function idsOf(refs: readonly CallRef[]): ReadonlySet<string> {
   return new Set(refs.map(({ callId }) => callId))
 }
 
-/** The audit document as a table for people. */
+/**
+ * The audit document as a table for people.
+ * @example
+ * ```ts
+ * import { open, sagaReport } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const pay = cs.tool(async (cents: number) => `p-${cents}`, { name: 'pay', compensate: 'not-needed' })
+ * const result = await cs.saga([{ tool: pay, args: [100] }], { name: 'order' })
+ * console.log(sagaReport(result))
+ * ```
+ */
 export function sagaReport(result: SagaResult): string {
   const { runId, scope, status, tries, startedAt, endedAt, steps, error } = result
   const rows = steps.map((step) => [

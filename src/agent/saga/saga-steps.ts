@@ -4,6 +4,7 @@ import type { ToolRegistry, ToolSpec } from '../calls/tool-spec.ts'
 import { specOf } from '../calls/wrap-tool.ts'
 import { AgentError } from '../errors.ts'
 
+/** One step: a tool and its arguments. Throws `invalid-saga`, `unknown-tool`. */
 export interface SagaStep {
   /** A tool, or the name of one. */
   readonly tool: string | ((...args: never[]) => unknown)

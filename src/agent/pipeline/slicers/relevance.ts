@@ -6,6 +6,7 @@ import type { Slicer } from '../slice.ts'
 /** One vector for each text, in order. */
 export type Embed = (texts: readonly string[]) => PromiseLike<readonly (readonly number[])[]>
 
+/** What a slice is to be about, and what compares. */
 export interface RelevanceOptions {
   /** What the agent is after; default: the task of its manifest. */
   readonly query?: string
@@ -16,6 +17,18 @@ export interface RelevanceOptions {
 /**
  * Top-level keys by how near key and value are to the query; ties, and keys that have no word of it, latest changed first. Throws
  * `missing-query` and `invalid-embedding`.
+ * @example
+ * ```ts
+ * import { byRelevance, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * await cs.run({ name: 'report' }, async (run) => {
+ *   await run.step('researcher', () => ({ revenue: 'grew by a tenth', weather: 'rain in Oslo' }))
+ *   const slice = byRelevance({ query: 'how did revenue grow' })
+ *   const { shown } = await run.step('writer', () => ({ summary: 'growth' }), { slice })
+ *   console.log(shown.keys[0]) // revenue
+ * })
+ * ```
  */
 export function byRelevance({ query, embed }: RelevanceOptions = {}): Slicer {
   return async (context, { task, recency, agent }) => {
