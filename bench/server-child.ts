@@ -9,7 +9,7 @@ const START_MS = 20_000
 const STOP_MS = 10_000
 const KIB = 1024
 /** The limiter stays on the path, with a limit that one machine cannot reach. */
-const RATES = ['--rate-per-second', '1000000', '--rate-burst', '10000000']
+const RATES = ['--rate-per-second', '1000000', '--rate-burst', '10000000', '--work-ms-per-second', '1000000']
 
 export const CLI = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
 

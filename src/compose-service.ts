@@ -110,7 +110,7 @@ function edgeOf(
   issuers: WatchedFile<readonly TrustedIssuer[]>,
 ): (served: Served, draining: AbortSignal) => App {
   const trusted = latest(issuers)
-  const { ratePerSecond, rateBurst, openMetrics } = settings
+  const { ratePerSecond, rateBurst, workMsPerSecond, openMetrics } = settings
   return ({ ledger, keys: source, memory, work }, draining) => {
     const keys = latest(source)
     return createApp({
@@ -121,7 +121,7 @@ function edgeOf(
       version,
       memory,
       work,
-      settings: { ratePerSecond, rateBurst, openMetrics },
+      settings: { ratePerSecond, rateBurst, workMsPerSecond, openMetrics },
       draining,
     })
   }

@@ -32,7 +32,7 @@ const Switch = z
   .enum(['true', 'false', '1', '0'], 'takes true or false')
   .transform((text) => text === 'true' || text === '1')
 
-interface Setting {
+export interface Setting {
   /** What the value means; one line of the documentation. */
   readonly about: string
   /** As a person would write it; undefined: unset. */
@@ -96,6 +96,12 @@ export const SETTINGS = {
     fallback: '40000',
     schema: wholeNumber(1, 10_000_000),
   },
+  'work-ms-per-second': {
+    about:
+      "milliseconds of the server's thread a second that one tenant may use for reading, and as many for large writes; one caller three quarters of them; 0 turns the limit off",
+    fallback: '800',
+    schema: wholeNumber(0, 1_000_000),
+  },
   'max-connections': {
     about: 'connections at once; those without a token make room for others, and one address has half of them at most',
     fallback: '10000',
@@ -153,6 +159,7 @@ export interface Settings {
   readonly origin?: string
   readonly ratePerSecond: number
   readonly rateBurst: number
+  readonly workMsPerSecond: number
   readonly maxConnections: number
   readonly checkpointDelayMs: number
   readonly witnesses?: string
@@ -198,6 +205,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     ...(origin !== undefined && { origin }),
     ratePerSecond: inputs.number('rate-per-second'),
     rateBurst: inputs.number('rate-burst'),
+    workMsPerSecond: inputs.number('work-ms-per-second'),
     maxConnections: inputs.number('max-connections'),
     checkpointDelayMs: inputs.number('checkpoint-seconds') * MS_PER_SECOND,
     ...(witnesses !== undefined && { witnesses }),
@@ -209,15 +217,6 @@ export function readSettings(flags: Flags, env: Environment): Settings {
 /** `COUNTERSIGN_LOG_LEVEL` for `log-level`. */
 export function variableOf(name: string): string {
   return `COUNTERSIGN_${name.toUpperCase().replaceAll('-', '_')}`
-}
-
-/** The documentation's table of settings, in Markdown. */
-export function settingsTable(): string {
-  const rows = Object.entries<Setting>(SETTINGS).map(([name, { about, fallback, shownDefault }]) => {
-    const shown = shownDefault ?? `\`${fallback ?? ''}\``
-    return `| \`--${name}\` | \`${variableOf(name)}\` | ${shown} | ${about} |`
-  })
-  return ['| flag | variable | default | meaning |', '|---|---|---|---|', ...rows].join('\n')
 }
 
 class Inputs {

@@ -5,6 +5,8 @@ import type { Pace } from '../resources/work-queue.ts'
 export interface Caller {
   readonly tenant: string
   readonly actor: string
+  /** Of the token: whose share of the work it is; absent: the actor's. */
+  readonly subject?: string
   readonly principal?: string
   readonly via?: readonly string[]
   /** When its reads may go on, between small pieces of work; absent: at once. */

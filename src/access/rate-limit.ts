@@ -17,6 +17,8 @@ export interface RateLimiter {
   take(name: string, nowMs: number): number
   /** Charges what turned out to be more than one request; it may leave a debt. */
   charge(name: string, nowMs: number, cost: number): void
+  /** 0 where nothing is owed; else the milliseconds until the debt is paid. Takes nothing. */
+  debt(name: string, nowMs: number): number
 }
 
 /** What sums of fractions may fall short of a whole request: who waited as told must pass. */
@@ -29,7 +31,7 @@ interface Bucket {
 
 /** A limit of 0 a second lets everything pass. */
 export function createRateLimiter({ perSecond, burst }: RateLimit, maxBytes = NAMES_MAX_BYTES): RateLimiter {
-  if (perSecond === 0) return { take: () => 0, charge: () => undefined, bytes: 0 }
+  if (perSecond === 0) return { take: () => 0, charge: () => undefined, debt: () => 0, bytes: 0 }
   const buckets = new LRUCache<string, Bucket>({
     maxSize: maxBytes,
     sizeCalculation: (_, name) => BUCKET_BYTES + 2 * name.length,
@@ -60,6 +62,10 @@ export function createRateLimiter({ perSecond, burst }: RateLimit, maxBytes = NA
     },
     charge: (name, nowMs, cost) => {
       bucketOf(name, nowMs).level -= cost
+    },
+    debt: (name, nowMs) => {
+      const { level } = bucketOf(name, nowMs)
+      return level < -ROUNDING ? Math.ceil((-level * 1000) / perSecond) : 0
     },
   }
 }

@@ -36,6 +36,7 @@ const SETTING_VALUES: Readonly<Record<SettingName, string>> = {
   origin: 'name',
   'rate-per-second': 'count',
   'rate-burst': 'count',
+  'work-ms-per-second': 'milliseconds',
   'max-connections': 'count',
   'checkpoint-seconds': 'seconds',
   witnesses: 'file',

@@ -138,10 +138,10 @@ function faultOf(route: PageRoute, { deps, caller }: Serving, run: string): Prob
   const withRun = route.path.includes(':run')
   const refused = accessRefusal(route.access, caller, withRun ? run : undefined)
   if (refused !== undefined) return forbidden(refused, route.access)
-  const waitMs = deps.rates.admit(caller)
-  if (waitMs > 0) {
-    const detail = `Try again in ${Math.ceil(waitMs / 1000)} s.`
-    return { status: 429, title: 'Too many requests', detail }
+  const limited = deps.rates.admit(caller, 'read')
+  if (limited !== undefined) {
+    const detail = `Try again in ${Math.ceil(limited.waitMs / 1000)} s.`
+    return { status: 429, title: limited.limit === 'work' ? 'Too much work' : 'Too many requests', detail }
   }
   if (withRun && !RUN_ID_PATTERN.test(run))
     return { ...deps.explain('run-not-found'), detail: `There is no run ${run}` }

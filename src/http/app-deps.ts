@@ -27,6 +27,7 @@ const HTTP_DEFAULTS: HttpSettings = {
   batchMaxBytes: 8 * KIB * KIB,
   ratePerSecond: 5_000,
   rateBurst: 10_000,
+  workMsPerSecond: 800,
   refusedTokensPerSecond: 20,
   streamsPerTenant: 64,
   heartbeatMs: 15_000,

@@ -60,11 +60,13 @@ export function createApp(options: AppOptions): OpenAPIHono<EdgeEnv> {
 function createEdge(options: AppOptions): Edge {
   const deps = appDeps(options)
   const { streamsPerTenant, tokenCheckMs: checkMs } = deps.settings
+  const rates = createRates(deps.settings, deps.memory, deps.now)
+  deps.work.chargeTo(rates.worked)
   return {
     ...deps,
     slots: createStreamSlots(streamsPerTenant, deps.memory.account('streams')),
     liveTokens: createLiveTokens({ ...deps, checkMs }),
-    rates: createRates(deps.settings, deps.memory, deps.now),
+    rates,
   }
 }
 

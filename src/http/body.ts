@@ -19,12 +19,12 @@ export interface BodyLimits {
 /** The charset is the only parameter JSON has ever had, and UTF-8 its only value (RFC 8259 section 11). */
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
 
-interface BodyOf extends Pick<Ask, 'c' | 'edge'> {
+interface BodyOf extends Pick<Ask, 'c' | 'edge' | 'caller'> {
   readonly body?: HeldBody | undefined
 }
 
 /** Reads and parses a JSON body. The bytes are counted as they come: neither a missing nor a false length gets more in. */
-export async function readJson({ c, body, edge }: BodyOf, limits: BodyLimits): Promise<Parsed<Json>> {
+export async function readJson({ c, body, edge, caller }: BodyOf, limits: BodyLimits): Promise<Parsed<Json>> {
   const refused = typeFault(c)
   if (refused !== undefined) return { ok: false, problem: refused }
   const read = await readBytes({ c, body }, limits.maxBytes)
@@ -35,7 +35,8 @@ export async function readJson({ c, body, edge }: BodyOf, limits: BodyLimits): P
   if (turn !== undefined) await turn
   if (read.value.byteLength === 0) return fault(problem('body-missing', 'a JSON object is expected'))
 
-  const parsed = parseStrictJson(read.value, limits)
+  const party = { tenant: caller.tenant, caller: caller.subject }
+  const parsed = edge.work.doing(party, () => parseStrictJson(read.value, limits))
   if (parsed.ok) return parsed
   const { code, pointer, offset, message } = parsed.error
   return fault(problem('invalid-json', message, { pointer, evidence: { reason: code, offset } }))
@@ -65,7 +66,7 @@ function typeFault(c: EdgeContext): Problem | undefined {
 }
 
 function readBytes(
-  { c, body }: Omit<BodyOf, 'edge'>,
+  { c, body }: Pick<BodyOf, 'c' | 'body'>,
   maxBytes: number,
 ): Parsed<Uint8Array> | Promise<Parsed<Uint8Array>> {
   const declared = Number(c.req.header('content-length') ?? Number.NaN)

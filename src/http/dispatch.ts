@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
 import { accessRefusal } from '../access/check-access.ts'
+import type { RateFault } from '../access/rates.ts'
 import { DamagedIndexError } from '../ledger/audit/audit-reads.ts'
 import type { Caller } from '../ledger/ledger.ts'
 import { OverloadedError } from '../resources/overloaded-error.ts'
@@ -73,8 +74,8 @@ async function guarded(
   const withRun = run !== '' || route.path.includes('{run}')
   const refused = accessRefusal(route.access, caller, withRun ? run : undefined)
   if (refused !== undefined) return problemResponse(forbidden(refused), c.req.path)
-  const waitMs = edge.rates.admit(caller)
-  if (waitMs > 0) return problemResponse(tooOften(waitMs), c.req.path)
+  const limited = edge.rates.admit(caller, route.method === 'get' ? 'read' : 'write')
+  if (limited !== undefined) return problemResponse(rateLimited(limited), c.req.path)
   if (withRun && !RUN_ID_PATTERN.test(run)) return problemResponse(noSuchRun, c.req.path)
 
   const mark = c.req.url.indexOf('?')
@@ -128,8 +129,14 @@ function refusedToken(who: { readonly fault: string; readonly problem: Problem }
   return problem('rate-limited', 'too many refused tokens from this address', { retryAfterMs: waitMs })
 }
 
-function tooOften(retryAfterMs: number): Problem {
-  return problem('rate-limited', 'this tenant or token asks more often than it may', { retryAfterMs })
+function rateLimited({ limit, waitMs: retryAfterMs }: RateFault): Problem {
+  const detail = LIMITED[limit]
+  return problem('rate-limited', detail, { retryAfterMs, evidence: { limit } })
+}
+
+const LIMITED: Readonly<Record<RateFault['limit'], string>> = {
+  requests: 'this tenant or token asks more often than it may',
+  work: 'what this tenant or token asked for took more of the server than its share: ask for less, or later',
 }
 
 /** Broken machinery: told by an id that is in the log, with what happened. */

@@ -55,7 +55,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const reader = new Reader(store, runs, sealer)
   const queries = new Queries({ store, runs, reader, sealer, leases })
   const history = new History(store, queries)
-  const write = new WritePath({ store, runs, reader, sealer, effects, stats, leases, ledgerId, turns: work?.turns })
+  const write = new WritePath({ store, runs, reader, sealer, effects, stats, leases, ledgerId, work })
   const commands = createCommands({ write, queries, newId: effects.newId })
   const list = new RunList(followed('runs'), views, appendsSoFar)
   const audit =

@@ -3,6 +3,7 @@
  * among tenants, then among the callers of a tenant. While somebody writes, readers rest between their slices, so that a write waits for one slice at most.
  */
 
+import { least, leastUsed, putLast } from './fair-shares.ts'
 import { LoopTurns } from './loop-turns.ts'
 
 /** A slice ends with the first look at the clock after so long. */
@@ -15,13 +16,22 @@ const REST_MAX_MS = 100
 const GIVE_WAY_FACTOR = 8
 /** After a write its writer most likely comes again. */
 const WRITING_MS = 20
-/** Tenants, and callers of one, whose use is remembered while they wait for nothing. A slice of whoever falls out is forgiven. */
-const IDLE_MAX = 256
+/** A write that takes less is paid for as a request. */
+const CHARGED_MS = 0.5
 
 /** Who reads: shares are divided among tenants, then among the callers of each. */
 export interface Party {
   readonly tenant: string
   readonly caller: string
+}
+
+export type WorkKind = 'read' | 'write'
+
+/** What somebody's request took of this thread. */
+export interface Work {
+  readonly party: Party
+  readonly kind: WorkKind
+  readonly ms: number
 }
 
 /** Its reader has left: the work is over, and nobody waits for its answer. */
@@ -94,6 +104,7 @@ export class WorkQueue {
   #notBeforeMs = 0
   #slices = 0
   #workedMs = 0
+  #charge: ((work: Work) => void) | undefined
 
   constructor(effects: WorkEffects = realEffects) {
     this.#effects = effects
@@ -130,6 +141,22 @@ export class WorkQueue {
     }
   }
 
+  /** Who keeps account of the work of each party: slices of readers, and what `doing` measures. */
+  chargeTo(charge: (work: Work) => void): void {
+    this.#charge = charge
+  }
+
+  /** Work of a write, which is not cut into slices. What takes no longer than any request does is not worth an entry. */
+  doing<T>(party: Party, work: () => T): T {
+    const startedMs = this.#effects.nowMs()
+    try {
+      return work()
+    } finally {
+      const ms = this.#effects.nowMs() - startedMs
+      if (ms >= CHARGED_MS) this.#charge?.({ party, kind: 'write', ms })
+    }
+  }
+
   /** For `ReaderPace` alone. */
   turnOf(pace: ReaderPace): Promise<void> | undefined {
     const current = this.#current
@@ -160,6 +187,7 @@ export class WorkQueue {
     const nowMs = this.#effects.nowMs()
     const ms = nowMs - startedMs
     this.#workedMs += ms
+    this.#charge?.({ party: pace.party, kind: 'read', ms })
     this.#notBeforeMs = nowMs + Math.min(REST_FACTOR * ms, REST_MAX_MS)
     const share = this.#shares.get(pace.party.tenant)
     const own = share?.callers.get(pace.party.caller)
@@ -241,34 +269,4 @@ class ReaderPace implements Pace {
   leave(): void {
     this.#left = true
   }
-}
-
-/** Puts a party last. Where there are too many, the two in front are looked at: one that waits goes to the end, an idle one is forgotten. */
-function putLast<T>(parties: Map<string, T>, name: string, party: T, waits: (party: T) => boolean): void {
-  parties.delete(name)
-  parties.set(name, party)
-  let looks = 2
-  for (const [first, idle] of parties) {
-    if (parties.size <= IDLE_MAX || looks === 0) return
-    looks -= 1
-    parties.delete(first)
-    if (waits(idle)) parties.set(first, idle)
-  }
-}
-
-function least<T extends { readonly usedMs: number }>(
-  shares: ReadonlyMap<string, T>,
-  isReady: (share: T) => boolean,
-): T | undefined {
-  let found: T | undefined
-  for (const share of shares.values()) {
-    if (isReady(share) && (found === undefined || share.usedMs < found.usedMs)) found = share
-  }
-  return found
-}
-
-function leastUsed(shares: ReadonlyMap<string, { readonly usedMs: number }>): number {
-  let used = Number.POSITIVE_INFINITY
-  for (const { usedMs } of shares.values()) used = Math.min(used, usedMs)
-  return shares.size === 0 ? 0 : used
 }

@@ -2,6 +2,9 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createRateLimiter } from '../../src/access/rate-limit.ts'
+import { createRates } from '../../src/access/rates.ts'
+import { MemoryBudget } from '../../src/resources/memory-budget.ts'
+import { WorkQueue } from '../../src/resources/work-queue.ts'
 import { bearer, bodyOf, testEdge } from '../support/test-edge.ts'
 
 const test = suite('http: rates')
@@ -60,6 +63,82 @@ test('whoever guesses tokens is slowed down; a good token from the same address 
   const statuses = await Promise.all(Array.from({ length: 150 }, async () => (await guess()).status))
   assert.ok(statuses.filter((status) => status === 429).length >= 40)
   assert.is((await edge.get('/v1/runs')).status, 200)
+})
+
+test('work is charged when it is done, and a debt is refused until it is paid, no longer: reading and writing each by itself (F78)', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 2_000 }),
+      fc.array(fc.record({ ms: fc.integer({ min: 0, max: 90_000 }), restMs: fc.integer({ min: 0, max: 60_000 }) }), {
+        maxLength: 40,
+      }),
+      (workMsPerSecond, steps) => {
+        let nowMs = 1_000_000
+        const settings = { ratePerSecond: 0, rateBurst: 1, refusedTokensPerSecond: 0, workMsPerSecond }
+        const rates = createRates(settings, new MemoryBudget(), () => nowMs)
+        const caller = { tenant: 'acme', subject: 'auditor' }
+        let done = 0
+        for (const { ms, restMs } of steps) {
+          if (rates.admit(caller, 'read') === undefined) {
+            rates.worked({ party: { tenant: 'acme', caller: 'auditor' }, kind: 'read', ms })
+            done += ms
+          }
+          const owed = rates.admit(caller, 'read')
+          assert.is(rates.admit(caller, 'write'), undefined, 'writes go on')
+          assert.is(rates.admit({ tenant: 'beta', subject: 'auditor' }, 'read'), undefined, 'and so do others')
+          if (owed !== undefined) {
+            assert.is(owed.limit, 'work')
+            nowMs += owed.waitMs
+            assert.is(rates.admit(caller, 'read'), undefined, 'who waited as told passes')
+          }
+          nowMs += restMs
+        }
+        // What was done at once on top of the rate is the burst, and one piece that began before it was used up.
+        const mayMs = (0.75 * workMsPerSecond * (nowMs - 1_000_000)) / 1000 + 0.75 * workMsPerSecond * 30 + 90_000
+        assert.ok(done <= mayMs + 1, `${done} of ${mayMs}`)
+      },
+    ),
+  )
+})
+
+test('one caller of a tenant cannot use up the time of its others (F78)', () => {
+  const settings = { ratePerSecond: 0, rateBurst: 1, refusedTokensPerSecond: 0, workMsPerSecond: 800 }
+  const rates = createRates(settings, new MemoryBudget(), () => 0)
+  const worked = (caller: string, ms: number) => rates.worked({ party: { tenant: 'acme', caller }, kind: 'read', ms })
+  worked('greedy', 0.75 * 800 * 30 + 600)
+  assert.equal(rates.admit({ tenant: 'acme', subject: 'greedy' }, 'read'), { limit: 'work', waitMs: 1_000 })
+  assert.is(rates.admit({ tenant: 'acme', subject: 'other' }, 'read'), undefined)
+})
+
+test('requests × cost is bounded: reads and writes that take time end in 429 `work`, each for itself (F78)', async () => {
+  // Each look at the clock finds a millisecond gone.
+  let workedMs = 0
+  const clock = {
+    nowMs: () => (workedMs += 1),
+    soon: (call: () => void) => void setImmediate(call),
+    later: (call: () => void) => void setImmediate(call),
+  }
+  const work = new WorkQueue(clock)
+  await using edge = await testEdge({ settings: { workMsPerSecond: 10 }, work, now: () => 1_000_000 })
+  assert.is((await edge.post('/v1/runs', { id: 'first', name: 'n' })).status, 201)
+  const statuses: number[] = []
+  let refused: Response | undefined
+  for (let n = 0; n < 400 && refused === undefined; n += 1) {
+    const answer = await edge.get('/v1/runs/first/findings')
+    statuses.push(answer.status)
+    if (answer.status === 429) refused = answer
+  }
+  assert.ok(refused !== undefined, `${statuses.length} answers`)
+  const problem = await bodyOf(refused ?? new Response('{}'))
+  assert.equal([problem.code, problem.limit], ['rate-limited', 'work'])
+  assert.ok(Number(refused?.headers.get('retry-after')) >= 1)
+  const written = await edge.post('/v1/runs', { id: 'after', name: 'n' })
+  assert.is(written.status, 201)
+  let large = written
+  for (let n = 0; n < 600 && large.status !== 429; n += 1) {
+    large = await edge.post(`/v1/runs`, { id: `r${n}`, name: 'n' })
+  }
+  assert.is(large.status, 429)
 })
 
 test.run()

@@ -9,7 +9,7 @@ import { withoutAppend } from '../../domain/disclosure.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import { refuseOnRecord } from '../../domain/run-rules.ts'
-import type { LoopTurns } from '../../resources/loop-turns.ts'
+import type { Party, WorkQueue } from '../../resources/work-queue.ts'
 import { requestMac } from '../../signing/request-mark.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
 import { type CommandResponse, responseTo } from '../responses/responses.ts'
@@ -34,8 +34,8 @@ const DECIDE_AGAIN_MS = 5
 
 export interface WriteDeps extends AppendDeps {
   readonly ledgerId: string
-  /** Absent: large decisions are made as they come. */
-  readonly turns?: LoopTurns | undefined
+  /** Absent: large decisions are made as they come, and on nobody's account. */
+  readonly work?: WorkQueue | undefined
 }
 
 export class WritePath {
@@ -98,7 +98,7 @@ export class WritePath {
     const tries: Attempt[] = []
     let refusedOne = envelopeRefused
     for (const pending of jobs) {
-      const turn = this.#deps.turns?.pass(pending.info.bodyBytes ?? 0)
+      const turn = this.#deps.work?.turns.pass(pending.info.bodyBytes ?? 0)
       // Meanwhile the run may have been dropped: then this item is left for the next look at it.
       if (turn !== undefined) await turn
       const skipped = refusedOne && pending.command.kind === 'envelope'
@@ -115,7 +115,7 @@ export class WritePath {
   async #untilSettled(pending: PendingCommand): Promise<Outcome> {
     const { effects } = this.#deps
     for (let tries = 0; tries < DECIDE_AGAIN_MAX; tries += 1) {
-      const turn = this.#deps.turns?.pass(pending.info.bodyBytes ?? 0)
+      const turn = this.#deps.work?.turns.pass(pending.info.bodyBytes ?? 0)
       if (turn !== undefined) await turn
       if (tries > 1) await effects.sleep(DECIDE_AGAIN_MS * 2 ** tries * effects.random())
       const run = await this.#load(pending)
@@ -155,7 +155,9 @@ export class WritePath {
     if (ifMatch !== undefined && ifMatch !== run.revision && pending.reusedKey !== true) {
       return this.#refuse(run, revisionConflict(ifMatch, run.revision))
     }
-    return this.#carryOut(run, pending, this.#decide(run, pending))
+    const { work } = this.#deps
+    const carriedOut = (): Attempt => this.#carryOut(run, pending, this.#decide(run, pending))
+    return work === undefined ? carriedOut() : work.doing(partyOf(pending.caller), carriedOut)
   }
 
   #decide(run: RunAggregate, pending: PendingCommand): Decision {
@@ -275,4 +277,8 @@ export class WritePath {
 
 function sameMac(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+}
+
+function partyOf({ tenant, subject, actor }: Caller): Party {
+  return { tenant, caller: subject ?? actor }
 }

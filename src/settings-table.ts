@@ -1,0 +1,11 @@
+/** @module The settings as the documentation lists them. */
+import { SETTINGS, type Setting, variableOf } from './config.ts'
+
+/** The documentation's table of settings, in Markdown. */
+export function settingsTable(): string {
+  const rows = Object.entries<Setting>(SETTINGS).map(([name, { about, fallback, shownDefault }]) => {
+    const shown = shownDefault ?? `\`${fallback ?? ''}\``
+    return `| \`--${name}\` | \`${variableOf(name)}\` | ${shown} | ${about} |`
+  })
+  return ['| flag | variable | default | meaning |', '|---|---|---|---|', ...rows].join('\n')
+}
