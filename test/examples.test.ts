@@ -43,6 +43,13 @@ examples('parallel saga: the last group first, the report says each step', async
   assert.match(lines[9] ?? '', /^ {2}3 +pay +failed +1 .*card declined$/)
 })
 
+examples('repair: refused, the agent is shown what was established, and says why it changed', async () => {
+  assert.equal(await printed('repair'), [
+    '- contradicted at /order/qty: was established with another value; keep it, or supersede it with a reason (established: 6; you gave: 5)',
+    'accepted at try 2: superseded /order/qty 6 -> 5',
+  ])
+})
+
 examples('retries: of the tool alone, and of the whole saga', async () => {
   assert.equal(await printed('retries'), [
     'scope tool: SUCCESS after 3 attempts, the saga begun 1 time',

@@ -81,6 +81,7 @@ export { trackOpenAI } from './models/track-openai.ts'
 export { trackRunnable } from './models/track-runnable.ts'
 export type { TrustOptions } from './models/trusted-fetch.ts'
 export { trustedFetch } from './models/trusted-fetch.ts'
+export { defaultPrompt } from './pipeline/default-prompt.ts'
 export type {
   Envelope,
   Established,

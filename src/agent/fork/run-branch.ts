@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import type { ReportBranch } from '../../../schemas/requests.ts'
 import { recordable } from '../calls/recordable.ts'
 import { AgentError, failureOf, LedgerRefused } from '../errors.ts'
+import { type Superseding, takeSupersedes } from '../pipeline/take-supersedes.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
 import type { ForkOptions } from './fork-types.ts'
@@ -29,18 +30,18 @@ export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported>
   try {
     // A branch hands over what it returns, as a step does: calls in it are its agent's.
     const step = { agent: planned.agent, scope: planned.scope, modelCalls: 0 }
-    const output = outputOf(await carried(running, step), planned.agent)
+    const { payload: output, supersedes: said = [] } = outputOf(await carried(running, step), planned.agent)
     const tokens = step.modelCalls > 0 ? undefined : (await session.counter()).count(textOf(output))
     const score = await running.score?.(output, { name: planned.name, agent: planned.agent })
     if (score !== undefined && !Number.isFinite(score)) {
       throw new AgentError('invalid-score', `the score of ${planned.name} is ${score}`, { branch: planned.name })
     }
-    const { supersedes } = planned.branch
+    const supersedes = [...(planned.branch.supersedes ?? []), ...said]
     return {
       output,
       ...(score !== undefined && { score }),
       ...(tokens !== undefined && { tokens }),
-      ...(supersedes !== undefined && { supersedes: [...supersedes] }),
+      ...(supersedes.length > 0 && { supersedes }),
     }
   } catch (error) {
     if (session.halted !== undefined) throw session.halted
@@ -80,10 +81,10 @@ function textOf({ text, ...rest }: JsonObject): string {
     : JSON.stringify({ ...rest, ...(text !== undefined && { text }) })
 }
 
-function outputOf(value: unknown, agent: string): JsonObject {
+function outputOf(value: unknown, agent: string): Superseding {
   const recorded = recordable(typeof value === 'string' ? { text: value } : value)
   if (!recorded.ok)
     throw new AgentError('not-recordable', `what ${agent} hands over cannot be recorded: ${recorded.reason}`, { agent })
-  if (isJsonObject(recorded.value)) return recorded.value
+  if (isJsonObject(recorded.value)) return takeSupersedes(recorded.value, agent)
   throw new AgentError('not-recordable', `what ${agent} hands over is no JSON object`, { agent })
 }

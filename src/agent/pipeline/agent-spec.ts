@@ -11,7 +11,7 @@ import type { Session } from '../runtime/session.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
 import { askAgent, isFramework } from './ask-agent.ts'
 import { establishedContext, register } from './handoff.ts'
-import type { Finding, Manifest } from './handoff-types.ts'
+import type { Finding, Manifest, Supersession } from './handoff-types.ts'
 import { manifestRequest } from './manifest.ts'
 import { readable, type SliceReport, sliceOf } from './slice.ts'
 import { byRecency } from './slicers/recency.ts'
@@ -24,6 +24,8 @@ export interface AgentTurn {
   readonly counter: string
   readonly shown: SliceReport
   readonly usage?: Usage
+  /** What it said itself that it supersedes. */
+  readonly supersedes?: readonly Supersession[]
 }
 
 export interface Turn {
@@ -109,6 +111,7 @@ async function takeTurn(turn: Turn, signal: AbortSignal): Promise<AgentTurn> {
     counter: counter.name,
     shown: report,
     ...(answer.usage !== undefined && { usage: answer.usage }),
+    ...(answer.supersedes !== undefined && { supersedes: answer.supersedes }),
   }
   return mustBeRecordable(inputs, agent)
 }

@@ -5,9 +5,9 @@ import { recordable } from '../calls/recordable.ts'
 import { AgentError } from '../errors.ts'
 import { defaultPrompt } from './default-prompt.ts'
 import type { GeneratingAgent, StepAgent, StepContext, StepOptions } from './step-types.ts'
+import { type Superseding, takeSupersedes } from './take-supersedes.ts'
 
-export interface Answer {
-  readonly payload: JsonObject
+export interface Answer extends Superseding {
   /** What tokens are counted of: the text, or the payload's JSON. */
   readonly text: string
   /** Where the agent itself tells it. */
@@ -28,12 +28,15 @@ export async function askAgent(
   const { slice, context } = request
   const result = await call(agent, slice, { context, given: input?.(slice, context) })
   const usage = usageIn(result)
-  const reads = isFramework(agent) && isGenerating(agent) ? generated : said
+  const reads = isFramework(agent) && isGenerating(agent) ? generated : textIn
   const value = output === undefined ? reads(result) : output(result)
-  const payload = typeof value === 'string' ? { text: value } : objectOf(value, context.agent)
+  const said = takeSupersedes(
+    typeof value === 'string' ? { text: value } : objectOf(value, context.agent),
+    context.agent,
+  )
   return {
-    payload,
-    text: typeof value === 'string' ? value : JSON.stringify(payload),
+    ...said,
+    text: typeof value === 'string' ? value : JSON.stringify(said.payload),
     ...(usage !== undefined && { usage }),
   }
 }
@@ -68,7 +71,7 @@ function generated(result: unknown): unknown {
 }
 
 /** A LangChain message holds its text among much else. */
-function said(result: unknown): unknown {
+function textIn(result: unknown): unknown {
   return typeof result === 'object' && result !== null && isMessage(result) ? textOf(result.content) : result
 }
 

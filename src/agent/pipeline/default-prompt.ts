@@ -1,19 +1,48 @@
 /** @module The prompt of an agent that takes one, where the author makes none. */
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { Finding } from './handoff-types.ts'
 import type { StepContext } from './step-types.ts'
 
+const FINDINGS_SHOWN_MAX = 20
+const VALUE_MAX_CHARS = 300
+
 /** Task, context as JSON, and what was wrong with the last answer. What the context says is data: it is fenced off as JSON. */
-export function defaultPrompt(slice: JsonObject, { task, findings, shown }: StepContext): string {
+export function defaultPrompt(
+  slice: JsonObject,
+  { task, findings, shown }: Pick<StepContext, 'task' | 'findings' | 'shown'>,
+): string {
   const parts = [
     ...(task === undefined ? [] : [task]),
     `The context so far, as JSON:\n${JSON.stringify(slice, null, 2)}`,
     ...(shown.omitted.length === 0 ? [] : [`Left out of it: ${shown.omitted.join(', ')}.`]),
+    ...repairs(findings),
   ]
-  if (findings.length > 0) {
-    const lines = findings.map(
-      ({ rule, path, message }) => `- ${rule} at ${path === '' ? 'the whole' : path}: ${message}`,
-    )
-    parts.push(`Your last answer was refused. Mend this:\n${lines.join('\n')}`)
-  }
   return parts.join('\n\n')
+}
+
+const SUPERSEDES = `Where a value was right as it was established, give that one again. Where it has truly changed, keep your new value and say why, beside it in your answer:
+"$supersedes": [{"path": "<the path>", "reason": "<what changed it, and who says so>"}]`
+
+/** Errors first: warnings alone do not refuse. */
+function repairs(findings: readonly Finding[]): readonly string[] {
+  const errors = findings.filter(({ severity }) => severity === 'error')
+  if (errors.length === 0) return []
+  const lines = errors.slice(0, FINDINGS_SHOWN_MAX).map(lineOf)
+  if (errors.length > lines.length) lines.push(`- and ${errors.length - lines.length} more of this kind.`)
+  const says = [`Your last answer was refused. Give it again, with this mended:\n${lines.join('\n')}`]
+  return errors.some(({ supersede }) => supersede !== undefined) ? [...says, SUPERSEDES] : says
+}
+
+function lineOf({ rule, path, before, after, message }: Finding): string {
+  const values = [
+    ...(before === undefined ? [] : [`established: ${valueText(before)}`]),
+    ...(after === undefined ? [] : [`you gave: ${valueText(after)}`]),
+  ]
+  const shown = values.length === 0 ? '' : ` (${values.join('; ')})`
+  return `- ${rule} at ${path === '' ? 'the whole' : path}: ${message}${shown}`
+}
+
+function valueText(value: Json): string {
+  const text = JSON.stringify(value)
+  return text.length <= VALUE_MAX_CHARS ? text : `${text.slice(0, VALUE_MAX_CHARS)}…`
 }

@@ -16,7 +16,10 @@ export interface StepContext {
   readonly signal: AbortSignal
 }
 
-/** An agent that is a function: an object is what it hands over, a string becomes `{text}`. */
+/**
+ * An agent that is a function: an object is what it hands over, a string becomes `{text}`. The member `$supersedes: [{path, reason}]` of an object is no part
+ * of it: it says why what was established changes.
+ */
 export type AgentFunction = (slice: JsonObject, context: StepContext) => unknown
 
 /** A LangChain Runnable or graph. It is given the slice (asked again: with `findings`), and the rest as `metadata` of its config. */
@@ -46,7 +49,7 @@ export interface StepOptions {
   readonly sliceTokens?: number
   /** Default `extend`. */
   readonly mode?: HandoffMode
-  /** What may change though it was established: said beforehand, or told from what the agent gave. */
+  /** What may change though it was established: said beforehand, or told from what the agent gave. An agent says it itself by `$supersedes`. */
   readonly supersedes?: readonly Supersession[] | ((payload: JsonObject) => readonly Supersession[])
   /** Makes what `invoke` or `generate` is given. */
   readonly input?: (slice: JsonObject, context: StepContext) => unknown

@@ -74,7 +74,8 @@ function handOver(
   const { agent, given, options, manifest } = from
   const { mode = 'extend' } = options
   const { payload } = given
-  const supersedes = typeof options.supersedes === 'function' ? options.supersedes(payload) : options.supersedes
+  const beforehand = typeof options.supersedes === 'function' ? options.supersedes(payload) : options.supersedes
+  const supersedes = given.supersedes === undefined ? beforehand : [...(beforehand ?? []), ...given.supersedes]
   return handOffAt(at, payload, {
     agent,
     mode,
