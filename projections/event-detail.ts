@@ -5,7 +5,7 @@ const DETAIL_MAX_CHARS = 512
 /** What agents and tools wrote: read where it stands, by whoever may. */
 const CONTENT: ReadonlySet<string> = new Set([
   ...['payload', 'args', 'result', 'input', 'output', 'context', 'restored', 'manifest', 'policy', 'evidence'],
-  ...['note', 'signature', 'entries'],
+  ...['note', 'signature', 'entries', 'snapshot'],
 ])
 
 export function eventDetail(data: JsonObject): JsonObject {

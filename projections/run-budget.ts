@@ -64,10 +64,21 @@ function foldEnvelopeTokens(
   state: BudgetState,
   { agent, tokens }: { readonly agent: string; readonly tokens?: number | undefined },
 ): void {
-  const charged = state.modelCallers[slot(agent)] ?? state.modelCallers[slot('')] ?? false
-  if (tokens !== undefined && !charged) change(state, agent, { tokens })
+  if (tokens !== undefined && !isCharged(state, agent)) change(state, agent, { tokens })
   delete state.modelCallers[slot(agent)]
   delete state.modelCallers[slot('')]
+}
+
+/** Tokens that an envelope adds to what was spent. */
+export function envelopeCharge(
+  state: BudgetState,
+  { agent, tokens = 0 }: { readonly agent: string; readonly tokens?: number | undefined },
+): number {
+  return isCharged(state, agent) ? 0 : tokens
+}
+
+function isCharged({ modelCallers }: BudgetState, agent: string): boolean {
+  return modelCallers[slot(agent)] ?? modelCallers[slot('')] ?? false
 }
 
 function foldReserved(state: BudgetState, data: EventBody<'BudgetReserved'>): void {

@@ -6,7 +6,7 @@ import { type BudgetState, foldBudget, isOnBudget } from './run-budget.ts'
 import { slot, zeroSpend } from './run-state.ts'
 
 export const RUN_ROW_PROJECTION = 'run-list'
-export const RUN_ROW_VERSION = 1
+export const RUN_ROW_VERSION = 2
 
 export interface RunRowState {
   name: string

@@ -129,6 +129,7 @@ function foldAccepted(state: RunState, data: EventBody<'EnvelopeAccepted'>, head
   state.lineage.push({ step: data.step, revision: header.revision, agent, context: data.context })
   state.agents[slot(agent)] = true
   foldSigned(state, data)
+  if (data.v > 1) foldSnapshot(state)
 }
 
 function foldRejected(state: RunState, data: EventBody<'EnvelopeRejected'>): void {
@@ -142,7 +143,7 @@ function end(state: RunState, status: 'completed' | 'failed', revision: number):
   state.endRevision = revision
 }
 
-/** The snapshot stands right behind the envelope whose context it holds. */
+/** Of the envelope that was accepted last: it holds the snapshot itself, or one stands right behind it. */
 function foldSnapshot(state: RunState): void {
   const established = state.lineage.at(-1)
   if (established === undefined) return
@@ -156,7 +157,9 @@ function foldSnapshot(state: RunState): void {
 
 function foldRewound(state: RunState, data: EventBody<'RunRewound'>): void {
   while (state.lineage.length > 1 && (state.lineage.at(-1)?.step ?? 0) > data.toStep) state.lineage.pop()
-  state.context = data.restored ?? state.snapshot.context
+  // A refusal leaves what is established; those that 0.1.0 recorded went back to its last snapshot.
+  const kept = data.context === state.contextDigest ? state.context : state.snapshot.context
+  state.context = data.restored ?? kept
   state.contextDigest = data.context
   state.rewinds += 1
   if (data.restored === undefined) return

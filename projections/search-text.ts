@@ -93,14 +93,19 @@ interface Leaf {
   readonly value: string
 }
 
-function* leaves(value: Json, path = ''): Generator<Leaf> {
+/** Of a body: what the ledger adds of the run as it stands then says nothing that the events before it do not. */
+function* leaves({ snapshot: _, ...said }: JsonObject): Generator<Leaf> {
+  yield* leavesBelow(said)
+}
+
+function* leavesBelow(value: Json, path = ''): Generator<Leaf> {
   if (typeof value === 'number') yield { path, value: String(value) }
   else if (typeof value === 'string' && !IDENTIFIER.test(value)) yield { path, value }
   else if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) yield* leaves(item, `${path}/${index}`)
+    for (const [index, item] of value.entries()) yield* leavesBelow(item, `${path}/${index}`)
   } else if (isJsonObject(value)) {
     for (const [name, member] of Object.entries(value)) {
-      if (!UNREAD.has(name)) yield* leaves(member, `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+      if (!UNREAD.has(name)) yield* leavesBelow(member, `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)
     }
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { EventBody, RunEventType } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
+import { canFold } from './body-versions.ts'
 import { eachOf } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
 
@@ -74,8 +75,7 @@ function fold<State>(evolve: Evolve<State>, state: ServerState<State>, event: Se
     const isOurs = header.stream === event.streamId && header.revision === event.sequenceNumber
     if (!isOurs || typeof header.type !== 'string' || typeof data !== 'object' || data === null) return 'unreadable'
     if (state.state === null && header.type !== 'RunStarted') return 'no-run'
-    // A snapshot is compared, never folded: one of another version is passed over (STR-10).
-    if (data.v !== 1 && header.type !== 'SnapshotTaken') return 'unknown-version'
+    if (!canFold(header.type, data.v)) return 'unknown-version'
 
     const lean = withoutContents(header.type, data)
     state.foldedBytes += grownBytes(header, lean)
@@ -107,7 +107,7 @@ const LEFT_OUT = {
   ...eachOf([], 'ToolCallInDoubt', 'ResultNotRecorded', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
   ...eachOf([], 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted'),
   RunStarted: ['input'],
-  EnvelopeAccepted: ['supersedes', 'findings'],
+  EnvelopeAccepted: ['supersedes', 'findings', 'snapshot'],
   EnvelopeRejected: ['supersedes', 'findings'],
   SnapshotTaken: ['openCalls', 'openReservations'],
   RunRewound: ['callsSince'],

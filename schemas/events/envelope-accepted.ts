@@ -1,9 +1,10 @@
-/** @module EnvelopeAccepted: a handoff that establishes a context. */
+/** @module EnvelopeAccepted: a handoff that establishes a context, and is the snapshot that the run goes back to where a later one is refused. */
 import { z } from 'zod'
 import { handoff } from '../envelope-members.ts'
 import { eventType } from '../event-type.ts'
 import { Finding } from '../finding.ts'
 import { Digest } from '../names.ts'
+import { HandoffSnapshot } from '../snapshot.ts'
 
 export const EnvelopeAccepted = eventType({
   family: 'handoff',
@@ -13,14 +14,23 @@ export const EnvelopeAccepted = eventType({
   facts: ['agent'],
   rules: 'findings',
   changes: { bill: true },
-  schema: z.strictObject({
-    v: z.literal(1),
-    step: z.int().min(1),
-    ...handoff,
-    /** Digest of the context this envelope established. */
-    context: Digest,
-    confidence: z.number().optional(),
-    /** Warnings; errors would have refused it. */
-    findings: z.array(Finding).optional(),
-  }),
+  schema: z
+    .strictObject({
+      /** Of version 1, before it, are the handoffs of 0.1.0: a SnapshotTaken behind some of them holds their document. */
+      v: z.union([z.literal(1), z.literal(2)]),
+      step: z.int().min(1),
+      ...handoff,
+      /** Digest of the context this envelope established. */
+      context: Digest,
+      confidence: z.number().optional(),
+      /** Warnings; errors would have refused it. */
+      findings: z.array(Finding).optional(),
+      /** The run as this event leaves it. Always there since version 2. */
+      snapshot: HandoffSnapshot.optional(),
+    })
+    .refine(({ v, snapshot }) => (v === 1) === (snapshot === undefined), 'version 2 has a snapshot, version 1 none')
+    .refine(
+      ({ step, context, snapshot = { step, context } }) => snapshot.step === step && snapshot.context === context,
+      { message: 'the snapshot is of another step or context', path: ['snapshot'] },
+    ),
 })

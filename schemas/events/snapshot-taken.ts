@@ -1,4 +1,4 @@
-/** @module SnapshotTaken: what replay rebuilds and compares, as of the event before it. */
+/** @module SnapshotTaken, of stores that 0.1.0 wrote: what replay rebuilds and compares, as of the event before it. A handoff of today holds its own. */
 import { eventType } from '../event-type.ts'
 import { Snapshot } from '../snapshot.ts'
 

@@ -12,8 +12,8 @@ import type { Refusal } from './refusal.ts'
 export type Draft = { [T in RunEventType]: { readonly type: T; readonly data: EventBody<T> } }[RunEventType]
 
 export type Decision =
-  /** `snapshotAfter`: the ledger adds the snapshot of the state that the drafts lead to. */
-  | { readonly kind: 'append'; readonly drafts: readonly Draft[]; readonly snapshotAfter?: boolean }
+  /** The ledger adds to an EnvelopeAccepted the snapshot of the state that it leads to. */
+  | { readonly kind: 'append'; readonly drafts: readonly Draft[] }
   /** The context established at `revision` must be read first; ask again with it. */
   | { readonly kind: 'needs-context'; readonly revision: number }
   /** The events at these revisions must be read first; ask again with them. */

@@ -1,10 +1,10 @@
-/** @module The decision on a handoff: accept and snapshot, or refuse and rewind; and the rollback by hand. */
+/** @module The decision on a handoff: accept, or refuse and leave what was accepted last; and the rollback by hand. */
 import { applyMode } from '../../projections/merge.ts'
 import { establishedDigest, type ManifestState, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { PostEnvelope, Rollback } from '../../schemas/requests.ts'
-import { append, type Decision, type Draft, type Env, type Refused, refuse } from './decision.ts'
+import { append, type Decision, type Env, type Refused, refuse } from './decision.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotBeForked, mustNotCompensate, refuseOnRecord } from './run-rules.ts'
 import type { Evidence } from './validator/evidence.ts'
@@ -178,22 +178,21 @@ function accepted(
 ): Decision {
   const { context, verdict, env } = inputs
   const step = state.step + 1
-  const draft: Draft = {
+  return append({
     type: 'EnvelopeAccepted',
     data: {
       ...handoffBody(envelope),
+      v: 2,
       step,
       context: env.digestOf(context),
       ...(verdict.confidence === undefined ? {} : { confidence: verdict.confidence }),
       ...(verdict.findings.length === 0 ? {} : { findings: verdict.findings }),
     },
-  }
-  if (step % state.policy.snapshotEvery !== 0) return append(draft)
-  return { kind: 'append', drafts: [draft], snapshotAfter: true }
+  })
 }
 
 function rejected(state: RunState, envelope: SignedEnvelope, verdict: Verdict): Decision {
-  const { snapshot } = state
+  const now = state.lineage.at(-1) ?? state.snapshot
   return append(
     {
       type: 'EnvelopeRejected',
@@ -208,12 +207,12 @@ function rejected(state: RunState, envelope: SignedEnvelope, verdict: Verdict): 
       type: 'RunRewound',
       data: {
         v: 1,
-        fromStep: state.lineage.at(-1)?.step ?? 0,
-        toStep: snapshot.step,
-        snapshot: snapshot.revision,
+        fromStep: now.step,
+        toStep: now.step,
+        snapshot: now.revision,
         cause: 'contradiction',
-        context: snapshot.contextDigest,
-        callsSince: callsSince(state, snapshot.revision),
+        context: state.contextDigest,
+        callsSince: callsSince(state, now.revision),
       },
     },
   )

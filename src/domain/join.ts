@@ -8,7 +8,7 @@ import type { EventBody } from '../../schemas/events.ts'
 import { FINDINGS_MAX, type Finding } from '../../schemas/finding.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { JoinFork } from '../../schemas/requests.ts'
-import { type Decision, type Draft, refuse } from './decision.ts'
+import { append, type Decision, type Draft, refuse } from './decision.ts'
 import { noSuchFork, receivedDraft } from './fork.ts'
 import { CONTEXT_MAX_BYTES, type HandoffEnv, judge } from './handoff.ts'
 import { type Refusal, refusal } from './refusal.ts'
@@ -192,10 +192,10 @@ function joined(
   const said = { join, outcome, winners: [...winners], order: [...order], receipts }
   const receipt = env.digestOf({ forkId, frozen: fork.context, ...said, context: envelope?.context ?? fork.context })
   const verdictDraft: Draft = { type: 'ForkJoined', data: { v: 1, forkId, ...said, receipt, ...more } }
-  if (envelope === undefined) return { kind: 'append', drafts: [...received, verdictDraft] }
+  if (envelope === undefined) return append(...received, verdictDraft)
   const step = state.step + 1
-  const accepted: Draft = { type: 'EnvelopeAccepted', data: { v: 1, step, parent, ...envelope } }
-  return { kind: 'append', drafts: [...received, verdictDraft, accepted], snapshotAfter: true }
+  const accepted: Draft = { type: 'EnvelopeAccepted', data: { v: 2, step, parent, ...envelope } }
+  return append(...received, verdictDraft, accepted)
 }
 
 function endStatus({ name, status }: BranchState, winners: readonly string[]): EventBody<'BranchReceived'>['status'] {

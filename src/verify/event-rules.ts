@@ -1,5 +1,6 @@
 /** @module What verified events must say: known types and bodies, the first event of each stream, and the order of the ledger's keys. */
 
+import { knowsBody } from '../../projections/body-versions.ts'
 import { EVENTS, type EventType } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
 import { parseStream, SYSTEM_STREAM } from '../../schemas/names.ts'
@@ -98,7 +99,8 @@ export class EventRules {
     if (!Object.hasOwn(EVENTS, header.type)) return unknownType(header.type)
 
     const body = parsed(data)
-    if (versionOf(body) !== 1) return fault('body-version', `this build does not know that version of ${header.type}`)
+    if (!knowsBody(header.type, versionOf(body)))
+      return fault('body-version', `this build does not know that version of ${header.type}`)
     const { schema } = EVENTS[header.type as EventType]
     const result = schema.safeParse(body)
     if (!result.success) {

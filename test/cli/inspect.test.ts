@@ -62,16 +62,16 @@ async function rows(...args: readonly string[]): Promise<readonly Record<string,
 }
 
 inspect('--as-of shows runs, a run, and its report as they were at that size of the log', async () => {
-  const [early] = await rows('runs', 'show', 'r', '--as-of', '3')
-  assert.equal([early?.step, early?.revision], [1, 2])
+  const [early] = await rows('runs', 'show', 'r', '--as-of', '2')
+  assert.equal([early?.step, early?.revision], [1, 1])
   const [now] = await rows('runs', 'show', 'r')
   assert.is(now?.step, 2)
   assert.equal(
-    (await rows('runs', 'list', '--as-of', '9')).map(({ runId }) => runId),
+    (await rows('runs', 'list', '--as-of', '7')).map(({ runId }) => runId),
     ['r'],
   )
   assert.is((await rows('runs', 'list')).length, 2)
-  const [made = {}] = await rows('report', 'r', '--as-of', '3', '--json')
+  const [made = {}] = await rows('report', 'r', '--as-of', '2', '--json')
   assert.equal([(made.run as { step: number }).step, made.rejections], [1, []])
   assert.is((await run(['runs', 'show', 'r', '--as-of', '9999'])).code, 3)
   assert.is((await run(['runs', 'show', 's', '--as-of', '3'])).code, 3)

@@ -36,35 +36,63 @@ const facts = { facts: ['one'] }
 const every = (snapshotEvery: number) =>
   started({ policy: resolvePolicy({ snapshotEvery, ungrounded: 'off', protect: [] }) })
 
-handoffs("an accepted handoff is the next step, with its context's digest, and a snapshot where one is due", () => {
-  const decided = given(started()).when(hand(facts))
-  decided.appends([
-    'EnvelopeAccepted',
-    { step: 1, agent: 'ann', mode: 'replace', parent: digestAt(0), context: digestOf(facts) },
-  ])
-  const due = (events: readonly Draft[]) => {
-    let snapshot: unknown
-    given(...events).when((state, env) => {
-      const decision = hand(facts)(state, env)
-      snapshot = decision.kind === 'append' && decision.snapshotAfter
-      return decision
-    })
-    return snapshot === true
-  }
-  assert.is(due([every(1)]), true)
-  assert.is(due([every(2)]), false)
-  assert.is(due([every(2), accepted(1, facts)]), true)
-})
+handoffs(
+  "an accepted handoff is the next step, with its context's digest, and the snapshot that a run goes back to",
+  () => {
+    given(started())
+      .when(hand(facts))
+      .appends([
+        'EnvelopeAccepted',
+        { v: 2, step: 1, agent: 'ann', mode: 'replace', parent: digestAt(0), context: digestOf(facts) },
+      ])
+      .leads(({ snapshot }) =>
+        assert.equal(snapshot, { step: 1, revision: 1, contextDigest: digestOf(facts), context: facts }),
+      )
+  },
+)
 
-handoffs('a refused handoff is kept whole, and rewinds to the last snapshot in the same write', () => {
-  given(every(5), accepted(1, facts), ...called(1))
-    .when(hand({ other: 1 }, { tokens: 7 }))
-    .appends(
-      ['EnvelopeRejected', { payload: { other: 1 }, tokens: 7, findingsTotal: 1, parent: digestAt(1) }],
-      ['RunRewound', { fromStep: 1, toStep: 0, snapshot: 0, cause: 'contradiction', callsSince: [id(1)] }],
-    )
-    .leads((state) => assert.equal([state.context, state.step, state.lineage.length, state.rejections], [{}, 1, 1, 1]))
-})
+handoffs(
+  'a refused handoff is kept whole, and takes nothing back that was accepted, however rare snapshots are asked for (JUD-28)',
+  () => {
+    const now = { fromStep: 2, toStep: 2, snapshot: 2, cause: 'contradiction', context: digestOf({ ...facts, n: 2 }) }
+    for (const run of [every(1), every(5), every(1000)]) {
+      given(run, accepted(1, facts), accepted(2, { ...facts, n: 2 }), ...called(1))
+        .when(hand({ other: 1 }, { tokens: 7 }))
+        .appends(
+          ['EnvelopeRejected', { payload: { other: 1 }, tokens: 7, findingsTotal: 1, parent: digestAt(2) }],
+          ['RunRewound', { ...now, callsSince: [id(1)] }],
+        )
+        .leads((state) => assert.equal([state.context, state.step, state.lineage.length], [{ ...facts, n: 2 }, 2, 3]))
+    }
+  },
+)
+
+handoffs(
+  'in a run that 0.1.0 began, a refusal takes nothing back from now on, and what it took back then stays so',
+  () => {
+    const first = (step: number, payload: JsonObject): Draft => accepted(step, payload, { v: 1 })
+    const [two, empty] = [{ ...facts, n: 2 }, {}]
+    const then: Draft = {
+      type: 'RunRewound',
+      data: {
+        v: 1,
+        fromStep: 2,
+        toStep: 0,
+        snapshot: 0,
+        cause: 'contradiction',
+        context: digestOf(empty),
+        callsSince: [],
+      },
+    }
+    const events = [every(5), first(1, facts), first(2, two)] as const
+    given(...events)
+      .when(hand({ other: 1 }))
+      .appends('EnvelopeRejected', ['RunRewound', { fromStep: 2, toStep: 2, snapshot: 2, context: digestOf(two) }])
+      .leads(({ context, lineage, snapshot }) => assert.equal([context, lineage.length, snapshot.step], [two, 3, 0]))
+    const taken = given(...events, then).state()
+    assert.equal([taken.context, taken.contextDigest, taken.lineage.length], [empty, digestOf(empty), 1])
+  },
+)
 
 handoffs('a rewind names the calls claimed since the step it goes back to, and no earlier ones', () => {
   const events = [every(2), ...called(1), accepted(1, {}), accepted(2, facts), ...called(2)] as const

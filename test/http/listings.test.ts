@@ -30,27 +30,27 @@ async function walk(edge: TestEdge, path: string): Promise<string[]> {
 test('any page size walks every item once, in order, on every list', async () => {
   await using edge = await filled()
   for (const [path, total] of [
-    ['/v1/events', 33],
+    ['/v1/events', 18],
     ['/v1/runs', 3],
-    ['/v1/runs/two/events', 11],
+    ['/v1/runs/two/events', 6],
     ['/v1/runs/two/envelopes', 5],
   ] as const) {
     const whole = await walk(edge, `${path}?limit=500`)
     assert.is(new Set(whole).size, total, path)
-    for (const limit of [1, 2, 3, 4, 5, 7, 10, 11, 12, 32, 33, 34])
+    for (const limit of [1, 2, 3, 4, 5, 6, 7, 9, 17, 18, 19])
       assert.equal(await walk(edge, `${path}?limit=${limit}`), whole, `${path} by ${limit}`)
   }
 })
 
 test('the pages of one listing are one snapshot: what comes between is not in them', async () => {
   await using edge = await filled()
-  const first = await bodyOf(await edge.get('/v1/events?limit=20'))
+  const first = await bodyOf(await edge.get('/v1/events?limit=10'))
   await edge.started('later')
-  const second = await bodyOf(await edge.get(`/v1/events?limit=20&cursor=${first.nextCursor}`))
-  assert.equal([second.items.length, second.nextCursor, second.asOf], [13, null, first.asOf])
-  const ofRun = await bodyOf(await edge.get('/v1/runs/one/events?limit=10'))
+  const second = await bodyOf(await edge.get(`/v1/events?limit=10&cursor=${first.nextCursor}`))
+  assert.equal([second.items.length, second.nextCursor, second.asOf], [8, null, first.asOf])
+  const ofRun = await bodyOf(await edge.get('/v1/runs/one/events?limit=5'))
   await edge.post('/v1/runs/one/envelopes', { agent: 'a', payload: {} })
-  const rest = await bodyOf(await edge.get(`/v1/runs/one/events?limit=10&cursor=${ofRun.nextCursor}`))
+  const rest = await bodyOf(await edge.get(`/v1/runs/one/events?limit=5&cursor=${ofRun.nextCursor}`))
   assert.equal([rest.items.length, rest.nextCursor], [1, null])
   const onward = await bodyOf(await edge.get(`/v1/events?after=${second.tailCursor}`))
   assert.is(onward.items[0]?.header.stream, `run-${edge.tenant}.later`)

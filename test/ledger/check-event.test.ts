@@ -21,6 +21,7 @@ async function opened() {
   const test = await testLedger({ store })
   await test.run('r', { kind: 'start', body: { id: 'r', name: 'r' } })
   await test.run('r', { kind: 'envelope', body: { agent: 'a', payload: { note: 'one' } } })
+  await test.run('r', { kind: 'complete', body: {} })
   const codes = async (revision: number) => {
     const found = await test.ledger.checkEvent(alice, 'r', revision)
     return found.ok ? found.value.faults.map(({ code }) => code) : found.refusal.code

@@ -38,22 +38,25 @@ async function contextOf({ test }: Awaited<ReturnType<typeof forked>>): Promise<
   return found.ok ? found.value.context : found.refusal
 }
 
-forks('a union merges what each branch added, in one write with receipts, the handoff and its snapshot', async () => {
-  await using at = await forked()
-  const open = await fork(at.run, 'union', ['a', 'b'])
-  assert.equal(open.body.frozen, FROZEN)
-  assert.is((await open.offer('a', { facts: ['two'] })).status, 'offered')
-  await open.offer('b', { title: 'final' })
-  const before = (await at.run.events()).length
-  const joined = ok(await open.join())
-  assert.equal([joined.outcome, joined.winners, statuses(joined)], ['joined', ['a', 'b'], ['a merged', 'b merged']])
-  assert.equal(joined.context, { facts: ['one', 'two'], title: 'final' })
-  assert.equal(await contextOf(at), joined.context)
-  const written = (await at.run.events()).slice(before).map(({ header }) => header.type)
-  assert.equal(written, ['BranchReceived', 'BranchReceived', 'ForkJoined', 'EnvelopeAccepted', 'SnapshotTaken'])
-  await verifiedFold(at.test, 'r')
-  assert.is((await replayed(at.test.ledger, 'r')).verdict, 'VERIFIED')
-})
+forks(
+  'a union merges what each branch added, in one write with receipts and the handoff, which holds the snapshot',
+  async () => {
+    await using at = await forked()
+    const open = await fork(at.run, 'union', ['a', 'b'])
+    assert.equal(open.body.frozen, FROZEN)
+    assert.is((await open.offer('a', { facts: ['two'] })).status, 'offered')
+    await open.offer('b', { title: 'final' })
+    const before = (await at.run.events()).length
+    const joined = ok(await open.join())
+    assert.equal([joined.outcome, joined.winners, statuses(joined)], ['joined', ['a', 'b'], ['a merged', 'b merged']])
+    assert.equal(joined.context, { facts: ['one', 'two'], title: 'final' })
+    assert.equal(await contextOf(at), joined.context)
+    const written = (await at.run.events()).slice(before).map(({ header }) => header.type)
+    assert.equal(written, ['BranchReceived', 'BranchReceived', 'ForkJoined', 'EnvelopeAccepted'])
+    await verifiedFold(at.test, 'r')
+    assert.is((await replayed(at.test.ledger, 'r')).verdict, 'VERIFIED')
+  },
+)
 
 forks(
   'two branches that change one value differently are a conflict that names both; the context is unchanged',

@@ -45,13 +45,7 @@ handoffs('a handoff that drops a critical key is refused, and the run stands whe
   assert.is(evidence.restored.step, 1)
   assert.equal(evidence.restored.payload, apple)
   assert.is(evidence.restored.digest, first.ok ? first.body.digest : '')
-  assert.equal(await types(test, 'hello'), [
-    'RunStarted',
-    'EnvelopeAccepted',
-    'SnapshotTaken',
-    'EnvelopeRejected',
-    'RunRewound',
-  ])
+  assert.equal(await types(test, 'hello'), ['RunStarted', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'])
   const context = await test.ledger.context(alice, 'hello', {})
   assert.equal(context.ok && context.value.context, apple)
   const verdict = (await verdictOf(test, 'hello')) as { verdict: string; snapshots: { matched: number } }

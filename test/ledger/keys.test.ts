@@ -57,7 +57,7 @@ keys(
     const [, second] = test.keys.current().ring.keys
     await untilSealedWith(test, second?.kid ?? '')
     ok(await run.hand('a', { x: 1 }))
-    assert.equal(await kids(run), [first?.kid, first?.kid, second?.kid, second?.kid])
+    assert.equal(await kids(run), [first?.kid, first?.kid, second?.kid])
     const restarted = await test.sibling()
     assert.is((await replayed(restarted, 'r')).verdict, 'VERIFIED')
     // The mark was made under the old key.

@@ -7,7 +7,7 @@ import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
 import { openTestStore } from '../support/test-store.ts'
 import { wrapStore } from '../support/wrap-store.ts'
 
-const HANDOFFS = 300
+const HANDOFFS = 500
 /** What stands between two looks at the clock, at most. */
 const PORTION = 16
 
@@ -47,7 +47,7 @@ async function all(pages: AsyncIterable<unknown>): Promise<void> {
 const READS: Readonly<Record<string, (ledger: Ledger, caller: Caller) => Promise<unknown>>> = {
   findings: (ledger, caller) => ledger.findings(caller, 'r', { after: -1, limit: 500 }),
   envelopes: (ledger, caller) => ledger.envelopes(caller, 'r', { after: -1, limit: 500 }),
-  'context at a revision': (ledger, caller) => ledger.context(caller, 'r', { revision: 2 * HANDOFFS }),
+  'context at a revision': (ledger, caller) => ledger.context(caller, 'r', { revision: HANDOFFS }),
   'context at a step': (ledger, caller) => ledger.context(caller, 'r', { step: HANDOFFS }),
   replay: async (ledger, caller) => {
     const found = await ledger.replay(caller, 'r')
@@ -69,8 +69,8 @@ paced('whoever reads a whole run looks whether it may go on at least every sixte
   for (const [name, read] of Object.entries(READS)) {
     const caller = counted()
     await read(test.ledger, caller)
-    const least = Math.floor((2 * HANDOFFS) / PORTION)
-    assert.ok(caller.pace.turns >= least, `${name}: ${caller.pace.turns} looks in ${2 * HANDOFFS} events`)
+    const least = Math.floor(HANDOFFS / PORTION)
+    assert.ok(caller.pace.turns >= least, `${name}: ${caller.pace.turns} looks in ${HANDOFFS} events`)
   }
 })
 

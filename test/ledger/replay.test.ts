@@ -73,6 +73,26 @@ replaying('a snapshot is compared with the context as it folds now, not with wha
   assert.equal([verdict.verdict, verdict.snapshots], ['TAMPERED', { matched: 0, mismatched: 1, notCompared: 0 }])
 })
 
+replaying("a handoff's snapshot is compared with the run that it leads to, each member of it", async () => {
+  const context = digestOf({ x: 1 })
+  const whole = { ...snapshot(context, 2), budget: { tokens: 5, cost: '0', reservedTokens: 0, reservedCost: '0' } }
+  const spent = { ...whole.budget, tokens: 6 }
+  const open = { callId: id(9), tool: 't', status: 'claimed', fence: 1 }
+  const others: readonly object[] = [{ step: 2 }, { context: digestOf({}) }, { budget: spent }, { openCalls: [open] }]
+  for (const changed of [{}, ...others]) {
+    await using test = await testLedger()
+    const data = { ...handoff({ x: 1 }, context), v: 2, tokens: 5, snapshot: { ...whole, ...changed } } as Json
+    await write(test, [
+      { type: 'RunStarted', data: started },
+      { type: 'EnvelopeAccepted', data },
+    ])
+    const { verdict, snapshots } = await replayed(test.ledger, 'r')
+    const expected = Object.keys(changed).length === 0 ? ['VERIFIED', 1, 0] : ['TAMPERED', 0, 1]
+    const { matched, mismatched } = snapshots as { matched: number; mismatched: number }
+    assert.equal([verdict, matched, mismatched], expected, JSON.stringify(changed))
+  }
+})
+
 replaying(
   'a snapshot of a version that this build cannot make is not compared, and no hindrance (STR-10)',
   async () => {
@@ -81,7 +101,7 @@ replaying(
     await write(test, [
       { type: 'RunStarted', data: started },
       { type: 'EnvelopeAccepted', data: handoff({ x: 1 }, said) },
-      { type: 'SnapshotTaken', data: snapshot(said, 2) },
+      { type: 'SnapshotTaken', data: snapshot(said, 3) },
     ])
     ok(await drive(test, 'r').hand('a', { x: 2 }))
     const verdict = await replayed(test.ledger, 'r')

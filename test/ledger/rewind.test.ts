@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { JsonObject } from '../../schemas/json.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
 import { runStream } from '../../schemas/names.ts'
 import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import { textDigest } from '../../src/signing/digests.ts'
@@ -36,26 +36,48 @@ async function open(snapshotEvery = 1) {
   }
 }
 
-rewind('a snapshot is in the write of the envelope it follows, every fifth step where that is the policy', async () => {
-  await using at = await open(5)
-  for (let n = 1; n <= 11; n += 1) ok(await at.run.hand('ann', { n }))
-  const types = await at.run.types()
-  assert.equal(
-    types.flatMap((type, revision) => (type === 'SnapshotTaken' ? [revision] : [])),
-    [6, 12],
-  )
-  assert.is(((await at.run.state()).snapshot as JsonObject).step, 10)
-})
+rewind(
+  'a handoff is one event, which holds its own snapshot, whatever interval the policy asks for (STR-10)',
+  async () => {
+    await using at = await open(5)
+    for (let n = 1; n <= 3; n += 1) ok(await at.run.hand('ann', { n }, { tokens: 10 }))
+    const events = await at.run.events()
+    assert.equal(
+      events.map(({ header }) => header.type),
+      ['RunStarted', 'EnvelopeAccepted', 'EnvelopeAccepted', 'EnvelopeAccepted'],
+    )
+    const { v, step, context, snapshot } = events.at(-1)?.data ?? {}
+    assert.equal([v, step], [2, 3])
+    const budget = { tokens: 30, cost: '0', reservedTokens: 0, reservedCost: '0' }
+    assert.equal(snapshot, { v: 2, step: 3, context, budget, openCalls: [], openReservations: [] })
+    assert.equal((await at.run.state()).snapshot, { step: 3, revision: 3, contextDigest: context })
+  },
+)
 
 rewind(
-  'a refused handoff rewinds to the last snapshot, not to the last step, and step numbers are never reused',
+  'what stands open is listed in a snapshot up to a hundred, then counted: handoffs do not grow with it (F84)',
+  async () => {
+    await using at = await open()
+    const open_ = Array.from({ length: 150 }, (_, n) => ({
+      runId: 'r',
+      command: { kind: 'claim', body: { tool: 't', args: n, compensate: 'none' } } as const,
+    }))
+    for (const outcome of await at.test.ledger.executeBatch(alice, open_, {})) ok(outcome)
+    ok(await at.run.hand('ann', { n: 1 }))
+    const snapshot = (await at.run.events()).at(-1)?.data.snapshot as JsonObject
+    assert.equal([(snapshot.openCalls as Json[]).length, snapshot.openCallsTotal], [100, 150])
+  },
+)
+
+rewind(
+  'a refused handoff leaves what was accepted last, whatever the snapshot interval, and step numbers are never reused (JUD-28)',
   async () => {
     await using at = await open(5)
     for (let n = 1; n <= 7; n += 1) ok(await at.run.hand('ann', { facts: ['one'], n }))
     const callId = await at.run.called('t')
     const refused = refusedWith(await at.run.hand('bob', { n: 8 }), 'contradiction')
     const restored = refused.evidence?.restored as JsonObject
-    assert.equal([restored.step, restored.context], [5, { facts: ['one'], n: 5 }])
+    assert.equal([restored.step, restored.context], [7, { facts: ['one'], n: 7 }])
     const rewound = (await at.run.events()).at(-1)
     assert.equal(
       [
@@ -65,7 +87,7 @@ rewind(
         rewound?.data.cause,
         rewound?.data.callsSince,
       ],
-      ['RunRewound', 7, 5, 'contradiction', [callId]],
+      ['RunRewound', 7, 7, 'contradiction', [callId]],
     )
     assert.is(ok(await at.run.hand('ann', { facts: ['one'], n: 'next' })).step, 8)
   },
@@ -144,7 +166,7 @@ rewind('a context that would outgrow its limit is refused with limit and size, a
   const refused = refusedWith(await at.run.hand('ann', { b: half }, { mode: 'merge' }), 'context-too-large')
   assert.is(refused.evidence?.limit, 512 * 1024)
   assert.ok(Number(refused.evidence?.actual) > 600 * 1024)
-  assert.is((await at.run.types()).length, 3)
+  assert.is((await at.run.types()).length, 2)
 })
 
 rewind('an append that the store cannot take is refused with its size, and the run goes on (REC-16)', async () => {

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { knowsBody, latestBodyVersion } from '../../projections/body-versions.ts'
 import { isCharging } from '../../projections/charges.ts'
 import { sayingOf } from '../../projections/event-facts.ts'
 import { BODY_FACTS, type EventType as Declared, factIn } from '../../schemas/event-type.ts'
@@ -20,6 +21,16 @@ const membersOf = ({ schema }: Declared): readonly string[] => Object.keys(schem
 test('each event type has a file of its own, and each such file is in the catalogue', () => {
   const files = readdirSync(join(ROOT, 'schemas/events')).sort()
   assert.equal(files, TYPES.map(([type]) => `${kebab(type)}.ts`).sort())
+})
+
+test('the versions of a body that folds, readers and verify know are those that its schema takes (REC-7)', () => {
+  for (const [type, { schema }] of TYPES) {
+    const v = (schema.shape as unknown as Record<string, { safeParse: (value: unknown) => { success: boolean } }>).v
+    for (const version of [0, 1, 2, 3, 1.5, '1', null, undefined]) {
+      assert.is(knowsBody(type, version), v?.safeParse(version).success === true, `${type} ${version}`)
+    }
+    assert.ok(latestBodyVersion(type) >= 1)
+  }
 })
 
 test('each type declares every fact that its body can say, and no other', () => {

@@ -83,6 +83,25 @@ const RUN_BODIES = {
       confidence: 0.5,
       findings: [warning],
     },
+    {
+      v: 2,
+      step: 3,
+      agent: 'bob',
+      mode: 'extend',
+      payload: { facts: { canton: 'BE' } },
+      parent: digest('context 2'),
+      tokens: 3,
+      context: digest('context 3'),
+      confidence: 1,
+      snapshot: {
+        v: 2,
+        step: 3,
+        context: digest('context 3'),
+        budget: { tokens: 15, cost: '0', reservedTokens: 0, reservedCost: '0' },
+        openCalls: [],
+        openReservations: [],
+      },
+    },
   ],
   EnvelopeRejected: [
     {

@@ -5,10 +5,10 @@ import type { ApiClient } from './api-client.ts'
 import { countersign } from './command-line.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
-/** Requests of one batch: handoffs, which make two events and one step of the run's state, and usage, which makes one event and no state. */
+/** Requests of one batch: handoffs, which make a step of the run's state, and usage, which makes no state: an event each. */
 const HANDOFFS = 32
 const USAGES = 224
-const BATCH_EVENTS = 2 * HANDOFFS + USAGES
+const BATCH_EVENTS = HANDOFFS + USAGES
 /** The old space of V8. A run of 20,000 events of this size, held as objects, would not fit beside the server. */
 const HEAP_MIB = 128
 const TEXT = 'x'.repeat(1_000)

@@ -85,6 +85,7 @@ export const used = (tokens: number, more: Partial<EventBody<'UsageRecorded'>> =
   data: { v: 1, agent: 'a', usage: { tokens }, ...more },
 })
 
+/** As decided, before its snapshot is added to it. */
 export const accepted = (
   step: number,
   payload: JsonObject,
@@ -92,7 +93,7 @@ export const accepted = (
 ): Draft => ({
   type: 'EnvelopeAccepted',
   data: {
-    v: 1,
+    v: 2,
     step,
     agent: 'ann',
     mode: 'replace',

@@ -33,7 +33,7 @@ export interface TestLogs extends AsyncDisposable {
   readonly lines: readonly LoggedLine[]
   /** Each time the logs' own file was made anew. */
   readonly renewals: readonly DerivedFileRenewal[]
-  /** A run of `count` handoffs, each two events, after its first event. */
+  /** A run of `count` handoffs, each with what it used: two events a handoff, after the run's first. */
   readonly fill: (tenant: string, runId: string, count: number) => Promise<void>
 }
 
@@ -122,8 +122,11 @@ async function fill(
   await ledger.execute(caller, runId, { kind: 'start', body: { id: runId, name: 'try' } }, {})
   for (let step = 0; step < count; step += 1) {
     const body = { agent: 'writer', payload: { note: `step ${step}` } }
-    const outcome = await ledger.execute(caller, runId, { kind: 'envelope', body }, {})
-    if (!outcome.ok) throw new Error(`not accepted: ${JSON.stringify(outcome.refusal)}`)
+    const usage = { agent: 'writer', usage: { tokens: step } }
+    for (const command of [{ kind: 'envelope', body } as const, { kind: 'usage', body: usage } as const]) {
+      const outcome = await ledger.execute(caller, runId, command, {})
+      if (!outcome.ok) throw new Error(`not accepted: ${JSON.stringify(outcome.refusal)}`)
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 /** @module One event in one line of words, for tables. What came from outside is quoted as it is; it is escaped where it is shown. */
+import { knowsBody } from '../../../projections/body-versions.ts'
 import { type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { isRunEventType, RUN_EVENTS } from '../../../schemas/events.ts'
@@ -16,7 +17,7 @@ const OF_WHAT = /^(Tool call|Compensation)/
 /** `story` knows what tool an outcome is of: its body names the call by its id alone. */
 export function describeEvent({ header, data }: LedgerEvent, story?: Pick<RunStory, 'spanOf'>): string {
   const { type } = header
-  if (!isRunEventType(type) || data.v !== 1) return words(type)
+  if (!isRunEventType(type) || !knowsBody(type, data.v)) return words(type)
   const text = makeBy(TEXTS, { type, data, header } as unknown as RecordedEvent, undefined) ?? labelled(type, data)
   const { call } = RUN_EVENTS[type].changes
   const span = call === undefined || call === 'claimed' ? undefined : story?.spanOf.get(String(data.callId))

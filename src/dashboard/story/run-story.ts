@@ -2,6 +2,7 @@
  * @module A run as a story: handoffs, refusals, rewinds, calls and spending, folded out of its events into as little as a picture
  * needs. No payload is kept, so that ten thousand events stay small.
  */
+import { canFold } from '../../../projections/body-versions.ts'
 import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type BudgetState, foldBudget } from '../../../projections/run-budget.ts'
@@ -53,7 +54,7 @@ export function foldStory(story: RunStory, events: readonly LedgerEvent[]): void
     if (story.startedAt === '') story.startedAt = header.time
     story.endedAt = header.time
     story.next = header.revision + 1
-    if (isRunEventType(header.type) && (event.data.v === 1 || header.type === 'SnapshotTaken')) {
+    if (isRunEventType(header.type) && canFold(header.type, event.data.v)) {
       foldKnown(story, { type: header.type, data: event.data, header } as unknown as RecordedEvent)
     } else story.marks.push({ ...placeOf(header), kind: 'other', lane: '' })
   }
@@ -62,7 +63,8 @@ export function foldStory(story: RunStory, events: readonly LedgerEvent[]): void
 function foldKnown(story: RunStory, event: RecordedEvent): void {
   const before = { ...story.budget.spend }
   foldBudget(story.budget, event)
-  if (event.type === 'SnapshotTaken' && story.first > 0) Object.assign(story.budget.spend, event.data.budget)
+  const known = event.type === 'SnapshotTaken' ? event.data : event.type === 'EnvelopeAccepted' && event.data.snapshot
+  if (known && story.first > 0) Object.assign(story.budget.spend, known.budget)
   if (event.type === 'RunStarted' && event.data.budget?.cost !== undefined) {
     story.budget.currency = event.data.budget.cost.currency
   }

@@ -1,5 +1,6 @@
 /** @module A stored record, read for folding: the bytes were checked before, or are checked beside it. */
 import { Buffer } from 'node:buffer'
+import { canFold } from '../../../projections/body-versions.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { isRunEventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
@@ -14,8 +15,7 @@ export function recordedEvent(header: Header, dataText: string): RecordedEvent {
   const data = JSON.parse(dataText) as { v?: unknown }
   if (!isRunEventType(header.type))
     throw new TypeError(`unknown event type ${header.type}: this build is too old for the store`)
-  // A snapshot is compared, never folded: one of another version is passed over (STR-10).
-  if (data.v !== 1 && header.type !== 'SnapshotTaken')
+  if (!canFold(header.type, data.v))
     throw new TypeError(`unknown version of ${header.type}: this build is too old for the store`)
   return { type: header.type, data, header } as RecordedEvent
 }

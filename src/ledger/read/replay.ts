@@ -1,10 +1,16 @@
 /** @module Replay: rereads a run's stream, verifies each mac and link, folds again, and compares what each snapshot recorded. */
 
+import type { RecordedEvent } from '../../../projections/projection.ts'
 import { evolveRun } from '../../../projections/run.ts'
 import type { RunState } from '../../../projections/run-state.ts'
-import { snapshotOf } from '../../../projections/snapshot.ts'
+import { snapshotAfterHandoff, snapshotOf } from '../../../projections/snapshot.ts'
 import type { Json } from '../../../schemas/json.ts'
-import { SNAPSHOT_VERSION, type Snapshot } from '../../../schemas/snapshot.ts'
+import {
+  HANDOFF_SNAPSHOT_VERSION,
+  type HandoffSnapshot,
+  SNAPSHOT_VERSION,
+  type Snapshot,
+} from '../../../schemas/snapshot.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
 import {
   type CheckKeys,
@@ -76,33 +82,43 @@ function foldStep(
   const { revision, type, time, actor } = header
   const place = { revision, type, time, actor }
   const event = recordedEvent(header, record.data)
-  const compared = event.type === 'SnapshotTaken' ? compareSnapshot(before, event.data, counts) : undefined
   const state = evolveRun(before, event)
+  const recorded = recordedSnapshot(event)
+  const compared = recorded === undefined ? undefined : compareSnapshot(state, recorded, counts)
   const line = { ...place, ok: compared?.snapshot !== 'mismatch', step: state.lineage.at(-1)?.step ?? 0, ...compared }
   return { state, line }
 }
 
+/** The document that an event holds of the run; a SnapshotTaken changes nothing that stands in it. */
+function recordedSnapshot(event: RecordedEvent): { readonly v: number } | undefined {
+  if (event.type === 'SnapshotTaken') return event.data
+  return event.type === 'EnvelopeAccepted' ? event.data.snapshot : undefined
+}
+
+/** What this build makes of a state, by the version of the document. */
+const SNAPSHOTS: { readonly [version: number]: ((state: RunState) => Snapshot | HandoffSnapshot) | undefined } = {
+  [SNAPSHOT_VERSION]: snapshotOf,
+  [HANDOFF_SNAPSHOT_VERSION]: snapshotAfterHandoff,
+}
+
 function compareSnapshot(
-  state: RunState | undefined,
+  state: RunState,
   recorded: { readonly v: number },
   counts: ReplayCounts,
 ): { snapshot: string } | ReplayLine {
-  if (recorded.v !== SNAPSHOT_VERSION) {
+  const make = SNAPSHOTS[recorded.v]
+  if (make === undefined) {
     counts.notCompared += 1
     return { snapshot: 'not-compared' }
   }
-  const rebuilt = state === undefined ? null : (rebuiltSnapshot(state) as unknown as Json)
+  // The context's digest is made of the context as it was folded now: the state repeats what the events say of it.
+  const rebuilt = { ...make(state), context: textDigest(canonicalJson(state.context)) } as unknown as Json
   if (canonicalJson(rebuilt) === canonicalJson(recorded as Json)) {
     counts.matched += 1
     return { snapshot: 'match' }
   }
   counts.mismatched += 1
   return { snapshot: 'mismatch', recorded: recorded as Json, rebuilt }
-}
-
-/** The context's digest is made of the context as it was folded now: the state repeats what the events say of it. */
-function rebuiltSnapshot(state: RunState): Snapshot {
-  return { ...snapshotOf(state), context: textDigest(canonicalJson(state.context)) }
 }
 
 function verdictLine(

@@ -1,6 +1,7 @@
 /** @module From a decision to sealed events, folded into the hot run as they are sealed. */
 import type { RecordedEvent } from '../../../projections/projection.ts'
-import { snapshotOf } from '../../../projections/snapshot.ts'
+import type { RunState } from '../../../projections/run-state.ts'
+import { handoffSnapshot } from '../../../projections/snapshot.ts'
 import type { RequestMark } from '../../../schemas/header.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Decision, Draft } from '../../domain/decision.ts'
@@ -23,13 +24,21 @@ export interface Sealing {
   readonly texts: DecisionTexts
 }
 
-/** Seals what was decided, with the snapshot behind it. The hot run is ahead of the store from here on. */
-export function sealDecision(sealing: Sealing, decision: Extract<Decision, { kind: 'append' }>): SealedEvent[] {
-  const { run } = sealing
-  const events = sealAndFold(sealing, decision.drafts)
-  if (decision.snapshotAfter !== true || run.state === undefined) return events
-  const snapshot: Draft = { type: 'SnapshotTaken', data: snapshotOf(run.state) }
-  return [...events, ...sealAndFold({ ...sealing, mark: undefined }, [snapshot], events[0]?.header.id)]
+/** Seals what was decided. The hot run is ahead of the store from here on. */
+export function sealDecision(sealing: Sealing, { drafts }: Extract<Decision, { kind: 'append' }>): SealedEvent[] {
+  const handoff = drafts.findIndex(({ type }) => type === 'EnvelopeAccepted')
+  if (handoff === -1) return sealAndFold(sealing, drafts)
+  // Its snapshot is of the run with all that stands before it folded.
+  const before = handoff === 0 ? [] : sealAndFold(sealing, drafts.slice(0, handoff))
+  const rest = drafts.slice(handoff).map((draft) => withSnapshot(draft, sealing.run.state))
+  const cause = before[0]?.header.id
+  const events = sealAndFold(cause === undefined ? sealing : { ...sealing, mark: undefined }, rest, cause)
+  return [...before, ...events]
+}
+
+function withSnapshot(draft: Draft, state: RunState | undefined): Draft {
+  if (draft.type !== 'EnvelopeAccepted' || state === undefined) return draft
+  return { type: draft.type, data: { ...draft.data, snapshot: handoffSnapshot(state, draft.data) } }
 }
 
 function sealAndFold(sealing: Sealing, drafts: readonly Draft[], causation?: string): SealedEvent[] {

@@ -1,0 +1,20 @@
+/**
+ * @module Which versions of a body this build knows (REC-7). No catalogue is imported here, as folds run in the event server's engine too;
+ * `test/schemas/events.test.ts` holds the table against the schemas.
+ */
+
+/** Types whose body has come in more versions than the first. */
+const LATEST: { readonly [type: string]: number } = { EnvelopeAccepted: 2 }
+
+export function latestBodyVersion(type: string): number {
+  return Object.hasOwn(LATEST, type) ? (LATEST[type] ?? 1) : 1
+}
+
+/** Whether this build can fold a body. A snapshot is compared, never folded: one of another version is passed over (STR-10). */
+export function canFold(type: string, version: unknown): boolean {
+  return type === 'SnapshotTaken' || knowsBody(type, version)
+}
+
+export function knowsBody(type: string, version: unknown): boolean {
+  return Number.isInteger(version) && Number(version) >= 1 && Number(version) <= latestBodyVersion(type)
+}
