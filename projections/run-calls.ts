@@ -52,6 +52,7 @@ function foldClaim(state: RunState, data: EventBody<'ToolCallClaimed'>, { revisi
     fence,
     leaseMs,
     leaseUntil,
+    ...(data.owner === undefined ? {} : { owner: data.owner }),
   }
   state.calls[slot(callId)] = call
   state.callKeys[slot(`${phase} ${key}`)] = callId
@@ -75,6 +76,14 @@ function optionalIdentity(data: EventBody<'ToolCallClaimed'>): Partial<CallState
   }
 }
 
+/** A resume took over: the leases that run have ended, and the next command that meets one says so by an event. */
+export function endLeases(state: RunState): void {
+  for (const key of Object.keys(state.openCalls)) {
+    const call = state.calls[key]
+    if (call?.status === 'claimed') call.takenOver = true
+  }
+}
+
 function foldRenewal(state: RunState, data: EventBody<'ToolCallLeaseRenewed'>): void {
   const call = state.calls[slot(data.callId)]
   if (call === undefined) return
@@ -86,6 +95,8 @@ function settle(state: RunState, callId: string, outcome: { status: CallStatus; 
   const call = state.calls[slot(callId)]
   if (call === undefined) return
   call.outcomeRevision = outcome.revision
+  delete call.owner
+  delete call.takenOver
   if (outcome.status === 'in-doubt') call.unknownOutcome = true
   else delete call.unknownOutcome
   // An outcome that comes while the call is being undone ends the doubt, not the undoing.

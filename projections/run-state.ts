@@ -69,6 +69,10 @@ export interface CallState {
   fence: number
   leaseMs: number
   leaseUntil: string
+  /** Who holds the lease, until it ends. */
+  owner?: string
+  /** A resume ended the lease. */
+  takenOver?: true
   reservationId?: string
   /** A late settle under an older fence arrived: its effect may have happened twice. */
   possiblyTwice?: boolean

@@ -6,7 +6,7 @@ import { applyMode } from './merge.ts'
 import type { Projection, RecordedEvent } from './projection.ts'
 import { countRefusal, refusalKey } from './refusals.ts'
 import { foldBudget } from './run-budget.ts'
-import { CALL_FOLDS } from './run-calls.ts'
+import { CALL_FOLDS, endLeases } from './run-calls.ts'
 import { FORK_FOLDS, foldSigned } from './run-forks.ts'
 import { EMPTY_CONTEXT_DIGEST, RUN_PROJECTION_VERSION, type RunState, slot, zeroSpend } from './run-state.ts'
 
@@ -41,7 +41,8 @@ const RUN_FOLDS = {
   ...FORK_FOLDS,
   /** Begins the state, and changes none. */
   RunStarted: null,
-  RunResumed: (state, { fence }) => {
+  RunResumed: (state, { fence, takesOver }) => {
+    if (takesOver === true) endLeases(state)
     state.fence = fence
   },
   ManifestRegistered: foldManifest,

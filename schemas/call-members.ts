@@ -11,6 +11,9 @@ export const callIdentity = {
 /** How a call is undone: by which tool, by nobody (`none`), or there is nothing to undo. Absent: the caller decides at rollback. */
 export const Compensate = z.union([z.enum(['not-needed', 'none']), z.strictObject({ tool: Name })])
 
+/** `s:<id>`: a process that has the store to itself. `p:<machine>:<pid>:<start>`: a process of a machine, as its kernel knows it. */
+export const LeaseOwner = z.string().regex(/^[sp]:[\w:-]{1,120}$/)
+
 export const succeeded = {
   v: z.literal(1),
   ...callIdentity,
@@ -28,6 +31,7 @@ export const failed = {
 export const inDoubt = {
   v: z.literal(1),
   ...callIdentity,
-  cause: z.enum(['lease-expired', 'outcome-unknown']),
+  /** The deadline passed; the process that held the lease is provably gone; whoever resumed the run took it over; or its own process said so. */
+  cause: z.enum(['lease-expired', 'owner-gone', 'taken-over', 'outcome-unknown']),
   reason: z.string().max(1024).optional(),
 }

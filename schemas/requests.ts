@@ -1,6 +1,6 @@
 /** @module Bodies of the requests that change a run. Strict: a member that is not named here is refused, so nobody sets what the ledger sets. */
 import { z } from 'zod'
-import { Compensate } from './call-members.ts'
+import { Compensate, LeaseOwner } from './call-members.ts'
 import { BRANCHES_MAX, JoinStrategy, OnDiscard } from './fork.ts'
 import { Currency, Digest, Money, Name, RunId } from './names.ts'
 import { Policy } from './policy.ts'
@@ -36,6 +36,8 @@ export const StartRun = z.strictObject({
   policy: Policy.optional(),
   /** Starts from the context that another run had established at a step; linked in both streams. */
   branchOf: z.strictObject({ run: RunId, atStep: z.int().min(0) }).optional(),
+  /** What a resume does about leases that run and whose owner is not known to be gone: wait for them (default), refuse, or end them. */
+  whenOwned: z.enum(['wait', 'refuse', 'take-over']).optional(),
 })
 
 const RunFence = z.int().min(1).optional()
@@ -90,6 +92,8 @@ export const ClaimCall = z.strictObject({
   compensateUnknown: z.boolean().optional(),
   parentCall: Uuid.optional(),
   reserve: Reserve.optional(),
+  /** The process that carries the call out, where its death can be proved. */
+  owner: LeaseOwner.optional(),
   runFence: RunFence,
 })
 

@@ -17,6 +17,7 @@ import {
   VIEWS_FILE,
 } from './config.ts'
 import { fixedKeys, readKeys, type WatchedKeys, watchKeyFile } from './key-source.ts'
+import { ownerGone } from './lease-owner.ts'
 import { createLedger } from './ledger/create-ledger.ts'
 import { fileGuard, logFileGuard } from './ledger/identity/file-guard.ts'
 import type { Ledger } from './ledger/ledger.ts'
@@ -95,7 +96,20 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
       index: opened.add(openAuditIndex(settings, { onRenewed, guard: fileGuard(keys, 'audit') })),
       onlyIfAsked: settings.auditIfAsked === true,
     }
-    const ledger = opened.add(await createLedger({ store, views, keys, log, logs, audit, memory, work, ...origin }))
+    const ledger = opened.add(
+      await createLedger({
+        store,
+        views,
+        keys,
+        log,
+        logs,
+        audit,
+        memory,
+        work,
+        isOwnerGone: ownerGone(settings),
+        ...origin,
+      }),
+    )
     return { ledger, keys, store, memory, work, [Symbol.asyncDispose]: () => opened.close() }
   } catch (error) {
     await opened.close()

@@ -9,5 +9,10 @@ export const RunResumed = eventType({
   says: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   changes: {},
-  schema: z.strictObject({ v: z.literal(1), fence: z.int().min(1) }),
+  schema: z.strictObject({
+    v: z.literal(1),
+    fence: z.int().min(1),
+    /** The leases of the owner of before end now, as the new one says. */
+    takesOver: z.literal(true).optional(),
+  }),
 })

@@ -1,6 +1,6 @@
 /** @module ToolCallClaimed: a call may run until its lease ends. */
 import { z } from 'zod'
-import { Compensate, callIdentity } from '../call-members.ts'
+import { Compensate, callIdentity, LeaseOwner } from '../call-members.ts'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'
 import { JsonValue, OnUnknown, Phase, Scope, Uuid } from '../values.ts'
@@ -28,6 +28,8 @@ export const ToolCallClaimed = eventType({
     generation: z.int().min(1),
     leaseMs: z.int().min(1),
     leaseUntil: z.string(),
+    /** The process that holds the lease, where it says: its death can be proved. */
+    owner: LeaseOwner.optional(),
     onUnknown: OnUnknown,
     compensate: Compensate.optional(),
     compensateUnknown: z.boolean().optional(),

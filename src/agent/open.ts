@@ -1,5 +1,6 @@
 /** @module The runtime on a ledger in this process, or on what the environment names. */
 import { openEmbedded } from '../embedded.ts'
+import { STORE_OWNER } from '../lease-owner.ts'
 import type { Codec, Kept } from './calls/codecs.ts'
 import { connect } from './connect.ts'
 import { AgentError } from './errors.ts'
@@ -38,7 +39,10 @@ export async function open<const C extends readonly Codec[] = readonly []>(
   const { path = PATH_DEFAULT, actor = 'local', tenant = 'default', ...settings } = options
   if (settings.prices !== undefined) checkedPrices(settings.prices)
   const { ledger, close } = await openEmbedded(path)
-  return createRuntime(ledgerConnection({ ledger, caller: { tenant, actor }, place: path, close }), settings)
+  return createRuntime(
+    ledgerConnection({ ledger, caller: { tenant, actor }, place: path, owner: STORE_OWNER, close }),
+    settings,
+  )
 }
 
 /**

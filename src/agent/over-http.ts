@@ -7,6 +7,7 @@ export type { BranchRunOptions } from './branch/branch.ts'
 export type { Backoff } from './calls/backoff.ts'
 export type { Codec } from './calls/codecs.ts'
 export { bufferCodec, dateCodec, mapCodec, setCodec } from './calls/codecs.ts'
+export type { WaitNotice } from './calls/owner-wait.ts'
 export type { Recorded } from './calls/recorded-type.ts'
 export type { StandardSchema } from './calls/standard-schema.ts'
 export type {

@@ -99,7 +99,7 @@ function endLease(state: RunState, known: CallState, env: Env): Decision | undef
 
 /** The lease is over, on record; with it the rollback, where only this outcome was missing. */
 export function leaseEnded(state: RunState, call: CallState, env: Env): Decision {
-  const draft = leaseExpired(call)
+  const draft = leaseExpired(call, state, env)
   const { expired, end } = rollbackStep(state, { call, draft }, env)
   return append(...expired, draft, ...end)
 }
@@ -191,7 +191,7 @@ function claimNow(
   const { known, env } = inputs
   const again = known !== undefined && known.status !== 'compensated'
   const callId = again ? known.callId : env.newId()
-  const expired = known?.status === 'claimed' ? [leaseExpired(known)] : []
+  const expired = known?.status === 'claimed' ? [leaseExpired(known, state, env)] : []
   const { phase, key } = request
   const reserved = reserveFor(state, request.claim, { callId, phase, key, before: again ? known : undefined, env })
   if (reserved.kind === 'refuse') return { ...reserved, before: [...expired, ...(reserved.before ?? [])] }
@@ -211,6 +211,7 @@ function claimNow(
     generation: again ? known.generation : (known?.generation ?? 0) + 1,
     leaseMs,
     leaseUntil: timeAfter(leaseMs, state, env),
+    ...(request.claim.owner === undefined ? {} : { owner: request.claim.owner }),
     onUnknown: request.claim.onUnknown ?? 'in-doubt',
     ...(reserved.reservationId === undefined ? {} : { reservationId: reserved.reservationId }),
   }

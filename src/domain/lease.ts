@@ -8,16 +8,21 @@ export interface OutcomeInHand {
   readonly draft: Draft
 }
 
-/** The event that ends a lease past its deadline. */
-export function leaseExpired(call: CallState): Draft {
+/** What is left of a lease whose owner is gone, or was taken over. */
+export const LEASE_ENDED = Number.NEGATIVE_INFINITY
+
+/** The event that ends a lease past its deadline, or before it. */
+export function leaseExpired(call: CallState, state: RunState, env: Pick<Env, 'leaseLeftMs'>): Draft {
   const { callId, fence } = call
+  const ended = env.leaseLeftMs(call, state) === LEASE_ENDED
+  const cause = ended ? (call.takenOver === true ? 'taken-over' : 'owner-gone') : 'lease-expired'
   if (call.compensates !== undefined) {
     return {
       type: 'CompensationInDoubt',
-      data: { v: 1, callId, fence, cause: 'lease-expired', compensates: call.compensates },
+      data: { v: 1, callId, fence, cause, compensates: call.compensates },
     }
   }
-  return { type: 'ToolCallInDoubt', data: { v: 1, callId, fence, cause: 'lease-expired' } }
+  return { type: 'ToolCallInDoubt', data: { v: 1, callId, fence, cause } }
 }
 
 /** Claimed, and past its deadline, less the grace. */
@@ -34,7 +39,7 @@ export function leaseLeftByWall(call: CallState, state: RunState, nowMs: number)
 export function leasesOver(state: RunState, env: Env): OutcomeInHand[] {
   return openCalls(state)
     .filter((call) => isLeaseOver(call, state, env))
-    .map((call) => ({ call, draft: leaseExpired(call) }))
+    .map((call) => ({ call, draft: leaseExpired(call, state, env) }))
 }
 
 /** Calls claimed or in doubt. */

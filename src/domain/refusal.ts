@@ -6,6 +6,7 @@ export type RefusalCode =
   | 'run-exists'
   | 'run-ended'
   | 'run-taken-over'
+  | 'run-owned'
   | 'contradiction'
   | 'stale-parent'
   | 'parent-required'

@@ -8,7 +8,7 @@ import { chargedAtEnd, expiredDraft, expiredReservations } from './budget.ts'
 import { endOfRollback } from './compensation.ts'
 import { append, type Decision, type Env, refuse } from './decision.ts'
 import { compileSchema } from './json-schema/compile-schema.ts'
-import { leasesOver, type OutcomeInHand, openCalls } from './lease.ts'
+import { isLeaseOver, leasesOver, type OutcomeInHand, openCalls } from './lease.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotCompensate } from './run-rules.ts'
 
@@ -25,7 +25,7 @@ export function decideStart(
   { body, origin }: { readonly body: StartRun; readonly origin?: BranchOrigin },
   env: Env,
 ): Decision {
-  const { id: _, ...content } = body
+  const { id: _, whenOwned = 'wait', ...content } = body
   const requestDigest = env.digestOf(content)
   if (state === undefined) {
     if (content.branchOf !== undefined && origin === undefined) return refuse(notFirst())
@@ -53,7 +53,23 @@ export function decideStart(
     )
   }
   if (state.status !== 'open') return { kind: 'as-is' }
-  return append({ type: 'RunResumed', data: { v: 1, fence: state.fence + 1 } })
+  const owned = whenOwned === 'wait' ? [] : openCalls(state).filter((call) => isOwned(call, state, env))
+  if (owned.length > 0 && whenOwned === 'refuse') return refuse(runOwned(owned))
+  const takesOver = owned.length > 0 ? { takesOver: true as const } : {}
+  return append({ type: 'RunResumed', data: { v: 1, fence: state.fence + 1, ...takesOver } })
+}
+
+function isOwned(call: CallState, state: RunState, env: Env): boolean {
+  return call.status === 'claimed' && !isLeaseOver(call, state, env)
+}
+
+function runOwned(owned: readonly CallState[]): Refusal {
+  const calls = owned.slice(0, OPEN_WORK_SHOWN).map(({ callId, tool, leaseUntil }) => ({ callId, tool, leaseUntil }))
+  return refusal(
+    'run-owned',
+    'another process may still carry out calls of this run: their leases run, and nothing proves that it is gone',
+    { evidence: { calls } },
+  )
 }
 
 /** Notes in the run that was left that another was started from it: once, and after its end as well. */

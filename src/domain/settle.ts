@@ -143,5 +143,5 @@ export function decideResolve(state: RunState, { callId, body }: OnCall<ResolveC
   }
   const release = body.outcome === 'not-executed' ? releaseOf(state, call.reservationId) : []
   const { expired, end } = rollbackStep(state, { call, draft: resolved }, env)
-  return append(...expired, ...(over ? [leaseExpired(call)] : []), ...release, resolved, ...end)
+  return append(...expired, ...(over ? [leaseExpired(call, state, env)] : []), ...release, resolved, ...end)
 }

@@ -35,6 +35,7 @@ export const STATUS = {
   'run-exists': 422,
   'run-ended': 409,
   'run-taken-over': 409,
+  'run-owned': 409,
   contradiction: 409,
   'stale-parent': 412,
   'parent-required': 422,

@@ -23,6 +23,10 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'Another owner resumed the run',
     'Stop this owner; it may settle its open calls and nothing else.',
   ),
+  'run-owned': text(
+    'Another process may own the run',
+    'Wait for its leases to end, or resume with `whenOwned: "take-over"` once you know that it is gone: calls that it may be carrying out are then in doubt.',
+  ),
   contradiction: text(
     'The handoff contradicts what was established',
     'Read `findings`, build on `restored`, and declare what you mean to change in `supersedes`.',

@@ -30,6 +30,8 @@ export interface LedgerOptions {
   readonly work?: WorkQueue
   /** What this ledger's caches may take; 1 GiB is divided where it is absent. */
   readonly memory?: MemoryBudget
+  /** Whether the process that holds a lease is provably gone; absent: nobody's death can be proved here. */
+  readonly isOwnerGone?: (owner: string) => boolean
   /** Fewer recent runs kept folded than the memory allows. */
   readonly hotRunsMax?: number
 }

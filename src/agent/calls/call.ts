@@ -14,6 +14,7 @@ import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { type CallIdentity, claimOf, identifyCall } from './call-identity.ts'
 import { type Attempted, executeCall } from './execute-call.ts'
 import { type Claimed, claimedIn, keepLease } from './lease.ts'
+import { OwnerWait } from './owner-wait.ts'
 import { parseArguments } from './parse-arguments.ts'
 import { resolveDoubt } from './resolve-doubt.ts'
 import { type Settling, settled, settleSuccess } from './settle.ts'
@@ -55,7 +56,6 @@ type Step =
   | { readonly kind: 'failed'; readonly error: unknown; readonly live: boolean }
   | { readonly kind: 'again' }
 
-const IN_PROGRESS_WAIT_MS = 1_000
 /** Refusals after which this process is not the run's any more. */
 const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'unauthenticated'])
 
@@ -67,6 +67,7 @@ class Call {
   /** Claimed in an earlier life, and what came of it is not known. */
   #doubtful: string | undefined
   #reserved: ClaimCall['reserve']
+  #ownerWait: OwnerWait | undefined
 
   constructor(identity: CallIdentity, trace: CallTrace) {
     this.#identity = identity
@@ -170,7 +171,9 @@ class Call {
   async #refused(refusal: LedgerRefused): Promise<Step> {
     const { session } = this.#identity.execution
     if (refusal.code === 'call-in-progress') {
-      await pause(refusal.retryAfterMs ?? IN_PROGRESS_WAIT_MS, signalAt(this.#identity.execution))
+      this.#ownerWait ??= new OwnerWait({ runId: session.runId, tool: this.#spec.name }, session.registry.onWait)
+      const callId = textOf(refusal.evidence, 'callId')
+      await this.#ownerWait.again(callId, refusal.retryAfterMs, signalAt(this.#identity.execution))
       return { kind: 'again' }
     }
     if (refusal.code === 'call-in-doubt') {

@@ -36,7 +36,7 @@ export type Recorded<T, Keeps = never> =
             ? never
             : T extends LeftOut
               ? null
-              : [T] extends [void]
+              : undefined extends T
                 ? null
                 : T extends { toJSON(): infer J }
                   ? Recorded<J, Keeps>

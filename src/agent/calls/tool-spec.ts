@@ -4,6 +4,7 @@ import { AgentError, failureOf } from '../errors.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
 import { BACKOFF_DEFAULT, type Backoff, backoffMs } from './backoff.ts'
 import { Codecs } from './codecs.ts'
+import { type OnWait, warnOfWait } from './owner-wait.ts'
 import { type Spending, toolSpending } from './spending.ts'
 import type { StandardSchema } from './standard-schema.ts'
 import type { CallContext, CheckResult, ToolOptions, Undo } from './tool-options.ts'
@@ -100,14 +101,17 @@ function compensateSpec(name: string, compensate: ToolOptions['compensate']): Co
   return compensate === 'not-needed' ? { kind: 'not-needed' } : { kind: 'named', tool: compensate }
 }
 
-/** Tools of one runtime, by name. */
+/** Tools of one runtime, by name, and what all of them share. */
 export class ToolRegistry {
   readonly codecs: Codecs
+  /** Told where a call waits for another owner. */
+  readonly onWait: OnWait
   readonly #specs = new Map<string, ToolSpec>()
   readonly #aliases = new Map<string, ToolSpec>()
 
-  constructor(codecs = NO_CODECS) {
+  constructor(codecs = NO_CODECS, onWait: OnWait = warnOfWait) {
     this.codecs = codecs
+    this.onWait = onWait
   }
 
   add(spec: ToolSpec): void {

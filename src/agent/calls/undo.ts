@@ -8,6 +8,7 @@ import { Session } from '../runtime/session.ts'
 import { backoffMs } from './backoff.ts'
 import { type Attempted, executeCall } from './execute-call.ts'
 import { type Claimed, claimedIn, keepLease } from './lease.ts'
+import { OwnerWait } from './owner-wait.ts'
 import { settled, settleSuccess } from './settle.ts'
 import type { CallContext, Undo } from './tool-options.ts'
 import type { ToolRegistry, ToolSpec } from './tool-spec.ts'
@@ -26,8 +27,6 @@ interface Compensation {
   readonly own: ToolSpec
   readonly run: (undo: Undo<unknown, unknown>, context: CallContext) => unknown
 }
-
-const IN_PROGRESS_WAIT_MS = 1_000
 
 /** `call` is the forward call as the ledger lists it. A compensation that nobody here can carry out is left as it is. */
 export async function undo(undoing: Undoing, call: JsonObject): Promise<void> {
@@ -81,10 +80,11 @@ function declaredUndo({ compensate }: JsonObject): string | undefined {
 
 /** Waits while another process undoes the same call. */
 async function claim(
-  { connection, runId }: Undoing,
+  { connection, registry, runId }: Undoing,
   { tool, forward, own }: Compensation,
   call: JsonObject,
 ): Promise<Reply> {
+  const ownerWait = new OwnerWait({ runId, tool }, registry.onWait)
   for (;;) {
     const body = {
       // Under the name of then, where the tool has another one by now.
@@ -97,7 +97,7 @@ async function claim(
     } as const
     const reply = await connection.execute(runId, { kind: 'claim', body })
     if (reply.ok || reply.problem.code !== 'call-in-progress') return reply
-    await pause(reply.problem.retryAfterMs ?? IN_PROGRESS_WAIT_MS)
+    await ownerWait.again(String(reply.problem.evidence.callId ?? ''), reply.problem.retryAfterMs)
   }
 }
 

@@ -1,7 +1,7 @@
 /** @module Calls that an earlier process left under way in branches nobody runs again: the run cannot end before their outcome is known. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Command } from '../../client/commands.ts'
-import { pause } from '../../client/transport.ts'
+import { OwnerWait } from '../calls/owner-wait.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
 import type { Connection } from '../runtime/connection.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
@@ -21,8 +21,9 @@ export async function settleLeftovers({ session }: ExecutionContext, scopes: rea
         phase !== 'compensation' && scopes.some((each) => isCovered(each, scope as string | undefined)),
     )
   let calls = await within()
+  const ownerWait = new OwnerWait({ runId, tool: 'a branch of a fork' }, registry.onWait)
   while (calls.some((call) => call.status === 'claimed' && !isDoubtful(call))) {
-    await pause(LOOK_AGAIN_MS, signal)
+    await ownerWait.again(String(calls.find(({ status }) => status === 'claimed')?.callId), LOOK_AGAIN_MS, signal)
     calls = await within()
   }
   for (const call of calls.filter(isDoubtful)) {

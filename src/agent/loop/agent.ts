@@ -25,6 +25,8 @@ export interface AgentOptions {
   readonly maxTurns?: number
   /** Calls that are run in one turn; those beyond it are told so. Default 64. */
   readonly maxCallsPerTurn?: number
+  /** Of its model's turns, milliseconds, renewed while it works: how long a resume waits for a process that died and cannot be proved dead. Default 60,000. */
+  readonly leaseMs?: number
 }
 
 /** A question, or a conversation to go on with. */
@@ -74,7 +76,14 @@ const CALLS_PER_TURN_MAX = 64
 export function agent(options: AgentOptions): Agent {
   const { name = 'agent', maxTurns = TURNS_MAX, maxCallsPerTurn = CALLS_PER_TURN_MAX } = options
   const tools = describeTools(options.tools)
-  const loop: Loop = { name, tools, maxTurns, callsMax: maxCallsPerTurn, model: namedModel(options.model) }
+  const loop: Loop = {
+    name,
+    tools,
+    maxTurns,
+    callsMax: maxCallsPerTurn,
+    model: namedModel(options.model),
+    leaseMs: options.leaseMs,
+  }
   return {
     name,
     generate: async (conversation) => {
@@ -91,6 +100,7 @@ export function agent(options: AgentOptions): Agent {
 }
 
 interface Loop {
+  readonly leaseMs: number | undefined
   readonly name: string
   readonly model: ReturnType<typeof namedModel>
   readonly tools: ReadonlyMap<string, DescribedTool>

@@ -32,6 +32,7 @@ export interface History {
 }
 
 interface ModelTurn {
+  readonly leaseMs?: number | undefined
   readonly model: NamedModel
   readonly tools: ReadonlyMap<string, DescribedTool>
 }
@@ -39,16 +40,17 @@ interface ModelTurn {
 /** Puts what the model said at the end of the history. Throws `invalid-model-message`, and what the model threw. */
 export async function askModel(
   execution: ExecutionContext,
-  { model, tools }: ModelTurn,
+  modelTurn: ModelTurn,
   history: History,
 ): Promise<AssistantMessage> {
+  const { tools } = modelTurn
   const reported = kept(history.messages.slice(history.told))
   const after = history.digest
   const { step, ...here } = execution
   const args = { messages: reported, after, tools: [...tools.keys()] }
   // The step does not count the turn itself: a wrapped client inside counts its call, and else the answer tells what was used.
   const message = (await runWithin(here, () =>
-    callTool(here, turnSpec(execution, { model, tools }, history), args),
+    callTool(here, turnSpec(execution, modelTurn, history), args),
   )) as unknown
   const { usage } = message as AssistantMessage
   if (step !== undefined && usage !== undefined) step.modelCalls += 1
@@ -58,14 +60,14 @@ export async function askModel(
   return message as AssistantMessage
 }
 
-function turnSpec({ step }: ExecutionContext, { model, tools }: ModelTurn, { messages }: History): ToolSpec {
+function turnSpec({ step }: ExecutionContext, { model, tools, leaseMs }: ModelTurn, { messages }: History): ToolSpec {
   const descriptions = [...tools.values()].map(({ description }) => description)
   const execute = async (_: unknown, { signal }: CallContext) =>
     said(model.name, await model.complete([...messages], descriptions, { signal }))
   const inputs = { name: `model:${model.name}`, input: undefined, takes: 'value', execute } as const
   return {
     // Asking again costs money and changes nothing.
-    ...toolSpec(inputs, { compensate: 'not-needed', onUnknown: 'retry' }),
+    ...toolSpec(inputs, { compensate: 'not-needed', onUnknown: 'retry', ...(leaseMs !== undefined && { leaseMs }) }),
     phase: 'model',
     ...(step !== undefined && { agent: step.agent }),
     usage: (message) => usageOf(message as AssistantMessage, model.name),

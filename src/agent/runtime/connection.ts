@@ -22,8 +22,15 @@ export interface RunEvent {
   readonly data: JsonObject
 }
 
+/** A claim names the process that will carry it out. */
+export function ownedBy(owner: string | undefined, command: Command): Command {
+  return owner === undefined || command.kind !== 'claim' ? command : { ...command, body: { ...command.body, owner } }
+}
+
 /** Refusals are replies. Methods throw `UnreachableError` where no answer comes, and `LedgerError` for a refused read. */
 export interface Connection extends AsyncDisposable {
+  /** This process as the ledger knows it, where its death could be proved: holder of the leases of what it claims. */
+  readonly owner?: string
   /** A path or a URL, for messages. */
   readonly place: string
   execute(runId: string, command: Command, options?: { readonly idempotencyKey?: string }): Promise<Reply>

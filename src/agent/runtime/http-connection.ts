@@ -2,21 +2,24 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Client, EventRecord } from '../../client/client.ts'
 import { LedgerError } from '../../client/errors.ts'
-import type { Connection, Problem, Reply, RunEvent } from './connection.ts'
+import { ownProcess } from '../../resources/process-identity.ts'
+import { type Connection, ownedBy, type Problem, type Reply, type RunEvent } from './connection.ts'
 
 const CREATED = 201
 const REFUSED = 400
 /** What one request may hold. */
 const BATCH_MAX_ITEMS = 256
 
-export function httpConnection(client: Client): Connection {
+export function httpConnection(client: Client, owner = ownProcess()): Connection {
   return {
     place: client.url,
-    execute: (runId, command, options) => replyTo(() => client.execute(runId, command, options)),
+    execute: (runId, command, options) => replyTo(() => client.execute(runId, ownedBy(owner, command), options)),
     batch: async (runId, commands) => {
       const replies: Reply[] = []
       for (let from = 0; from < commands.length; from += BATCH_MAX_ITEMS) {
-        const items = commands.slice(from, from + BATCH_MAX_ITEMS).map((command) => ({ runId, command }))
+        const items = commands
+          .slice(from, from + BATCH_MAX_ITEMS)
+          .map((command) => ({ runId, command: ownedBy(owner, command) }))
         const answers = await client.batch(items)
         replies.push(...answers.map(({ status, body }) => itemReply(status, body)))
       }

@@ -7,7 +7,7 @@ import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { exportText } from '../../export/issue-export.ts'
 import type { Caller, Found, Ledger, Outcome } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
-import type { Connection, Problem, Reply, RunEvent } from './connection.ts'
+import { type Connection, ownedBy, type Problem, type Reply, type RunEvent } from './connection.ts'
 
 const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
   start: requests.StartRun,
@@ -45,13 +45,16 @@ export interface LedgerConnectionOptions {
   readonly ledger: Ledger
   readonly caller: Caller
   readonly place: string
+  readonly owner?: string
   readonly close: () => Promise<void>
 }
 
-export function ledgerConnection({ ledger, caller, place, close }: LedgerConnectionOptions): Connection {
+export function ledgerConnection(options: LedgerConnectionOptions): Connection {
+  const { ledger, caller, place, owner, close } = options
   return {
     place,
-    execute: async (runId, command, { idempotencyKey } = {}) => {
+    execute: async (runId, given, { idempotencyKey } = {}) => {
+      const command = ownedBy(owner, given)
       const fault = bodyFault(command)
       if (fault !== undefined) return { ok: false, problem: fault }
       const body = command.body as JsonObject
@@ -59,7 +62,8 @@ export function ledgerConnection({ ledger, caller, place, close }: LedgerConnect
       const info = idempotencyKey === undefined ? {} : { idempotency }
       return replyOf(await ledger.execute(caller, runId, command, info))
     },
-    batch: async (runId, commands) => {
+    batch: async (runId, given) => {
+      const commands = given.map((command) => ownedBy(owner, command))
       const faults = commands.map(bodyFault)
       const items = commands.filter((_, i) => faults[i] === undefined).map((command) => ({ runId, command }))
       const outcomes = [...(await ledger.executeBatch(caller, items, {}))]

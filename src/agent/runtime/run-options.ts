@@ -38,6 +38,11 @@ export interface RunOptions<Input = unknown> {
   /** Roll back where the budget is exceeded; default true. */
   readonly compensateOnBudgetExceeded?: boolean
   readonly signal?: AbortSignal
+  /**
+   * What a resume does while leases of another owner run and nothing proves that it is gone: `wait` for each (the default), `refuse` (`run-owned`), or
+   * `take-over`: they end now, and what it may be carrying out is in doubt. Where its death is proved they end now in any case.
+   */
+  readonly whenOwned?: 'wait' | 'refuse' | 'take-over'
 }
 
 const COST = /^(\S+) ([A-Z]{3})$/
@@ -59,6 +64,7 @@ export function startRequest(options: RunOptions, fallbackName: string, codecs?:
     ...(tags !== undefined && { tags: [...tags] }),
     ...(budget !== undefined && { budget: limitsOf(budget) }),
     ...(policy !== undefined && { policy }),
+    ...(options.whenOwned !== undefined && { whenOwned: options.whenOwned }),
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Json } from '../../../schemas/json.ts'
 import { callTool } from '../calls/call.ts'
 import type { Recorded } from '../calls/recorded-type.ts'
-import type { DefinedTool, FunctionTool } from '../calls/tool-options.ts'
+import type { DefinedTool, FunctionTool, ToolOptions } from '../calls/tool-options.ts'
 import { type ToolSpec, toolSpec } from '../calls/tool-spec.ts'
 import { specOf } from '../calls/wrap-tool.ts'
 import { AgentError } from '../errors.ts'
@@ -24,6 +24,9 @@ import { scopeBelow } from './scope.ts'
 export type Branch<Input> = BranchOf<Run<Input>>
 /** What the code of a branch is told beside the context. */
 export type BranchContext<Input> = BranchContextOf<Run<Input>>
+
+/** Of a value: how long a resume waits for a process that died over it and cannot be proved dead. Milliseconds; renewed meanwhile. */
+export type ValueOptions = Pick<ToolOptions, 'leaseMs'>
 
 /**
  * The run, as its body is handed it: calls by hand, values that come from the record, scopes, sagas, forks, handoffs and model calls. Whatever it does is
@@ -53,11 +56,11 @@ export interface Run<Input = Json, Keeps = never> {
   ): Promise<Value>
   call<Args, Parsed, Result, Value>(tool: DefinedTool<Args, Parsed, Result, Value>, args: NoInfer<Args>): Promise<Value>
   /** Runs `fn` once in the life of the run: a resume and a replay get the recorded value. */
-  once<T>(name: string, fn: () => T | Promise<T>): Promise<Recorded<T, Keeps>>
+  once<T>(name: string, fn: () => T | Promise<T>, options?: ValueOptions): Promise<Recorded<T, Keeps>>
   /** The time, from the record on resume and replay. */
-  now(): Promise<Date>
+  now(options?: ValueOptions): Promise<Date>
   /** A fresh random UUID, from the record on resume and replay. */
-  uuid(): Promise<string>
+  uuid(options?: ValueOptions): Promise<string>
   /**
    * Whether code that was changed since may run here: true in a run that has not been here, and ever after; false where the record was made
    * by the code of before, which then goes the old way. `id` names the change.
@@ -97,10 +100,10 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
     const now = currentExecution()
     return now !== undefined && now.session === session && isCovered(execution.scope, now.scope) ? now : execution
   }
-  const once = <T>(name: string, fn: () => T | Promise<T>): Promise<Recorded<T>> =>
+  const once = <T>(name: string, fn: () => T | Promise<T>, options?: ValueOptions): Promise<Recorded<T>> =>
     callTool(
       { ...here(), dedupe: 'position' },
-      { ...valueSpec(name, fn), codecs: session.registry.codecs },
+      { ...valueSpec(name, fn, options), codecs: session.registry.codecs },
       null,
     ) as Promise<Recorded<T>>
 
@@ -114,9 +117,9 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
         return Promise.reject(new AgentError('unknown-tool', 'run.call takes a tool that cs.tool made'))
       return callTool(here(), spec, args) as Promise<never>
     },
-    once: (name, fn) => once(`run.once:${name}`, fn),
-    now: async () => new Date(await once('run.now', () => new Date().toISOString())),
-    uuid: () => once('run.uuid', () => globalThis.crypto.randomUUID() as string),
+    once: (name, fn, options) => once(`run.once:${name}`, fn, options),
+    now: async (options) => new Date(await once('run.now', () => new Date().toISOString(), options)),
+    uuid: (options) => once('run.uuid', () => globalThis.crypto.randomUUID() as string, options),
     patched: async (id) => {
       const tool = `run.patched:${id}`
       const at = `${here().scope ?? ''}\n${id}`
@@ -146,7 +149,7 @@ function passedBefore({ session, scope }: ExecutionContext, tool: string): boole
 }
 
 /** A value that differs from run to run, as a call: nothing to undo, and safe to ask for again. */
-function valueSpec(name: string, fn: () => unknown): ToolSpec {
+function valueSpec(name: string, fn: () => unknown, options: ValueOptions = {}): ToolSpec {
   const inputs = { name, input: undefined, takes: 'value', execute: fn } as const
-  return toolSpec(inputs, { compensate: 'not-needed', onUnknown: 'retry' })
+  return toolSpec(inputs, { compensate: 'not-needed', onUnknown: 'retry', ...options })
 }

@@ -2,6 +2,7 @@
 import type { Json } from '../../../schemas/json.ts'
 import { type BranchRunOptions, branchRun } from '../branch/branch.ts'
 import { type Codec, Codecs, type Kept } from '../calls/codecs.ts'
+import type { WaitNotice } from '../calls/owner-wait.ts'
 import type { Recorded } from '../calls/recorded-type.ts'
 import type {
   AnyFunction,
@@ -93,14 +94,16 @@ export interface RuntimeOptions<C extends readonly Codec[] = readonly []> {
   readonly prices?: PriceTable
   /** Values beyond JSON that are kept, in arguments, results, inputs and outputs: such as `dateCodec`. Default: none, and they are refused. */
   readonly codecs?: C
+  /** Told after a second, and then each minute, while a call waits for another owner's lease. Default: a warning of the process. */
+  readonly onWait?: (notice: WaitNotice) => void
 }
 
 /** Throws `invalid-prices`. */
 export function createRuntime<const C extends readonly Codec[] = readonly []>(
   connection: Connection,
-  { tokens, prices, codecs }: RuntimeOptions<C> = {},
+  { tokens, prices, codecs, onWait }: RuntimeOptions<C> = {},
 ): Countersign<Kept<C>> {
-  const registry = new ToolRegistry(new Codecs(codecs))
+  const registry = new ToolRegistry(new Codecs(codecs), onWait)
   const home = {
     connection,
     registry,

@@ -75,7 +75,7 @@ type InDoubt = Extract<AnsweredEvent, { type: 'ToolCallInDoubt' | 'CompensationI
 
 /** Who asked met a call whose lease was over; whoever says itself that it does not know is not refused. */
 function doubted({ data: { cause, callId } }: InDoubt, { state }: RequestEvents): CommandResponse | undefined {
-  const call = cause === 'lease-expired' ? state.calls[slot(callId)] : undefined
+  const call = cause === 'outcome-unknown' ? undefined : state.calls[slot(callId)]
   return call === undefined ? undefined : { kind: 'refusal', refusal: inDoubt(call) }
 }
 

@@ -1,9 +1,10 @@
 /**
  * @module How long each lease still lasts. The wall clock is asked once, when this process grants a lease or first meets one; from then
- * on a monotonic clock alone counts, so that a wall clock which is set forward or back neither ends a lease nor prolongs it (RUN-19).
+ * on a monotonic clock alone counts, so that a wall clock which is set forward or back neither ends a lease nor prolongs it (RUN-19). A lease
+ * whose owner is provably gone has ended, whatever the clocks say (RUN-53).
  */
 import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
-import { leaseLeftByWall, openCalls } from '../../domain/lease.ts'
+import { LEASE_ENDED, leaseLeftByWall, openCalls } from '../../domain/lease.ts'
 import { type SizedCache, textBytes } from '../../resources/sized-cache.ts'
 import type { Effects } from '../ports.ts'
 import type { RunAggregate } from './run-aggregate.ts'
@@ -23,13 +24,21 @@ export class LeaseClock {
   /** By the id of the call, which is unique among all ledgers. What falls out is judged by the wall clock again. */
   readonly #leases: SizedCache<Lease>
 
-  constructor(effects: Pick<Effects, 'nowMs' | 'monotonicMs'>, leases: SizedCache<Lease>) {
+  readonly #isOwnerGone: (owner: string) => boolean
+
+  constructor(
+    effects: Pick<Effects, 'nowMs' | 'monotonicMs'>,
+    leases: SizedCache<Lease>,
+    isOwnerGone: (owner: string) => boolean = () => false,
+  ) {
     this.#effects = effects
     this.#leases = leases
+    this.#isOwnerGone = isOwnerGone
   }
 
   /** Milliseconds that are left of a claimed call's lease; below zero once it is over. */
   readonly leftMs = (call: CallState, state: RunState): number => {
+    if (call.takenOver === true || (call.owner !== undefined && this.#isOwnerGone(call.owner))) return LEASE_ENDED
     const nowMs = this.#effects.monotonicMs()
     const known = this.#leases.get(call.callId)
     if (known?.fence === call.fence && known.leaseUntil === call.leaseUntil) return known.endMs - nowMs

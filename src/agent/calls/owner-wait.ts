@@ -1,0 +1,48 @@
+/** @module Waiting while another process holds the lease of a call: never for long without a word. */
+import { pause } from '../../client/transport.ts'
+
+/** What is waited for, and for how long already. */
+export interface WaitNotice {
+  readonly runId: string
+  readonly tool: string
+  /** Of the call, where the ledger names it. */
+  readonly callId: string
+  readonly waitedMs: number
+  /** When the lease ends unless it is renewed: milliseconds from now, as far as the ledger says. */
+  readonly retryAfterMs: number
+}
+
+export type OnWait = (notice: WaitNotice) => void
+
+const FIRST_WORD_MS = 1_000
+const NEXT_WORD_MS = 60_000
+const WAIT_DEFAULT_MS = 1_000
+
+/** The default: a warning of the process, code `COUNTERSIGN_WAITING`. */
+export function warnOfWait({ runId, tool, callId, waitedMs, retryAfterMs }: WaitNotice): void {
+  const seconds = Math.round(waitedMs / 1_000)
+  const message = `run ${runId}: ${tool} waits for another owner of call ${callId} (${seconds} s so far, looking again in ${Math.round(retryAfterMs)} ms); where that process is gone, resume with whenOwned: 'take-over'`
+  process.emitWarning(message, { code: 'COUNTERSIGN_WAITING' })
+}
+
+export class OwnerWait {
+  readonly #call: Pick<WaitNotice, 'runId' | 'tool'>
+  readonly #onWait: OnWait
+  #waitedMs = 0
+  #wordAtMs = FIRST_WORD_MS
+
+  constructor(call: Pick<WaitNotice, 'runId' | 'tool'>, onWait: OnWait) {
+    this.#call = call
+    this.#onWait = onWait
+  }
+
+  /** Waits once more. Rejects where the signal is aborted. */
+  async again(callId: string, retryAfterMs = WAIT_DEFAULT_MS, signal?: AbortSignal): Promise<void> {
+    if (this.#waitedMs + retryAfterMs >= this.#wordAtMs) {
+      this.#onWait({ ...this.#call, callId, waitedMs: this.#waitedMs, retryAfterMs })
+      this.#wordAtMs = this.#waitedMs + retryAfterMs + NEXT_WORD_MS
+    }
+    await pause(retryAfterMs, signal)
+    this.#waitedMs += retryAfterMs
+  }
+}
