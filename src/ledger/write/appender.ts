@@ -16,6 +16,7 @@ import { type CommandResponse, responseTo } from '../responses/responses.ts'
 import type { Stats } from '../stats.ts'
 import type { DecisionTexts } from './decision-texts.ts'
 import type { LeaseClock } from './lease-clock.ts'
+import { outcomeOf } from './outcome.ts'
 import type { Attempt, PendingCommand } from './pending-command.ts'
 import type { FollowedResult, RunAggregate } from './run-aggregate.ts'
 import type { RunAggregates } from './run-aggregates.ts'
@@ -105,7 +106,7 @@ export class Appender {
     } finally {
       stats.settled(result?.kind === 'appended' ? sent.records.length : 0)
     }
-    if (result.kind === 'appended') return this.outcome(run, sent.answer, { revision: sent.revision, replayed: false })
+    if (result.kind === 'appended') return outcomeOf(this.#deps, run, sent.answer, { revision: sent.revision, replayed: false })
     runs.drop(run)
     switch (result.kind) {
       case 'conflict':
@@ -122,29 +123,9 @@ export class Appender {
       case 'unknown': {
         const written = await reader.wasWritten(run.stream, sent.expectedRevision, sent.records)
         if (written === 'unknown') return refused(notKnownWritten(result.detail))
-        return written === 'no' ? 'again' : this.outcome(run, sent.answer, { revision: sent.revision, replayed: false })
+        return written === 'no' ? 'again' : outcomeOf(this.#deps, run, sent.answer, { revision: sent.revision, replayed: false })
       }
     }
-  }
-
-  /** The answer as the caller gets it, with what has to be read for it. */
-  async outcome(
-    run: RunAggregate,
-    answer: CommandResponse,
-    of: { revision: number; replayed: boolean },
-  ): Promise<Outcome> {
-    const { reader, stats } = this.#deps
-    if (answer.kind === 'body') {
-      const { created, plan, body } = answer
-      const full = plan === undefined ? body : { ...body, plan: await reader.planDetails(run.stream, plan) }
-      return { ok: true, created, runId: run.runId, body: full, ...of }
-    }
-    stats.refused(answer.refusal.code)
-    if (answer.restored === undefined) return { ok: false, refusal: answer.refusal, ...of }
-    const { revision, body } = answer.restored
-    const restored = { ...(await reader.envelopeAt(run.stream, revision)), ...body }
-    const evidence = { ...answer.refusal.evidence, restored }
-    return { ok: false, refusal: { ...answer.refusal, evidence }, ...of }
   }
 }
 

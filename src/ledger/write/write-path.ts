@@ -2,7 +2,6 @@
  * @module The write path: load, decide, seal, append, answer. Deciding and sealing happen in one synchronous step on the hot run, so
  * decisions of one run never interleave; waiting for the disk comes after, and many wait together.
  */
-import { timingSafeEqual } from 'node:crypto'
 import { slot } from '../../../projections/run-state.ts'
 import type { Decision, Env } from '../../domain/decision.ts'
 import { withoutAppend } from '../../domain/disclosure.ts'
@@ -10,14 +9,13 @@ import type { Refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import { refuseOnRecord } from '../../domain/run-rules.ts'
 import type { Party, WorkQueue } from '../../resources/work-queue.ts'
-import { requestMac } from '../../signing/request-mark.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
-import { type CommandResponse, responseTo } from '../responses/responses.ts'
 import { type AppendDeps, Appender } from './appender.ts'
 import { decide } from './decide.ts'
 import { DecisionTexts } from './decision-texts.ts'
 import { AGAIN, type Attempt, type PendingCommand, pendingCommand } from './pending-command.ts'
 import type { RunAggregate } from './run-aggregate.ts'
+import { UnrecordedAnswers } from './unrecorded-answers.ts'
 import {
   contended,
   idempotencyInFlight,
@@ -41,12 +39,14 @@ export interface WriteDeps extends AppendDeps {
 export class WritePath {
   readonly #deps: WriteDeps
   readonly #appender: Appender
+  readonly #unrecorded: UnrecordedAnswers
   readonly #texts = new DecisionTexts()
   readonly #inFlight = new Set<string>()
 
   constructor(deps: WriteDeps) {
     this.#deps = deps
     this.#appender = new Appender(deps, this.#texts)
+    this.#unrecorded = new UnrecordedAnswers(deps)
   }
 
   async execute(caller: Caller, runId: string, command: RunCommand, info: RequestInfo): Promise<Outcome> {
@@ -148,12 +148,12 @@ export class WritePath {
     if (run.dead || !this.#deps.runs.owns(run)) return AGAIN
     const repeated = pending.requestId === undefined ? undefined : run.state?.requests[slot(pending.requestId)]
     if (repeated !== undefined && pending.reusedKey !== true) {
-      return { refusedNow: false, undecided: true, settled: this.#repeat(run, pending, repeated) }
+      return { refusedNow: false, undecided: true, settled: this.#unrecorded.repeat(run, pending, repeated) }
     }
     const { ifMatch } = pending.info
     // A key that came with another request is that first: no revision would make it right.
     if (ifMatch !== undefined && ifMatch !== run.revision && pending.reusedKey !== true) {
-      return this.#refuse(run, revisionConflict(ifMatch, run.revision))
+      return this.#unrecorded.refuse(run, revisionConflict(ifMatch, run.revision))
     }
     const { work } = this.#deps
     const carriedOut = (): Attempt => this.#carryOut(run, pending, this.#decide(run, pending))
@@ -196,13 +196,13 @@ export class WritePath {
       case 'refuse':
         return this.#carryOutRefusal(run, pending, decision)
       case 'as-is':
-        return this.#unrecorded(run, this.#deps.reader.asIs(run, pending.command))
+        return this.#unrecorded.asIs(run, pending.command)
       case 'recorded-call':
-        return { refusedNow: false, settled: this.#recordedCall(run, pending, decision.callId) }
+        return { refusedNow: false, settled: this.#unrecorded.recordedCall(run, pending, decision.callId) }
       case 'needs-context':
-        return { refusedNow: false, undecided: true, settled: this.#readContext(run, pending, decision.revision) }
+        return { refusedNow: false, undecided: true, settled: this.#unrecorded.readContext(run, pending, decision.revision) }
       case 'needs-events':
-        return { refusedNow: false, undecided: true, settled: this.#readEvents(run, pending, decision.revisions) }
+        return { refusedNow: false, undecided: true, settled: this.#unrecorded.readEvents(run, pending, decision.revisions) }
     }
   }
 
@@ -215,68 +215,10 @@ export class WritePath {
     if (record !== undefined) {
       return this.#appender.append(run, pending, { decision: { kind: 'append', drafts: [...before, record] } })
     }
-    if (before.length === 0) return this.#refuse(run, refusal)
+    if (before.length === 0) return this.#unrecorded.refuse(run, refusal)
     // Facts met on the way are no answer: the request stays unremembered, as every one that records nothing of its own.
     return this.#appender.append(run, pending, { decision: { kind: 'append', drafts: before }, instead: refusal })
   }
-
-  #refuse(run: RunAggregate, refusal: Refusal): Attempt {
-    return { ...this.#unrecorded(run, () => ({ kind: 'refusal', refusal })), refusedNow: true }
-  }
-
-  /** An answer that appended nothing holds only if all that it was made on is durable, and nobody else has written since. */
-  #unrecorded(run: RunAggregate, answer: () => CommandResponse | Promise<CommandResponse>): Attempt {
-    const revision = run.revision
-    const settled = this.#deps.reader.isCurrent(run).then(async (current) => {
-      return current ? this.#appender.outcome(run, await answer(), { revision, replayed: false }) : ('again' as const)
-    })
-    return { refusedNow: false, settled }
-  }
-
-  async #recordedCall(run: RunAggregate, pending: PendingCommand, callId: string): Promise<Outcome | 'again'> {
-    const call = run.state?.calls[slot(callId)]
-    if (call === undefined) return 'again'
-    const known = { ...call }
-    const { revision } = run
-    if (!(await this.#deps.reader.isCurrent(run))) return 'again'
-    const answer = await this.#deps.reader.recordedCall(run, known, pending.command)
-    return this.#appender.outcome(run, answer, { revision, replayed: false })
-  }
-
-  async #readContext(run: RunAggregate, pending: PendingCommand, revision: number): Promise<'again'> {
-    if (await this.#deps.reader.isCurrent(run))
-      pending.contexts.set(revision, await this.#deps.reader.contextAt(run.stream, revision))
-    return 'again'
-  }
-
-  async #readEvents(run: RunAggregate, pending: PendingCommand, revisions: readonly number[]): Promise<'again'> {
-    if (!(await this.#deps.reader.isCurrent(run))) return 'again'
-    for (const revision of revisions) {
-      const event = await this.#deps.reader.eventAt(run.stream, revision)
-      if (event !== undefined) pending.events.set(revision, event)
-    }
-    return 'again'
-  }
-
-  /** The same request again: its own answer, or a refusal where the key came with another one. */
-  async #repeat(run: RunAggregate, pending: PendingCommand, revision: number): Promise<Outcome | 'again'> {
-    if (!(await this.#deps.reader.isCurrent(run))) return 'again'
-    const { reader, sealer } = this.#deps
-    const request = await reader.requestAt(run.stream, revision)
-    const { idempotency } = pending.info
-    if (request === undefined || idempotency === undefined) return 'again'
-    const key = sealer.keyOf(request.kid, run.tenant, run.stream)
-    if (key === undefined || !sameMac(request.mark.mac, requestMac(key, idempotency))) {
-      pending.reusedKey = true
-      return 'again'
-    }
-    const answer = responseTo(request.events, await reader.stateAt(run.stream, request.lastRevision))
-    return this.#appender.outcome(run, answer, { revision: request.lastRevision, replayed: true })
-  }
-}
-
-function sameMac(a: string, b: string): boolean {
-  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 }
 
 function partyOf({ tenant, subject, actor }: Caller): Party {

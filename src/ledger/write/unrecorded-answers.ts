@@ -1,0 +1,89 @@
+/** @module Answers of commands that append nothing: refusals, repeats, what stands already, and what has to be read before deciding. */
+import { timingSafeEqual } from 'node:crypto'
+import { slot } from '../../../projections/run-state.ts'
+import type { Refusal } from '../../domain/refusal.ts'
+import type { RunCommand } from '../../domain/run-command.ts'
+import { requestMac } from '../../signing/request-mark.ts'
+import type { Sealer } from '../identity/sealer.ts'
+import type { Outcome } from '../ledger.ts'
+import { type CommandResponse, responseTo } from '../responses/responses.ts'
+import { type OutcomeDeps, outcomeOf } from './outcome.ts'
+import type { Attempt, PendingCommand } from './pending-command.ts'
+import type { RunAggregate } from './run-aggregate.ts'
+
+export interface UnrecordedDeps extends OutcomeDeps {
+  readonly sealer: Sealer
+}
+
+/** Each of them holds only if all that it was made on is durable, and nobody else has written since: else the command is decided again. */
+export class UnrecordedAnswers {
+  readonly #deps: UnrecordedDeps
+
+  constructor(deps: UnrecordedDeps) {
+    this.#deps = deps
+  }
+
+  refuse(run: RunAggregate, refusal: Refusal): Attempt {
+    return { ...this.#settled(run, () => ({ kind: 'refusal', refusal })), refusedNow: true }
+  }
+
+  /** The run stands already as the command would have it. */
+  asIs(run: RunAggregate, command: RunCommand): Attempt {
+    return this.#settled(run, this.#deps.reader.asIs(run, command))
+  }
+
+  #settled(run: RunAggregate, answer: () => CommandResponse | Promise<CommandResponse>): Attempt {
+    const revision = run.revision
+    const settled = this.#deps.reader.isCurrent(run).then(async (current) => {
+      return current ? outcomeOf(this.#deps, run, await answer(), { revision, replayed: false }) : ('again' as const)
+    })
+    return { refusedNow: false, settled }
+  }
+
+  async recordedCall(run: RunAggregate, pending: PendingCommand, callId: string): Promise<Outcome | 'again'> {
+    const call = run.state?.calls[slot(callId)]
+    if (call === undefined) return 'again'
+    const known = { ...call }
+    const { revision } = run
+    const { reader } = this.#deps
+    if (!(await reader.isCurrent(run))) return 'again'
+    const answer = await reader.recordedCall(run, known, pending.command)
+    return outcomeOf(this.#deps, run, answer, { revision, replayed: false })
+  }
+
+  async readContext(run: RunAggregate, pending: PendingCommand, revision: number): Promise<'again'> {
+    const { reader } = this.#deps
+    if (await reader.isCurrent(run)) pending.contexts.set(revision, await reader.contextAt(run.stream, revision))
+    return 'again'
+  }
+
+  async readEvents(run: RunAggregate, pending: PendingCommand, revisions: readonly number[]): Promise<'again'> {
+    const { reader } = this.#deps
+    if (!(await reader.isCurrent(run))) return 'again'
+    for (const revision of revisions) {
+      const event = await reader.eventAt(run.stream, revision)
+      if (event !== undefined) pending.events.set(revision, event)
+    }
+    return 'again'
+  }
+
+  /** The same request again: its own answer, or a refusal where the key came with another one. */
+  async repeat(run: RunAggregate, pending: PendingCommand, revision: number): Promise<Outcome | 'again'> {
+    const { reader, sealer } = this.#deps
+    if (!(await reader.isCurrent(run))) return 'again'
+    const request = await reader.requestAt(run.stream, revision)
+    const { idempotency } = pending.info
+    if (request === undefined || idempotency === undefined) return 'again'
+    const key = sealer.keyOf(request.kid, run.tenant, run.stream)
+    if (key === undefined || !sameMac(request.mark.mac, requestMac(key, idempotency))) {
+      pending.reusedKey = true
+      return 'again'
+    }
+    const answer = responseTo(request.events, await reader.stateAt(run.stream, request.lastRevision))
+    return outcomeOf(this.#deps, run, answer, { revision: request.lastRevision, replayed: true })
+  }
+}
+
+function sameMac(a: string, b: string): boolean {
+  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+}
