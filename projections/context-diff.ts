@@ -1,5 +1,6 @@
 /** @module What changed between two contexts, by JSON Pointer; lists are matched as merges match them, not by place. */
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
+import { pointerStep } from '../schemas/json-pointer.ts'
 import { isEqual } from './json-equality.ts'
 import { memberKeys } from './set-members.ts'
 import { setTextsOf } from './set-text.ts'
@@ -32,13 +33,13 @@ function* changes(before: Json, after: Json, place: Place): Generator<ContextCha
 
 function* objectChanges(before: JsonObject, after: JsonObject, { path, key }: Place): Generator<ContextChange> {
   for (const [name, value] of Object.entries(before)) {
-    const place = { path: `${path}/${escaped(name)}`, key: key ?? name }
+    const place = { path: path + pointerStep(name), key: key ?? name }
     const now = Object.hasOwn(after, name) ? after[name] : undefined
     if (now === undefined) yield { kind: 'removed', path: place.path, before: value }
     else yield* changes(value, now, place)
   }
   for (const [name, value] of Object.entries(after)) {
-    if (!Object.hasOwn(before, name)) yield { kind: 'added', path: `${path}/${escaped(name)}`, after: value }
+    if (!Object.hasOwn(before, name)) yield { kind: 'added', path: path + pointerStep(name), after: value }
   }
 }
 
@@ -59,8 +60,4 @@ function* listChanges(before: readonly Json[], after: readonly Json[], place: Pl
   for (const at of [...left.values()].flat().sort((a, b) => a - b)) {
     yield { kind: 'added', path: `${place.path}/${at}`, after: after[at] as Json }
   }
-}
-
-function escaped(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }

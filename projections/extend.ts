@@ -3,6 +3,7 @@
  * takes over what the payload says of it, so that the validator sees what it changed. Recorded runs are folded by it: it must not change.
  */
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
+import { pointerStep } from '../schemas/json-pointer.ts'
 import type { ResolvedPolicy } from '../schemas/policy.ts'
 import { isEqual } from './json-equality.ts'
 import { keyWords } from './key-words.ts'
@@ -27,7 +28,7 @@ export function extendContext(context: JsonObject, payload: JsonObject, policy: 
   const isProtected = protectedBy(policy)
   let copy: Record<string, Json> | undefined
   for (const key of Object.keys(payload)) {
-    const place: Place = { key, pointer: `/${escapeToken(key)}`, topKey: key, policy }
+    const place: Place = { key, pointer: pointerStep(key), topKey: key, policy }
     const target = own(context, key)
     const value = isProtected(key)
       ? extendValue(target, payload[key] as Json, place)
@@ -57,7 +58,7 @@ function extendValue(target: Json | undefined, payload: Json, place: Place): Jso
 function extendObject(target: JsonObject, payload: JsonObject, place: Place): JsonObject {
   let copy: Record<string, Json> | undefined
   for (const key of Object.keys(payload)) {
-    const below = { ...place, key, pointer: `${place.pointer}/${escapeToken(key)}` }
+    const below = { ...place, key, pointer: place.pointer + pointerStep(key) }
     copy = withMember(target, copy, { key, value: extendValue(own(target, key), payload[key] as Json, below) })
   }
   return copy ?? target
@@ -193,10 +194,6 @@ function canonical(value: Json): string {
   if (!isJsonObject(value)) return JSON.stringify(value)
   const members = Object.keys(value).sort()
   return `{${members.map((key) => `${JSON.stringify(key)}:${canonical(value[key] as Json)}`).join(',')}}`
-}
-
-function escapeToken(token: string): string {
-  return token.replace(/~/g, '~0').replace(/\//g, '~1')
 }
 
 function own(value: JsonObject, key: string): Json | undefined {

@@ -3,6 +3,7 @@
  * apart here and nowhere else, so that an index finds exactly what this module says.
  */
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
+import { pointerStep } from '../schemas/json-pointer.ts'
 
 /** Between the texts of a body: words on both sides of it do not stand together. */
 const BORDER = '\u{e000}'
@@ -105,7 +106,7 @@ function* leavesBelow(value: Json, path = ''): Generator<Leaf> {
     for (const [index, item] of value.entries()) yield* leavesBelow(item, `${path}/${index}`)
   } else if (isJsonObject(value)) {
     for (const [name, member] of Object.entries(value)) {
-      if (!UNREAD.has(name)) yield* leavesBelow(member, `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+      if (!UNREAD.has(name)) yield* leavesBelow(member, path + pointerStep(name))
     }
   }
 }

@@ -1,6 +1,7 @@
 /** @module Holding a claim for the outcome of the call it repeats (`Prefer: wait=20`), instead of letting its caller poll. */
 import { declarationOf } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
+import { DEADLINE_GRACE_MS } from '../domain/decision.ts'
 import type { Ledger, Outcome } from '../ledger/ledger.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { bearerToken } from './authenticate.ts'
@@ -10,8 +11,8 @@ import type { Ask } from './route.ts'
 
 type Execute = () => Promise<Outcome>
 
-/** After a lease is over, other clocks are given this long before a claim can end it (STR-2). */
-const LEASE_GRACE_MS = 2_100
+/** Just past the grace after which a claim can end the lease of another. */
+const PAST_LEASE_MS = DEADLINE_GRACE_MS + 100
 
 /** Executes a claim; where another caller runs the call and this one would rather wait, asks again when that has ended. */
 export async function claimOrWait(ask: Ask, { command, info }: ReadyCommand): Promise<Outcome> {
@@ -70,11 +71,11 @@ async function waitFor(
     outcome = await execute()
     if (!isRunning(outcome) || gaveUp.aborted || edge.draining.aborted) return outcome
     const running = runningCall(outcome)
-    const untilLeaseEndsMs = running.leaseUntilMs - edge.now() + LEASE_GRACE_MS
+    const untilLeaseEndsMs = running.leaseUntilMs - edge.now() + PAST_LEASE_MS
     const from = { runId: run, ...(after !== undefined && { after }) }
     await endOfCall(edge.ledger.tail.bind(edge.ledger, caller, from), running.callId, {
       gaveUp,
-      atMostMs: Math.max(LEASE_GRACE_MS, untilLeaseEndsMs),
+      atMostMs: Math.max(PAST_LEASE_MS, untilLeaseEndsMs),
     })
   }
 }

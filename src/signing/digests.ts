@@ -37,12 +37,6 @@ export function textDigest(text: string): string {
   return PREFIX + hash(ALGORITHM, text, 'hex')
 }
 
-/** RFC 6962 leaf hash: 32 bytes. */
-export function leafHash(entry: string | Uint8Array): Uint8Array {
-  if (typeof entry === 'string') return hash(ALGORITHM, LEAF_PREFIX + entry, 'buffer')
-  return createHash(ALGORITHM).update(LEAF_PREFIX).update(entry).digest()
-}
-
 /** Digest of an event: the leaf hash of its header text, mac included. It is the next event's `prev` and the leaf of the log. */
 export function recordDigest(headerText: string): string {
   return PREFIX + hash(ALGORITHM, LEAF_PREFIX + headerText, 'hex')

@@ -1,5 +1,6 @@
 /** @module What strict JSON refuses, as values: a stable code, the place, and what to do. */
 import type { Json } from '../../schemas/json.ts'
+import { pointerStep } from '../../schemas/json-pointer.ts'
 
 export type JsonErrorCode =
   | 'json-syntax'
@@ -29,11 +30,11 @@ export type JsonResult<T = Json> =
 /** A pointer is echoed in answers and logs: a key of half a megabyte must not be. */
 const POINTER_MAX_CHARS = 1024
 
-/** RFC 6901 section 3: `~` and `/` are the two characters that need an escape. */
+/** As far as it can be echoed. */
 export function jsonPointer(path: readonly (string | number)[]): string {
   let pointer = ''
   for (const token of path) {
-    const next = `${pointer}/${String(token).replaceAll('~', '~0').replaceAll('/', '~1')}`
+    const next = pointer + pointerStep(token)
     if (next.length > POINTER_MAX_CHARS) return pointer
     pointer = next
   }

@@ -1,5 +1,6 @@
 /** @module Where two JSON values differ first, keys in any order. */
 import { isJsonObject, type Json } from '../../schemas/json.ts'
+import { pointerStep } from '../../schemas/json-pointer.ts'
 
 export interface JsonDifference {
   /** JSON Pointer (RFC 6901). */
@@ -19,7 +20,7 @@ export function firstDifference(
   const [a, b] = [membersOf(ours), membersOf(theirs)]
   if (a === undefined || b === undefined || Array.isArray(ours) !== Array.isArray(theirs)) return { path, ours, theirs }
   for (const key of [...new Set([...a.keys(), ...b.keys()])].sort()) {
-    const found = firstDifference(a.get(key), b.get(key), `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    const found = firstDifference(a.get(key), b.get(key), path + pointerStep(key))
     if (found !== undefined) return found
   }
   return undefined

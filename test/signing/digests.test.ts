@@ -2,15 +2,8 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import {
-  dataDigest,
-  digestText,
-  jsonDigest,
-  leafHash,
-  recordDigest,
-  sha256,
-  sha256Hex,
-} from '../../src/signing/digests.ts'
+import { leafHash } from '../../src/merkle/hashes.ts'
+import { dataDigest, digestText, jsonDigest, recordDigest, sha256, sha256Hex } from '../../src/signing/digests.ts'
 
 const test = suite('digests')
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'

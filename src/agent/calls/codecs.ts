@@ -1,6 +1,7 @@
 /** @module Values beyond JSON that a program wants kept: recorded as tagged JSON, restored wherever the record is served. */
+import { pointerStep } from '../../../schemas/json-pointer.ts'
 import { AgentError } from '../errors.ts'
-import { escaped, hasToJson, isPlainObject, vanishes } from './plain-value.ts'
+import { hasToJson, isPlainObject, vanishes } from './plain-value.ts'
 
 /** How one kind of value is recorded: as `{"$codec": tag, "value": …}`. */
 export interface Codec<Value = unknown> {
@@ -133,7 +134,7 @@ export class Codecs {
     if (Array.isArray(value)) return Array.from(value, (item, i) => this.#encodeAt(item, `${path}/${i}`, depth + 1))
     if (!isPlainObject(value) && (hasToJson(value) || vanishes(value))) return value
     const entries = Object.entries(value).map(([key, item]) => {
-      return [key, this.#encodeAt(item, `${path}/${escaped(key)}`, depth + 1)]
+      return [key, this.#encodeAt(item, path + pointerStep(key), depth + 1)]
     })
     const copy = Object.fromEntries(entries)
     if (!isPlainObject(value)) Object.setPrototypeOf(copy, Object.getPrototypeOf(value))
@@ -146,7 +147,7 @@ export class Codecs {
     const { [TAG]: tag, value } = recorded as Record<string, unknown>
     if (isTagged(recorded) && tag !== PLAIN) return this.#restored(String(tag), value, path)
     const plain = tag === PLAIN && isTagged(recorded) ? (value as object) : recorded
-    const entries = Object.entries(plain).map(([key, item]) => [key, this.#decodeAt(item, `${path}/${escaped(key)}`)])
+    const entries = Object.entries(plain).map(([key, item]) => [key, this.#decodeAt(item, path + pointerStep(key))])
     return Object.fromEntries(entries)
   }
 

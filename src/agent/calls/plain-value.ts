@@ -1,5 +1,7 @@
 /** @module What JSON would alter without a word: two values that differ must not have one record, since the record is a call's identity. */
 
+import { pointerStep } from '../../../schemas/json-pointer.ts'
+
 /** Where a value is at fault: a JSON pointer, empty for the value itself. */
 export interface ValueFault {
   readonly path: string
@@ -36,7 +38,7 @@ function faultAt(value: unknown, path: string, depth: number): ValueFault | unde
     return undefined
   }
   for (const key of Object.keys(value)) {
-    const fault = faultAt((value as Record<string, unknown>)[key], `${path}/${escaped(key)}`, depth + 1)
+    const fault = faultAt((value as Record<string, unknown>)[key], path + pointerStep(key), depth + 1)
     if (fault !== undefined) return fault
   }
   return undefined
@@ -75,7 +77,7 @@ function vanishingAt(value: unknown, path: string, depth: number): ValueFault | 
   }
   if (hasToJson(value)) return undefined
   for (const key of Object.keys(value)) {
-    const fault = vanishingAt((value as Record<string, unknown>)[key], `${path}/${escaped(key)}`, depth + 1)
+    const fault = vanishingAt((value as Record<string, unknown>)[key], path + pointerStep(key), depth + 1)
     if (fault !== undefined) return fault
   }
   return undefined
@@ -110,8 +112,4 @@ function describe(value: object): string {
   const name = typeof made === 'function' ? made.name : ''
   if (name === '') return 'an object of a class without a name'
   return `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}`
-}
-
-export function escaped(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }

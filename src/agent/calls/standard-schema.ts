@@ -1,4 +1,5 @@
 /** @module The part of Standard Schema (standardschema.dev, version 1) that arguments are parsed with: zod, valibot, arktype and others fit. */
+import { pointerStep } from '../../../schemas/json-pointer.ts'
 
 /** A schema of any library that follows Standard Schema 1: zod, valibot, arktype and others. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -21,5 +22,5 @@ export interface SchemaIssue {
 
 /** The place of an issue as a JSON Pointer. */
 export function issuePointer({ path = [] }: SchemaIssue): string {
-  return path.map((part) => `/${String(typeof part === 'object' ? part.key : part)}`).join('')
+  return path.map((part) => pointerStep(String(typeof part === 'object' ? part.key : part))).join('')
 }

@@ -4,7 +4,7 @@
  */
 import type { Finding } from '../../../schemas/finding.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
-import { formatPointer, type Token } from '../../domain/validator/pointer.ts'
+import { formatPointer, type Token } from '../../../schemas/json-pointer.ts'
 import { pairMembers } from './pair-members.ts'
 import { valueText } from './value-text.ts'
 

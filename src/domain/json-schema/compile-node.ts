@@ -1,6 +1,6 @@
 /** @module From a schema document to one check: each schema in it by its keywords, then references to where they lead. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
-import { formatPointer, parsePointer, type Token, valueAt } from '../validator/pointer.ts'
+import { formatPointer, parsePointer, type Token, valueAt } from '../../../schemas/json-pointer.ts'
 import { arrayKeywords } from './array-keywords.ts'
 import { addSeen, type Check, type Evaluation, enter, fault, nothingSeen, type Seen } from './evaluation.ts'
 import { formatKeywords } from './format-keywords.ts'

@@ -1,6 +1,6 @@
 /** @module One payload on its way through a schema: where it is, what it has cost, what was found wrong. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { formatPointer, type Token } from '../validator/pointer.ts'
+import { formatPointer, type Token } from '../../../schemas/json-pointer.ts'
 import { spend, type Work, WorkExhausted } from './work.ts'
 
 /** Faults listed; beyond them they are only counted. */

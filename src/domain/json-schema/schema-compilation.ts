@@ -1,6 +1,6 @@
 /** @module One schema while it is compiled: what its keywords share, and how their values are read. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
-import { formatPointer, type Token } from '../validator/pointer.ts'
+import { formatPointer, type Token } from '../../../schemas/json-pointer.ts'
 import type { Check, Seen } from './evaluation.ts'
 import { compilePattern, type LinearPattern } from './linear-pattern.ts'
 import type { Atoms } from './parse-pattern.ts'

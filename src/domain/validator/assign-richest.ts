@@ -5,7 +5,7 @@
 import { STATUS } from '../../../projections/set-members.ts'
 import { type SetTexts, scalarText } from '../../../projections/set-text.ts'
 import type { Json } from '../../../schemas/json.ts'
-import type { Token } from './pointer.ts'
+import type { Token } from '../../../schemas/json-pointer.ts'
 import { isCovered, type Supersessions } from './supersedes.ts'
 
 export interface SearchInput {

@@ -1,7 +1,7 @@
 /** @module Differences below keys that are free to change: listed for whoever reads the verdict, never judged. */
 import { unionKeys } from '../../../projections/set-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
-import type { Token } from './pointer.ts'
+import type { Token } from '../../../schemas/json-pointer.ts'
 import { addDifference, type Report } from './report.ts'
 
 interface Walk {

@@ -5,8 +5,8 @@
 import { isForward, STATUS } from '../../../projections/set-members.ts'
 import { normaliseEntity, type SetTexts, setTextsOf, sortedKeys } from '../../../projections/set-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { formatPointer, type Token } from '../../../schemas/json-pointer.ts'
 import { matchMembers } from './match-members.ts'
-import { formatPointer, type Token } from './pointer.ts'
 import { addDifference, addFinding, countLeaves, type Report } from './report.ts'
 import { isCovered, type Supersessions } from './supersedes.ts'
 

@@ -3,8 +3,8 @@ import { isEqual } from '../../../projections/json-equality.ts'
 import { isForward, memberKeys, STATUS, STATUS_WORDS } from '../../../projections/set-members.ts'
 import type { SetTexts } from '../../../projections/set-text.ts'
 import { isJsonObject, type Json } from '../../../schemas/json.ts'
+import type { Token } from '../../../schemas/json-pointer.ts'
 import { assignRichest } from './assign-richest.ts'
-import type { Token } from './pointer.ts'
 import { isCoveredBelow, type Supersessions } from './supersedes.ts'
 
 export interface MatchInput {

@@ -3,8 +3,8 @@
  * (JUD-30). They count words; they do not know what was established.
  */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { formatPointer } from '../../../schemas/json-pointer.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
-import { formatPointer } from './pointer.ts'
 import { addFinding, type Report } from './report.ts'
 
 const ENTITY_KEYS: ReadonlySet<string> = new Set([

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { sortedKeys } from '../../../projections/set-text.ts'
 import { type Diff, FINDING_VALUE_MAX_BYTES, FINDINGS_MAX, type Finding } from '../../../schemas/finding.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
-import { formatPointer, type Token } from './pointer.ts'
+import { formatPointer, type Token } from '../../../schemas/json-pointer.ts'
 
 /** Pointers kept in each list of a diff: it says where to look, it is no copy of the change. */
 export const DIFF_MAX = 100

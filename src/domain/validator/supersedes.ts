@@ -1,6 +1,6 @@
 /** @module What an agent says that it supersedes: the changes it permits, and what is wrong with the saying itself. */
 import type { JsonObject } from '../../../schemas/json.ts'
-import { parsePointer, type Token, valueAt } from './pointer.ts'
+import { parsePointer, type Token, valueAt } from '../../../schemas/json-pointer.ts'
 import { addFinding, type Report } from './report.ts'
 
 export interface Supersession {

@@ -1,6 +1,7 @@
 /** @module Rule `ungrounded`: an entity, or a number of an entity or fact, that occurs in nothing the run has recorded. */
 import { sortedKeys } from '../../../projections/set-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { formatPointer, type Token } from '../../../schemas/json-pointer.ts'
 import {
   addEvidence,
   type Evidence,
@@ -9,7 +10,6 @@ import {
   LOOKUP_MAX_CHARS,
   type LookupBudget,
 } from './evidence.ts'
-import { formatPointer, type Token } from './pointer.ts'
 import { addFinding, type Report } from './report.ts'
 
 interface Search {

@@ -10,7 +10,8 @@ import { OverloadedError } from '../../resources/overloaded-error.ts'
 import { textBytes } from '../../resources/sized-cache.ts'
 import { weigh } from '../../resources/weigh.ts'
 import { type Expectation, firstExpectation } from '../../signing/check.ts'
-import { type Append, type EventStore, NO_STREAM, StoreUnavailableError } from '../../store/event-store.ts'
+import { type EventStore, NO_STREAM, StoreUnavailableError } from '../../store/event-store.ts'
+import { wasWritten } from '../../store/was-written.ts'
 import { sealFact } from '../identity/append-fact.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
@@ -140,7 +141,7 @@ export class AccessLog implements AsyncDisposable {
     const data = { v: 1, entries: JSON.parse(JSON.stringify(entries)) }
     const { append, next } = sealFact(this.#deps, { tenant, type: 'AccessRecorded', data, at })
     const result = await this.#deps.store.append(append)
-    if (result.kind === 'appended' || (await this.#wasWritten(append))) {
+    if (result.kind === 'appended' || (await wasWritten(this.#deps.store, append))) {
       writer.at = next
       return
     }
@@ -148,15 +149,6 @@ export class AccessLog implements AsyncDisposable {
     writer.at = undefined
     const retryAfterMs = result.kind === 'unavailable' ? result.retryAfterMs : RETRY_MS
     throw new StoreUnavailableError(`the read cannot be put on record now (${result.kind})`, retryAfterMs)
-  }
-
-  /** After a lost answer, or another's event in its place: what stands there now is told by its text, mac and all. */
-  async #wasWritten({ stream, expectedRevision, records }: Append): Promise<boolean> {
-    const revision = expectedRevision + 1
-    for await (const page of this.#deps.store.readStream(stream, { from: revision, to: revision })) {
-      return page[0]?.header === records[0]?.header
-    }
-    return false
   }
 }
 

@@ -2,8 +2,9 @@
 import { ledgerStream } from '../../../schemas/names.ts'
 import { type Expectation, firstExpectation } from '../../signing/check.ts'
 import { type AppendResult, NO_STREAM, StoreUnavailableError } from '../../store/event-store.ts'
+import { wasWritten } from '../../store/was-written.ts'
 import { expectationBehind } from '../read/verified-events.ts'
-import { appendFact, type Fact, type FactDeps } from './append-fact.ts'
+import { type Fact, type FactDeps, sealFact } from './append-fact.ts'
 
 /** Checkpoints and other processes write the same stream. */
 const APPEND_AGAIN_MAX = 8
@@ -31,14 +32,14 @@ export class LedgerFacts {
   }
 
   async #append(fact: Omit<Fact, 'at'>): Promise<void> {
-    const { effects } = this.#deps
+    const { effects, store } = this.#deps
     for (let tries = 0; tries < APPEND_AGAIN_MAX; tries += 1) {
       if (tries > 0) await effects.sleep(APPEND_AGAIN_MS * 2 ** tries * effects.random())
       const at = await this.#expectation(ledgerStream(fact.tenant))
-      const id = effects.newId()
-      const result = await appendFact({ ...this.#deps, effects: { ...effects, newId: () => id } }, { ...fact, at })
+      const { append } = sealFact(this.#deps, { ...fact, at })
+      const result = await store.append(append)
       if (result.kind === 'appended') return
-      if (result.kind === 'unknown' && (await this.#isWritten(at, id))) return
+      if (result.kind === 'unknown' && (await wasWritten(store, append))) return
       if (result.kind !== 'conflict') throw unavailable(result)
     }
     throw new StoreUnavailableError(`other writers hold ${ledgerStream(fact.tenant)}`, RETRY_AFTER_MS)
@@ -57,13 +58,6 @@ export class LedgerFacts {
       return expected
     }
     throw new StoreUnavailableError(`${stream} @ ${head} cannot be read`, RETRY_AFTER_MS)
-  }
-
-  async #isWritten({ stream, revision }: Expectation, id: string): Promise<boolean> {
-    for await (const page of this.#deps.store.readStream(stream, { from: revision, to: revision })) {
-      return page[0]?.header.includes(`"id":"${id}"`) === true
-    }
-    return false
   }
 }
 

@@ -1,7 +1,7 @@
 /** @module Reads behind the write path and the queries: single events, past states, and whether a state in memory still holds. */
 import { evolveRun } from '../../../projections/run.ts'
 import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
-import type { AppendRecord, RequestMark } from '../../../schemas/header.ts'
+import type { RequestMark } from '../../../schemas/header.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { SettleCall } from '../../../schemas/requests.ts'
 import { refusal } from '../../domain/refusal.ts'
@@ -42,22 +42,6 @@ export class Reader {
     if ((await this.#store.head(run.stream)) <= run.revision) return true
     this.#runs.drop(run)
     return false
-  }
-
-  /** After a lost answer: reads on from the expected revision and compares ids and macs, which the header texts hold. */
-  async wasWritten(
-    stream: string,
-    expectedRevision: number,
-    records: readonly AppendRecord[],
-  ): Promise<'yes' | 'no' | 'unknown'> {
-    try {
-      const from = expectedRevision + 1
-      const found = await collect(this.#store.readStream(stream, { from, to: expectedRevision + records.length }))
-      const same = found.length === records.length && found.every((record, i) => record.header === records[i]?.header)
-      return same ? 'yes' : 'no'
-    } catch {
-      return 'unknown'
-    }
   }
 
   async recordAt(stream: string, revision: number): Promise<ReadRecord | undefined> {

@@ -7,7 +7,8 @@ import type { Refusal } from '../../domain/refusal.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
 import { requestMac } from '../../signing/request-mark.ts'
 import type { SealedEvent } from '../../signing/seal.ts'
-import type { EventStore } from '../../store/event-store.ts'
+import type { Append, EventStore } from '../../store/event-store.ts'
+import { wasWritten } from '../../store/was-written.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Outcome } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
@@ -34,8 +35,7 @@ export interface AppendDeps {
 }
 
 interface Sent {
-  readonly records: readonly SealedEvent['record'][]
-  readonly expectedRevision: number
+  readonly append: Append
   readonly revision: number
   readonly answer: CommandResponse
 }
@@ -78,12 +78,12 @@ export class Appender {
       inputs.instead === undefined
         ? responseTo(events.map(answered), run.state as RunState)
         : { kind: 'refusal', refusal: inputs.instead }
-    const sent: Sent = { records, expectedRevision, revision: run.revision, answer }
+    const append = { stream: run.stream, expectedRevision, records }
+    const sent: Sent = { append, revision: run.revision, answer }
     for (const { data } of events) {
       if (isJsonObject(data) && typeof data.callId === 'string') leases.decided(run, data.callId)
     }
     stats.handedOver()
-    const append = { stream: run.stream, expectedRevision, records }
     const appended = run.append(() => store.append(append), store.exclusive === true)
     runs.hold(run)
     return { refusedNow: answer.kind === 'refusal', settled: this.#afterAppend(run, appended, sent) }
@@ -99,14 +99,15 @@ export class Appender {
   }
 
   async #afterAppend(run: RunAggregate, appended: Promise<FollowedResult>, sent: Sent): Promise<Outcome | 'again'> {
-    const { runs, stats, reader } = this.#deps
+    const { runs, stats } = this.#deps
     let result: FollowedResult | undefined
     try {
       result = await appended
     } finally {
-      stats.settled(result?.kind === 'appended' ? sent.records.length : 0)
+      stats.settled(result?.kind === 'appended' ? sent.append.records.length : 0)
     }
-    if (result.kind === 'appended') return outcomeOf(this.#deps, run, sent.answer, { revision: sent.revision, replayed: false })
+    if (result.kind === 'appended')
+      return outcomeOf(this.#deps, run, sent.answer, { revision: sent.revision, replayed: false })
     runs.drop(run)
     switch (result.kind) {
       case 'conflict':
@@ -121,10 +122,21 @@ export class Appender {
       case 'unavailable':
         return refused(storeUnavailable(result.detail, result.retryAfterMs))
       case 'unknown': {
-        const written = await reader.wasWritten(run.stream, sent.expectedRevision, sent.records)
-        if (written === 'unknown') return refused(notKnownWritten(result.detail))
-        return written === 'no' ? 'again' : outcomeOf(this.#deps, run, sent.answer, { revision: sent.revision, replayed: false })
+        const written = await this.#wasWritten(sent.append)
+        if (written === undefined) return refused(notKnownWritten(result.detail))
+        return !written
+          ? 'again'
+          : outcomeOf(this.#deps, run, sent.answer, { revision: sent.revision, replayed: false })
       }
+    }
+  }
+
+  /** Undefined where the store cannot tell now. */
+  async #wasWritten(append: Append): Promise<boolean | undefined> {
+    try {
+      return await wasWritten(this.#deps.store, append)
+    } catch {
+      return undefined
     }
   }
 }

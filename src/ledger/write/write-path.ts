@@ -200,9 +200,17 @@ export class WritePath {
       case 'recorded-call':
         return { refusedNow: false, settled: this.#unrecorded.recordedCall(run, pending, decision.callId) }
       case 'needs-context':
-        return { refusedNow: false, undecided: true, settled: this.#unrecorded.readContext(run, pending, decision.revision) }
+        return {
+          refusedNow: false,
+          undecided: true,
+          settled: this.#unrecorded.readContext(run, pending, decision.revision),
+        }
       case 'needs-events':
-        return { refusedNow: false, undecided: true, settled: this.#unrecorded.readEvents(run, pending, decision.revisions) }
+        return {
+          refusedNow: false,
+          undecided: true,
+          settled: this.#unrecorded.readEvents(run, pending, decision.revisions),
+        }
     }
   }
 

@@ -11,6 +11,7 @@ import {
   NO_STREAM as NEW_STREAM,
 } from '@eventstore/db-client'
 import { type Append, type AppendResult, NO_STREAM } from '../event-store.ts'
+import { isAppend } from '../was-written.ts'
 import { positionText } from './all-positions.ts'
 import { actualRevision, isOutage, reasonOf, typeOf } from './client-errors.ts'
 import type { Connection } from './connection.ts'
@@ -120,9 +121,8 @@ async function look({ connection, canonical }: SenderOptions, append: Append): P
   const found = await readRange({ connection, canonical }, stream, range)
   if (found.length === 0) return 'absent'
   const last = found.at(-1)
-  const isOurs =
-    found.length === records.length && found.every(({ header }, index) => header === records[index]?.header)
-  if (isOurs && last !== undefined) return { kind: 'appended', revision: last.revision, position: last.position }
+  if (isAppend(found, records) && last !== undefined)
+    return { kind: 'appended', revision: last.revision, position: last.position }
   return { kind: 'conflict', actual: await readHead(connection, stream) }
 }
 

@@ -7,7 +7,7 @@ import { resolvePolicy } from '../../../schemas/resolve-policy.ts'
 import { changedPart } from '../../../src/dashboard/diff/changed-part.ts'
 import { diffContexts } from '../../../src/dashboard/diff/context-diff.ts'
 import { valueText } from '../../../src/dashboard/diff/value-text.ts'
-import { parsePointer, valueAt } from '../../../src/domain/validator/pointer.ts'
+import { parsePointer, valueAt } from '../../../schemas/json-pointer.ts'
 import { validateHandoff } from '../../../src/domain/validator/validate.ts'
 
 const test = suite('dashboard: the diff of two contexts')

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { formatPointer, parsePointer, valueAt } from '../../../src/domain/validator/pointer.ts'
+import { formatPointer, parsePointer, valueAt } from '../../../schemas/json-pointer.ts'
 
 const test = suite('JSON Pointers')
 

@@ -7,7 +7,7 @@ import { FINDINGS_MAX, Finding } from '../../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { resolvePolicy } from '../../../schemas/resolve-policy.ts'
 import { addEvidence, emptyEvidence } from '../../../src/domain/validator/evidence.ts'
-import { formatPointer } from '../../../src/domain/validator/pointer.ts'
+import { formatPointer } from '../../../schemas/json-pointer.ts'
 import { type HandoffInput, type Verdict, validateHandoff } from '../../../src/domain/validator/validate.ts'
 import { jsonDigest } from '../../../src/signing/digests.ts'
 import {

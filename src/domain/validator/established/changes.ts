@@ -1,7 +1,7 @@
 /** @module What a comparison comes upon: a change of something established. Whether it is permitted is decided elsewhere. */
 import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json } from '../../../../schemas/json.ts'
-import type { Token } from '../pointer.ts'
+import type { Token } from '../../../../schemas/json-pointer.ts'
 import type { PlaceRules } from './place-rules.ts'
 
 export interface Change {

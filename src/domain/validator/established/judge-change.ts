@@ -2,7 +2,7 @@
 
 import type { Finding, Rule } from '../../../../schemas/finding.ts'
 import { isJsonObject, type JsonObject } from '../../../../schemas/json.ts'
-import { formatPointer, valueAt } from '../pointer.ts'
+import { formatPointer, valueAt } from '../../../../schemas/json-pointer.ts'
 import { addDifference, addFinding, countError, countLeaves, hasRoom, type Report } from '../report.ts'
 import type { Change, Excuse } from './changes.ts'
 import { type Entry, entryFor, type Superseded } from './superseded.ts'

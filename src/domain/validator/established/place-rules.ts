@@ -1,6 +1,7 @@
 /** @module What a policy declares about places: its pointers as a tree that is walked along with a context, `*` for any key or member. */
+
+import { parsePointer, type Token } from '../../../../schemas/json-pointer.ts'
 import type { ListRule, PlacePolicy } from '../../../../schemas/place-policy.ts'
-import { parsePointer, type Token } from '../pointer.ts'
 
 export interface Tolerance {
   readonly absolute?: number | undefined

@@ -3,12 +3,12 @@
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { formatPointer, type Token } from '../../../../schemas/json-pointer.ts'
 import { soleQuantity } from '../meaning/pairs.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { isSameQuantity } from '../meaning/quantities.ts'
 import { isSameScalar, type Scalar } from '../meaning/scalars.ts'
 import { readUnit } from '../meaning/units.ts'
-import { formatPointer, type Token } from '../pointer.ts'
 import { addFinding, type Report } from '../report.ts'
 import type { Gain } from './changes.ts'
 

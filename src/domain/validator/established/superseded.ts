@@ -1,6 +1,6 @@
 /** @module The places that an agent supersedes, as a tree: whether one covers a place takes as many steps as the place is deep. */
 
-import type { Token } from '../pointer.ts'
+import type { Token } from '../../../../schemas/json-pointer.ts'
 import type { Supersessions } from '../supersedes.ts'
 
 interface Node {

@@ -1,8 +1,8 @@
 /** @module Rule `total-disagrees`: a new number whose name says that it counts, adds up or multiplies what is established beside it, and does not. */
 import { keyWords, singular } from '../../../../projections/key-words.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { formatPointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
 import { isSameNumber, readNumber } from '../meaning/numbers.ts'
-import { formatPointer, type Token, valueAt } from '../pointer.ts'
 import { addFinding, type Report } from '../report.ts'
 import type { Gain } from './changes.ts'
 

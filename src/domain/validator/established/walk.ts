@@ -1,8 +1,8 @@
 /** @module The walk through an established context and a new one: where it stands, what is known of the place, and what it reports. */
 import type { Json } from '../../../../schemas/json.ts'
+import type { Token } from '../../../../schemas/json-pointer.ts'
 import type { PlaceKind } from '../meaning/place-kind.ts'
 import type { Signatures } from '../meaning/signature.ts'
-import type { Token } from '../pointer.ts'
 import type { ChangeSink } from './changes.ts'
 import type { PlaceRules } from './place-rules.ts'
 

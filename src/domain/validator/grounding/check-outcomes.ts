@@ -2,7 +2,7 @@
 import { isEqual } from '../../../../projections/json-equality.ts'
 import { sortedKeys } from '../../../../projections/set-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
-import { formatPointer, type Token, valueAt } from '../pointer.ts'
+import { formatPointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
 import { addFinding } from '../report.ts'
 import { isCovered } from '../supersedes.ts'
 import type { Checking } from './checking.ts'

@@ -1,7 +1,7 @@
 /** @module Numbers that follow from what stands around them: a count, a sum, a difference or a product. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { type Token, valueAt } from '../../../../schemas/json-pointer.ts'
 import { isSameNumber } from '../meaning/numbers.ts'
-import { type Token, valueAt } from '../pointer.ts'
 
 /** Numbers around one: pairs of them are tried. */
 const OPERANDS_MAX = 24

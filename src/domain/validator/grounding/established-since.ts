@@ -1,7 +1,7 @@
 /** @module Since which event each value of the context stands: a tree that holds the places that have changed, and nothing else. */
 import { isEqual } from '../../../../projections/json-equality.ts'
 import type { Json } from '../../../../schemas/json.ts'
-import type { Token } from '../pointer.ts'
+import type { Token } from '../../../../schemas/json-pointer.ts'
 
 export interface Since {
   readonly revision: number

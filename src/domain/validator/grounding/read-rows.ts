@@ -7,8 +7,8 @@ import { identityCandidates, identityText, isReference } from '../../../../proje
 import { plainLower } from '../../../../projections/plain-text.ts'
 import { sortedKeys } from '../../../../projections/set-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import type { Token } from '../../../../schemas/json-pointer.ts'
 import type { Scalar } from '../meaning/scalars.ts'
-import type { Token } from '../pointer.ts'
 
 export interface RowName {
   readonly text: string

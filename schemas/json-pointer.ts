@@ -1,13 +1,12 @@
 /** @module JSON Pointers (RFC 6901) as lists of tokens, and back. */
-import type { Json } from '../../../schemas/json.ts'
-import { isJsonObject } from '../../../schemas/json.ts'
+import { isJsonObject, type Json } from './json.ts'
 
 export type Token = string | number
 
 /** `['a/b', 0]` -> `/a~1b/0`; no tokens -> `''`, the whole document. */
 export function formatPointer(tokens: readonly Token[]): string {
   let pointer = ''
-  for (const token of tokens) pointer += `/${typeof token === 'number' ? token : escapeToken(token)}`
+  for (const token of tokens) pointer += pointerStep(token)
   return pointer
 }
 
@@ -29,8 +28,11 @@ export function valueAt(document: Json, tokens: readonly string[]): Json | undef
   return value
 }
 
-function escapeToken(token: string): string {
-  return token.includes('~') || token.includes('/') ? token.replaceAll('~', '~0').replaceAll('/', '~1') : token
+/** One token as it stands in a pointer, its slash before it: `a/b` -> `/a~1b` (section 3). */
+export function pointerStep(token: Token): string {
+  if (typeof token === 'number') return `/${token}`
+  const plain = !token.includes('~') && !token.includes('/')
+  return `/${plain ? token : token.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
 function unescapeToken(token: string): string {
