@@ -2,7 +2,7 @@
 import { openReader } from '../compose-stores.ts'
 import type { Settings } from '../config.ts'
 import { parseVerifierKey } from '../merkle/note-key.ts'
-import type { StoreReader } from '../store/sqlite/sqlite-reader.ts'
+import type { StoreReader } from '../store/event-store.ts'
 import { readLogCheckpoint } from '../verify/checkpoint-check.ts'
 import { proveOfflineConsistency } from '../verify/offline-log.ts'
 import type { Arguments } from './arguments.ts'

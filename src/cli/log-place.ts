@@ -5,7 +5,7 @@ import { readIdentity } from '../compose.ts'
 import type { Settings } from '../config.ts'
 import { readKeys } from '../key-source.ts'
 import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
-import type { StoreReader } from '../store/sqlite/sqlite-reader.ts'
+import type { StoreReader } from '../store/event-store.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { isPlain } from './shown.ts'
 

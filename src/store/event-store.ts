@@ -151,3 +151,10 @@ export class StoreOpenError extends Error {
     this.code = code
   }
 }
+
+/** The half of the port that reads. A record's `stream`, `revision` and `requestId` are the file's columns, for a verifier to compare. */
+export type StoreReader = Disposable &
+  Pick<
+    EventStore,
+    'url' | 'head' | 'recordAt' | 'readStream' | 'readAll' | 'end' | 'findRequest' | 'subscribe' | 'comparePositions'
+  >

@@ -3,9 +3,8 @@
  * The node is asked at the first read; where it does not answer, that read throws `StoreUnavailableError`.
  */
 import type { RecordedEvent } from '@eventstore/db-client'
-import type { ReadRecord } from '../event-store.ts'
+import type { ReadRecord, StoreReader } from '../event-store.ts'
 import { readHalfOf } from '../read-only-store.ts'
-import type { StoreReader } from '../sqlite/sqlite-reader.ts'
 import { scanAll } from './all-reads.ts'
 import { Connection } from './connection.ts'
 import { readConnectionUrl } from './connection-url.ts'

@@ -2,9 +2,8 @@
  * @module Read-only access to a ledger on PostgreSQL, beside the processes that serve it: for `verify`, `replay` and the like. Where the server
  * does not answer, a read throws `StoreUnavailableError`.
  */
-import type { ReadRecord } from '../event-store.ts'
+import type { ReadRecord, StoreReader } from '../event-store.ts'
 import { readHalfOf } from '../read-only-store.ts'
-import type { StoreReader } from '../sqlite/sqlite-reader.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { PostgresStore } from './postgres-store.ts'
 import { scanAll } from './reads.ts'

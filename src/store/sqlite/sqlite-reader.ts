@@ -4,17 +4,10 @@
  */
 import { realpathSync } from 'node:fs'
 import { compareDecimalPositions } from '../decimal-position.ts'
-import { type EventStore, StoreOpenError } from '../event-store.ts'
+import { StoreOpenError, type StoreReader } from '../event-store.ts'
 import { asOpenError, openReadOnly } from './open.ts'
 import { checkSchema } from './schema.ts'
 import { StoreReads } from './store-reads.ts'
-
-/** The half of the port that reads. A record's `stream`, `revision` and `requestId` are the file's columns, for a verifier to compare. */
-export type StoreReader = Disposable &
-  Pick<
-    EventStore,
-    'url' | 'head' | 'recordAt' | 'readStream' | 'readAll' | 'end' | 'findRequest' | 'subscribe' | 'comparePositions'
-  >
 
 /** How often a subscriber in another process than the owner's looks for new events. */
 const POLL_MS = 100

@@ -3,11 +3,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Finding } from '../../../schemas/finding.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { parsePointer, valueAt } from '../../../schemas/json-pointer.ts'
 import { resolvePolicy } from '../../../schemas/resolve-policy.ts'
 import { changedPart } from '../../../src/dashboard/diff/changed-part.ts'
 import { diffContexts } from '../../../src/dashboard/diff/context-diff.ts'
 import { valueText } from '../../../src/dashboard/diff/value-text.ts'
-import { parsePointer, valueAt } from '../../../schemas/json-pointer.ts'
 import { validateHandoff } from '../../../src/domain/validator/validate.ts'
 
 const test = suite('dashboard: the diff of two contexts')
