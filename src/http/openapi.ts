@@ -1,6 +1,7 @@
 /** @module The description of the API (OpenAPI 3.1), made from the same declarations that serve it. */
 import { createRoute, type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi'
 import type { EdgeEnv } from './edge-context.ts'
+import { describeMembers, describeParameter, type Parameter } from './openapi-descriptions.ts'
 import type { Route } from './route.ts'
 
 /** RFC 9457, with the two members of ours that every problem has. */
@@ -34,7 +35,33 @@ export function openApiDocument(app: OpenAPIHono<EdgeEnv>, version: string): str
     description: 'An append-only, signed ledger for AI-agent runs.',
     license: { name: 'MIT', identifier: 'MIT' },
   }
-  return JSON.stringify(app.getOpenAPI31Document({ openapi: '3.1.0', info }))
+  return JSON.stringify(described(app.getOpenAPI31Document({ openapi: '3.1.0', info }) as unknown as Document))
+}
+
+interface Operation {
+  readonly parameters?: readonly Parameter[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: object }>> }
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, object>> }
+}
+
+/** The same document, in which every parameter and member says what it is. */
+function described(document: Document): Document {
+  for (const [path, operations] of Object.entries(document.paths)) {
+    const [last = ''] = path
+      .split('/')
+      .filter((part) => part !== '' && !part.startsWith('{'))
+      .slice(-1)
+    for (const { parameters = [], requestBody } of Object.values(operations)) {
+      for (const parameter of parameters) describeParameter(parameter, last)
+      for (const { schema } of Object.values(requestBody?.content ?? {})) describeMembers(schema, last)
+    }
+  }
+  for (const schema of Object.values(document.components.schemas)) describeMembers(schema, '')
+  return document
 }
 
 function configOf(route: Route): RouteConfig {

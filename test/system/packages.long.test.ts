@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { checkPackage, createPackageFromTarballData, type Problem } from '@arethetypeswrong/core'
 import { build } from 'esbuild'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { cleanEnv, runCommand } from '../support/command-line.ts'
@@ -121,6 +124,40 @@ for (const module of ['nodenext', 'bundler'] as const) {
     const required = module === 'nodenext' ? { 'c.cts': programFor('countersign-client') } : {}
     const client = clientProject(`types-${module}`, { ...files, ...required })
     run(TSC, ['-p', client], client)
+  })
+}
+
+for (const module of ['nodenext', 'bundler'] as const) {
+  test(`the types of the whole package are clean under ${module}, the libraries' own included`, () => {
+    // The runtime hands out Node's own types, such as `Buffer` and `AbortSignal`.
+    const config = configFor(module).replace('"types":[]', '"types":["node"]')
+    const whole = serverProject(`whole-types-${module}`, { 'tsconfig.json': config, 'b.ts': programFor('countersign') })
+    run(TSC, ['-p', whole], whole)
+  })
+}
+
+/**
+ * ES modules alone are published: `require` of one works since Node 20.19, which is the least that `engines` takes. The rules of Node 10 know no
+ * `exports`.
+ */
+const isTaken = (problem: Problem): boolean =>
+  problem.kind === 'CJSResolvesToESM' || ('resolutionKind' in problem && problem.resolutionKind === 'node10')
+
+for (const name of ['countersign', 'countersign-client']) {
+  test(`publint and arethetypeswrong find nothing wrong with ${name} as it is packed`, async () => {
+    const bytes = new Uint8Array(readFileSync(tarball(name)))
+    const { messages, pkg } = await publint({ pack: { tarball: bytes.buffer }, strict: true })
+    assert.equal(
+      messages.map((message) => formatMessage(message, pkg)),
+      [],
+    )
+    const analysed = await checkPackage(createPackageFromTarballData(bytes))
+    assert.ok(analysed.types, `${name} has types`)
+    const problems = 'problems' in analysed ? analysed.problems : []
+    assert.equal(
+      problems.filter((problem) => !isTaken(problem)).map((problem) => JSON.stringify(problem)),
+      [],
+    )
   })
 }
 

@@ -74,6 +74,13 @@ export const setCodec: Codec<ReadonlySet<unknown>> = {
   decode: (recorded) => new Set(recorded as unknown[]),
 }
 
+/** Node's `Buffer`, by what other bytes do not have: so that these declarations need none of Node's. */
+interface NodeBytes extends Uint8Array {
+  toString(encoding?: 'base64' | 'hex' | 'utf8'): string
+  equals(other: Uint8Array): boolean
+  readUInt32BE(offset?: number): number
+}
+
 /**
  * `Buffer`, as base64.
  * @example
@@ -85,9 +92,9 @@ export const setCodec: Codec<ReadonlySet<unknown>> = {
  * console.log(kept instanceof Buffer)
  * ```
  */
-export const bufferCodec: Codec<Buffer> = {
+export const bufferCodec: Codec<NodeBytes> = {
   tag: 'Buffer',
-  is: (value): value is Buffer => Buffer.isBuffer(value),
+  is: (value): value is NodeBytes => Buffer.isBuffer(value),
   encode: (value) => value.toString('base64'),
   decode: (recorded) => Buffer.from(String(recorded), 'base64'),
 }

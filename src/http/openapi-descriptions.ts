@@ -1,0 +1,195 @@
+/**
+ * @module What each parameter and member of the API means. A name means one thing wherever it stands; where it does not, the entry is
+ * `<member above>.<name>`. Filters of events are described by the table of audit fields instead.
+ */
+type Texts = Readonly<Record<string, string>>
+
+export const PARAMETERS: Texts = {
+  actor: 'Only events written by this actor.',
+  after: 'Goes on behind this event: an id that a tail sent, or `nextCursor`.',
+  agent: 'Only runs that this agent took part in.',
+  asOf: "The answer as it was when the tenant's log had so many events: a count, and the same answer for ever.",
+  by: 'What is summed by: `run` (the default), `agent`, `model`, `day`, `month` or `tenant`.',
+  call: 'Id of the call, a UUID, as its claim was answered.',
+  code: 'Stable code of a problem, such as `not-found`.',
+  cursor: 'Where the next page begins: `nextCursor` of the page before, with the same other parameters.',
+  event: 'Id of the event, a UUID.',
+  fork: 'Id of the fork, a UUID.',
+  format: 'Format of the lines: `jsonl` (the default), `csv`, `cloudevents`, `cloudevents-batch`, `ocsf` or `otlp`.',
+  from: 'First revision of the answer, from 0.',
+  index: 'Index of the leaf in the log, from 0, in place of `event`.',
+  limit: 'Items of a page, 1 to 500; default 100.',
+  name: 'Only runs of this name.',
+  offset: 'Bytes of the export that the caller has already: with `cursor`, the rest is sent.',
+  order: '`asc`: oldest first, the default; `desc`: newest first.',
+  reservation: 'Id of the reservation, a UUID.',
+  revision: 'As it was at this revision of the run, from 0.',
+  run: 'Id of the run.',
+  seed: 'Root hash of a checkpoint, so that neither side picks: the same seed draws the same runs.',
+  since: 'Only runs started at this time or later; RFC 3339.',
+  size: 'Size of the log that the proof is for, in events; default: that of the last checkpoint.',
+  status: 'Only runs with this status: `open`, `completed`, `failed` or `compensated`.',
+  step: 'As it was after this accepted handoff; 0 is the start.',
+  tag: 'Only runs with this tag.',
+  tile: 'Path of a tile below its log, as C2SP tlog-tiles has it, such as `0/000`.',
+  to: 'Last revision of the answer.',
+  type: 'Only events of this type, such as `EnvelopeRejected`.',
+  until: 'Only runs started before this time; RFC 3339.',
+  'consistency.from': 'Size of the smaller tree, in events.',
+  'consistency.to': 'Size of the larger tree, in events.',
+}
+
+export const MEMBERS: Texts = {
+  aborted: 'The branch was given up, and why.',
+  absolute: 'Largest difference, in the unit of the number itself.',
+  agent: 'Name of the agent that it is about, or in whose name it is done; default: the writer.',
+  agents: 'Limits of single agents, by name; costs are in the currency of the run.',
+  args: 'Arguments of the call, as JSON: they go on record and are part of its identity.',
+  atStep: 'The accepted handoff of that run to branch behind; 0 is the start.',
+  base: 'What the policy changes: `default`, or `relay`.',
+  body: 'Body of the command, as its own route takes it.',
+  branch: 'Name of the branch in its fork.',
+  branchOf: 'Starts from the context that another run had established at a step; both streams name the other run.',
+  branches: 'Branches of the fork; each has a name and a scope of its own.',
+  budget: 'Hard limits of the run: what would go over is refused with `budget-exceeded` before it runs.',
+  cacheWriteTokens: "Input tokens that were written to the provider's cache; part of `inputTokens`.",
+  cachedInputTokens: "Input tokens that were read from the provider's cache; part of `inputTokens`.",
+  call: 'Id of the call that a command of a batch is about.',
+  callId: 'Id of the call that used it.',
+  code: 'Stable code of the failure, for programs.',
+  compensate: 'How the call is undone: by a tool, not at all (`none`), or that there is nothing to undo.',
+  compensateUnknown: 'Undo the call as well where it is not known whether it was executed.',
+  cost: 'Money, as a decimal string such as `"0.25"`; to nine decimals.',
+  'budget.cost': 'Most money that the run may spend.',
+  criticalKeys: 'Top-level keys that must not vanish from the context.',
+  currency: 'Currency of the cost: three letters, as ISO 4217 has them.',
+  deadlineMs:
+    'Milliseconds after which a reservation that nobody settled counts as spent, as an estimate; default 600,000.',
+  detail: 'What was wrong with this request, for people.',
+  details: 'Further members of the failure, as JSON.',
+  error: 'The failure, where it failed.',
+  estimated: 'The figures are an estimate: the provider did not say.',
+  evidence: 'What shows how the call ended, as JSON; it goes on record.',
+  expression: 'Condition over `before` and `after`; it refuses where it is false, and never where it is unknown.',
+  fence: 'Number of the claim that this settles or renews: refused where a newer claim exists.',
+  fork: 'Id of the fork that a command of a batch is about.',
+  free: 'Top-level keys of work in progress, which may change freely.',
+  group: 'Calls of one group run side by side, and are undone side by side.',
+  id: 'Id of the run; a second start of the same id, name and input resumes it. Default: a new UUID.',
+  immutable: 'Places that do not change, superseded or not (JSON Pointers).',
+  input: 'Input of the run, as JSON: part of the evidence that handoffs are judged by.',
+  inputTokens: 'Tokens of input, the cached part included.',
+  instance: 'Path of the request.',
+  invariants: 'Conditions that hold after every handoff.',
+  items: 'Commands, 1 to 256, carried out in order.',
+  join: 'How branches are joined: `union`, `first_wins` or `vote`.',
+  jwk: 'Public key (Ed25519 or P-256) that the agent signs its envelopes with, as a JWK.',
+  key: "The caller's own identity of the call: the same key in a run gets the recorded outcome. For a compensation, the id of the call it undoes.",
+  'lists.key': 'Members by which the members of the list are known.',
+  leaseMs: 'Milliseconds that the claim lasts without being renewed, 100 to 600,000; default 60,000.',
+  limit: 'Most money that may be spent, as a decimal string.',
+  lists: 'What lists are: `set`, `bag`, `sequence`, or known by key members, by their place.',
+  manifestHash: 'Digest of the manifest that the agent works under, as its registration was answered.',
+  maxTokens: 'Most tokens of what the agent is shown, and of what it hands over.',
+  message: 'What failed, for people.',
+  minConfidence: 'Refuses a handoff that keeps a smaller share of what was established, 0 to 1.',
+  mode: 'How the payload meets the context: `replace` (the default), `merge` (RFC 7396) or `extend`.',
+  model: 'Name of the model.',
+  monotonic: 'Numbers that may move one way, `up` or `down`, by their place.',
+  name: 'Name of the run, for people and filters.',
+  'branches.name': 'Name of the branch, unique in the fork.',
+  'invariants.name': 'Name of the condition, which its finding bears.',
+  never: 'Places that nobody supersedes (JSON Pointers).',
+  occurrence: 'How many equal ones came before it at this place of the code, from 0.',
+  onDiscard: 'What becomes of the calls of a branch that is not merged: `compensate` (the default) or `keep`.',
+  onUnknown:
+    'What an expired claim means: the call may be made again (`retry`), or is in doubt (`in-doubt`, the default).',
+  op: 'Kind of the command, such as `envelope`, `claim` or `settle`.',
+  outcome: 'How the call in doubt ended: `executed`, `not-executed` or `compensated`.',
+  output: 'Output of the run, as JSON.',
+  'branches.output': 'What the branch hands over.',
+  outputTokens: 'Tokens of output, reasoning included.',
+  parent: 'Digest of the event whose context this builds on; refused where that is no longer the established one.',
+  parentCall: 'Id of the call in which this one is made.',
+  path: 'Place (JSON Pointer); it covers what lies below.',
+  payload: 'What the agent hands over: a JSON object.',
+  phase: '`forward` (the default), `compensation` or `model`.',
+  pointer: 'Place in the request that is at fault (JSON Pointer).',
+  policy:
+    'Policy that handoffs are judged by: `default`, `relay`, or one with changes. Of a manifest: adds to that of the run.',
+  protect: 'Top-level keys that stay established; `*` for all but the free ones.',
+  provider: "Name of the model's provider.",
+  reads: 'Top-level keys of the context that the agent may see; absent: all.',
+  reason: 'Why, for people; it goes on record.',
+  reasonMinChars: 'Fewest characters of a reason to supersede.',
+  refused: 'Something that the branch needed was refused to it: its budget, a handoff.',
+  relative: 'Largest difference, as a share of the established number.',
+  requireSignature: 'Refuse an envelope of the agent without a signature.',
+  reservation: 'Id of the reservation that a command of a batch is about.',
+  reserve: 'Taken from the budget before the call runs, and settled with what it used.',
+  restated: 'What a value said again with another value is: `off`, `warn`, `reject` or `sure` (the default).',
+  result: 'What the tool answered, as JSON; `null` where it returns nothing.',
+  roles: 'Agents that may supersede; absent: all.',
+  rules: 'The rule set; `1` is that of release 0.1.0. A run keeps the one that it began with.',
+  run: 'Id of the run.',
+  runFence: 'Number of the life of the run that asks: refused where a later one has begun.',
+  schema: "JSON Schema (2020-12) of the agent's payloads.",
+  scope: "Place in the run's code, as names with slashes between; default: the run itself.",
+  score: 'Score of the branch in a vote; the highest wins.',
+  signature: "The agent's own signature over the envelope: a detached JWS (RFC 7515).",
+  snapshotEvery: 'A snapshot stands in the stream after every so many handoffs, 1 to 1,000; default 1.',
+  status: 'HTTP status.',
+  supersede: 'Who may supersede, how well founded, and what never.',
+  supersedes: 'What may change though it was established, each with its reason; at most 256.',
+  tags: 'Tags of the run, at most 64, to find it by.',
+  task: 'What the agent is for, in words.',
+  title: 'What kind of problem it is, for people.',
+  toStep: 'The accepted handoff to go back to; default: the one before the one established now.',
+  tokens: 'Count of tokens.',
+  tolerance: 'How far numbers may move without being changed, by their place.',
+  tool: 'Name of the tool.',
+  type: 'URI of the kind of problem; it leads to a page that says what to do.',
+  ungrounded: 'What a value is that nothing recorded holds: `off`, `warn` (the default) or `reject`.',
+  unknown: 'The outcome is not known, such as after a time-out: the call is in doubt.',
+  unrecorded: 'The tool ran, and its result could not be recorded.',
+  usage: 'What was used.',
+  willRetry: 'A failed compensation that the caller will try again: it ends nothing yet.',
+  writes: 'Top-level keys that the agent may change; absent: all.',
+}
+
+interface Node {
+  description?: string | undefined
+  readonly properties?: Readonly<Record<string, Node>>
+  readonly items?: Node
+  readonly additionalProperties?: Node | boolean
+  readonly anyOf?: readonly Node[]
+  readonly oneOf?: readonly Node[]
+  readonly allOf?: readonly Node[]
+}
+
+export interface Parameter extends Node {
+  readonly name: string
+  readonly schema?: Node
+}
+
+/** Describes what is not described yet; `above` is the name of the member, or the last word of the path, that it belongs to. */
+export function describeMembers(node: Node | undefined, above: string): void {
+  if (node === undefined) return
+  for (const [name, member] of Object.entries(node.properties ?? {})) {
+    member.description ??= MEMBERS[`${above}.${name}`] ?? MEMBERS[name]
+    describeMembers(member, name)
+  }
+  const inner = [
+    node.items,
+    node.additionalProperties,
+    ...(node.anyOf ?? []),
+    ...(node.oneOf ?? []),
+    ...(node.allOf ?? []),
+  ]
+  for (const each of inner) if (typeof each === 'object') describeMembers(each, above)
+}
+
+export function describeParameter(parameter: Parameter, above: string): void {
+  const { name, schema } = parameter
+  parameter.description ??= schema?.description ?? PARAMETERS[`${above}.${name}`] ?? PARAMETERS[name]
+}
