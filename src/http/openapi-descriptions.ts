@@ -109,6 +109,7 @@ export const MEMBERS: Texts = {
   output: 'Output of the run, as JSON.',
   'branches.output': 'What the branch hands over.',
   outputTokens: 'Tokens of output, reasoning included.',
+  owner: 'The process that carries the call out, where its death can be proved.',
   parent: 'Digest of the event whose context this builds on; refused where that is no longer the established one.',
   parentCall: 'Id of the call in which this one is made.',
   path: 'Place (JSON Pointer); it covers what lies below.',
@@ -153,6 +154,8 @@ export const MEMBERS: Texts = {
   unknown: 'The outcome is not known, such as after a time-out: the call is in doubt.',
   unrecorded: 'The tool ran, and its result could not be recorded.',
   usage: 'What was used.',
+  whenOwned:
+    'What a resume does about leases that run and whose owner is not known to be gone: `wait` (the default), `refuse` or `take-over`.',
   willRetry: 'A failed compensation that the caller will try again: it ends nothing yet.',
   writes: 'Top-level keys that the agent may change; absent: all.',
 }

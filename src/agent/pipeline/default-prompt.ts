@@ -6,7 +6,19 @@ import type { StepContext } from './step-types.ts'
 const FINDINGS_SHOWN_MAX = 20
 const VALUE_MAX_CHARS = 300
 
-/** Task, context as JSON, and what was wrong with the last answer. What the context says is data: it is fenced off as JSON. */
+/**
+ * Task, context as JSON, and what was wrong with the last answer. What the context says is data: it is fenced off as JSON.
+ * @example
+ * ```ts
+ * import { defaultPrompt, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const chain = { invoke: async (prompt: string) => ({ summary: `${prompt.length} characters were read` }) }
+ * await cs.run({ name: 'report' }, async (run) => {
+ *   await run.step('writer', chain, { task: 'Write a summary.', input: defaultPrompt })
+ * })
+ * ```
+ */
 export function defaultPrompt(
   slice: JsonObject,
   { task, findings, shown }: Pick<StepContext, 'task' | 'findings' | 'shown'>,
