@@ -45,7 +45,7 @@ export interface DashboardDeps {
   /** Shared with the API: a page counts as a request, a refused sign-in as a refused token. */
   readonly rates: Rates
   /** A slot for a long read of the tenant, to be called when it ends; else the code of the problem why there is none. */
-  readonly acquireStream: (tenant: string, kind: 'replay') => (() => void) | 'too-many-streams' | 'overloaded'
+  readonly acquireStream: (tenant: string, kind: 'replay' | 'page') => (() => void) | 'too-many-streams' | 'overloaded'
   readonly memory: MemoryBudget
   /** Begins what a page reads: its pace, which throws `ReaderLeftError` when the reader left or the session or its token is over; then call `end`. */
   readonly beginReading: (c: DashboardContext, reader: PageReader) => { readonly pace: Pace; readonly end: () => void }

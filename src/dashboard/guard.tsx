@@ -100,6 +100,9 @@ async function served(route: PageRoute, serving: Serving): Promise<Response> {
   // Nothing would ever read it, so nothing must be held for it.
   if (c.req.method === 'HEAD' && route.streams === true) return new Response(null, { headers: PAGE_HEADERS })
 
+  // A stream takes a slot of its own, for as long as it is open.
+  const release = route.streams === true ? () => undefined : deps.acquireStream(caller.tenant, 'page')
+  if (typeof release === 'string') return problemPage(frame, { ...deps.explain(release), detail: BUSY })
   const { token, over } = session
   const reading = deps.beginReading(c, { caller, token, over: over.signal })
   try {
@@ -124,8 +127,11 @@ async function served(route: PageRoute, serving: Serving): Promise<Response> {
     return failed(frame, error)
   } finally {
     reading.end()
+    release()
   }
 }
+
+const BUSY = 'Other pages, exports and tails of this tenant are still at work.'
 
 const FORGED: ProblemProps = {
   status: 403,

@@ -85,8 +85,27 @@ export interface RunGroup {
   readonly firstTime: string
   readonly lastTime: string
   readonly rejections: number
-  /** Type of the last event that ends a run; absent while the run is open. */
-  readonly end?: string
+  /** The last event that ends a run; absent while the run is open. */
+  readonly end?: { readonly leaf: number; readonly type: string }
+}
+
+/** A stretch of the log that one statement looks through: leaves after `after` up to `upTo`. */
+export interface LeafWindow {
+  readonly after: number
+  readonly upTo: number
+}
+
+/** Where a walk over all runs stands: by run, then by revision. */
+export interface RunPlace {
+  readonly run: string
+  readonly revision: number
+}
+
+/** What a stretch of the walk says of each run in it; the first and the last of them may go on in others. */
+export interface RunStretch {
+  readonly groups: readonly RunGroup[]
+  /** Undefined where the walk is over. */
+  readonly next?: RunPlace
 }
 
 export type SpendBy = 'run' | 'agent' | 'model' | 'day' | 'month' | 'tenant'
@@ -129,14 +148,19 @@ export interface AuditIndex extends DerivedFile {
   openReservations(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[]
   /** Failed or unknown compensations that no success and no resolution followed. */
   openCompensations(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[]
-  runs(
+  /** So many rows of the walk over all runs, or of one, grouped. */
+  runStretch(
     view: AuditView,
-    filter: Pick<AuditFilter, 'since' | 'until' | 'run'>,
-    page: KeyPage & { readonly openOnly?: boolean },
-  ): readonly RunGroup[]
-  countRuns(view: AuditView, filter: Pick<AuditFilter, 'since' | 'until' | 'run'>, openOnly: boolean): number
+    filter: Pick<AuditFilter, 'run'>,
+    walk: { readonly after: RunPlace | undefined; readonly rows: number },
+  ): RunStretch
   /** Revisions of a run that are not there, the first `limit` of them. */
   missingRevisions(view: AuditView, run: string, limit: number): readonly number[]
-  spend(view: AuditView, filter: AuditFilter, page: KeyPage & { readonly by: SpendBy }): readonly SpendGroup[]
-  keys(view: AuditView, filter: AuditFilter, page: KeyPage): readonly KeyGroup[]
+  /** Sums over one window; the sums of all windows make the answer. */
+  spend(
+    view: AuditView,
+    filter: AuditFilter,
+    page: KeyPage & { readonly window: LeafWindow } & { readonly by: SpendBy },
+  ): readonly SpendGroup[]
+  keys(view: AuditView, filter: AuditFilter, page: KeyPage & { readonly window: LeafWindow }): readonly KeyGroup[]
 }

@@ -250,7 +250,9 @@ test('a HEAD holds no stream open, and a page that breaks says where the operato
     assert.is((await edge.app.request('/ui/live', head)).status, 200)
     assert.is((await edge.app.request('/ui/download/runs/r/export', head)).status, 200)
   }
-  assert.is((await client.get('/ui/download/runs/r/export')).status, 200)
+  const download = await client.get('/ui/download/runs/r/export')
+  assert.is(download.status, 200)
+  await download.text()
   const broken = await client.get('/ui/runs/r/context')
   assert.is(broken.status, 500)
   const id = /under ([0-9a-f-]{36})/.exec(await broken.text())?.[1]
@@ -321,6 +323,18 @@ test('a run list goes on page by page without a gap or a repeat', async () => {
   }
   assert.is(seen.length, 120)
   assert.is(new Set(seen).size, 120)
+})
+
+test('a page takes a slot of its tenant while it is made, as a stream does, and gives it back (F79)', async () => {
+  await using edge = await testEdge({ realClock: false, audit: true, settings: { streamsPerTenant: 1 } })
+  const client = await signedIn(edge)
+  assert.is((await client.get('/ui/runs')).status, 200)
+  const tail = await edge.get('/v1/tail')
+  assert.is((await client.get('/ui/runs')).status, 429)
+  await tail.body?.cancel()
+  assert.is((await client.get('/ui/runs')).status, 200)
+  assert.is((await client.get('/ui/runs/none')).status, 404)
+  assert.is((await client.get('/ui/runs')).status, 200)
 })
 
 test.run()

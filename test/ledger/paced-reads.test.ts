@@ -112,4 +112,33 @@ paced('a reader that has left costs one page more at most, whatever it asked for
   }
 })
 
+paced(
+  'lists and sums of a whole log, and the plan of a rollback, are cut as well: nobody who has left is waited for (F79)',
+  async () => {
+    await using test = await testLedger({ audit: 'unrecorded' })
+    const run = drive(test, 'r')
+    await run.start()
+    for (let n = 0; n < 5; n += 1) await run.called('charge', { args: { n }, compensate: { tool: 'refund' } })
+    ok(await run.do({ kind: 'compensate', body: { reason: 'no longer wanted' } }))
+    const { audit } = test.ledger
+    const asked = { filter: {}, by: 'agent' } as const
+    const questions = ['runs', 'open-runs', 'spend', 'keys'] as const
+    const ask = (caller: Caller, name: (typeof questions)[number]) =>
+      audit?.ask(caller, name === 'spend' ? { name, ...asked } : { name, filter: {} }, { limit: 10 })
+    for (const name of questions) {
+      const caller = counted()
+      const answer = await ask(caller, name)
+      assert.ok(answer?.ok === true && caller.pace.turns >= 1, `${name}: ${caller.pace.turns}`)
+      const left = await ask(counted(0), name)?.then(
+        () => undefined,
+        (error: unknown) => error,
+      )
+      assert.instance(left, ReaderLeftError, name)
+    }
+    const caller = counted()
+    const plan = await test.ledger.compensations(caller, 'r')
+    assert.ok(plan.ok && caller.pace.turns >= 5, `${caller.pace.turns}`)
+  },
+)
+
 paced.run()

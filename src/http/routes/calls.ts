@@ -7,6 +7,7 @@ import { pageRoute } from '../page-route.ts'
 import { NoQuery } from '../query.ts'
 import { type GuardedRoute, readRoute } from '../route.ts'
 import { claimOrWait } from '../wait-for-call.ts'
+import { withSlot } from '../with-slot.ts'
 
 const tag = 'calls'
 
@@ -80,6 +81,10 @@ export const callRoutes: readonly GuardedRoute[] = [
     tag: 'compensations',
     access: READ_RUNS,
     query: NoQuery,
-    handle: async ({ edge, caller, run, path }) => foundResponse(await edge.ledger.compensations(caller, run), path),
+    handle: async (ask) => {
+      const { edge, caller, run, path } = ask
+      const found = await withSlot(ask, () => edge.ledger.compensations(caller, run))
+      return found instanceof Response ? found : foundResponse(found, path)
+    },
   }),
 ]

@@ -7,17 +7,25 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { fromNano } from '../../../schemas/money.ts'
 import { SYSTEM_TENANT } from '../../../schemas/names.ts'
 import type { Pace } from '../../resources/work-queue.ts'
-import type { AuditFilter, AuditIndex, AuditView, RunGroup, SpendBy } from '../../store/audit-index.ts'
+import type {
+  AuditFilter,
+  AuditIndex,
+  AuditView,
+  KeyGroup,
+  LeafWindow,
+  RunGroup,
+  SpendBy,
+  SpendGroup,
+} from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import { type EventDeps, eventsOf, type FoundEvent, linksOf } from './audit-events.ts'
 import type { AsOf } from './audit-reads.ts'
+import { runGroups, spanOf, summedGroups } from './sliced-groups.ts'
 
 /** Missing revisions that a row names; it counts them all. */
 const MISSING_SHOWN = 20
 /** Keys of one ledger's life. */
 const KEYS_MAX = 1_000
-/** Runs of one statement: about a millisecond. */
-const RUNS_AT_ONCE = 50
 
 export interface GroupDeps extends EventDeps {
   readonly index: AuditIndex
@@ -43,16 +51,21 @@ export interface GroupAnswer {
 
 const texts = (after: readonly Json[] | undefined): readonly string[] | undefined => after?.map(String)
 
-export function runsAnswer(
+export async function runsAnswer(
   { index }: GroupDeps,
-  { view, filter, after, limit }: GroupAsk,
+  { view, filter, after, limit, pace }: GroupAsk,
   openOnly: boolean,
-): GroupAnswer {
-  const groups = index.runs(view, filter, { after: texts(after), limit: limit + 1, openOnly })
-  const items = groups.slice(0, limit).map((group) => runBody(group, view, index))
-  const last = groups[limit - 1]
-  const next = groups.length > limit && last !== undefined ? { next: [last.run] } : {}
-  return { items, ...next, total: index.countRuns(view, filter, openOnly) }
+): Promise<GroupAnswer> {
+  const last = texts(after)?.[0]
+  const items: RunGroup[] = []
+  let total = 0
+  for await (const group of runGroups(index, view, { filter, pace, openOnly })) {
+    total += 1
+    if ((last === undefined || group.run > last) && items.length <= limit) items.push(group)
+  }
+  const shown = items.slice(0, limit)
+  const next = items.length > limit ? { next: [shown.at(-1)?.run ?? ''] } : {}
+  return { items: shown.map((group) => runBody(group, view, index)), ...next, total }
 }
 
 function runBody(group: RunGroup, view: AuditView, index: AuditIndex): JsonObject {
@@ -64,14 +77,21 @@ function runBody(group: RunGroup, view: AuditView, index: AuditIndex): JsonObjec
     last: lastTime,
     ...{ events, firstRevision, lastRevision, missingCount },
     missing: missingCount === 0 ? [] : index.missingRevisions(view, run, MISSING_SHOWN),
-    status: end === undefined ? 'open' : (declarationOf(end)?.changes.run ?? end),
+    status: end === undefined ? 'open' : (declarationOf(end.type)?.changes.run ?? end.type),
     rejections,
     links: { run: `/v1/runs/${run}`, events: `/v1/runs/${run}/events` },
   }
 }
 
-export function spendAnswer({ index }: GroupDeps, { view, filter, after, limit }: GroupAsk, by: SpendBy): GroupAnswer {
-  const groups = index.spend(view, filter, { after: texts(after), limit: limit + 1, by })
+export async function spendAnswer(
+  { index }: GroupDeps,
+  { view, filter, after, limit, pace }: GroupAsk,
+  by: SpendBy,
+): Promise<GroupAnswer> {
+  const page = { after: texts(after), limit: limit + 1, by }
+  const groupsOf = (window: LeafWindow) => index.spend(view, filter, { ...page, window })
+  const summed = { groupsOf, add: addSpend, compare: compareSpend, limit: limit + 1 }
+  const groups = await summedGroups<SpendGroup>(summed, { size: view.size, pace })
   const items = groups.slice(0, limit).map(({ key, tokens, costNano, currency }) => ({
     key,
     by,
@@ -86,6 +106,19 @@ export function spendAnswer({ index }: GroupDeps, { view, filter, after, limit }
   return { items, ...(groups.length > limit && last !== undefined && { next: [last.key, last.currency ?? ''] }) }
 }
 
+function addSpend(a: SpendGroup, b: SpendGroup): SpendGroup {
+  return { ...a, tokens: a.tokens + b.tokens, costNano: a.costNano + b.costNano }
+}
+
+/** As the index orders them: by the bytes of their texts. */
+function compareSpend(a: SpendGroup, b: SpendGroup): number {
+  return compareBytes(a.key, b.key) || compareBytes(a.currency ?? '', b.currency ?? '')
+}
+
+function compareBytes(a: string, b: string): number {
+  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b))
+}
+
 interface KeyPeriod {
   readonly kid: string
   readonly announced: string
@@ -94,28 +127,48 @@ interface KeyPeriod {
 
 /** A key seals from the event that announces it to the one that announces the next. */
 export async function keysAnswer(deps: GroupDeps, ask: GroupAsk): Promise<GroupAnswer> {
-  const { index } = deps
-  const { view, filter, after, limit } = ask
+  const { filter, limit } = ask
   const periods = await keyPeriods(deps, ask.asOf)
-  const groups = index.keys(view, filter, { after: texts(after), limit: limit + 1 })
-  const items = groups.slice(0, limit).map(({ kid, events, firstTime, lastTime }) => {
-    const period = periods.find((each) => each.kid === kid)
-    const { announced, retired } = period ?? {}
-    const outside = (part: Pick<AuditFilter, 'since' | 'until'>) =>
-      countOf(index, view, { ...narrowed(filter, part), kid })
-    return {
+  const groups = await keyGroups(deps, ask, filter)
+  const items: JsonObject[] = []
+  for (const { kid, events, firstTime, lastTime } of groups.slice(0, limit)) {
+    const { announced, retired } = periods.find((each) => each.kid === kid) ?? {}
+    const outside = async (part: Pick<AuditFilter, 'since' | 'until'>): Promise<number> =>
+      (await keyGroups(deps, { ...ask, after: undefined, limit: 0 }, { ...narrowed(filter, part), kid }))[0]?.events ??
+      0
+    items.push({
       kid,
       events,
       first: firstTime,
       last: lastTime,
       announced: announced ?? null,
       retired: retired ?? null,
-      before: announced === undefined ? events : outside({ until: announced }),
-      after: retired === undefined ? 0 : outside({ since: retired }),
-    }
-  })
+      before: announced === undefined ? events : await outside({ until: announced }),
+      after: retired === undefined ? 0 : await outside({ since: retired }),
+    })
+  }
   const last = groups[limit - 1]
   return { items, ...(groups.length > limit && last !== undefined && { next: [last.kid] }) }
+}
+
+function keyGroups(
+  { index }: GroupDeps,
+  { view, after, limit, pace }: GroupAsk,
+  filter: AuditFilter,
+): Promise<readonly KeyGroup[]> {
+  const page = { after: texts(after), limit: limit + 1 }
+  const groupsOf = (window: LeafWindow) => index.keys(view, filter, { ...page, window })
+  const summed = {
+    groupsOf,
+    add: addKeys,
+    compare: (a: KeyGroup, b: KeyGroup) => compareBytes(a.kid, b.kid),
+    limit: limit + 1,
+  }
+  return summedGroups(summed, { size: view.size, pace })
+}
+
+function addKeys(a: KeyGroup, b: KeyGroup): KeyGroup {
+  return { kid: a.kid, events: a.events + b.events, ...spanOf(a, b) }
 }
 
 /** Both bounds, the narrower of each. */
@@ -127,10 +180,6 @@ function narrowed(filter: AuditFilter, { since, until }: Pick<AuditFilter, 'sinc
   const earlier = [until, filter.until].filter((time) => time !== undefined).sort()[0]
   const { since: _, until: __, ...rest } = filter
   return { ...rest, ...(later !== undefined && { since: later }), ...(earlier !== undefined && { until: earlier }) }
-}
-
-function countOf(index: AuditIndex, view: AuditView, filter: AuditFilter): number {
-  return index.keys(view, filter, { after: undefined, limit: 1 })[0]?.events ?? 0
 }
 
 async function keyPeriods(deps: GroupDeps, asOf: AsOf): Promise<readonly KeyPeriod[]> {
@@ -177,14 +226,8 @@ export async function sampleAnswer(
   seed: string,
 ): Promise<GroupAnswer> {
   const drawn: { readonly rank: string; readonly group: RunGroup }[] = []
-  for (let from: readonly string[] | undefined; ; ) {
-    await pace?.turn()
-    const groups = index.runs(view, filter, { after: from, limit: RUNS_AT_ONCE })
-    for (const group of groups) drawn.push({ rank: rankOf(seed, group.run), group })
-    const last = groups.at(-1)
-    if (last === undefined || groups.length < RUNS_AT_ONCE) break
-    from = [last.run]
-  }
+  for await (const group of runGroups(index, view, { filter, pace }))
+    drawn.push({ rank: rankOf(seed, group.run), group })
   drawn.sort((a, b) => (a.rank < b.rank ? -1 : 1))
   const start = typeof after?.[0] === 'number' ? after[0] : 0
   const items = drawn

@@ -249,11 +249,13 @@ export class Queries implements RunQueries {
         plan: planOf(state, compensationId),
       }))
       const stream = runStream(caller.tenant, runId)
-      return async () => ({
-        items: await Promise.all(
-          open.map(async ({ body, plan }) => ({ ...body, plan: await this.#reader.planDetails(stream, plan) })),
-        ),
-      })
+      return async () => {
+        const items: JsonObject[] = []
+        for (const { body, plan } of open) {
+          items.push({ ...body, plan: await this.#reader.planDetails(stream, plan, caller.pace) })
+        }
+        return { items }
+      }
     })
   }
 }

@@ -149,8 +149,18 @@ export class Reader {
   }
 
   /** The actions of a rollback with the arguments and the results of the calls they undo. */
-  async planDetails(stream: string, plan: readonly (readonly CallState[])[]): Promise<Json> {
-    return Promise.all(plan.map((group) => Promise.all(group.map((call) => this.#action(stream, call)))))
+  async planDetails(stream: string, plan: readonly (readonly CallState[])[], pace?: Pace): Promise<Json> {
+    const details: Json[] = []
+    for (const group of plan) {
+      const actions: Json[] = []
+      for (const call of group) {
+        const wait = pace?.turn()
+        if (wait !== undefined) await wait
+        actions.push(await this.#action(stream, call))
+      }
+      details.push(actions)
+    }
+    return details
   }
 
   async #action(stream: string, call: CallState): Promise<JsonObject> {

@@ -1,7 +1,18 @@
 /** @module Questions about many events at once: runs, spending and keys, grouped. Every one is asked of the first events of a log and no others. */
 import { type EventType, typesThat } from '../../../schemas/events.ts'
 import { MONEY_SCALE } from '../../../schemas/money.ts'
-import type { AuditFilter, AuditView, KeyGroup, KeyPage, RunGroup, SpendBy, SpendGroup } from '../audit-index.ts'
+import type {
+  AuditFilter,
+  AuditView,
+  KeyGroup,
+  KeyPage,
+  LeafWindow,
+  RunGroup,
+  RunPlace,
+  RunStretch,
+  SpendBy,
+  SpendGroup,
+} from '../audit-index.ts'
 import { conditionsOf } from './audit-rows.ts'
 import type { Database } from './open.ts'
 
@@ -9,53 +20,39 @@ const ENDS = typesThat(({ changes }) => changes.run !== undefined && changes.run
 const REJECTS = 'EnvelopeRejected' satisfies EventType
 
 /** Of a run's last end: its place in front makes the latest one the greatest text. */
-const LAST_END = `max(CASE WHEN e.type IN ('${ENDS.join("', '")}') THEN printf('%015d %s', e.leaf, e.type) END)`
-const LAST_END_PLACE = 16
+const LAST_END = `max(CASE WHEN type IN ('${ENDS.join("', '")}') THEN printf('%015d %s', leaf, type) END)`
+const LEAF_CHARS = 15
 
-type RunFilter = Pick<AuditFilter, 'since' | 'until' | 'run'>
+type StretchRow = Omit<RunGroup, 'end'> & { readonly lastEnd: string | null }
 
-export function runGroups(
+/** Along the index of runs and revisions, so that a stretch costs the same wherever it begins and however long a run is. */
+export function runStretch(
   db: Database,
-  view: AuditView,
-  { filter, page }: { readonly filter: RunFilter; readonly page: KeyPage & { readonly openOnly?: boolean } },
-): readonly RunGroup[] {
-  const { sql, values } = groupedRuns(view, filter, page)
-  const rows = db
-    .prepare<unknown[], RunGroup & { readonly lastEnd: string | null }>(`${sql} ORDER BY e.run LIMIT ?`)
-    .all(...values, page.limit)
-  return rows.map(({ lastEnd, ...row }) => ({ ...row, ...(lastEnd && { end: lastEnd.slice(LAST_END_PLACE) }) }))
-}
-
-export function countRuns(
-  db: Database,
-  view: AuditView,
-  { filter, page }: { readonly filter: RunFilter; readonly page: { readonly openOnly: boolean } },
-): number {
-  const { sql, values } = groupedRuns(view, filter, { ...page, after: undefined })
-  return Number(
-    db
-      .prepare(`SELECT count(*) FROM (${sql})`)
-      .pluck()
-      .get(...values),
-  )
-}
-
-function groupedRuns(
   { tenant, size }: AuditView,
-  { since, until, run }: RunFilter,
-  { after, openOnly }: Pick<KeyPage, 'after'> & { readonly openOnly?: boolean },
-): { readonly sql: string; readonly values: readonly unknown[] } {
-  const having = [
-    ...(since === undefined ? [] : ['firstTime >= ?']),
-    ...(until === undefined ? [] : ['firstTime < ?']),
-    ...(openOnly === true ? ['lastEnd IS NULL'] : []),
-  ]
-  const sql = `SELECT e.run, count(*) AS events, min(e.revision) AS firstRevision, max(e.revision) AS lastRevision,
-      min(e.time) AS firstTime, max(e.time) AS lastTime, sum(e.type = '${REJECTS}') AS rejections, ${LAST_END} AS lastEnd
-    FROM events e WHERE e.tenant = ? AND e.run IS NOT NULL AND e.leaf < ?
-      ${run === undefined ? '' : 'AND e.run = ?'} ${after === undefined ? '' : 'AND e.run > ?'}
-    GROUP BY e.run ${having.length === 0 ? '' : `HAVING ${having.join(' AND ')}`}`
-  return { sql, values: [tenant, size, run, after?.[0], since, until].filter((value) => value !== undefined) }
+  {
+    run,
+    after,
+    rows,
+  }: { readonly run: string | undefined; readonly after: RunPlace | undefined; readonly rows: number },
+): RunStretch {
+  const stretch = `SELECT run, revision, leaf, time, type FROM events
+    WHERE tenant = ? AND run IS NOT NULL AND leaf < ? ${run === undefined ? '' : 'AND run = ?'}
+      ${after === undefined ? '' : 'AND (run, revision) > (?, ?)'} ORDER BY run, revision LIMIT ?`
+  const found = db
+    .prepare<unknown[], StretchRow>(
+      `SELECT run, count(*) AS events, min(revision) AS firstRevision, max(revision) AS lastRevision, min(time) AS firstTime,
+        max(time) AS lastTime, sum(type = '${REJECTS}') AS rejections, ${LAST_END} AS lastEnd FROM (${stretch}) GROUP BY run ORDER BY run`,
+    )
+    .all(...[tenant, size, run, after?.run, after?.revision, rows].filter((value) => value !== undefined))
+  const last = found.at(-1)
+  const events = found.reduce((sum, group) => sum + group.events, 0)
+  const groups = found.map(({ lastEnd, ...group }) => ({ ...group, ...(lastEnd !== null && { end: endOf(lastEnd) }) }))
+  const isOver = last === undefined || events < rows
+  return { groups, ...(!isOver && { next: { run: last.run, revision: last.lastRevision } }) }
+}
+
+function endOf(text: string): { readonly leaf: number; readonly type: string } {
+  return { leaf: Number(text.slice(0, LEAF_CHARS)), type: text.slice(LEAF_CHARS + 1) }
 }
 
 /** Revisions without a row, below the run's last. */
@@ -79,6 +76,10 @@ export function missingRevisions(
   return missing
 }
 
+type WindowPage = KeyPage & { readonly window: LeafWindow }
+
+const WITHIN = 'AND e.leaf > ? AND e.leaf <= ?'
+
 const SPEND_KEYS: Readonly<Record<SpendBy, string>> = {
   run: "ifnull(e.run, '')",
   agent: 'c.agent',
@@ -100,18 +101,18 @@ interface SpendColumns {
 export function spendGroups(
   db: Database,
   view: AuditView,
-  { filter, page }: { readonly filter: AuditFilter; readonly page: KeyPage & { readonly by: SpendBy } },
+  { filter, page }: { readonly filter: AuditFilter; readonly page: WindowPage & { readonly by: SpendBy } },
 ): readonly SpendGroup[] {
   const { sql, values } = conditionsOf(view, filter, { agent: 'c.agent', provider: 'c.provider', model: 'c.model' })
-  const { by, after, limit } = page
+  const { by, after, limit, window } = page
   const rows = db
     .prepare<unknown[], SpendColumns>(
       `SELECT ${SPEND_KEYS[by]} AS key, ifnull(c.currency, '') AS currency, sum(c.tokens) AS tokens, sum(c.whole) AS whole, sum(c.nano) AS nano
-        FROM events e JOIN charges c ON c.seq = e.seq WHERE ${sql}
+        FROM events e JOIN charges c ON c.seq = e.seq WHERE ${sql} ${WITHIN}
         GROUP BY 1, 2 ${after === undefined ? '' : 'HAVING (key, currency) > (?, ?)'} ORDER BY 1, 2 LIMIT ?`,
     )
     .safeIntegers()
-    .all(...values, ...(after === undefined ? [] : [after[0], after[1]]), limit)
+    .all(...values, window.after, window.upTo, ...(after === undefined ? [] : [after[0], after[1]]), limit)
   return rows.map(({ key, tokens, whole, nano, currency }) => ({
     key,
     tokens: Number(tokens),
@@ -123,14 +124,14 @@ export function spendGroups(
 export function keyGroups(
   db: Database,
   view: AuditView,
-  { filter, page }: { readonly filter: AuditFilter; readonly page: KeyPage },
+  { filter, page }: { readonly filter: AuditFilter; readonly page: WindowPage },
 ): readonly KeyGroup[] {
   const { sql, values } = conditionsOf(view, filter)
-  const { after, limit } = page
+  const { after, limit, window } = page
   return db
     .prepare<unknown[], KeyGroup>(
-      `SELECT e.kid, count(*) AS events, min(e.time) AS firstTime, max(e.time) AS lastTime FROM events e WHERE ${sql}
+      `SELECT e.kid, count(*) AS events, min(e.time) AS firstTime, max(e.time) AS lastTime FROM events e WHERE ${sql} ${WITHIN}
         ${after === undefined ? '' : 'AND e.kid > ?'} GROUP BY e.kid ORDER BY e.kid LIMIT ?`,
     )
-    .all(...values, ...(after === undefined ? [] : [after[0]]), limit)
+    .all(...values, window.after, window.upTo, ...(after === undefined ? [] : [after[0]]), limit)
 }

@@ -15,7 +15,7 @@ import type {
 } from '../audit-index.ts'
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type { Position } from '../event-store.ts'
-import { countRuns, keyGroups, missingRevisions, runGroups, spendGroups } from './audit-groups.ts'
+import { keyGroups, missingRevisions, runStretch, spendGroups } from './audit-groups.ts'
 import {
   type AuditColumns,
   type Conditions,
@@ -210,9 +210,7 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
     }
   }
 
-  readonly runs: AuditIndex['runs'] = (view, filter, page) => runGroups(this.#db, view, { filter, page })
-  readonly countRuns: AuditIndex['countRuns'] = (view, filter, openOnly) =>
-    countRuns(this.#db, view, { filter, page: { openOnly } })
+  readonly runStretch: AuditIndex['runStretch'] = (view, { run }, walk) => runStretch(this.#db, view, { run, ...walk })
   readonly spend: AuditIndex['spend'] = (view, filter, page) => spendGroups(this.#db, view, { filter, page })
   readonly keys: AuditIndex['keys'] = (view, filter, page) => keyGroups(this.#db, view, { filter, page })
 

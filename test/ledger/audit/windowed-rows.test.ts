@@ -2,10 +2,18 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { AuditRow } from '../../../schemas/audit-fields.ts'
+import { runGroups, summedGroups } from '../../../src/ledger/audit/sliced-groups.ts'
 import { windowedRows } from '../../../src/ledger/audit/windowed-rows.ts'
-import type { LeafPage } from '../../../src/store/audit-index.ts'
+import { Stretch } from '../../../src/resources/stretch.ts'
+import type { LeafPage, LeafWindow, RunGroup, RunPlace } from '../../../src/store/audit-index.ts'
 
 const test = suite('audit: rows a stretch at a time')
+
+/** Every statement takes five milliseconds. */
+function slow(): Stretch {
+  let nowMs = 0
+  return new Stretch(() => (nowMs += 5))
+}
 
 /** Rows of a log of `size` leaves, one in `every`. */
 function reader(
@@ -41,12 +49,135 @@ test('they are the rows of one long look, in either order, from any place on', a
     fc.asyncProperty(page, async ({ size, every, ...asked }) => {
       const after = asked.after === undefined ? undefined : Math.min(asked.after, size)
       const { rowsOf, looked } = reader(size, every)
-      const found = await windowedRows(rowsOf, { ...asked, after }, { size })
-      assert.ok(looked() <= 20_001, 'no look is longer than its window')
+      const found = await windowedRows(rowsOf, { ...asked, after }, { size, stretch: slow() })
+      assert.ok(looked() <= 4_001, 'no look is longer than its window')
       const whole = reader(size, every).rowsOf({ ...asked, after, ...(asked.newestFirst && { upTo: 0 }) })
       assert.equal(found, whole)
     }),
     { numRuns: 300 },
+  )
+})
+
+interface Event {
+  readonly run: string
+  readonly revision: number
+  readonly time: string
+  readonly type: string
+}
+
+const RUNS = ['a', 'b', 'c', 'd']
+const events = fc.array(
+  fc.record({
+    run: fc.constantFrom(...RUNS),
+    day: fc.integer({ min: 10, max: 28 }),
+    type: fc.constantFrom('EnvelopeAccepted', 'EnvelopeRejected', 'RunCompleted', 'RunFailed'),
+  }),
+  { maxLength: 60 },
+)
+
+function logOf(drawn: readonly { run: string; day: number; type: string }[]): readonly Event[] {
+  const next = new Map<string, number>()
+  return drawn.map(({ run, day, type }) => {
+    const revision = next.get(run) ?? 0
+    next.set(run, revision + 1)
+    return { run, revision, time: `2024-01-${day}`, type }
+  })
+}
+
+/** What one statement over `rows` says. */
+function groupsOf(rows: readonly (Event & { readonly leaf: number })[]): RunGroup[] {
+  return [...new Set(rows.map(({ run }) => run))].map((run) => {
+    const own = rows.filter((row) => row.run === run)
+    const times = own.map(({ time }) => time).sort()
+    const ends = own.filter(({ type }) => type.startsWith('Run')).sort((a, b) => b.leaf - a.leaf)
+    const [end] = ends
+    return {
+      run,
+      events: own.length,
+      firstRevision: own[0]?.revision ?? 0,
+      lastRevision: own.at(-1)?.revision ?? 0,
+      firstTime: times[0] ?? '',
+      lastTime: times.at(-1) ?? '',
+      rejections: own.filter(({ type }) => type === 'EnvelopeRejected').length,
+      ...(end && { end: { leaf: end.leaf, type: end.type } }),
+    }
+  })
+}
+
+test('runs that are walked a few rows at a time are those of one walk, none twice, none halved (F79)', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      events,
+      fc.integer({ min: 1, max: 7 }),
+      fc.boolean(),
+      fc.constantFrom(undefined, '2024-01-18'),
+      async (drawn, rows, openOnly, since) => {
+        const all = logOf(drawn)
+          .map((event, leaf) => ({ ...event, leaf }))
+          .sort((a, b) => (a.run === b.run ? a.revision - b.revision : a.run < b.run ? -1 : 1))
+        const runStretch = (_: unknown, __: unknown, { after }: { after: RunPlace | undefined }) => {
+          const from = all.findIndex(
+            ({ run, revision }) =>
+              after === undefined || run > after.run || (run === after.run && revision > after.revision),
+          )
+          const part = from < 0 ? [] : all.slice(from, from + rows)
+          const last = part.at(-1)
+          return {
+            groups: groupsOf(part),
+            ...(part.length === rows && last && { next: { run: last.run, revision: last.revision } }),
+          }
+        }
+        const filter = since === undefined ? {} : { since }
+        const found: RunGroup[] = []
+        const view = { tenant: 'acme', size: all.length }
+        for await (const group of runGroups({ runStretch }, view, { filter, pace: undefined, openOnly }))
+          found.push(group)
+        const wanted = groupsOf(all).filter(
+          ({ firstTime, end }) => (since === undefined || firstTime >= since) && !(openOnly && end !== undefined),
+        )
+        assert.equal(found, wanted)
+      },
+    ),
+  )
+})
+
+test('sums made window by window are those of one statement, whatever the page (F79)', async () => {
+  const charge = fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e'), tokens: fc.nat(9) })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(charge, { maxLength: 12 }),
+      fc.integer({ min: 1, max: 6 }),
+      fc.nat(1_500),
+      async (charges, limit, gap) => {
+        const rows = charges.map((each, at) => ({ ...each, leaf: at * (gap + 1) }))
+        const summed = (from: number, upTo: number) =>
+          [...new Set(rows.filter(({ leaf }) => leaf > from && leaf <= upTo).map(({ key }) => key))]
+            .sort()
+            .map((key) => ({
+              key,
+              tokens: rows
+                .filter((row) => row.key === key && row.leaf > from && row.leaf <= upTo)
+                .reduce((sum, { tokens }) => sum + tokens, 0),
+            }))
+            .slice(0, limit)
+        let widest = 0
+        const found = await summedGroups(
+          {
+            groupsOf: ({ after, upTo }: LeafWindow) => {
+              widest = Math.max(widest, upTo - after)
+              return summed(after, upTo)
+            },
+            add: (a, b) => ({ key: a.key, tokens: a.tokens + b.tokens }),
+            compare: (a, b) => (a.key < b.key ? -1 : a.key === b.key ? 0 : 1),
+            limit,
+          },
+          { size: 20_000, pace: undefined, stretch: slow() },
+        )
+        assert.equal(found, summed(-1, 20_000))
+        assert.is(widest, 4_000)
+      },
+    ),
+    { numRuns: 40 },
   )
 })
 
