@@ -8,7 +8,7 @@ import type { JsonObject } from '../schemas/json.ts'
 import type { ResolvedPolicy } from '../schemas/policy.ts'
 import type { BudgetLimits, ManifestBody, OnUnknown, Phase } from '../schemas/values.ts'
 
-export const RUN_PROJECTION_VERSION = 4
+export const RUN_PROJECTION_VERSION = 5
 
 /** SHA-256 over the JCS bytes of `{}`: the context of a run that has not been handed anything. */
 export const EMPTY_CONTEXT_DIGEST = 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'
@@ -104,6 +104,7 @@ export interface Spend {
 export interface EstablishedStep {
   readonly step: number
   readonly revision: number
+  readonly eventId: string
   readonly agent: string
   readonly context: string
   /** Digest of its event; known from the `prev` of the event after it. */

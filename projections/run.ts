@@ -83,7 +83,7 @@ function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
     context,
     contextDigest,
     step,
-    lineage: [{ step, revision: header.revision, agent: '', context: contextDigest }],
+    lineage: [{ step, revision: header.revision, eventId: header.id, agent: '', context: contextDigest }],
     snapshot: { step, revision: header.revision, contextDigest, context },
     rejections: 0,
     rewinds: 0,
@@ -127,7 +127,8 @@ function foldAccepted(state: RunState, data: EventBody<'EnvelopeAccepted'>, head
   state.context = applyMode({ context: state.context, payload, mode, policy: state.policy })
   state.contextDigest = data.context
   state.step = data.step
-  state.lineage.push({ step: data.step, revision: header.revision, agent, context: data.context })
+  const { revision, id: eventId } = header
+  state.lineage.push({ step: data.step, revision, eventId, agent, context: data.context })
   state.agents[slot(agent)] = true
   foldSigned(state, data)
   if (data.v > 1) foldSnapshot(state)

@@ -6,6 +6,9 @@ import { HandoffMode, JsonRecord, Scope, Supersession, Tokens } from './values.t
 /** Where in the run's code it was asked for; absent where the caller keeps no places. */
 export const place = { scope: Scope.optional(), occurrence: z.int().min(0).optional() }
 
+/** Number of the rule set that the verdict is by; absent in records of 0.1.0, and under policy `relay`. */
+export const rules = z.int().min(1).optional()
+
 export const handoff = {
   agent: Name,
   mode: HandoffMode,

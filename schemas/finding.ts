@@ -51,6 +51,10 @@ export const Finding = z.strictObject({
   message: z.string(),
   /** What permits the change, once `reason` says why: an entry for `supersedes`. */
   supersede: z.strictObject({ path: z.string(), reason: z.string() }).optional(),
+  /** Where the established value stands that this one is at odds with, where that is not at `path`: a JSON Pointer into `before`. */
+  of: z.string().optional(),
+  /** What established the value that is at odds (rule set 2): the step, and the event of the run. */
+  established: z.strictObject({ step: z.int().min(0), revision: z.int().min(0), eventId: z.string() }).optional(),
   /** The event whose recorded result says so. */
   source: z.strictObject({ revision: z.int().min(0) }).optional(),
 })

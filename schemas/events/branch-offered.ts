@@ -1,5 +1,6 @@
 /** @module BranchOffered: a branch's output passed validator, manifest and schema against the frozen context: it waits for the join (RUN-38 to RUN-42). */
 import { z } from 'zod'
+import { rules } from '../envelope-members.ts'
 import { eventType } from '../event-type.ts'
 import { Finding } from '../finding.ts'
 import { ofBranch } from '../fork.ts'
@@ -17,6 +18,7 @@ export const BranchOffered = eventType({
   schema: z.strictObject({
     ...ofBranch,
     report: Digest,
+    rules,
     confidence: z.number().optional(),
     payload: JsonRecord,
     /** Digest of the payload's JCS bytes. */

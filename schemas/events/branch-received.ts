@@ -1,5 +1,6 @@
 /** @module BranchReceived: how a branch ended: its receipt. `merged` and `discarded` are offers after the join (RUN-38 to RUN-42). */
 import { z } from 'zod'
+import { rules } from '../envelope-members.ts'
 import { eventType, saysBy } from '../event-type.ts'
 import { Finding } from '../finding.ts'
 import { BranchStatus, ofBranch } from '../fork.ts'
@@ -14,6 +15,7 @@ const schema = z.strictObject({
   payload: JsonRecord.optional(),
   /** Digest of what the agent signed, where it did: it is not taken a second time (SEAL-16). */
   signed: Digest.optional(),
+  rules,
   findings: z.array(Finding).optional(),
   findingsTotal: z.int().optional(),
   /** Why it failed, was aborted or refused. */

@@ -1,6 +1,6 @@
 /** @module EnvelopeAccepted: a handoff that establishes a context, and is the snapshot that the run goes back to where a later one is refused. */
 import { z } from 'zod'
-import { handoff } from '../envelope-members.ts'
+import { handoff, rules } from '../envelope-members.ts'
 import { eventType } from '../event-type.ts'
 import { Finding } from '../finding.ts'
 import { Digest } from '../names.ts'
@@ -22,6 +22,7 @@ export const EnvelopeAccepted = eventType({
       ...handoff,
       /** Digest of the context this envelope established. */
       context: Digest,
+      rules,
       confidence: z.number().optional(),
       /** Warnings; errors would have refused it. */
       findings: z.array(Finding).optional(),

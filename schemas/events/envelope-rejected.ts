@@ -1,6 +1,6 @@
 /** @module EnvelopeRejected: a handoff that contradicts what was established; the payload stays readable. */
 import { z } from 'zod'
-import { handoff } from '../envelope-members.ts'
+import { handoff, rules } from '../envelope-members.ts'
 import { eventType } from '../event-type.ts'
 import { Finding } from '../finding.ts'
 
@@ -15,6 +15,7 @@ export const EnvelopeRejected = eventType({
   schema: z.strictObject({
     v: z.literal(1),
     ...handoff,
+    rules,
     confidence: z.number().optional(),
     findings: z.array(Finding),
     /** All findings, where more than the recorded ones were made. */

@@ -1,5 +1,6 @@
 /** @module ForkJoined: the verdict on a fork. Only `joined` is followed by an EnvelopeAccepted in the same write; else the context stays as it is (RUN-38 to RUN-42). */
 import { z } from 'zod'
+import { rules } from '../envelope-members.ts'
 import { eventType, saysBy } from '../event-type.ts'
 import { Finding } from '../finding.ts'
 import { BranchStatus, JoinStrategy } from '../fork.ts'
@@ -43,6 +44,7 @@ const schema = z.strictObject({
   receipt: Digest,
   conflicts: z.array(ForkConflict).optional(),
   conflictsTotal: z.int().optional(),
+  rules,
   findings: z.array(Finding).optional(),
   findingsTotal: z.int().optional(),
 })

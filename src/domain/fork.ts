@@ -14,7 +14,15 @@ import type { JsonObject } from '../../schemas/json.ts'
 import type { ReportBranch, StartFork } from '../../schemas/requests.ts'
 import type { Failure } from '../../schemas/values.ts'
 import { append, type Decision, type Draft, type Env, refuse } from './decision.ts'
-import { CONTEXT_MAX_BYTES, type HandoffEnv, judge, preconditionFault, refusedEnvelope, withDigest } from './handoff.ts'
+import {
+  CONTEXT_MAX_BYTES,
+  type HandoffEnv,
+  judge,
+  preconditionFault,
+  refusedEnvelope,
+  ruleSet,
+  withDigest,
+} from './handoff.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { covers, mustBeOpen, mustNotBeForked, mustNotCompensate } from './run-rules.ts'
 import type { Verdict } from './validator/validate.ts'
@@ -167,8 +175,9 @@ function judged(state: RunState, inputs: Report, env: HandoffEnv): Decision {
   const { signed } = envelope
   if (over !== undefined) return append(refusedDraft({ ...inputs, signed }, { error: over }))
   const verdict = judge(state, envelope, { context, manifest, evidence: env.evidence })
-  if (verdict.verdict === 'reject') return append(refusedDraft({ ...inputs, signed }, contradictionOf(verdict)))
-  return append(offeredDraft({ ...inputs, signed }, verdict, env))
+  if (verdict.verdict === 'reject')
+    return append(refusedDraft({ ...inputs, signed }, { ...contradictionOf(verdict), ...ruleSet(state.policy) }))
+  return append(offeredDraft({ ...inputs, signed }, { ...verdict, ...ruleSet(state.policy) }, env))
 }
 
 function sizeFault(bytes: number): Failure | undefined {
@@ -180,7 +189,7 @@ function sizeFault(bytes: number): Failure | undefined {
   }
 }
 
-type Refusing = Pick<EventBody<'BranchReceived'>, 'error' | 'findings' | 'findingsTotal' | 'confidence'>
+type Refusing = Pick<EventBody<'BranchReceived'>, 'error' | 'rules' | 'findings' | 'findingsTotal' | 'confidence'>
 
 function contradictionOf({ findings, findingsTotal, confidence }: Verdict): Refusing {
   const error = { code: 'contradiction', message: 'the output contradicts what was established' }
@@ -192,7 +201,11 @@ function refusedDraft({ fork, branch, output, body, report, signed }: Judged, wh
   return receivedDraft(fork, branch, { status: 'refused', ...said, ...why })
 }
 
-function offeredDraft({ fork, branch, output, body, report, signed }: Judged, verdict: Verdict, env: Env): Draft {
+function offeredDraft(
+  { fork, branch, output, body, report, signed }: Judged,
+  verdict: Verdict & { rules?: number },
+  env: Env,
+): Draft {
   const { score, supersedes, signature } = body
   return {
     type: 'BranchOffered',
@@ -202,6 +215,7 @@ function offeredDraft({ fork, branch, output, body, report, signed }: Judged, ve
       branch: branch.name,
       agent: branch.agent,
       report,
+      ...(verdict.rules === undefined ? {} : { rules: verdict.rules }),
       ...tokensOf(body),
       ...(verdict.confidence === undefined ? {} : { confidence: verdict.confidence }),
       ...(score === undefined ? {} : { score }),

@@ -4,7 +4,9 @@ import { establishedDigest, type ManifestState, type RunState, slot } from '../.
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { PostEnvelope, Rollback } from '../../schemas/requests.ts'
+import { RULES_NOW } from '../../schemas/value-forms.ts'
 import { append, type Decision, type Env, type Refused, refuse } from './decision.ts'
+import { withEstablishingStep } from './establishing-step.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotBeForked, mustNotCompensate, refuseOnRecord } from './run-rules.ts'
 import type { Evidence } from './validator/evidence.ts'
@@ -129,7 +131,7 @@ export function judge(
   input: { context: JsonObject; manifest: ManifestState | undefined; evidence: Evidence },
 ): Verdict {
   const { manifest } = input.manifest ?? {}
-  return validateHandoff({
+  const verdict = validateHandoff({
     before: state.context,
     after: input.context,
     policy: withManifestPolicy(state.policy, manifest?.policy),
@@ -143,11 +145,18 @@ export function judge(
     ...(manifest?.maxTokens === undefined ? {} : { maxTokens: manifest.maxTokens }),
     ...(envelope.tokens === undefined ? {} : { tokens: envelope.tokens }),
   })
+  if (state.policy.rules !== RULES_NOW) return verdict
+  return { ...verdict, findings: withEstablishingStep(verdict.findings, state, input.evidence.results.since) }
+}
+
+/** The rule set that a verdict is by; none under `relay`, whose rules have no number. */
+export function ruleSet({ base, rules = 1 }: RunState['policy']): { rules?: number } {
+  return base === 'relay' ? {} : { rules }
 }
 
 function handoffBody(
   envelope: SignedEnvelope,
-): Omit<EventBody<'EnvelopeRejected'>, 'confidence' | 'findings' | 'findingsTotal'> {
+): Omit<EventBody<'EnvelopeRejected'>, 'rules' | 'confidence' | 'findings' | 'findingsTotal'> {
   const { agent, mode, payload, parent, tokens, manifestHash, supersedes, signature, signed } = envelope
   return {
     v: 1,
@@ -185,6 +194,7 @@ function accepted(
       v: 2,
       step,
       context: env.digestOf(context),
+      ...ruleSet(state.policy),
       ...(verdict.confidence === undefined ? {} : { confidence: verdict.confidence }),
       ...(verdict.findings.length === 0 ? {} : { findings: verdict.findings }),
     },
@@ -198,6 +208,7 @@ function rejected(state: RunState, envelope: SignedEnvelope, verdict: Verdict): 
       type: 'EnvelopeRejected',
       data: {
         ...handoffBody(envelope),
+        ...ruleSet(state.policy),
         ...(verdict.confidence === undefined ? {} : { confidence: verdict.confidence }),
         findings: verdict.findings,
         findingsTotal: verdict.findingsTotal,

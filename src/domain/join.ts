@@ -11,7 +11,7 @@ import { formatPointer } from '../../schemas/json-pointer.ts'
 import type { JoinFork } from '../../schemas/requests.ts'
 import { append, type Decision, type Draft, refuse } from './decision.ts'
 import { noSuchFork, receivedDraft } from './fork.ts'
-import { CONTEXT_MAX_BYTES, type HandoffEnv, judge } from './handoff.ts'
+import { CONTEXT_MAX_BYTES, type HandoffEnv, judge, ruleSet } from './handoff.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotCompensate } from './run-rules.ts'
 import { citedValue } from './validator/report.ts'
@@ -29,7 +29,7 @@ export interface JoinInput {
 interface Verdict {
   readonly outcome: EventBody<'ForkJoined'>['outcome']
   readonly winners: readonly string[]
-  readonly more?: Pick<EventBody<'ForkJoined'>, 'conflicts' | 'conflictsTotal' | 'findings' | 'findingsTotal'>
+  readonly more?: Pick<EventBody<'ForkJoined'>, 'conflicts' | 'conflictsTotal' | 'rules' | 'findings' | 'findingsTotal'>
   readonly envelope?: Omit<EventBody<'EnvelopeAccepted'>, 'v' | 'step' | 'parent'>
 }
 
@@ -90,7 +90,7 @@ function verdictOn(
 
 /** Judged when it was offered, against the context that still stands: its own words are handed over. */
 function oneVerdict(state: RunState, offer: Offer, env: HandoffEnv): Verdict {
-  const { branch, agent, payload, confidence, findings, supersedes, manifestHash, signature, signed } = offer
+  const { branch, agent, payload, confidence, findings, rules, supersedes, manifestHash, signature, signed } = offer
   const context = extended(state, payload)
   return {
     outcome: 'joined',
@@ -104,6 +104,7 @@ function oneVerdict(state: RunState, offer: Offer, env: HandoffEnv): Verdict {
       ...(signature === undefined ? {} : { signature }),
       ...(signed === undefined ? {} : { signed }),
       context: env.digestOf(context),
+      ...(rules === undefined ? {} : { rules }),
       ...(confidence === undefined ? {} : { confidence }),
       ...(findings === undefined ? {} : { findings }),
     },
@@ -132,7 +133,8 @@ function unionVerdict(
     manifest: undefined,
     evidence: env.evidence,
   })
-  if (verdict === 'reject') return { outcome: 'rejected', winners: [], more: { findings, findingsTotal } }
+  if (verdict === 'reject')
+    return { outcome: 'rejected', winners: [], more: { ...ruleSet(state.policy), findings, findingsTotal } }
   if (env.sizeOf(context) > CONTEXT_MAX_BYTES) {
     return { outcome: 'rejected', winners: [], more: { findings: [TOO_LARGE], findingsTotal: 1 } }
   }
@@ -143,6 +145,7 @@ function unionVerdict(
       mode: 'replace',
       ...said,
       context: env.digestOf(context),
+      ...ruleSet(state.policy),
       ...(confidence === undefined ? {} : { confidence }),
       ...(findings.length === 0 ? {} : { findings }),
     },

@@ -337,4 +337,28 @@ test('a page takes a slot of its tenant while it is made, as a stream does, and 
   assert.is((await client.get('/ui/runs')).status, 200)
 })
 
+test('a finding shows what established the value, and the entry that would permit the change; an accepted handoff shows what a tool moved (JUD-19, JUD-26)', async () => {
+  await using edge = await testEdge()
+  const client = await signedIn(edge)
+  await edge.started('r')
+  const call = async (result: object): Promise<void> => {
+    const claim = await edge.post('/v1/runs/r/calls', { tool: 'look-up', args: { at: JSON.stringify(result) } })
+    const { callId, fence } = (await claim.json()) as { callId: string; fence: number }
+    await edge.post(`/v1/runs/r/calls/${callId}/settle`, { fence, result })
+  }
+  const hand = (payload: object) => edge.post('/v1/runs/r/envelopes', { agent: 'a', payload })
+  const order = (city: string) => ({ order_id: 'A-1001', city })
+  await call(order('Bern'))
+  assert.is((await hand({ orders: [order('Bern')] })).status, 201)
+  assert.is((await hand({ orders: [order('Thun')] })).status, 409)
+  const refusal = await client.html('/ui/runs/r/refusals/4')
+  assert.match(refusal, /established<\/dt><dd>in <a href="\/ui\/runs\/r\/events\/3">step 1<\/a>/)
+  assert.match(refusal, /supersedes&quot;: \[\{&quot;path&quot;:&quot;\/orders\/0\/city&quot;,&quot;reason&quot;:&quot;why&quot;\}\]/)
+  assert.match(refusal, /by rule set 2/)
+  await call(order('Basel'))
+  assert.is((await hand({ orders: [order('Basel')] })).status, 201)
+  const accepted = await client.html('/ui/runs/r/events/8')
+  assert.match(accepted, /moved-by-tool[\s\S]*<a href="\/ui\/runs\/r\/events\/7">event 7<\/a>/)
+})
+
 test.run()

@@ -1,5 +1,6 @@
 /** @module An event: what was signed, who wrote it, whether it fits, and its proof. */
 import { z } from 'zod'
+import { Finding } from '../../../schemas/finding.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { READ_RUNS, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
@@ -8,6 +9,7 @@ import { PAGE_HEADERS } from '../headers.ts'
 import { orRefused, pageRoute, type View } from '../page.ts'
 import { Crumbs } from '../parts/crumbs.tsx'
 import { Actor, Data, Time } from '../parts/data.tsx'
+import { Remarks } from '../parts/findings.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { ProofPanel } from '../parts/proof-panel.tsx'
 import { eventPath, refusalPath } from '../paths.ts'
@@ -80,6 +82,7 @@ function EventBody({ view: { run, caller, deps }, event, faults, last }: BodyPro
       </div>
       <div class="columns">
         <div>
+          <Remarks run={run} findings={remarksOf(event)} />
           <section class="card" aria-labelledby="body-title">
             <h2 id="body-title">Body</h2>
             <JsonView value={data} />
@@ -99,6 +102,13 @@ function EventBody({ view: { run, caller, deps }, event, faults, last }: BodyPro
       </div>
     </>
   )
+}
+
+/** Those of a refused handoff have a page of their own. */
+function remarksOf({ header, data }: LedgerEvent): readonly Finding[] {
+  if (header.type !== 'EnvelopeAccepted' && header.type !== 'BranchOffered') return []
+  const { findings } = data
+  return Array.isArray(findings) ? findings.flatMap((each) => Finding.safeParse(each).data ?? []) : []
 }
 
 /** The order in which a reader asks. */

@@ -1,4 +1,4 @@
-/** @module Why a handoff was refused: each finding with the value that stood, the one that came, and where the first came from. */
+/** @module Findings of a handoff: each with the value that stood, the one that came, where the first came from, and what would permit the change. */
 import type { Finding } from '../../../schemas/finding.ts'
 import type { Json } from '../../../schemas/json.ts'
 import type { Provenance } from '../diff/provenance.ts'
@@ -8,6 +8,8 @@ import type { RefusedHandoff } from '../refused-handoff.ts'
 import { clipped } from '../visible.ts'
 import { Data } from './data.tsx'
 
+const BADGES = { error: 'bad', warning: 'warn', info: 'open' } as const
+
 export function Findings({ found }: { readonly found: RefusedHandoff }) {
   const { findings, findingsTotal } = found.envelope
   return (
@@ -15,7 +17,7 @@ export function Findings({ found }: { readonly found: RefusedHandoff }) {
       <h2 id="findings-title">On what evidence</h2>
       <ol class="findings">
         {findings.map((finding) => (
-          <Item run={found.run.runId} finding={finding} provenance={found.provenance?.of(finding.path)} />
+          <Item run={found.run.runId} finding={finding} provenance={found.provenance?.of(finding.of ?? finding.path)} />
         ))}
       </ol>
       {findingsTotal > findings.length && (
@@ -32,6 +34,21 @@ export function Findings({ found }: { readonly found: RefusedHandoff }) {
   )
 }
 
+/** Of a handoff that was accepted: warnings, and what was permitted and why. */
+export function Remarks({ run, findings }: { readonly run: string; readonly findings: readonly Finding[] }) {
+  if (findings.length === 0) return null
+  return (
+    <section aria-labelledby="remarks-title">
+      <h2 id="remarks-title">What the validator remarked</h2>
+      <ol class="findings">
+        {findings.map((finding) => (
+          <Item run={run} finding={finding} provenance={undefined} />
+        ))}
+      </ol>
+    </section>
+  )
+}
+
 interface ItemProps {
   readonly run: string
   readonly finding: Finding
@@ -39,11 +56,11 @@ interface ItemProps {
 }
 
 function Item({ run, finding, provenance }: ItemProps) {
-  const { rule, severity, path, message, before, after, source } = finding
+  const { rule, severity, path, message, before, after, source, supersede } = finding
   return (
     <li class={`card finding finding-${severity}`}>
       <p class="finding-head">
-        <span class={`badge badge-${severity === 'error' ? 'bad' : 'warn'}`}>{rule}</span>
+        <span class={`badge badge-${BADGES[severity]}`}>{rule}</span>
         <code>
           <Data text={path === '' ? '(the whole context)' : path} />
         </code>
@@ -60,12 +77,12 @@ function Item({ run, finding, provenance }: ItemProps) {
       <dl class="members">
         {before !== undefined && <Value label="stood" value={before} />}
         {after !== undefined && <Value label="came" value={after} />}
-        {provenance?.established !== undefined && (
+        <Established run={run} finding={finding} provenance={provenance} />
+        {supersede !== undefined && (
           <>
-            <dt>established</dt>
-            <dd>
-              in <a href={eventPath(run, provenance.established.revision)}>step {provenance.established.step}</a> by{' '}
-              <Data text={provenance.established.agent} />
+            <dt>to change it</dt>
+            <dd class="mono">
+              <Data text={`"supersedes": ${JSON.stringify([{ ...supersede, reason: 'why' }])}`} />
             </dd>
           </>
         )}
@@ -85,6 +102,31 @@ function Item({ run, finding, provenance }: ItemProps) {
         )}
       </dl>
     </li>
+  )
+}
+
+function Established({ run, finding, provenance }: ItemProps) {
+  const known = finding.established ?? provenance?.established
+  if (known === undefined) return null
+  const agent = provenance?.established?.agent
+  return (
+    <>
+      <dt>established</dt>
+      <dd>
+        in <a href={eventPath(run, known.revision)}>step {known.step}</a>
+        {agent !== undefined && (
+          <>
+            {' '}
+            by <Data text={agent} />
+          </>
+        )}
+        {finding.of !== undefined && (
+          <>
+            , at <Data text={finding.of} />
+          </>
+        )}
+      </dd>
+    </>
   )
 }
 

@@ -78,7 +78,10 @@ function Facts({ found }: { readonly found: RefusedHandoff }) {
       <Fact label="Agent">
         <Data text={envelope.agent} />
       </Fact>
-      <Fact label="Findings">{count(envelope.findingsTotal)}</Fact>
+      <Fact label="Findings">
+        {count(envelope.findingsTotal)}
+        {envelope.rules !== undefined && <span class="muted"> by rule set {envelope.rules}</span>}
+      </Fact>
       <Fact label="Kept of what stood">
         {envelope.confidence === undefined ? 'nothing protected stood' : `${Math.round(envelope.confidence * 100)} %`}
       </Fact>

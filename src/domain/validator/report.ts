@@ -46,10 +46,10 @@ export function addFinding(report: Report, finding: Finding): void {
   if (finding.severity === 'error') report.errors += 1
   const list = finding.severity === 'info' ? report.notes : report.findings
   if (list.length >= FINDINGS_MAX) return
-  const { path, message, supersede } = finding
-  const isLong = path.length > TEXT_MAX_CHARS || message.length > TEXT_MAX_CHARS
+  const { path, message, supersede, of = '' } = finding
+  const isLong = [path, message, of].some((text) => text.length > TEXT_MAX_CHARS)
   const told = isLong ? shortened(finding) : finding
-  const chars = told.path.length * (supersede === undefined ? 1 : 2)
+  const chars = told.path.length * (supersede === undefined ? 1 : 2) + (told.of?.length ?? 0)
   if (spend(report.room, 'findings', chars)) list.push(cited(told))
 }
 
@@ -60,7 +60,8 @@ function spend(room: Report['room'], of: keyof Report['room'], chars: number): b
 }
 
 /** As many leading tokens of its path as fit: what is told of less than the whole place can be no entry for `supersedes`. */
-function shortened({ supersede, ...finding }: Finding): Finding {
+function shortened({ supersede, of, ...rest }: Finding): Finding {
+  const finding = { ...rest, ...(of !== undefined && of.length <= TEXT_MAX_CHARS && { of }) }
   const { path, message } = finding
   const text = message.slice(0, TEXT_MAX_CHARS)
   if (path.length <= TEXT_MAX_CHARS)
@@ -95,17 +96,12 @@ export function addDifference(report: Report, kind: keyof Diff, place: readonly 
 }
 
 function cited(finding: Finding): Finding {
-  if (isShort(finding.before) && isShort(finding.after)) return finding
-  const { rule, severity, path, before, after, message, supersede, source } = finding
+  const { before, after } = finding
+  if (isShort(before) && isShort(after)) return finding
   return {
-    rule,
-    severity,
-    path,
+    ...finding,
     ...(before === undefined ? {} : { before: citedValue(before) }),
     ...(after === undefined ? {} : { after: citedValue(after) }),
-    message,
-    ...(supersede === undefined ? {} : { supersede }),
-    ...(source === undefined ? {} : { source }),
   }
 }
 

@@ -13,6 +13,8 @@ export interface Change {
   readonly before: Json
   readonly after: Json | undefined
   readonly rules: PlaceRules
+  /** The established place that is at odds with it, where that is another: of a second key for the same. */
+  readonly of?: readonly Token[]
   /** A critical key, gone as a whole. */
   readonly isCritical?: boolean
 }

@@ -187,6 +187,7 @@ function checkShadows(
     judging.sink.change({
       kind: 'shadow',
       place,
+      of: [key],
       afterPlace: place,
       before: established,
       after: now,

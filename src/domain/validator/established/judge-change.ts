@@ -70,10 +70,11 @@ function noteCovered(change: Change, { tokens }: Entry, report: Report): void {
   addFinding(report, { ...said(change, 'superseded', message), severity: 'info' })
 }
 
-function said({ place, before, after }: Change, rule: Rule, message: string): Finding {
+function said({ place, before, after, of }: Change, rule: Rule, message: string): Finding {
   const path = formatPointer(place)
   if (after === undefined) return { rule, severity: 'error', path, before, message }
-  return { rule, severity: 'error', path, before, after, message }
+  const found: Finding = { rule, severity: 'error', path, before, after, message }
+  return of === undefined ? found : { ...found, of: formatPointer(of) }
 }
 
 /** An entry for a whole section would excuse whatever changed in it: each of several changes needs a reason of its own. */

@@ -75,6 +75,7 @@ export function checkRestated({ before, gains, mode, isProtected }: RestatedInpu
         path: formatPointer([...place, key]),
         before: known.value,
         after: object[key] as Json,
+        of: formatPointer(known.place),
         message: `is established at ${formatPointer(known.place)} with another value; say one of them, or what this one is about`,
       })
     }
