@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { KEY_FILE, STORE_FILE, VIEWS_FILE } from '../src/config.ts'
+import { KEY_FILE, STORE_FILE, VIEWS_FILE } from '../src/places.ts'
 import { createLedger } from '../src/ledger/create-ledger.ts'
 import type { Caller, Ledger, Outcome } from '../src/ledger/ledger.ts'
 import { createLedgerKeys, readKeyFile, writeNewKeyFile } from '../src/signing/key-file.ts'

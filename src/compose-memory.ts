@@ -1,7 +1,8 @@
 /** @module The memory budget of a process that was started with settings, and the parts that are no cache of the ledger. */
-import { type Settings, SettingsError } from './config.ts'
+import type { Settings } from './config.ts'
 import { defaultBudgetBytes, largestBudgetBytes, machineMemory } from './resources/machine-memory.ts'
 import type { MemoryBudget } from './resources/memory-budget.ts'
+import { SettingsError } from './settings-error.ts'
 import type { EventStore } from './store/event-store.ts'
 import type { QueueLimits } from './store/sqlite/append-queue.ts'
 

@@ -1,6 +1,6 @@
 /** @module The stores by their place: opened for writing, for reading or for verification. Drivers of servers are loaded only by those who need them. */
 import { queueWithin, watchQueue } from './compose-memory.ts'
-import type { ServerPlace, StorePlace } from './config.ts'
+import type { ServerPlace, StorePlace } from './places.ts'
 import { MemoryBudget } from './resources/memory-budget.ts'
 import { canonicalJson } from './signing/canonical-json.ts'
 import { type EventStore, StoreOpenError, type StoreReader } from './store/event-store.ts'

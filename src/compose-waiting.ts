@@ -1,8 +1,9 @@
 /** @module Opens a ledger whose store may be away at the start, or go away in the middle of it: again and again, until it stands or cannot. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type OpenLedger, openLedger } from './compose.ts'
-import { isOnServer, type Settings } from './config.ts'
+import type { Settings } from './config.ts'
 import type { Log } from './ledger/ports.ts'
+import { isOnServer } from './places.ts'
 import { StoreOpenError, StoreUnavailableError } from './store/event-store.ts'
 
 const AGAIN_MS = 200

@@ -6,16 +6,7 @@ import { EVENTS, type EventBody } from '../schemas/events.ts'
 import { SYSTEM_STREAM } from '../schemas/names.ts'
 import { budgetBytes } from './compose-memory.ts'
 import { openReader, openStore } from './compose-stores.ts'
-import {
-  AUDIT_FILE,
-  CHECKPOINTS_SUFFIX,
-  isOnServer,
-  type KeyPlace,
-  LOG_FILE,
-  type Settings,
-  type StorePlace,
-  VIEWS_FILE,
-} from './config.ts'
+import type { Settings } from './config.ts'
 import { fixedKeys, readKeys, type WatchedKeys, watchKeyFile } from './key-source.ts'
 import { ownerGone } from './lease-owner.ts'
 import { createLedger } from './ledger/create-ledger.ts'
@@ -23,6 +14,15 @@ import { fileGuard, logFileGuard } from './ledger/identity/file-guard.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { CheckpointFile } from './ledger/log/checkpoint-file.ts'
 import type { Log } from './ledger/ports.ts'
+import {
+  AUDIT_FILE,
+  CHECKPOINTS_SUFFIX,
+  isOnServer,
+  type KeyPlace,
+  LOG_FILE,
+  type StorePlace,
+  VIEWS_FILE,
+} from './places.ts'
 import { MemoryBudget } from './resources/memory-budget.ts'
 import { WorkQueue } from './resources/work-queue.ts'
 import { makeFolder } from './signing/durable-file.ts'

@@ -1,7 +1,7 @@
 /** @module The keys as they are now: a key file that is read again when it changes, so that `keys rotate` needs no restart. */
 import { existsSync } from 'node:fs'
-import type { KeyPlace } from './config.ts'
 import type { KeySource } from './ledger/ports.ts'
+import type { KeyPlace } from './places.ts'
 import { syncPlaced } from './signing/durable-file.ts'
 import { KeyFileError, readKeyFile, readKeysFromText } from './signing/key-file.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'

@@ -1,5 +1,5 @@
 /** @module The settings as the documentation lists them. */
-import { SETTINGS, type Setting, variableOf } from './config.ts'
+import { SETTINGS, type Setting, variableOf } from './settings.ts'
 
 /** The documentation's table of settings, in Markdown. */
 export function settingsTable(): string {

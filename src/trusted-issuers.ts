@@ -1,6 +1,8 @@
 /** @module The issuers whose tokens pass beside our own, from a file: one that is taken out of it is trusted no longer, without a restart. */
 import { readFileSync } from 'node:fs'
-import { type Settings, SettingsError, variableOf } from './config.ts'
+import type { Settings } from './config.ts'
+import { variableOf } from './settings.ts'
+import { SettingsError } from './settings-error.ts'
 import { assertTrust, type TrustedIssuer } from './signing/tokens.ts'
 import { type WatchedFile, watchFile } from './watch-file.ts'
 

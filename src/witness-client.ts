@@ -1,9 +1,10 @@
 /** @module Witnesses over HTTP. Their addresses are the operator's own settings; a redirect is not followed all the same. */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { SettingsError, variableOf } from './config.ts'
 import type { Witness } from './ledger/log/ask-witness.ts'
 import { type NoteVerifier, parseVerifierKey } from './merkle/note-key.ts'
+import { variableOf } from './settings.ts'
+import { SettingsError } from './settings-error.ts'
 
 const ANSWER_MAX_MS = 10_000
 const ANSWER_MAX_BYTES = 64 * 1024

@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readSettings, SettingsError } from '../src/config.ts'
+import { readSettings } from '../src/config.ts'
+import { SettingsError } from '../src/settings-error.ts'
 import { tempFolder } from './support/temp-folder.ts'
 
 const config = suite('settings')

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 
 import type { AppendRecord } from '../../schemas/header.ts'
 import { openReader, openStore } from '../compose-stores.ts'
-import { type StorePlace, storePlace } from '../config.ts'
+import { type StorePlace, storePlace } from '../places.ts'
 import { requireKeys } from '../key-source.ts'
 import { type CheckKeys, checkRecord, type Expectation, firstExpectation, nextExpectation } from '../signing/check.ts'
 import { createRunKeys } from '../signing/key-ring.ts'

@@ -1,6 +1,6 @@
 /** @module The checkpoints that a verification holds the history against: one that was kept elsewhere, and those beside the store. */
 import { readFileSync } from 'node:fs'
-import { CHECKPOINTS_SUFFIX } from '../config.ts'
+import { CHECKPOINTS_SUFFIX } from '../places.ts'
 import { CheckpointFile } from '../ledger/log/checkpoint-file.ts'
 import { LogStartError } from '../ledger/log/log-deps.ts'
 import { parseCheckpoint } from '../merkle/checkpoint.ts'

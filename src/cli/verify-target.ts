@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import { openServerScan, openStoreScan } from '../compose-stores.ts'
-import type { ServerPlace } from '../config.ts'
+import type { ServerPlace } from '../places.ts'
 import { StoreOpenError } from '../store/event-store.ts'
 import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
 import type { Completeness } from '../verify/export-completeness.ts'

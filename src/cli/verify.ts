@@ -1,6 +1,7 @@
 /** @module `countersign verify`: checks every event of a store or an export, offline; one word and one exit code say what came of it. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
-import { isOnServer, readSettings, type Settings } from '../config.ts'
+import { readSettings, type Settings } from '../config.ts'
+import { isOnServer } from '../places.ts'
 import { verifierKey } from '../signing/key-file.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import { ed25519PublicBytes } from '../signing/ledger-keys.ts'

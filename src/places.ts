@@ -1,0 +1,67 @@
+/** @module Where a store and its keys are, as a setting names them. */
+import { existsSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { SettingsError } from './settings-error.ts'
+
+/** A store on a server, which several processes may share. The connection string has credentials and all: it is not for logs. */
+export interface ServerPlace {
+  readonly kind: 'eventstoredb' | 'postgres'
+  readonly url: string
+}
+
+/** Where the store is. */
+export type StorePlace = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'memory' } | ServerPlace
+
+/** Where the keys are: a file, or the text itself. */
+export type KeyPlace =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'text'; readonly text: string }
+
+export const STORE_FILE = 'store.db'
+
+export const KEY_FILE = 'keys.json'
+
+export const VIEWS_FILE = 'views.db'
+
+export const LOG_FILE = 'log.db'
+
+export const AUDIT_FILE = 'audit.db'
+
+/** Put behind the name of the store's file. */
+export const CHECKPOINTS_SUFFIX = '.checkpoints'
+
+const EVENTSTORE_URL = /^(esdb|kurrentdb)(\+discover)?:\/\//
+
+const POSTGRES_URL = /^postgres(ql)?:\/\//
+
+export function isOnServer(place: StorePlace): place is ServerPlace {
+  return place.kind === 'eventstoredb' || place.kind === 'postgres'
+}
+
+/** A folder stands for the store in it, so that a data folder can be named as a store. */
+export function storePlace(input: string | undefined, data: string): StorePlace {
+  if (input === undefined) return { kind: 'sqlite', path: join(data, STORE_FILE) }
+  if (input === 'memory:') return { kind: 'memory' }
+  if (EVENTSTORE_URL.test(input)) return { kind: 'eventstoredb', url: input }
+  if (POSTGRES_URL.test(input)) return { kind: 'postgres', url: input }
+  const path = input.startsWith('sqlite:') ? input.slice('sqlite:'.length) : input
+  if (path === '' || /^[a-z][a-z0-9+]+:/i.test(path)) {
+    const scheme = path.slice(0, path.indexOf(':') + 1)
+    throw new SettingsError(
+      `--store: ${scheme} is no store this build can open: give a path, sqlite:<path>, memory:, postgres://host/database or esdb://host:2113`,
+    )
+  }
+  return { kind: 'sqlite', path: isFolder(path) ? join(path, STORE_FILE) : path }
+}
+
+/** By default the keys lie beside the store, else in the data folder. */
+export function keyPlace(text: string | undefined, store: StorePlace, data: string): KeyPlace {
+  if (text?.trimStart().startsWith('{')) return { kind: 'text', text: text }
+  if (text !== undefined) return { kind: 'file', path: text }
+  const beside = store.kind === 'sqlite' ? join(dirname(store.path), KEY_FILE) : undefined
+  return { kind: 'file', path: beside !== undefined && existsSync(beside) ? beside : join(data, KEY_FILE) }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}
