@@ -1,11 +1,11 @@
 /** @module The checkpoints that a verification holds the history against: one that was kept elsewhere, and those beside the store. */
 import { readFileSync } from 'node:fs'
-import { CHECKPOINTS_SUFFIX } from '../places.ts'
 import { CheckpointFile } from '../ledger/log/checkpoint-file.ts'
 import { LogStartError } from '../ledger/log/log-deps.ts'
 import { parseCheckpoint } from '../merkle/checkpoint.ts'
 import { isKeyName } from '../merkle/note-key.ts'
 import { openNote, parseNote } from '../merkle/signed-note.ts'
+import { CHECKPOINTS_SUFFIX } from '../places.ts'
 import { claimedOrigin, type HeldCheckpoint, readLogCheckpoint } from '../verify/checkpoint-check.ts'
 import type { VerifyFault } from '../verify/fault.ts'
 import { CliFailure, EXIT } from './failure.ts'
