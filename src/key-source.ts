@@ -50,9 +50,23 @@ export function watchKeyFile({ keys, ...options }: WatchOptions): WatchedKeys {
 
 /**
  * The key file as it will still be there after a power cut: events sealed with a key that is not would verify nowhere. Throws
- * `KeyFileError`, or the system's error of a failed sync.
+ * `KeyFileError`, also of a failed sync.
  */
 function readDurable(path: string): LedgerKeys {
-  if (existsSync(path)) syncPlaced(path)
+  if (existsSync(path)) syncKeys(path)
   return readKeyFile(path)
+}
+
+function syncKeys(path: string): void {
+  try {
+    syncPlaced(path)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const why = 'a key that a power cut may take away seals nothing'
+    throw new KeyFileError(
+      'key-file-unreadable',
+      `${path} cannot be made durable (${reason}), and ${why}: look at the disk and the limit of open files`,
+      { cause },
+    )
+  }
 }

@@ -8,7 +8,16 @@ import {
   type Reserve,
 } from '../../schemas/requests.ts'
 import type { Phase } from '../../schemas/values.ts'
-import { append, type Decision, type Draft, type Env, pastBefore, type Refused, refuse, timeAfter } from './decision.ts'
+import {
+  append,
+  DEADLINE_GRACE_MS,
+  type Decision,
+  type Draft,
+  type Env,
+  type Refused,
+  refuse,
+  timeAfter,
+} from './decision.ts'
 import { budgetExceeded, currencyFault, type Exceeded, findExceeded, sumFault } from './limits.ts'
 import { mustBeOpen, recordOnce } from './run-rules.ts'
 import type { Drafts } from './usage.ts'
@@ -84,10 +93,10 @@ function reserve(state: RunState, request: ReserveRequest, input: Asking): Draft
 
 /** Open reservations past their deadline: whoever decides on the budget ends them. */
 export function expiredReservations(state: RunState, env: Env): ReservationState[] {
-  const before = pastBefore(state, env)
   return Object.keys(state.openReservations).flatMap((key) => {
     const reservation = state.reservations[key]
-    return reservation !== undefined && reservation.deadline < before ? [reservation] : []
+    if (reservation === undefined) return []
+    return env.reservationLeftMs(reservation, state) < -DEADLINE_GRACE_MS ? [reservation] : []
   })
 }
 

@@ -3,7 +3,7 @@
  * events that record it, an answer that needs none, or a refusal.
  */
 
-import type { CallState, RunState } from '../../projections/run-state.ts'
+import type { CallState, ReservationState, RunState } from '../../projections/run-state.ts'
 import type { EventBody, RunEventType } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
 import type { Refusal } from './refusal.ts'
@@ -33,6 +33,8 @@ export interface Env {
   readonly nowMs: number
   /** Milliseconds that are left of a claimed call's lease; below zero once it is over. */
   readonly leaseLeftMs: (call: CallState, state: RunState) => number
+  /** Of an open reservation; below zero once it is past its deadline. */
+  readonly reservationLeftMs: (reservation: ReservationState, state: RunState) => number
   readonly actor: string
   readonly newId: () => string
   /** `sha256:` digest over the JCS bytes of a JSON value (an object type, so that parsed requests fit). */
@@ -50,11 +52,6 @@ export const DEADLINE_GRACE_MS = 2_000
 /** Now, for every deadline of a run: the later of the writer's clock and the stream's own time. */
 export function nowMsOf(state: RunState, env: Pick<Env, 'nowMs'>): number {
   return Math.max(env.nowMs, Date.parse(state.time))
-}
-
-/** A deadline earlier than this text has passed. Many deadlines are judged by one comparison of texts each. */
-export function pastBefore(state: RunState, env: Env): string {
-  return new Date(nowMsOf(state, env) - DEADLINE_GRACE_MS).toISOString()
 }
 
 /**

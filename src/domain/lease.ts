@@ -35,6 +35,11 @@ export function leaseLeftByWall(call: CallState, state: RunState, nowMs: number)
   return Date.parse(call.leaseUntil) - nowMsOf(state, { nowMs })
 }
 
+/** The same of a reservation's deadline. */
+export function reservationLeftByWall(deadline: string, state: RunState, nowMs: number): number {
+  return Date.parse(deadline) - nowMsOf(state, { nowMs })
+}
+
 /** Every call whose lease is over, with the event that ends it. */
 export function leasesOver(state: RunState, env: Env): OutcomeInHand[] {
   return openCalls(state)

@@ -43,10 +43,23 @@ function readGuarded(path: string): string {
     }
     if (status.size > KEY_FILE_MAX_BYTES)
       throw new KeyFileError('key-file-invalid', `${path} is too large for a key file`)
-    return readFileSync(file, 'utf8')
+    return readWhole(file, path)
   } finally {
     closeSync(file)
   }
+}
+
+function readWhole(file: number, path: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    const advice = 'look at the disk, and restore the file from its copy'
+    throw new KeyFileError('key-file-unreadable', `${path} cannot be read (${reasonOf(cause)}): ${advice}`, { cause })
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function openForReading(path: string): number {
@@ -59,7 +72,8 @@ function openForReading(path: string): number {
         `${path} does not exist; start the ledger once to make its keys, or restore it`,
       )
     }
-    throw new KeyFileError('key-file-unreadable', `${path} cannot be read; check its owner and its mode`, {
+    const advice = 'check its owner, its mode and the limit of open files'
+    throw new KeyFileError('key-file-unreadable', `${path} cannot be read (${reasonOf(error)}): ${advice}`, {
       cause: error,
     })
   }

@@ -124,6 +124,7 @@ compensation('ten thousand calls are undone without looking at all of them each 
   const env = {
     nowMs: 0,
     leaseLeftMs: () => 0,
+    reservationLeftMs: () => 0,
     actor: 'a',
     newId: () => id(1),
     digestOf: () => '',

@@ -5,7 +5,7 @@ import { testLedger } from '../support/test-ledger.ts'
 
 const DAY_MS = 86_400_000
 
-const clock = suite('clock of leases')
+const clock = suite('clock of leases and reservations')
 
 async function claimedFor(leaseMs: number) {
   // A cache of one run: the other one evicts it, as happens at any moment.
@@ -81,5 +81,52 @@ clock(
     refusedWith(await started.claim('later', { key: 'l' }), 'call-in-doubt')
   },
 )
+
+for (const setAheadMs of [DAY_MS, -DAY_MS]) {
+  const way = setAheadMs > 0 ? 'forward' : 'back'
+  clock(`a reservation lasts until its deadline while the clock is set ${way} for a day (RUN-19)`, async () => {
+    await using test = await testLedger({ hotRunsMax: 1 })
+    const { clock: hand } = test
+    const run = drive(test, 'r')
+    const reserve = () => run.do({ kind: 'reserve', body: { agent: 'a', tokens: 1, deadlineMs: 10_000 } })
+    const expired = async () => (await run.types()).filter((type) => type === 'ReservationExpired').length
+    await run.start({ budget: { tokens: 100 } })
+    const other = drive(test, 'other')
+    await other.start()
+    ok(await reserve())
+    hand.setAheadMs = setAheadMs
+    hand.nowMs += 5_000
+    ok(await reserve())
+    // Loaded again, as happens at any moment.
+    await other.hand('a', { n: 1 })
+    hand.nowMs += 6_999
+    ok(await reserve())
+    assert.is(await expired(), 0)
+    hand.setAheadMs = 0
+    hand.nowMs += 2
+    await other.hand('a', { n: 2 })
+    ok(await reserve())
+    assert.is(await expired(), 1)
+    hand.nowMs += 5_000
+    ok(await reserve())
+    assert.is(await expired(), 2)
+  })
+}
+
+clock('a reservation that another process granted under a clock far ahead holds for a day at the most', async () => {
+  await using test = await testLedger()
+  const { clock: hand } = test
+  const run = drive(test, 'r')
+  await run.start({ budget: { tokens: 100 } })
+  hand.setAheadMs = 30 * DAY_MS
+  ok(await run.do({ kind: 'reserve', body: { agent: 'a', tokens: 1, deadlineMs: 10_000 } }))
+  hand.setAheadMs = 0
+  const started = drive({ ...test, ledger: await test.sibling() }, 'r')
+  const reserve = () => started.do({ kind: 'reserve', body: { agent: 'a', tokens: 1 } })
+  ok(await reserve())
+  hand.nowMs += DAY_MS + 2_001
+  ok(await reserve())
+  assert.ok((await started.types()).includes('ReservationExpired'))
+})
 
 clock.run()

@@ -80,7 +80,7 @@ sweep('a failed write is unknown, never a silent loss', { op: 'write', error: 'E
 sweep('half a written frame is unknown, never half an append', {
   op: 'write',
   error: 'EIO',
-  shortWrite: true,
+  cutShort: true,
   from: 3,
   to: 5,
 })

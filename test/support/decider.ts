@@ -7,7 +7,7 @@ import type { Header } from '../../schemas/header.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Decision, Draft, Env } from '../../src/domain/decision.ts'
 import type { HandoffEnv } from '../../src/domain/handoff.ts'
-import { leaseLeftByWall } from '../../src/domain/lease.ts'
+import { leaseLeftByWall, reservationLeftByWall } from '../../src/domain/lease.ts'
 import { emptyEvidence } from '../../src/domain/validator/evidence.ts'
 import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import { textDigest } from '../../src/signing/digests.ts'
@@ -120,6 +120,7 @@ function envAt(ms: number, actor: string, revision: number): HandoffEnv {
   const env: Env = {
     nowMs: T0 + ms,
     leaseLeftMs: (call, state) => leaseLeftByWall(call, state, T0 + ms),
+    reservationLeftMs: ({ deadline }, state) => reservationLeftByWall(deadline, state, T0 + ms),
     actor,
     newId: () => {
       ids += 1

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ApiClient } from '../support/api-client.ts'
 import { countersign } from '../support/command-line.ts'
-import { armDisk, buildFaultyDisk, type Fault } from '../support/disk-fault.ts'
+import { armDisk, buildFaultyDisk, type Fault, hasStruck } from '../support/disk-fault.ts'
 import { lostOrDoubled, recordedMarks } from '../support/recorded-marks.ts'
 import { startServer } from '../support/server-process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -24,14 +23,8 @@ const FAULTS: readonly Fault[] = [
   { op: 'sync', error: 'EIO', nth: 2, times: 2 },
   { op: 'sync', error: 'EIO', nth: 7 },
   { op: 'write', error: 'EIO', nth: 3 },
-  { op: 'write', error: 'EIO', nth: 5, shortWrite: true },
+  { op: 'write', error: 'EIO', nth: 5, cutShort: true },
 ]
-
-/** The library counts down to the failing operation: 0 once it has failed. */
-function hasStruck(): true | undefined {
-  const countdown = readFileSync(env?.DISK_FAULT_FILE ?? '').readInt32LE(4)
-  return countdown === 0 ? true : undefined
-}
 
 async function isReady(client: ApiClient): Promise<true | undefined> {
   return (await client.get('/readyz')).status === 200 ? true : undefined
@@ -44,7 +37,7 @@ async function surviveFault(client: ApiClient, fault: Fault, name: string): Prom
   const stop = new AbortController()
   const driven = workload.drive(client, stop.signal)
   armDisk(fault)
-  await eventually(5_000, hasStruck, `${name}: the fault`)
+  await eventually(5_000, () => hasStruck() || undefined, `${name}: the fault`)
   await eventually(5_000, () => isReady(client), `${name}: the store open again`)
   const acknowledgedBefore = workload.acknowledged.size
   await eventually(

@@ -28,7 +28,7 @@ export class CheckpointFile {
   /** What the file holds; undefined where there is none. Throws `LogStartError` `kept-checkpoints-damaged`. */
   load(): FiledCheckpoints | undefined {
     if (!existsSync(this.path)) return undefined
-    const file = KeptFile.safeParse(parsed(readFileSync(this.path, 'utf8')))
+    const file = KeptFile.safeParse(parsed(this.#text()))
     if (!file.success) {
       throw new LogStartError(
         'kept-checkpoints-damaged',
@@ -38,6 +38,17 @@ export class CheckpointFile {
     this.#written = new Map(Object.entries(file.data.checkpoints))
     this.#wanted = this.#written
     return { origin: file.data.origin, checkpoints: this.#written }
+  }
+
+  #text(): string {
+    try {
+      return readFileSync(this.path, 'utf8')
+    } catch (error) {
+      throw new LogStartError(
+        'kept-checkpoints-damaged',
+        `${this.path} cannot be read (${error instanceof Error ? error.message : error}): look at the disk and the limit of open files; restore it, or move it away after "countersign verify"`,
+      )
+    }
   }
 
   /** The signed note that is kept, or is to be. */

@@ -81,7 +81,9 @@ export class Appender {
     const append = { stream: run.stream, expectedRevision, records }
     const sent: Sent = { append, revision: run.revision, answer }
     for (const { data } of events) {
-      if (isJsonObject(data) && typeof data.callId === 'string') leases.decided(run, data.callId)
+      if (!isJsonObject(data)) continue
+      if (typeof data.callId === 'string') leases.decided(run, data.callId)
+      if (typeof data.reservationId === 'string') leases.reserved(run, data.reservationId)
     }
     stats.handedOver()
     const appended = run.append(() => store.append(append), store.exclusive === true)

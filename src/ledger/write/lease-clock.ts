@@ -1,72 +1,113 @@
 /**
- * @module How long each lease still lasts. The wall clock is asked once, when this process grants a lease or first meets one; from then
- * on a monotonic clock alone counts, so that a wall clock which is set forward or back neither ends a lease nor prolongs it (RUN-19). A lease
- * whose owner is provably gone has ended, whatever the clocks say (RUN-53).
+ * @module How long each lease and each reservation still lasts. The wall clock is asked once, when this process grants one or first meets
+ * one; from then on a monotonic clock alone counts, so that a wall clock which is set forward or back neither ends nor prolongs any (RUN-19).
+ * A lease whose owner is provably gone has ended, whatever the clocks say (RUN-53).
  */
-import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
-import { LEASE_ENDED, leaseLeftByWall, openCalls } from '../../domain/lease.ts'
+import { type CallState, type ReservationState, type RunState, slot } from '../../../projections/run-state.ts'
+import { RESERVATION_DEADLINE_MAX_MS } from '../../../schemas/requests.ts'
+import { LEASE_ENDED, leaseLeftByWall, openCalls, reservationLeftByWall } from '../../domain/lease.ts'
 import { type SizedCache, textBytes } from '../../resources/sized-cache.ts'
 import type { Effects } from '../ports.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 
 /** Beside its text: three members of an object. */
-const LEASE_BYTES = 64
+const TERM_BYTES = 64
+/** A reservation is granted once. */
+const NO_FENCE = 0
 
-export interface Lease {
+/** What was granted until a time, and when that is by the monotonic clock. */
+export interface Term {
   readonly fence: number
-  readonly leaseUntil: string
-  /** By the monotonic clock. */
+  readonly until: string
   readonly endMs: number
 }
 
 export class LeaseClock {
   readonly #effects: Pick<Effects, 'nowMs' | 'monotonicMs'>
-  /** By the id of the call, which is unique among all ledgers. What falls out is judged by the wall clock again. */
-  readonly #leases: SizedCache<Lease>
+  /** By the id of the call or the reservation, which is unique among all ledgers. What falls out is judged by the wall clock again. */
+  readonly #terms: SizedCache<Term>
 
   readonly #isOwnerGone: (owner: string) => boolean
 
   constructor(
     effects: Pick<Effects, 'nowMs' | 'monotonicMs'>,
-    leases: SizedCache<Lease>,
+    terms: SizedCache<Term>,
     isOwnerGone: (owner: string) => boolean = () => false,
   ) {
     this.#effects = effects
-    this.#leases = leases
+    this.#terms = terms
     this.#isOwnerGone = isOwnerGone
   }
 
   /** Milliseconds that are left of a claimed call's lease; below zero once it is over. */
   readonly leftMs = (call: CallState, state: RunState): number => {
     if (call.takenOver === true || (call.owner !== undefined && this.#isOwnerGone(call.owner))) return LEASE_ENDED
-    const nowMs = this.#effects.monotonicMs()
-    const known = this.#leases.get(call.callId)
-    if (known?.fence === call.fence && known.leaseUntil === call.leaseUntil) return known.endMs - nowMs
+    const { callId, fence, leaseUntil } = call
     // Nobody was granted more than its length, whatever the clocks of then and now say.
-    const leftMs = Math.min(call.leaseMs, leaseLeftByWall(call, state, this.#effects.nowMs()))
-    this.#keep(call, nowMs + leftMs)
-    return leftMs
+    const byWall = (): number => leaseLeftByWall(call, state, this.#effects.nowMs())
+    return this.#left(callId, fence, leaseUntil) ?? this.#met(callId, fence, leaseUntil, { most: call.leaseMs, byWall })
   }
+
+  /** Milliseconds that are left of an open reservation; below zero once it is past its deadline. */
+  readonly reservationLeftMs = ({ reservationId, deadline }: ReservationState, state: RunState): number =>
+    this.#left(reservationId, NO_FENCE, deadline) ??
+    this.#met(reservationId, NO_FENCE, deadline, {
+      most: RESERVATION_DEADLINE_MAX_MS,
+      byWall: () => reservationLeftByWall(deadline, state, this.#effects.nowMs()),
+    })
 
   /** A run was loaded: what other processes granted counts from here. */
   loaded({ state }: RunAggregate): void {
-    if (state !== undefined)
-      for (const call of openCalls(state)) if (call.status === 'claimed') this.leftMs(call, state)
+    if (state === undefined) return
+    for (const call of openCalls(state)) if (call.status === 'claimed') this.leftMs(call, state)
+    for (const key of Object.keys(state.openReservations)) {
+      const reservation = state.reservations[key]
+      if (reservation !== undefined) this.reservationLeftMs(reservation, state)
+    }
   }
 
   /** An event of this call was decided here and folded: a lease that it granted lasts its whole length. */
   decided({ state }: RunAggregate, callId: string): void {
     const call = state?.calls[slot(callId)]
     if (call?.status !== 'claimed') {
-      this.#leases.delete(callId)
+      this.#terms.delete(callId)
       return
     }
-    const known = this.#leases.get(callId)
-    if (known?.fence === call.fence && known.leaseUntil === call.leaseUntil) return
-    this.#keep(call, this.#effects.monotonicMs() + call.leaseMs)
+    const { fence, leaseUntil } = call
+    if (this.#left(callId, fence, leaseUntil) === undefined) this.#keep(callId, fence, leaseUntil, call.leaseMs)
   }
 
-  #keep({ callId, fence, leaseUntil }: CallState, endMs: number): void {
-    this.#leases.set(callId, { fence, leaseUntil, endMs }, LEASE_BYTES + textBytes(leaseUntil))
+  /** An event of this reservation was decided here and folded: its deadline counts from the time of the event that granted it. */
+  reserved({ state }: RunAggregate, reservationId: string): void {
+    const reservation = state?.reservations[slot(reservationId)]
+    if (state === undefined || reservation?.status !== 'open') {
+      this.#terms.delete(reservationId)
+      return
+    }
+    const { deadline } = reservation
+    if (this.#left(reservationId, NO_FENCE, deadline) !== undefined) return
+    this.#keep(reservationId, NO_FENCE, deadline, Date.parse(deadline) - Date.parse(state.time))
+  }
+
+  /** Undefined where this term was not met yet. */
+  #left(id: string, fence: number, until: string): number | undefined {
+    const known = this.#terms.get(id)
+    return known?.fence === fence && known.until === until ? known.endMs - this.#effects.monotonicMs() : undefined
+  }
+
+  #met(
+    id: string,
+    fence: number,
+    until: string,
+    left: { readonly most: number; readonly byWall: () => number },
+  ): number {
+    const leftMs = Math.min(left.most, left.byWall())
+    this.#keep(id, fence, until, leftMs)
+    return leftMs
+  }
+
+  #keep(id: string, fence: number, until: string, leftMs: number): void {
+    const endMs = this.#effects.monotonicMs() + leftMs
+    this.#terms.set(id, { fence, until, endMs }, TERM_BYTES + textBytes(until))
   }
 }

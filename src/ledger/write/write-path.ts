@@ -180,6 +180,7 @@ export class WritePath {
     return {
       nowMs: effects.nowMs(),
       leaseLeftMs: leases.leftMs,
+      reservationLeftMs: leases.reservationLeftMs,
       actor: pending.caller.actor,
       newId: effects.newId,
       ledgerId,

@@ -40,9 +40,13 @@ export function keyReused(): Refusal {
 }
 
 export function contended(): Refusal {
-  return refusal('contended', 'other writers were faster on this run, again and again; try once more', {
-    retryAfterMs: CONTENDED_RETRY_MS,
-  })
+  return refusal(
+    'contended',
+    'the run could not be written: other writers were faster, or the store failed in between, again and again; try once more',
+    {
+      retryAfterMs: CONTENDED_RETRY_MS,
+    },
+  )
 }
 
 export function appendTooLarge(limit: number, actual: number): Refusal {

@@ -4,11 +4,23 @@
  */
 import { rmSync } from 'node:fs'
 import { type DerivedFile, type DerivedFileOptions, DerivedFileRenewedError } from '../derived-file.ts'
-import { type Database, isSqliteCode, openDatabase } from './open.ts'
+import { StoreOpenError, StoreUnavailableError } from '../event-store.ts'
+import { asOpenError, type Database, diskFault, isSqliteCode, openDatabase } from './open.ts'
 import { makeFile } from './store-path.ts'
 
 const BUSY_TIMEOUT_MS = 2_000
-const DAMAGE = ['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_IOERR_SHORT_READ']
+/** A place of the disk that cannot be read is damage too: the file made anew lies elsewhere. */
+const DAMAGE = [
+  'SQLITE_CORRUPT',
+  'SQLITE_NOTADB',
+  'SQLITE_IOERR_SHORT_READ',
+  'SQLITE_IOERR_READ',
+  'SQLITE_IOERR_CORRUPTFS',
+]
+/** Opened where the limit of open files was met, SQLite may hold the file or its log for reading only, as long as it is open. */
+const HALF_OPEN = ['SQLITE_READONLY', 'SQLITE_CANTOPEN']
+/** What a caller is told to wait where the medium refuses the file. */
+const AGAIN_MS = 1_000
 const OTHER_TABLES = 'its tables are of another version'
 /** The file's own first: SQLite drops a log that stands beside an empty file, but would play it back into an older one. */
 const SUFFIXES = ['', '-wal', '-shm', '-journal']
@@ -22,7 +34,7 @@ export interface DisposableKind<T> {
 
 /**
  * What `over` makes, each call guarded: where the file turns out to be damaged it is made anew and the call throws
- * `DerivedFileRenewedError`. Throws the driver's error where the file cannot be made.
+ * `DerivedFileRenewedError`. Throws `StoreOpenError` where the file cannot be made.
  */
 export function openDisposable<T extends object>(
   options: DerivedFileOptions,
@@ -38,6 +50,9 @@ class DisposableFile<T extends object> implements DerivedFile {
   readonly #listeners = new Set<() => void>()
   #db: Database
   #over: T
+  /** Why the file is made anew, from its removal until the new one is there. */
+  #underRenewal: string | undefined
+  #isDisposed = false
 
   constructor(options: DerivedFileOptions, kind: DisposableKind<T>) {
     this.#options = options
@@ -57,14 +72,12 @@ class DisposableFile<T extends object> implements DerivedFile {
     return typeof value === 'function' ? (...args: unknown[]) => this.#guarded(name, args) : value
   }
 
+  /** Throws `StoreOpenError` where it cannot be made: the next call tries again. */
   renew(reason: string): void {
     this.#db.close()
+    this.#underRenewal = reason
     this.#remove()
-    const { db, over } = this.#open()
-    this.#db = db
-    this.#over = over
-    this.#tell(reason)
-    for (const listener of [...this.#listeners]) listener()
+    this.#reopen()
   }
 
   onRenewed(listener: () => void): () => void {
@@ -73,11 +86,27 @@ class DisposableFile<T extends object> implements DerivedFile {
   }
 
   [Symbol.dispose](): void {
+    this.#isDisposed = true
     this.#db.close()
+  }
+
+  /** What is closed is opened, and made where it is missing: then it gives why. Throws `StoreOpenError`. */
+  #reopen(): string | undefined {
+    const { db, over, renewed = this.#underRenewal } = this.#open()
+    this.#db = db
+    this.#over = over
+    this.#underRenewal = undefined
+    if (renewed === undefined) return undefined
+    this.#tell(renewed)
+    for (const listener of [...this.#listeners]) listener()
+    return renewed
   }
 
   #guarded(name: string | symbol, args: readonly unknown[]): unknown {
     try {
+      // It was closed because it could not be used, and could not be opened since.
+      const reason = this.#db.open || this.#isDisposed ? undefined : this.#reopen()
+      if (reason !== undefined) throw new DerivedFileRenewedError({ file: this.#options.path, reason })
       // Looked up at the call: the file may have been made anew since the member was read.
       const done: unknown = Reflect.apply(Reflect.get(this.#over, name) as () => unknown, this.#over, args)
       return done instanceof Promise ? done.catch((error: unknown) => this.#renewIfDamaged(error)) : done
@@ -87,19 +116,45 @@ class DisposableFile<T extends object> implements DerivedFile {
   }
 
   #renewIfDamaged(error: unknown): never {
-    if (!isDamage(error)) throw error
+    if (isSqliteCode(error, ...HALF_OPEN) && this.#options.path !== ':memory:') this.#db.close()
+    if (!isDamage(error)) throw this.#asUnavailable(error)
     const reason = String(error)
-    this.renew(reason)
+    try {
+      this.renew(reason)
+    } catch (failure) {
+      throw this.#asUnavailable(failure)
+    }
     throw new DerivedFileRenewedError({ file: this.#options.path, reason })
   }
 
-  #open(): { readonly db: Database; readonly over: T; readonly renewed?: string } {
+  /** What the medium refuses now, it may take later; an error that is none of the medium's passes unchanged. */
+  #asUnavailable(error: unknown): unknown {
     const { path } = this.#options
-    let renewed: string | undefined
+    if (error instanceof StoreOpenError) return new StoreUnavailableError(error.message, AGAIN_MS)
+    const fault = diskFault(error, path)
+    if (fault === undefined) return error
+    const { operation, errno, code } = fault
+    return new StoreUnavailableError(`${path}: ${operation} failed (${errno}, ${code}): look at the disk`, AGAIN_MS)
+  }
+
+  #open(): { readonly db: Database; readonly over: T; readonly renewed?: string } {
+    try {
+      return this.#openOrRemake()
+    } catch (error) {
+      const cause = asOpenError(error, this.#options.path)
+      if (!(cause instanceof StoreOpenError)) throw cause
+      // Nothing of it is needed: who cannot mend what is wrong may do without it.
+      const message = `${cause.message} (the file may be deleted: it is made anew from the store)`
+      throw new StoreOpenError(cause.code, message, { cause: error })
+    }
+  }
+
+  #openOrRemake(): { readonly db: Database; readonly over: T; readonly renewed?: string } {
+    const { path } = this.#options
+    let renewed = OTHER_TABLES
     try {
       const opened = openWith(path, this.#kind)
       if (opened !== undefined) return opened
-      renewed = OTHER_TABLES
     } catch (error) {
       if (!isDamage(error)) throw error
       renewed = String(error)

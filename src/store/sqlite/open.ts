@@ -101,11 +101,25 @@ export function asOpenError(error: unknown, path: string): unknown {
     return new StoreOpenError('store-locked', `another program holds a lock on ${path}`, cause)
   }
   if (isSqliteCode(error, 'SQLITE_CANTOPEN', 'SQLITE_READONLY')) {
-    const hint = 'this user may not use it, its log or its folder; from read-only media, copy it elsewhere first'
+    const hint =
+      'this user may not use it, its log or its folder, or this process has too many files open (ulimit -n); from read-only media, copy it elsewhere first'
     return new StoreOpenError('store-unreadable', `${path} cannot be opened: ${hint}`, cause)
   }
-  return new StoreOpenError('store-unreadable', `${path} cannot be opened: ${error.message} (${code})`, cause)
+  const advice = ADVICE.find(([codes]) => codes.test(String(code)))?.[1]
+  return new StoreOpenError(
+    'store-unreadable',
+    `${path} cannot be opened: ${error.message} (${code}): ${advice}`,
+    cause,
+  )
 }
+
+/** By what failed; the last fits everything. */
+const ADVICE: readonly (readonly [codes: RegExp, advice: string])[] = [
+  [/^(ENOSPC|SQLITE_FULL|SQLITE_IOERR_(WRITE|SHMSIZE))$/, 'if the disk is full, make room and start again'],
+  [/^(EMFILE|ENFILE)$/, 'raise the limit of open files (ulimit -n) and start again'],
+  [/^(EACCES|EPERM)$/, 'let this user read and write it, and its folder'],
+  [/./, 'look at the disk and the log of the system, then start again'],
+]
 
 function requireSqliteVersion(db: Database): void {
   const version = String(db.prepare('SELECT sqlite_version()').pluck().get())
