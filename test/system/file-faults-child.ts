@@ -41,7 +41,8 @@ export interface FileFaultRun {
   readonly afterwards: string
 }
 
-const STUCK_MS = 20_000
+/** Reads of a store that opens its file anew are patient for some seconds each. */
+const STUCK_MS = 60_000
 const HEALING_TRIES = 20
 const HEALING_MS = 250
 const WELL = { op: 'read', error: 'EIO', nth: 0 } as const

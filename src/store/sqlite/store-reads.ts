@@ -12,6 +12,7 @@ import {
 import { follow, type ScanPage } from '../follow.ts'
 import { tenantStreams } from '../tenant-streams.ts'
 import { Wakeups } from '../wakeups.ts'
+import { diskFault, isSqliteCode, sqliteCode } from './open.ts'
 import { RowReader } from './row-reader.ts'
 
 /** How long a read waits for a store that reopens its file before it gives up. */
@@ -41,29 +42,30 @@ export class StoreReads implements Disposable {
   }
 
   async head(stream: string): Promise<number> {
-    return (await this.#connected()).head(stream)
+    return this.#read(await this.#connected(), (reader) => reader.head(stream))
   }
 
   async recordAt(position: Position): Promise<ReadRecord | undefined> {
     const until = parsePosition(position)
-    const page = (await this.#connected()).allPage({ after: until - 1, until, tenant: undefined })
-    return page.records[0]
+    const range = { after: until - 1, until, tenant: undefined }
+    return this.#read(await this.#connected(), (reader) => reader.allPage(range)).records[0]
   }
 
   async end(): Promise<Position | undefined> {
-    const end = (await this.#connected()).end()
+    const end = this.#read(await this.#connected(), (reader) => reader.end())
     return end === 0 ? undefined : String(end)
   }
 
   async findRequest(stream: string, requestId: string): Promise<number | undefined> {
-    return (await this.#connected()).findRequest(stream, requestId)
+    return this.#read(await this.#connected(), (reader) => reader.findRequest(stream, requestId))
   }
 
   async *readStream(stream: string, options: ReadStreamOptions = {}): RecordPages {
     const { direction = 'forwards' } = options
     let { from = 0, to = Number.MAX_SAFE_INTEGER } = options
     while (from <= to) {
-      const page = (await this.#connected()).streamPage(stream, { from, to, direction })
+      const range = { from, to, direction }
+      const page = this.#read(await this.#connected(), (reader) => reader.streamPage(stream, range))
       const last = page.at(-1)
       if (last === undefined) return
       yield page
@@ -96,11 +98,26 @@ export class StoreReads implements Disposable {
     for (;;) {
       const reader = signal === undefined ? await this.#connected() : await this.#waitFor(signal)
       if (reader === undefined) return
-      const { records, upTo } = reader.allPage({ after: position, until: last, tenant: streams })
+      const range = { after: position, until: last, tenant: streams }
+      const { records, upTo } = this.#read(reader, () => reader.allPage(range))
       if (upTo === undefined) return
       position = upTo
       yield { records, upTo: String(upTo) }
       await nextTurn()
+    }
+  }
+
+  /** What the disk refuses is told by the name of the file: an error of SQLite alone says neither what failed nor what to do. */
+  #read<T>(reader: RowReader, work: (reader: RowReader) => T): T {
+    try {
+      return work(reader)
+    } catch (error) {
+      const file = reader.db.name
+      const fault = diskFault(error, file)
+      const isDamaged = isSqliteCode(error, 'SQLITE_CORRUPT', 'SQLITE_NOTADB')
+      if (fault === undefined && !isDamaged) throw error
+      const advice = isDamaged ? 'run "countersign verify", and restore a copy' : 'look at the disk'
+      throw new StoreUnavailableError(`${file} cannot be read (${sqliteCode(error)}): ${advice}`, PATIENCE_MS)
     }
   }
 
