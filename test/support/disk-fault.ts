@@ -73,14 +73,14 @@ ssize_t pread64(int fd, void *bytes, size_t length, off64_t at) {
   static ssize_t (*real)(int, void *, size_t, off64_t);
   if (!real) real = dlsym(RTLD_NEXT, "pread64");
   if (!fails(READ, fd)) return real(fd, bytes, length, at);
-  return control->cut_short ? real(fd, bytes, length / 2, at) : -1;
+  return control->cut_short ? real(fd, bytes, (length + 1) / 2, at) : -1;
 }
 ssize_t pread(int fd, void *bytes, size_t length, off_t at) { return pread64(fd, bytes, length, at); }
 ssize_t read(int fd, void *bytes, size_t length) {
   static ssize_t (*real)(int, void *, size_t);
   if (!real) real = dlsym(RTLD_NEXT, "read");
   if (!fails(READ, fd)) return real(fd, bytes, length);
-  return control->cut_short ? real(fd, bytes, length / 2) : -1;
+  return control->cut_short ? real(fd, bytes, (length + 1) / 2) : -1;
 }
 ssize_t write(int fd, const void *bytes, size_t length) {
   static ssize_t (*real)(int, const void *, size_t);

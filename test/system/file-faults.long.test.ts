@@ -58,8 +58,8 @@ function runs(when: FileFault['when']): readonly FileFaultRun[] {
 
 /** What holds however the disk failed. */
 function checkPromises({ fault, lost, verified, afterwards, unhealed }: FileFaultRun): void {
-  const { name, op, error, nth } = fault
-  const where = `${op} ${nth} of ${name}: ${error}`
+  const { name, op, error, nth, cutShort = false } = fault
+  const where = `${op} ${nth} of ${name}: ${error}${cutShort ? ', cut short' : ''}`
   assert.equal(lost, [], where)
   assert.is(verified, '0', where)
   assert.is(afterwards, 'well', where)

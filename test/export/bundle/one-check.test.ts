@@ -1,5 +1,6 @@
-import { createSecretKey, randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { createSecretKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { EventQuery } from '../../../schemas/event-query.ts'
@@ -77,6 +78,51 @@ function withEvents({ log }: Context, files: Files, lines: readonly string[], pr
   const events = Buffer.from([...lines, trailer].join(''))
   return signedAgain(new Map(made).set('events.jsonl', events), log, predicate)
 }
+
+test('a verifier key whose id is not that of its name and bytes is no key, nor is any other text (A89)', async (context) => {
+  const [name = '', , bytes = ''] = context.key.split('+', 3)
+  const rest = context.key.slice(name.length + 10)
+  assert.ok(rest.startsWith(bytes))
+  for (const key of [`${name}+00000000+${rest}`, 'no key', `${context.key.slice(0, -4)}AAAA`]) {
+    const { verdict, faults } = await judged(context, context.run, { key })
+    assert.equal([verdict, faults.map(({ code }) => code)], ['UNVERIFIABLE', ['key']], key)
+  }
+})
+
+test('a checkpoint that its log did not sign is TAMPERED, whoever names it in a signed manifest (A89)', async (context) => {
+  const { none, log } = context
+  const note = none.get('checkpoint')?.toString() ?? ''
+  const key = generateKeyPairSync('ed25519').privateKey
+  const at = note.lastIndexOf(' ') + 1
+  const signature = Buffer.from(note.slice(at), 'base64')
+  const forged = Buffer.concat([signature.subarray(0, 4), sign(null, Buffer.from(note.split('\n\n')[0] ?? ''), key)])
+  const changed = `${note.slice(0, at)}${forged.toString('base64')}\n`
+  assert.equal(await codes(context, signedAgain(new Map(none).set('checkpoint', Buffer.from(changed)), log)), [
+    'checkpoint',
+  ])
+  const kept = await judged(context, none, { checkpoint: changed })
+  assert.equal([kept.verdict, kept.faults.map(({ code }) => code)], ['TAMPERED', ['checkpoint']])
+})
+
+test('a manifest of another kind is not one that this verifier understands (A89)', async (context) => {
+  const statement = JSON.parse(context.run.get('manifest.json')?.toString() ?? '')
+  const other = { ...statement, predicateType: 'https://example.org/other/v1' }
+  const files = withManifest(context.run, JSON.stringify(other, null, 2), context.log)
+  const { verdict, faults } = await judged(context, files)
+  assert.equal([verdict, faults.map(({ code }) => code)], ['UNVERIFIABLE', ['manifest-type']])
+})
+
+test('a file that no bundle has is named, in an archive and in a folder (A89)', async (context) => {
+  using folder = tempFolder()
+  const more = new Map([...context.run, ['zzz.txt', Buffer.from('more')]])
+  assert.is.not((await judged(context, more)).verdict, 'VERIFIED')
+  for (const [name, content] of more) {
+    mkdirSync(dirname(folder.file(name)), { recursive: true })
+    writeFileSync(folder.file(name), content)
+  }
+  const found = verifyBundle(folder.path, { key: context.key })
+  assert.equal([found.verdict, found.faults.map(({ code }) => code)], ['TAMPERED', ['foreign-file']])
+})
 
 test('every file that is gone is named, not only the first (A89)', async (context) => {
   const gone = ['README.txt', 'jwks.json', 'report.html']
