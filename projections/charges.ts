@@ -44,7 +44,14 @@ type ChargesOf<T extends RunEventType> = (state: ChargeState, data: EventBody<T>
 /** Types that say in the catalogue that they change the bill. */
 const CHARGES = {
   ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated', 'RunKeyDisclosed'),
-  ...passOver('ManifestRegistered', 'RequestRefused', 'SnapshotTaken', 'RunRewound', 'ToolCallLeaseRenewed'),
+  ...passOver(
+    'JudgementRecorded',
+    'ManifestRegistered',
+    'RequestRefused',
+    'SnapshotTaken',
+    'RunRewound',
+    'ToolCallLeaseRenewed',
+  ),
   ...passOver('ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded'),
   ...passOver('CompensationStarted', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
   ...passOver('BudgetExceeded', 'ForkStarted', 'ForkJoined'),

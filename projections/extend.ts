@@ -12,7 +12,7 @@ import { namesOrder } from './ordered-keys.ts'
 import { plainLower, plainText } from './plain-text.ts'
 import { type ProtectionPolicy, protectedBy } from './protected-keys.ts'
 
-export type ExtendPolicy = ProtectionPolicy & Pick<ResolvedPolicy, 'lists'>
+export type ExtendPolicy = ProtectionPolicy & Pick<ResolvedPolicy, 'lists' | 'judge'>
 
 /** A new text in these cannot be told from a changed one: a list of them is the whole list. */
 const WHOLE_LISTS: ReadonlySet<string> = new Set(['constraints', 'requirements'])

@@ -26,7 +26,14 @@ export function foldBudget(state: BudgetState, event: RecordedEvent): void {
 
 const BUDGET_FOLDS = {
   ...passOver('RunStarted', 'RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated'),
-  ...passOver('RunKeyDisclosed', 'ManifestRegistered', 'RequestRefused', 'SnapshotTaken', 'RunRewound'),
+  ...passOver(
+    'JudgementRecorded',
+    'RunKeyDisclosed',
+    'ManifestRegistered',
+    'RequestRefused',
+    'SnapshotTaken',
+    'RunRewound',
+  ),
   ...passOver('ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved'),
   ...passOver('ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed'),
   ...passOver('CompensationInDoubt', 'ForkStarted', 'ForkJoined'),

@@ -62,7 +62,14 @@ function startedRow({ data, header }: Extract<RecordedEvent, { type: 'RunStarted
 
 const COUNT_FOLDS = {
   ...passOver('RunStarted', 'RunResumed', 'RunBranched', 'RunKeyDisclosed', 'ManifestRegistered', 'RequestRefused'),
-  ...passOver('SnapshotTaken', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt'),
+  ...passOver(
+    'JudgementRecorded',
+    'SnapshotTaken',
+    'ToolCallLeaseRenewed',
+    'ToolCallSucceeded',
+    'ToolCallFailed',
+    'ToolCallInDoubt',
+  ),
   ...passOver('ToolCallResolved', 'ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded'),
   ...passOver('CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...passOver('ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),

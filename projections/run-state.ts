@@ -202,6 +202,8 @@ export interface RunState {
     readonly contextDigest: string
     readonly context: JsonObject
   }
+  /** What a judge said last, of an accepted handoff. */
+  judgement?: Pick<EventBody<'JudgementRecorded'>, 'step' | 'verdict' | 'reason' | 'findings'>
   rejections: number
   rewinds: number
   agents: Slots<true>
@@ -244,6 +246,11 @@ export const zeroSpend = (): Spend => ({ tokens: 0, cost: '0', reservedTokens: 0
 /** Digest of the event whose context is established now; `headDigest` is the digest of the stream's last event. */
 export function establishedDigest(state: RunState, headDigest: string): string {
   return state.lineage.at(-1)?.digest ?? headDigest
+}
+
+/** The step whose context is established now; 0 before the first handoff. */
+export function lastStep({ lineage }: RunState): number {
+  return lineage.at(-1)?.step ?? 0
 }
 
 export function callByKey(state: RunState, phase: Phase, key: string): CallState | undefined {

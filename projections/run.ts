@@ -48,6 +48,9 @@ const RUN_FOLDS = {
   ManifestRegistered: foldManifest,
   EnvelopeAccepted: foldAccepted,
   EnvelopeRejected: foldRejected,
+  JudgementRecorded: (state, { step, verdict, reason, findings }) => {
+    state.judgement = { step, verdict, findings, ...(reason === undefined ? {} : { reason }) }
+  },
   SnapshotTaken: foldSnapshot,
   RunRewound: foldRewound,
   RequestRefused: foldRefusal,
@@ -164,6 +167,10 @@ function foldRewound(state: RunState, data: EventBody<'RunRewound'>): void {
   state.context = data.restored ?? kept
   state.contextDigest = data.context
   state.rewinds += 1
+  // What was built upon had its judgement then.
+  if (state.judgement !== undefined && data.toStep < state.judgement.step) {
+    state.judgement = { step: data.toStep, verdict: 'accept', findings: [] }
+  }
   if (data.restored === undefined) return
 
   state.snapshot = {

@@ -103,7 +103,15 @@ const EMPTY = {}
 const EMPTIED = ['payload', 'restored', 'manifest']
 /** What agents and tools said, and lists as long as a run: the fold reads them not at all. */
 const LEFT_OUT = {
-  ...eachOf([], 'RunResumed', 'RunBranched', 'RunKeyDisclosed', 'ManifestRegistered', 'ToolCallLeaseRenewed'),
+  ...eachOf(
+    [],
+    'JudgementRecorded',
+    'RunResumed',
+    'RunBranched',
+    'RunKeyDisclosed',
+    'ManifestRegistered',
+    'ToolCallLeaseRenewed',
+  ),
   ...eachOf([], 'ToolCallInDoubt', 'ResultNotRecorded', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
   ...eachOf([], 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted'),
   RunStarted: ['input'],

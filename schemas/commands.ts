@@ -7,6 +7,7 @@ import type {
   PostEnvelope,
   PostReservation,
   PostUsage,
+  RecordJudgement,
   RegisterManifest,
   ReleaseReservation,
   RenewCall,
@@ -24,6 +25,7 @@ import type {
 export type Command =
   | { readonly kind: 'start'; readonly body: StartRun }
   | { readonly kind: 'envelope'; readonly body: PostEnvelope }
+  | { readonly kind: 'judgement'; readonly body: RecordJudgement }
   | { readonly kind: 'rollback'; readonly body: Rollback }
   | { readonly kind: 'manifest'; readonly body: RegisterManifest }
   | { readonly kind: 'claim'; readonly body: ClaimCall }

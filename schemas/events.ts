@@ -21,6 +21,7 @@ import { ExportIssued } from './events/export-issued.ts'
 import { ExportStarted } from './events/export-started.ts'
 import { ForkJoined } from './events/fork-joined.ts'
 import { ForkStarted } from './events/fork-started.ts'
+import { JudgementRecorded } from './events/judgement-recorded.ts'
 import { KeyRotated } from './events/key-rotated.ts'
 import { LedgerCreated } from './events/ledger-created.ts'
 import { ManifestRegistered } from './events/manifest-registered.ts'
@@ -51,6 +52,7 @@ export const RUN_EVENTS = {
   ManifestRegistered,
   EnvelopeAccepted,
   EnvelopeRejected,
+  JudgementRecorded,
   SnapshotTaken,
   RunRewound,
   ToolCallClaimed,

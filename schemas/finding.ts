@@ -30,6 +30,7 @@ export const RULES = [
   'moved-by-tool',
   'disagrees-with-tool',
   'derived',
+  'judged',
   // Of policy `relay` only:
   'fabrication',
   'deletion',

@@ -67,6 +67,8 @@ export const PLACE_POLICY = {
   /** A name that says the same thing twice with two values: `sure` refuses where both are plainly about one thing, and warns elsewhere. */
   restated: z.enum(['off', 'warn', 'sure', 'reject']).optional(),
   ungrounded: z.enum(['off', 'warn', 'reject']).optional(),
+  /** What a judge's verdict on a handoff does to the next one: it is on record in any case. */
+  judge: z.enum(['warn', 'reject']).optional(),
 }
 
 export const PlacePolicy = z.strictObject(PLACE_POLICY)

@@ -20,6 +20,7 @@ const RULES_2_MEMBERS = [
   'supersede',
   'minConfidence',
   'restated',
+  'judge',
 ] as const
 
 const Base = z.enum(['default', 'relay'])
@@ -75,6 +76,7 @@ export const ResolvedPolicy = z.strictObject({
   supersede: PLACE_POLICY.supersede,
   minConfidence: PLACE_POLICY.minConfidence,
   restated: PLACE_POLICY.restated,
+  judge: PLACE_POLICY.judge,
 })
 
 export type Policy = z.infer<typeof Policy>

@@ -10,6 +10,7 @@ import {
   HandoffMode,
   JsonRecord,
   JsonValue,
+  JUDGEMENT,
   ManifestBody,
   OnUnknown,
   Phase,
@@ -62,6 +63,15 @@ export const Rollback = z.strictObject({
   reason: z.string().min(1).max(4096),
   toStep: z.int().min(0).optional(),
   ...Asked,
+})
+
+export const RecordJudgement = z.strictObject({
+  ...JUDGEMENT,
+  findings: z
+    .array(z.strictObject({ path: z.string().max(4096), message: z.string().min(1).max(2048) }))
+    .max(20)
+    .optional(),
+  runFence: RunFence,
 })
 
 export const RegisterManifest = z.strictObject({ agent: Name, ...ManifestBody.shape })
@@ -201,6 +211,7 @@ export const FailRun = z.strictObject({ error: Failure, runFence: RunFence })
 
 export type StartRun = z.infer<typeof StartRun>
 export type PostEnvelope = z.infer<typeof PostEnvelope>
+export type RecordJudgement = z.infer<typeof RecordJudgement>
 export type Rollback = z.infer<typeof Rollback>
 export type RegisterManifest = z.infer<typeof RegisterManifest>
 export type ClaimCall = z.infer<typeof ClaimCall>

@@ -33,7 +33,7 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
 }
 
 function declaredPlaces(inputs: PolicyObject): Omit<PlacePolicy, 'ungrounded' | 'restated'> {
-  const { lists, monotonic, tolerance, immutable, invariants, supersede, minConfidence } = inputs
+  const { lists, monotonic, tolerance, immutable, invariants, supersede, minConfidence, judge } = inputs
   return {
     ...(lists === undefined ? {} : { lists }),
     ...(monotonic === undefined ? {} : { monotonic }),
@@ -42,5 +42,6 @@ function declaredPlaces(inputs: PolicyObject): Omit<PlacePolicy, 'ungrounded' | 
     ...(invariants === undefined ? {} : { invariants }),
     ...(supersede === undefined ? {} : { supersede }),
     ...(minConfidence === undefined ? {} : { minConfidence }),
+    ...(judge === undefined ? {} : { judge }),
   }
 }

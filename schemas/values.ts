@@ -1,7 +1,7 @@
 /** @module Building blocks that event bodies and requests share. */
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
-import { Currency, Money, Name } from './names.ts'
+import { Currency, Digest, Money, Name } from './names.ts'
 import { PlacePolicy } from './place-policy.ts'
 import { TOKENS_MAX } from './value-forms.ts'
 
@@ -23,6 +23,19 @@ export const OnUnknown = z.enum(['retry', 'in-doubt'])
 export const Uuid = z.uuid()
 
 export const Supersession = z.strictObject({ path: z.string().max(4096), reason: z.string().max(4096) })
+/** What a judge says of a handoff: `unavailable` where it failed, was too late, or said nothing that could be read. */
+export const JUDGEMENT = {
+  /** Step of the accepted handoff. */
+  step: z.int().min(1),
+  verdict: z.enum(['accept', 'reject', 'unavailable']),
+  /** Why there is no verdict. */
+  reason: z.string().max(1024).optional(),
+  judge: Name,
+  model: Name.optional(),
+  /** SHA-256 of what the judge was asked, as the caller made it. */
+  promptDigest: Digest.optional(),
+} as const
+
 export const HandoffMode = z.enum(['replace', 'merge', 'extend'])
 
 /** What a call or an answer used. `tokens` is the sum of all kinds; the kinds are kept where the provider names them. */

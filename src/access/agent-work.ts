@@ -11,6 +11,7 @@ import type { Caller } from './caller.ts'
 const OF_THE_RUN: ReadonlySet<RunCommand['kind']> = new Set<RunCommand['kind']>([
   'manifest',
   'rollback',
+  'judgement',
   'compensate',
   'complete',
   'fail',

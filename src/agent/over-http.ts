@@ -95,6 +95,7 @@ export type {
   RollbackOptions,
   Supersession,
 } from './pipeline/handoff-types.ts'
+export type { Judge, JudgedHandoff, JudgeVerdict } from './pipeline/judge.ts'
 export type { SliceReport, SliceRequest, Slicer } from './pipeline/slice.ts'
 export { byRecency } from './pipeline/slicers/recency.ts'
 export type { Embed, RelevanceOptions } from './pipeline/slicers/relevance.ts'

@@ -6,6 +6,7 @@ export type { BatchItem, Command }
 /** Below `/v1/runs/{run}`; `*` stands for the call, the reservation or the fork. */
 const PATHS: Readonly<Record<Exclude<Command['kind'], 'start'>, string>> = {
   envelope: 'envelopes',
+  judgement: 'judgements',
   rollback: 'rollback',
   manifest: 'manifests',
   claim: 'calls',

@@ -7,6 +7,7 @@ import type { PostEnvelope, Rollback } from '../../schemas/requests.ts'
 import { RULES_NOW } from '../../schemas/value-forms.ts'
 import { append, type Decision, type Env, type Refused, refuse } from './decision.ts'
 import { withEstablishingStep } from './establishing-step.ts'
+import { withJudgement } from './judgement.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotBeForked, mustNotCompensate, refuseOnRecord } from './run-rules.ts'
 import type { Evidence } from './validator/evidence.ts'
@@ -57,7 +58,8 @@ export function decideHandoff(state: RunState, posted: PostEnvelope, env: Handof
   const bytes = env.sizeOf(context)
   if (bytes > CONTEXT_MAX_BYTES) return refuse(contextTooLarge(bytes))
 
-  const verdict = judge(state, envelope, { context, manifest, evidence: env.evidence })
+  const next = { after: context, supersedes: envelope.supersedes }
+  const verdict = withJudgement(state, next, judge(state, envelope, { context, manifest, evidence: env.evidence }))
   if (verdict.verdict === 'reject') return rejected(state, envelope, verdict)
   return accepted(state, envelope, { context, verdict, env })
 }

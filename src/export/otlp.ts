@@ -36,7 +36,7 @@ const ROLES = {
   ...eachOf('doubt', 'ToolCallInDoubt', 'CompensationInDoubt'),
   ...eachOf('outcome', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
   ...eachOf('outcome', 'CompensationSucceeded', 'CompensationFailed'),
-  ...eachOf('moment', 'RunRewound', 'RequestRefused', 'BudgetExceeded', 'CompensationStarted'),
+  ...eachOf('moment', 'JudgementRecorded', 'RunRewound', 'RequestRefused', 'BudgetExceeded', 'CompensationStarted'),
   ...eachOf('none', 'RunResumed', 'RunBranched', 'RunKeyDisclosed', 'ManifestRegistered', 'SnapshotTaken'),
   ...eachOf('none', 'ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'BudgetReleased'),
   ...eachOf('none', 'ReservationExpired', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),

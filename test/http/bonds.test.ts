@@ -8,6 +8,7 @@ const test = suite('http: what bound tokens may do')
 /** What concerns the whole run, or all agents: a token of one agent does none of it, whatever its scopes. */
 const NOT_FOR_AN_AGENT = [
   'POST /v1/runs/{run}/rollback',
+  'POST /v1/runs/{run}/judgements',
   'POST /v1/runs/{run}/manifests',
   'POST /v1/runs/{run}/compensations',
   'POST /v1/runs/{run}/complete',
@@ -70,6 +71,7 @@ test('(A58) a batch is no way around the bond', async () => {
     { op: 'fail', run: 'r', body: { error: { message: 'x' } } },
     { op: 'manifest', run: 'r', body: { agent: 'a', writes: ['all'] } },
     { op: 'rollback', run: 'r', body: { reason: 'x' } },
+    { op: 'judgement', run: 'r', body: { step: 1, verdict: 'accept', judge: 'ann' } },
   ]
   const answer = await bodyOf(await edge.post('/v1/batch', { items }, headers))
   const codes = (answer.items as readonly { body: { code: string } }[]).map(({ body }) => body.code)

@@ -116,6 +116,30 @@ const RUN_BODIES = {
       findingsTotal: 1,
     },
   ],
+  JudgementRecorded: [
+    {
+      v: 1,
+      agent: 'ann',
+      step: 1,
+      verdict: 'reject',
+      judge: 'prose',
+      model: 'model-1',
+      promptDigest: digest('prompt'),
+      findings: [
+        { rule: 'judged', severity: 'warning', path: '/notes', message: 'the note says the opposite of the fact' },
+      ],
+    },
+    {
+      v: 1,
+      agent: 'ann',
+      step: 1,
+      verdict: 'unavailable',
+      reason: 'no answer within 30000 ms',
+      judge: 'prose',
+      findings: [],
+    },
+    { v: 1, agent: 'ann', step: 1, verdict: 'accept', judge: 'prose', findings: [] },
+  ],
   SnapshotTaken: [
     {
       v: 1,

@@ -7,6 +7,7 @@ const SOME_ID = '0190f0f0-0000-7000-8000-000000000000'
 export const BODIES: Readonly<Record<string, object>> = {
   '/v1/runs': { name: 'walk' },
   '/v1/runs/{run}/envelopes': { agent: 'a', payload: { note: 'x' } },
+  '/v1/runs/{run}/judgements': { step: 1, verdict: 'accept', judge: 'ann' },
   '/v1/runs/{run}/rollback': { reason: 'because' },
   '/v1/runs/{run}/manifests': { agent: 'a', writes: ['note'] },
   '/v1/runs/{run}/calls': { tool: 't', args: {} },

@@ -167,8 +167,11 @@ class Fork<Run> {
       const body = { v: 1, step, agent, mode: 'replace', payload: context, context: contextDigest, confidence: 1 }
       const index = this.#place.session.indexOf(answer)
       const fact = { kind: 'accepted', index, scope: undefined, occurrence: undefined, body }
+      const before = pipeline.view.now().context
       pipeline.add(fact as never)
       pipeline.view.passed(index)
+      const joined = { step: Number(step), agent: String(agent), before, after: context as JsonObject, findings: [] }
+      this.#place.session.judging.consider(joined)
     }
     return pipeline.view.now()
   }

@@ -114,7 +114,7 @@ const FOLDS = {
   ...passOver('RunResumed', 'RunBranched', 'RunKeyDisclosed', 'RequestRefused', 'SnapshotTaken'),
   ...passOver('ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...passOver('ReservationExpired'),
-  ...eachOf(handoff, 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
+  ...eachOf(handoff, 'JudgementRecorded', 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
   ...eachOf(fork, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   ...eachOf(foldOutcome, ...OUTCOME_TYPES),
   RunStarted: (run, event, { input = null, branchOf }) => {

@@ -55,9 +55,11 @@ export async function handOffAt(
   const registered = manifest === undefined ? undefined : manifestRequest(agent, manifest)
   const content = handoffContent({ mode, payload: value, supersedes, manifestHash: registered?.hash })
   return tracked(session, request, async () => {
+    const before = session.pipeline.view.now().context
     const fact = servedFact(session, request, content)
-    if (fact !== undefined) return handoffResult(session, fact)
+    if (fact !== undefined) return considered(session, before, handoffResult(session, fact))
     await session.mayGoLive({ what: 'handoff', name: agent, scope })
+    if (session.pipeline.policy.judge === 'reject') await session.judging.settled()
     if (registered !== undefined) await register(session, registered)
     const body: PostEnvelope = {
       agent,
@@ -70,8 +72,16 @@ export async function handOffAt(
       ...(registered !== undefined && { manifestHash: registered.hash }),
       ...(supersedes !== undefined && { supersedes: [...supersedes] }),
     }
-    return posted(session, body)
+    return considered(session, before, await posted(session, body))
   })
+}
+
+/** An accepted handoff goes to the judge, who takes the time that it takes. */
+function considered(session: Session, before: JsonObject, result: HandoffResult): HandoffResult {
+  if (!result.ok) return result
+  const { step, agent, findings } = result.envelope
+  session.judging.consider({ step, agent, before, after: session.pipeline.view.now().context, findings })
+  return result
 }
 
 /** Moves the context back. Throws like `handOff`, and `LedgerRefused` where there is no such step. */

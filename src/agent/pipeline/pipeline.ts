@@ -53,6 +53,15 @@ export class Pipeline {
     return this.#record.manifests
   }
 
+  /** A judge's verdict on the step is on record. */
+  isJudged(step: number): boolean {
+    return this.#record.judged.has(step)
+  }
+
+  judged(step: number): void {
+    this.#record.judged.add(step)
+  }
+
   get policy(): ExtendPolicy {
     return this.#record.policy
   }

@@ -21,12 +21,14 @@ export type HandoffFact = Placed &
 export interface RecordedHandoffs {
   policy: ExtendPolicy
   readonly facts: HandoffFact[]
+  /** Steps of which a judgement is on record. */
+  readonly judged: Set<number>
   /** Hash of the manifest registered last, by agent. */
   readonly manifests: Map<string, string>
 }
 
 export function noHandoffs(policy: ExtendPolicy): RecordedHandoffs {
-  return { policy, facts: [], manifests: new Map() }
+  return { policy, facts: [], judged: new Set(), manifests: new Map() }
 }
 
 const KINDS = { EnvelopeAccepted: 'accepted', EnvelopeRejected: 'rejected', RunRewound: 'rewound' } as const satisfies {
@@ -35,6 +37,7 @@ const KINDS = { EnvelopeAccepted: 'accepted', EnvelopeRejected: 'rejected', RunR
 
 export function foldHandoffs(recorded: RecordedHandoffs, { type, data }: RunEvent, index: number): void {
   if (type === 'RunStarted') recorded.policy = (data as unknown as EventBody<'RunStarted'>).policy
+  if (type === 'JudgementRecorded') recorded.judged.add(Number(data.step))
   if (type === 'ManifestRegistered') recorded.manifests.set(String(data.agent), String(data.hash))
   if (!(type in KINDS)) return
   const kind = KINDS[type as keyof typeof KINDS]

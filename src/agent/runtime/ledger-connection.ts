@@ -12,6 +12,7 @@ import { type Connection, ownedBy, type Problem, type Reply, type RunEvent } fro
 const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
   start: requests.StartRun,
   envelope: requests.PostEnvelope,
+  judgement: requests.RecordJudgement,
   rollback: requests.Rollback,
   manifest: requests.RegisterManifest,
   claim: requests.ClaimCall,

@@ -10,6 +10,7 @@ import { AgentError, failureOf, LedgerRefused, RecordedFailure } from '../errors
 import { RecordedHistory } from '../history/recorded-history.ts'
 import { type RecordedRun, readRun } from '../history/recorded-run.ts'
 import type { PriceTable } from '../models/price-table.ts'
+import { checkedJudge } from '../pipeline/judge.ts'
 import type { TokenCounter } from '../pipeline/token-counter.ts'
 import { NOTHING, noteOutcome, outcomeIn, type RunOutcome } from '../saga/outcome.ts'
 import { openOutcome, rollBack } from '../saga/roll-back.ts'
@@ -43,6 +44,7 @@ export async function liveRun<Input, Output>(
   body: Body<Input, Output>,
 ): Promise<Awaited<Output>> {
   home.registry.mustBeWhole()
+  checkedJudge(options.judge)
   const { connection, registry, counter } = home
   const start = { ...startRequest(options, body.name, registry.codecs), ...(branchOf !== undefined && { branchOf }) }
   const started = await connection.execute(options.id ?? '', { kind: 'start', body: start })
@@ -64,6 +66,7 @@ export async function liveRun<Input, Output>(
     ...(counter !== undefined && { counter }),
     policy: resolvePolicy(options.policy),
     prices: home.prices,
+    judge: options.judge,
   })
   const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [] }
   const run = runOf(execution, registry.codecs.decode(start.input ?? null) as Input)

@@ -4,6 +4,7 @@ import type { Codecs } from '../calls/codecs.ts'
 import { isMinified } from '../calls/minified-name.ts'
 import { identifying } from '../calls/recordable.ts'
 import { AgentError } from '../errors.ts'
+import type { Judge } from '../pipeline/judge.ts'
 
 /** `'2.00 USD'`. */
 export type Cost = `${number} ${string}`
@@ -35,6 +36,8 @@ export interface RunOptions<Input = unknown> {
   readonly tags?: readonly string[]
   readonly budget?: BudgetOptions
   readonly policy?: NonNullable<StartRun['policy']>
+  /** Judges accepted handoffs while the run goes on: its verdicts are on record, and may refuse the next handoff (`policy.judge`). */
+  readonly judge?: Judge
   /** Roll back where the budget is exceeded; default true. */
   readonly compensateOnBudgetExceeded?: boolean
   readonly signal?: AbortSignal

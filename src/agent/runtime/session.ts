@@ -9,6 +9,7 @@ import { ForkBook } from '../fork/fork-book.ts'
 import { lostNamesFault, type NewWork } from '../history/lost-names.ts'
 import type { RecordedHistory } from '../history/recorded-history.ts'
 import type { PriceTable } from '../models/price-table.ts'
+import { type Judge, Judging } from '../pipeline/judge.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
 import { noHandoffs } from '../pipeline/recorded-handoffs.ts'
 import { type TokenCounter, tokenCounter } from '../pipeline/token-counter.ts'
@@ -25,6 +26,7 @@ export interface SessionOptions {
   readonly policy?: ExtendPolicy
   readonly counter?: () => Promise<TokenCounter>
   readonly prices?: PriceTable | undefined
+  readonly judge?: Judge | undefined
 }
 
 interface UnderWay {
@@ -42,6 +44,7 @@ export class Session {
   readonly history: RecordedHistory | undefined
   readonly signal: AbortSignal | undefined
   readonly pipeline: Pipeline
+  readonly judging: Judging
   readonly forks: ForkBook
   readonly counter: () => Promise<TokenCounter>
   /** What model calls cost, as the author says. */
@@ -68,6 +71,7 @@ export class Session {
     counter,
     policy = { criticalKeys: [] },
     prices,
+    judge,
   }: SessionOptions) {
     this.runId = runId
     this.registry = registry
@@ -81,6 +85,17 @@ export class Session {
     const handoffs = recollection?.run.handoffs ?? noHandoffs(policy)
     this.pipeline = new Pipeline(handoffs, code, () => this.forks.isBehind)
     this.prices = prices
+    this.judging = new Judging(live === undefined ? undefined : judge, {
+      runId,
+      signal,
+      behind: (work) => this.behind(work),
+      isJudged: (step) => this.pipeline.isJudged(step),
+      judged: (step) => this.pipeline.judged(step),
+      execute: (body) => {
+        const { connection, fence } = liveOf(this)
+        return reach(this, () => connection.execute(runId, { kind: 'judgement', body: { ...body, runFence: fence } }))
+      },
+    })
   }
 
   get fence(): number {

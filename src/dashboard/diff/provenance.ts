@@ -49,7 +49,14 @@ interface Question {
 /** What an event is to a value: where it may come from, or what established it. */
 const ROLES = {
   ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated', 'RunKeyDisclosed'),
-  ...passOver('ManifestRegistered', 'RequestRefused', 'EnvelopeRejected', 'SnapshotTaken', 'ToolCallLeaseRenewed'),
+  ...passOver(
+    'JudgementRecorded',
+    'ManifestRegistered',
+    'RequestRefused',
+    'EnvelopeRejected',
+    'SnapshotTaken',
+    'ToolCallLeaseRenewed',
+  ),
   ...passOver('ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded', 'CompensationStarted'),
   ...passOver('CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved'),
   ...passOver('UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted'),

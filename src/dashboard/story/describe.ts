@@ -47,6 +47,7 @@ const TEXTS = {
   },
   EnvelopeRejected: ({ data }) => `Handoff of ${data.agent} refused with ${plural(data.findingsTotal, 'finding')}`,
   RunRewound: ({ data }) => `Rewound from step ${data.fromStep} to step ${data.toStep} (${data.cause})`,
+  JudgementRecorded: ({ data }) => `${data.judge} judged step ${data.step}: ${data.verdict}`,
   SnapshotTaken: ({ data }) => `Snapshot of step ${data.step}`,
   ToolCallClaimed: ({ data: { tool, compensates, attempt } }) =>
     `${compensates === undefined ? 'Call' : 'Compensation'} ${tool} claimed${attempt > 1 ? `, attempt ${attempt}` : ''}`,

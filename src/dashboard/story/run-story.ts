@@ -91,7 +91,14 @@ const placeOf = ({ type, revision, time }: RecordedEvent['header']) => ({ type, 
 
 /** What the picture shows otherwise, or not at all, is passed over: calls, snapshots, leases, reservations. */
 const MARKS = {
-  ...passOver('SnapshotTaken', 'ManifestRegistered', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...passOver(
+    'JudgementRecorded',
+    'SnapshotTaken',
+    'ManifestRegistered',
+    'BudgetReserved',
+    'UsageRecorded',
+    'BudgetReleased',
+  ),
   ...passOver('ReservationExpired', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
   ...passOver('ToolCallInDoubt', 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed'),
   ...passOver('CompensationInDoubt'),

@@ -1,5 +1,5 @@
 /** @module Handoffs: post one, read them, read what was found in them, and the manifests that bound them. */
-import { PostEnvelope, RegisterManifest } from '../../../schemas/requests.ts'
+import { PostEnvelope, RecordJudgement, RegisterManifest } from '../../../schemas/requests.ts'
 import { READ_RUNS, SET_MANIFESTS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse } from '../answers.ts'
 import { commandRoute } from '../command-route.ts'
@@ -19,6 +19,15 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     body: PostEnvelope,
     command: (body) => ({ kind: 'envelope', body }),
     location: ({ revision }, runPath) => `${runPath}/context?revision=${revision}`,
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/judgements',
+    summary: 'Put on record what a judge says of an accepted handoff',
+    tag,
+    access: WRITE_RUNS,
+    kind: 'judgement',
+    body: RecordJudgement,
+    command: (body) => ({ kind: 'judgement', body }),
   }),
   pageRoute({
     path: '/v1/runs/{run}/envelopes',

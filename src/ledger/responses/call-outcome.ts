@@ -13,7 +13,14 @@ type OfType<T extends RecordedEvent['type']> = Extract<RecordedEvent, { type: T 
 const OUTCOMES = {
   ...passOver('RunStarted', 'RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated'),
   ...passOver('RunKeyDisclosed', 'ManifestRegistered', 'RequestRefused', 'EnvelopeAccepted', 'EnvelopeRejected'),
-  ...passOver('SnapshotTaken', 'RunRewound', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ResultNotRecorded'),
+  ...passOver(
+    'JudgementRecorded',
+    'SnapshotTaken',
+    'RunRewound',
+    'ToolCallClaimed',
+    'ToolCallLeaseRenewed',
+    'ResultNotRecorded',
+  ),
   ...passOver('CompensationStarted', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired'),
   ...passOver('BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   ToolCallSucceeded: succeeded,

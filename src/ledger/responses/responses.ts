@@ -58,7 +58,7 @@ const REFUSALS = {
   ...passOver('ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
   ...passOver('ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed'),
   ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'ForkStarted'),
-  ...passOver('BranchOffered', 'BranchReceived'),
+  ...passOver('BranchOffered', 'BranchReceived', 'JudgementRecorded'),
   EnvelopeRejected: (main, { events, state }) => contradiction(main, events, state),
   RequestRefused: ({ data: { code, detail, pointer, evidence } }) => {
     const more = { ...(pointer === undefined ? {} : { pointer }), ...(evidence === undefined ? {} : { evidence }) }
@@ -136,6 +136,7 @@ const BODIES = {
     ...branchOrigin(state),
   }),
   EnvelopeAccepted: acceptedBody,
+  JudgementRecorded: ({ data: { step, verdict } }) => ({ step, verdict }),
   RunRewound: rewoundBody,
   ManifestRegistered: ({ data: { agent, hash } }) => ({ agent, hash }),
   ToolCallClaimed: claimedBody,

@@ -8,7 +8,7 @@ const CONSEQUENCES = {
   /** Of a refused handoff; a rollback by hand is asked for. */
   RunRewound: 'contradiction',
   ...eachOf(false, 'RunStarted', 'RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunKeyDisclosed'),
-  ...eachOf(false, 'ManifestRegistered', 'RequestRefused', 'EnvelopeAccepted', 'EnvelopeRejected'),
+  ...eachOf(false, 'JudgementRecorded', 'ManifestRegistered', 'RequestRefused', 'EnvelopeAccepted', 'EnvelopeRejected'),
   ...eachOf(false, 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
   ...eachOf(false, 'ToolCallInDoubt', 'ToolCallResolved', 'CompensationStarted', 'CompensationSucceeded'),
   ...eachOf(false, 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),

@@ -10,6 +10,7 @@ import { decideDisclosure } from '../../domain/disclosure.ts'
 import { decideBranch, decideFork } from '../../domain/fork.ts'
 import { decideHandoff, decideRollback, type HandoffEnv, type SignedEnvelope } from '../../domain/handoff.ts'
 import { decideJoin } from '../../domain/join.ts'
+import { decideJudgement } from '../../domain/judgement.ts'
 import { refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import { decideBranched, decideComplete, decideFail, decideManifest, decideStart } from '../../domain/run-life.ts'
@@ -50,6 +51,8 @@ function decideOnRun(state: RunState, input: DecideInput): Decision {
       return decideStart(state, command, env)
     case 'envelope':
       return decideHandoff(state, command.body, handoffEnv(run, env))
+    case 'judgement':
+      return decideJudgement(state, command.body)
     case 'rollback':
       return decideRollback(state, { ...command.body, contextAt: (revision) => input.contexts.get(revision) })
     case 'manifest':

@@ -36,7 +36,14 @@ interface Hearing {
 
 const HEARD = {
   ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated', 'RunKeyDisclosed'),
-  ...passOver('ManifestRegistered', 'RequestRefused', 'EnvelopeRejected', 'SnapshotTaken', 'RunRewound'),
+  ...passOver(
+    'JudgementRecorded',
+    'ManifestRegistered',
+    'RequestRefused',
+    'EnvelopeRejected',
+    'SnapshotTaken',
+    'RunRewound',
+  ),
   ...passOver('EnvelopeAccepted', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallInDoubt', 'ResultNotRecorded'),
   ...passOver('CompensationStarted', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
   ...passOver('BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered'),

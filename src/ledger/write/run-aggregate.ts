@@ -148,7 +148,14 @@ interface Known {
 
 const CITED = {
   ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated', 'RunKeyDisclosed'),
-  ...passOver('ManifestRegistered', 'RequestRefused', 'EnvelopeRejected', 'SnapshotTaken', 'RunRewound'),
+  ...passOver(
+    'JudgementRecorded',
+    'ManifestRegistered',
+    'RequestRefused',
+    'EnvelopeRejected',
+    'SnapshotTaken',
+    'RunRewound',
+  ),
   ...passOver('ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallFailed', 'ToolCallInDoubt', 'ResultNotRecorded'),
   ...passOver('CompensationStarted', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
   ...passOver('BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered'),

@@ -11,7 +11,7 @@ const CALL_BYTES = 1_500
 const LEFT_BYTES = {
   ...eachOf(0, 'UsageRecorded', 'ToolCallLeaseRenewed', 'SnapshotTaken'),
   ...eachOf(CALL_BYTES, 'ToolCallClaimed', 'CompensationStarted'),
-  ...eachOf('whole', 'ManifestRegistered', 'ForkStarted'),
+  ...eachOf('whole', 'JudgementRecorded', 'ManifestRegistered', 'ForkStarted'),
   ...eachOf(EVENT_BYTES, 'RunStarted', 'RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated'),
   ...eachOf(EVENT_BYTES, 'RunKeyDisclosed', 'RequestRefused', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
   ...eachOf(EVENT_BYTES, 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved'),

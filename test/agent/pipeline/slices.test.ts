@@ -29,7 +29,12 @@ function viewOf(...steps: readonly ({ payload: JsonObject; mode: string } | { to
     if ('toStep' in step) return { ...at, kind: 'rewound', body: step } as unknown as HandoffFact
     return { ...at, kind: 'accepted', body: { ...step, step: i + 1, context: `${i + 1}` } } as unknown as HandoffFact
   })
-  const view = new ContextView({ policy: { criticalKeys: ['entities'] }, facts, manifests: new Map() })
+  const view = new ContextView({
+    policy: { criticalKeys: ['entities'] },
+    facts,
+    manifests: new Map(),
+    judged: new Set(),
+  })
   view.passed(Number.POSITIVE_INFINITY)
   return view
 }

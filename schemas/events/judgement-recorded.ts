@@ -1,0 +1,31 @@
+/** @module JudgementRecorded: what a judge outside of the ledger says of an accepted handoff, of its prose above all. */
+import { z } from 'zod'
+import { eventType, saysBy } from '../event-type.ts'
+import { Finding } from '../finding.ts'
+import { Name } from '../names.ts'
+import { JUDGEMENT } from '../values.ts'
+
+const schema = z.strictObject({
+  v: z.literal(1),
+  /** Whose handoff it is about. */
+  agent: Name,
+  ...JUDGEMENT,
+  /** Of rule `judged`. */
+  findings: z.array(Finding),
+})
+
+export const JudgementRecorded = eventType({
+  family: 'handoff',
+  label: 'Judgement recorded',
+  activity: 'create',
+  says: saysBy(schema, 'verdict', {
+    accept: { verdict: null, outcome: 'success', severity: 'informational' },
+    reject: { verdict: null, outcome: 'success', severity: 'medium' },
+    unavailable: { verdict: null, outcome: 'failure', severity: 'medium' },
+  }),
+  facts: ['agent', 'model'],
+  rules: 'findings',
+  notable: true,
+  changes: {},
+  schema,
+})

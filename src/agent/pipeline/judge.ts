@@ -1,0 +1,178 @@
+/**
+ * @module What a judge says of accepted handoffs: asked while the code goes on, put on record by step, never asked again for what is on record. What it
+ * fails at is no assent: `unavailable`, with the reason.
+ */
+import type { Finding } from '../../../schemas/finding.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { RecordJudgement } from '../../../schemas/requests.ts'
+import { AgentError, LedgerRefused } from '../errors.ts'
+import type { Reply } from '../runtime/connection.ts'
+
+/** An accepted handoff, as a judge sees it. */
+export interface JudgedHandoff {
+  readonly runId: string
+  readonly step: number
+  readonly agent: string
+  /** The context it was handed over on, and the one it established. */
+  readonly before: JsonObject
+  readonly after: JsonObject
+  /** Warnings that the ledger's own rules gave. */
+  readonly findings: readonly Finding[]
+  /** Aborted when the time is over, or the run is. */
+  readonly signal: AbortSignal
+}
+
+export interface JudgeVerdict {
+  readonly verdict: 'accept' | 'reject'
+  /** What it objects to: a JSON Pointer into the context, `''` for the whole, and why. At most 20 are recorded. */
+  readonly findings?: readonly { readonly path: string; readonly message: string }[]
+  readonly model?: string
+  /** `sha256:` and 64 hex digits, of the prompt. */
+  readonly promptDigest?: string
+}
+
+/**
+ * Judges what rules cannot: sentences. A model call of yours, a service, a person. Its verdict is a warning on record; under `policy: {judge: "reject"}`
+ * the next handoff is refused until it is answered. Throws `invalid-judge` where it is none.
+ * @example
+ * ```ts
+ * import { type Judge, open } from 'countersign/agent'
+ *
+ * const judge: Judge = {
+ *   name: 'notes',
+ *   judge: async ({ after }) => {
+ *     const isWrong = String(after.notes).includes('no allergies')
+ *     return isWrong
+ *       ? { verdict: 'reject', findings: [{ path: '/notes', message: 'the facts name an allergy' }] }
+ *       : { verdict: 'accept' }
+ *   },
+ * }
+ * await using cs = await open({ path: ':memory:' })
+ * await cs.run({ name: 'intake', judge, policy: { judge: 'reject' } }, (run) => run.handoff({ notes: 'well' }, { agent: 'nurse' }))
+ * ```
+ */
+export interface Judge {
+  readonly name: string
+  readonly judge: (handoff: JudgedHandoff) => JudgeVerdict | Promise<JudgeVerdict>
+  /** Milliseconds; default 30,000. */
+  readonly timeoutMs?: number
+}
+
+const TIMEOUT_MS = 30_000
+const FINDINGS_MAX = 20
+const PATH_MAX_CHARS = 4096
+const MESSAGE_MAX_CHARS = 2048
+const REASON_MAX_CHARS = 1024
+const DIGEST = /^sha256:[0-9a-f]{64}$/
+
+/** Throws `invalid-judge`. */
+export function checkedJudge(judge: Judge | undefined): Judge | undefined {
+  if (judge === undefined) return undefined
+  const { name, judge: ask, timeoutMs = TIMEOUT_MS } = judge
+  const isFine = typeof name === 'string' && name !== '' && typeof ask === 'function' && timeoutMs > 0
+  if (isFine) return judge
+  throw new AgentError('invalid-judge', 'a judge is {name, judge: function, timeoutMs?: milliseconds above 0}')
+}
+
+/** What a session does for its judge. */
+export interface JudgingSession {
+  readonly runId: string
+  readonly signal: AbortSignal | undefined
+  /** Work that the end of the run waits for. */
+  readonly behind: (work: () => Promise<void>) => Promise<void>
+  readonly isJudged: (step: number) => boolean
+  readonly judged: (step: number) => void
+  readonly execute: (body: RecordJudgement) => Promise<Reply>
+}
+
+/** The judge of one run, and its verdicts that are still to come. */
+export class Judging {
+  readonly #judge: Judge | undefined
+  readonly #session: JudgingSession
+  #pending: Promise<void> = Promise.resolve()
+
+  constructor(judge: Judge | undefined, session: JudgingSession) {
+    this.#judge = judge
+    this.#session = session
+  }
+
+  /** Every verdict that was asked for is on record. */
+  settled(): Promise<void> {
+    return this.#pending
+  }
+
+  /** Asks for a verdict that is not on record yet. */
+  consider(handoff: Omit<JudgedHandoff, 'runId' | 'signal'>): void {
+    const [judge, session] = [this.#judge, this.#session]
+    if (judge === undefined || session.isJudged(handoff.step)) return
+    const earlier = this.#pending
+    this.#pending = session.behind(async () => {
+      await earlier
+      const said = await verdictOf(judge, { ...handoff, runId: session.runId }, session.signal)
+      await put(session, { ...said, step: handoff.step, judge: judge.name })
+    })
+    this.#pending.catch(() => undefined)
+  }
+}
+
+async function put(session: JudgingSession, body: RecordJudgement): Promise<void> {
+  const reply = await session.execute(body)
+  // The step is no part of the run any more: there is nothing left to judge.
+  if (!reply.ok && reply.problem.code !== 'unknown-step') throw new LedgerRefused(reply.problem)
+  session.judged(body.step)
+}
+
+type Said = Pick<RecordJudgement, 'verdict' | 'reason' | 'model' | 'promptDigest' | 'findings'>
+
+async function verdictOf(
+  judge: Judge,
+  handoff: Omit<JudgedHandoff, 'signal'>,
+  ended: AbortSignal | undefined,
+): Promise<Said> {
+  const { timeoutMs = TIMEOUT_MS } = judge
+  const timer = new AbortController()
+  const late = setTimeout(() => timer.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
+  const signal = ended === undefined ? timer.signal : AbortSignal.any([timer.signal, ended])
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error))
+    if (signal.aborted) reject(signal.reason as Error)
+  })
+  aborted.catch(() => undefined)
+  try {
+    const asked = Promise.resolve().then(() => judge.judge({ ...structuredClone(handoff), signal }))
+    return saidOf(await Promise.race([asked, aborted]))
+  } catch (error) {
+    return unavailable(error instanceof Error ? error.message : String(error))
+  } finally {
+    clearTimeout(late)
+  }
+}
+
+function unavailable(reason: string): Said {
+  return { verdict: 'unavailable', reason: reason.slice(0, REASON_MAX_CHARS) }
+}
+
+/** What is no verdict is none. */
+function saidOf(answer: unknown): Said {
+  if (typeof answer !== 'object' || answer === null) return unavailable('the judge gave no verdict')
+  const { verdict, findings = [], model, promptDigest } = answer as Partial<JudgeVerdict>
+  if (verdict !== 'accept' && verdict !== 'reject') return unavailable('the judge says neither "accept" nor "reject"')
+  if (!Array.isArray(findings) || !findings.every(isFinding))
+    return unavailable('a finding of the judge is no {path, message}')
+  const about = {
+    ...(typeof model === 'string' && model !== '' && { model: model.slice(0, 128) }),
+    ...(typeof promptDigest === 'string' && DIGEST.test(promptDigest) && { promptDigest }),
+  }
+  if (verdict === 'accept') return { verdict, ...about }
+  const told = findings
+    .slice(0, FINDINGS_MAX)
+    .map(({ path, message }) => ({ path, message: message.slice(0, MESSAGE_MAX_CHARS) }))
+  return { verdict, ...about, findings: told.length > 0 ? told : [{ path: '', message: 'the judge does not say why' }] }
+}
+
+function isFinding(finding: unknown): finding is { path: string; message: string } {
+  if (typeof finding !== 'object' || finding === null) return false
+  const { path, message } = finding as { path?: unknown; message?: unknown }
+  const isPointer = typeof path === 'string' && path.length <= PATH_MAX_CHARS && (path === '' || path.startsWith('/'))
+  return isPointer && typeof message === 'string' && message !== ''
+}

@@ -1,0 +1,99 @@
+/** @module What a judge said of a handoff, on record, and what that means for the next one (JUD-32 to JUD-34). Pure. */
+import { isEqual } from '../../projections/json-equality.ts'
+import { lastStep, type RunState } from '../../projections/run-state.ts'
+import { FINDINGS_MAX, type Finding } from '../../schemas/finding.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
+import { parsePointer, valueAt } from '../../schemas/json-pointer.ts'
+import type { RecordJudgement } from '../../schemas/requests.ts'
+import { append, type Decision, refuse } from './decision.ts'
+import { refusal } from './refusal.ts'
+import { mustBeOpen } from './run-rules.ts'
+import { isCovered, type Supersession, type Supersessions } from './validator/supersedes.ts'
+import type { Verdict } from './validator/validate.ts'
+
+export function decideJudgement(state: RunState, { runFence, findings = [], ...said }: RecordJudgement): Decision {
+  const closed = mustBeOpen(state, runFence)
+  if (closed !== undefined) return refuse(closed)
+  const judged = state.lineage.find(({ step }) => step === said.step)
+  if (judged === undefined || said.step === 0) {
+    return refuse(
+      refusal('unknown-step', `step ${said.step} is not one that leads to the context now`, {
+        pointer: '/step',
+        evidence: { steps: state.lineage.map(({ step }) => step).slice(-20) },
+      }),
+    )
+  }
+  const data = {
+    v: 1 as const,
+    agent: judged.agent,
+    ...said,
+    findings: findings.map((each) => findingOf(each, 'warning')),
+  }
+  return append({ type: 'JudgementRecorded', data })
+}
+
+function findingOf({ path, message }: { path: string; message: string }, severity: 'warning' | 'error'): Finding {
+  return { rule: 'judged', severity, path, message }
+}
+
+export interface NextHandoff {
+  readonly after: JsonObject
+  readonly supersedes: readonly Supersession[] | undefined
+}
+
+/** The verdict on a handoff, and what the judgement of the one it builds on adds to it: nothing, unless the policy says `judge: "reject"`. */
+export function withJudgement(state: RunState, next: NextHandoff, verdict: Verdict): Verdict {
+  if (state.policy.judge !== 'reject') return verdict
+  const open = openFindings(state, next)
+  if (open.length === 0) return verdict
+  return {
+    ...verdict,
+    verdict: 'reject',
+    findings: [...open, ...verdict.findings].slice(0, FINDINGS_MAX),
+    findingsTotal: verdict.findingsTotal + open.length,
+  }
+}
+
+/** What a judge objects to, and the next handoff neither changes nor supersedes. No verdict is no assent. */
+function openFindings(state: RunState, { after, supersedes = [] }: NextHandoff): readonly Finding[] {
+  const step = lastStep(state)
+  const { judgement } = state
+  if (step === 0 || (state.branchOf !== undefined && step === state.branchOf.atStep)) return []
+  if (judgement?.step !== step)
+    return [refusing(`the handoff of step ${step} has not been judged yet: have it judged, or roll back`)]
+  if (judgement.verdict === 'accept') return []
+  if (judgement.verdict === 'unavailable') {
+    return [
+      refusing(
+        `the judge gave no verdict on step ${step} (${judgement.reason ?? 'no reason'}): have it judged again, or roll back`,
+      ),
+    ]
+  }
+  const covered = supersedes.map(({ path }) => parsePointer(path)).filter((each) => each !== undefined) as Supersessions
+  return judgement.findings
+    .filter(({ path }) => !isSettled(state.context, after, { path, covered }))
+    .map(({ path, message }) => ({
+      ...findingOf({ path, message }, 'error'),
+      ...(path === '' ? {} : { supersede: { path, reason: '' } }),
+    }))
+}
+
+function refusing(message: string): Finding {
+  return findingOf({ path: '', message }, 'error')
+}
+
+/** Whoever says the place anew, or why it stands, has answered. */
+function isSettled(
+  before: JsonObject,
+  after: JsonObject,
+  { path, covered }: { readonly path: string; readonly covered: Supersessions },
+): boolean {
+  const tokens = parsePointer(path) ?? []
+  if (tokens.length === 0) return false
+  const [was, is] = [valueAt(before, tokens), valueAt(after, tokens)]
+  return isCovered(covered, tokens) || !isSame(was, is)
+}
+
+function isSame(a: Json | undefined, b: Json | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : isEqual(a, b)
+}
