@@ -78,6 +78,16 @@ examples('crash and resume: one charge', async () => {
   assert.equal(await printed('crash-and-resume'), ['the first process ended by SIGKILL', 'label 36', 'charges: 1'])
 })
 
+examples('doubt: resolved by hand, and undone', async () => {
+  assert.equal(await printed('doubt'), [
+    'released 2 seats',
+    'whether charge was executed is not known: IN_DOUBT',
+    'in doubt: charge [2500]',
+    'refunded 2500 of p-7, once by 36 characters',
+    'order: COMPENSATED',
+  ])
+})
+
 examples('replay: served from the record, and the first divergence', async () => {
   const lines = await printed('replay')
   assert.equal(lines.slice(0, 2), ['searching Oslo', 'booking Oslo Inn'])

@@ -1,57 +1,9 @@
 /** @module Every error of the runtime: a stable code, and what a program or a person needs to go on. */
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Failure } from '../../schemas/values.ts'
+import type { AgentErrorCode } from './error-codes.ts'
 import type { Established, Finding } from './pipeline/handoff-types.ts'
 import type { Problem } from './runtime/connection.ts'
-
-export type AgentErrorCode =
-  | 'no-active-run'
-  | 'tool-unnamed'
-  | 'run-unnamed'
-  | 'tool-registered-twice'
-  | 'unknown-tool'
-  | 'unknown-compensation'
-  | 'invalid-arguments'
-  | 'invalid-saga'
-  | 'invalid-budget'
-  | 'invalid-model-message'
-  | 'max-turns'
-  | 'script-over'
-  | 'not-recordable'
-  | 'invalid-codec'
-  | 'codec-failed'
-  | 'codec-missing'
-  | 'invalid-manifest'
-  | 'handoff-in-step'
-  | 'handoff-in-branch'
-  | 'handoff-refused'
-  | 'invalid-step'
-  | 'invalid-agent'
-  | 'invalid-output'
-  | 'invalid-slice'
-  | 'invalid-embedding'
-  | 'invalid-token-count'
-  | 'missing-key'
-  | 'missing-query'
-  | 'recursive-call'
-  | 'call-in-doubt'
-  | 'resume-diverged'
-  | 'replay-diverged'
-  | 'branch-diverged'
-  | 'parent-not-readable'
-  | 'run-not-found'
-  | 'invalid-fork'
-  | 'invalid-score'
-  | 'fork-failed'
-  | 'fork-conflict'
-  | 'result-not-recorded'
-  | 'outcome-not-recorded'
-  | 'run-rolled-back'
-  | 'run-failed'
-  | 'not-an-export'
-  | 'setting-missing'
-  | 'package-missing'
-  | 'closed'
 
 /**
  * A fault that the runtime found itself. `code` is stable (`AgentErrorCode`), `evidence` says in plain JSON what was expected and what came.
@@ -147,9 +99,14 @@ export class OutcomeUnknown extends Error {
  * ```
  */
 export class InDoubt extends AgentError {
-  constructor(call: { tool: string; callId: string }, options?: ErrorOptions) {
-    const details = { tool: call.tool, callId: call.callId }
-    super('call-in-doubt', `whether ${call.tool} was executed is not known (call ${call.callId})`, details, options)
+  constructor(call: { tool: string; callId: string; runId: string }, options?: ErrorOptions) {
+    const details = { tool: call.tool, callId: call.callId, runId: call.runId }
+    super(
+      'call-in-doubt',
+      `whether ${call.tool} was executed is not known (call ${call.callId}): find out, then cs.resolve it`,
+      details,
+      options,
+    )
   }
 }
 

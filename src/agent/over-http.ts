@@ -13,6 +13,7 @@ export type { StandardSchema } from './calls/standard-schema.ts'
 export type {
   CallContext,
   CheckResult,
+  CompensateOptions,
   DefinedTool,
   FunctionTool,
   ParsedToolDefinition,
@@ -112,7 +113,8 @@ export type {
 } from './pipeline/step-types.ts'
 export type { CountTokens } from './pipeline/token-counter.ts'
 export { currentCall } from './runtime/execution-context.ts'
-export type { DoubtfulCallReport, Recovery } from './runtime/recover.ts'
+export type { DoubtfulCallReport, RecoverOptions, Recovery } from './runtime/recover.ts'
+export type { Resolution, ResolvedCall } from './runtime/resolve-call.ts'
 export type { Branch, BranchContext, Run } from './runtime/run.ts'
 export type { BudgetOptions, Cost, RunOptions } from './runtime/run-options.ts'
 export type { Countersign, RuntimeOptions } from './runtime/runtime.ts'

@@ -140,7 +140,7 @@ class Call {
     const { session } = this.#identity.execution
     if (match?.kind === 'open') {
       this.#note(match.call.callId, { attempts: match.seen ? 1 : 0 })
-      const doubt = new InDoubt({ tool: this.#spec.name, callId: match.call.callId })
+      const doubt = new InDoubt({ tool: this.#spec.name, callId: match.call.callId, runId: session.runId })
       // What the code of then was told, the code of now is told; else the record ends here.
       return match.seen ? doubt : session.halt(doubt)
     }
@@ -186,7 +186,7 @@ class Call {
       })
       if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
       if (cleared.kind === 'not-executed') return { kind: 'again' }
-      const doubt = new InDoubt({ tool: this.#spec.name, callId }, { cause: refusal })
+      const doubt = new InDoubt({ tool: this.#spec.name, callId, runId: session.runId }, { cause: refusal })
       // Reached on a resume: somebody has to look before the run goes on.
       throw session.history === undefined ? doubt : session.halt(doubt)
     }
@@ -257,7 +257,7 @@ class Call {
     const cleared = await resolveDoubt(liveOf(session).connection, this.#spec, call)
     if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
     if (cleared.kind === 'not-executed') return { kind: 'failed', error: cause, live: true }
-    const doubt = new InDoubt({ tool: this.#spec.name, callId }, { cause })
+    const doubt = new InDoubt({ tool: this.#spec.name, callId, runId: session.runId }, { cause })
     if (this.#spec.onUnknown === 'retry') return { kind: 'failed', error: doubt, live: true }
     throw doubt
   }

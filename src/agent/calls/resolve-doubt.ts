@@ -1,7 +1,9 @@
 /** @module A call whose outcome is not known: asks the tool's own `check`, and puts the answer on record. */
 import type { Json } from '../../../schemas/json.ts'
 import type { Connection } from '../runtime/connection.ts'
+import type { Codecs } from './codecs.ts'
 import { recordable } from './recordable.ts'
+import type { CheckResult } from './tool-options.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
 export interface CallInDoubt {
@@ -16,18 +18,34 @@ export type DoubtResolution =
   | { readonly kind: 'not-executed' }
   | { readonly kind: 'in-doubt' }
 
+/** Who can tell about a call, and of which one. */
+export interface DoubtQuestion {
+  readonly runId: string
+  readonly callId: string
+  readonly tool: string
+  readonly codecs: Codecs | undefined
+  readonly ask: () => CheckResult<unknown> | Promise<CheckResult<unknown>>
+}
+
 /** Ends the doubt where the tool can tell; a check that throws cannot. */
-export async function resolveDoubt(
+export function resolveDoubt(
   connection: Connection,
   spec: ToolSpec | undefined,
-  call: CallInDoubt,
+  { runId, callId, recordedArgs }: CallInDoubt,
 ): Promise<DoubtResolution> {
-  const { runId, callId, recordedArgs } = call
-  const evidence = { check: spec?.name ?? '' }
+  const { name = '', codecs } = spec ?? {}
+  const ask = () => spec?.check?.(spec.codecs.decode(recordedArgs), { idempotencyKey: callId })
+  return resolveBy(connection, { runId, callId, tool: name, codecs, ask })
+}
+
+/** The same for whatever can tell: its answer goes on record. */
+export async function resolveBy(connection: Connection, question: DoubtQuestion): Promise<DoubtResolution> {
+  const { runId, callId, tool, codecs } = question
+  const evidence = { check: tool }
   try {
-    const found = await spec?.check?.(spec.codecs.decode(recordedArgs), { idempotencyKey: callId })
+    const found = await question.ask()
     if (found === undefined) return { kind: 'in-doubt' }
-    const result = found.done ? recordable(found.result, spec?.codecs) : undefined
+    const result = found.done ? recordable(found.result, codecs) : undefined
     const body = found.done
       ? ({ outcome: 'executed', result: result?.ok === true ? result.value : null, evidence } as const)
       : ({ outcome: 'not-executed', evidence } as const)

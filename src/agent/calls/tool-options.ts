@@ -28,6 +28,19 @@ export type CheckResult<Result> =
   | { readonly done: false }
   | undefined
 
+/** A compensation that says what is to happen where nobody knows whether it was carried out. */
+export interface CompensateOptions<Args, Result> {
+  /** Undoes the call: it gets what was passed, and what came of it. */
+  readonly run: (undo: Undo<Args, Result>, context: CallContext) => unknown
+  /** Carried out again (`retry`: it is safe to repeat), or left to somebody who looks. Default: as the tool says of itself. */
+  readonly onUnknown?: 'retry' | 'in-doubt'
+  /** Asked first: was it undone? Undefined: cannot tell. `idempotencyKey` is the one that `run` was given. */
+  readonly check?: (
+    undo: Undo<Args, Result>,
+    context: { readonly idempotencyKey: string },
+  ) => CheckResult<unknown> | Promise<CheckResult<unknown>>
+}
+
 /** Taken from the run's budget before a try, so that no other call spends it meanwhile. */
 export interface ToolReserve {
   readonly tokens?: number
@@ -52,7 +65,11 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
   /** Names that it had before: what the record holds under one of them is served to it, and resumed under the recorded name. */
   readonly alias?: readonly string[]
   /** Undoes a call: a function, the name of another tool, or that there is nothing to undo. Without it a call is left standing. */
-  readonly compensate?: ((undo: Undo<Args, Result>, context: CallContext) => unknown) | 'not-needed' | (string & {})
+  readonly compensate?:
+    | ((undo: Undo<Args, Result>, context: CallContext) => unknown)
+    | CompensateOptions<Args, Result>
+    | 'not-needed'
+    | (string & {})
   /** Tries of a compensation after the first; default 3. */
   readonly compensationRetries?: number
   /** Undo a call as well where it is not known whether it was executed. */

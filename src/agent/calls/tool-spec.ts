@@ -7,7 +7,7 @@ import { Codecs } from './codecs.ts'
 import { type OnWait, warnOfWait } from './owner-wait.ts'
 import { type Spending, toolSpending } from './spending.ts'
 import type { StandardSchema } from './standard-schema.ts'
-import type { CallContext, CheckResult, ToolOptions, Undo } from './tool-options.ts'
+import type { CallContext, CheckResult, CompensateOptions, ToolOptions, Undo } from './tool-options.ts'
 
 export interface ToolSpec extends Spending {
   readonly name: string
@@ -57,6 +57,8 @@ type CompensateSpec =
       readonly kind: 'inline'
       readonly tool: string
       readonly undo: (undo: Undo<unknown, unknown>, context: CallContext) => unknown
+      readonly onUnknown?: 'retry' | 'in-doubt'
+      readonly check?: CompensateOptions<unknown, unknown>['check']
     }
   | { readonly kind: 'named'; readonly tool: string }
 
@@ -98,6 +100,11 @@ export function toolSpec(body: ToolBody, options: ToolOptions): ToolSpec {
 function compensateSpec(name: string, compensate: ToolOptions['compensate']): CompensateSpec {
   if (compensate === undefined) return { kind: 'none' }
   if (typeof compensate === 'function') return { kind: 'inline', tool: `${name}.compensate`, undo: compensate }
+  if (typeof compensate === 'object') {
+    const { run, onUnknown, check } = compensate
+    const told = { ...(onUnknown !== undefined && { onUnknown }), ...(check !== undefined && { check }) }
+    return { kind: 'inline', tool: `${name}.compensate`, undo: run, ...told }
+  }
   return compensate === 'not-needed' ? { kind: 'not-needed' } : { kind: 'named', tool: compensate }
 }
 

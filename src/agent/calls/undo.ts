@@ -6,12 +6,13 @@ import type { Connection, Reply } from '../runtime/connection.ts'
 import { runWithin } from '../runtime/execution-context.ts'
 import { Session } from '../runtime/session.ts'
 import { backoffMs } from './backoff.ts'
+import { type Compensation, compensationOf, whatToUndo } from './compensation.ts'
 import { type Attempted, executeCall } from './execute-call.ts'
 import { type Claimed, claimedIn, keepLease } from './lease.ts'
 import { OwnerWait } from './owner-wait.ts'
+import { type DoubtResolution, resolveBy } from './resolve-doubt.ts'
 import { settled, settleSuccess } from './settle.ts'
-import type { CallContext, Undo } from './tool-options.ts'
-import type { ToolRegistry, ToolSpec } from './tool-spec.ts'
+import type { ToolRegistry } from './tool-spec.ts'
 
 export interface Undoing {
   readonly connection: Connection
@@ -20,22 +21,19 @@ export interface Undoing {
   readonly session?: Session
 }
 
-interface Compensation {
-  readonly tool: string
-  readonly forward: ToolSpec
-  /** What the compensation itself says of unknown outcomes, time limit and backoff. */
-  readonly own: ToolSpec
-  readonly run: (undo: Undo<unknown, unknown>, context: CallContext) => unknown
-}
-
 /** `call` is the forward call as the ledger lists it. A compensation that nobody here can carry out is left as it is. */
 export async function undo(undoing: Undoing, call: JsonObject): Promise<void> {
   const { connection, registry, runId } = undoing
   const compensation = compensationOf(registry, String(call.tool))
   if (compensation === undefined) return
-  const { forward, own } = compensation
+  const { forward, own, onUnknown } = compensation
   for (let failures = 0; ; ) {
     const reply = await claim(undoing, compensation, call)
+    // A life before this one began it, and nobody knows whether it came to its end: it can tell, or somebody has to look.
+    if (!reply.ok && reply.problem.code === 'call-in-doubt') {
+      const cleared = await ask(undoing, { compensation, call, callId: String(reply.problem.evidence.callId) })
+      if (cleared.kind === 'not-executed') continue
+    }
     if (!reply.ok || !reply.created) return
     const claimed = claimedIn(reply.body)
     const attempted = await attempt(undoing, { compensation, call, claimed })
@@ -49,29 +47,28 @@ export async function undo(undoing: Undoing, call: JsonObject): Promise<void> {
     if (attempted.kind === 'failed')
       await settled(settling, { error: failureOf(attempted.error), ...(again && { willRetry: true }) })
     else await settled(settling, { unknown: { reason: attempted.reason } })
-    if (!again || (attempted.kind === 'unknown' && own.onUnknown !== 'retry')) return
+    if (attempted.kind === 'unknown') {
+      const cleared = await ask(undoing, { compensation, call, callId: claimed.callId })
+      if (cleared.kind === 'executed' || (cleared.kind === 'in-doubt' && onUnknown !== 'retry')) return
+    }
+    if (!again) return
     await pause(backoffMs(own.backoff, failures, Math.random()))
   }
 }
 
-function compensationOf(registry: ToolRegistry, tool: string): Compensation | undefined {
-  const forward = registry.get(tool)
-  if (forward?.compensate.kind === 'inline') {
-    return { tool: forward.compensate.tool, forward, own: forward, run: forward.compensate.undo }
-  }
-  const named = forward?.compensate.kind === 'named' ? registry.get(forward.compensate.tool) : undefined
-  if (forward === undefined || named === undefined) return undefined
-  return {
-    tool: named.name,
-    forward,
-    own: named,
-    run: (what, context) => named.execute(namedArgs(named, what), context),
-  }
-}
-
-/** A tool that undoes another gets `{args, result}` as its one argument. */
-function namedArgs(named: ToolSpec, what: Undo<unknown, unknown>): unknown {
-  return named.takes === 'list' ? [what] : what
+function ask(
+  { connection, runId }: Undoing,
+  { compensation, call, callId }: { compensation: Compensation; call: JsonObject; callId: string },
+): Promise<DoubtResolution> {
+  const { tool, own, check } = compensation
+  const context = { idempotencyKey: callId }
+  return resolveBy(connection, {
+    runId,
+    callId,
+    tool,
+    codecs: own.codecs,
+    ask: () => check?.(whatToUndo(compensation, call), context),
+  })
 }
 
 function declaredUndo({ compensate }: JsonObject): string | undefined {
@@ -81,7 +78,7 @@ function declaredUndo({ compensate }: JsonObject): string | undefined {
 /** Waits while another process undoes the same call. */
 async function claim(
   { connection, registry, runId }: Undoing,
-  { tool, forward, own }: Compensation,
+  { tool, forward, onUnknown }: Compensation,
   call: JsonObject,
 ): Promise<Reply> {
   const ownerWait = new OwnerWait({ runId, tool }, registry.onWait)
@@ -92,7 +89,7 @@ async function claim(
       args: call.args ?? null,
       phase: 'compensation',
       key: String(call.callId),
-      onUnknown: own.onUnknown,
+      onUnknown,
       ...(forward.leaseMs !== undefined && { leaseMs: forward.leaseMs }),
     } as const
     const reply = await connection.execute(runId, { kind: 'claim', body })
@@ -109,10 +106,9 @@ async function attempt(
   using _ = keepLease(connection, runId, claimed)
   const { callId, attempt } = claimed
   const forwardId = String(call.callId)
-  const { codecs } = compensation.forward
-  const args = codecs.decode(call.args)
-  const unrecorded = session?.unrecorded.has(forwardId) === true
-  const result = unrecorded ? session.unrecorded.get(forwardId) : codecs.decode(call.result ?? null)
+  const recorded = whatToUndo(compensation, call)
+  const live = session?.unrecorded.has(forwardId) === true
+  const what = live ? { ...recorded, result: session.unrecorded.get(forwardId) } : recorded
   const at = session ?? new Session({ runId, registry })
   return executeCall({
     context: { idempotencyKey: callId, callId, attempt },
@@ -120,7 +116,7 @@ async function attempt(
     signal: undefined,
     run: (context) => {
       const place = { session: at, dedupe: 'position', ancestors: [], undoing: true, context } as const
-      return runWithin(place, () => compensation.run({ args, result }, context))
+      return runWithin(place, () => compensation.run(what, context))
     },
   })
 }

@@ -30,8 +30,8 @@ export function httpConnection(client: Client, owner = ownProcess()): Connection
     compensations: (runId) => client.compensations(runId),
     budget: (runId) => client.budget(runId),
     events: (runId, type) => runEvents(client.events(runId, { type })),
-    openRuns: async function* () {
-      for await (const row of client.runs({ status: 'open' })) yield String(row.runId)
+    runs: async function* (filter) {
+      for await (const row of client.runs(filter)) yield String(row.runId)
     },
     exportRun: (runId) => client.exportRun(runId),
     [Symbol.asyncDispose]: async () => {},

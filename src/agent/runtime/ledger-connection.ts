@@ -80,7 +80,7 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
         if (type === undefined || header.type === type) yield { type: header.type, time: header.time, data } as RunEvent
       }
     },
-    openRuns: () => openRuns(ledger, caller),
+    runs: (filter) => runsOf(ledger, caller, filter),
     exportRun: (runId) => exportText(ledger, caller, { format: 'jsonl', query: { run: runId } }),
     [Symbol.asyncDispose]: close,
   }
@@ -123,10 +123,14 @@ async function* eventsOf(ledger: Ledger, caller: Caller, runId: string): AsyncGe
   for await (const page of foundValue(await ledger.runEvents(caller, runId, { from: 0 }))) yield* page
 }
 
-async function* openRuns(ledger: Ledger, caller: Caller): AsyncGenerator<string, void> {
+async function* runsOf(
+  ledger: Ledger,
+  caller: Caller,
+  filter: Parameters<Connection['runs']>[0],
+): AsyncGenerator<string, void> {
   let after: { startedAt: string; runId: string } | undefined
   for (;;) {
-    const { items } = await ledger.listRuns(caller, { status: 'open', limit: PAGE_ITEMS, ...(after && { after }) })
+    const { items } = await ledger.listRuns(caller, { ...filter, limit: PAGE_ITEMS, ...(after && { after }) })
     for (const row of items) yield String(row.runId)
     const last = items.at(-1)
     if (last === undefined || items.length < PAGE_ITEMS) return

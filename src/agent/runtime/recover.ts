@@ -15,7 +15,7 @@ export interface DoubtfulCallReport {
 
 /** What `recover` finished, and what it leaves to people. */
 export interface Recovery {
-  /** Rollbacks that were under way, and how they ended now. */
+  /** Rollbacks that were under way, or had ended otherwise, and how they ended now. */
   readonly rolledBack: readonly RunOutcome[]
   /** Calls that no `check` could tell about: find out, then resolve them. */
   readonly inDoubt: readonly DoubtfulCallReport[]
@@ -23,22 +23,51 @@ export interface Recovery {
   readonly open: readonly string[]
 }
 
-/** Looks at every run of the tenant that has not ended. Calls under a running lease are somebody's work and left alone. */
-export async function recover(home: Home): Promise<Recovery> {
+/** How far back `recover` looks. */
+export interface RecoverOptions {
+  /** Runs that were rolled back and left something in doubt are looked at again where they started since then. Default: 30 days ago. */
+  readonly since?: Date
+}
+
+const SINCE_DEFAULT_MS = 30 * 24 * 60 * 60_000
+
+/**
+ * Looks at every run of the tenant that has not ended, and at those that ended with a rollback in doubt or failed: what a resolution made possible since is
+ * carried out. Calls under a running lease are somebody's work and left alone.
+ */
+export async function recover(home: Home, { since }: RecoverOptions = {}): Promise<Recovery> {
   home.registry.mustBeWhole()
   const rolledBack: RunOutcome[] = []
   const inDoubt: DoubtfulCallReport[] = []
   const open: string[] = []
   // The list is read to its end first: what is done below changes it.
   const runIds: string[] = []
-  for await (const runId of home.connection.openRuns()) runIds.push(runId)
+  for await (const runId of home.connection.runs({ status: 'open' })) runIds.push(runId)
+  const from = since ?? new Date(Date.now() - SINCE_DEFAULT_MS)
+  const endedIds: string[] = []
+  for await (const runId of home.connection.runs({ status: 'compensated', since: from.toISOString() }))
+    endedIds.push(runId)
   for (const runId of runIds) {
     const outcome = await finishRollback(home, runId)
     inDoubt.push(...(await doubtsOf(home, runId)))
     if (outcome === undefined) open.push(runId)
     else rolledBack.push(outcome)
   }
+  for (const runId of endedIds) {
+    const verdict = await verdictOf(home, runId)
+    if (verdict !== 'IN_DOUBT' && verdict !== 'COMPENSATION_FAILED') continue
+    const outcome = await finishRollback(home, runId)
+    if (outcome !== undefined && outcome.status !== verdict) rolledBack.push(outcome)
+    inDoubt.push(...(await doubtsOf(home, runId)))
+  }
   return { rolledBack, inDoubt, open }
+}
+
+/** How the run's rollback ended, the last time. */
+async function verdictOf({ connection }: Home, runId: string): Promise<unknown> {
+  let verdict: unknown
+  for await (const { data } of connection.events(runId, 'RunCompensated')) verdict = data.status
+  return verdict
 }
 
 async function finishRollback(home: Home, runId: string): Promise<RunOutcome | undefined> {

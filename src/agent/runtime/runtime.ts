@@ -24,7 +24,8 @@ import type { SagaResult } from '../saga/saga-result.ts'
 import type { SagaSteps } from '../saga/saga-steps.ts'
 import type { Connection } from './connection.ts'
 import { type Body, liveRun } from './live-run.ts'
-import { type Recovery, recover } from './recover.ts'
+import { type RecoverOptions, type Recovery, recover } from './recover.ts'
+import { type Resolution, type ResolvedCall, resolveCall } from './resolve-call.ts'
 import type { RunOptions } from './run-options.ts'
 
 /**
@@ -64,8 +65,13 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
   run<Output>(body: Body<null, Output, Keeps>): Promise<Recorded<Awaited<Output>, Keeps>>
   /** A run of its own for a sequence of calls; the document says how each step ended. Never throws for what a step does. */
   saga(steps: SagaSteps, options?: RunOptions): Promise<SagaResult>
-  /** After a crash: finishes interrupted rollbacks, asks `check` about calls in doubt, lists the rest. */
-  recover(): Promise<Recovery>
+  /** After a crash, or a resolution: finishes rollbacks, those that ended in doubt too, asks `check` about calls in doubt, lists the rest. */
+  recover(options?: RecoverOptions): Promise<Recovery>
+  /**
+   * Ends the doubt about a call, by what somebody found out: on record with their reason. Nothing is carried out: resume the run, or `recover()`.
+   * Throws `call-not-found`, `call-not-in-doubt`.
+   */
+  resolve(callId: string, resolution: Resolution): Promise<ResolvedCall>
   /** Runs the code over a recorded run, without calling a tool; throws at the first divergence. */
   replay<Output, Input = null>(
     source: ReplaySource,
@@ -126,7 +132,8 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
         ? open(() => liveRun(home, { options: {} }, options))
         : open(() => liveRun(home, { options }, body ?? (() => undefined))),
     saga: (steps: SagaSteps, options: RunOptions = {}) => open(() => runSaga(home, steps, options)),
-    recover: () => open(() => recover(home)),
+    recover: (options?: RecoverOptions) => open(() => recover(home, options)),
+    resolve: (callId: string, resolution: Resolution) => open(() => resolveCall(home, callId, resolution)),
     replay: (source: ReplaySource, body: Body<never, unknown>) => open(() => replayRun(home, source, body)),
     branch: (run: string, options: BranchRunOptions, body: Body<never, unknown>) =>
       open(() => branchRun(home, { run, options, body })),

@@ -1,5 +1,6 @@
 /** @module Rollback of a run or a scope: closes it, waits for calls in flight, and undoes group by group, newest first (RUN-28 to RUN-33). */
 import type { JsonObject } from '../../../schemas/json.ts'
+import { compensationOf } from '../calls/compensation.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { undo } from '../calls/undo.ts'
@@ -39,7 +40,9 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
   const tried = new Set<string>()
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const calls = new Map((await connection.calls(runId)).map((call) => [String(call.callId), call]))
-    const groups = (await planOf(rollback)).map((group) => group.filter((id) => isPending(calls.get(id), tried)))
+    const again = await repeatable(rollback, calls)
+    const isLeft = (id: string): boolean => !tried.has(id) && (again.has(id) || isPending(calls.get(id)))
+    const groups = (await planOf(rollback)).map((group) => group.filter(isLeft))
     const pending = groups.filter((group) => group.length > 0)
     if (pending.length === 0) break
     for (const group of pending) {
@@ -72,8 +75,8 @@ async function planOf({ connection, runId, scope }: Rollback): Promise<string[][
 }
 
 /** Not undone yet, and not tried in this life: a failed or doubtful compensation has used up its tries. */
-function isPending(call: JsonObject | undefined, tried: ReadonlySet<string>): boolean {
-  if (call === undefined || tried.has(String(call.callId))) return false
+function isPending(call: JsonObject | undefined): boolean {
+  if (call === undefined) return false
   const { status, willRetry } = call
   return (
     status === 'succeeded' ||
@@ -81,6 +84,33 @@ function isPending(call: JsonObject | undefined, tried: ReadonlySet<string>): bo
     status === 'compensating' ||
     (status === 'compensation-failed' && willRetry === true)
   )
+}
+
+/**
+ * Forward calls whose undoing came to nothing, and may be carried out again: somebody found that it was not executed, or nobody knows and the
+ * compensation can tell, or says that it may be repeated.
+ */
+async function repeatable(
+  { connection, registry, runId }: Rollback,
+  calls: ReadonlyMap<string, JsonObject>,
+): Promise<ReadonlySet<string>> {
+  const ended = [...calls.values()].filter(
+    ({ status }) => status === 'compensation-failed' || status === 'compensation-unknown',
+  )
+  if (ended.length === 0) return new Set()
+  const notExecuted = new Set<unknown>()
+  for await (const { data } of connection.events(runId, 'ToolCallResolved')) {
+    if (data.outcome === 'not-executed') notExecuted.add(data.callId)
+    else notExecuted.delete(data.callId)
+  }
+  const undoings = [...calls.values()].filter(({ phase }) => phase === 'compensation')
+  const found = ended.filter((call) => {
+    const undoing = undoings.find(({ key }) => key === call.callId)
+    if (call.status === 'compensation-failed') return undoing?.status === 'failed' && notExecuted.has(undoing.callId)
+    const compensation = compensationOf(registry, String(call.tool))
+    return compensation !== undefined && (compensation.check !== undefined || undoing?.onUnknown === 'retry')
+  })
+  return new Set(found.map(({ callId }) => String(callId)))
 }
 
 /** What the tools can tell is told before the plan is carried out. */

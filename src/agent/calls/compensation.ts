@@ -1,0 +1,49 @@
+/** @module What undoes a call of a tool, and what is known of that: settled before anything is undone. */
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { CallContext, CheckResult, Undo } from './tool-options.ts'
+import type { ToolRegistry, ToolSpec } from './tool-spec.ts'
+
+export interface Compensation {
+  readonly tool: string
+  readonly forward: ToolSpec
+  /** Its time limit, backoff and codecs: the named tool's, else the forward tool's. */
+  readonly own: ToolSpec
+  readonly onUnknown: 'retry' | 'in-doubt'
+  readonly run: (undo: Undo<unknown, unknown>, context: CallContext) => unknown
+  /** Whether it was undone; absent: nobody can tell. */
+  readonly check?: (
+    undo: Undo<unknown, unknown>,
+    context: { readonly idempotencyKey: string },
+  ) => CheckResult<unknown> | Promise<CheckResult<unknown>>
+}
+
+/** Undefined where nobody here can undo calls of this tool. */
+export function compensationOf(registry: Pick<ToolRegistry, 'get'>, tool: string): Compensation | undefined {
+  const forward = registry.get(tool)
+  if (forward?.compensate.kind === 'inline') {
+    const { tool: name, undo, onUnknown = forward.onUnknown, check } = forward.compensate
+    return { tool: name, forward, own: forward, onUnknown, run: undo, ...(check !== undefined && { check }) }
+  }
+  const named = forward?.compensate.kind === 'named' ? registry.get(forward.compensate.tool) : undefined
+  if (forward === undefined || named === undefined) return undefined
+  const { check } = named
+  return {
+    tool: named.name,
+    forward,
+    own: named,
+    onUnknown: named.onUnknown,
+    run: (what, context) => named.execute(namedArgs(named, what), context),
+    ...(check !== undefined && { check: (what, context) => check(namedArgs(named, what), context) }),
+  }
+}
+
+/** What was done, as the compensation gets it. `call` is the forward call as the ledger lists it. */
+export function whatToUndo({ forward }: Compensation, call: JsonObject): Undo<unknown, unknown> {
+  const { codecs } = forward
+  return { args: codecs.decode(call.args), result: codecs.decode(call.result ?? null) }
+}
+
+/** A tool that undoes another gets `{args, result}` as its one argument. */
+function namedArgs(named: ToolSpec, what: Undo<unknown, unknown>): unknown {
+  return named.takes === 'list' ? [what] : what
+}
