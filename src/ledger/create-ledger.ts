@@ -51,7 +51,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const logs = openLogs?.(origin)
 
   const leases = new LeaseClock(effects, cacheWithin(memory, 'leases', 1), options.isOwnerGone)
-  const runs = hotRunsWithin(memory, { store, views, sealer, leases }, options.hotRunsMax)
+  const runs = hotRunsWithin(memory, { store, views, sealer, leases, work }, options.hotRunsMax)
   const reader = new Reader(store, runs, sealer)
   const queries = new Queries({ store, runs, reader, sealer, leases })
   const history = new History(store, queries)

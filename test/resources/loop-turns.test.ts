@@ -8,7 +8,9 @@ import { WorkQueue } from '../../src/resources/work-queue.ts'
 import { jsonDigest } from '../../src/signing/digests.ts'
 import type { Append } from '../../src/store/event-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { drive, ok } from '../support/run-driver.ts'
 import { bodyOf, testEdge } from '../support/test-edge.ts'
+import { alice, testLedger } from '../support/test-ledger.ts'
 import { wrapStore } from '../support/wrap-store.ts'
 
 const KIB = 1024
@@ -130,5 +132,41 @@ turns("a batch's digest is the digest of its body, whatever turns it took", asyn
   assert.is(await batchDigest(items, new LoopTurns()), jsonDigest({ items }))
   assert.is(await batchDigest([], new LoopTurns()), jsonDigest({ items: [] }))
 })
+
+turns(
+  'results of tools are indexed one a turn before a handoff is judged by them, and large events of a run that is loaded fold in turns of their own (F80)',
+  async () => {
+    const work = new WorkQueue()
+    const asked: number[] = []
+    const pass = work.turns.pass.bind(work.turns)
+    work.turns.pass = (bytes) => {
+      asked.push(bytes)
+      return pass(bytes)
+    }
+    const results = [0, 1, 2].map((n) =>
+      Array.from({ length: 600 }, (_, i) => ({ id: `r${n}-${i}`, price: i * 7 + n })),
+    )
+    await using test = await testLedger({ work })
+    const run = drive(test, 'r')
+    await run.start()
+    for (const result of results) {
+      const callId = await run.claimed('read', { args: { id: result[0]?.id ?? '' } })
+      ok(await run.settle(callId, { fence: 1, result }))
+    }
+    const count = turnCount()
+    asked.length = 0
+    const before = count.now()
+    ok(await run.hand('a', { facts: results[0] ?? [] }))
+    const large = asked.filter((bytes) => bytes >= 64 * KIB)
+    assert.ok(large.length >= results.length + 1, `each of the results, and the judgement: ${asked.join(' ')}`)
+    assert.ok(count.now() - before >= results.length, `${count.now() - before} turns`)
+    const sibling = await test.sibling()
+    asked.length = 0
+    assert.ok((await sibling.run(alice, 'r')).ok)
+    assert.ok(asked.filter((chars) => chars >= 16 * KIB).length >= results.length, `cold: ${asked.join(' ')}`)
+    await sibling[Symbol.asyncDispose]()
+    count.stop()
+  },
+)
 
 turns.run()

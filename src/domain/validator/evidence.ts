@@ -7,8 +7,10 @@ import { isJsonObject, type Json } from '../../../schemas/json.ts'
 import {
   addResult,
   dumpResults,
+  indexNextResult,
   indexResults,
   loadResults,
+  nextResultBytes,
   noResults,
   type RecordedResults,
   type Result,
@@ -88,6 +90,12 @@ export function addToolResult(evidence: Evidence, result: Result): Evidence {
 /** The rows of all results so far; undefined where there are none. */
 export function settledIndex(evidence: Evidence): RowIndex | undefined {
   return indexResults(evidence.results, (text) => searchLater(evidence, text))
+}
+
+/** Indexes one of the results that wait, so that a judgement finds them indexed; answers what the next one takes, 0 where none waits. */
+export function settleNext(evidence: Evidence): number {
+  indexNextResult(evidence.results, (text) => searchLater(evidence, text))
+  return nextResultBytes(evidence.results)
 }
 
 function searchLater(evidence: Evidence, text: string): void {

@@ -34,7 +34,7 @@ export async function* verifiedEvents(
   { store, sealer }: VerifyDeps,
   stream: string,
   range: { readonly after?: Head | undefined; readonly to?: number; readonly pace?: Pace | undefined },
-): AsyncGenerator<{ readonly event: DigestedEvent; readonly ringIndex: number }> {
+): AsyncGenerator<{ readonly event: DigestedEvent; readonly ringIndex: number; readonly chars: number }> {
   let expected = range.after === undefined ? firstExpectation(stream) : expectationAfter(stream, range.after)
   const to = range.to === undefined ? {} : { to: range.to }
   for await (const page of pacedPages(store.readStream(stream, { from: expected.revision, ...to }), range.pace)) {
@@ -42,7 +42,7 @@ export async function* verifiedEvents(
       const checked = check(sealer, record, expected)
       expected = nextExpectation(checked)
       const event = Object.assign(recordedEvent(checked.header, record.data), { digest: checked.digest })
-      yield { event, ringIndex: checked.ringIndex }
+      yield { event, ringIndex: checked.ringIndex, chars: record.header.length + record.data.length }
     }
   }
 }

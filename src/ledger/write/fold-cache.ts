@@ -1,9 +1,11 @@
 /** @module Cached folds of long runs, under a mac: a file that anybody can write must not decide anything. Losing one loses nothing. */
+
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { runProjection } from '../../../projections/run.ts'
 import type { RunState } from '../../../projections/run-state.ts'
 import { dumpEvidence, type EvidenceDump, loadEvidence } from '../../domain/validator/evidence.ts'
 import { weigh } from '../../resources/weigh.ts'
+import type { WorkQueue } from '../../resources/work-queue.ts'
 import type { FoldRow, ViewStore } from '../../store/view-store.ts'
 import type { VerifyDeps } from '../read/verified-events.ts'
 import type { Head, RunAggregate } from './run-aggregate.ts'
@@ -17,6 +19,8 @@ export const CACHE_EVERY_EVENTS = 1_000
 
 export interface LoadDeps extends VerifyDeps {
   readonly views: ViewStore
+  /** Whose turns large events are folded in; absent: one after the other. */
+  readonly work?: WorkQueue | undefined
 }
 
 interface CachedFold {

@@ -24,7 +24,9 @@ async function holdsHead({ store }: LoadDeps, stream: string, { revision, digest
 }
 
 async function foldTail(deps: LoadDeps, run: RunAggregate): Promise<void> {
-  for await (const { event, ringIndex } of verifiedEvents(deps, run.stream, { after: run.head })) {
+  for await (const { event, ringIndex, chars } of verifiedEvents(deps, run.stream, { after: run.head })) {
+    const turn = deps.work?.turns.pass(chars)
+    if (turn !== undefined) await turn
     run.fold(event)
     const { revision, time } = event.header
     run.head = { revision, digest: event.digest, time, ringIndex }

@@ -8,6 +8,8 @@ import { withoutAppend } from '../../domain/disclosure.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import { refuseOnRecord } from '../../domain/run-rules.ts'
+import { settleNext } from '../../domain/validator/evidence.ts'
+import { nextResultBytes } from '../../domain/validator/grounding/recorded-results.ts'
 import type { Party, WorkQueue } from '../../resources/work-queue.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
 import { type AppendDeps, Appender } from './appender.ts'
@@ -95,6 +97,7 @@ export class WritePath {
     const [first] = jobs
     const run = first === undefined ? undefined : await this.#load(first)
     if (run === undefined || 'refusal' in run) return [AGAIN]
+    await this.#settleEvidence(run.hot)
     const tries: Attempt[] = []
     let refusedOne = envelopeRefused
     for (const pending of jobs) {
@@ -120,10 +123,26 @@ export class WritePath {
       if (tries > 1) await effects.sleep(DECIDE_AGAIN_MS * 2 ** tries * effects.random())
       const run = await this.#load(pending)
       if ('refusal' in run) return refused(run.refusal)
+      if (isHandoff(pending.command)) await this.#settleEvidence(run.hot)
       const outcome = await this.#orRefusal(this.#try(run.hot, pending).settled)
       if (outcome !== 'again') return outcome
     }
     return refused(contended())
+  }
+
+  /** Results of tools that wait are indexed one a turn, before the turn in which a handoff is judged by them. */
+  async #settleEvidence({ evidence }: RunAggregate): Promise<void> {
+    const turns = this.#deps.work?.turns
+    if (turns === undefined) return
+    for (let bytes = nextResultBytes(evidence.results); bytes > 0; ) {
+      const turn = turns.pass(bytes)
+      if (turn !== undefined) await turn
+      const next = settleNext(evidence)
+      // The judgement as well is not made in the turn of the last one.
+      const last = next === 0 ? turns.pass(bytes) : undefined
+      if (last !== undefined) await last
+      bytes = next
+    }
   }
 
   async #load(pending: PendingCommand): Promise<{ hot: RunAggregate } | { refusal: Refusal }> {
@@ -232,4 +251,9 @@ export class WritePath {
 
 function partyOf({ tenant, subject, actor }: Caller): Party {
   return { tenant, caller: subject ?? actor }
+}
+
+/** Judged by what tools answered. */
+function isHandoff({ kind }: RunCommand): boolean {
+  return kind === 'envelope' || kind === 'branch' || kind === 'join'
 }

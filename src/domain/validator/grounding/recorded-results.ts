@@ -70,15 +70,24 @@ export function saysError(value: Json | undefined): boolean {
   return error !== undefined && error !== null && error !== false && error !== ''
 }
 
-export function indexResults(results: RecordedResults, addText: (text: string) => void): RowIndex | undefined {
-  if (results.waiting.length === 0) return results.index
+/** What the next of the results that wait takes in memory, about; 0 where none waits. */
+export function nextResultBytes({ waiting, waitingBytes }: RecordedResults): number {
+  return waiting.length === 0 ? 0 : Math.ceil(waitingBytes / waiting.length)
+}
+
+/** Indexes the oldest of those that wait: what `indexResults` does, a result at a time. */
+export function indexNextResult(results: RecordedResults, addText: (text: string) => void): void {
+  const bytes = nextResultBytes(results)
+  const next = results.waiting.shift()
+  if (next === undefined) return
+  results.waitingBytes -= bytes
   results.index ??= new RowIndex(results.seed)
-  for (const { value, revision } of results.waiting) {
-    results.index.add(value, revision)
-    knowAll(results.index, value, addText)
-  }
-  results.waiting.length = 0
-  results.waitingBytes = 0
+  results.index.add(next.value, next.revision)
+  knowAll(results.index, next.value, addText)
+}
+
+export function indexResults(results: RecordedResults, addText: (text: string) => void): RowIndex | undefined {
+  while (results.waiting.length > 0) indexNextResult(results, addText)
   return results.index
 }
 
