@@ -1,0 +1,44 @@
+import { Session } from 'node:inspector/promises'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type TestEdge, testEdge } from '../support/test-edge.ts'
+
+const test = suite('http: the path of a request')
+
+/** Files of ours in which a function ran meanwhile, as V8 counts them. */
+async function filesCrossed(work: () => Promise<unknown>): Promise<readonly string[]> {
+  const session = new Session()
+  session.connect()
+  try {
+    await session.post('Profiler.enable')
+    await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+    await session.post('Profiler.takePreciseCoverage')
+    await work()
+    const { result } = await session.post('Profiler.takePreciseCoverage')
+    return result
+      .filter(({ functions }) => functions.some(({ ranges: [whole] }) => (whole?.count ?? 0) > 0))
+      .flatMap(({ url }) => /\/dist\/((?:src|schemas|projections)\/.*)\.js$/.exec(url)?.[1] ?? [])
+      .sort()
+  } finally {
+    session.disconnect()
+  }
+}
+
+const handOver = async (edge: TestEdge, note: string): Promise<void> => {
+  const response = await edge.post('/v1/runs/r/envelopes', { agent: 'a', payload: { note } })
+  assert.is(response.status, 201, await response.text())
+}
+
+test('(A143) a handoff crosses a bounded number of files, from its request to its answer', async () => {
+  await using edge = await testEdge()
+  await edge.started('r')
+  await handOver(edge, 'the first')
+  const files = await filesCrossed(() => handOver(edge, 'the second'))
+  assert.ok(files.includes('src/domain/handoff'), 'the count must see the way of the handoff')
+  assert.ok(files.length <= FILES_MAX, `${files.length}:\n${files.join('\n')}`)
+})
+
+/** May fall and must not rise: whoever reads the way of a handoff reads so many files. Rule set 2 is about a third of them. */
+const FILES_MAX = 88
+
+test.run()

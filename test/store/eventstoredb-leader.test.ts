@@ -1,0 +1,55 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { sendAppend } from '../../src/store/eventstoredb/append-sender.ts'
+import type { Connection } from '../../src/store/eventstoredb/connection.ts'
+import { watchForEvents } from '../../src/store/eventstoredb/live-watch.ts'
+import { readHead, readRange } from '../../src/store/eventstoredb/stream-reads.ts'
+import { Wakeups } from '../../src/store/wakeups.ts'
+
+const test = suite('eventstoredb: who is asked')
+
+/** A connection whose client notes what each call asks for and answers none of them. */
+function noting() {
+  const asked: { readonly call: string; readonly requiresLeader: unknown }[] = []
+  const note = (call: string, options: object): never => {
+    asked.push({ call, requiresLeader: 'requiresLeader' in options && options.requiresLeader })
+    throw new RangeError('noted')
+  }
+  const client = {
+    appendToStream: (_: string, __: unknown, options: object) => note('append', options),
+    readStream: (_: string, options: object) => note('read', options),
+    subscribeToAll: (options: object) => note('subscribe', options),
+  }
+  const carried = async (fn: (client: never) => unknown): Promise<unknown> => fn(client as never)
+  const connection = {
+    usable: async () => true,
+    whenReady: async () => true,
+    call: carried,
+    read: carried,
+    closing: new AbortController().signal,
+    timings: { callMs: 10, pollMs: 10_000, settleMs: 10 },
+    shared: { current: client },
+  } as unknown as Connection
+  return { asked, connection }
+}
+
+const isNoted = (error: unknown): void => {
+  if (!(error instanceof RangeError)) throw error
+}
+
+test('(A144) appends, heads, pages and the live watch are asked of the leader: a follower may lag behind what it acknowledged', async () => {
+  const { asked, connection } = noting()
+  const canonical = (value: unknown): string => JSON.stringify(value)
+  const append = { stream: 's', expectedRevision: 0, records: [] }
+  await sendAppend({ connection, canonical }, append).catch(isNoted)
+  await readHead(connection, 's').catch(isNoted)
+  await readRange({ connection, canonical }, 's', { from: 0, to: 1 }).catch(isNoted)
+  await watchForEvents(connection, new Wakeups()).catch(isNoted)
+  assert.equal([...new Set(asked.map(({ call }) => call))], ['append', 'read', 'subscribe'])
+  assert.equal(
+    asked.filter(({ requiresLeader }) => requiresLeader !== true),
+    [],
+  )
+})
+
+test.run()
