@@ -92,8 +92,8 @@ export function httpRows(samples: Samples): readonly Row[] {
   )
 }
 
-/** An envelope with its snapshot is two sealed events. */
+/** An envelope, which holds its snapshot, is one sealed event. */
 function noteOf(samples: Samples, { id, over }: RatioSpec): { readonly note?: string } {
   if (id !== 'P1' && id !== 'P2') return {}
-  return { note: `${Math.round(2 * median(samples.of(over[0]))).toLocaleString('en-GB')} sealed events/s` }
+  return { note: `${Math.round(median(samples.of(over[0]))).toLocaleString('en-GB')} sealed events/s` }
 }

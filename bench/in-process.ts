@@ -37,7 +37,7 @@ async function open(options: BenchOptions): Promise<Bench> {
         over: ['snapshots', 'raw snapshots'],
         floor: 0.55,
         target: 0.75,
-        note: `${Math.round(2 * median(samples.of('snapshots'))).toLocaleString('en-GB')} sealed events/s`,
+        note: `${Math.round(median(samples.of('snapshots'))).toLocaleString('en-GB')} sealed events/s`,
       }),
       ratioRow(samples, {
         id: 'inproc no snapshots',

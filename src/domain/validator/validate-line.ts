@@ -2,7 +2,7 @@
 import { FINDINGS_MAX, type Finding } from '../../../schemas/finding.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
-import { addEvidence, emptyEvidence } from './evidence.ts'
+import { evidenceOfLine } from './line-evidence.ts'
 import { canonicalText } from './report.ts'
 import type { Supersession } from './supersedes.ts'
 import { type HandoffInput, type Verdict, validateHandoff } from './validate.ts'
@@ -81,7 +81,7 @@ function readInput(line: Json): Omit<HandoffInput, 'policy'> | Fault {
     before: before as JsonObject,
     after: after as JsonObject,
     ...(supersedes === undefined ? {} : { supersedes }),
-    ...(evidence === undefined ? {} : { evidence: addEvidence(emptyEvidence(), evidence) }),
+    ...(evidence === undefined ? {} : { evidence: evidenceOfLine(evidence) }),
   }
 }
 

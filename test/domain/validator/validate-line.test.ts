@@ -90,4 +90,20 @@ test('the policy decides', () => {
   assert.is(judge(line, 'relay').verdict, 'accept')
 })
 
+test('evidence of the form {tool, result} is what a tool answered: a row that disagrees is found, and a failed call is no success (JUD-21)', () => {
+  const line = (after: Json, evidence: Json) => JSON.stringify({ before: {}, after, evidence })
+  const reject = { ungrounded: 'reject' } as const
+  const row = [{ tool: 'get_order', result: { order_id: 'A-1001', total: 120 } }]
+  const order = (total: number): Json => ({ facts: { order: { order_id: 'A-1001', total } } })
+  assert.is(judge(line(order(120), row), reject).verdict, 'accept')
+  assert.equal(
+    judge(line(order(210), row), reject).findings.map(({ rule, path }: { rule: string; path: string }) => [rule, path]),
+    ['disagrees-with-tool', 'ungrounded'].map((rule) => [rule, '/facts/order/total']),
+  )
+  const done = { actions: [{ id: 'c3', tool: 'refund', status: 'done' }] }
+  const call = { call: 'c3', tool: 'refund' }
+  assert.is(judge(line(done, [{ ...call, result: 'Error: no such payment' }]), reject).verdict, 'reject')
+  assert.is(judge(line(done, [{ ...call, result: { refunded: 120 } }]), reject).verdict, 'accept')
+})
+
 test.run()

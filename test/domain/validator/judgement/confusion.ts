@@ -1,7 +1,7 @@
 /** @module A table of verdicts on labelled handoffs: by kind, how many were judged as a careful reader would. */
 import type { JsonObject } from '../../../../schemas/json.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
-import { addEvidence, emptyEvidence } from '../../../../src/domain/validator/evidence.ts'
+import { evidenceOfLine } from '../../../../src/domain/validator/line-evidence.ts'
 import type { Supersession } from '../../../../src/domain/validator/supersedes.ts'
 import { type Verdict, validateHandoff } from '../../../../src/domain/validator/validate.ts'
 
@@ -24,7 +24,7 @@ export function judgeLabelled(labelled: Labelled, policy: ResolvedPolicy): Verdi
     after,
     policy,
     ...(supersedes === undefined ? {} : { supersedes }),
-    ...(evidence === undefined ? {} : { evidence: addEvidence(emptyEvidence(), evidence) }),
+    ...(evidence === undefined ? {} : { evidence: evidenceOfLine(evidence) }),
   })
 }
 

@@ -32,13 +32,9 @@ test('the default policy misses at most 3 % of the contradictions and refuses at
   assert.ok(refusedShare <= 0.01, refused.join('\n'))
 })
 
-test("with the policies that the domains declare nothing innocent is refused, and what is missed is about a tool's outcome", () => {
+test('with the policies that the domains declare nothing is missed and nothing innocent refused, claims that a failed tool succeeded included (JUD-21)', () => {
   const { missed, refused } = confusionOf(DEV, ({ domain }) => policies.get(domain) ?? standard)
-  assert.equal(refused, [])
-  assert.equal(
-    missed.filter((name) => !name.includes('success claimed where the tool failed')),
-    [],
-  )
+  assert.equal({ missed, refused }, { missed: [], refused: [] })
 })
 
 test('handoffs of ten other domains, written down before any rule was tried on them, are judged as they are labelled', () => {
