@@ -47,6 +47,7 @@ export type AgentErrorCode =
   | 'run-rolled-back'
   | 'run-failed'
   | 'not-an-export'
+  | 'export-altered'
   | 'setting-missing'
   | 'package-missing'
   | 'closed'

@@ -89,6 +89,21 @@ for (const { name, open } of HOMES) {
     assert.is((await cs.replay({ file }, program(cs, log)(5, 'here'))).output, output)
     writeFileSync(file, text.split('\n').slice(0, -2).join('\n'))
     assert.is(codeOf(await rejection(cs.replay({ file }, async () => ''))), 'not-an-export')
+    // One character of a body, a line left out, two lines exchanged, another count (A155).
+    const lines = text.trimEnd().split('\n')
+    const [one = '', two = '', three = '', ...rest] = lines
+    const changes = [
+      [one.replace('"v":1', '"v":2'), two, three, ...rest],
+      [one, three, ...rest],
+      [one, three, two, ...rest],
+      [one, two.replace(/"time":"2/, '"time":"1'), three, ...rest],
+      [...lines.slice(0, -1), (lines.at(-1) ?? '').replace(/"events":\d+/, '"events":1')],
+    ]
+    for (const [i, changed] of changes.entries()) {
+      writeFileSync(file, `${changed.join('\n')}\n`)
+      const error = await rejection(cs.replay({ file }, async () => ''))
+      assert.is(codeOf(error), 'export-altered', `${i}: ${error}`)
+    }
   })
 
   replay.run()

@@ -1,5 +1,4 @@
 /** @module Replay: the same code over a recorded run. No tool is called, nothing is written; the first divergence ends it. */
-import { readFile } from 'node:fs/promises'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
 import { recordIn } from '../branch/read-record.ts'
@@ -12,6 +11,7 @@ import { awaitForgotten, type Body } from '../runtime/live-run.ts'
 import { runOf } from '../runtime/run.ts'
 import { Session } from '../runtime/session.ts'
 import { outcomeIn, type RunOutcome } from '../saga/outcome.ts'
+import { readExport } from './read-export.ts'
 import { RecordedHistory } from './recorded-history.ts'
 import type { RecordedRun } from './recorded-run.ts'
 
@@ -99,18 +99,10 @@ async function sourceOf(
   source: ReplaySource,
 ): Promise<{ runId: string; events: AsyncIterable<RunEvent> }> {
   if (typeof source === 'string') return { runId: source, events: connection.events(source) }
-  const lines = (await readFile(source.file, 'utf8')).split('\n').filter((line) => line !== '')
-  const parsed = lines.map((line) => JSON.parse(line) as JsonObject)
-  const trailer = parsed.pop()?.trailer as JsonObject | undefined
-  if (typeof trailer?.run !== 'string') {
-    throw new AgentError('not-an-export', `${source.file} is no whole export of one run`, { file: source.file })
-  }
-  return { runId: trailer.run, events: eventsIn(parsed) }
+  const { runId, events } = await readExport(source.file)
+  return { runId, events: each(events) }
 }
 
-async function* eventsIn(records: readonly JsonObject[]): AsyncGenerator<RunEvent, void> {
-  for (const { header, data } of records) {
-    const { type, time } = header as JsonObject
-    yield { type: String(type), time: String(time), data: data as JsonObject }
-  }
+async function* each(events: readonly RunEvent[]): AsyncGenerator<RunEvent, void> {
+  yield* events
 }

@@ -1,0 +1,63 @@
+/** @module A run from its JSONL export: each event's digest and link is checked before a word of it is believed. Macs need the ledger's keys: `countersign verify`. */
+import { readFile } from 'node:fs/promises'
+import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
+import { canonicalJson } from '../../signing/canonical-json.ts'
+import { dataDigest, recordDigest, sha256Hex } from '../../signing/digests.ts'
+import { AgentError } from '../errors.ts'
+import type { RunEvent } from '../runtime/connection.ts'
+
+/** Throws `not-an-export` for a file that is cut or no export of one run, and `export-altered`, naming the line. */
+export async function readExport(
+  file: string,
+): Promise<{ readonly runId: string; readonly events: readonly RunEvent[] }> {
+  const text = await readFile(file, 'utf8')
+  const lines = text.split('\n').filter((line) => line !== '')
+  const records = lines.map((line) => parsedLine(line))
+  const trailer = records.pop()?.trailer
+  if (!isJsonObject(trailer ?? null)) throw notAnExport(file)
+  const { run, events, digest } = trailer as JsonObject
+  if (typeof run !== 'string') throw notAnExport(file)
+  let before: JsonObject = {}
+  for (const [i, record] of records.entries()) before = checked(record, { before, revision: i, file })
+  const body = text.slice(0, text.lastIndexOf(lines.at(-1) ?? ''))
+  if (events !== records.length || digest !== `sha256:${sha256Hex(body)}`) {
+    throw altered(file, lines.length, 'the last line counts or digests other lines than these')
+  }
+  const told = records.map(({ header, data }) => {
+    const { type, time } = header as JsonObject
+    return { type: String(type), time: String(time), data: data as JsonObject }
+  })
+  return { runId: run, events: told }
+}
+
+/** The link that the next event must have. */
+function checked(record: JsonObject, at: { before: JsonObject; revision: number; file: string }): JsonObject {
+  const { header, salt, data } = record
+  const fault = (what: string): AgentError => altered(at.file, at.revision + 1, what)
+  if (!isJsonObject(header ?? null) || typeof salt !== 'string' || data === undefined) throw fault('it is no event')
+  const { revision, prev, dataDigest: expected } = header as JsonObject
+  if (revision !== at.revision) throw fault(`it is revision ${revision}`)
+  if (prev !== at.before.digest) throw fault('it does not continue the event before it')
+  if (expected !== dataDigest(Buffer.from(salt, 'base64url'), canonicalJson(data))) {
+    throw fault('its body is not the one that was sealed')
+  }
+  return { digest: recordDigest(canonicalJson(header as JsonObject)) }
+}
+
+function parsedLine(line: string): JsonObject {
+  try {
+    const value = JSON.parse(line)
+    return isJsonObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+function notAnExport(file: string): AgentError {
+  return new AgentError('not-an-export', `${file} is no whole export of one run`, { file })
+}
+
+function altered(file: string, line: number, what: string): AgentError {
+  const message = `${file} was altered: line ${line}: ${what}; nothing was replayed`
+  return new AgentError('export-altered', message, { file, line })
+}
