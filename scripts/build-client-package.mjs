@@ -10,7 +10,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const OUT = resolve(process.argv[2] ?? join(ROOT, 'dist', 'client-package'))
 const ENTRIES = { index: 'src/client/index', agent: 'src/agent/over-http' }
 /** Rooms whose code the package may hold. */
-const ROOMS = /^(schemas|projections|src\/(client|agent|signing))\//
+const ROOMS = /^(schemas|projections|src\/(client|agent|signing|resources))\//
 /** Small, and in the bundle with their licences, so that nothing has to be installed. */
 const BUNDLED = ['ipaddr.js', 'minisearch']
 /** Loaded when first used; the package does its other work without them. */
@@ -39,8 +39,6 @@ async function writePrograms() {
     platform: 'node',
     target: ['node20', 'es2022'],
     minify: true,
-    // Stacks and messages name functions and classes.
-    keepNames: true,
     external: OPTIONAL,
     metafile: true,
     logLevel: 'warning',

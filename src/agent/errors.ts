@@ -22,6 +22,8 @@ import type { Problem } from './runtime/connection.ts'
  * ```
  */
 export class AgentError extends Error {
+  /** Said here, since the classes of a bundle may be renamed. */
+  static readonly errorName: string = 'AgentError'
   readonly code: string
   /** What was expected and what came, or what is at fault: plain JSON. */
   readonly evidence: JsonObject
@@ -33,7 +35,7 @@ export class AgentError extends Error {
     options?: ErrorOptions,
   ) {
     super(message, options)
-    this.name = new.target.name
+    this.name = new.target.errorName
     this.code = code
     this.evidence = evidence
   }
@@ -52,6 +54,7 @@ export class AgentError extends Error {
  * ```
  */
 export class LedgerRefused extends AgentError {
+  static override readonly errorName = 'LedgerRefused'
   readonly retryAfterMs: number | undefined
 
   constructor({ code, detail, evidence, retryAfterMs }: Problem) {
@@ -99,6 +102,7 @@ export class OutcomeUnknown extends Error {
  * ```
  */
 export class InDoubt extends AgentError {
+  static override readonly errorName = 'InDoubt'
   constructor(call: { tool: string; callId: string; runId: string }, options?: ErrorOptions) {
     const details = { tool: call.tool, callId: call.callId, runId: call.runId }
     super(
@@ -128,6 +132,7 @@ export type DivergenceCode = 'resume-diverged' | 'replay-diverged' | 'branch-div
  * ```
  */
 export class ResumeDiverged extends AgentError {
+  static override readonly errorName = 'ResumeDiverged'
   constructor(message: string, details: JsonObject, code: DivergenceCode = 'resume-diverged') {
     super(code, message, details)
   }
@@ -151,6 +156,7 @@ export class ResumeDiverged extends AgentError {
  * ```
  */
 export class HandoffRefused extends AgentError {
+  static override readonly errorName = 'HandoffRefused'
   readonly findings: readonly Finding[]
   /** What is established now. */
   readonly restored: Established
@@ -184,11 +190,8 @@ export class HandoffRefused extends AgentError {
  * const book = cs.tool(async (): Promise<string> => Promise.reject(new Error('no seat is left')), { name: 'book' })
  * const body = async () => book().catch((error: Error) => `${error.message} (${error instanceof RecordedFailure})`)
  * console.log(await cs.run({ id: 'trip', name: 'trip' }, body)) // no seat is left (false)
- * const { verdict } = await cs.replay('trip', async () => {
- *   await book().catch((error) => console.log(error instanceof RecordedFailure)) // true
- *   return 'no seat is left (false)'
- * })
- * console.log(verdict)
+ * const again = async () => body().then((said) => said.replace('true', 'false'))
+ * console.log((await cs.replay('trip', again)).verdict)
  * ```
  */
 export class RecordedFailure extends Error {
@@ -217,6 +220,7 @@ export class RecordedFailure extends Error {
  * ```
  */
 export class OutcomeNotRecorded extends AgentError {
+  static override readonly errorName = 'OutcomeNotRecorded'
   readonly result: unknown
 
   constructor(call: { tool: string; callId: string }, result: unknown, options?: ErrorOptions) {

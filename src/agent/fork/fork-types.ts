@@ -111,6 +111,7 @@ export interface ForkResult {
  * ```
  */
 export class ForkFailed extends AgentError {
+  static override readonly errorName = 'ForkFailed'
   readonly receipts: readonly BranchReceipt[]
 
   constructor(
