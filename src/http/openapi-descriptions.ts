@@ -72,6 +72,7 @@ export const MEMBERS: Texts = {
   evidence: 'What shows how the call ended, as JSON; it goes on record.',
   expression: 'Condition over `before` and `after`; it refuses where it is false, and never where it is unknown.',
   fence: 'Number of the claim that this settles or renews: refused where a newer claim exists.',
+  findings: 'What the judge objects to, each with its place and why; at most 20.',
   fork: 'Id of the fork that a command of a batch is about.',
   free: 'Top-level keys of work in progress, which may change freely.',
   group: 'Calls of one group run side by side, and are undone side by side.',
@@ -83,6 +84,9 @@ export const MEMBERS: Texts = {
   invariants: 'Conditions that hold after every handoff.',
   items: 'Commands, 1 to 256, carried out in order.',
   join: 'How branches are joined: `union`, `first_wins` or `vote`.',
+  judge:
+    "What a judge's verdict does to the next handoff: `warn` (the default) or `reject`; it is on record in any case.",
+  'judgements.judge': 'Name of the judge.',
   jwk: 'Public key (Ed25519 or P-256) that the agent signs its envelopes with, as a JWK.',
   key: "The caller's own identity of the call: the same key in a run gets the recorded outcome. For a compensation, the id of the call it undoes.",
   'lists.key': 'Members by which the members of the list are known.',
@@ -118,6 +122,7 @@ export const MEMBERS: Texts = {
   pointer: 'Place in the request that is at fault (JSON Pointer).',
   policy:
     'Policy that handoffs are judged by: `default`, `relay`, or one with changes. Of a manifest: adds to that of the run.',
+  promptDigest: 'Digest of what the judge was asked.',
   protect: 'Top-level keys that stay established; `*` for all but the free ones.',
   provider: "Name of the model's provider.",
   reads: 'Top-level keys of the context that the agent may see; absent: all.',
@@ -140,6 +145,7 @@ export const MEMBERS: Texts = {
   signature: "The agent's own signature over the envelope: a detached JWS (RFC 7515).",
   snapshotEvery: 'A snapshot stands in the stream after every so many handoffs, 1 to 1,000; default 1.',
   status: 'HTTP status.',
+  step: 'The accepted handoff that is judged, from 1.',
   supersede: 'Who may supersede, how well founded, and what never.',
   supersedes: 'What may change though it was established, each with its reason; at most 256.',
   tags: 'Tags of the run, at most 64, to find it by.',
@@ -154,6 +160,7 @@ export const MEMBERS: Texts = {
   unknown: 'The outcome is not known, such as after a time-out: the call is in doubt.',
   unrecorded: 'The tool ran, and its result could not be recorded.',
   usage: 'What was used.',
+  verdict: 'What the judge says of the handoff: `accept`, `reject` or `unavailable`.',
   whenOwned:
     'What a resume does about leases that run and whose owner is not known to be gone: `wait` (the default), `refuse` or `take-over`.',
   willRetry: 'A failed compensation that the caller will try again: it ends nothing yet.',

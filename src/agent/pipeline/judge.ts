@@ -22,6 +22,7 @@ export interface JudgedHandoff {
   readonly signal: AbortSignal
 }
 
+/** What a judge says of a handoff. */
 export interface JudgeVerdict {
   readonly verdict: 'accept' | 'reject'
   /** What it objects to: a JSON Pointer into the context, `''` for the whole, and why. At most 20 are recorded. */
