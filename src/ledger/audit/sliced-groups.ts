@@ -7,8 +7,8 @@ import { Stretch } from '../../resources/stretch.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { AuditFilter, AuditIndex, AuditView, LeafWindow, RunGroup, RunPlace } from '../../store/audit-index.ts'
 
-/** Rows of one statement: a millisecond or two. */
-const STRETCH_ROWS = 2_000
+/** Rows of one statement: half a millisecond. */
+const STRETCH_ROWS = 500
 
 type RunFilter = Pick<AuditFilter, 'since' | 'until' | 'run'>
 
