@@ -74,7 +74,7 @@ for (const { name, open } of HOMES) {
     assert.equal(log, ['charge 5', 'ship'])
   })
 
-  replay('works on an exported file, without the run', async () => {
+  replay('works on an exported file, without the run, and on none that was altered (A155)', async () => {
     using folder = tempFolder()
     const file = folder.file('run.jsonl')
     const log: string[] = []
@@ -89,7 +89,7 @@ for (const { name, open } of HOMES) {
     assert.is((await cs.replay({ file }, program(cs, log)(5, 'here'))).output, output)
     writeFileSync(file, text.split('\n').slice(0, -2).join('\n'))
     assert.is(codeOf(await rejection(cs.replay({ file }, async () => ''))), 'not-an-export')
-    // One character of a body, a line left out, two lines exchanged, another count (A155).
+    // One character of a body, a line left out, two lines exchanged, another count.
     const lines = text.trimEnd().split('\n')
     const [one = '', two = '', three = '', ...rest] = lines
     const changes = [
