@@ -159,6 +159,19 @@ records('a clock that was behind is counted, not blamed', async () => {
   assert.is(result.behindClock, 1)
 })
 
+records(
+  'an event whose position does not come after the one before it is named, where all else is in order (A28)',
+  async () => {
+    const ring = createKeyRing(NOW, randomBytes)
+    const history = writerOf(ring)
+    for (const run of ['one', 'two']) history.write(`run-acme.${run}`, [started(run)])
+    const [first, second] = history.records
+    if (first === undefined || second === undefined) throw new Error('two were written')
+    assert.ok((await codesOf(ring, [first, { ...second, position: '1' }])).includes('position-order 1'))
+    assert.ok((await codesOf(ring, [{ ...first, position: '9' }, second])).includes('position-order 2'))
+  },
+)
+
 records('an empty source is INCOMPLETE', async () => {
   const ring = createKeyRing(NOW, randomBytes)
   assert.equal(await codesOf(ring, []), ['empty'])
