@@ -101,7 +101,7 @@ async function served(route: PageRoute, serving: Serving): Promise<Response> {
   if (c.req.method === 'HEAD' && route.streams === true) return new Response(null, { headers: PAGE_HEADERS })
 
   // A stream takes a slot of its own, for as long as it is open.
-  const release = route.streams === true ? () => undefined : deps.acquireStream(caller.tenant, 'page')
+  const release = route.streams === true ? () => undefined : deps.acquireStream(caller.tenant, route.reads ?? 'page')
   if (typeof release === 'string') return problemPage(frame, { ...deps.explain(release), detail: BUSY })
   const { token, over } = session
   const reading = deps.beginReading(c, { caller, token, over: over.signal })

@@ -45,6 +45,8 @@ export interface PageRoute {
   readonly query: z.ZodObject
   /** Its answers are streams, which a HEAD must not open. */
   readonly streams?: boolean
+  /** What it reads at most, for the slot that it takes; a page of some rows unless it says otherwise. */
+  readonly reads?: 'replay'
   readonly handle: (view: View) => Answer
 }
 

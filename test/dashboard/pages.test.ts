@@ -353,7 +353,10 @@ test('a finding shows what established the value, and the entry that would permi
   assert.is((await hand({ orders: [order('Thun')] })).status, 409)
   const refusal = await client.html('/ui/runs/r/refusals/4')
   assert.match(refusal, /established<\/dt><dd>in <a href="\/ui\/runs\/r\/events\/3">step 1<\/a>/)
-  assert.match(refusal, /supersedes&quot;: \[\{&quot;path&quot;:&quot;\/orders\/0\/city&quot;,&quot;reason&quot;:&quot;why&quot;\}\]/)
+  assert.match(
+    refusal,
+    /supersedes&quot;: \[\{&quot;path&quot;:&quot;\/orders\/0\/city&quot;,&quot;reason&quot;:&quot;why&quot;\}\]/,
+  )
   assert.match(refusal, /by rule set 2/)
   await call(order('Basel'))
   assert.is((await hand({ orders: [order('Basel')] })).status, 201)

@@ -25,7 +25,7 @@ const envelope = (run: string, payload: unknown): Item => ({ op: 'envelope', run
 const neutral = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (key, inner) =>
-      /^(digest|parent|callId|leaseUntil|.*At|signature)$/.test(key) ? key : inner,
+      /^(digest|parent|callId|eventId|leaseUntil|.*At|signature)$/.test(key) ? key : inner,
     ),
   )
 

@@ -124,4 +124,32 @@ hotRun(
   },
 )
 
+hotRun(
+  'a run whose append failed is dead before it seems idle: nothing is handed over onto what was never written',
+  async () => {
+    for (const failure of ['conflict', 'error'] as const) {
+      const run = new RunAggregate('acme', 'r')
+      let fail = (): void => undefined
+      const appending = run.append(
+        () =>
+          new Promise((resolve, reject) => {
+            fail = () =>
+              failure === 'error' ? reject(new Error('the disk')) : resolve({ kind: 'conflict', actual: 7 })
+          }),
+        false,
+      )
+      const ended = appending.catch(() => undefined)
+      assert.not(run.idle)
+      fail()
+      for (let turn = 0; turn < 20; turn += 1) {
+        assert.ok(!run.idle || run.dead, `${failure}, ${turn}`)
+        await undefined
+      }
+      await ended
+      assert.ok(run.idle && run.dead, failure)
+      assert.not(await run.durable())
+    }
+  },
+)
+
 hotRun.run()

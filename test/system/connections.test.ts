@@ -65,7 +65,7 @@ test('twice as many silent connections as there may be keep nobody with a token 
     socket.on('error', () => undefined)
     idle.push(socket)
   }
-  await eventually(20_000, () => (idle.every(({ pending }) => !pending) ? true : undefined), 'all were connected')
+  await eventually(20_000, () => (idle.every(({ connecting }) => !connecting) ? true : undefined), 'all were connected')
   for (let n = 0; n < 5; n += 1) {
     // A client each: every request comes over a connection of its own.
     const client = await server.client({}, 1)

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { READ_RUNS } from '../../access/access.ts'
 import { count, plural } from '../format.ts'
-import { orRefused, pageRoute, Refused, type View } from '../page.ts'
+import { orRefused, pageRoute, type View } from '../page.ts'
 import { Crumbs } from '../parts/crumbs.tsx'
 import { Data } from '../parts/data.tsx'
 import { eventPath, runPath } from '../paths.ts'
@@ -28,24 +28,15 @@ export const verifyPage = pageRoute({
   path: '/runs/:run/verify',
   access: READ_RUNS,
   query: z.object({}),
+  reads: 'replay',
   handle: async (view) => {
-    const release = view.deps.acquireStream(view.caller.tenant, 'replay')
-    if (typeof release === 'string')
-      throw new Refused({
-        code: release,
-        detail: 'Too many runs are being read at once. Try again in a moment.',
-      })
-    try {
-      const verdict = await verdictOf(view)
-      Object.assign(view.noted, { verdict: verdict.verdict, count: verdict.events })
-      const title = `${view.run} ${verdict.verdict.toLowerCase()}`
-      return {
-        title,
-        nav: 'runs',
-        body: <VerdictBody run={view.run} verdict={verdict} at={new Date(view.deps.now()).toISOString()} />,
-      }
-    } finally {
-      release()
+    const verdict = await verdictOf(view)
+    Object.assign(view.noted, { verdict: verdict.verdict, count: verdict.events })
+    const title = `${view.run} ${verdict.verdict.toLowerCase()}`
+    return {
+      title,
+      nav: 'runs',
+      body: <VerdictBody run={view.run} verdict={verdict} at={new Date(view.deps.now()).toISOString()} />,
     }
   },
 })

@@ -100,20 +100,25 @@ export class RunAggregate {
     const earlier = this.#tail
     const waits = !ahead && !this.idle
     this.#inFlight += 1
-    const settled = (waits ? inTurn(earlier, handOver) : handOver()).finally(() => {
+    // In one step: a run that seems idle before it is known to be dead would take an append onto what was never written.
+    const note = (appended: boolean): void => {
       this.#inFlight -= 1
-    })
-    const outcome = settled.then(
-      (result) => this.#note(result.kind === 'appended'),
-      () => this.#note(false),
+      if (!appended) this.#dead = true
+    }
+    const settled = (waits ? inTurn(earlier, handOver) : handOver()).then(
+      (result) => {
+        note(result.kind === 'appended')
+        return result
+      },
+      (error: unknown) => {
+        note(false)
+        throw error
+      },
     )
+    const outcome = settled.catch(() => undefined)
     // Answers may come out of order: everything up to here is durable once all of them are there.
     this.#tail = outcome.then(() => earlier).then(() => !this.#dead)
     return settled
-  }
-
-  #note(appended: boolean): void {
-    if (!appended) this.#dead = true
   }
 
   /** Resolves once everything the state holds now is durable: true; or false where some of it never will be. */
