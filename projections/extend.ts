@@ -132,8 +132,8 @@ function changedMembers(
   const known = new Set(names)
   const lost = names.flatMap((name, i) => (said.has(name) || known.has(nameOf(payload[i] as Json)) ? [] : [i]))
   const kept = names.filter((name) => said.has(name)).length
-  // Whoever names things that stand there already, and others, may mean more of them.
-  const isAnew = place.topKey === 'entities' ? kept * 2 > target.length : kept > 0 && kept * 2 >= target.length
+  // Whoever names some of what stands there already, and others, means more of them; whoever names most of it says the list anew.
+  const isAnew = kept * 2 > target.length
   const shares = lost.map((i) => sameShare(target[i] as Json, payload[i] as Json))
   const isAligned = lost.length > 1 && lost.length === target.length && shares.every((share) => share >= 0.5)
   for (const [at, i] of lost.entries()) {

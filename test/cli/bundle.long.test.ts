@@ -17,7 +17,7 @@ import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
 
 const test = suite<{ folder: TempFolder }>('cli: bundles')
 const CALLER = { tenant: 'default', actor: 'tester' }
-const STEPS = 4_800
+const STEPS = 10_000
 
 /** A ledger of a large run that goes on and a small one that has ended: over 10,000 events. */
 test.before(async (context) => {
@@ -78,7 +78,7 @@ test('a bundle of 10,000 events verifies offline by its own verifier and on the 
   }
   const spoiled = await cli(folder, 'verify', folder.file('unpacked'))
   assert.is(spoiled.code, 1)
-  assert.match(spoiled.stdout, /data-digest {2}the body of "run-default\.large" @ 8001/)
+  assert.match(spoiled.stdout, /data-digest {2}the body of "run-default\.large" @ 4001/)
 })
 
 test('wrong use of verify.mjs exits with 2, a cut bundle with 3', async ({ folder }) => {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { createLedger } from '../../src/ledger/create-ledger.ts'
 import { realEffects } from '../../src/ledger/effects.ts'
+import { fileGuard, logFileGuard } from '../../src/ledger/identity/file-guard.ts'
 import { writeNewKeyFile } from '../../src/signing/key-file.ts'
 import { createLedgerKeys } from '../../src/signing/ledger-keys.ts'
 import { openSqliteLogs } from '../../src/store/sqlite/sqlite-log.ts'
@@ -22,12 +23,13 @@ export async function makeSeededFolder(folder: string, options: SeededOptions = 
   const keys = createLedgerKeys(new Date(nowMs).toISOString(), randomBytes)
   writeNewKeyFile(join(folder, 'keys.json'), keys)
   const store = await openSqliteStore({ path: join(folder, 'store.db') })
-  const views = openSqliteViews({ path: join(folder, 'views.db') })
-  const logStore = openSqliteLogs({ path: join(folder, 'log.db') })
+  const keySource = { current: () => keys, onChange: () => () => {} }
+  const views = openSqliteViews({ path: join(folder, 'views.db'), guard: fileGuard(keySource, 'views') })
+  const logStore = openSqliteLogs({ path: join(folder, 'log.db'), guard: logFileGuard(keySource) })
   const ledger = await createLedger({
     store,
     views,
-    keys: { current: () => keys, onChange: () => () => {} },
+    keys: keySource,
     effects: { ...realEffects(), nowMs: () => nowMs, monotonicMs: () => nowMs },
     origin: 'ledger.example',
     logs: { store: logStore, maxDelayMs: 0 },

@@ -87,6 +87,7 @@ const EXTENDED: readonly (readonly [why: string, before: Json, payload: Json, ve
   ['one more text', ['penicillin', 'latex', 'nuts'], ['peanut'], 'accept'],
   ['one more text behind those that stand', ['penicillin', 'latex'], ['penicillin', 'latex', 'nuts'], 'accept'],
   ['the number in the only sentence', ['warfarin 5 mg daily'], ['warfarin 50 mg daily'], 'reject'],
+  ['one of two texts again with one more', ['urgent', 'vip'], ['urgent', 'refund'], 'accept'],
   ['another sentence', ['warfarin 5 mg daily'], ['metformin 500 mg daily'], 'accept'],
   ['another day of the same', ['visit on day 1'], ['visit on day 2'], 'accept'],
   [
