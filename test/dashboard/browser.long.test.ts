@@ -121,9 +121,10 @@ else {
       const file = join(folder, 'taken.tar')
       await (await download).saveAs(file)
       assert.ok(clicks <= CLICKS_MAX, String(clicks))
-      const verified = await runCli(['verify', file], { cwd: folder })
+      const key = await runCli(['checkpoint', '--data', folder, '--tenant', 'acme', '--key'], { cwd: folder })
+      const verified = await runCli(['verify', file, '--key', key.stdout.trim()], { cwd: folder })
       assert.is(verified.code, 0, verified.stdout + verified.stderr)
-      assert.match(verified.stdout, /VERIFIED/)
+      assert.match(verified.stdout, /^VERIFIED/)
     })
   })
 

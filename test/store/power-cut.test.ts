@@ -57,8 +57,9 @@ claim('the same images lose appends where an append is acknowledged before its s
     without(history, (each) => isCommit.has(each)),
     { images: CONTROLS },
   )
-  assert.ok(lost.length > CONTROLS / 10, `${lost.length}`)
-  assert.ok(lost.every((line) => line.includes('acknowledged are lost')))
+  // Others are damaged in other ways.
+  const lostAppends = lost.filter((line) => line.includes('acknowledged are lost')).length
+  assert.ok(lostAppends > CONTROLS / 10, `${lostAppends} of ${lost.length}`)
 })
 
 claim('they are damaged where the file is not synced before the log begins anew (F3)', async () => {
