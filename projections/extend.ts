@@ -99,7 +99,7 @@ function extendList(target: readonly Json[], payload: readonly Json[], place: Pl
     else spare.set(name, (spare.get(name) ?? 0) + 1)
   }
   const result = [...target]
-  const changedAt = changedMembers([target, payload], nameOf, place)
+  const changedAt = changedMembers([target, payload], nameOf)
   for (const [i, member] of payload.entries()) {
     const name = nameOf(member)
     const at = known.get(name) ?? (changedAt.has(i) ? i : undefined)
@@ -123,7 +123,6 @@ function isNamed(member: Json, identity: Identity | undefined): boolean {
 function changedMembers(
   [target, payload]: readonly [readonly Json[], readonly Json[]],
   nameOf: (member: Json) => string,
-  place: Place,
 ): ReadonlySet<number> {
   const changed = new Set<number>()
   if (payload.length < target.length) return changed
