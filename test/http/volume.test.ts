@@ -98,8 +98,10 @@ function decoded(text: string): readonly string[] {
 
 /** Not where it is the beginning of a hash. */
 function isQuotedIn(text: string, position: string): boolean {
-  const at = text.indexOf(`"${position}`)
-  return at !== -1 && !/[0-9a-f]/.test(text[at + position.length + 1] ?? '')
+  return text
+    .split(`"${position}`)
+    .slice(1)
+    .some((rest) => !/^[0-9a-f]/.test(rest))
 }
 
 test('the same history has the same answers, up to ids and ciphertext, beside one run of another tenant and beside thousands; no position can be read (A66)', async () => {
