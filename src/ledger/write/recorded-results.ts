@@ -34,20 +34,19 @@ interface Hearing {
   readonly state: RunState
 }
 
-const HEARD = {
+/** What is no evidence under either rule set: neither the run's input, nor what was handed over, nor how a call ended. */
+export const NO_EVIDENCE = {
   ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated', 'RunKeyDisclosed'),
-  ...passOver(
-    'JudgementRecorded',
-    'ManifestRegistered',
-    'RequestRefused',
-    'EnvelopeRejected',
-    'SnapshotTaken',
-    'RunRewound',
-  ),
-  ...passOver('EnvelopeAccepted', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallInDoubt', 'ResultNotRecorded'),
+  ...passOver('JudgementRecorded', 'ManifestRegistered', 'RequestRefused', 'EnvelopeRejected', 'SnapshotTaken'),
+  ...passOver('RunRewound', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallInDoubt', 'ResultNotRecorded'),
   ...passOver('CompensationStarted', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
   ...passOver('BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered'),
   ...passOver('BranchReceived', 'ForkJoined'),
+}
+
+const HEARD = {
+  ...NO_EVIDENCE,
+  ...passOver('EnvelopeAccepted'),
   RunStarted: ({ data: { input, restored } }, { evidence }) => {
     if (input !== undefined) addEvidence(evidence, input)
     if (restored !== undefined) addEvidence(evidence, restored)

@@ -14,7 +14,7 @@ import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import { addEvidence, type Evidence, emptyEvidence, evidenceBytes } from '../../domain/validator/evidence.ts'
 import { weigh } from '../../resources/weigh.ts'
 import type { AppendResult } from '../../store/event-store.ts'
-import { foldResults, isSaid } from './recorded-results.ts'
+import { foldResults, isSaid, NO_EVIDENCE } from './recorded-results.ts'
 import { stateBytesOf } from './state-bytes.ts'
 
 /** The chain's end: what the next event is linked to. */
@@ -152,19 +152,8 @@ interface Known {
 }
 
 const CITED = {
-  ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated', 'RunKeyDisclosed'),
-  ...passOver(
-    'JudgementRecorded',
-    'ManifestRegistered',
-    'RequestRefused',
-    'EnvelopeRejected',
-    'SnapshotTaken',
-    'RunRewound',
-  ),
-  ...passOver('ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallFailed', 'ToolCallInDoubt', 'ResultNotRecorded'),
-  ...passOver('CompensationStarted', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
-  ...passOver('BudgetReleased', 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered'),
-  ...passOver('BranchReceived', 'ForkJoined'),
+  ...NO_EVIDENCE,
+  ...passOver('ToolCallFailed'),
   RunStarted: ({ data: { input, restored } }, { evidence }) => {
     const known = input === undefined ? evidence : addEvidence(evidence, input)
     return restored === undefined ? known : addEvidence(known, restored)
