@@ -4,7 +4,12 @@ import { AUDIT_FILTERS } from '../../../schemas/audit-fields.ts'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { READ_TENANT, READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
-import { AUDIT_QUERIES, type AuditQueryDefinition, type AuditQueryName } from '../../ledger/audit/audit-queries.ts'
+import {
+  AUDIT_QUERIES,
+  type AuditQueryDefinition,
+  type AuditQueryName,
+  isOrdered,
+} from '../../ledger/audit/audit-queries.ts'
 import type { AuditPage } from '../../ledger/audit/audit-reads.ts'
 import { count, plural } from '../format.ts'
 import { pageRoute, Refused, type View } from '../page.ts'
@@ -14,16 +19,6 @@ import { AUDIT, auditPath, withQuery } from '../paths.ts'
 import { askAudit, placeOf, placeText } from './audit-ask.ts'
 
 const PAGE_ROWS = 50
-
-/** Listed from the newest on. */
-const NEWEST_FIRST: ReadonlySet<string> = new Set([
-  'events',
-  'rejections',
-  'access',
-  'open-calls',
-  'open-reservations',
-  'open-compensations',
-])
 
 export const auditIndexPage = pageRoute({
   path: '/audit',
@@ -124,11 +119,7 @@ async function answered(
   const place = placeOf(view.query.place)
   if (place === undefined) throw new Refused({ code: 'invalid-cursor', detail: 'This is no place in this list.' })
   const { shape } = AUDIT_QUERIES[name]
-  return askAudit(
-    view,
-    { name, filter, ...extra },
-    { ...place, limit: PAGE_ROWS, newestFirst: NEWEST_FIRST.has(shape) },
-  )
+  return askAudit(view, { name, filter, ...extra }, { ...place, limit: PAGE_ROWS, newestFirst: isOrdered(shape) })
 }
 
 interface BodyProps {
