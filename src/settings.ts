@@ -93,7 +93,7 @@ export const SETTINGS = {
   },
   'work-ms-per-second': {
     about:
-      "milliseconds of the server's thread a second that one tenant may use for reading, and as many for large writes; one caller three quarters of them; 0 turns the limit off",
+      "milliseconds of the server's thread a second that one tenant may use for reading, and as many for large writes; one caller three quarters of them; time counts while others use the server too; 0 turns the limit off",
     fallback: '800',
     schema: wholeNumber(0, 1_000_000),
   },

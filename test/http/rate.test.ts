@@ -79,6 +79,7 @@ test('work is charged when it is done, and a debt is refused until it is paid, n
         const caller = { tenant: 'acme', subject: 'auditor' }
         let done = 0
         for (const { ms, restMs } of steps) {
+          assert.is(rates.admit({ tenant: 'beta', subject: 'auditor' }, 'read'), undefined)
           if (rates.admit(caller, 'read') === undefined) {
             rates.worked({ party: { tenant: 'acme', caller: 'auditor' }, kind: 'read', ms })
             done += ms
@@ -105,9 +106,31 @@ test('one caller of a tenant cannot use up the time of its others (F78)', () => 
   const settings = { ratePerSecond: 0, rateBurst: 1, refusedTokensPerSecond: 0, workMsPerSecond: 800 }
   const rates = createRates(settings, new MemoryBudget(), () => 0)
   const worked = (caller: string, ms: number) => rates.worked({ party: { tenant: 'acme', caller }, kind: 'read', ms })
+  assert.is(rates.admit({ tenant: 'acme', subject: 'other' }, 'read'), undefined)
   worked('greedy', 0.75 * 800 * 30 + 600)
   assert.equal(rates.admit({ tenant: 'acme', subject: 'greedy' }, 'read'), { limit: 'work', waitMs: 1_000 })
   assert.is(rates.admit({ tenant: 'acme', subject: 'other' }, 'read'), undefined)
+})
+
+test('whoever has the server alone is never refused for its work, and owes nothing for it when another comes (F78)', () => {
+  let nowMs = 0
+  const settings = { ratePerSecond: 0, rateBurst: 1, refusedTokensPerSecond: 0, workMsPerSecond: 800 }
+  const rates = createRates(settings, new MemoryBudget(), () => nowMs)
+  const alone = { tenant: 'acme', subject: 'writer' }
+  const other = { tenant: 'beta', subject: 'writer' }
+  const works = (ms: number) => rates.worked({ party: { tenant: 'acme', caller: 'writer' }, kind: 'write', ms })
+  for (let n = 0; n < 600; n += 1, nowMs += 1_000) {
+    assert.is(rates.admit(alone, 'write'), undefined)
+    works(1_000)
+  }
+  assert.is(rates.admit(other, 'write'), undefined)
+  assert.is(rates.admit(alone, 'write'), undefined, 'nothing is owed for the time alone')
+  works(0.75 * 800 * 30 + 1)
+  assert.is(rates.admit(alone, 'write')?.limit, 'work', 'now it counts')
+  nowMs += 61_000
+  assert.is(rates.admit(alone, 'write'), undefined)
+  works(3_600_000)
+  assert.is(rates.admit(alone, 'write'), undefined, 'the other has left')
 })
 
 test('requests × cost is bounded: reads and writes that take time end in 429 `work`, each for itself (F78)', async () => {
@@ -121,6 +144,7 @@ test('requests × cost is bounded: reads and writes that take time end in 429 `w
   const work = new WorkQueue(clock)
   await using edge = await testEdge({ settings: { workMsPerSecond: 10 }, work, now: () => 1_000_000 })
   assert.is((await edge.post('/v1/runs', { id: 'first', name: 'n' })).status, 201)
+  assert.is((await edge.get('/v1/runs', await bearer(edge, { tenant: edge.foreign }))).status, 200)
   const statuses: number[] = []
   let refused: Response | undefined
   for (let n = 0; n < 400 && refused === undefined; n += 1) {
