@@ -13,7 +13,7 @@ import { WorkQueue } from './resources/work-queue.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
 import { createTokenVerifier, publicJwks, type TokenVerifier, type TrustedIssuer } from './signing/tokens.ts'
 import type { StoreStatus } from './store/event-store.ts'
-import { announceOwner } from './store/sqlite/owner-lock.ts'
+import { announceOwner, dataFolderLock } from './store/sqlite/owner-lock.ts'
 import { prepareStorePath } from './store/sqlite/store-path.ts'
 import { watchTrustedIssuers } from './trusted-issuers.ts'
 import type { WatchedFile } from './watch-file.ts'
@@ -153,7 +153,8 @@ function verifierFor({ issuer, audience }: Settings, { keys, initial, trusted, m
   return verifier
 }
 
-/** So that a second process can say where the ledger is that holds the store. */
-function announce({ store }: Settings, url: string): void {
+/** So that a second process can say where the ledger is that holds the store and the data folder. */
+function announce({ store, data }: Settings, url: string): void {
   if (store.kind === 'sqlite') announceOwner(prepareStorePath(store.path), url)
+  if (store.kind !== 'memory') announceOwner(dataFolderLock(data), url)
 }

@@ -33,7 +33,7 @@ import type { DerivedFileOptions, DerivedFileRenewal } from './store/derived-fil
 import type { EventStore } from './store/event-store.ts'
 import type { Patience } from './store/eventstoredb/eventstoredb-store.ts'
 import type { LogStore } from './store/log-store.ts'
-import { takeOwnership } from './store/sqlite/owner-lock.ts'
+import { takeDataFolder, takeOwnership } from './store/sqlite/owner-lock.ts'
 import { openSqliteAudit } from './store/sqlite/sqlite-audit.ts'
 import { openSqliteLogs } from './store/sqlite/sqlite-log.ts'
 import { openSqliteViews } from './store/sqlite/sqlite-views.ts'
@@ -73,6 +73,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     const work = new WorkQueue()
     const known = readKeys(settings.keys)
     if (known === undefined && isOnServer(settings.store)) throw keysNotGiven(settings.keys)
+    if (isOnServer(settings.store)) opened.add(takeDataFolder(settings.data))
     const store = opened.add(
       await openStore(settings.store, {
         patience,
@@ -81,6 +82,8 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
         acceptWalLoss: settings.acceptWalLoss === true,
       }),
     )
+    // A file's own lock goes first: its refusal says more.
+    if (settings.store.kind === 'sqlite') opened.add(takeDataFolder(settings.data))
     const keys = opened.add(watchKeys(settings.keys, known ?? (await makeKeys(settings.keys, store)), log))
     const onRenewed = (renewal: DerivedFileRenewal): void =>
       log.warn(renewal, 'a file that follows the store is made anew from it')
@@ -117,12 +120,12 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
   }
 }
 
-/** Drops the views: the next start makes them anew from the store. Throws `StoreOpenError` where a process owns the store. */
+/** Drops the views: the next start makes them anew from the store. Throws `StoreOpenError` where a process owns the store or the data folder. */
 export function dropViews(settings: Settings): void {
   if (settings.store.kind === 'memory') return
   makeDataFolder(settings)
-  // Of a store on a server each process has views of its own, which no lock guards: stop the one that has these open.
-  using _ = settings.store.kind === 'sqlite' ? takeOwnership(prepareStorePath(settings.store.path)) : undefined
+  using _store = settings.store.kind === 'sqlite' ? takeOwnership(prepareStorePath(settings.store.path)) : undefined
+  using _folder = takeDataFolder(settings.data)
   using views = openViews(settings)
   using logs = openLogs(settings)
   using audit = openAuditIndex(settings)

@@ -3,11 +3,13 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { countersign } from '../support/command-line.ts'
+import { startNode } from '../support/eventstoredb-node.ts'
 import { assertOneLine, serveToEnd } from '../support/refused-start.ts'
 import { startServer } from '../support/server-process.ts'
+import { startLedgers } from '../support/shared-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const test = suite('one data folder, one server')
+const test = suite('one data folder, one owner')
 
 test('a second server on a data folder ends at once and names the address of the first, which goes on (F12)', async () => {
   await using server = await startServer()
@@ -37,6 +39,43 @@ test('two servers started at once on one empty folder: one serves, the other nam
   assert.is(started.length, 1)
   const refused = both.find((each) => each.status === 'rejected')
   assert.match(String(refused?.reason), /in use|exists already/)
+})
+
+test('a second process on the data folder of a store on a server is told who has it; with a folder of its own it serves beside (F125)', async () => {
+  await using node = await startNode()
+  await using ledgers = await startLedgers({ url: node.url, processes: 2 })
+  const [first, beside] = ledgers.servers
+  const said = [String(first?.pid), first?.url ?? '?', '--data', '--keys']
+  const place = ['--store', node.url, '--data', first?.data ?? '']
+  for (const command of [['serve', '--port', '0'], ['export', '--tenant', 'acme'], ['rebuild']]) {
+    const refused = await countersign([...command, ...place])
+    assertOneLine(refused, /the data folder .* is in use by process/)
+    for (const word of said) assert.ok(refused.stderr.includes(word), refused.stderr)
+  }
+  for (const [index, server] of [first, beside].entries()) {
+    const client = await server?.client()
+    assert.is((await client?.post('/v1/runs', { id: `r${index}`, name: 'r' }))?.status, 201)
+  }
+  assert.is((await countersign(['verify', ...place])).code, 0)
+  await first?.kill()
+  assert.is((await countersign(['export', '--tenant', 'acme', ...place])).code, 0)
+})
+
+test('another store does not take the data folder of a serving ledger along (F125)', async () => {
+  using folder = tempFolder()
+  await using server = await startServer()
+  const keys = ['--keys', join(server.data, 'keys.json')]
+  const refused = await countersign([
+    'serve',
+    '--port',
+    '0',
+    '--data',
+    server.data,
+    '--store',
+    folder.file('other.db'),
+    ...keys,
+  ])
+  assertOneLine(refused, /the data folder .* is in use by process/)
 })
 
 test('a key file that others may read refuses the start and says how to mend it (A38)', async () => {

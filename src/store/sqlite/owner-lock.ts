@@ -1,8 +1,9 @@
 /**
- * @module One process owns a store: it holds an exclusive transaction on `<store>.lock`, a file of its own, because Node has no flock.
- * The lock goes with the process, however it ends. `<store>.owner` only tells others whom to ask.
+ * @module One process owns a store, and one a data folder: it holds an exclusive transaction on `<path>.lock`, a file of its own, because
+ * Node has no flock. The lock goes with the process, however it ends. `<path>.owner` only tells others whom to ask.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { StoreOpenError } from '../event-store.ts'
 import { asOpenError, type Database, isSqliteCode, openDatabase } from './open.ts'
 import { makeFile } from './store-path.ts'
@@ -13,9 +14,34 @@ export interface Owner {
   readonly url?: string
 }
 
+/** What is owned, as a refusal names it, and what the second process can do. */
+interface Owned {
+  readonly name: string
+  readonly advice: string
+}
+
 /** Takes the store at `path` or throws `store-locked`, naming the file, the owner's process and its URL. */
 export function takeOwnership(path: string): Disposable {
-  const db = lock(path)
+  return take(path, { name: `the store ${path}`, advice: 'stop that process, or ask it instead' })
+}
+
+/**
+ * Takes the data folder, which holds what follows a store: two processes that wrote there at once would ruin each other's log. Throws
+ * `store-locked`, naming the folder, the owner's process and its URL.
+ */
+export function takeDataFolder(folder: string): Disposable {
+  const advice =
+    'give this process a folder of its own with --data (and the same keys with --keys), or stop that process, or ask it instead'
+  return take(dataFolderLock(folder), { name: `the data folder ${folder}`, advice })
+}
+
+/** The path that a data folder is locked and announced by. Symbolic links are followed, so that one folder has one lock. */
+export function dataFolderLock(folder: string): string {
+  return join(realpathSync(folder), 'data')
+}
+
+function take(path: string, owned: Owned): Disposable {
+  const db = lock(path, owned)
   try {
     announceOwner(path)
   } catch (error) {
@@ -30,7 +56,7 @@ export function takeOwnership(path: string): Disposable {
   }
 }
 
-function lock(path: string): Database {
+function lock(path: string, owned: Owned): Database {
   const lockPath = `${path}.lock`
   let db: Database | undefined
   try {
@@ -42,11 +68,11 @@ function lock(path: string): Database {
     return db
   } catch (error) {
     db?.close()
-    throw isSqliteCode(error, 'SQLITE_BUSY') ? lockedError(path, error) : asOpenError(error, lockPath)
+    throw isSqliteCode(error, 'SQLITE_BUSY') ? lockedError(path, owned, error) : asOpenError(error, lockPath)
   }
 }
 
-/** Writes who owns the store; call again with the URL when the server listens. */
+/** Writes who owns the store or the data folder; call again with the URL when the server listens. */
 export function announceOwner(path: string, url?: string): void {
   const owner: Owner = { pid: process.pid, ...(url === undefined ? {} : { url }) }
   writeFileSync(`${path}.owner`, `${JSON.stringify(owner)}\n`, { mode: 0o600 })
@@ -64,10 +90,10 @@ export function describeOwner(path: string): Owner | undefined {
   }
 }
 
-function lockedError(path: string, cause: unknown): StoreOpenError {
+function lockedError(path: string, { name, advice }: Owned, cause: unknown): StoreOpenError {
   const owner = describeOwner(path)
   const who = owner === undefined ? 'another process' : `process ${owner.pid}`
   const where = owner?.url === undefined ? '' : ` (${owner.url})`
-  const message = `the store ${path} is in use by ${who}${where}: stop that process, or ask it instead`
+  const message = `${name} is in use by ${who}${where}: ${advice}`
   return new StoreOpenError('store-locked', message, { cause })
 }
