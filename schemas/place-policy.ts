@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { parseExpression } from './expression.ts'
 import { NAME_MAX_CHARS } from './value-forms.ts'
 
+/** JSON text of a policy. */
+export const POLICY_MAX_CHARS = 32 * 1024
 export const PLACES_MAX = 256
 export const INVARIANTS_MAX = 32
 const POINTER_MAX_CHARS = 512
@@ -20,7 +22,10 @@ const Pointer = z
 
 const Key = z.string().min(1).max(NAME_MAX_CHARS)
 /** Members that tell the objects of a list apart; or what the list is. */
-const ListRule = z.union([z.enum(['sequence', 'set', 'bag']), z.strictObject({ key: z.array(Key).min(1).max(4) })])
+const ListRule = z.union(
+  [z.enum(['sequence', 'set', 'bag']), z.strictObject({ key: z.array(Key).min(1).max(4) })],
+  'is "sequence", "set", "bag", or {"key": [names of members]}',
+)
 const Bound = z.number().min(0)
 const Tolerance = z
   .strictObject({ absolute: Bound.optional(), relative: Bound.optional() })
@@ -71,7 +76,12 @@ export const PLACE_POLICY = {
   judge: z.enum(['warn', 'reject']).optional(),
 }
 
-export const PlacePolicy = z.strictObject(PLACE_POLICY)
+export function isWithinPolicySize(policy: object): boolean {
+  return JSON.stringify(policy).length <= POLICY_MAX_CHARS
+}
+export const POLICY_TOO_LARGE = `a policy has at most ${POLICY_MAX_CHARS} characters`
+
+export const PlacePolicy = z.strictObject(PLACE_POLICY).refine(isWithinPolicySize, POLICY_TOO_LARGE)
 
 export type ListRule = z.infer<typeof ListRule>
 export type PlacePolicy = z.infer<typeof PlacePolicy>

@@ -1,13 +1,11 @@
 /** @module A run's policy: as a request or a policy file gives it, and with every default filled in. */
 import { z } from 'zod'
-import { PLACE_POLICY } from './place-policy.ts'
+import { isWithinPolicySize, PLACE_POLICY, POLICY_TOO_LARGE } from './place-policy.ts'
 import { NAME_MAX_CHARS, RULES_NOW } from './value-forms.ts'
 
 /** A policy names at most so many critical keys, and as many protected and free ones. */
 export const CRITICAL_KEYS_MAX = 64
 export const SNAPSHOT_EVERY_MAX = 1000
-/** JSON text of a policy. */
-export const POLICY_MAX_CHARS = 32 * 1024
 
 const RULES_2_MEMBERS = [
   'protect',
@@ -27,7 +25,7 @@ const Base = z.enum(['default', 'relay'])
 const Ungrounded = z.enum(['off', 'warn', 'reject'])
 const TopLevelKeys = z.array(z.string().min(1).max(NAME_MAX_CHARS)).max(CRITICAL_KEYS_MAX)
 const SnapshotEvery = z.int().min(1).max(SNAPSHOT_EVERY_MAX)
-const Rules = z.union([z.literal(1), z.literal(RULES_NOW)])
+const Rules = z.union([z.literal(1), z.literal(RULES_NOW)], `is 1 or ${RULES_NOW}`)
 const Protect = z.union([z.literal('*'), TopLevelKeys])
 
 export const PolicyObject = z
@@ -51,13 +49,10 @@ export const PolicyObject = z
       })
     }
   })
-  .refine(
-    (policy) => JSON.stringify(policy).length <= POLICY_MAX_CHARS,
-    `a policy has at most ${POLICY_MAX_CHARS} characters`,
-  )
+  .refine(isWithinPolicySize, POLICY_TOO_LARGE)
 
 /** `"default"`, `"relay"`, or one of them with changes. */
-export const Policy = z.union([Base, PolicyObject])
+export const Policy = z.union([Base, PolicyObject], 'is "default", "relay", or an object with the members of a policy')
 
 /** As recorded. Runs of rule set 1 hold the first four members alone. */
 export const ResolvedPolicy = z.strictObject({

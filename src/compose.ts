@@ -23,6 +23,7 @@ import {
   type StorePlace,
   VIEWS_FILE,
 } from './places.ts'
+import { watchPolicies } from './policy-file.ts'
 import { MemoryBudget } from './resources/memory-budget.ts'
 import { WorkQueue } from './resources/work-queue.ts'
 import { makeFolder } from './signing/durable-file.ts'
@@ -71,6 +72,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     makeDataFolder(settings)
     const memory = new MemoryBudget(budgetBytes(settings))
     const work = new WorkQueue()
+    const policies = settings.policy === undefined ? undefined : opened.add(watchPolicies(settings.policy, log))
     const known = readKeys(settings.keys)
     if (known === undefined && isOnServer(settings.store)) throw keysNotGiven(settings.keys)
     if (isOnServer(settings.store)) opened.add(takeDataFolder(settings.data))
@@ -110,6 +112,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
         memory,
         work,
         isOwnerGone: ownerGone(settings),
+        ...(policies && { tenantPolicy: (tenant) => policies.current()(tenant) }),
         ...origin,
       }),
     )

@@ -29,6 +29,8 @@ export interface Settings {
   readonly workMsPerSecond: number
   readonly maxConnections: number
   readonly checkpointDelayMs: number
+  /** `default`, `relay`, or a file. */
+  readonly policy?: string
   readonly witnesses?: string
   readonly openMetrics: boolean
   /** Absent: what the machine or the container allows. */
@@ -46,6 +48,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
   const store = storePlace(inputs.optional('store'), data)
   const trustedIssuers = inputs.optional('trusted-issuers')
   const origin = inputs.optional('origin')
+  const policy = inputs.optional('policy')
   const witnesses = inputs.optional('witnesses')
   const memoryBytes = inputs.checked('memory') as number | undefined
   const knownKeys = inputs.optional('known-keys') ?? ownKnownKeys(env.XDG_CONFIG_HOME)
@@ -67,6 +70,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     workMsPerSecond: inputs.number('work-ms-per-second'),
     maxConnections: inputs.number('max-connections'),
     checkpointDelayMs: inputs.number('checkpoint-seconds') * MS_PER_SECOND,
+    ...(policy !== undefined && { policy }),
     ...(witnesses !== undefined && { witnesses }),
     ...(memoryBytes !== undefined && { memoryBytes }),
     openMetrics: inputs.checked('open-metrics') === true,

@@ -107,6 +107,12 @@ export const SETTINGS = {
     fallback: '300',
     schema: wholeNumber(0, CHECKPOINT_MAX_SECONDS),
   },
+  policy: {
+    about:
+      'policy of runs that declare none, which no run loosens: `default`, `relay`, or a JSON file, with one policy or `{tenants: {NAME: policy, "*": policy}}`; an edit counts within a second, for new runs',
+    schema: Path,
+    shownDefault: '`default`',
+  },
   witnesses: {
     about: 'file of the witnesses that cosign each checkpoint: `[{url, key}]`',
     schema: Path,

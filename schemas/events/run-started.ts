@@ -30,6 +30,8 @@ export const RunStarted = eventType({
     tags: z.array(Name),
     budget: BudgetLimits.optional(),
     policy: ResolvedPolicy,
+    /** Digest of what the operator declared for the tenant, where that is: `policy` holds it merged with what the run declared. */
+    tenantPolicy: Digest.optional(),
     /** Digest of the request's own members: what "the same run" means when the id is asked for again. */
     requestDigest: Digest,
     branchOf: BranchOrigin.optional(),

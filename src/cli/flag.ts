@@ -39,12 +39,14 @@ const SETTING_VALUES: Readonly<Record<SettingName, string>> = {
   'work-ms-per-second': 'milliseconds',
   'max-connections': 'count',
   'checkpoint-seconds': 'seconds',
+  policy: 'policy',
   witnesses: 'file',
   memory: 'size',
   'open-metrics': 'boolean',
 }
 const SETTING_CHOICES: Partial<Record<SettingName, readonly string[]>> = {
   'log-level': ['silent', 'error', 'warn', 'info', 'debug'],
+  policy: ['default', 'relay'],
   'open-metrics': ['true', 'false'],
 }
 const SETTINGS_HEADING = 'Settings (or COUNTERSIGN_* variables):'

@@ -58,7 +58,8 @@ export function decideHandoff(state: RunState, posted: PostEnvelope, env: Handof
   const bytes = env.sizeOf(context)
   if (bytes > CONTEXT_MAX_BYTES) return refuse(contextTooLarge(bytes))
 
-  const next = { after: context, supersedes: envelope.supersedes }
+  const policy = withManifestPolicy(state.policy, manifest?.manifest.policy)
+  const next = { after: context, supersedes: envelope.supersedes, policy }
   const verdict = withJudgement(state, next, judge(state, envelope, { context, manifest, evidence: env.evidence }))
   if (verdict.verdict === 'reject') return rejected(state, envelope, verdict)
   return accepted(state, envelope, { context, verdict, env })

@@ -37,13 +37,15 @@ function findingOf({ path, message }: { path: string; message: string }, severit
 }
 
 export interface NextHandoff {
+  /** Of the run, with what the agent's manifest adds. */
+  readonly policy: RunState['policy']
   readonly after: JsonObject
   readonly supersedes: readonly Supersession[] | undefined
 }
 
 /** The verdict on a handoff, and what the judgement of the one it builds on adds to it: nothing, unless the policy says `judge: "reject"`. */
 export function withJudgement(state: RunState, next: NextHandoff, verdict: Verdict): Verdict {
-  if (state.policy.judge !== 'reject') return verdict
+  if (next.policy.judge !== 'reject') return verdict
   const open = openFindings(state, next)
   if (open.length === 0) return verdict
   return {

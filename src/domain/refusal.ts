@@ -14,6 +14,7 @@ export type RefusalCode =
   | 'signature-reused'
   | 'manifest-mismatch'
   | 'manifest-invalid'
+  | 'policy-invalid'
   | 'context-too-large'
   | 'unknown-step'
   | 'nothing-to-roll-back'

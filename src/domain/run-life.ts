@@ -2,6 +2,7 @@
 import { type CallState, type ReservationState, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
+import type { PolicyObject } from '../../schemas/policy.ts'
 import type { CompleteRun, FailRun, RegisterManifest, StartRun } from '../../schemas/requests.ts'
 import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { chargedAtEnd, expiredDraft, expiredReservations } from './budget.ts'
@@ -11,6 +12,7 @@ import { compileSchema } from './json-schema/compile-schema.ts'
 import { isLeaseOver, leasesOver, type OutcomeInHand, openCalls } from './lease.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotCompensate } from './run-rules.ts'
+import { underTenantPolicy } from './validator/policy/with-tenant.ts'
 
 /** What a run that is branched had established: where, and the context itself. */
 export interface BranchOrigin {
@@ -18,32 +20,19 @@ export interface BranchOrigin {
   readonly restored: JsonObject
 }
 
+export interface StartOf {
+  readonly body: StartRun
+  /** What the branched run had established, where the run is a branch of it and new. */
+  readonly origin?: BranchOrigin
+  /** What the operator declared for the tenant. */
+  readonly tenantPolicy?: PolicyObject | undefined
+}
+
 /** Starts a run, or takes an open one of the same id up again. Any other content under that id is refused. */
-/** `origin` is what the branched run had established, where the run is a branch of it and new. */
-export function decideStart(
-  state: RunState | undefined,
-  { body, origin }: { readonly body: StartRun; readonly origin?: BranchOrigin },
-  env: Env,
-): Decision {
-  const { id: _, whenOwned = 'wait', ...content } = body
+export function decideStart(state: RunState | undefined, start: StartOf, env: Env): Decision {
+  const { id: _, whenOwned = 'wait', ...content } = start.body
   const requestDigest = env.digestOf(content)
-  if (state === undefined) {
-    if (content.branchOf !== undefined && origin === undefined) return refuse(notFirst())
-    const { name, input, tags, budget, policy } = content
-    return append({
-      type: 'RunStarted',
-      data: {
-        v: 1,
-        name,
-        ...(input === undefined ? {} : { input }),
-        tags: tags ?? [],
-        ...(budget === undefined ? {} : { budget }),
-        policy: resolvePolicy(policy),
-        requestDigest,
-        ...origin,
-      },
-    })
-  }
+  if (state === undefined) return decideNew(content, { ...start, requestDigest }, env)
   if (state.requestDigest !== requestDigest) {
     return refuse(
       refusal('run-exists', 'a run of this id was started with another name, input, tags, budget, policy or origin', {
@@ -57,6 +46,31 @@ export function decideStart(
   if (owned.length > 0 && whenOwned === 'refuse') return refuse(runOwned(owned))
   const takesOver = owned.length > 0 ? { takesOver: true as const } : {}
   return append({ type: 'RunResumed', data: { v: 1, fence: state.fence + 1, ...takesOver } })
+}
+
+function decideNew(
+  content: Omit<StartRun, 'id' | 'whenOwned'>,
+  { origin, tenantPolicy, requestDigest }: StartOf & { readonly requestDigest: string },
+  env: Env,
+): Decision {
+  if (content.branchOf !== undefined && origin === undefined) return refuse(notFirst())
+  const { name, input, tags, budget, policy: declared } = content
+  const under = tenantPolicy === undefined ? undefined : underTenantPolicy(declared, tenantPolicy)
+  if (under?.ok === false) return refuse(under.refusal)
+  return append({
+    type: 'RunStarted',
+    data: {
+      v: 1,
+      name,
+      ...(input === undefined ? {} : { input }),
+      tags: tags ?? [],
+      ...(budget === undefined ? {} : { budget }),
+      policy: under?.policy ?? resolvePolicy(declared),
+      ...(tenantPolicy === undefined ? {} : { tenantPolicy: env.digestOf(tenantPolicy) }),
+      requestDigest,
+      ...origin,
+    },
+  })
 }
 
 function isOwned(call: CallState, state: RunState, env: Env): boolean {

@@ -2,13 +2,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
 import type { Json } from '../../schemas/json.ts'
+import { policyError, schemaErrors } from '../signing/schema-errors.ts'
 import { parseStrictJson } from '../signing/strict-json.ts'
 import type { EdgeContext } from './edge-context.ts'
 import { bodiesInFlight, type HeldBody } from './held-body.ts'
 import type { Parsed } from './preconditions.ts'
 import { type Problem, problem } from './problems.ts'
 import type { Ask } from './route.ts'
-import { schemaErrors } from './schema-errors.ts'
 
 export interface BodyLimits {
   readonly maxBytes: number
@@ -46,9 +46,13 @@ export async function readJson({ c, body, edge, caller }: BodyOf, limits: BodyLi
 export function checkBody<T>(schema: z.ZodType<T>, value: Json): Parsed<T> {
   const checked = schema.safeParse(value)
   if (checked.success) return { ok: true, value: checked.data }
-  return fault(
-    problem('invalid-body', 'the body does not fit its schema', { evidence: { errors: schemaErrors(checked.error) } }),
-  )
+  const errors = schemaErrors(checked.error)
+  const ofPolicy = policyError(schema, errors)
+  if (ofPolicy === undefined) {
+    return fault(problem('invalid-body', 'the body does not fit its schema', { evidence: { errors } }))
+  }
+  const { pointer, message } = ofPolicy
+  return fault(problem('policy-invalid', message, { pointer, evidence: { errors } }))
 }
 
 function typeFault(c: EdgeContext): Problem | undefined {

@@ -43,6 +43,7 @@ export const STATUS = {
   'signature-reused': 409,
   'manifest-mismatch': 409,
   'manifest-invalid': 422,
+  'policy-invalid': 400,
   'context-too-large': 413,
   'unknown-step': 422,
   'nothing-to-roll-back': 409,

@@ -48,6 +48,10 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'Another manifest is registered',
     'Read the manifests and send the hash of the one in force, or register yours.',
   ),
+  'policy-invalid': text(
+    'The policy cannot be used',
+    'Mend each place in `errors` (docs/judgement.md lists the members); nothing was started or registered.',
+  ),
   'manifest-invalid': text('The manifest cannot be used', 'Mend the member that `pointer` names.'),
   'context-too-large': text('The context would outgrow its limit', 'Hand over less, or by reference.'),
   'unknown-step': text('No such step', 'Take one of the steps that lead to the context now.'),

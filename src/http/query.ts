@@ -1,9 +1,9 @@
 /** @module Query parameters: those of the schema, each once, and no other. */
 import { z } from 'zod'
 import { jsonPointer } from '../signing/json-error.ts'
+import { type SchemaError, schemaErrors } from '../signing/schema-errors.ts'
 import type { Parsed } from './preconditions.ts'
 import { problem } from './problems.ts'
-import { type SchemaError, schemaErrors } from './schema-errors.ts'
 
 export const PAGE_DEFAULT = 100
 const PAGE_MAX = 500

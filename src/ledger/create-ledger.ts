@@ -40,7 +40,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const { store, views, keys, effects = realEffects(), log = silentLog } = options
   const memory = options.memory ?? new MemoryBudget()
   const sealer = new Sealer(keys, memory)
-  const { origin: request, readOnly, work } = options
+  const { origin: request, readOnly, work, tenantPolicy } = options
   const founding: LedgerIdentityDeps = { store, keys, sealer, effects, log, origin: request, readOnly }
   const stats = new Stats()
   const appendsSoFar = () => stats.handedOverTotal
@@ -55,7 +55,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const reader = new Reader(store, runs, sealer)
   const queries = new Queries({ store, runs, reader, sealer, leases })
   const history = new History(store, queries)
-  const write = new WritePath({ store, runs, reader, sealer, effects, stats, leases, ledgerId, work })
+  const write = new WritePath({ store, runs, reader, sealer, effects, stats, leases, ledgerId, work, tenantPolicy })
   const commands = createCommands({ write, queries, newId: effects.newId })
   const list = new RunList(followed('runs'), views, appendsSoFar)
   const audit =

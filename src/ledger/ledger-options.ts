@@ -6,7 +6,7 @@ import type { EventStore } from '../store/event-store.ts'
 import type { LogStore } from '../store/log-store.ts'
 import type { ViewStore } from '../store/view-store.ts'
 import type { LogSettings } from './log/log-settings.ts'
-import type { Effects, KeySource, Log } from './ports.ts'
+import type { Effects, KeySource, Log, TenantPolicies } from './ports.ts'
 
 export interface LedgerOptions {
   readonly store: EventStore
@@ -24,6 +24,8 @@ export interface LedgerOptions {
     /** Do not make the index before somebody has asked: for ledgers that most likely nobody audits. */
     readonly onlyIfAsked?: boolean
   }
+  /** What the operator declared for a tenant's runs; absent: nothing for any. Read at each start of a new run. */
+  readonly tenantPolicy?: TenantPolicies
   /** The store is another's to write: commands are refused, nothing is founded, reads go on no record. */
   readonly readOnly?: boolean
   /** Whose slices upkeep takes: what follows the store gives way to writers, as readers do. Absent: it works on. */

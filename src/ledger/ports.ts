@@ -1,5 +1,6 @@
 /** @module What the ledger is handed: a store, keys, and the effects of the world as values. */
 
+import type { PolicyObject } from '../../schemas/policy.ts'
 import type { LedgerKeys } from '../signing/ledger-keys.ts'
 
 /** The keys as they are now; a rotation changes them while the ledger runs. */
@@ -22,6 +23,9 @@ export interface Effects {
   readonly random: () => number
   readonly sleep: (ms: number) => Promise<void>
 }
+
+/** The policy that the operator declared for the runs of a tenant; undefined: none. */
+export type TenantPolicies = (tenant: string) => PolicyObject | undefined
 
 /** The little of a logger that the ledger needs; pino fits. */
 export interface Log {

@@ -7,7 +7,7 @@ import type { UnrecordedReads } from '../../src/ledger/audit/audit-service.ts'
 import { createLedger } from '../../src/ledger/create-ledger.ts'
 import { Sealer } from '../../src/ledger/identity/sealer.ts'
 import type { Caller, Command, Ledger, Outcome, RequestInfo } from '../../src/ledger/ledger.ts'
-import type { Effects, KeySource } from '../../src/ledger/ports.ts'
+import type { Effects, KeySource, TenantPolicies } from '../../src/ledger/ports.ts'
 import type { MemoryBudget } from '../../src/resources/memory-budget.ts'
 import type { WorkQueue } from '../../src/resources/work-queue.ts'
 import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
@@ -83,6 +83,7 @@ export interface TestLedgerOptions {
   readonly memory?: MemoryBudget
   readonly work?: WorkQueue
   readonly views?: ViewStore
+  readonly tenantPolicy?: TenantPolicies
   /** Keep the auditors' index; `unrecorded` puts no read on record, as recording takes its time. */
   readonly audit?: boolean | 'unrecorded'
   /** Keep the Merkle logs; checkpoints are signed when the test asks for them. */
@@ -113,6 +114,7 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       ...(options.audit === true && { audit: { index: openSqliteAudit({ path: ':memory:' }) } }),
       ...(options.memory && { memory: options.memory }),
       ...(options.work && { work: options.work }),
+      ...(options.tenantPolicy && { tenantPolicy: options.tenantPolicy }),
       ...(options.hotRunsMax === undefined ? {} : { hotRunsMax: options.hotRunsMax }),
     })
   const opened = await open(views)

@@ -1,6 +1,7 @@
 /** @module What a handoff takes and gives: the types of `run.handoff`, `run.rollback` and `run.context`. */
 import type { Finding } from '../../../schemas/finding.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import type { RegisterManifest } from '../../../schemas/requests.ts'
 import type { HandoffMode, Supersession } from '../../../schemas/values.ts'
 
 export type { Finding, HandoffMode, Supersession }
@@ -76,4 +77,6 @@ export interface Manifest {
   readonly task?: string
   /** JSON Schema (2020-12) of what it hands over. */
   readonly schema?: object
+  /** Rules for what it hands over, on top of the run's policy: they add, and never loosen. */
+  readonly policy?: NonNullable<RegisterManifest['policy']>
 }

@@ -59,7 +59,8 @@ export async function handOffAt(
     const fact = servedFact(session, request, content)
     if (fact !== undefined) return considered(session, before, handoffResult(session, fact))
     await session.mayGoLive({ what: 'handoff', name: agent, scope })
-    if (session.pipeline.policy.judge === 'reject') await session.judging.settled()
+    const refusesUnjudged = [session.pipeline.policy, manifest?.policy].some((policy) => policy?.judge === 'reject')
+    if (refusesUnjudged) await session.judging.settled()
     if (registered !== undefined) await register(session, registered)
     const body: PostEnvelope = {
       agent,

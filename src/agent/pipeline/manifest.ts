@@ -7,7 +7,7 @@ import type { Manifest } from './handoff-types.ts'
 
 /** As it is registered. Throws `invalid-manifest`. */
 export function manifestRequest(agent: string, manifest: Manifest): { body: RegisterManifest; hash: string } {
-  const { agent: named = agent, reads, writes, maxTokens, task, schema } = manifest
+  const { agent: named = agent, reads, writes, maxTokens, task, schema, policy } = manifest
   if (named !== agent) {
     throw new AgentError('invalid-manifest', `the manifest is of ${named}, not of ${agent}`, { agent, manifest: named })
   }
@@ -17,6 +17,7 @@ export function manifestRequest(agent: string, manifest: Manifest): { body: Regi
     ...(maxTokens !== undefined && { maxTokens }),
     ...(task !== undefined && { task }),
     ...(schema !== undefined && { schema: schema as JsonObject }),
+    ...(policy !== undefined && { policy }),
   }
-  return { body: { agent, ...bounds }, hash: jsonDigest(bounds) }
+  return { body: { agent, ...bounds }, hash: jsonDigest(bounds as JsonObject) }
 }

@@ -7,6 +7,7 @@ import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { exportText } from '../../export/issue-export.ts'
 import type { Caller, Found, Ledger, Outcome } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
+import { policyError, schemaErrors } from '../../signing/schema-errors.ts'
 import { type Connection, ownedBy, type Problem, type Reply, type RunEvent } from './connection.ts'
 
 const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
@@ -87,10 +88,13 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
 }
 
 function bodyFault(command: Command): Problem | undefined {
-  const checked = BODIES[command.kind].safeParse(command.body)
+  const schema = BODIES[command.kind]
+  const checked = schema.safeParse(command.body)
   if (checked.success) return undefined
-  const detail = checked.error.issues.map(({ path, message }) => `/${path.join('/')}: ${message}`).join('; ')
-  return { code: 'invalid-body', detail, evidence: { code: 'invalid-body' } }
+  const errors = schemaErrors(checked.error)
+  const code = policyError(schema, errors) === undefined ? 'invalid-body' : 'policy-invalid'
+  const detail = errors.map(({ pointer, message }) => `${pointer}: ${message}`).join('; ')
+  return { code, detail, evidence: { code, errors } }
 }
 
 function replyOf(outcome: Outcome | undefined): Reply {

@@ -1,5 +1,6 @@
 /** @module The life of a run in this process: start or resume, body, and one of its ends (RUN-20 to RUN-24). */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { ResolvedPolicy } from '../../../schemas/policy.ts'
 import type { StartRun } from '../../../schemas/requests.ts'
 import { resolvePolicy } from '../../../schemas/resolve-policy.ts'
 import { readRecord } from '../branch/read-record.ts'
@@ -64,7 +65,7 @@ export async function liveRun<Input, Output>(
     }),
     ...(options.signal !== undefined && { signal: options.signal }),
     ...(counter !== undefined && { counter }),
-    policy: resolvePolicy(options.policy),
+    policy: (started.body.policy as ResolvedPolicy | undefined) ?? resolvePolicy(options.policy),
     prices: home.prices,
     judge: options.judge,
   })

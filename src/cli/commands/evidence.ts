@@ -41,12 +41,10 @@ export function evidenceCommands(program: CliCommand): void {
     .description('judge handoffs {before, after, supersedes?, evidence?} from standard input, line by line')
     .argument('[input]', '- for standard input, which is the default')
     .flags(
-      flag('--policy <policy>', 'default, relay, or a JSON file with a policy (docs/judgement.md)', [
-        'default',
-        'relay',
-      ]),
+      tenantFlag('tenant whose policy of the file it is (default: default)'),
       flag('--explain', 'print findings for people instead of lines of JSON'),
     )
+    .settings('policy')
     .runs(async () => (await import('../validate.ts')).validate)
 }
 

@@ -127,9 +127,11 @@ const BODIES = {
   ...passOver('BudgetExceeded', 'ForkJoined', 'ReservationExpired'),
   ...eachOf(callBody, 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt'),
   ...eachOf(callBody, 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
-  RunStarted: (_, state) => ({
+  RunStarted: ({ data: { tenantPolicy } }, state) => ({
     ...{ name: state.name, status: 'open', step: state.step, fence: 1 },
     ...branchOrigin(state),
+    // Whoever started the run knows the rest of what it declared.
+    ...(tenantPolicy !== undefined && { policy: state.policy as unknown as JsonObject }),
   }),
   RunResumed: ({ data: { fence } }, state) => ({
     ...{ name: state.name, status: state.status, step: state.lineage.at(-1)?.step ?? 0, fence, resumed: true },

@@ -19,6 +19,7 @@ import { decideRelease, decideSettleReservation, decideUsage } from '../../domai
 import { checkAgentSignature, envelopeSigningInput, isLowS, signatureSpellings } from '../../signing/agent-signature.ts'
 import { digestText, sha256 } from '../../signing/digests.ts'
 import type { Caller } from '../ledger.ts'
+import type { TenantPolicies } from '../ports.ts'
 import type { AnsweredEvent } from '../responses/response-parts.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 
@@ -31,12 +32,15 @@ export interface DecideInput {
   readonly contexts: ReadonlyMap<number, JsonObject>
   /** Events read for a join, by revision. */
   readonly events: ReadonlyMap<number, AnsweredEvent>
+  readonly tenantPolicy: TenantPolicies | undefined
 }
 
 export function decide(input: DecideInput): Decision {
   const { run, command, env } = input
   if (run.state === undefined) {
-    if (command.kind === 'start') return decideStart(undefined, command, env)
+    if (command.kind === 'start') {
+      return decideStart(undefined, { ...command, tenantPolicy: input.tenantPolicy?.(run.tenant) }, env)
+    }
     return refuse(refusal('run-not-found', `there is no run ${run.runId}`))
   }
   const foreign = foreignWork(run.state, input)

@@ -12,6 +12,7 @@ import { settleNext } from '../../domain/validator/evidence.ts'
 import { nextResultBytes } from '../../domain/validator/grounding/recorded-results.ts'
 import type { Party, WorkQueue } from '../../resources/work-queue.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
+import type { TenantPolicies } from '../ports.ts'
 import { type AppendDeps, Appender } from './appender.ts'
 import { decide } from './decide.ts'
 import { DecisionTexts } from './decision-texts.ts'
@@ -34,6 +35,7 @@ const DECIDE_AGAIN_MS = 5
 
 export interface WriteDeps extends AppendDeps {
   readonly ledgerId: string
+  readonly tenantPolicy?: TenantPolicies | undefined
   /** Absent: large decisions are made as they come, and on nobody's account. */
   readonly work?: WorkQueue | undefined
 }
@@ -191,7 +193,7 @@ export class WritePath {
       return refuseOnRecord(run.state, env, { refusal: keyReused(), fingerprint: pending.info.idempotency?.key ?? '' })
     }
     const { caller, command, contexts, events } = pending
-    return decide({ run, caller, command, env, contexts, events })
+    return decide({ run, caller, command, env, contexts, events, tenantPolicy: this.#deps.tenantPolicy })
   }
 
   #env(run: RunAggregate, pending: PendingCommand): Env {

@@ -1,6 +1,6 @@
 /** @module What a schema found wrong, as JSON Pointers and plain sentences. Values are never repeated: they may be secrets, or long. */
-import type { z } from 'zod'
-import { jsonPointer } from '../signing/json-error.ts'
+import { z } from 'zod'
+import { jsonPointer } from './json-error.ts'
 
 /** A body can be wrong in thousands of places; the first ones tell enough. */
 const ERRORS_MAX = 20
@@ -40,4 +40,12 @@ function messageOf(issue: z.core.$ZodIssue): string {
   }
   if (issue.code === 'invalid_key') return issue.issues[0]?.message ?? issue.message
   return issue.message
+}
+
+const POLICY_POINTER = /^\/policy(?:\/|$)/
+
+/** The first error that lies in the policy of a body that declares one: such a body has a refusal of its own. */
+export function policyError(schema: z.ZodType, errors: readonly SchemaError[]): SchemaError | undefined {
+  const declaresPolicy = schema instanceof z.ZodObject && Object.hasOwn(schema.shape, 'policy')
+  return declaresPolicy ? errors.find(({ pointer }) => POLICY_POINTER.test(pointer)) : undefined
 }

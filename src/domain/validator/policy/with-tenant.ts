@@ -1,0 +1,59 @@
+/** @module The policy that a run is started with, under what the operator declared for its tenant: a run adds, and never loosens. */
+import { type Policy, PolicyObject, type ResolvedPolicy } from '../../../../schemas/policy.ts'
+import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
+import { type Refusal, refusal } from '../../refusal.ts'
+import { stricter } from './stricter.ts'
+
+type Started =
+  | { readonly ok: true; readonly policy: ResolvedPolicy }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+/** What a run declared, with what its tenant's policy adds. Refused where the two cannot both hold. */
+export function underTenantPolicy(declared: Policy | undefined, tenant: PolicyObject): Started {
+  const run = typeof declared === 'string' ? { base: declared } : (declared ?? {})
+  for (const member of ['base', 'rules'] as const) {
+    if (tenant[member] === undefined || run[member] === undefined || tenant[member] === run[member]) continue
+    return refused(
+      `/policy/${member}`,
+      `the policy of this tenant has ${member} ${tenant[member]}, which no run changes`,
+    )
+  }
+  const checked = PolicyObject.safeParse(merged(run, tenant))
+  if (checked.success) return { ok: true, policy: resolvePolicy(checked.data) }
+  const { path, message } = checked.error.issues[0] ?? { path: [], message: '' }
+  const pointer = ['/policy', ...path.slice(0, 1).map(String)].join('/')
+  return refused(pointer, `together with the policy of this tenant: ${[...path.map(String), message].join(' ')}`)
+}
+
+function refused(pointer: string, reason: string): Started {
+  const errors = [{ pointer, message: reason }]
+  return { ok: false, refusal: refusal('policy-invalid', reason, { pointer, evidence: { errors } }) }
+}
+
+function merged(run: PolicyObject, tenant: PolicyObject): PolicyObject {
+  const more = {
+    base: run.base ?? tenant.base,
+    rules: run.rules ?? tenant.rules,
+    snapshotEvery: run.snapshotEvery ?? tenant.snapshotEvery,
+    criticalKeys: union(run.criticalKeys, tenant.criticalKeys),
+    protect: protectedByBoth(run.protect, tenant.protect),
+    free: common(run.free, tenant.free),
+  }
+  const named = Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined))
+  return { ...named, ...stricter(run, tenant) }
+}
+
+type Keys = readonly string[] | undefined
+
+function union(a: Keys, b: Keys): string[] | undefined {
+  return a === undefined && b === undefined ? undefined : [...new Set([...(a ?? []), ...(b ?? [])])]
+}
+
+function common(a: Keys, b: Keys): string[] | undefined {
+  if (a === undefined || b === undefined) return (a ?? b)?.slice()
+  return a.filter((key) => b.includes(key))
+}
+
+function protectedByBoth(a: PolicyObject['protect'], b: PolicyObject['protect']): PolicyObject['protect'] {
+  return a === '*' || b === '*' ? '*' : union(a, b)
+}
