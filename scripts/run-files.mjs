@@ -85,7 +85,9 @@ function report(file, { code, output, ms, cpuSeconds }, sum) {
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(skipped > 0 ? [`${skipped} skipped`] : []),
   ]
-  console.log(`${failed > 0 ? 'FAIL' : 'ok  '} ${file} (${words.join(', ')}, ${(ms / 1000).toFixed(1)} s)`)
+  console.log(
+    `${failed > 0 ? 'FAIL' : 'ok  '} ${file} (${words.join(', ')}, ${(ms / 1000).toFixed(1)} s, ${cpuSeconds.toFixed(1)} s of processor time)`,
+  )
   if (failed > 0) console.log(output)
   else for (const line of output.split('\n')) if (line.startsWith('skipped:')) console.log(`     ${line}`)
 }

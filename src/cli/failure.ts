@@ -37,8 +37,22 @@ const OF_SYSTEM: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of the path is a file, not a folder',
 }
 
-/** The message and exit code of any error. Of an unknown one only the message is shown: a stack helps nobody at a prompt. */
-export function describeFailure(error: unknown): { readonly message: string; readonly exitCode: ExitCode } {
+/** Of these commands, exit code 1 says "tampered", or that two states differ: a breakdown of their own must not. */
+export const PROVES: readonly string[] = ['verify', 'replay', 'proof', 'checkpoint', 'copy', 'projections']
+
+interface Failure {
+  readonly message: string
+  readonly exitCode: ExitCode
+}
+
+/** The message and exit code of any error that ended a command. */
+export function describeFailure(error: unknown, command = ''): Failure {
+  const { message, exitCode } = failureOf(error)
+  return { message, exitCode: exitCode === EXIT.failed && PROVES.includes(command) ? EXIT.unproven : exitCode }
+}
+
+/** Of an unknown error only the message is shown: a stack helps nobody at a prompt. */
+function failureOf(error: unknown): Failure {
   if (error instanceof CliFailure) return { message: oneLine(error.message), exitCode: error.exitCode }
   if (error instanceof SettingsError) return { message: oneLine(error.message), exitCode: EXIT.usage }
   if (!(error instanceof Error)) return { message: oneLine(String(error)), exitCode: EXIT.failed }

@@ -10,8 +10,7 @@ import { readKeys } from '../../src/key-source.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
 import { deriveRunKey } from '../../src/signing/key-ring.ts'
 import { unpackTar, writeBundle } from '../support/bundles.ts'
-import { type CliResult, runCli } from '../support/cli.ts'
-import { runCommand } from '../support/command-line.ts'
+import { type CommandResult, countersign, runCommand } from '../support/command-line.ts'
 import { formsOf } from '../support/secret-forms.ts'
 import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
 
@@ -43,11 +42,11 @@ test.before(async (context) => {
 })
 test.after(({ folder }) => folder[Symbol.dispose]())
 
-const cli = ({ path }: TempFolder, ...args: readonly string[]): Promise<CliResult> =>
-  runCli([...args, '--data', path], { cwd: path })
+const cli = ({ path }: TempFolder, ...args: readonly string[]): Promise<CommandResult> =>
+  countersign([...args, '--data', path], { cwd: path })
 
 /** The bundle's own verifier, out of the bundle, in a process without anything of ours. */
-async function byItself(folder: TempFolder, bundle: string, ...args: readonly string[]): Promise<CliResult> {
+async function byItself(folder: TempFolder, bundle: string, ...args: readonly string[]): Promise<CommandResult> {
   const files = await unpackTar(readFileSync(bundle))
   writeFileSync(folder.file('verify-alone.mjs'), files.get('verify.mjs') ?? '')
   const command = [process.execPath, folder.file('verify-alone.mjs'), bundle, ...args]

@@ -5,8 +5,8 @@ import { recordDigest } from '../../src/signing/digests.ts'
 import type { EventStore, ReadRecord } from '../../src/store/event-store.ts'
 import { openEventStoreDbStore } from '../../src/store/eventstoredb/eventstoredb-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
-import { countersign } from '../support/command-line.ts'
 import { type EventStoreNode, startNode } from '../support/eventstoredb-node.ts'
+import { runInProcess } from '../support/in-process-command.ts'
 import { appendOf, collect } from '../support/records.ts'
 import { smallStore } from '../support/small-store.ts'
 
@@ -26,9 +26,9 @@ test('from a file to a server and back into a file every digest, body and place 
   await using node = await startNode()
   const keys = ['--keys', small.keysPath]
   const back = small.folder.file('back.db')
-  const there = await countersign(['copy', '--from', small.path, '--to', node.url, '--json', ...keys])
+  const there = await runInProcess(['copy', '--from', small.path, '--to', node.url, '--json', ...keys])
   assert.is(there.code, 0, there.stderr)
-  const home = await countersign(['copy', '--from', node.url, '--to', back, ...keys])
+  const home = await runInProcess(['copy', '--from', node.url, '--to', back, ...keys])
   assert.is(home.code, 0, home.stderr)
 
   const original = await recordsOf(openSqliteStore({ path: small.path }))
@@ -41,7 +41,7 @@ test('from a file to a server and back into a file every digest, body and place 
     )
   }
   assert.is(JSON.parse(there.stdout).copied, original.length)
-  for (const store of [node.url, back]) assert.is((await countersign(['verify', store, ...keys])).code, 0)
+  for (const store of [node.url, back]) assert.is((await runInProcess(['verify', store, ...keys])).code, 0)
 })
 
 test('a copy that was cut off goes on where it stopped, and a second one adds nothing', async () => {
@@ -60,9 +60,9 @@ test('a copy that was cut off goes on where it stopped, and a second one adds no
   }
   await begun[Symbol.asyncDispose]()
   const ask = ['copy', '--from', small.path, '--to', node.url, '--json', '--keys', small.keysPath]
-  const { copied, known } = JSON.parse((await countersign(ask)).stdout)
+  const { copied, known } = JSON.parse((await runInProcess(ask)).stdout)
   assert.equal([copied, known], [original.length - 5, 5])
-  assert.is(JSON.parse((await countersign(ask)).stdout).copied, 0)
+  assert.is(JSON.parse((await runInProcess(ask)).stdout).copied, 0)
   assert.equal(digests(await recordsOf(onNode(node))), digests(original))
 })
 
@@ -72,7 +72,15 @@ test('a target that holds anything else is left as it is', async () => {
   const other = await onNode(node)
   await other.append(appendOf('run-acme.other', -1, 2))
   await other[Symbol.asyncDispose]()
-  const { code, stderr } = await countersign(['copy', '--from', small.path, '--to', node.url, '--keys', small.keysPath])
+  const { code, stderr } = await runInProcess([
+    'copy',
+    '--from',
+    small.path,
+    '--to',
+    node.url,
+    '--keys',
+    small.keysPath,
+  ])
   assert.is(code, 3, stderr)
   assert.is((await recordsOf(onNode(node))).length, 2)
 })
@@ -81,13 +89,13 @@ test('an event that was tampered with ends the copy before it', async () => {
   using small = await smallStore()
   await using node = await startNode()
   const keys = ['--keys', small.keysPath]
-  await countersign(['copy', '--from', small.path, '--to', node.url, ...keys])
+  await runInProcess(['copy', '--from', small.path, '--to', node.url, ...keys])
   const { all } = node.log
   const at = all.length - 3
   const event = all[at]
   if (event !== undefined) all[at] = { ...event, data: Uint8Array.from(Buffer.from('{"forged":true}')) }
   const path = small.folder.file('stopped.db')
-  assert.is((await countersign(['copy', '--from', node.url, '--to', path, ...keys])).code, 1)
+  assert.is((await runInProcess(['copy', '--from', node.url, '--to', path, ...keys])).code, 1)
   assert.ok((await recordsOf(openSqliteStore({ path }))).length <= at)
 })
 

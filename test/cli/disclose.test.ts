@@ -6,7 +6,8 @@ import { openLedger } from '../../src/compose.ts'
 import { readSettings } from '../../src/config.ts'
 import { verifyBundle } from '../../src/export/bundle/verifier.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
-import { type CliResult, runCli, serveCli } from '../support/cli.ts'
+import { type CommandAnswer, runInProcess } from '../support/in-process-command.ts'
+import { startServer } from '../support/server-process.ts'
 import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
 
 const test = suite<{ folder: TempFolder }>('cli: disclosed keys')
@@ -24,8 +25,8 @@ test.before(async (context) => {
 })
 test.after(({ folder }) => folder[Symbol.dispose]())
 
-const cli = ({ path }: TempFolder, ...args: readonly string[]): Promise<CliResult> =>
-  runCli([...args, '--data', path], { cwd: path })
+const cli = ({ path }: TempFolder, ...args: readonly string[]): Promise<CommandAnswer> =>
+  runInProcess([...args, '--data', path], { cwd: path })
 
 test('disclosed keys check the macs of their run in an export and in a bundle, and of no other run', async ({
   folder,
@@ -47,7 +48,7 @@ test('disclosed keys check the macs of their run in an export and in a bundle, a
     ['small.jsonl', 3],
     ['small.tar', 0],
   ] as const) {
-    const found = await runCli(['verify', folder.file(name), '--run-key', keyFile, '--key', key], {
+    const found = await runInProcess(['verify', folder.file(name), '--run-key', keyFile, '--key', key], {
       cwd: elsewhere.path,
     })
     assert.is(found.code, code, found.stdout)
@@ -63,12 +64,12 @@ test('disclosed keys check the macs of their run in an export and in a bundle, a
 })
 
 test('beside a running ledger, bundles and keys are asked of it', async ({ folder }) => {
-  await using server = await serveCli({ cwd: folder.path, args: ['--data', folder.path] })
+  await using server = await startServer({ data: folder.path })
   const locked = await cli(folder, 'keys', 'disclose', 'spoiled')
   assert.equal([locked.code, /http:\/\/127/.test(locked.stderr)], [1, true])
   const token = (await cli(folder, 'token', '--scope', 'admin audit:export')).stdout.trim()
   const env = { COUNTERSIGN_TOKEN: token }
-  const asked = (...args: readonly string[]) => runCli([...args, '--url', server.url], { cwd: folder.path, env })
+  const asked = (...args: readonly string[]) => runInProcess([...args, '--url', server.url], { cwd: folder.path, env })
   const given = await asked('keys', 'disclose', 'spoiled')
   assert.is(JSON.parse(given.stdout).keys.length, 1)
   const bundle = folder.file('served.tar')

@@ -4,7 +4,8 @@ import * as assert from 'uvu/assert'
 import { openLedger } from '../../src/compose.ts'
 import { readSettings } from '../../src/config.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
-import { type CliResult, runCli, serveCli } from '../support/cli.ts'
+import { type CommandAnswer, runInProcess } from '../support/in-process-command.ts'
+import { startServer } from '../support/server-process.ts'
 import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
 
 const test = suite('cli: export')
@@ -23,8 +24,8 @@ async function site(): Promise<TempFolder> {
   return folder
 }
 
-const cli = (folder: TempFolder, ...args: readonly string[]): Promise<CliResult> =>
-  runCli([...args, '--data', folder.path], { cwd: folder.path })
+const cli = (folder: TempFolder, ...args: readonly string[]): Promise<CommandAnswer> =>
+  runInProcess([...args, '--data', folder.path], { cwd: folder.path })
 
 test('an export of the store verifies, names its tree, and is on record in the store', async () => {
   using folder = await site()
@@ -70,7 +71,7 @@ test('what cannot be exported says what to do, and founds no ledger', async () =
 
 test('beside a running ledger the store is not opened; the ledger itself exports with --url', async () => {
   using folder = await site()
-  await using server = await serveCli({ cwd: folder.path, args: ['--data', folder.path] })
+  await using server = await startServer({ data: folder.path })
   const locked = await cli(folder, 'export')
   assert.is(locked.code, 1)
   assert.match(locked.stderr, /http:\/\/127/)
@@ -78,15 +79,15 @@ test('beside a running ledger the store is not opened; the ledger itself exports
   const env = { COUNTERSIGN_TOKEN: token }
   const file = folder.file('served.jsonl')
   const args = ['export', '--url', server.url, '--out']
-  assert.is((await runCli([...args, file], { cwd: folder.path, env })).code, 0)
+  assert.is((await runInProcess([...args, file], { cwd: folder.path, env })).code, 0)
   const whole = await cli(folder, 'verify', file)
   assert.match(whole.stdout, /^VERIFIED[\s\S]*\ncomplete: all \d+ events of the log of default up to that size/)
   const part = folder.file('served-run.jsonl')
-  assert.is((await runCli([...args, part, '--run', 'two'], { cwd: folder.path, env })).code, 0)
+  assert.is((await runInProcess([...args, part, '--run', 'two'], { cwd: folder.path, env })).code, 0)
   const run = await cli(folder, 'verify', part)
   assert.equal([run.code, /completeness-unproven[\s\S]*export --bundle/.test(run.stdout)], [3, true])
   const narrow = (await cli(folder, 'token', '--scope', 'runs:read')).stdout.trim()
-  const refused = await runCli(['export', '--url', server.url], {
+  const refused = await runInProcess(['export', '--url', server.url], {
     cwd: folder.path,
     env: { COUNTERSIGN_TOKEN: narrow },
   })

@@ -33,7 +33,7 @@ test.before.each((context) => {
 test.after.each(({ folder }) => folder[Symbol.dispose]())
 
 async function verdict(args: readonly string[]): Promise<readonly [number | null, string, string]> {
-  const { code, stdout, stderr } = await runInProcess('verify', [...args, '--json'])
+  const { code, stdout, stderr } = await runInProcess(['verify', ...args, '--json'])
   assert.is(stderr, '')
   const { verdict: word, faults } = JSON.parse(stdout)
   return [code, word, [...new Set(faults.map((fault: { code: string }) => fault.code))].join()]
@@ -45,17 +45,17 @@ test('its store verifies, each of its runs replays, and it goes on under the sam
   const data = ['--data', folder.path]
   assert.equal(await verdict(data), [0, 'VERIFIED', ''])
   for (const run of RUNS) {
-    const { code, stdout } = await runInProcess('replay', [run, ...data])
+    const { code, stdout } = await runInProcess(['replay', run, ...data])
     assert.equal([code, stdout.includes('VERIFIED')], [0, true], stdout)
   }
   const chat = { id: 'chat-2', model: 'm', messages: [{ role: 'user', content: 'And now?' }] }
   writeFileSync(folder.file('chats.jsonl'), `${JSON.stringify(chat)}\n`)
-  const imported = await runInProcess('import', [folder.file('chats.jsonl'), '--format', 'openai', ...data])
+  const imported = await runInProcess(['import', folder.file('chats.jsonl'), '--format', 'openai', ...data])
   assert.is(imported.code, 0, imported.stderr)
   assert.equal(await verdict(data), [0, 'VERIFIED', ''])
   assert.equal(await verdict([...data, '--checkpoint', folder.file('checkpoint.txt')]), [0, 'VERIFIED', ''])
   const out = folder.file('now.tar')
-  assert.is((await runInProcess('export', ['--bundle', out, '--run', 'trip-1', ...data])).code, 0)
+  assert.is((await runInProcess(['export', '--bundle', out, '--run', 'trip-1', ...data])).code, 0)
   assert.equal(await verdict([out, ...data, '--checkpoint', folder.file('checkpoint.txt')]), [0, 'VERIFIED', ''])
 })
 

@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { AIRLINE_RUNS, SKIPPED } from '../support/airline-runs.ts'
-import { runCli, serveCli } from '../support/cli.ts'
+import { runInProcess } from '../support/in-process-command.ts'
+import { startServer } from '../support/server-process.ts'
 import { rowsOf } from '../support/tamper.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -41,7 +42,7 @@ function eventsOf(path: string, stream: string): readonly Event[] {
 
 importing('a transcript becomes a run whose calls stand under the place they had (RUN-2)', async () => {
   using folder = tempFolder()
-  const { code, stdout, stderr } = await runCli(['import', '-', ...args], {
+  const { code, stdout, stderr } = await runInProcess(['import', '-', ...args], {
     cwd: folder.path,
     stdin: JSON.stringify(transcript),
   })
@@ -66,7 +67,7 @@ importing('a transcript becomes a run whose calls stand under the place they had
 importing('a call without a result is in doubt, and its run failed rather than completed', async () => {
   using folder = tempFolder()
   const open = { ...transcript, id: 'cut', messages: transcript.messages.slice(0, 4) }
-  await runCli(['import', '-', ...args], { cwd: folder.path, stdin: JSON.stringify(open) })
+  await runInProcess(['import', '-', ...args], { cwd: folder.path, stdin: JSON.stringify(open) })
   const types = eventsOf(folder.file('.countersign/store.db'), 'run-default.cut').map(({ type }) => type)
   assert.equal(types.slice(-3), ['ToolCallInDoubt', 'ToolCallInDoubt', 'RunFailed'])
 })
@@ -81,7 +82,10 @@ importing('a broken line is named by its number, the others go on, and the exit 
     JSON.stringify({ ...transcript, id: 'no valid run id!' }),
     JSON.stringify({ ...transcript, messages: transcript.messages.slice(0, 1) }),
   ]
-  const { code, stdout, stderr } = await runCli(['import', '-', ...args], { cwd: folder.path, stdin: lines.join('\n') })
+  const { code, stdout, stderr } = await runInProcess(['import', '-', ...args], {
+    cwd: folder.path,
+    stdin: lines.join('\n'),
+  })
   assert.is(code, 1)
   const { runs, refused } = JSON.parse(stdout)
   assert.equal({ runs, refused }, { runs: 2, refused: 4 })
@@ -92,23 +96,23 @@ importing('a broken line is named by its number, the others go on, and the exit 
 importing('a server takes the same transcripts, and nothing of them twice', async () => {
   using folder = tempFolder()
   const cwd = folder.path
-  await using server = await serveCli({ cwd })
-  const token = (await runCli(['token', '--scope', 'runs:write'], { cwd })).stdout.trim()
+  await using server = await startServer({ data: folder.file('.countersign') })
+  const token = (await runInProcess(['token', '--scope', 'runs:write'], { cwd })).stdout.trim()
   const env = { COUNTERSIGN_TOKEN: token }
   const options = { cwd, env, stdin: JSON.stringify(transcript) }
-  const first = await runCli(['import', '-', ...args, '--url', server.url], options)
+  const first = await runInProcess(['import', '-', ...args, '--url', server.url], options)
   assert.is(first.code, 0, first.stderr)
   assert.is(JSON.parse(first.stdout).added, 1)
-  const second = await runCli(['import', '-', ...args, '--url', server.url], options)
+  const second = await runInProcess(['import', '-', ...args, '--url', server.url], options)
   assert.is(JSON.parse(second.stdout).known, 1)
 
-  const refused = await runCli(['import', '-', ...args, '--url', server.url], {
+  const refused = await runInProcess(['import', '-', ...args, '--url', server.url], {
     ...options,
     env: { COUNTERSIGN_TOKEN: 'x' },
   })
   assert.is(refused.code, 1)
   await server.stop()
-  const gone = await runCli(['import', '-', ...args, '--url', server.url], options)
+  const gone = await runInProcess(['import', '-', ...args, '--url', server.url], options)
   assert.is(gone.code, 4)
 })
 
@@ -120,13 +124,13 @@ importing('100 real runs with 577 calls are imported once, and verify', async ()
   using folder = tempFolder()
   const cwd = folder.path
   assert.is(readFileSync(AIRLINE_RUNS, 'utf8').trimEnd().split('\n').length, 100)
-  const first = JSON.parse((await runCli(['import', AIRLINE_RUNS, ...args], { cwd })).stdout)
+  const first = JSON.parse((await runInProcess(['import', AIRLINE_RUNS, ...args], { cwd })).stdout)
   assert.equal([first.runs, first.calls, first.added, first.events], [100, 577, 100, 1_969])
-  const second = JSON.parse((await runCli(['import', AIRLINE_RUNS, ...args], { cwd })).stdout)
+  const second = JSON.parse((await runInProcess(['import', AIRLINE_RUNS, ...args], { cwd })).stdout)
   assert.equal([second.runs, second.added, second.known, second.events], [100, 0, 100, 0])
-  const verified = await runCli(['verify'], { cwd })
+  const verified = await runInProcess(['verify'], { cwd })
   assert.match(verified.stdout, /^VERIFIED {2}1,9\d\d events of 10\d streams/)
-  const replayed = await runCli(['replay', 'task-0-trial-0', '--json'], { cwd })
+  const replayed = await runInProcess(['replay', 'task-0-trial-0', '--json'], { cwd })
   const { verdict, snapshots } = JSON.parse(replayed.stdout.trimEnd().split('\n').at(-1) ?? '')
   assert.equal([verdict, snapshots], ['VERIFIED', { matched: 7, mismatched: 0, notCompared: 0 }])
 })
@@ -138,8 +142,8 @@ importing('an import that was cut off goes on where it stopped', async () => {
   writeFileSync(folder.file('t.jsonl'), `${JSON.stringify(half)}\n`)
   const runs = Array.from({ length: 40 }, (_, index) => JSON.stringify({ ...transcript, id: `chat-${index}` }))
   writeFileSync(folder.file('all.jsonl'), runs.join('\n'))
-  await runCli(['import', 't.jsonl', ...args], { cwd })
-  const { stdout } = await runCli(['import', 'all.jsonl', ...args], { cwd })
+  await runInProcess(['import', 't.jsonl', ...args], { cwd })
+  const { stdout } = await runInProcess(['import', 'all.jsonl', ...args], { cwd })
   const { added, known } = JSON.parse(stdout)
   assert.equal({ added, known }, { added: 39, known: 1 })
 })

@@ -9,9 +9,9 @@ import { openLedger } from '../../src/compose.ts'
 import { readSettings } from '../../src/config.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
 import type { Command } from '../../src/ledger/ledger.ts'
-import { runCli, serveCli } from '../support/cli.ts'
 import { BIN, cleanEnv, collected, endOf, spawnTracked } from '../support/command-line.ts'
 import { runInProcess } from '../support/in-process-command.ts'
+import { startServer } from '../support/server-process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const inspect = suite('cli: the inspector')
@@ -38,8 +38,8 @@ inspect.before(async () => {
 })
 
 /** In this process, on the store of this test. */
-function run([name = '', ...args]: readonly string[]) {
-  return runInProcess(name, name === 'completions' ? args : [...args, '--data', join(cwd, '.countersign')])
+function run(args: readonly string[]) {
+  return runInProcess(args[0] === 'completions' ? args : [...args, '--data', join(cwd, '.countersign')])
 }
 
 /** Looks until it is so; the test's own time limit ends what never comes. */
@@ -176,24 +176,27 @@ inspect('a table fits the terminal: wide letters count twice, what is cut says s
 inspect(
   'no lock is taken and nothing is written: the inspector looks at a store beside its owner, or asks the owner',
   async () => {
-    await using served = await serveCli({ cwd })
+    await using served = await startServer({ data: folder.file('.countersign') })
     const beside = await rows('runs', 'list')
     assert.is(beside.length, 2)
-    const token = (await runCli(['token', '--scope', 'audit:read runs:write'], { cwd })).stdout.trim()
+    const token = (await runInProcess(['token', '--scope', 'audit:read runs:write'], { cwd })).stdout.trim()
     const env = { COUNTERSIGN_TOKEN: token }
-    const asked = await runCli(['audit', 'rejections', '--url', served.url], { cwd, env })
+    const asked = await runInProcess(['audit', 'rejections', '--url', served.url], { cwd, env })
     assert.equal(
       rowsOf(asked.stdout).map(({ actor }) => actor),
       ['mallory'],
     )
-    const again = await runCli(['audit', 'access', '--url', served.url], { cwd, env })
+    const again = await runInProcess(['audit', 'access', '--url', served.url], { cwd, env })
     assert.equal(
       rowsOf(again.stdout).map(({ query, actor }) => [query, actor]),
       [['audit/rejections', 'local']],
     )
-    const rewound = await runCli(['runs', 'rollback', 'r', '--reason', 'a test', '--url', served.url], { cwd, env })
+    const rewound = await runInProcess(['runs', 'rollback', 'r', '--reason', 'a test', '--url', served.url], {
+      cwd,
+      env,
+    })
     assert.is(rowsOf(rewound.stdout)[0]?.toStep, 1)
-    const locked = await runCli(['runs', 'rollback', 'r', '--reason', 'a test'], { cwd })
+    const locked = await runInProcess(['runs', 'rollback', 'r', '--reason', 'a test'], { cwd })
     assert.is(locked.code, 1)
     assert.match(locked.stderr, new RegExp(served.url))
   },
@@ -201,8 +204,8 @@ inspect(
 
 inspect('a tail that follows shows what comes while it looks, and ends well when it is interrupted', async () => {
   for (const asks of [true, false]) {
-    await using served = await serveCli({ cwd })
-    const token = (await runCli(['token', '--scope', 'audit:read runs:write'], { cwd })).stdout.trim()
+    await using served = await startServer({ data: folder.file('.countersign') })
+    const token = (await runInProcess(['token', '--scope', 'audit:read runs:write'], { cwd })).stdout.trim()
     const args = [BIN, 'tail', '-f', '--lines', '1', ...(asks ? ['--url', served.url, '--token', token] : [])]
     const child = spawnTracked([process.execPath, ...args], { cwd, env: cleanEnv(), stdio: 'pipe' })
     const output = collected(child)
@@ -224,9 +227,9 @@ inspect('a tail that follows shows what comes while it looks, and ends well when
 
 inspect('a store with the record of its reads verifies, whole and against its last checkpoint', async () => {
   {
-    await using _ = await serveCli({ cwd })
+    await using _ = await startServer({ data: folder.file('.countersign') })
   }
-  const { code, stdout } = await runCli(['verify'], { cwd })
+  const { code, stdout } = await runInProcess(['verify'], { cwd })
   assert.is(code, 0, stdout)
   const access = await rows('events', '--types', 'AccessRecorded')
   assert.ok(access.length > 0)

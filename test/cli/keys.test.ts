@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt } from 'jose'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { runCli, serveCli } from '../support/cli.ts'
+import { countersign } from '../support/command-line.ts'
+import { foundLedger, runInProcess } from '../support/in-process-command.ts'
+import { startServer } from '../support/server-process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const keys = suite('cli: keys, token and validate')
@@ -14,8 +16,8 @@ const NOTICE_MS = 10_000
 keys('keys list shows which key seals, and no secret in any spelling (A37)', async () => {
   using folder = tempFolder()
   const cwd = folder.path
-  await (await serveCli({ cwd })).stop()
-  await runCli(['keys', 'rotate'], { cwd })
+  await foundLedger(cwd)
+  await runInProcess(['keys', 'rotate'], { cwd })
   const file = readFileSync(folder.file('.countersign/keys.json'), 'utf8')
   const secrets = [...file.matchAll(/"(?:secret|d)": "([^"]+)"/g)].map(([, secret]) => secret ?? '')
   assert.is(secrets.length, 4)
@@ -23,12 +25,12 @@ keys('keys list shows which key seals, and no secret in any spelling (A37)', asy
     ['keys', 'list'],
     ['keys', 'list', '--json'],
   ]) {
-    const { code, stdout, stderr } = await runCli(args, { cwd })
+    const { code, stdout, stderr } = await runInProcess(args, { cwd })
     assert.is(code, 0)
     for (const secret of secrets) assert.not.ok(`${stdout}${stderr}`.includes(secret))
     assert.match(stdout, /\+[0-9a-f]{8}\+/, 'the verifier key')
   }
-  const listed = JSON.parse((await runCli(['keys', 'list', '--json'], { cwd })).stdout)
+  const listed = JSON.parse((await runInProcess(['keys', 'list', '--json'], { cwd })).stdout)
   assert.equal(
     listed.keys.map(({ use, current }: { use: string; current: boolean }) => [use, current]),
     [
@@ -42,10 +44,10 @@ keys('keys list shows which key seals, and no secret in any spelling (A37)', asy
 keys('the verifier key that is listed for a tenant is the one its checkpoints open under', async () => {
   using folder = tempFolder()
   const cwd = folder.path
-  await (await serveCli({ cwd })).stop()
+  await foundLedger(cwd)
   for (const tenant of ['default', 'acme']) {
-    const listed = JSON.parse((await runCli(['keys', 'list', '--tenant', tenant, '--json'], { cwd })).stdout)
-    const { stdout } = await runCli(['checkpoint', '--tenant', tenant, '--key'], { cwd })
+    const listed = JSON.parse((await runInProcess(['keys', 'list', '--tenant', tenant, '--json'], { cwd })).stdout)
+    const { stdout } = await runInProcess(['checkpoint', '--tenant', tenant, '--key'], { cwd })
     assert.is(listed.logKey, stdout.trim())
     assert.ok(listed.logKey.includes(`/${tenant}+`))
   }
@@ -56,15 +58,15 @@ keys(
   async () => {
     using folder = tempFolder()
     const cwd = folder.path
-    await using server = await serveCli({ cwd })
-    const { code, stdout } = await runCli(['keys', 'rotate'], { cwd })
+    await using server = await startServer({ data: folder.file('.countersign') })
+    const { code, stdout } = await runInProcess(['keys', 'rotate'], { cwd })
     assert.is(code, 0)
     const kid = stdout.trim()
     assert.is(statSync(folder.file('.countersign/keys.json')).mode & 0o777, 0o600)
-    for (const until = Date.now() + NOTICE_MS; !server.log().includes('key rotated') && Date.now() < until; )
+    for (const until = Date.now() + NOTICE_MS; !server.said.includes('key rotated') && Date.now() < until; )
       await sleep(50)
-    assert.ok(server.log().includes(kid))
-    const verified = await runCli(['verify', '--json'], { cwd })
+    assert.ok(server.said.includes(kid))
+    const verified = await runInProcess(['verify', '--json'], { cwd })
     assert.ok(JSON.parse(verified.stdout).events >= 2)
     assert.is(verified.code, 0)
   },
@@ -73,9 +75,9 @@ keys(
 keys('a rotation beside another one is refused', async () => {
   using folder = tempFolder()
   const cwd = folder.path
-  await (await serveCli({ cwd })).stop()
+  await foundLedger(cwd)
   writeFileSync(folder.file('.countersign/keys.json.rotating'), '')
-  const { code, stderr } = await runCli(['keys', 'rotate'], { cwd })
+  const { code, stderr } = await runInProcess(['keys', 'rotate'], { cwd })
   assert.is(code, 1)
   assert.match(stderr, /rotating/)
 })
@@ -83,9 +85,9 @@ keys('a rotation beside another one is refused', async () => {
 keys('a token says what it was asked to say', async () => {
   using folder = tempFolder()
   const cwd = folder.path
-  await (await serveCli({ cwd })).stop()
+  await foundLedger(cwd)
   const flags = ['--tenant', 'acme', '--sub', 'kim', '--act', 'bot', '--run', 'r1', '--agent', 'writer', '--ttl', '30m']
-  const { stdout } = await runCli(['token', '--scope', 'runs:write runs:read', ...flags], { cwd })
+  const { stdout } = await runInProcess(['token', '--scope', 'runs:write runs:read', ...flags], { cwd })
   const { tenant, sub, act, run, agent, scope, iat = 0, exp = 0 } = decodeJwt(stdout.trim())
   assert.equal(
     { tenant, sub, act, run, agent, scope },
@@ -98,12 +100,12 @@ keys('a token says what it was asked to say', async () => {
 
 keys('keys may come from the environment, as text', async () => {
   using folder = tempFolder()
-  await (await serveCli({ cwd: folder.path })).stop()
+  await foundLedger(folder.path)
   const text = readFileSync(folder.file('.countersign/keys.json'), 'utf8')
   const env = { COUNTERSIGN_KEYS: text }
-  const { code } = await runCli(['token', '--scope', 'admin', '--data', 'elsewhere'], { cwd: folder.path, env })
+  const { code } = await runInProcess(['token', '--scope', 'admin', '--data', 'elsewhere'], { cwd: folder.path, env })
   assert.is(code, 0)
-  assert.is((await runCli(['verify'], { cwd: folder.path, env })).code, 0)
+  assert.is((await runInProcess(['verify'], { cwd: folder.path, env })).code, 0)
 })
 
 keys('validate answers each line in order, whatever the line holds, and exits 0', async () => {
@@ -116,7 +118,7 @@ keys('validate answers each line in order, whatever the line holds, and exits 0'
     '',
     '{"before":{"facts":{"a":1}},"after":{"facts":{"a":2}},"supersedes":[{"path":"/facts/a","reason":"new figure"}]}',
   ]
-  const { code, stdout } = await runCli(['validate'], { cwd, stdin: lines.join('\n') })
+  const { code, stdout } = await runInProcess(['validate'], { cwd, stdin: lines.join('\n') })
   assert.is(code, 0)
   const verdicts = stdout
     .trimEnd()
@@ -125,23 +127,23 @@ keys('validate answers each line in order, whatever the line holds, and exits 0'
   assert.equal(verdicts, ['accept', 'reject', 'reject', 'reject', 'accept'])
 
   writeFileSync(folder.file('policy.json'), '{"protect":["other"],"criticalKeys":[]}')
-  const lax = await runCli(['validate', '--policy', 'policy.json'], { cwd, stdin: lines[1] ?? '' })
+  const lax = await runInProcess(['validate', '--policy', 'policy.json'], { cwd, stdin: lines[1] ?? '' })
   assert.is(JSON.parse(lax.stdout).verdict, 'accept')
-  const explained = await runCli(['validate', '--explain'], { cwd, stdin: lines[1] ?? '' })
+  const explained = await runInProcess(['validate', '--explain'], { cwd, stdin: lines[1] ?? '' })
   assert.match(explained.stdout, /^reject \(0 % kept\)\n {2}error contradicted \/facts\/a 1 -> 2\n/)
   assert.match(explained.stdout, /"supersedes": \[\{"path": "\/facts\/a"/)
   writeFileSync(folder.file('typo.json'), '{"protekt":"*"}')
-  const typo = await runCli(['validate', '--policy', 'typo.json'], { cwd })
+  const typo = await runInProcess(['validate', '--policy', 'typo.json'], { cwd })
   assert.is(typo.code, 2)
   assert.match(typo.stderr, /protekt/)
   writeFileSync(folder.file('wrong.json'), '{"criticalKeys":"other"}')
-  assert.is((await runCli(['validate', '--policy', 'wrong.json'], { cwd })).code, 2)
+  assert.is((await runInProcess(['validate', '--policy', 'wrong.json'], { cwd })).code, 2)
 })
 
 keys('validate keeps up with more lines than any buffer holds', async () => {
   using folder = tempFolder()
   const line = '{"before":{"facts":{"a":"x"}},"after":{"facts":{"a":"x"}}}\n'
-  const { code, stdout } = await runCli(['validate'], { cwd: folder.path, stdin: line.repeat(20_000) })
+  const { code, stdout } = await countersign(['validate'], { cwd: folder.path, stdin: line.repeat(20_000) })
   assert.is(code, 0)
   assert.is(stdout.split('\n').length, 20_001)
 })

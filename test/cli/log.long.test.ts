@@ -16,7 +16,7 @@ import { parseVerifierKey } from '../../src/merkle/note-key.ts'
 import { parseTlogProof } from '../../src/merkle/tlog-proof.ts'
 import { openSqliteReader } from '../../src/store/sqlite/sqlite-reader.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
-import { type CliResult, runCli } from '../support/cli.ts'
+import { type CommandResult, countersign } from '../support/command-line.ts'
 import { rewritten } from '../support/rewrite.ts'
 import { rowsOf, tamper } from '../support/tamper.ts'
 import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
@@ -29,14 +29,14 @@ const CALLER = { tenant: 'acme', actor: 'tester' }
 interface Site extends Disposable {
   readonly folder: TempFolder
   /** Runs countersign on the data folder. */
-  readonly run: (...args: readonly string[]) => Promise<CliResult>
+  readonly run: (...args: readonly string[]) => Promise<CommandResult>
 }
 
 /** A ledger of two runs that ended in order, which signs its last checkpoint; the checkpoint was taken to `kept.txt`. */
 async function site(): Promise<Site> {
   const folder = tempFolder()
   await addRuns(folder, ['one', 'two'])
-  const run = (...args: readonly string[]) => runCli([...args, '--data', folder.path], { cwd: folder.path })
+  const run = (...args: readonly string[]) => countersign([...args, '--data', folder.path], { cwd: folder.path })
   const { stdout } = await run('checkpoint', '--tenant', 'acme')
   writeFileSync(folder.file('kept.txt'), stdout)
   return { folder, run, [Symbol.dispose]: () => folder[Symbol.dispose]() }

@@ -2,7 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { CliCommand } from '../../src/cli/cli-command.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { runCli } from '../support/cli.ts'
+import { countersign } from '../support/command-line.ts'
 import { runInProcess } from '../support/in-process-command.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -25,10 +25,10 @@ main('the help of every command is whole: usage, what it does, every argument an
   assert.ok(COMMANDS.length > 40)
   for (const command of COMMANDS) {
     const path = command.path.split(' ')
-    const [name = '', ...more] = path
-    const { code, stdout, stderr } = await runInProcess(name, [...more, '--help'])
+
+    const { code, stdout, stderr } = await runInProcess([...path, '--help'])
     assert.equal([code, stderr], [0, ''], command.path)
-    assert.is((await runInProcess('help', path)).stdout, stdout, command.path)
+    assert.is((await runInProcess(['help', ...path])).stdout, stdout, command.path)
     assert.ok(stdout.startsWith(`Usage: countersign ${command.path}`), command.path)
     const shown = words(stdout)
     for (const { flags, description } of command.options) {
@@ -43,11 +43,11 @@ main('the help of every command is whole: usage, what it does, every argument an
 })
 
 main('help names every command, and so does the program alone', async () => {
-  const { code, stdout } = await runCli(['help'], { cwd })
+  const { code, stdout } = await countersign(['help'], { cwd })
   assert.is(code, 0)
   for (const { path } of COMMANDS) if (!path.includes(' ')) assert.match(stdout, new RegExp(`^ {2}${path} `, 'm'))
   for (const line of stdout.split('\n')) assert.ok(line.length <= HELP_COLUMNS, line)
-  for (const args of [[], ['--help'], ['-h']]) assert.is((await runCli(args, { cwd })).stdout, stdout)
+  for (const args of [[], ['--help'], ['-h']]) assert.is((await runInProcess(args, { cwd })).stdout, stdout)
 })
 
 main('what is not known is refused with one line and exit code 2, never ignored', async () => {
@@ -95,8 +95,7 @@ main('what is not known is refused with one line and exit code 2, never ignored'
     ['completions', 'tcsh'],
   ]
   for (const args of wrong) {
-    const [name = '', ...rest] = args
-    const { code, stdout, stderr } = await runInProcess(name, [...rest])
+    const { code, stdout, stderr } = await runInProcess(args)
     assert.is(code, 2, args.join(' '))
     assert.is(stdout, '', args.join(' '))
     assert.match(stderr, oneLine, args.join(' '))
@@ -105,7 +104,7 @@ main('what is not known is refused with one line and exit code 2, never ignored'
 })
 
 main('the real program ends the same way: one line, its exit code, and nothing on standard output', async () => {
-  const { code, stdout, stderr } = await runCli(['serve', '--nope'], { cwd })
+  const { code, stdout, stderr } = await countersign(['serve', '--nope'], { cwd })
   assert.equal([code, stdout], [2, ''])
   assert.match(stderr, oneLine)
 })
@@ -126,17 +125,17 @@ main('a misspelt command or flag is named with the one that was meant, and with 
     ['Allowed choices are jsonl, csv, cloudevents', 'export', '--format', 'xml'],
     ["missing required argument 'run'", 'keys', 'disclose', '--tenant', 'acme'],
   ]
-  for (const [line, name = '', ...args] of said) {
-    const { stderr } = await runInProcess(name, args)
+  for (const [line, ...args] of said) {
+    const { stderr } = await runInProcess(args)
     assert.ok(stderr.includes(line), stderr)
   }
 })
 
 main('flags may stand before the action, and a value may begin with a dash behind an equals sign', async () => {
   const data = folder.file('early')
-  const made = await runInProcess('keys', ['--data', data, '--json', 'create'])
+  const made = await runInProcess(['keys', '--data', data, '--json', 'create'])
   assert.equal([made.code, JSON.parse(made.stdout)], [0, { file: `${data}/keys.json` }])
-  const tenant = await runInProcess('token', ['--data', data, '--scope', 'admin', '--sub=-dashed', '--json'])
+  const tenant = await runInProcess(['token', '--data', data, '--scope', 'admin', '--sub=-dashed', '--json'])
   const { token, expires, ...goodFor } = JSON.parse(tenant.stdout)
   assert.equal(goodFor, { scopes: ['admin'], tenant: 'default', subject: '-dashed' })
   assert.is(token.split('.').length, 3)
@@ -144,17 +143,17 @@ main('flags may stand before the action, and a value may begin with a dash behin
 })
 
 main('a setting of the environment that cannot be used is named by its variable', async () => {
-  const { code, stderr } = await runCli(['serve'], { cwd, env: { COUNTERSIGN_PORT: 'many' } })
+  const { code, stderr } = await runInProcess(['serve'], { cwd, env: { COUNTERSIGN_PORT: 'many' } })
   assert.is(code, 2)
   assert.match(stderr, /COUNTERSIGN_PORT/)
 })
 
 main('version says the version, to people and to programs', async () => {
-  const { code, stdout } = await runCli(['version'], { cwd })
+  const { code, stdout } = await runInProcess(['version'], { cwd })
   assert.is(code, 0)
   assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
-  assert.is((await runCli(['--version'], { cwd })).stdout, stdout)
-  assert.is(`${JSON.parse((await runInProcess('version', ['--json'])).stdout).version}\n`, stdout)
+  assert.is((await runInProcess(['--version'], { cwd })).stdout, stdout)
+  assert.is(`${JSON.parse((await runInProcess(['version', '--json'])).stdout).version}\n`, stdout)
 })
 
 main.run()

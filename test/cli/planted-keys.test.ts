@@ -7,7 +7,7 @@ import { readSettings } from '../../src/config.ts'
 import { exportText } from '../../src/export/issue-export.ts'
 import { createLedgerKeys, formatLedgerKeys } from '../../src/signing/ledger-keys.ts'
 import { AUDITOR, unpackTar, writeBundle } from '../support/bundles.ts'
-import { type CommandResult, countersign } from '../support/command-line.ts'
+import { type CommandAnswer, runInProcess } from '../support/in-process-command.ts'
 import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
 import { testLogs } from '../support/test-logs.ts'
 
@@ -53,8 +53,8 @@ test.after(({ folder, home }) => {
 })
 
 const EVIDENCE = ['one.tar', 'unpacked', 'all.jsonl']
-const run = ({ folder, home }: Context, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<CommandResult> =>
-  countersign(['verify', ...args], { cwd: folder.path, env: { HOME: home.path, XDG_CONFIG_HOME: '', ...env } })
+const run = ({ folder, home }: Context, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<CommandAnswer> =>
+  runInProcess(['verify', ...args], { cwd: folder.path, env: { HOME: home.path, XDG_CONFIG_HOME: '', ...env } })
 
 test('what the working directory holds authenticates no bundle and no export: not its key file, nor a file of pins (A77)', async (context) => {
   for (const name of EVIDENCE) {
@@ -69,7 +69,7 @@ test('what the working directory holds authenticates no bundle and no export: no
   assert.equal([held.code, /you have none of the log/.test(held.stderr)], [2, true], held.stderr)
   const cwd = { cwd: context.folder.file('unpacked') }
   cpSync(context.folder.file('.countersign'), join(cwd.cwd, '.countersign'), { recursive: true })
-  const within = await countersign(['verify', '.'], { ...cwd, env: { HOME: context.home.path, XDG_CONFIG_HOME: '' } })
+  const within = await runInProcess(['verify', '.'], { ...cwd, env: { HOME: context.home.path, XDG_CONFIG_HOME: '' } })
   assert.is.not(within.code, 0, within.stdout)
   assert.not.match(within.stdout, /^VERIFIED|, yours/m)
 })
@@ -91,7 +91,7 @@ test('a key that the reader names, by flag or variable, or has pinned at home, d
     const found = await run(context, ['one.tar', ...flags], env)
     assert.equal([found.code, /^key: .*, yours \(/m.test(found.stdout)], [0, true], found.stdout + found.stderr)
   }
-  assert.is((await countersign(['keys', 'pin', key], { env: { HOME: home.path, XDG_CONFIG_HOME: '' } })).code, 0)
+  assert.is((await runInProcess(['keys', 'pin', key], { env: { HOME: home.path, XDG_CONFIG_HOME: '' } })).code, 0)
   assert.match((await run(context, ['one.tar'])).stdout, /^VERIFIED[\s\S]*\.config\/countersign\/known-keys\)/)
   // The key of the log proves an export complete; its seals are for who has the ring.
   assert.match((await run(context, ['all.jsonl'])).stdout, /^UNVERIFIABLE[\s\S]*^complete: all \d+ events/m)

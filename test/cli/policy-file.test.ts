@@ -2,7 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readPolicies } from '../../src/policy-file.ts'
-import { runCli, serveCli } from '../support/cli.ts'
+import { countersign } from '../support/command-line.ts'
+import { runInProcess } from '../support/in-process-command.ts'
+import { startServer } from '../support/server-process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { within } from '../support/within.ts'
 
@@ -39,7 +41,7 @@ test('serve stops with one line that says file, place and reason of a policy tha
   }
   const [file, says] = bad[4] as (typeof bad)[number]
   const args = ['serve', '--port', '0', '--policy', file]
-  const { code, stdout, stderr } = await within(20_000, runCli(args, { cwd: folder.path }), 'the end of serve')
+  const { code, stdout, stderr } = await within(20_000, countersign(args, { cwd: folder.path }), 'the end of serve')
   assert.is(code, 2, stderr)
   assert.is(stderr.trimEnd().split('\n').length, 1, stderr)
   assert.match(stderr, says)
@@ -50,7 +52,7 @@ test('serve gives each tenant its policy, an edit counts for later runs, and a b
   using folder = tempFolder()
   const file = folder.file('policies.json')
   writeFileSync(file, '{"tenants": {"acme": {"immutable": ["/mrn"]}, "*": {"ungrounded": "reject"}}}')
-  await using server = await serveCli({ cwd: folder.path, env: { COUNTERSIGN_POLICY: 'policies.json' } })
+  await using server = await startServer({ data: folder.file('.countersign'), env: { COUNTERSIGN_POLICY: file } })
   const start = await starterOf(server.url, folder.path)
   assert.equal((await start('acme', 'a')).immutable, ['/mrn'])
   assert.is((await start('other', 'a')).ungrounded, 'reject')
@@ -60,7 +62,7 @@ test('serve gives each tenant its policy, an edit counts for later runs, and a b
   assert.is((await start('other', 'b')).ungrounded, 'warn')
   writeFileSync(file, '{"tenants": {"acme": {"immutable": "/mrn"}}}')
   assert.equal((await start('acme', 'c')).immutable, ['/mrn', '/dob'])
-  assert.match(server.log(), /policies cannot be used.*mend it/)
+  assert.match(server.said, /policies cannot be used.*mend it/)
 })
 
 /** Starts a run of a tenant; says the policy on its record. */
@@ -68,7 +70,7 @@ async function starterOf(url: string, cwd: string): Promise<(tenant: string, id:
   const tokens = new Map<string, Record<string, string>>()
   return async (tenant, id) => {
     if (!tokens.has(tenant)) {
-      const made = await runCli(['token', '--tenant', tenant, '--scope', 'runs:write runs:read'], { cwd })
+      const made = await runInProcess(['token', '--tenant', tenant, '--scope', 'runs:write runs:read'], { cwd })
       tokens.set(tenant, { authorization: `Bearer ${made.stdout.trim()}`, 'content-type': 'application/json' })
     }
     const headers = tokens.get(tenant) as Record<string, string>
@@ -88,7 +90,7 @@ test('validate takes the same file and the tenant whose policy counts', async ()
   writeFileSync(folder.file('p.json'), '{"tenants": {"acme": {"free": ["board"]}, "*": {"free": []}}}')
   const stdin = '{"before": {"board": 1}, "after": {"board": 2}}'
   const verdict = async (...args: string[]) => {
-    const { stdout } = await runCli(['validate', '--policy', 'p.json', ...args], { cwd: folder.path, stdin })
+    const { stdout } = await runInProcess(['validate', '--policy', 'p.json', ...args], { cwd: folder.path, stdin })
     return JSON.parse(stdout).verdict
   }
   assert.equal([await verdict('--tenant', 'acme'), await verdict()], ['accept', 'reject'])

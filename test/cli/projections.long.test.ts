@@ -21,7 +21,7 @@ const BY_CATEGORY = '$by_category'
 
 type Answer = Pick<CommandResult, 'code' | 'stdout' | 'stderr'>
 const ask = (node: EventStoreNode, action: string, ...more: readonly string[]): Promise<Answer> =>
-  runInProcess('projections', [action, '--store', node.url, ...more])
+  runInProcess(['projections', action, '--store', node.url, ...more])
 const lines = ({ stdout }: Answer): readonly string[] => stdout.trimEnd().split('\n')
 
 interface Runs {
@@ -140,7 +140,7 @@ test('on a cluster they are installed and compared at the leader, whichever node
   const both = `127.0.0.1:${follower.port},127.0.0.1:${leader.port}`
   for (const url of [follower.url, `esdb://${both}?tls=false&nodePreference=follower`, leader.url]) {
     for (const action of ['install', 'status', 'diff']) {
-      const { code, stderr } = await runInProcess('projections', [action, '--store', url])
+      const { code, stderr } = await runInProcess(['projections', action, '--store', url])
       assert.is(code, 0, `${url} ${action} ${stderr}`)
     }
   }
@@ -290,7 +290,7 @@ test('a server that runs no projections, one that is away and a store that is no
   assert.match(away.stderr, /no node answers at esdb:/)
 
   using small = await smallStore()
-  const file = await runInProcess('projections', ['status', '--store', small.path])
+  const file = await runInProcess(['projections', 'status', '--store', small.path])
   assert.is(file.code, 2)
   assert.match(file.stderr, /--store esdb:/)
   for (const wrong of [
@@ -302,7 +302,7 @@ test('a server that runs no projections, one that is away and a store that is no
     ['status', '--tenant', 'x'],
     ['diff', '--tenant', 'A'],
   ]) {
-    assert.is((await runInProcess('projections', [...wrong, '--store', without.url])).code, 2, wrong.join(' '))
+    assert.is((await runInProcess(['projections', ...wrong, '--store', without.url])).code, 2, wrong.join(' '))
   }
 })
 

@@ -3,8 +3,9 @@ import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { firstSteps } from '../../src/cli/first-steps.ts'
-import { runCli, serveCli } from '../support/cli.ts'
-import { BIN } from '../support/command-line.ts'
+import { BIN, countersign } from '../support/command-line.ts'
+import { runInProcess } from '../support/in-process-command.ts'
+import { startServer } from '../support/server-process.ts'
 import { tamper } from '../support/tamper.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -12,25 +13,24 @@ const serve = suite('cli: serve')
 
 serve('the first start makes keys that only their owner may read, and a later one keeps them', async () => {
   using folder = tempFolder()
-  const cwd = folder.path
   const keyFile = folder.file('.countersign/keys.json')
-  const first = await serveCli({ cwd })
+  const first = await startServer({ data: folder.file('.countersign') })
   const made = statSync(keyFile)
   assert.is(made.mode & 0o777, 0o600)
   assert.is(statSync(folder.file('.countersign')).mode & 0o777, 0o700)
-  assert.is(await first.stop(), 0)
+  assert.is((await first.stop()).code, 0)
   assert.not.ok(existsSync(folder.file('.countersign/store.db.owner')))
 
-  const second = await serveCli({ cwd })
-  assert.is(await second.stop('SIGINT'), 0)
+  const second = await startServer({ data: folder.file('.countersign') })
+  assert.is((await second.stop('SIGINT')).code, 0)
   assert.is(statSync(keyFile).ino, made.ino)
 })
 
 serve('without a terminal stdout is a log of JSON lines and nothing else', async () => {
   using folder = tempFolder()
-  const server = await serveCli({ cwd: folder.path })
+  const server = await startServer({ data: folder.file('.countersign') })
   await server.stop()
-  const lines = server.log().trimEnd().split('\n')
+  const lines = server.said.trimEnd().split('\n')
   assert.equal(
     lines.map((line) => (JSON.parse(line) as { msg: string }).msg),
     ['listening', 'closing', 'closed'],
@@ -40,7 +40,7 @@ serve('without a terminal stdout is a log of JSON lines and nothing else', async
 serve('the lines that a newcomer is shown work when they are pasted into a shell', async () => {
   using folder = tempFolder()
   const data = folder.file('my data')
-  await using server = await serveCli({ cwd: folder.path, args: ['--data', data] })
+  await using server = await startServer({ data })
   const lines = firstSteps({ url: server.url, data }).join('\n')
   const script = lines.replaceAll('npx countersign', `"${process.execPath}" "${BIN}"`)
   const { stdout, stderr, status } = spawnSync('bash', ['-c', script], { cwd: folder.path, encoding: 'utf8' })
@@ -54,12 +54,12 @@ serve('the lines that a newcomer is shown work when they are pasted into a shell
 
 serve('a second process on the same store is told which process owns it, and where that one serves (F12)', async () => {
   using folder = tempFolder()
-  await using server = await serveCli({ cwd: folder.path })
+  await using server = await startServer({ data: folder.file('.countersign') })
   for (const args of [['serve', '--port', '0'], ['rebuild'], ['import', '-', '--format', 'openai']]) {
-    const { code, stderr } = await runCli(args, { cwd: folder.path })
+    const { code, stderr } = await countersign(args, { cwd: folder.path })
     assert.is(code, 1, args[0])
     assert.ok(stderr.includes(server.url), stderr)
-    assert.ok(stderr.includes(String(server.child.pid)))
+    assert.ok(stderr.includes(String(server.pid)))
     assert.is(stderr.trimEnd().split('\n').length, 1)
   }
 })
@@ -67,11 +67,11 @@ serve('a second process on the same store is told which process owns it, and whe
 serve('what keeps the ledger from starting is said in one line, with exit code 1', async () => {
   using folder = tempFolder()
   const cwd = folder.path
-  const busy = await serveCli({ cwd, args: ['--data', 'busy'] })
+  const busy = await startServer({ data: folder.file('busy') })
   const port = new URL(busy.url).port
   const refusals: Record<string, string> = {}
   const refusal = async (name: string, args: readonly string[]): Promise<void> => {
-    const { code, stdout, stderr } = await runCli(
+    const { code, stdout, stderr } = await countersign(
       ['serve', ...(args.includes('--port') ? [] : ['--port', '0']), ...args],
       { cwd },
     )
@@ -105,10 +105,10 @@ serve('views that were dropped come back as they were', async () => {
   using folder = tempFolder()
   const cwd = folder.path
   const stdin = ['a', 'b'].map((id) => JSON.stringify({ id, messages: [{ role: 'user', content: 'hi' }] })).join('\n')
-  await runCli(['import', '-', '--format', 'openai'], { cwd, stdin })
+  await runInProcess(['import', '-', '--format', 'openai'], { cwd, stdin })
   const list = async (): Promise<unknown> => {
-    await using server = await serveCli({ cwd })
-    const token = (await runCli(['token', '--scope', 'runs:read'], { cwd })).stdout.trim()
+    await using server = await startServer({ data: folder.file('.countersign') })
+    const token = (await runInProcess(['token', '--scope', 'runs:read'], { cwd })).stdout.trim()
     const answer = await fetch(`${server.url}/v1/runs`, { headers: { authorization: `Bearer ${token}` } })
     const { items } = (await answer.json()) as { items: readonly unknown[] }
     await server.stop()
@@ -116,13 +116,13 @@ serve('views that were dropped come back as they were', async () => {
   }
   const before = await list()
   assert.is((before as readonly unknown[]).length, 2)
-  assert.is((await runCli(['rebuild'], { cwd })).code, 0)
+  assert.is((await runInProcess(['rebuild'], { cwd })).code, 0)
   assert.equal(await list(), before)
 })
 
 serve('a store in memory leaves nothing behind', async () => {
   using folder = tempFolder()
-  const server = await serveCli({ cwd: folder.path, args: ['--store', 'memory:'] })
+  const server = await startServer({ data: folder.file('.countersign'), args: ['--store', 'memory:'] })
   await server.stop()
   assert.not.ok(existsSync(folder.file('.countersign/store.db')))
   assert.not.ok(existsSync(folder.file('.countersign/keys.json')))

@@ -54,7 +54,7 @@ test.after(({ own, other }) => {
 })
 
 const asked = (folder: TempFolder, ...args: readonly string[]) =>
-  runInProcess('verify', [...args, '--data', folder.path])
+  runInProcess(['verify', ...args, '--data', folder.path])
 
 test('text of what is checked is shown escaped, in lines and as JSON, whatever it holds (A76)', async ({
   own,
@@ -81,7 +81,7 @@ test('text of what is checked is shown escaped, in lines and as JSON, whatever i
     const bundle = await asked(other, own.file('one.tar'), '--key', key, ...json)
     assert.is(bundle.code, 0, bundle.stdout)
     assert.not.match(bundle.stdout, OBEYED)
-    const replayed = await runInProcess('replay', ['one', '--tenant', 'acme', '--data', own.path, ...json])
+    const replayed = await runInProcess(['replay', 'one', '--tenant', 'acme', '--data', own.path, ...json])
     assert.is(replayed.code, 0)
     assert.match(replayed.stdout, json.length > 0 ? /\\u202e/ : /\\u\{202e\}/)
     assert.not.match(replayed.stdout, OBEYED)
@@ -108,7 +108,7 @@ test('an export is not shown on a terminal: it holds what others wrote, byte for
   const before = Object.getOwnPropertyDescriptor(process.stdout, 'isTTY')
   Object.defineProperty(process.stdout, 'isTTY', { value: true, configurable: true })
   try {
-    const refused = await runInProcess('export', ['--data', own.path, '--tenant', 'acme'])
+    const refused = await runInProcess(['export', '--data', own.path, '--tenant', 'acme'])
     assert.equal([refused.code, refused.stdout], [2, ''])
     assert.match(refused.stderr, /--out/)
   } finally {
@@ -189,7 +189,7 @@ test('without a key that the reader brings or has pinned nothing that others mad
   writeFileSync(other.file('others.txt'), `${wrong.replace(/\/acme/, '/acme')}\n`)
   assert.is((await asked(other, tar, '--key', other.file('others.txt'))).code, 1)
   const pins = other.file('config/countersign/known-keys')
-  const pin = (text: string) => runInProcess('keys', ['pin', text, '--known-keys', pins])
+  const pin = (text: string) => runInProcess(['keys', 'pin', text, '--known-keys', pins])
   assert.is((await pin('nonsense')).code, 2)
   assert.is((await pin(key)).code, 0)
   assert.is((await pin(key)).code, 0)
@@ -215,7 +215,7 @@ test('an export of a tenant is complete under a key that the reader has, and INC
   key,
 }) => {
   const file = own.file('all.jsonl')
-  const made = await runInProcess('export', ['--data', own.path, '--tenant', 'acme', '--out', file])
+  const made = await runInProcess(['export', '--data', own.path, '--tenant', 'acme', '--out', file])
   assert.is(made.code, 0, made.stderr)
   const whole = await asked(own, file)
   assert.match(whole.stdout, /^VERIFIED[\s\S]*\ncomplete: all \d+ events/, whole.stdout)

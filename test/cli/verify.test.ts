@@ -2,7 +2,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { runCli, serveCli } from '../support/cli.ts'
+import { foundLedger, runInProcess } from '../support/in-process-command.ts'
+import { startServer } from '../support/server-process.ts'
 import { type SmallStore, smallStore } from '../support/small-store.ts'
 import { setColumn, tamper } from '../support/tamper.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -16,7 +17,7 @@ verify.after(({ store }) => store[Symbol.dispose]())
 verify('a store may be named by folder, path or URL, or be the default; VERIFIED is exit code 0', async ({ store }) => {
   const cwd = store.folder.path
   for (const args of [[cwd], [store.path], [`sqlite:${store.path}`], ['--data', cwd], ['--store', store.path], ['.']]) {
-    const { code, stdout, stderr } = await runCli(['verify', ...args], { cwd })
+    const { code, stdout, stderr } = await runInProcess(['verify', ...args], { cwd })
     assert.is(code, 0, `${args}: ${stdout}${stderr}`)
     assert.match(stdout, /^VERIFIED {2}\d+ events of 3 streams/)
     assert.is(stderr, '', 'no bar where stderr is no terminal')
@@ -27,11 +28,11 @@ verify('TAMPERED is exit code 1, and the line names stream, revision and what is
   const cwd = store.folder.path
   const path = store.copy('tampered.db')
   setColumn(path, 4, 'data', '{"v":1}')
-  const { code, stdout } = await runCli(['verify', path], { cwd })
+  const { code, stdout } = await runInProcess(['verify', path], { cwd })
   assert.is(code, 1)
   assert.match(stdout, /^TAMPERED {2}run-acme\.\w+ @ \d+, position 4 {2}data-digest {2}/)
 
-  const json = await runCli(['verify', path, '--json'], { cwd })
+  const json = await runInProcess(['verify', path, '--json'], { cwd })
   assert.is(json.code, 1)
   const report = JSON.parse(json.stdout)
   assert.is(report.verdict, 'TAMPERED')
@@ -46,13 +47,13 @@ verify(
     using folder = tempFolder()
     const path = join(folder.path, 'alone.db')
     writeFileSync(path, readFileSync(store.path))
-    const whole = await runCli(['verify', path], { cwd: folder.path })
+    const whole = await runInProcess(['verify', path], { cwd: folder.path })
     assert.is(whole.code, 3)
     assert.match(whole.stdout, /UNVERIFIABLE {2}no-keys/)
     assert.match(whole.stdout, /not checked: seals/)
 
     setColumn(path, 4, 'data', '{"v":1}')
-    assert.is((await runCli(['verify', path], { cwd: folder.path })).code, 1)
+    assert.is((await runInProcess(['verify', path], { cwd: folder.path })).code, 1)
   },
 )
 
@@ -60,7 +61,9 @@ verify(
   'keys of another ledger make nothing TAMPERED: it is UNVERIFIABLE, in one line for all events',
   async ({ store }) => {
     using other = await smallStore()
-    const { code, stdout } = await runCli(['verify', store.path, '--keys', other.keysPath], { cwd: store.folder.path })
+    const { code, stdout } = await runInProcess(['verify', store.path, '--keys', other.keysPath], {
+      cwd: store.folder.path,
+    })
     assert.is(code, 3)
     assert.match(stdout, /foreign-keys/)
     assert.match(stdout, /not checked: whether events were cut off/)
@@ -72,17 +75,17 @@ verify(
 verify('a key file from before a rotation leaves later events UNVERIFIABLE, not TAMPERED', async () => {
   using folder = tempFolder()
   const cwd = folder.path
-  await (await serveCli({ cwd })).stop()
+  await foundLedger(cwd)
   const before = readFileSync(folder.file('.countersign/keys.json'))
-  await runCli(['keys', 'rotate'], { cwd })
-  await (await serveCli({ cwd })).stop()
+  await runInProcess(['keys', 'rotate'], { cwd })
+  await foundLedger(cwd)
   const token = { format: 'openai', file: folder.file('t.jsonl') }
   writeFileSync(token.file, `${JSON.stringify({ id: 'x', messages: [{ role: 'user', content: 'hi' }] })}\n`)
-  assert.is((await runCli(['import', token.file, '--format', 'openai'], { cwd })).code, 0)
-  assert.is((await runCli(['verify'], { cwd })).code, 0)
+  assert.is((await runInProcess(['import', token.file, '--format', 'openai'], { cwd })).code, 0)
+  assert.is((await runInProcess(['verify'], { cwd })).code, 0)
 
   writeFileSync(folder.file('old.json'), before, { mode: 0o600 })
-  const { code, stdout } = await runCli(['verify', '--keys', 'old.json'], { cwd })
+  const { code, stdout } = await runInProcess(['verify', '--keys', 'old.json'], { cwd })
   assert.is(code, 3, stdout)
   assert.match(stdout, /key-missing/)
   assert.not.match(stdout, /TAMPERED/)
@@ -90,8 +93,8 @@ verify('a key file from before a rotation leaves later events UNVERIFIABLE, not 
 
 verify('a store that its owner is writing to is verified beside it (STR-23)', async () => {
   using folder = tempFolder()
-  await using _ = await serveCli({ cwd: folder.path })
-  const { code, stdout } = await runCli(['verify'], { cwd: folder.path })
+  await using _ = await startServer({ data: folder.file('.countersign') })
+  const { code, stdout } = await runInProcess(['verify'], { cwd: folder.path })
   assert.is(code, 0, stdout)
 })
 
@@ -100,7 +103,7 @@ verify('names in a file cannot steer the terminal (A45, LOG-17)', async ({ store
   tamper(path, (db) =>
     db.prepare('UPDATE streams SET name = ? WHERE name = ?').run('run-\u001b[2J\nVERIFIED', 'run-acme.two'),
   )
-  const { code, stdout } = await runCli(['verify', path], { cwd: store.folder.path })
+  const { code, stdout } = await runInProcess(['verify', path], { cwd: store.folder.path })
   assert.is(code, 1)
   assert.not.ok(stdout.includes('\u001b'))
   assert.ok(stdout.split('\n').every((line) => !line.startsWith('VERIFIED')))
@@ -108,7 +111,7 @@ verify('names in a file cannot steer the terminal (A45, LOG-17)', async ({ store
 
 verify('replay tells a run step by step, and its verdict by exit code', async ({ store }) => {
   const cwd = store.folder.path
-  const whole = await runCli(['replay', 'one', '--tenant', 'acme', '--data', cwd], { cwd })
+  const whole = await runInProcess(['replay', 'one', '--tenant', 'acme', '--data', cwd], { cwd })
   assert.is(whole.code, 0, whole.stderr)
   assert.match(whole.stdout, /snapshot match/)
   assert.match(whole.stdout, /VERIFIED {2}run-acme\.one/)
@@ -116,11 +119,11 @@ verify('replay tells a run step by step, and its verdict by exit code', async ({
   const path = store.copy('replayed.db')
   setColumn(path, 4, 'data', '{"v":1}')
   const both = await Promise.all(
-    ['one', 'two'].map((run) => runCli(['replay', run, '--tenant', 'acme', '--store', path, '--json'], { cwd })),
+    ['one', 'two'].map((run) => runInProcess(['replay', run, '--tenant', 'acme', '--store', path, '--json'], { cwd })),
   )
   assert.equal(both.map(({ code }) => code).sort(), [0, 1])
 
-  const unknown = await runCli(['replay', 'nobody', '--data', cwd], { cwd })
+  const unknown = await runInProcess(['replay', 'nobody', '--data', cwd], { cwd })
   assert.is(unknown.code, 3)
   rmSync(path)
 })

@@ -4,10 +4,11 @@ import { fileURLToPath } from 'node:url'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { runCli, serveCli } from '../support/cli.ts'
+import { countersign } from '../support/command-line.ts'
 import { FORKED_RUN, HOSTILE_RUN, REFUSED_RUN } from '../support/dashboard-seed.ts'
 import { findChromium } from '../support/find-chromium.ts'
 import { makeSeededFolder } from '../support/seeded-folder.ts'
+import { startServer } from '../support/server-process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const test = suite('dashboard: in a real browser')
@@ -32,7 +33,7 @@ async function withBrowser(body: (opened: Opened) => Promise<void>, options: Bro
   const { faultsExpected = false, ...context } = options
   using folder = tempFolder()
   await makeSeededFolder(folder.path)
-  await using server = await serveCli({ cwd: folder.path, args: ['--data', folder.path] })
+  await using server = await startServer({ data: folder.path })
   const browser: Browser = await chromium.launch({ executablePath: executablePath ?? '', args: ['--no-sandbox'] })
   try {
     const page = await browser.newPage(context)
@@ -49,7 +50,7 @@ async function withBrowser(body: (opened: Opened) => Promise<void>, options: Bro
 
 async function signIn(page: Page, url: string, folder: string): Promise<void> {
   const scope = 'runs:read audit:read audit:export'
-  const made = await runCli(['token', '--data', folder, '--tenant', 'acme', '--scope', scope], { cwd: folder })
+  const made = await countersign(['token', '--data', folder, '--tenant', 'acme', '--scope', scope], { cwd: folder })
   await page.goto(`${url}/ui`)
   await page.getByLabel('Access token').fill(made.stdout.trim())
   await page.getByRole('button', { name: 'Sign in' }).click()
@@ -121,8 +122,8 @@ else {
       const file = join(folder, 'taken.tar')
       await (await download).saveAs(file)
       assert.ok(clicks <= CLICKS_MAX, String(clicks))
-      const key = await runCli(['checkpoint', '--data', folder, '--tenant', 'acme', '--key'], { cwd: folder })
-      const verified = await runCli(['verify', file, '--key', key.stdout.trim()], { cwd: folder })
+      const key = await countersign(['checkpoint', '--data', folder, '--tenant', 'acme', '--key'], { cwd: folder })
+      const verified = await countersign(['verify', file, '--key', key.stdout.trim()], { cwd: folder })
       assert.is(verified.code, 0, verified.stdout + verified.stderr)
       assert.match(verified.stdout, /^VERIFIED/)
     })
@@ -159,7 +160,7 @@ else {
 
   test('a page that is open follows its run: an event that comes is shown without a reload', async () => {
     await withBrowser(async ({ page, url, folder }) => {
-      const made = await runCli(['token', '--data', folder, '--tenant', 'acme', '--scope', 'runs:write'], {
+      const made = await countersign(['token', '--data', folder, '--tenant', 'acme', '--scope', 'runs:write'], {
         cwd: folder,
       })
       await page.goto(`${url}/ui/runs/claim-2293`)

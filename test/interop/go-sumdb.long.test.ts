@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { runCli, type ServedCli, serveCli } from '../support/cli.ts'
-import { runCommand } from '../support/command-line.ts'
+import { countersign, runCommand } from '../support/command-line.ts'
+import { type ServerProcess, startServer } from '../support/server-process.ts'
 import { ROOT } from '../support/source-root.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { eventually } from '../support/within.ts'
@@ -29,7 +29,7 @@ async function checkLog(
   return { code, said: stdout + stderr }
 }
 
-async function fill({ url }: ServedCli, token: string): Promise<void> {
+async function fill({ url }: ServerProcess, token: string): Promise<void> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const post = async (path: string, body: object) => {
     const answer = await fetch(`${url}/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -47,8 +47,8 @@ async function fill({ url }: ServedCli, token: string): Promise<void> {
 test('checkpoint, tiles, entries and every proof are what golang.org/x/mod/sumdb takes', async () => {
   using folder = tempFolder()
   const cwd = folder.path
-  await using server = await serveCli({ cwd, args: ['--checkpoint-seconds', '1'] })
-  const made = await runCli(['token', '--scope', 'runs:write audit:read'], { cwd })
+  await using server = await startServer({ data: folder.file('.countersign'), args: ['--checkpoint-seconds', '1'] })
+  const made = await countersign(['token', '--scope', 'runs:write audit:read'], { cwd })
   const token = made.stdout.trim()
   await fill(server, token)
   const size = await eventually(

@@ -56,7 +56,7 @@ async function withLedger(folder: TempFolder, use: (ledger: Ledger) => Promise<v
 }
 
 async function isVerified(folder: TempFolder): Promise<void> {
-  const { code, stdout } = await runInProcess('verify', ['--data', folder.path, '--json'])
+  const { code, stdout } = await runInProcess(['verify', '--data', folder.path, '--json'])
   assert.equal([code, JSON.parse(stdout).verdict], [0, 'VERIFIED'], stdout)
 }
 

@@ -139,7 +139,7 @@ async function afterwards(
   } catch (error) {
     answered = String(error)
   }
-  const { code, stdout } = await runInProcess('verify', ['--data', data])
+  const { code, stdout } = await runInProcess(['verify', '--data', data])
   using reader = openSqliteReader({ path: `${data}/store.db` })
   const found = new Set((await collect(reader.readAll())).map((record) => record.data))
   const lost = acknowledged.filter((mark) => ![...found].some((text) => text.includes(`"${mark}"`)))

@@ -79,7 +79,7 @@ claim(
     assert.ok(imported)
     const faults = await faultyImages(imported, { images: MOVED, folder }, async (place) => {
       const data = `${place}/data`
-      const { code, stdout, stderr } = await runInProcess('import', [...args, '--data', data])
+      const { code, stdout, stderr } = await runInProcess(['import', ...args, '--data', data])
       if (code !== 0) return [`import ended with ${code}: ${stderr}`]
       const { runs, added, known } = JSON.parse(stdout)
       const streams = (await recordsAt(`${data}/store.db`)).filter(({ revision }) => revision === 0)
@@ -94,7 +94,7 @@ claim(
 claim(`${MOVED} images of a copy: asked for again it ends as a whole copy (F58)`, async () => {
   const source = folder.file('source')
   const { path: transcripts } = madeTranscripts(folder, RUNS)
-  const made = await runInProcess('import', [transcripts, '--format', 'openai', '--data', source])
+  const made = await runInProcess(['import', transcripts, '--format', 'openai', '--data', source])
   assert.is(made.code, 0, made.stderr)
   const wanted = digest(await recordsAt(`${source}/store.db`))
   const args = (to: string): readonly string[] => ['--from', `${source}/store.db`, '--to', to, '--data', source]
@@ -105,7 +105,7 @@ claim(`${MOVED} images of a copy: asked for again it ends as a whole copy (F58)`
   ])
   assert.ok(copied)
   const faults = await faultyImages(copied, { images: MOVED, folder }, async (place) => {
-    const { code, stderr } = await runInProcess('copy', args(`${place}/copy.db`))
+    const { code, stderr } = await runInProcess(['copy', ...args(`${place}/copy.db`)])
     if (code !== 0) return [`copy ended with ${code}: ${stderr}`]
     return digest(await recordsAt(`${place}/copy.db`)) === wanted ? [] : ['the copy differs']
   })

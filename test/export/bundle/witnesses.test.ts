@@ -141,16 +141,16 @@ test('both command lines hold a bundle against --witness and --quorum, and refus
     [['--witness', ANN, '--quorum', '0'], ['--witness', ANN, '--quorum', '0'], 2],
     [['--witness', ANN, '--quorum', ''], ['--witness', ANN, '--quorum', ''], 2],
   ] as const) {
-    const own = await runInProcess('verify', [file, '--key', key, ...ours])
+    const own = await runInProcess(['verify', file, '--key', key, ...ours])
     assert.is(own.code, code, `${ours.join(' ')}: ${own.stdout}${own.stderr}`)
     const alone = await runCommand([process.execPath, VERIFIER, file, '--key', key, ...theirs])
     assert.is(alone.code, code, `${theirs.join(' ')}: ${alone.stdout}${alone.stderr}`)
   }
-  const twice = await runInProcess('verify', [file, '--key', key, '--witness', BEN, '--witness', ANN])
+  const twice = await runInProcess(['verify', file, '--key', key, '--witness', BEN, '--witness', ANN])
   assert.equal([twice.code, /--witness is there twice/.test(twice.stderr)], [2, true], twice.stderr)
   writeFileSync(folder.file('all.jsonl'), context.files.get('events.jsonl') ?? '')
   for (const flag of ['--witness', '--quorum']) {
-    const passedOver = await runInProcess('verify', [folder.file('all.jsonl'), '--key', key, flag, '1'])
+    const passedOver = await runInProcess(['verify', folder.file('all.jsonl'), '--key', key, flag, '1'])
     assert.equal([passedOver.code, passedOver.stderr.includes(flag)], [2, true], passedOver.stderr)
   }
 })

@@ -125,7 +125,7 @@ export async function ledgerFaults(
     const first = await answersOf(async () => openLedger(settings, log))
     using reader = openSqliteReader({ path: `${data}/store.db` })
     faults.push(...lost(await collect(reader.readAll()), acknowledged))
-    const { code, stdout, stderr } = await runInProcess('verify', ['--data', data])
+    const { code, stdout, stderr } = await runInProcess(['verify', '--data', data])
     if (code !== 0) faults.push(`verify ended with ${code}: ${stdout} ${stderr}`)
     if (!rebuilt) return faults
     dropViews(settings)
