@@ -8,7 +8,7 @@ import type { JsonObject } from '../schemas/json.ts'
 import type { ResolvedPolicy } from '../schemas/policy.ts'
 import type { BudgetLimits, ManifestBody, OnUnknown, Phase } from '../schemas/values.ts'
 
-export const RUN_PROJECTION_VERSION = 5
+export const RUN_PROJECTION_VERSION = 6
 
 /** SHA-256 over the JCS bytes of `{}`: the context of a run that has not been handed anything. */
 export const EMPTY_CONTEXT_DIGEST = 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'

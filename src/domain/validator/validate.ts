@@ -97,7 +97,8 @@ function judgeEstablished(input: HandoffInput, report: Report): Judged {
   const excuse = input.excuse ?? (input.evidence && movedByTool(input.evidence, input.after))
   const isRecorded = input.evidence && recordedGain(input.evidence)
   const { before, after, supersedes, agent } = input
-  const documents = { before, after, policy, supersedes, agent, excuse, isRecorded }
+  const left = input.evidence?.results.left
+  const documents = { before, after, policy, supersedes, agent, excuse, isRecorded, left }
   const changedKeys = established.checkEstablished(documents, report)
   const confidence = established.keptShare(input, report)
   if (policy.invariants !== undefined) checkInvariants(policy.invariants, input, report)

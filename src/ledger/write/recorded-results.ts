@@ -5,6 +5,7 @@ import { type RunState, slot } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { addEvidence, addToolResult, type Evidence } from '../../domain/validator/evidence.ts'
 import { sinceAfter } from '../../domain/validator/grounding/established-since.ts'
+import { forgetLeft, noteLeft } from '../../domain/validator/grounding/left-words.ts'
 import { noteOutcome, saysError } from '../../domain/validator/grounding/recorded-results.ts'
 import { weigh } from '../../resources/weigh.ts'
 
@@ -25,6 +26,8 @@ export function foldResults(evidence: Evidence, event: RecordedEvent, { state, b
     // A rewind brings back what was established at an earlier event.
     const revision = event.type === 'RunRewound' ? event.data.snapshot : event.header.revision
     evidence.results.since = sinceAfter(evidence.results.since, [before, state.context], revision)
+    if (event.type === 'RunRewound') forgetLeft(evidence.results.left, revision)
+    else noteLeft(evidence.results.left, [before, state.context], revision)
   }
   if (!isSaid(event, state)) makeBy(HEARD, event, { evidence, state })
 }

@@ -5,7 +5,7 @@ import type { Token } from '../../../../schemas/json-pointer.ts'
 import type { PlaceRules } from './place-rules.ts'
 
 export interface Change {
-  readonly kind: 'removed' | 'changed' | 'reordered' | 'duplicate' | 'shadow'
+  readonly kind: 'removed' | 'changed' | 'returned' | 'reordered' | 'duplicate' | 'shadow'
   /** In the established context; in the new one for what was added there. A live path: copy it to keep it. */
   readonly place: readonly Token[]
   /** Where it stands in the new context now; undefined where it is gone. */

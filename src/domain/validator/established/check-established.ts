@@ -4,6 +4,7 @@ import { protectedBy } from '../../../../projections/protected-keys.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
 import { compareOther } from '../compare-other.ts'
+import { type LeftWords, wasLeft } from '../grounding/left-words.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { noSignatures } from '../meaning/signature.ts'
 import { addDifference, addFinding, countLeaves, type Report } from '../report.ts'
@@ -26,6 +27,8 @@ export interface EstablishedInput {
   /** Who hands over: a policy may name who may supersede. */
   readonly agent?: string | undefined
   readonly excuse?: Excuse | undefined
+  /** State words that the run has left on the way to `before`. */
+  readonly left?: LeftWords | undefined
   /** Whether something new is, whole, what a tool answered. */
   readonly isRecorded?: ((gain: Gain) => boolean) | undefined
 }
@@ -103,6 +106,7 @@ function startJudging(input: EstablishedInput, report: Report): Judging {
     report,
     gains,
     known: noSignatures(),
+    wasLeft: (place, word) => input.left !== undefined && wasLeft(input.left, before, { place, word }),
     compare: compareValues,
     place: [],
     afterPlace: [],

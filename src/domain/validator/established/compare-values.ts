@@ -8,10 +8,10 @@ import { type PlaceKind, placeKind } from '../meaning/place-kind.ts'
 import { isSameQuantity } from '../meaning/quantities.ts'
 import { isSameScalar, readScalar, type Scalar } from '../meaning/scalars.ts'
 import { compareLists } from './compare-lists.ts'
-import { mayMove } from './moves.ts'
+import { isReturn, mayMove } from './moves.ts'
 import { rulesBelow } from './place-rules.ts'
 import { shadowedBy } from './shadow-keys.ts'
-import { changed, type Here, removed, type Walk } from './walk.ts'
+import { changed, type Here, removed, returned, type Walk } from './walk.ts'
 
 export function compareValues(walk: Walk, a: Json, b: Json, here: Here): void {
   if (a === b) return
@@ -37,8 +37,9 @@ function isEmpty(value: JsonObject | readonly Json[]): boolean {
 
 export function compareScalars(walk: Walk, [a, b]: readonly [Scalar, Scalar], here: Here): void {
   if (isSameScalar(a, b, here.kind)) return
-  if (mayMove(a, b, here)) walk.sink.modified(walk.place)
-  else changed(walk, [a, b], here)
+  if (!mayMove(a, b, here)) changed(walk, [a, b], here)
+  else if (isReturn(a, b, here) && walk.wasLeft(walk.place, `${b}`)) returned(walk, [a, b], here)
+  else walk.sink.modified(walk.place)
 }
 
 /** A quantity may be said in one text. */

@@ -16,6 +16,7 @@ export interface ChangeJudge {
 const MESSAGES: Readonly<Record<Change['kind'], string>> = {
   removed: 'was established and is gone; hand it on, or supersede it with a reason',
   changed: 'was established with another value; keep it, or supersede it with a reason',
+  returned: 'goes back to a state that this run has left; go on from here, or supersede it with a reason',
   reordered: 'was established in another order, and here the order counts; keep it, or supersede it with a reason',
   duplicate: 'is there twice, with values that do not agree; hand on one of them',
   shadow:
@@ -27,6 +28,7 @@ const CRITICAL = 'a critical key must not vanish; hand it on, or supersede it wi
 const RULES: Readonly<Record<Change['kind'], Rule>> = {
   removed: 'contradicted',
   changed: 'contradicted',
+  returned: 'contradicted',
   reordered: 'contradicted',
   duplicate: 'duplicate-identity',
   shadow: 'shadow-key',
@@ -38,7 +40,7 @@ export function judgeChange(change: Change, judge: ChangeJudge): void {
   else if (change.kind !== 'shadow')
     addDifference(report, change.kind === 'duplicate' ? 'added' : 'modified', change.place)
   if (change.kind === 'removed' || change.kind === 'changed') report.lostLeaves += countLeaves(change.before)
-  if (change.kind === 'reordered') report.lostLeaves += 1
+  if (change.kind === 'reordered' || change.kind === 'returned') report.lostLeaves += 1
   const entry = entryFor(judge.superseded, change.place)
   if (entry === undefined || change.rules.immutable || change.rules.never)
     refuseChange(change, judge, entry !== undefined)

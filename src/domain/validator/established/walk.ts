@@ -11,6 +11,8 @@ export interface Walk {
   readonly compare: (walk: Walk, before: Json, after: Json, here: Here) => void
   readonly sink: ChangeSink
   readonly known: Signatures
+  /** Whether the run has left a state word at a place of the established context. */
+  readonly wasLeft: (place: readonly Token[], word: string) => boolean
   /** Where the walk stands in the established context, and in the new one. */
   readonly place: Token[]
   readonly afterPlace: Token[]
@@ -33,4 +35,12 @@ export function changed(
 
 export function removed({ sink, place }: Walk, before: Json, { rules }: Here): void {
   sink.change({ kind: 'removed', place, afterPlace: undefined, before, after: undefined, rules })
+}
+
+export function returned(
+  { sink, place, afterPlace }: Walk,
+  [before, after]: readonly [Json, Json],
+  { rules }: Here,
+): void {
+  sink.change({ kind: 'returned', place, afterPlace, before, after, rules })
 }

@@ -5,10 +5,13 @@
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { SINCE_START, type Since } from './established-since.ts'
+import type { LeftWords } from './left-words.ts'
 import { RowIndex, type RowIndexDump } from './row-index.ts'
 
 /** Waiting results take at most so much memory before they are indexed: about 20 ms of work at once. */
 const WAITING_MAX_BYTES = 512 * 1024
+/** Of the words that were left at a place, about. */
+const LEFT_BYTES = 512
 const FAILED_MAX = 10_000
 const ERROR_TEXT = /^\s*(?:error|failed|failure|exception)\b/i
 
@@ -27,6 +30,8 @@ export interface RecordedResults {
   readonly succeeded: Set<string>
   /** Since which event the values of the context stand. */
   since: Since
+  /** State words that were left on the way to it. */
+  readonly left: LeftWords
 }
 
 export function noResults(seed = 0): RecordedResults {
@@ -38,6 +43,7 @@ export function noResults(seed = 0): RecordedResults {
     failed: new Map(),
     succeeded: new Set(),
     since: SINCE_START,
+    left: new Map(),
   }
 }
 
@@ -123,8 +129,8 @@ function joinedNames(object: JsonObject): readonly string[] {
   return first === undefined || last === undefined ? [] : [`${first} ${last}`, `${last}, ${first}`, `${last} ${first}`]
 }
 
-export function resultsBytes({ waitingBytes, index, failed }: RecordedResults): number {
-  return waitingBytes + (index?.bytes ?? 0) + 256 * failed.size
+export function resultsBytes({ waitingBytes, index, failed, left }: RecordedResults): number {
+  return waitingBytes + (index?.bytes ?? 0) + 256 * failed.size + LEFT_BYTES * left.size
 }
 
 /** Plain JSON for a cached fold. */
@@ -136,10 +142,11 @@ export interface ResultsDump {
   readonly failed: readonly (readonly [string, FailedCall])[]
   readonly succeeded: readonly string[]
   readonly since: Since
+  readonly left: readonly (readonly [string, readonly { readonly word: string; readonly at: number }[]])[]
 }
 
 export function dumpResults(results: RecordedResults): ResultsDump {
-  const { seed, waiting, waitingBytes, index, failed, succeeded, since } = results
+  const { seed, waiting, waitingBytes, index, failed, succeeded, since, left } = results
   return {
     seed,
     waiting,
@@ -148,6 +155,7 @@ export function dumpResults(results: RecordedResults): ResultsDump {
     failed: [...failed],
     succeeded: [...succeeded],
     since,
+    left: [...left],
   }
 }
 
@@ -160,5 +168,6 @@ export function loadResults(dump: ResultsDump): RecordedResults {
     failed: new Map(dump.failed),
     succeeded: new Set(dump.succeeded),
     since: dump.since,
+    left: new Map(dump.left),
   }
 }

@@ -9,10 +9,11 @@ const INITIAL = [
   'todo, to do, not started, backlog, unassigned',
   'pending, queued, waiting, awaiting, requested, created, tbd',
 ]
+const INTERRUPTED = 'blocked, paused, on hold, held, retrying, partial, partially done'
 const RUNNING = [
   'running, in progress, started, active, working, processing, ongoing, executing, underway, doing, wip',
   'under review, in review, reviewing, submitted, acknowledged, ack, investigating, assigned, triaged, identified, monitoring',
-  'blocked, paused, on hold, held, retrying, partial, partially done',
+  INTERRUPTED,
 ]
 const DECIDED = [
   'approved, accepted, granted, confirmed, authorised, authorized, signed, verified, cleared, passed, ok, valid',
@@ -64,6 +65,17 @@ export function mayFollow(before: string, after: string, isState: boolean): bool
   if (was.group === is.group) return true
   if (isDecision(was) && isNegative(is)) return false
   return was.rank < is.rank || (was.rank === is.rank && was.rank < FINAL_RANK)
+}
+
+/** Words of one meaning are one: what a state is remembered by. */
+export function meantState(word: string): string {
+  const text = stateText(word.slice(0, STATE_WORD_MAX_CHARS))
+  return stateOf(text)?.group ?? text
+}
+
+/** A pause is no way back: what was interrupted goes on where it was, and may be interrupted again. */
+export function isInterruption(word: string): boolean {
+  return meantState(word) === INTERRUPTED
 }
 
 function stateText(word: string): string {
