@@ -27,6 +27,7 @@ export interface Measured {
 export function createMetrics({ ledger, slots, memory }: Measured): HttpMetrics {
   const registry = new Registry()
   registerLedger(registry, ledger)
+  registerForgetting(registry, ledger)
   registerProcess(registry)
   registerMemory(registry, memory)
   const registers = [registry]
@@ -101,6 +102,12 @@ function registerLedger(registry: Registry, ledger: Pick<Ledger, 'stats' | 'stat
       for (const each of STATES) this.set({ state: each }, each === state ? 1 : 0)
     },
   })
+}
+
+/** Beside the state: a store that forgets one stream is ready for all others. */
+function registerForgetting(registry: Registry, ledger: Pick<Ledger, 'status'>): void {
+  const help = 'Streams that the server of the store may forget, or has deleted.'
+  gauge(registry, 'store_forgetting_streams', help, () => ledger.status().forgetting?.length ?? 0)
 }
 
 function registerProcess(registry: Registry): void {

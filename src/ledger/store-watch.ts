@@ -1,4 +1,4 @@
-/** @module One log line when the store stops taking appends and one when it takes them again, and a count of what failed. */
+/** @module One log line when the store stops taking appends, one when it takes them again, one for each stream that a server may forget; and a count of what failed. */
 import type { EventStore, StoreStatus } from '../store/event-store.ts'
 import type { Log } from './ports.ts'
 import type { Stats } from './stats.ts'
@@ -9,7 +9,16 @@ export function watchStore(
   { log, stats }: { readonly log: Log; readonly stats: Stats },
 ): () => void {
   let { state } = store.status()
+  const named = new Set<string>()
+  const name = ({ forgetting = [] }: StoreStatus): void => {
+    const now = forgetting.map(({ stream, why }) => `${stream}: ${why}`)
+    for (const [index, text] of now.entries()) if (!named.has(text)) log.error({ ...forgetting[index] }, FORGETTING)
+    named.clear()
+    for (const text of now) named.add(text)
+  }
+  name(store.status())
   return store.onStatus((status) => {
+    name(status)
     if (status.state === state) return
     const before = state
     state = status.state
@@ -18,6 +27,9 @@ export function watchStore(
     else log.error(fieldsOf(status), MESSAGES[state])
   })
 }
+
+const FORGETTING =
+  'the server may forget events of this stream, or has: everything else is served on; "countersign verify" says what can be done'
 
 const MESSAGES: Readonly<Record<Exclude<StoreStatus['state'], 'ready'>, string>> = {
   full: 'the disk of the store is full: appends are refused until there is room, reads go on',

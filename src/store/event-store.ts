@@ -69,11 +69,22 @@ export interface StoreFault {
   readonly code: string
 }
 
+/** A stream of which a server may drop events, or has: by a limit that somebody set on it, or because it was deleted. */
+export interface ForgettingStream {
+  readonly stream: string
+  /** In the server's words: `$maxCount 2`, `deleted for good`. */
+  readonly why: string
+  /** `deleted`: its events are hidden until that is taken back. `gone`: nothing but a backup brings it back. */
+  readonly loss: 'limited' | 'deleted' | 'gone'
+}
+
 export interface StoreStatus {
   /** `full`: reads go on, appends are refused until there is room. */
   readonly state: 'ready' | 'full' | 'unavailable' | 'failed'
   readonly detail?: string
   readonly fault?: StoreFault
+  /** Absent where there is none. Everything else is served on. */
+  readonly forgetting?: readonly ForgettingStream[]
 }
 
 /** Pages of records, oldest first unless told otherwise. Pages bound memory; their size is the backend's own. */
@@ -131,6 +142,18 @@ export class StoreUnavailableError extends Error {
     super(message)
     this.name = 'StoreUnavailableError'
     this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** Thrown by reads of a stream that the server deleted: the record of one run, or of one tenant's log, is gone. No waiting mends it. */
+export class StreamDeletedError extends Error {
+  readonly code = 'stream-deleted'
+  readonly stream: string
+
+  constructor(stream: string) {
+    super(`${stream} was deleted on the server: run "countersign verify", which says what can be done`)
+    this.name = 'StreamDeletedError'
+    this.stream = stream
   }
 }
 

@@ -21,6 +21,8 @@ export type VerifyFaultCode =
   | 'request-column'
   /** What a server shows beside the header differs from it. */
   | 'metadata-copy'
+  /** The server deleted a stream, or holds a limit that lets it drop events of it. */
+  | 'server-forgets'
   | 'duplicate-id'
   | 'first-event'
   | 'key-rotation'
@@ -78,6 +80,7 @@ const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   unreadable: 'INCOMPLETE',
   'wal-damaged': 'INCOMPLETE',
   empty: 'INCOMPLETE',
+  'server-forgets': 'INCOMPLETE',
   'no-trailer': 'INCOMPLETE',
   'log-behind-checkpoint': 'INCOMPLETE',
   'completeness-unproven': 'INCOMPLETE',

@@ -2,10 +2,12 @@ import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { canonicalJson } from '../../src/signing/canonical-json.ts'
-import { type EventStore, NO_STREAM, StoreOpenError } from '../../src/store/event-store.ts'
+import { type EventStore, NO_STREAM, StoreOpenError, StreamDeletedError } from '../../src/store/event-store.ts'
 import { openEventStoreDbStore } from '../../src/store/eventstoredb/eventstoredb-store.ts'
 import { type EventStoreNode, startNode } from '../support/eventstoredb-node.ts'
 import { appendOf, collect } from '../support/records.ts'
+import { eventually } from '../support/within.ts'
+import { failure } from './contract.ts'
 
 const test = suite('eventstoredb store: what the server may forget')
 const STREAM = 'run-acme.r1'
@@ -39,8 +41,7 @@ const RETENTIONS: readonly (readonly [string, (client: EventStoreDBClient) => Pr
   ['$maxCount', (client) => client.setStreamMetadata(STREAM, { maxCount: 2 })],
   ['$maxAge', (client) => client.setStreamMetadata(STREAM, { maxAge: 3_600 })],
   ['$tb', (client) => client.setStreamMetadata(STREAM, { truncateBefore: 1 })],
-  ['$tb', (client) => client.deleteStream(STREAM)],
-  ['deleted for good', (client) => client.tombstoneStream(STREAM)],
+  ['deleted', (client) => client.deleteStream(STREAM)],
 ]
 
 for (const [index, [what, set]] of RETENTIONS.entries()) {
@@ -108,14 +109,106 @@ test('a ledger’s few events are found among thousands of others, which may go 
   })
 })
 
-test('after a deletion under its feet the store reports a stream that does not begin at its beginning', async () => {
+const OTHER = 'run-acme.r2'
+const forgottenBy = (store: EventStore): readonly string[] =>
+  (store.status().forgetting ?? []).map(({ stream, why }) => `${stream}: ${why}`)
+
+async function reported(store: EventStore, text: string): Promise<void> {
+  await eventually(5_000, async () => forgottenBy(store).join().includes(text) || undefined, `the report of ${text}`)
+}
+
+for (const [what, set] of RETENTIONS.slice(0, 3)) {
+  test(`${what} that is set while the store is open is reported by name, and no longer when it is taken back (F126)`, async () => {
+    await withHistory(async (node, client) => {
+      await using store = await open(node)
+      await set(client)
+      await reported(store, `${STREAM}: ${what}`)
+      assert.is(store.status().state, 'ready')
+      await client.setStreamMetadata(STREAM, {})
+      await eventually(5_000, async () => forgottenBy(store).length === 0 || undefined, 'the end of the report')
+    })
+  })
+}
+
+test('what was set while the node was away is found when it is back (F126)', async () => {
+  await withHistory(async (node, client) => {
+    const timings = { probeMs: 20, probeCallMs: 200 }
+    await using store = await openEventStoreDbStore({ url: node.url, canonical: canonicalJson, timings })
+    await eventually(5_000, async () => node.reads > 3 || undefined, 'the watch')
+    await node.stop()
+    await node.start()
+    await client
+      .setStreamMetadata(STREAM, { maxCount: 2 })
+      .catch(() => client.setStreamMetadata(STREAM, { maxCount: 2 }))
+    await reported(store, '$maxCount 2')
+  })
+})
+
+test('a run that is deleted under the store is reported and refused, never begun anew; other runs are written on (F126)', async () => {
   await withHistory(async (node, client) => {
     await using store = await open(node)
     await client.deleteStream(STREAM)
-    assert.is(await store.head(STREAM), NO_STREAM)
+    await reported(store, STREAM)
+    assert.instance(await failure(store.head(STREAM)), StreamDeletedError)
+    assert.instance(await failure(collect(store.readStream(STREAM))), StreamDeletedError)
+    for (const revision of [NO_STREAM, 2])
+      assert.is((await store.append(appendOf(STREAM, revision))).kind, 'unavailable')
+    assert.is((await store.append(appendOf(OTHER, NO_STREAM))).kind, 'appended')
+    assert.is((await collect(store.readAll())).length, 4)
+
+    await client.setStreamMetadata(STREAM, {})
+    await eventually(5_000, async () => forgottenBy(store).length === 0 || undefined, 'the end of the report')
+    assert.is((await store.append(appendOf(STREAM, 2))).kind, 'appended')
+  })
+})
+
+test('an append that meets a deletion before it was heard of leaves no second one behind, and other runs are written on (F126)', async () => {
+  await withHistory(async (node, client) => {
+    await using store = await open(node)
+    const deletion = client.deleteStream(STREAM)
+    node.faults.onAppend = () => {
+      node.faults.onAppend = () => undefined
+      node.log.softDelete(STREAM)
+      return undefined
+    }
     const result = await store.append(appendOf(STREAM, NO_STREAM))
-    assert.is(result.kind, 'unknown')
-    assert.is(store.status().state, 'failed')
+    await deletion
+    assert.ok(result.kind === 'unknown' || result.kind === 'unavailable', result.kind)
+    assert.is((await store.append(appendOf(STREAM, NO_STREAM))).kind, 'unavailable')
+    assert.is(store.status().state, 'ready')
+    assert.is((await store.append(appendOf(OTHER, NO_STREAM))).kind, 'appended')
+  })
+})
+
+test('a run that is deleted for good, before the start or after it, stops nobody else; the scavenge neither (F126)', async () => {
+  await withHistory(async (node, client) => {
+    await using before = await open(node)
+    await client.tombstoneStream(STREAM)
+    await reported(before, `${STREAM}: deleted for good`)
+    await using after = await open(node)
+    for (const [index, store] of [before, after].entries()) {
+      assert.equal(forgottenBy(store), [`${STREAM}: deleted for good`])
+      assert.instance(await failure(store.head(STREAM)), StreamDeletedError)
+      assert.is((await store.append(appendOf(STREAM, 2))).kind, 'unavailable')
+      assert.is((await store.append(appendOf(`run-other.r${index}`, NO_STREAM))).kind, 'appended')
+    }
+    assert.equal(
+      (await collect(after.readAll())).map(({ stream }) => stream),
+      [STREAM, STREAM, STREAM, 'run-other.r0', 'run-other.r1'],
+    )
+    node.log.scavenge()
+    assert.ok((await collect(after.readAll())).every(({ header }) => header !== 'null'))
+    assert.is((await after.append(appendOf('run-other.r9', NO_STREAM))).kind, 'appended')
+  })
+})
+
+test('the ledger’s own stream deleted for good refuses the start: only a backup helps (F126)', async () => {
+  await withHistory(async (node, client) => {
+    const store = await open(node)
+    await store.append(appendOf('ledger-system', NO_STREAM))
+    await store[Symbol.asyncDispose]()
+    await client.tombstoneStream('ledger-system')
+    assert.match(await refusal(node), /ledger-system \(deleted for good\).*backup of the server/)
   })
 })
 

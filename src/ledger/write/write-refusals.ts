@@ -1,7 +1,7 @@
 /** @module What the write path itself refuses: the domain was not asked, or its answer did not hold. */
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { OverloadedError } from '../../resources/overloaded-error.ts'
-import { type EventStore, StoreUnavailableError } from '../../store/event-store.ts'
+import { type EventStore, StoreUnavailableError, StreamDeletedError } from '../../store/event-store.ts'
 import type { Outcome } from '../ledger.ts'
 import { DamagedStreamError } from '../read/verified-events.ts'
 
@@ -77,6 +77,7 @@ export function overloaded({ message, retryAfterMs }: OverloadedError): Refusal 
 /** The refusal behind an error of the store or of what it holds. Anything else is broken machinery, and thrown on. */
 export function loadRefusal(error: unknown, store: EventStore): Refusal {
   if (error instanceof DamagedStreamError) return refusal('stream-damaged', error.message)
+  if (error instanceof StreamDeletedError) return refusal('stream-damaged', error.message)
   if (error instanceof StoreUnavailableError) return storeUnavailable(error.message, error.retryAfterMs)
   if (error instanceof OverloadedError) return overloaded(error)
   const status = store.status()

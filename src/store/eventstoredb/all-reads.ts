@@ -19,6 +19,7 @@ import { AT_WORK, drain } from './drain.ts'
 import { toRecord } from './event-form.ts'
 import type { LastPosition } from './last-position.ts'
 import { isLedgerStream, LEDGER_PREFIXES } from './ledger-streams.ts'
+import { TOMBSTONE_TYPE } from './retention.ts'
 import { PAGE_CHARS, PAGE_RECORDS, type ReadDeps, readHead } from './stream-reads.ts'
 
 export interface ScanDeps extends ReadDeps {
@@ -92,6 +93,8 @@ async function readPage(
       if (event === undefined) return true
       if (compareAllPositions(event.position, end) > 0) return false
       upTo = event.position
+      // The server's own mark of a deletion is no record of the ledger's.
+      if (event.type === TOMBSTONE_TYPE) return compareAllPositions(upTo, end) < 0
       if (wanted === undefined || isOfTenant(event.streamId, wanted)) {
         const record = toRecord(event, canonical)
         onEvent?.(event)
@@ -129,7 +132,7 @@ async function readAt({ connection, canonical }: ReadDeps, at: AllPosition): Pro
     let found: ReadRecord | undefined
     const onItem = ({ event }: AllStreamResolvedEvent): boolean => {
       const isThere = event !== undefined && compareAllPositions(event.position, at) === 0
-      if (isThere && isLedgerStream(event.streamId)) found = toRecord(event, canonical)
+      if (isThere && isLedgerStream(event.streamId) && event.type !== TOMBSTONE_TYPE) found = toRecord(event, canonical)
       return true
     }
     const stream = client.readAll({ fromPosition: at, maxCount: 1, requiresLeader: true })

@@ -13,7 +13,7 @@ import {
 import { type Append, type AppendResult, NO_STREAM } from '../event-store.ts'
 import { isAppend } from '../was-written.ts'
 import { positionText } from './all-positions.ts'
-import { actualRevision, isOutage, reasonOf, typeOf } from './client-errors.ts'
+import { actualRevision, isDeletedStream, isOutage, reasonOf, typeOf } from './client-errors.ts'
 import type { Connection } from './connection.ts'
 import { type Canonical, toEvents } from './event-form.ts'
 import { readHead, readRange } from './stream-reads.ts'
@@ -30,6 +30,8 @@ const BACKOFF_MAX_MS = 400
 export interface SenderOptions {
   readonly connection: Connection
   readonly canonical: Canonical
+  /** Of a stream that turned out to be deleted: by the server's own refusal (`gone`), or since it counts on where it ended. */
+  readonly onDeleted: (stream: string, loss: 'deleted' | 'gone') => void
 }
 
 /** What a look at the stream says; `absent` may still change while an attempt is under way. */
@@ -43,7 +45,7 @@ export async function sendAppend(options: SenderOptions, append: Append): Promis
   const { connection } = options
   const events = toEvents(append)
   if (!(await connection.usable())) return notSent(connection)
-  const first = await attempt(connection, append, events)
+  const first = await attempt(options, append, events)
   if ('answer' in first) return first.answer
 
   const deadlineMs = performance.now() + connection.timings.settleMs
@@ -54,7 +56,7 @@ export async function sendAppend(options: SenderOptions, append: Append): Promis
     try {
       const found = await look(options, append)
       if (found !== 'absent') return found
-      const again = await attempt(connection, append, events)
+      const again = await attempt(options, append, events)
       if ('open' in again) lost = again.open
       else if (again.answer.kind === 'appended') continue
       else return await lastLook(options, append, again.answer)
@@ -70,26 +72,26 @@ function notSent(connection: Connection): AppendResult {
   return { kind: 'unavailable', detail: message, retryAfterMs }
 }
 
-async function attempt(connection: Connection, append: Append, events: JSONEventData[]): Promise<Attempt> {
+async function attempt(options: SenderOptions, append: Append, events: JSONEventData[]): Promise<Attempt> {
   const { stream, expectedRevision, records } = append
   const expected = expectedRevision === NO_STREAM ? NEW_STREAM : BigInt(expectedRevision)
   try {
-    const result = await connection.call((client) =>
+    const result = await options.connection.call((client) =>
       client.appendToStream(stream, events, {
         expectedRevision: expected,
         requiresLeader: true,
         deadline: SERVER_DEADLINE_MS,
       }),
     )
-    return { answer: appended(connection, result, { stream, end: expectedRevision + records.length }) }
+    return { answer: appended(options, result, { stream, end: expectedRevision + records.length }) }
   } catch (error) {
-    return isOutage(error) ? { open: error } : { answer: refused(connection, error, stream) }
+    return isOutage(error) ? { open: error } : { answer: refused(options, error, stream) }
   }
 }
 
-/** A stream that was deleted counts on where it ended: what was written there is no beginning. */
+/** A stream that was deleted counts on where it ended: what was written there is no beginning, and nothing more may follow it. */
 function appended(
-  connection: Connection,
+  { onDeleted }: SenderOptions,
   result: ClientResult,
   { stream, end }: { readonly stream: string; readonly end: number },
 ): AppendResult {
@@ -97,22 +99,25 @@ function appended(
   if (result.success && result.position !== undefined && revision === end) {
     return { kind: 'appended', revision, position: positionText(result.position) }
   }
+  onDeleted(stream, 'deleted')
   const detail = `${stream} ends at revision ${revision} and not at ${end}: events of it were deleted on the server`
-  connection.fail(detail)
   return { kind: 'unknown', detail }
 }
 
 /** The node's own refusals: nothing was written. */
-function refused(connection: Connection, error: unknown, stream: string): AppendResult {
+function refused({ onDeleted }: SenderOptions, error: unknown, stream: string): AppendResult {
   const actual = actualRevision(error)
   if (actual !== undefined) return { kind: 'conflict', actual }
-  const type = typeOf(error)
-  if (type === ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED) {
+  if (typeOf(error) === ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED) {
     throw new RangeError('the server takes smaller appends than its default: raise its MaxAppendSize')
   }
-  const detail = type === ErrorType.STREAM_DELETED ? `${stream} was deleted on the server` : reasonOf(error)
-  if (type === ErrorType.STREAM_DELETED) connection.fail(detail)
+  if (isDeletedStream(error)) onDeleted(stream, 'gone')
+  const detail = isDeletedStream(error) ? deletedStream(stream) : reasonOf(error)
   return { kind: 'unavailable', detail, retryAfterMs: RETRY_AFTER_MS }
+}
+
+export function deletedStream(stream: string): string {
+  return `${stream} was deleted on the server`
 }
 
 async function look({ connection, canonical }: SenderOptions, append: Append): Promise<Look> {

@@ -3,7 +3,7 @@
  * Whatever is not known to be an answer is an outage, whose writes may have happened.
  */
 import { ErrorType, WrongExpectedVersionError } from '@eventstore/db-client'
-import { NO_STREAM } from '../event-store.ts'
+import { NO_STREAM, StreamDeletedError } from '../event-store.ts'
 
 /** No answer within the time given. */
 export class NoAnswerError extends Error {
@@ -31,7 +31,7 @@ export function typeOf(error: unknown): unknown {
 
 /** The node did not answer, or said that it cannot now. Its own refusals are no outage. */
 export function isOutage(error: unknown): boolean {
-  return !ANSWERS.has(typeOf(error))
+  return !(error instanceof StreamDeletedError) && !ANSWERS.has(typeOf(error))
 }
 
 export function isUnavailable(error: unknown): boolean {
@@ -63,6 +63,10 @@ export function isUnknown(error: unknown): boolean {
 
 export function isMissingStream(error: unknown): boolean {
   return typeOf(error) === ErrorType.STREAM_NOT_FOUND
+}
+
+export function isDeletedStream(error: unknown): boolean {
+  return typeOf(error) === ErrorType.STREAM_DELETED
 }
 
 /** The revision that a refused append met; undefined where it was refused for another reason. */

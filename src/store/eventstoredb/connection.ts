@@ -4,8 +4,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventStoreDBClient } from '@eventstore/db-client'
-import { type StoreStatus, StoreUnavailableError } from '../event-store.ts'
-import { isMissingStream, isOutage, isTimeout, NoAnswerError, reasonOf, reconnectsByItself } from './client-errors.ts'
+import { type ForgettingStream, type StoreStatus, StoreUnavailableError } from '../event-store.ts'
+import {
+  isDeletedStream,
+  isMissingStream,
+  isOutage,
+  isTimeout,
+  NoAnswerError,
+  reasonOf,
+  reconnectsByItself,
+} from './client-errors.ts'
 import { drain } from './drain.ts'
 import type { SharedClient } from './shared-client.ts'
 import type { Timings } from './timings.ts'
@@ -25,6 +33,7 @@ export class Connection {
   readonly #listeners = new Set<(status: StoreStatus) => void>()
   readonly #closing = new AbortController()
   #status: StoreStatus = { state: 'ready' }
+  #forgetting: readonly ForgettingStream[] = []
   #lostAtMs = 0
   #readiness: Promise<void> = Promise.resolve()
   #becomeReady: () => void = () => undefined
@@ -40,7 +49,7 @@ export class Connection {
   }
 
   get status(): StoreStatus {
-    return this.#status
+    return this.#forgetting.length === 0 ? this.#status : { ...this.#status, forgetting: this.#forgetting }
   }
 
   onStatus(listener: (status: StoreStatus) => void): () => void {
@@ -105,6 +114,14 @@ export class Connection {
     this.#tell({ state: 'failed', detail })
   }
 
+  /** What the server may forget, or has: named, while everything else is served on. */
+  tellForgetting(forgetting: readonly ForgettingStream[]): void {
+    const text = JSON.stringify(forgetting)
+    if (text === JSON.stringify(this.#forgetting)) return
+    this.#forgetting = forgetting
+    this.#tell(this.#status)
+  }
+
   /** One look at the node, whatever the breaker says. */
   async probe(): Promise<void> {
     const client = this.shared.current
@@ -112,7 +129,7 @@ export class Connection {
       const stream = client.readStream(PROBE_STREAM, { maxCount: 1, requiresLeader: true })
       await drain(stream, { onItem: () => true, idleMs: this.timings.probeCallMs })
     } catch (error) {
-      if (isMissingStream(error)) return
+      if (isMissingStream(error) || isDeletedStream(error)) return
       if (!reconnectsByItself(error)) this.shared.replace(client)
       throw error
     }
@@ -149,7 +166,7 @@ export class Connection {
 
   #tell(status: StoreStatus): void {
     this.#status = status
-    for (const listener of [...this.#listeners]) listener(status)
+    for (const listener of [...this.#listeners]) listener(this.status)
   }
 }
 

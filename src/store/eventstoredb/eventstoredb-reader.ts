@@ -3,7 +3,7 @@
  * The node is asked at the first read; where it does not answer, that read throws `StoreUnavailableError`.
  */
 import type { RecordedEvent } from '@eventstore/db-client'
-import type { ReadRecord, StoreReader } from '../event-store.ts'
+import type { ForgettingStream, ReadRecord, StoreReader } from '../event-store.ts'
 import { readHalfOf } from '../read-only-store.ts'
 import { scanAll } from './all-reads.ts'
 import { Connection } from './connection.ts'
@@ -11,6 +11,8 @@ import { readConnectionUrl } from './connection-url.ts'
 import { differingCopies } from './event-form.ts'
 import { type EventStoreDbOptions, EventStoreDbStore } from './eventstoredb-store.ts'
 import { LastPosition } from './last-position.ts'
+import { forgettingAdvice } from './retention.ts'
+import { RetentionCheck } from './retention-check.ts'
 import { acquireClient } from './shared-client.ts'
 import { DEFAULT_TIMINGS } from './timings.ts'
 
@@ -24,17 +26,17 @@ export function openEventStoreDbReader({ url, canonical, timings }: EventStoreDb
 /** A record without its position, whose gaps say nothing; stream, revision and request id are the server's and stand beside the header. */
 export type ScannedEvent = Omit<ReadRecord, 'position'> & { readonly hasColumns: true }
 
-/** A copy of a header field that says something else than the header. */
-export interface CopyFault {
+/** A copy of a header field that says something else than the header; or a stream whose events the server may forget, or has. */
+export interface ServerFault {
   readonly fault: {
-    readonly code: 'metadata-copy'
+    readonly code: 'metadata-copy' | 'server-forgets'
     readonly message: string
     readonly stream: string
-    readonly revision: number
+    readonly revision?: number
   }
 }
 
-export type ServerScanPage = readonly (ScannedEvent | CopyFault)[]
+export type ServerScanPage = readonly (ScannedEvent | ServerFault)[]
 
 /** Every event of the ledger's streams for verification, with what the server shows of it besides. Throws `StoreUnavailableError`. */
 export async function* scanEventStoreDb(options: EventStoreDbOptions): AsyncGenerator<ServerScanPage, void> {
@@ -43,7 +45,7 @@ export async function* scanEventStoreDb(options: EventStoreDbOptions): AsyncGene
     ...DEFAULT_TIMINGS,
     ...timings,
   })
-  let faults: CopyFault[] = []
+  let faults: ServerFault[] = []
   const onEvent = (event: RecordedEvent): void => {
     const differing = differingCopies(event)
     if (differing.length > 0) faults.push(copyFault(event, differing))
@@ -57,13 +59,23 @@ export async function* scanEventStoreDb(options: EventStoreDbOptions): AsyncGene
       yield faults
       faults = []
     }
+    // A scavenge may be under way: what it was told to remove is looked for behind what was read.
+    const retention = new RetentionCheck(connection)
+    await retention.look()
+    yield retention.forgetting.map(forgettingFault)
   } finally {
     connection.close()
     await connection.shared.release()
   }
 }
 
-function copyFault({ streamId, revision }: RecordedEvent, differing: readonly string[]): CopyFault {
+function forgettingFault(forgetting: ForgettingStream): ServerFault {
+  const { stream, why, loss } = forgetting
+  const what = loss === 'limited' ? 'the server may forget events of it' : 'its events are deleted on the server'
+  return { fault: { code: 'server-forgets', message: `${what} (${why}): ${forgettingAdvice([forgetting])}`, stream } }
+}
+
+function copyFault({ streamId, revision }: RecordedEvent, differing: readonly string[]): ServerFault {
   const message = `beside the header the server holds another ${differing.join(', ')}`
   return { fault: { code: 'metadata-copy', message, stream: streamId, revision: Number(revision) } }
 }

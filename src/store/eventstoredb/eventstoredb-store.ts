@@ -17,20 +17,21 @@ import {
   StoreOpenError,
   type StoreStatus,
   StoreUnavailableError,
+  StreamDeletedError,
 } from '../event-store.ts'
 import { follow, type ScanPage } from '../follow.ts'
 import { Wakeups } from '../wakeups.ts'
 import { parseAllPosition, positionText } from './all-positions.ts'
 import { comparePositionTexts, recordAt, type ScanDeps, scanAll } from './all-reads.ts'
 import { AppendLanes, type LaneLimits } from './append-lanes.ts'
-import { sendAppend } from './append-sender.ts'
+import { deletedStream, sendAppend } from './append-sender.ts'
 import { reasonOf, typeOf } from './client-errors.ts'
 import { Connection } from './connection.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { type Canonical, SERVER_APPEND_BYTES } from './event-form.ts'
 import { LastPosition } from './last-position.ts'
 import { watchForEvents } from './live-watch.ts'
-import { refuseRetention } from './retention-check.ts'
+import { RetentionCheck, refuseForgetting } from './retention-check.ts'
 import { refuseOldServer } from './server-version.ts'
 import { acquireClient } from './shared-client.ts'
 import { readHead, readStreamPages } from './stream-reads.ts'
@@ -42,6 +43,8 @@ const LIMITS: LaneLimits = { waitingAppends: 10_000, waitingBytes: 64 * 1024 * 1
 const OPEN_AGAIN_MS = 100
 const OPEN_AGAIN_MAX_MS = 1_000
 const HOUR_MS = 3_600_000
+/** A deletion is taken back by a person. */
+const DELETED_RETRY_MS = 60_000
 
 export interface EventStoreDbOptions {
   /** `esdb://host:2113?tls=false`, `esdb+discover://...`, `kurrentdb://...`. */
@@ -72,16 +75,18 @@ export async function openEventStoreDbStore(options: EventStoreDbOptions): Promi
   const { connection: target, shown } = readConnectionUrl(url)
   const shared = acquireClient(target)
   const connection = new Connection(shared, { ...DEFAULT_TIMINGS, ...timings })
+  const retention = new RetentionCheck(connection)
   try {
     await waitForNode(connection, shown, patience)
     await refuseOldServer(connection)
-    await refuseRetention(connection)
+    await retention.look()
+    refuseForgetting(retention)
   } catch (error) {
     connection.close()
     await shared.release()
     throw asOpenError(error, shown)
   }
-  return new EventStoreDbStore(connection, { url: shown, canonical, limits: { ...LIMITS, ...limits } })
+  return new EventStoreDbStore(connection, { url: shown, canonical, retention, limits: { ...LIMITS, ...limits } })
 }
 
 function asOpenError(error: unknown, shown: string): unknown {
@@ -113,6 +118,14 @@ async function waitForNode(connection: Connection, shown: string, patience: Pati
   }
 }
 
+interface StoreParts {
+  readonly url: string
+  readonly canonical: Canonical
+  readonly limits?: LaneLimits
+  /** Absent for a reader: whoever appends hears while it is open what the server may forget. */
+  readonly retention?: RetentionCheck
+}
+
 export class EventStoreDbStore implements EventStore {
   readonly url: string
   readonly maxAppendBytes = MAX_APPEND_BYTES
@@ -122,21 +135,19 @@ export class EventStoreDbStore implements EventStore {
   readonly #lanes: AppendLanes
   readonly #last: LastPosition
   readonly #wakeups = new Wakeups()
+  readonly #retention: RetentionCheck | undefined
   #watching: Promise<void> | undefined
 
-  constructor(
-    connection: Connection,
-    {
-      url,
-      canonical,
-      limits = LIMITS,
-    }: { readonly url: string; readonly canonical: Canonical; readonly limits?: LaneLimits },
-  ) {
+  constructor(connection: Connection, { url, canonical, limits = LIMITS, retention }: StoreParts) {
     this.url = url
     this.#connection = connection
     this.#canonical = canonical
+    this.#retention = retention
     this.#last = new LastPosition(connection)
-    this.#lanes = new AppendLanes((append) => sendAppend({ connection, canonical }, append), limits)
+    const onDeleted = (stream: string, loss: 'deleted' | 'gone'): void => retention?.met(stream, loss)
+    this.#lanes = new AppendLanes((append) => sendAppend({ connection, canonical, onDeleted }, append), limits)
+    retention?.tell()
+    if (retention !== undefined) this.#watch()
   }
 
   get waitingBytes(): number {
@@ -144,17 +155,28 @@ export class EventStoreDbStore implements EventStore {
   }
 
   async append(append: Append): Promise<AppendResult> {
-    const result = await this.#lanes.append(append, checkAppend(append, this.maxAppendBytes))
+    const bytes = checkAppend(append, this.maxAppendBytes)
+    if (this.#retention?.isDeleted(append.stream) === true) {
+      return { kind: 'unavailable', detail: deletedStream(append.stream), retryAfterMs: DELETED_RETRY_MS }
+    }
+    const result = await this.#lanes.append(append, bytes)
     if (result.kind === 'appended') this.#wakeups.notify()
     return result
   }
 
   async head(stream: string): Promise<number> {
+    this.#refuseDeleted(stream)
     return await readHead(this.#connection, stream)
   }
 
-  readStream(stream: string, options?: ReadStreamOptions): RecordPages {
-    return readStreamPages(this.#deps, stream, options)
+  async *readStream(stream: string, options?: ReadStreamOptions): RecordPages {
+    this.#refuseDeleted(stream)
+    yield* readStreamPages(this.#deps, stream, options)
+  }
+
+  /** A stream that was deleted reads like one that never was: its name would be given to another run. */
+  #refuseDeleted(stream: string): void {
+    if (this.#retention?.isDeleted(stream) === true) throw new StreamDeletedError(stream)
   }
 
   async *readAll(options: ReadAllOptions = {}): RecordPages {
@@ -180,10 +202,15 @@ export class EventStoreDbStore implements EventStore {
   }
 
   subscribe(options: Omit<ReadAllOptions, 'until'>, signal: AbortSignal): ReturnType<EventStore['subscribe']> {
-    this.#watching ??= watchForEvents(this.#connection, this.#wakeups)
+    this.#watch()
     const scan = (after: Position | undefined): AsyncIterable<ScanPage> =>
       this.#patientScan({ ...options, after }, signal)
     return follow({ scan, wakeups: this.#wakeups, after: options.after, signal })
+  }
+
+  #watch(): void {
+    const parts = { connection: this.#connection, wakeups: this.#wakeups, retention: this.#retention }
+    this.#watching ??= watchForEvents(parts)
   }
 
   /** Through an outage a subscriber waits and reads on from where it was. */

@@ -1,6 +1,6 @@
 /**
- * @module What would let the server forget events of a ledger: `$maxCount`, `$maxAge`, truncation and deletion of its streams. A scavenge
- * removes them for good; a ledger with holes proves nothing, so it is refused before it is served.
+ * @module Looks for what would let the server forget events of a ledger: limits on its streams, and deletion. A scavenge removes them for
+ * good, and a ledger with holes proves nothing: a limit that can be taken back keeps a ledger from starting, all of it is reported by name.
  */
 import {
   type AllStreamResolvedEvent,
@@ -8,30 +8,100 @@ import {
   END,
   eventTypeFilter,
   type Position,
+  type RecordedEvent,
   START,
 } from '@eventstore/db-client'
-import { StoreOpenError } from '../event-store.ts'
+import { SYSTEM_STREAM } from '../../../schemas/names.ts'
+import { type ForgettingStream, StoreOpenError } from '../event-store.ts'
 import { compareAllPositions } from './all-positions.ts'
 import { NoAnswerError } from './client-errors.ts'
 import type { Connection } from './connection.ts'
 import { AT_WORK, drain } from './drain.ts'
-import { isLedgerStream } from './ledger-streams.ts'
+import { forgettingAdvice, judgeRetention, METADATA_TYPE, TOMBSTONE_TYPE } from './retention.ts'
 
-const METADATA_TYPE = '$metadata'
-const DELETED_TYPE = '$streamDeleted'
 const NAMED_MAX = 5
 
-/** Throws `StoreOpenError` (`store-unsupported`) that names the streams and what is set on them. */
-export async function refuseRetention(connection: Connection): Promise<void> {
-  const faults = new Map<string, string>()
-  const end = await lastOfAll(connection)
-  if (end !== undefined) await connection.read(() => collectFaults(connection, end, faults))
-  if (faults.size === 0) return
-  const named = [...faults].slice(0, NAMED_MAX).map(([stream, what]) => `${stream} (${what})`)
-  const more = faults.size > NAMED_MAX ? ` and ${faults.size - NAMED_MAX} more` : ''
+/** The server's records about streams, without the streams: between them it says how far it has looked. */
+export const RETENTION_PREFIXES: readonly string[] = [METADATA_TYPE, TOMBSTONE_TYPE]
+
+type RetentionEvent = Pick<RecordedEvent, 'type' | 'streamId' | 'data' | 'position'>
+
+/** What is known of a server's streams, up to where it was looked through; every stream's last metadata counts. */
+export class RetentionCheck {
+  readonly #connection: Connection
+  readonly #found = new Map<string, ForgettingStream>()
+  /** Where the last word on a stream stands: a look back may come upon an older one. */
+  readonly #judgedAt = new Map<string, Position>()
+  #upTo: Position | undefined
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  get forgetting(): readonly ForgettingStream[] {
+    return [...this.#found.values()]
+  }
+
+  /** Whether the server gives none of the stream's events any more. */
+  isDeleted(stream: string): boolean {
+    const loss = this.#found.get(stream)?.loss
+    return loss === 'deleted' || loss === 'gone'
+  }
+
+  /** What an append met: its server's record of it comes with the next look, or with the watch. */
+  met(stream: string, loss: 'deleted' | 'gone'): void {
+    this.#set({ stream, why: loss === 'gone' ? 'deleted for good' : 'deleted', loss })
+    this.tell()
+  }
+
+  take(event: RetentionEvent): void {
+    const judged = judgeRetention(event)
+    if (judged === undefined) return
+    const before = this.#judgedAt.get(judged.stream)
+    const at = event.position
+    if (at !== undefined && before !== undefined && compareAllPositions(at, before) < 0) return
+    if (at !== undefined) this.#judgedAt.set(judged.stream, at)
+    if ('why' in judged) this.#set(judged)
+    else if (this.#found.get(judged.stream)?.loss !== 'gone') this.#found.delete(judged.stream)
+  }
+
+  #set(found: ForgettingStream): void {
+    if (this.#found.get(found.stream)?.loss !== 'gone') this.#found.set(found.stream, found)
+  }
+
+  /** Makes what is known part of the store's status. */
+  tell(): void {
+    this.#connection.tellForgetting(this.forgetting)
+  }
+
+  /** From where the last look ended to the end as it is now. Throws `StoreUnavailableError`. */
+  async look(): Promise<void> {
+    const end = await lastOfAll(this.#connection)
+    if (end !== undefined) await this.#connection.read(() => this.#lookTo(end))
+  }
+
+  async #lookTo(end: Position): Promise<void> {
+    for (const pass of PASSES) {
+      if (this.#upTo !== undefined && compareAllPositions(this.#upTo, end) >= 0) return
+      const onEvent = (event: RecordedEvent): void => this.take(event)
+      const looked = await lookThrough(this.#connection, { pass, from: this.#upTo, end, onEvent })
+      this.#upTo = looked.isAll ? end : looked.upTo
+    }
+  }
+}
+
+/**
+ * Throws `StoreOpenError` (`store-unsupported`) that names the streams with a limit that can be taken back, and what to do. One that was
+ * deleted for good keeps only the ledger's own stream from being served: no advice could bring it back.
+ */
+export function refuseForgetting({ forgetting }: RetentionCheck): void {
+  const refused = forgetting.filter(({ stream, loss }) => loss !== 'gone' || stream === SYSTEM_STREAM)
+  if (refused.length === 0) return
+  const named = refused.slice(0, NAMED_MAX).map(({ stream, why }) => `${stream} (${why})`)
+  const more = refused.length > NAMED_MAX ? ` and ${refused.length - NAMED_MAX} more` : ''
   throw new StoreOpenError(
     'store-unsupported',
-    `the server may forget events of this ledger: ${named.join(', ')}${more}; clear the metadata of these streams, and run no scavenge until then`,
+    `the server may forget events of this ledger: ${named.join(', ')}${more}; ${forgettingAdvice(refused)}`,
   )
 }
 
@@ -61,36 +131,25 @@ const PASSES: readonly Pass[] = [
   { searchWindow: 1, quietMs: 2_000 },
 ]
 
-/** Every stream's last metadata counts. */
-async function collectFaults(connection: Connection, end: Position, faults: Map<string, string>): Promise<void> {
-  faults.clear()
-  let from: Position | undefined
-  for (const pass of PASSES) {
-    const looked = await lookThrough(connection, { pass, from, end, faults })
-    if (looked.isAll) return
-    from = looked.upTo
-  }
-}
-
 interface LookThrough {
   readonly pass: Pass
   /** Exclusive. */
   readonly from: Position | undefined
   readonly end: Position
-  readonly faults: Map<string, string>
+  readonly onEvent: (event: RecordedEvent) => void
 }
 
 /** The subscription says by events and checkpoints how far it has looked. */
 async function lookThrough(
   connection: Connection,
-  { pass, from, end, faults }: LookThrough,
+  { pass, from, end, onEvent }: LookThrough,
 ): Promise<{ readonly isAll: boolean; readonly upTo: Position | undefined }> {
   let upTo = from
   const stream = connection.shared.current.subscribeToAll({
     fromPosition: from ?? START,
     requiresLeader: true,
     filter: eventTypeFilter({
-      prefixes: [METADATA_TYPE, DELETED_TYPE],
+      prefixes: [...RETENTION_PREFIXES],
       maxSearchWindow: pass.searchWindow,
       checkpointInterval: 1,
       checkpointReached: (subscription, position) => {
@@ -102,7 +161,7 @@ async function lookThrough(
   })
   const onItem = ({ event }: AllStreamResolvedEvent): boolean => {
     if (event === undefined) return true
-    judge(faults, event)
+    onEvent(event)
     upTo = event.position
     return compareAllPositions(event.position, end) < 0
   }
@@ -116,20 +175,3 @@ async function lookThrough(
 }
 
 const LOOKED_THROUGH = 'countersign-looked-through'
-
-function judge(faults: Map<string, string>, event: NonNullable<AllStreamResolvedEvent['event']>): void {
-  if (event.type === DELETED_TYPE && isLedgerStream(event.streamId)) faults.set(event.streamId, 'deleted for good')
-  const stream = event.streamId.startsWith('$$') ? event.streamId.slice(2) : ''
-  if (event.type !== METADATA_TYPE || !isLedgerStream(stream)) return
-  const what = retentionOf(event.data)
-  if (what === undefined) faults.delete(stream)
-  else faults.set(stream, what)
-}
-
-const LIMITS = ['$maxCount', '$maxAge', '$tb']
-
-function retentionOf(data: unknown): string | undefined {
-  if (typeof data !== 'object' || data === null) return undefined
-  const set = Object.entries(data).filter(([key, value]) => LIMITS.includes(key) && value !== 0)
-  return set.length === 0 ? undefined : set.map(([key, value]) => `${key} ${String(value)}`).join(', ')
-}

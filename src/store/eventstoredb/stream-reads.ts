@@ -1,7 +1,13 @@
 /** @module Reads of one stream, page by page: each page is a call of its own, so a slow reader holds nothing open. */
 import { BACKWARDS, END, FORWARDS, type ResolvedEvent } from '@eventstore/db-client'
-import { NO_STREAM, type ReadRecord, type ReadStreamOptions, type RecordPages } from '../event-store.ts'
-import { isMissingStream } from './client-errors.ts'
+import {
+  NO_STREAM,
+  type ReadRecord,
+  type ReadStreamOptions,
+  type RecordPages,
+  StreamDeletedError,
+} from '../event-store.ts'
+import { isDeletedStream, isMissingStream } from './client-errors.ts'
 import type { Connection } from './connection.ts'
 import { drain } from './drain.ts'
 import { type Canonical, toRecord } from './event-form.ts'
@@ -15,7 +21,7 @@ export const PAGE_RECORDS = 256
 /** A page ends early with the record that passes this. */
 export const PAGE_CHARS = 4 * 1024 * 1024
 
-/** Last revision, always asked of the leader. Throws `StoreUnavailableError`. */
+/** Last revision, always asked of the leader. Throws `StoreUnavailableError`, `StreamDeletedError`. */
 export async function readHead(connection: Connection, stream: string): Promise<number> {
   let head = NO_STREAM
   await connection.read(async (client) => {
@@ -24,7 +30,9 @@ export async function readHead(connection: Connection, stream: string): Promise<
       if (event !== undefined) head = Number(event.revision)
       return true
     }
-    await drain(client.readStream(stream, options), { onItem, idleMs: connection.timings.callMs }).catch(unlessMissing)
+    await drain(client.readStream(stream, options), { onItem, idleMs: connection.timings.callMs }).catch(
+      unlessMissing(stream),
+    )
   })
   return head
 }
@@ -88,11 +96,14 @@ async function readPage({ connection, canonical }: ReadDeps, request: PageReques
       maxCount: request.count,
       requiresLeader: true,
     })
-    await drain(stream, { onItem, idleMs: connection.timings.callMs }).catch(unlessMissing)
+    await drain(stream, { onItem, idleMs: connection.timings.callMs }).catch(unlessMissing(request.stream))
     return { records, cut: chars >= PAGE_CHARS }
   })
 }
 
-function unlessMissing(error: unknown): void {
-  if (!isMissingStream(error)) throw error
+function unlessMissing(stream: string): (error: unknown) => void {
+  return (error) => {
+    if (isDeletedStream(error)) throw new StreamDeletedError(stream)
+    if (!isMissingStream(error)) throw error
+  }
 }

@@ -30,11 +30,16 @@ export type ReadFault =
   /** What the server's log reader says to a place between two records. */
   | 'unknown'
 
+export interface ReadSeen {
+  /** A subscription reads on for ever; the store looks backwards for ends. */
+  readonly kind: 'subscription' | 'forwards' | 'backwards'
+}
+
 export class Faults {
   /** Asked at each append. */
   onAppend: (append: AppendSeen) => AppendFault | undefined = () => undefined
   /** Asked at each read and subscription. */
-  onRead: () => ReadFault | undefined = () => undefined
+  onRead: (read: ReadSeen) => ReadFault | undefined = () => undefined
   /** Every request waits this long. */
   delayMs = 0
   #frozen: Promise<void> | undefined

@@ -125,6 +125,18 @@ export class EventLog {
     return events.slice(start, start + count)
   }
 
+  /** Drops for good what reads of streams hide already. The server keeps a stream's last event, or the mark of its deletion. */
+  scavenge(): void {
+    const kept = this.all.filter(({ stream, revision, type }) => {
+      const events = this.#streams.get(stream)
+      if (type === '$streamDeleted' || events?.events.at(-1)?.revision === revision) return true
+      if (events?.tombstoned === true || this.isSoftDeleted(stream)) return false
+      const visible = this.visible(stream)
+      return typeof visible === 'string' || revision >= (visible[0]?.revision ?? 0n)
+    })
+    this.all.splice(0, this.all.length, ...kept)
+  }
+
   isSoftDeleted(name: string): boolean {
     return this.#metadata(name).includes(`"$tb":${LAST_REVISION}`)
   }

@@ -27,10 +27,11 @@ async function serve(parts: NodeParts, call: ReadCall): Promise<void> {
   await parts.faults.pass()
   parts.reads += 1
   refuseAsFollower(parts, call.metadata)
-  const fault = parts.faults.onRead()
-  if (fault !== undefined) throw READ_FAULTS[fault]()
   const options = call.request.getOptions()
   if (options === undefined) throw invalid('a read needs its options')
+  const direction = options.getReadDirection() === BACKWARDS ? 'backwards' : 'forwards'
+  const fault = parts.faults.onRead({ kind: options.hasSubscription() ? 'subscription' : direction })
+  if (fault !== undefined) throw READ_FAULTS[fault]()
   if (options.hasSubscription()) return subscription(parts, call, options)
   if (options.getCount() === '0') throw invalid('maxCount must be positive')
 
