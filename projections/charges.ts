@@ -43,7 +43,15 @@ type ChargesOf<T extends RunEventType> = (state: ChargeState, data: EventBody<T>
 
 /** Types that say in the catalogue that they change the bill. */
 const CHARGES = {
-  ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated', 'RunKeyDisclosed'),
+  ...passOver(
+    'RunResumed',
+    'RunBranched',
+    'ChildRunStarted',
+    'RunCompleted',
+    'RunFailed',
+    'RunCompensated',
+    'RunKeyDisclosed',
+  ),
   ...passOver(
     'JudgementRecorded',
     'ManifestRegistered',

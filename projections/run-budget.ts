@@ -25,7 +25,15 @@ export function foldBudget(state: BudgetState, event: RecordedEvent): void {
 }
 
 const BUDGET_FOLDS = {
-  ...passOver('RunStarted', 'RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated'),
+  ...passOver(
+    'RunStarted',
+    'RunResumed',
+    'RunBranched',
+    'ChildRunStarted',
+    'RunCompleted',
+    'RunFailed',
+    'RunCompensated',
+  ),
   ...passOver(
     'JudgementRecorded',
     'RunKeyDisclosed',

@@ -17,13 +17,13 @@ export const CALL_FOLDS = {
   CompensationStarted: (state, { compensationId, scope }, { revision }) => {
     state.compensations.push({ compensationId, ...(scope === undefined ? {} : { scope }), revision, ended: false })
   },
-  CompensationSucceeded: (state, { callId, compensates }, { revision }) => {
+  CompensationSucceeded: (state, { callId, compensates, leftStanding }, { revision }) => {
     settle(state, callId, { status: 'succeeded', revision })
-    markUndone(state, compensates, 'compensated')
+    markUndone(state, compensates, 'compensated', { leftStanding })
   },
   CompensationFailed: (state, { callId, compensates, willRetry }, { revision }) => {
     settle(state, callId, { status: 'failed', revision })
-    markUndone(state, compensates, 'compensation-failed', willRetry)
+    markUndone(state, compensates, 'compensation-failed', { willRetry })
   },
   CompensationInDoubt: (state, { callId, compensates }, { revision }) => {
     settle(state, callId, { status: 'in-doubt', revision })
@@ -63,7 +63,8 @@ function foldClaim(state: RunState, data: EventBody<'ToolCallClaimed'>, { revisi
 }
 
 function optionalIdentity(data: EventBody<'ToolCallClaimed'>): Partial<CallState> {
-  const { agent, scope, occurrence, group, parentCall, compensate, compensateUnknown, compensates } = data
+  const { agent, scope, occurrence, group, parentCall, compensate, compensates } = data
+  const { compensateUnknown, compensateFailed } = data
   return {
     ...(agent === undefined ? {} : { agent }),
     ...(scope === undefined ? {} : { scope }),
@@ -72,6 +73,7 @@ function optionalIdentity(data: EventBody<'ToolCallClaimed'>): Partial<CallState
     ...(parentCall === undefined ? {} : { parentCall }),
     ...(compensate === undefined ? {} : { compensate }),
     ...(compensateUnknown === undefined ? {} : { compensateUnknown }),
+    ...(compensateFailed === undefined ? {} : { compensateFailed }),
     ...(compensates === undefined ? {} : { compensates }),
   }
 }
@@ -116,12 +118,22 @@ function foldResolved(state: RunState, data: EventBody<'ToolCallResolved'>, { re
   }
 }
 
-function markUndone(state: RunState, callId: string, status: CallStatus, willRetry = false): void {
+function markUndone(
+  state: RunState,
+  callId: string,
+  status: CallStatus,
+  {
+    willRetry,
+    leftStanding,
+  }: { readonly willRetry?: boolean | undefined; readonly leftStanding?: true | undefined } = {},
+): void {
   const call = state.calls[slot(callId)]
   if (call === undefined) return
   call.status = status
   delete state.openCalls[slot(callId)]
-  if (willRetry) call.willRetry = true
+  if (leftStanding === true) call.leftStanding = true
+  else delete call.leftStanding
+  if (willRetry === true) call.willRetry = true
   else delete call.willRetry
 }
 

@@ -61,7 +61,15 @@ function startedRow({ data, header }: Extract<RecordedEvent, { type: 'RunStarted
 }
 
 const COUNT_FOLDS = {
-  ...passOver('RunStarted', 'RunResumed', 'RunBranched', 'RunKeyDisclosed', 'ManifestRegistered', 'RequestRefused'),
+  ...passOver(
+    'RunStarted',
+    'RunResumed',
+    'RunBranched',
+    'ChildRunStarted',
+    'RunKeyDisclosed',
+    'ManifestRegistered',
+    'RequestRefused',
+  ),
   ...passOver(
     'JudgementRecorded',
     'SnapshotTaken',

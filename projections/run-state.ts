@@ -8,7 +8,7 @@ import type { JsonObject } from '../schemas/json.ts'
 import type { ResolvedPolicy } from '../schemas/policy.ts'
 import type { BudgetLimits, ManifestBody, OnUnknown, Phase } from '../schemas/values.ts'
 
-export const RUN_PROJECTION_VERSION = 6
+export const RUN_PROJECTION_VERSION = 7
 
 /** SHA-256 over the JCS bytes of `{}`: the context of a run that has not been handed anything. */
 export const EMPTY_CONTEXT_DIGEST = 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'
@@ -59,6 +59,7 @@ export interface CallState {
   readonly parentCall?: string
   readonly compensate?: EventBody<'ToolCallClaimed'>['compensate']
   readonly compensateUnknown?: boolean
+  readonly compensateFailed?: boolean
   readonly compensates?: string
   /** Revision of the latest claim, where the arguments stand. */
   claimRevision: number
@@ -78,6 +79,8 @@ export interface CallState {
   possiblyTwice?: boolean
   /** In doubt when last heard of, also while it is being undone: its outcome is still welcome. */
   unknownOutcome?: boolean
+  /** Undone as far as it can be: some of it stands. */
+  leftStanding?: true
   /** A failed compensation that its caller will try again. */
   willRetry?: boolean
 }
@@ -224,6 +227,10 @@ export interface RunState {
   /** Calls that ran and whose results could not be recorded. */
   unrecorded: Slots<true>
   branchOf?: NonNullable<EventBody<'RunStarted'>['branchOf']>
+  /** The call of another run that this run is the work of. */
+  childOf?: NonNullable<EventBody<'RunStarted'>['childOf']>
+  /** Runs that are the work of calls of this one, by the id of the call. */
+  children: Slots<string>
   /** Runs that were started from steps of this one. */
   branches: Slots<BranchRun>
   reservations: Slots<ReservationState>

@@ -56,6 +56,9 @@ const RUN_FOLDS = {
   RequestRefused: foldRefusal,
   RunCompleted: (state, _, { revision }) => end(state, 'completed', revision),
   RunFailed: (state, _, { revision }) => end(state, 'failed', revision),
+  ChildRunStarted: (state, { callId, run }) => {
+    state.children[slot(callId)] = run
+  },
   RunKeyDisclosed: (state) => {
     state.disclosed = true
   },
@@ -101,6 +104,8 @@ function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
     forkScopes: {},
     unrecorded: {},
     ...(branchOf === undefined ? {} : { branchOf }),
+    ...(data.childOf === undefined ? {} : { childOf: data.childOf }),
+    children: {},
     branches: {},
     reservations: {},
     openReservations: {},

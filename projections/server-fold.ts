@@ -108,6 +108,7 @@ const LEFT_OUT = {
     'JudgementRecorded',
     'RunResumed',
     'RunBranched',
+    'ChildRunStarted',
     'RunKeyDisclosed',
     'ManifestRegistered',
     'ToolCallLeaseRenewed',

@@ -31,7 +31,10 @@ export const failed = {
 export const inDoubt = {
   v: z.literal(1),
   ...callIdentity,
-  /** The deadline passed; the process that held the lease is provably gone; whoever resumed the run took it over; or its own process said so. */
-  cause: z.enum(['lease-expired', 'owner-gone', 'taken-over', 'outcome-unknown']),
+  /**
+   * The deadline passed; the process that held the lease is provably gone; whoever resumed the run took it over; its own process left it to whoever resumes
+   * the run (`left`), or saw it end without an outcome (`outcome-unknown`).
+   */
+  cause: z.enum(['lease-expired', 'owner-gone', 'taken-over', 'left', 'outcome-unknown']),
   reason: z.string().max(1024).optional(),
 }

@@ -11,6 +11,7 @@ import { BudgetExceeded } from './events/budget-exceeded.ts'
 import { BudgetReleased } from './events/budget-released.ts'
 import { BudgetReserved } from './events/budget-reserved.ts'
 import { CheckpointSigned } from './events/checkpoint-signed.ts'
+import { ChildRunStarted } from './events/child-run-started.ts'
 import { CompensationFailed } from './events/compensation-failed.ts'
 import { CompensationInDoubt } from './events/compensation-in-doubt.ts'
 import { CompensationStarted } from './events/compensation-started.ts'
@@ -77,6 +78,7 @@ export const RUN_EVENTS = {
   ForkJoined,
   RequestRefused,
   RunBranched,
+  ChildRunStarted,
   RunCompleted,
   RunFailed,
   RunCompensated,

@@ -37,6 +37,11 @@ export const StartRun = z.strictObject({
   policy: Policy.optional(),
   /** Starts from the context that another run had established at a step; linked in both streams. */
   branchOf: z.strictObject({ run: RunId, atStep: z.int().min(0) }).optional(),
+  /**
+   * The run is the work of a call of another run, under its latest claim; linked in both streams. Default of `id`: that of the call. Undone with the call,
+   * and resumed by whoever holds it.
+   */
+  childOf: z.strictObject({ run: RunId, callId: Uuid, fence: z.int().min(1) }).optional(),
   /** What a resume does about leases that run and whose owner is not known to be gone: wait for them (default), refuse, or end them. */
   whenOwned: z.enum(['wait', 'refuse', 'take-over']).optional(),
 })
@@ -100,6 +105,8 @@ export const ClaimCall = z.strictObject({
   agent: Name.optional(),
   compensate: Compensate.optional(),
   compensateUnknown: z.boolean().optional(),
+  /** The call may have left something to undo where it failed, too. */
+  compensateFailed: z.boolean().optional(),
   parentCall: Uuid.optional(),
   reserve: Reserve.optional(),
   /** The process that carries the call out, where its death can be proved. */
@@ -113,11 +120,19 @@ export const SettleCall = z
     result: JsonValue.optional(),
     error: Failure.optional(),
     /** The outcome is not known: a time-out, an abort. The call is in doubt. */
-    unknown: z.strictObject({ reason: z.string().max(1024) }).optional(),
+    unknown: z
+      .strictObject({
+        reason: z.string().max(1024),
+        /** Its own process leaves it as it is, to whoever resumes the run: nobody saw how it ended. */
+        left: z.literal(true).optional(),
+      })
+      .optional(),
     /** The tool ran; its result could not be recorded. */
     unrecorded: z.strictObject({ reason: z.string().max(1024) }).optional(),
     /** A failed compensation that the caller will try again: it ends nothing yet. */
     willRetry: z.boolean().optional(),
+    /** Of a compensation that succeeded: some of what the call did stands, and nobody undoes it. */
+    leftStanding: z.literal(true).optional(),
     usage: Usage.optional(),
   })
   .refine(

@@ -78,6 +78,14 @@ examples('crash and resume: one charge', async () => {
   assert.equal(await printed('crash-and-resume'), ['the first process ended by SIGKILL', 'label 36', 'charges: 1'])
 })
 
+examples('nested runs: resumed and undone with the run around them', async () => {
+  assert.equal(await printed('nested-runs'), [
+    "[ 'truck to Bern', 'truck to Basel' ]",
+    'no more than two trucks a day: COMPENSATED',
+    'cancelled truck to Chur, cancelled truck to Basel, cancelled truck to Bern, refunded 2500',
+  ])
+})
+
 examples('doubt: resolved by hand, and undone', async () => {
   assert.equal(await printed('doubt'), [
     'released 2 seats',

@@ -12,5 +12,10 @@ export const CompensationSucceeded = eventType({
   facts: ['call', 'compensates'],
   notable: true,
   changes: { call: 'settled', undoing: 'succeeded' },
-  schema: z.strictObject({ ...succeeded, compensates: Uuid }),
+  schema: z.strictObject({
+    ...succeeded,
+    compensates: Uuid,
+    /** All was undone that can be; some of what the call did stands. */
+    leftStanding: z.literal(true).optional(),
+  }),
 })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest, Name, RunId } from '../names.ts'
 import { ResolvedPolicy } from '../policy.ts'
-import { BudgetLimits, JsonRecord, JsonValue } from '../values.ts'
+import { BudgetLimits, JsonRecord, JsonValue, Uuid } from '../values.ts'
 
 /** Where a branch run came from. */
 const BranchOrigin = z.strictObject({
@@ -14,6 +14,14 @@ const BranchOrigin = z.strictObject({
   digest: Digest,
   /** Digest of the context that was established there. */
   contextDigest: Digest,
+})
+
+/** The call that a child run is the work of. */
+const ParentCall = z.strictObject({
+  run: RunId,
+  callId: Uuid,
+  /** How many runs this one lies below: 1 where its parent is nobody's child. */
+  depth: z.int().min(1),
 })
 
 export const RunStarted = eventType({
@@ -35,6 +43,7 @@ export const RunStarted = eventType({
     /** Digest of the request's own members: what "the same run" means when the id is asked for again. */
     requestDigest: Digest,
     branchOf: BranchOrigin.optional(),
+    childOf: ParentCall.optional(),
     /** The context that a branch starts with: a fold need not look into another stream. */
     restored: JsonRecord.optional(),
   }),

@@ -33,6 +33,7 @@ export const ToolCallClaimed = eventType({
     onUnknown: OnUnknown,
     compensate: Compensate.optional(),
     compensateUnknown: z.boolean().optional(),
+    compensateFailed: z.boolean().optional(),
     parentCall: Uuid.optional(),
     /** Forward call that this one undoes; only where `phase` is `compensation`. */
     compensates: Uuid.optional(),

@@ -47,6 +47,8 @@ function ownersOf(state: RunState, command: RunCommand, env: Env): readonly stri
     case 'start':
       // Who takes a run up again takes it from whoever has it now.
       return ['the whole run’s']
+    case 'child-started':
+      return callOwner(state, command.body.childOf.callId)
     case 'settle':
     case 'renew':
     case 'resolve':

@@ -58,6 +58,8 @@ const RunSchema = z.object({
   calls: Whole,
   openCalls: z.array(z.object({ callId: Text, tool: Text, status: Text, overdue: z.boolean().optional() })),
   openReservations: z.array(Text),
+  childOf: z.object({ run: Text, callId: Text, depth: Whole }).optional(),
+  children: z.array(z.object({ run: Text, callId: Text, tool: Text.optional(), status: Text.optional() })),
 })
 
 export type Run = z.output<typeof RunSchema>

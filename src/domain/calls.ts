@@ -220,7 +220,7 @@ function claimNow(
 
 /** What the caller says of the call, kept as said. */
 function declared(request: ClaimRequest): Partial<EventBody<'ToolCallClaimed'>> {
-  const { agent, scope, occurrence, group, compensate, compensateUnknown, parentCall } = request.claim
+  const { agent, scope, occurrence, group, compensate, compensateUnknown, compensateFailed, parentCall } = request.claim
   return {
     ...(agent === undefined ? {} : { agent }),
     ...(scope === undefined ? {} : { scope }),
@@ -228,6 +228,7 @@ function declared(request: ClaimRequest): Partial<EventBody<'ToolCallClaimed'>> 
     ...(group === undefined ? {} : { group }),
     ...(compensate === undefined ? {} : { compensate }),
     ...(compensateUnknown === undefined ? {} : { compensateUnknown }),
+    ...(compensateFailed === undefined ? {} : { compensateFailed }),
     ...(parentCall === undefined ? {} : { parentCall }),
     ...(request.undoes === undefined ? {} : { compensates: request.undoes.callId }),
   }

@@ -76,7 +76,9 @@ export function isInPlan(state: RunState, call: CallState): boolean {
 function isUndoable(view: View, call: CallState): boolean {
   if (call.phase !== 'forward' || call.compensate === 'none' || call.compensate === 'not-needed') return false
   const happened = call.status === 'succeeded' || isUndoing(call.status)
-  const mayHaveHappened = call.status === 'in-doubt' && call.compensateUnknown === true
+  const mayHaveHappened =
+    (call.status === 'in-doubt' && call.compensateUnknown === true) ||
+    (call.status === 'failed' && call.compensateFailed === true)
   return (happened || mayHaveHappened) && !answeredByAncestor(view, call)
 }
 
@@ -132,7 +134,9 @@ function withOutcome(state: RunState, { call, draft }: OutcomeInHand): [string, 
   if (target === undefined) return []
   const status = call.compensates === undefined ? forwardStatus(target, draft) : undoneStatus(draft)
   const willRetry = draft.type === 'CompensationFailed' && draft.data.willRetry === true
-  return [[target.callId, { ...target, status, willRetry }]]
+  const { leftStanding: _, ...known } = target
+  const left = draft.type === 'CompensationSucceeded' && draft.data.leftStanding === true
+  return [[target.callId, { ...known, status, willRetry, ...(left && { leftStanding: true as const }) }]]
 }
 
 function forwardStatus(call: CallState, draft: Draft): CallStatus {
@@ -163,7 +167,7 @@ function endOf(view: View, compensationId: string): Draft[] {
   const forward = forwardCalls(view, undefined)
   const plan = new Set(planOf(view, undefined).flat())
   const having = (verdict: Verdict) =>
-    [...plan].filter((call) => verdictOf(call) === verdict).map((call) => call.callId)
+    [...plan].filter((call) => verdictOf(call) === verdict && call.leftStanding !== true).map((call) => call.callId)
   const doubtful = forward.filter((call) => call.status === 'in-doubt' && !plan.has(call)).map((call) => call.callId)
   const lists = {
     compensated: having('compensated'),
@@ -181,8 +185,9 @@ function verdictOf(call: CallState): Verdict {
   return call.status === 'compensation-unknown' ? 'unknown' : 'pending'
 }
 
-/** Happened, and nobody undoes it. */
+/** Happened, and nobody undoes it, or not all of it. */
 function isStanding(view: View, call: CallState): boolean {
+  if (call.leftStanding === true) return call.status === 'compensated'
   return call.status === 'succeeded' && call.compensate === 'none' && !answeredByAncestor(view, call)
 }
 

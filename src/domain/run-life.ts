@@ -6,6 +6,7 @@ import type { PolicyObject } from '../../schemas/policy.ts'
 import type { CompleteRun, FailRun, RegisterManifest, StartRun } from '../../schemas/requests.ts'
 import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { chargedAtEnd, expiredDraft, expiredReservations } from './budget.ts'
+import type { ParentLink } from './child-run.ts'
 import { endOfRollback } from './compensation.ts'
 import { append, type Decision, type Env, refuse } from './decision.ts'
 import { compileSchema } from './json-schema/compile-schema.ts'
@@ -24,14 +25,17 @@ export interface StartOf {
   readonly body: StartRun
   /** What the branched run had established, where the run is a branch of it and new. */
   readonly origin?: BranchOrigin
+  /** Where a child stands below its parent. */
+  readonly parent?: ParentLink
   /** What the operator declared for the tenant. */
   readonly tenantPolicy?: PolicyObject | undefined
 }
 
 /** Starts a run, or takes an open one of the same id up again. Any other content under that id is refused. */
 export function decideStart(state: RunState | undefined, start: StartOf, env: Env): Decision {
-  const { id: _, whenOwned = 'wait', ...content } = start.body
-  const requestDigest = env.digestOf(content)
+  const { id: _, whenOwned = 'wait', childOf, ...content } = start.body
+  const of = childOf && { childOf: { run: childOf.run, callId: childOf.callId } }
+  const requestDigest = env.digestOf({ ...content, ...of })
   if (state === undefined) return decideNew(content, { ...start, requestDigest }, env)
   if (state.requestDigest !== requestDigest) {
     return refuse(
@@ -49,11 +53,12 @@ export function decideStart(state: RunState | undefined, start: StartOf, env: En
 }
 
 function decideNew(
-  content: Omit<StartRun, 'id' | 'whenOwned'>,
-  { origin, tenantPolicy, requestDigest }: StartOf & { readonly requestDigest: string },
+  content: Omit<StartRun, 'id' | 'whenOwned' | 'childOf'>,
+  { body, origin, parent, tenantPolicy, requestDigest }: StartOf & { readonly requestDigest: string },
   env: Env,
 ): Decision {
-  if (content.branchOf !== undefined && origin === undefined) return refuse(notFirst())
+  if (content.branchOf !== undefined && origin === undefined) return refuse(notFirst('/branchOf'))
+  if (body.childOf !== undefined && parent === undefined) return refuse(notFirst('/childOf'))
   const { name, input, tags, budget, policy: declared } = content
   const under = tenantPolicy === undefined ? undefined : underTenantPolicy(declared, tenantPolicy)
   if (under?.ok === false) return refuse(under.refusal)
@@ -69,6 +74,7 @@ function decideNew(
       ...(tenantPolicy === undefined ? {} : { tenantPolicy: env.digestOf(tenantPolicy) }),
       requestDigest,
       ...origin,
+      ...(parent === undefined ? {} : { childOf: parent }),
     },
   })
 }
@@ -92,10 +98,9 @@ export function decideBranched(state: RunState, body: Omit<EventBody<'RunBranche
   return append({ type: 'RunBranched', data: { v: 1, ...body } })
 }
 
-function notFirst(): Refusal {
-  return refusal('not-attempted', 'a branch is started alone, or by the first item of its run in a batch', {
-    pointer: '/branchOf',
-  })
+function notFirst(pointer: '/branchOf' | '/childOf'): Refusal {
+  const message = 'a branch or a child is started alone, or by the first item of its run in a batch, and is not both'
+  return refusal('not-attempted', message, { pointer })
 }
 
 export function decideManifest(state: RunState, body: RegisterManifest, env: Env): Decision {

@@ -45,7 +45,9 @@ function settledDraft(call: CallState, body: SettleCall): Draft {
   const identity = { v: 1 as const, callId: call.callId, fence: call.fence }
   const { compensates } = call
   if (body.unknown !== undefined) {
-    const data = { ...identity, cause: 'outcome-unknown' as const, reason: body.unknown.reason }
+    const { reason, left } = body.unknown
+    const cause = left === true ? ('left' as const) : ('outcome-unknown' as const)
+    const data = { ...identity, cause, reason }
     if (compensates === undefined) return { type: 'ToolCallInDoubt', data }
     return { type: 'CompensationInDoubt', data: { ...data, compensates } }
   }
@@ -61,7 +63,8 @@ function settledDraft(call: CallState, body: SettleCall): Draft {
     ...(body.unrecorded === undefined ? {} : { unrecorded: body.unrecorded }),
   }
   if (compensates === undefined) return { type: 'ToolCallSucceeded', data }
-  return { type: 'CompensationSucceeded', data: { ...data, compensates } }
+  const left = body.leftStanding === undefined ? {} : { leftStanding: body.leftStanding }
+  return { type: 'CompensationSucceeded', data: { ...data, compensates, ...left } }
 }
 
 /** A newer claim exists: the call may have been executed twice, and the record says so. What it used counts all the same. */

@@ -176,6 +176,7 @@ const RUN_BODIES = {
     },
   ],
   RunBranched: [{ v: 1, run: 'branch', atStep: 1, revision: 3 }],
+  ChildRunStarted: [{ v: 1, callId: uuid(1), run: 'child' }],
   RunCompleted: [{ v: 1, output: { done: true } }],
   RunFailed: [{ v: 1, error: { message: 'gave up', code: 'EGAVEUP' }, openCalls: [uuid(9)] }],
   RunCompensated: (['COMPENSATED', 'PARTLY_COMPENSATED', 'COMPENSATION_FAILED', 'IN_DOUBT'] as const).map((status) => ({

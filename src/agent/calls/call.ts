@@ -7,7 +7,7 @@ import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded, RecordedFailure
 import type { HistoryMatch } from '../history/recorded-history.ts'
 import type { RecordedOutcome } from '../history/recorded-outcome.ts'
 import { isToolError } from '../loop/tool-error.ts'
-import { executionInside, holdForStep, isInside } from '../runtime/call-execution.ts'
+import { endingOf, executionInside, holdForStep, isInside, leave } from '../runtime/call-execution.ts'
 import type { Reply } from '../runtime/connection.ts'
 import { type ExecutionContext, runWithin, signalAt } from '../runtime/execution-context.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
@@ -208,19 +208,20 @@ class Call {
     const { connection } = liveOf(session)
     using _ = keepLease(connection, session.runId, claimed)
     const { callId, attempt } = claimed
-    const inside = executionInside(this.#identity, callId)
+    const inside = executionInside(this.#identity, claimed)
     holdForStep(this.#identity, claimed)
     if (attempt > 1 && inside.scope !== undefined) session.restart(inside.scope)
     const attempted = await executeCall({
       context: { idempotencyKey: callId, callId, attempt },
       timeoutMs: this.#spec.timeoutMs,
-      signal: session.signal,
-      notice: this.#identity.execution.branch?.signal,
-      isUndone: 'tool' in this.#spec.compensate,
+      ...endingOf(this.#identity),
       run: (context) => runWithin({ ...inside, context }, () => this.#spec.execute(this.#args, context)),
     })
     // A nested call that found the run taken over or diverged: whether this one is done cannot be said.
-    if (session.halted !== undefined && attempted.kind === 'failed') throw session.halted
+    if (session.halted !== undefined && attempted.kind === 'failed') {
+      if (this.#spec.isRun === true) await leave(session, claimed)
+      throw session.halted
+    }
     session.ended(callId, isInside(this.#identity, callId))
     const usage = usedBy(this.#spec, attempted, { args: this.#args, reserved: this.#reserved })
     const { name: tool, codecs } = this.#spec

@@ -10,6 +10,8 @@ export interface Compensation {
   readonly own: ToolSpec
   readonly onUnknown: 'retry' | 'in-doubt'
   readonly run: (undo: Undo<unknown, unknown>, context: CallContext) => unknown
+  /** Of its result: some of what was done stands, and nobody undoes it. */
+  readonly leavesStanding?: (result: unknown) => boolean
   /** Whether it was undone; absent: nobody can tell. */
   readonly check?: (
     undo: Undo<unknown, unknown>,

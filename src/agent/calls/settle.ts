@@ -25,6 +25,8 @@ export interface Settling {
   readonly usage?: Usage | undefined
   /** What its result is recorded with. */
   readonly codecs?: Codecs
+  /** Of a compensation: some of what the call did stands. */
+  readonly leftStanding?: true
   /** Default: up to seven seconds in all. */
   readonly waitsMs?: readonly number[]
 }
@@ -38,7 +40,8 @@ export type SettledSuccess =
 export async function settleSuccess(settling: Settling, live: unknown): Promise<SettledSuccess> {
   const result = recordable(live, settling.codecs)
   if (!result.ok) return settleUnrecorded(settling, result.reason, live)
-  const reply = await settle(settling, { result: result.value }, live)
+  const left = settling.leftStanding === true ? { leftStanding: true as const } : {}
+  const reply = await settle(settling, { result: result.value, ...left }, live)
   if (reply.ok) return { kind: 'result', value: result.value }
   if (!TOO_MUCH.has(reply.problem.code)) throw new LedgerRefused(reply.problem)
   return settleUnrecorded(settling, reply.problem.code, live)

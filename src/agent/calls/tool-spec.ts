@@ -23,6 +23,10 @@ export interface ToolSpec extends Spending {
   readonly compensate: CompensateSpec
   readonly compensationRetries: number
   readonly compensateUnknown: boolean
+  /** It may have left something to undo where it failed, too. */
+  readonly compensateFailed?: true
+  /** A run within the run: it is not cut off, and where it goes no further, neither does this one. */
+  readonly isRun?: true
   readonly check:
     | ((
         args: unknown,

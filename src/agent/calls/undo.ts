@@ -6,6 +6,7 @@ import type { Connection, Reply } from '../runtime/connection.ts'
 import { runWithin } from '../runtime/execution-context.ts'
 import { Session } from '../runtime/session.ts'
 import { backoffMs } from './backoff.ts'
+import { childCompensation, isChildCall, type RollBackChild } from './child-run.ts'
 import { type Compensation, compensationOf, whatToUndo } from './compensation.ts'
 import { type Attempted, executeCall } from './execute-call.ts'
 import { type Claimed, claimedIn, keepLease } from './lease.ts'
@@ -19,12 +20,13 @@ export interface Undoing {
   readonly registry: ToolRegistry
   readonly runId: string
   readonly session?: Session
+  readonly rollBackChild: RollBackChild
 }
 
 /** `call` is the forward call as the ledger lists it. A compensation that nobody here can carry out is left as it is. */
 export async function undo(undoing: Undoing, call: JsonObject): Promise<void> {
-  const { connection, registry, runId } = undoing
-  const compensation = compensationOf(registry, String(call.tool))
+  const { connection, runId } = undoing
+  const compensation = undoingOf(undoing, call)
   if (compensation === undefined) return
   const { forward, own, onUnknown } = compensation
   for (let failures = 0; ; ) {
@@ -39,7 +41,8 @@ export async function undo(undoing: Undoing, call: JsonObject): Promise<void> {
     const attempted = await attempt(undoing, { compensation, call, claimed })
     const settling = { connection, runId, tool: compensation.tool, claimed, codecs: compensation.own.codecs }
     if (attempted.kind === 'succeeded') {
-      await settleSuccess(settling, attempted.value)
+      const left = compensation.leavesStanding?.(attempted.value) === true
+      await settleSuccess({ ...settling, ...(left && { leftStanding: true as const }) }, attempted.value)
       return
     }
     failures += 1
@@ -54,6 +57,12 @@ export async function undo(undoing: Undoing, call: JsonObject): Promise<void> {
     if (!again) return
     await pause(backoffMs(own.backoff, failures, Math.random()))
   }
+}
+
+/** Undefined where nobody here can undo it. */
+export function undoingOf({ registry, rollBackChild }: Undoing, call: JsonObject): Compensation | undefined {
+  const tool = String(call.tool)
+  return isChildCall(tool) ? childCompensation(call, rollBackChild) : compensationOf(registry, tool)
 }
 
 function ask(

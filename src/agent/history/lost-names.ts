@@ -12,7 +12,7 @@ export interface NewWork {
 }
 
 /** Calls that no registry names. Of these, one in the place of another tells that it was renamed. */
-const KINDS = ['run.once:', 'agent:', 'model:'] as const
+const KINDS = ['run.once:', 'agent:', 'model:', 'cs.run:'] as const
 const OWN = /^run\.(now|uuid|patched:.*)$/s
 const SHOWN_MAX = 10
 

@@ -31,6 +31,8 @@ export interface RecordedCall {
   readonly attempts: RecordedAttempt[]
   /** How its undoing ended, where it was undone. */
   undone?: 'compensated' | 'failed' | 'unknown'
+  /** Undone as far as it can be: some of it stands. */
+  leftStanding?: boolean
 }
 
 /** A claim that the budget refused. */
@@ -111,7 +113,7 @@ const handoff = (run: RecordedRun, event: RunEvent): void => foldHandoffs(run.ha
 const fork = (run: RecordedRun, event: RunEvent): void => foldForks(run.forks, event, run.events)
 
 const FOLDS = {
-  ...passOver('RunResumed', 'RunBranched', 'RunKeyDisclosed', 'RequestRefused', 'SnapshotTaken'),
+  ...passOver('RunResumed', 'RunBranched', 'ChildRunStarted', 'RunKeyDisclosed', 'RequestRefused', 'SnapshotTaken'),
   ...passOver('ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...passOver('ReservationExpired'),
   ...eachOf(handoff, 'JudgementRecorded', 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
@@ -196,7 +198,10 @@ function foldOutcome(run: RecordedRun, { type, time, data }: RunEvent): void {
   attempt.endedAfter = run.events
   const undone = run.calls.get(String(data.compensates ?? (call.phase === 'compensation' ? call.key : '')))
   const verdict = UNDONE[outcome.kind]
-  if (undone !== undefined) undone.undone = verdict
+  if (undone !== undefined) {
+    undone.undone = verdict
+    undone.leftStanding = data.leftStanding === true
+  }
   if (type === 'ToolCallResolved' && data.outcome === 'compensated') call.undone = 'compensated'
 }
 

@@ -1,11 +1,16 @@
 /** @module Where the code of a call stands while it runs, and what is held on the budget meanwhile. */
 import type { CallIdentity } from '../calls/call-identity.ts'
+import type { AttemptOptions } from '../calls/execute-call.ts'
 import type { Claimed } from '../calls/lease.ts'
+import { clip } from '../errors.ts'
 import { type ExecutionContext, joined } from './execution-context.ts'
-import { liveOf } from './session.ts'
+import { liveOf, type Session } from './session.ts'
 
 /** Nested calls name their parent. They have a scope of the call's own, or, where the call is a step, the step's. */
-export function executionInside({ execution, spec, argsDigest }: CallIdentity, callId: string): ExecutionContext {
+export function executionInside(
+  { execution, spec, argsDigest }: CallIdentity,
+  { callId, fence }: Pick<Claimed, 'callId' | 'fence'>,
+): ExecutionContext {
   const { inside } = spec
   const scope = inside === undefined ? joined(execution.scope, `in:${callId}`) : execution.scope
   const step = inside?.step ?? execution.step
@@ -15,7 +20,7 @@ export function executionInside({ execution, spec, argsDigest }: CallIdentity, c
     dedupe: inside?.dedupe ?? 'position',
     ...(execution.branch !== undefined && { branch: execution.branch }),
     ...(step !== undefined && { step }),
-    ancestors: [...execution.ancestors, { callId, tool: spec.name, argsDigest }],
+    ancestors: [...execution.ancestors, { callId, tool: spec.name, argsDigest, fence }],
   }
 }
 
@@ -37,4 +42,22 @@ export function holdForStep({ execution, spec }: CallIdentity, { reservationId }
     released ??= connection.execute(session.runId, { kind: 'release', reservationId, body: {} })
     await released
   }
+}
+
+/** What ends an attempt. A run within the run hears of it, and ends by itself. */
+export function endingOf({ execution, spec }: CallIdentity): Pick<AttemptOptions, 'signal' | 'notice' | 'isUndone'> {
+  const { branch, session } = execution
+  if (spec.isRun === true) return { signal: undefined, notice: branch?.signal ?? session.signal }
+  return { signal: session.signal, notice: branch?.signal, isUndone: 'tool' in spec.compensate }
+}
+
+const REASON_MAX_CHARS = 1_000
+
+/** A run within the run that goes no further is taken up again by the next life: nobody has to wait for the lease of this one. */
+export async function leave(session: Session, { callId, fence }: Claimed): Promise<void> {
+  const reason = clip(`the run within it was left open: ${session.halted?.message ?? ''}`, REASON_MAX_CHARS)
+  const settle = { kind: 'settle', callId, body: { fence, unknown: { reason, left: true } } } as const
+  await liveOf(session)
+    .connection.execute(session.runId, settle)
+    .catch(() => undefined)
 }

@@ -39,6 +39,8 @@ interface Ancestor {
   readonly callId: string
   readonly tool: string
   readonly argsDigest: string
+  /** Of the claim under which it runs. */
+  readonly fence: number
 }
 
 const executions = new AsyncLocalStorage<ExecutionContext>()

@@ -32,22 +32,28 @@ const CAUSES_MAX = 5
 
 export type Body<Input, Output, Keeps = never> = (run: Run<Input, Keeps>) => Output
 
-interface RunRequest<Input> {
+/** How a run is started. */
+export interface RunRequest<Input> {
   readonly options: RunOptions<Input>
   /** Where a branch leaves another run. */
   readonly branchOf?: StartRun['branchOf']
+  /** The call of another run that this one is the work of. */
+  readonly childOf?: StartRun['childOf']
+  /** Hears how the run ended where its body threw. */
+  readonly onFailed?: (outcome: RunOutcome) => void
 }
 
 /** Resolves with the output; an exception of the body rolls the run back and is thrown again, the same object. */
 export async function liveRun<Input, Output>(
   home: Home,
-  { options, branchOf }: RunRequest<Input>,
+  { options, branchOf, childOf, onFailed }: RunRequest<Input>,
   body: Body<Input, Output>,
 ): Promise<Awaited<Output>> {
   home.registry.mustBeWhole()
   checkedJudge(options.judge)
   const { connection, registry, counter } = home
-  const start = { ...startRequest(options, body.name, registry.codecs), ...(branchOf !== undefined && { branchOf }) }
+  const origin = { ...(branchOf !== undefined && { branchOf }), ...(childOf !== undefined && { childOf }) }
+  const start = { ...startRequest(options, body.name, registry.codecs), ...origin }
   const started = await connection.execute(options.id ?? '', { kind: 'start', body: start })
   if (!started.ok) throw new LedgerRefused(started.problem)
   const runId = textOf(started.body, 'runId')
@@ -68,6 +74,7 @@ export async function liveRun<Input, Output>(
     policy: (started.body.policy as ResolvedPolicy | undefined) ?? resolvePolicy(options.policy),
     prices: home.prices,
     judge: options.judge,
+    whenOwned: options.whenOwned,
   })
   const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [] }
   const run = runOf(execution, registry.codecs.decode(start.input ?? null) as Input)
@@ -75,7 +82,9 @@ export async function liveRun<Input, Output>(
     const output = await runWithin(execution, () => body(run))
     return (await complete(session, connection, output)) as Awaited<Output>
   } catch (error) {
-    noteOutcome(error, await endFailed(home, session, { error, options }))
+    const outcome = await endFailed(home, session, { error, options })
+    onFailed?.(outcome)
+    noteOutcome(error, outcome)
     throw error
   } finally {
     session.close()

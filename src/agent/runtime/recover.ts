@@ -1,5 +1,6 @@
 /** @module After a crash: finishes rollbacks that were interrupted, asks the tools about calls in doubt, and lists what is left to people. */
 import type { Json } from '../../../schemas/json.ts'
+import { isChildCall } from '../calls/child-run.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
 import type { RunOutcome } from '../saga/outcome.ts'
 import { isDoubtful, rollBack } from '../saga/roll-back.ts'
@@ -44,17 +45,16 @@ export async function recover(home: Home, { since }: RecoverOptions = {}): Promi
   const runIds: string[] = []
   for await (const runId of home.connection.runs({ status: 'open' })) runIds.push(runId)
   const from = since ?? new Date(Date.now() - SINCE_DEFAULT_MS)
-  const endedIds: string[] = []
+  const ended: { readonly runId: string; readonly verdict: unknown }[] = []
   for await (const runId of home.connection.runs({ status: 'compensated', since: from.toISOString() }))
-    endedIds.push(runId)
+    ended.push({ runId, verdict: await verdictOf(home, runId) })
   for (const runId of runIds) {
     const outcome = await finishRollback(home, runId)
     inDoubt.push(...(await doubtsOf(home, runId)))
     if (outcome === undefined) open.push(runId)
     else rolledBack.push(outcome)
   }
-  for (const runId of endedIds) {
-    const verdict = await verdictOf(home, runId)
+  for (const { runId, verdict } of ended) {
     if (verdict !== 'IN_DOUBT' && verdict !== 'COMPENSATION_FAILED') continue
     const outcome = await finishRollback(home, runId)
     if (outcome !== undefined && outcome.status !== verdict) rolledBack.push(outcome)
@@ -81,7 +81,8 @@ async function doubtsOf({ connection, registry }: Home, runId: string): Promise<
   const left: DoubtfulCallReport[] = []
   for (const call of await connection.calls(runId)) {
     // What a model said can be asked again: there is nothing to look after.
-    if (!isDoubtful(call) || call.phase === 'model') continue
+    // A run within the run is asked about where it stands.
+    if (!isDoubtful(call) || call.phase === 'model' || isChildCall(String(call.tool))) continue
     const report = { runId, callId: String(call.callId), tool: String(call.tool), args: call.args ?? null }
     const spec = call.phase === 'forward' ? registry.get(report.tool) : undefined
     const cleared = await resolveDoubt(connection, spec, { ...report, recordedArgs: report.args })

@@ -38,6 +38,11 @@ export interface RunOptions<Input = unknown> {
   readonly policy?: NonNullable<StartRun['policy']>
   /** Judges accepted handoffs while the run goes on: its verdicts are on record, and may refuse the next handoff (`policy.judge`). */
   readonly judge?: Judge
+  /**
+   * Inside the function of another run: a run for itself, which is neither resumed nor undone with the one around it. Default false: it is a part of that
+   * one, with an id of its own (that of its call) where `id` names none.
+   */
+  readonly detached?: boolean
   /** Roll back where the budget is exceeded; default true. */
   readonly compensateOnBudgetExceeded?: boolean
   readonly signal?: AbortSignal

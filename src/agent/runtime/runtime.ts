@@ -23,7 +23,8 @@ import { runSaga } from '../saga/run-saga.ts'
 import type { SagaResult } from '../saga/saga-result.ts'
 import type { SagaSteps } from '../saga/saga-steps.ts'
 import type { Connection } from './connection.ts'
-import { type Body, liveRun } from './live-run.ts'
+import { type Body, type Home, liveRun } from './live-run.ts'
+import { startHere } from './nested-run.ts'
 import { type RecoverOptions, type Recovery, recover } from './recover.ts'
 import { type Resolution, type ResolvedCall, resolveCall } from './resolve-call.ts'
 import type { RunOptions } from './run-options.ts'
@@ -104,6 +105,10 @@ export interface RuntimeOptions<C extends readonly Codec[] = readonly []> {
   readonly onWait?: (notice: WaitNotice) => void
 }
 
+function startRun(home: Home, options: RunOptions<never>, body: Body<never, unknown>): Promise<unknown> {
+  return startHere(home, { options, name: body.name, start: (request) => liveRun(home, request, body) })
+}
+
 /** Throws `invalid-prices`. */
 export function createRuntime<const C extends readonly Codec[] = readonly []>(
   connection: Connection,
@@ -129,9 +134,10 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
     tool: (what: Parameters<typeof wrapTool>[1], options: ToolOptions = {}) => wrapTool(registry, what, options),
     run: (options: RunOptions<never> | Body<never, unknown>, body?: Body<never, unknown>) =>
       typeof options === 'function'
-        ? open(() => liveRun(home, { options: {} }, options))
-        : open(() => liveRun(home, { options }, body ?? (() => undefined))),
-    saga: (steps: SagaSteps, options: RunOptions = {}) => open(() => runSaga(home, steps, options)),
+        ? open(() => startRun(home, {}, options))
+        : open(() => startRun(home, options, body ?? (() => undefined))),
+    saga: (steps: SagaSteps, options: RunOptions = {}) =>
+      open(() => startHere(home, { options, name: 'saga', start: (request) => runSaga(home, steps, request) })),
     recover: (options?: RecoverOptions) => open(() => recover(home, options)),
     resolve: (callId: string, resolution: Resolution) => open(() => resolveCall(home, callId, resolution)),
     replay: (source: ReplaySource, body: Body<never, unknown>) => open(() => replayRun(home, source, body)),

@@ -14,6 +14,7 @@ import { Pipeline } from '../pipeline/pipeline.ts'
 import { noHandoffs } from '../pipeline/recorded-handoffs.ts'
 import { type TokenCounter, tokenCounter } from '../pipeline/token-counter.ts'
 import type { Connection } from './connection.ts'
+import type { RunOptions } from './run-options.ts'
 
 export interface SessionOptions {
   readonly runId: string
@@ -27,6 +28,7 @@ export interface SessionOptions {
   readonly counter?: () => Promise<TokenCounter>
   readonly prices?: PriceTable | undefined
   readonly judge?: Judge | undefined
+  readonly whenOwned?: RunOptions['whenOwned'] | undefined
 }
 
 interface UnderWay {
@@ -49,6 +51,8 @@ export class Session {
   readonly counter: () => Promise<TokenCounter>
   /** What model calls cost, as the author says. */
   readonly prices: PriceTable | undefined
+  /** What the runs within it do about leases of another owner, where they do not say. */
+  readonly whenOwned: RunOptions['whenOwned'] | undefined
   /** What `run.patched` said, by scope and id: it says the same to everybody. */
   readonly patches = new Map<string, Promise<boolean> | boolean>()
   /** Values that could not be recorded, for the compensation that still needs them. */
@@ -72,7 +76,9 @@ export class Session {
     policy = { criticalKeys: [] },
     prices,
     judge,
+    whenOwned,
   }: SessionOptions) {
+    this.whenOwned = whenOwned
     this.runId = runId
     this.registry = registry
     this.live = live

@@ -39,11 +39,13 @@ interface Fate {
   readonly parentCall: string | undefined
   readonly compensate: RecordedCall['compensate']
   readonly status: string
+  /** Undone as far as it can be: some of it stands. */
+  readonly leftStanding?: boolean
 }
 
 export function fateOfItem(item: JsonObject): Fate {
-  const { callId, tool, scope, parentCall, compensate, status } = item
-  return { callId, tool, scope, parentCall, compensate, status } as unknown as Fate
+  const { callId, tool, scope, parentCall, compensate, status, leftStanding = false } = item
+  return { callId, tool, scope, parentCall, compensate, status, leftStanding } as unknown as Fate
 }
 
 /** The same from a run's record: what the ledger would say of each call. */
@@ -68,16 +70,21 @@ export function listsOf(all: readonly Fate[], scope: string | undefined): Rollba
   const byId = new Map(all.map((call) => [call.callId, call]))
   const inScope = all.filter((call) => isCovered(scope, call.scope))
   const having = (...statuses: readonly string[]): CallRef[] =>
-    inScope.filter(({ status }) => statuses.includes(status)).map(({ callId, tool }) => ({ callId, tool }))
-  const standing = inScope.filter(
-    (call) => call.status === 'succeeded' && call.compensate === 'none' && !isAnsweredFor(call, byId),
-  )
+    inScope
+      .filter(({ status, leftStanding }) => statuses.includes(status) && leftStanding !== true)
+      .map(({ callId, tool }) => ({ callId, tool }))
+  const standing = inScope.filter((call) => isStanding(call, byId))
   return {
     compensated: having('compensated'),
     standing: standing.map(({ callId, tool }) => ({ callId, tool })),
     failed: having('compensation-failed'),
     unknown: having('compensation-unknown', 'in-doubt', 'compensating', 'claimed'),
   }
+}
+
+function isStanding(call: Fate, byId: ReadonlyMap<string, Fate>): boolean {
+  if (call.leftStanding === true) return true
+  return call.status === 'succeeded' && call.compensate === 'none' && !isAnsweredFor(call, byId)
 }
 
 export function rollbackStatus(lists: RollbackLists): RollbackStatus {

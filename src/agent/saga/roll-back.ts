@@ -1,9 +1,9 @@
 /** @module Rollback of a run or a scope: closes it, waits for calls in flight, and undoes group by group, newest first (RUN-28 to RUN-33). */
 import type { JsonObject } from '../../../schemas/json.ts'
-import { compensationOf } from '../calls/compensation.ts'
+import { isChildCall } from '../calls/child-run.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
-import { undo } from '../calls/undo.ts'
+import { type Undoing, undo, undoingOf } from '../calls/undo.ts'
 import { clip, LedgerRefused } from '../errors.ts'
 import type { Connection } from '../runtime/connection.ts'
 import type { Session } from '../runtime/session.ts'
@@ -36,11 +36,12 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
   if (!started.ok) throw new LedgerRefused(started.problem)
   if (scope === undefined) await session?.settled()
   await clearDoubts(rollback)
+  const undoing = { ...rollback, rollBackChild: childrenOf(rollback) }
 
   const tried = new Set<string>()
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const calls = new Map((await connection.calls(runId)).map((call) => [String(call.callId), call]))
-    const again = await repeatable(rollback, calls)
+    const again = await repeatable(undoing, calls)
     const isLeft = (id: string): boolean => !tried.has(id) && (again.has(id) || isPending(calls.get(id)))
     const groups = (await planOf(rollback)).map((group) => group.filter(isLeft))
     const pending = groups.filter((group) => group.length > 0)
@@ -49,12 +50,17 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
       await Promise.all(
         group.map((callId) => {
           tried.add(callId)
-          return undo(rollback, calls.get(callId) ?? {})
+          return undo(undoing, calls.get(callId) ?? {})
         }),
       )
     }
   }
   return outcomeNow(rollback)
+}
+
+/** A run within the run is undone like a call: by its own rollback. */
+function childrenOf({ connection, registry }: Rollback): Undoing['rollBackChild'] {
+  return (runId, reason) => rollBack({ connection, registry, runId, reason })
 }
 
 async function outcomeNow({ connection, runId, scope }: Rollback): Promise<RunOutcome> {
@@ -77,11 +83,12 @@ async function planOf({ connection, runId, scope }: Rollback): Promise<string[][
 /** Not undone yet, and not tried in this life: a failed or doubtful compensation has used up its tries. */
 function isPending(call: JsonObject | undefined): boolean {
   if (call === undefined) return false
-  const { status, willRetry } = call
+  const { status, willRetry, compensateFailed } = call
   return (
     status === 'succeeded' ||
     status === 'in-doubt' ||
     status === 'compensating' ||
+    (status === 'failed' && compensateFailed === true) ||
     (status === 'compensation-failed' && willRetry === true)
   )
 }
@@ -90,27 +97,39 @@ function isPending(call: JsonObject | undefined): boolean {
  * Forward calls whose undoing came to nothing, and may be carried out again: somebody found that it was not executed, or nobody knows and the
  * compensation can tell, or says that it may be repeated.
  */
-async function repeatable(
-  { connection, registry, runId }: Rollback,
-  calls: ReadonlyMap<string, JsonObject>,
-): Promise<ReadonlySet<string>> {
+async function repeatable(undoing: Undoing, calls: ReadonlyMap<string, JsonObject>): Promise<ReadonlySet<string>> {
   const ended = [...calls.values()].filter(
     ({ status }) => status === 'compensation-failed' || status === 'compensation-unknown',
   )
   if (ended.length === 0) return new Set()
   const notExecuted = new Set<unknown>()
-  for await (const { data } of connection.events(runId, 'ToolCallResolved')) {
+  for await (const { data } of undoing.connection.events(undoing.runId, 'ToolCallResolved')) {
     if (data.outcome === 'not-executed') notExecuted.add(data.callId)
     else notExecuted.delete(data.callId)
   }
-  const undoings = [...calls.values()].filter(({ phase }) => phase === 'compensation')
-  const found = ended.filter((call) => {
-    const undoing = undoings.find(({ key }) => key === call.callId)
-    if (call.status === 'compensation-failed') return undoing?.status === 'failed' && notExecuted.has(undoing.callId)
-    const compensation = compensationOf(registry, String(call.tool))
-    return compensation !== undefined && (compensation.check !== undefined || undoing?.onUnknown === 'retry')
-  })
-  return new Set(found.map(({ callId }) => String(callId)))
+  const tries = [...calls.values()].filter(({ phase }) => phase === 'compensation')
+  const found = new Set<string>()
+  for (const call of ended) {
+    const last = tries.find(({ key }) => key === call.callId)
+    const again =
+      call.status === 'compensation-failed'
+        ? (last?.status === 'failed' && notExecuted.has(last.callId)) || (await isUndoneSince(undoing, call))
+        : canTell(undoing, call, last)
+    if (again) found.add(String(call.callId))
+  }
+  return found
+}
+
+function canTell(undoing: Undoing, call: JsonObject, last: JsonObject | undefined): boolean {
+  const compensation = undoingOf(undoing, call)
+  return compensation !== undefined && (compensation.check !== undefined || last?.onUnknown === 'retry')
+}
+
+/** Somebody resolved what kept the run within it from being undone. */
+async function isUndoneSince({ rollBackChild }: Undoing, { tool, child }: JsonObject): Promise<boolean> {
+  if (!isChildCall(String(tool)) || typeof child !== 'string') return false
+  const { status } = await rollBackChild(child, '')
+  return status === 'COMPENSATED' || status === 'PARTLY_COMPENSATED'
 }
 
 /** What the tools can tell is told before the plan is carried out. */

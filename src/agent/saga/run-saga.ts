@@ -4,8 +4,7 @@ import { RecordedHistory } from '../history/recorded-history.ts'
 import { readRun } from '../history/recorded-run.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { currentExecution } from '../runtime/execution-context.ts'
-import { type Home, liveRun } from '../runtime/live-run.ts'
-import type { RunOptions } from '../runtime/run-options.ts'
+import { type Home, liveRun, type RunRequest } from '../runtime/live-run.ts'
 import { Session } from '../runtime/session.ts'
 import { outcomeIn, outcomeOf } from './outcome.ts'
 import { carryRunSaga, SagaFailed, withRollback } from './saga.ts'
@@ -13,10 +12,11 @@ import type { SagaResult } from './saga-result.ts'
 import { planSaga, type SagaSteps } from './saga-steps.ts'
 
 /** A run that has ended answers with its document again. Throws `invalid-saga`, `unknown-tool`, and what keeps a run from its end. */
-export async function runSaga(home: Home, steps: SagaSteps, options: RunOptions): Promise<SagaResult> {
+export async function runSaga(home: Home, steps: SagaSteps, request: RunRequest<unknown>): Promise<SagaResult> {
   planSaga(steps, home.registry)
   try {
-    return await liveRun(home, { options: { name: 'saga', ...options } }, () => carryRunSaga(bodyPlace(), steps))
+    const options = { name: 'saga', ...request.options }
+    return await liveRun(home, { ...request, options }, () => carryRunSaga(bodyPlace(), steps))
   } catch (error) {
     const outcome = outcomeOf(error)
     if (error instanceof SagaFailed && outcome !== undefined && outcome.status !== 'OPEN') {

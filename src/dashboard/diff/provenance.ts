@@ -48,7 +48,15 @@ interface Question {
 
 /** What an event is to a value: where it may come from, or what established it. */
 const ROLES = {
-  ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated', 'RunKeyDisclosed'),
+  ...passOver(
+    'RunResumed',
+    'RunBranched',
+    'ChildRunStarted',
+    'RunCompleted',
+    'RunFailed',
+    'RunCompensated',
+    'RunKeyDisclosed',
+  ),
   ...passOver(
     'JudgementRecorded',
     'ManifestRegistered',

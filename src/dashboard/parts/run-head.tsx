@@ -45,6 +45,7 @@ export function RunHead({ run, caller, csrf }: RunHeadProps) {
         <Deeds runId={runId} caller={caller} csrf={csrf} />
       </div>
       <Facts run={run} />
+      <Children run={run} />
     </div>
   )
 }
@@ -83,6 +84,27 @@ function Deeds({ runId, caller, csrf }: { runId: string; caller: Principal; csrf
   )
 }
 
+/** The page of a run with thousands of them stays a page; the events have them all. */
+const CHILDREN_SHOWN = 20
+
+function Children({ run: { children } }: { readonly run: Run }) {
+  if (children.length === 0) return null
+  return (
+    <section aria-labelledby="children-title">
+      <h2 id="children-title">Runs within this one</h2>
+      <ul>
+        {children.slice(0, CHILDREN_SHOWN).map(({ run, tool = '', status = '' }) => (
+          <li>
+            <a href={runPath(run)}>{run}</a> <Data text={tool.replace(/^cs\.run:/, '')} />
+            <span class="muted"> {status}</span>
+          </li>
+        ))}
+      </ul>
+      {children.length > CHILDREN_SHOWN && <p class="muted">and {children.length - CHILDREN_SHOWN} more</p>}
+    </section>
+  )
+}
+
 function Facts({ run }: { readonly run: Run }) {
   const { budget, startedAt, updatedAt, actor, principal, agents } = run
   const { tokens, cost, reservedTokens, reservedCost, currency, limits } = budget
@@ -100,6 +122,11 @@ function Facts({ run }: { readonly run: Run }) {
         {agents.length === 0 ? <span class="muted">none</span> : <Data text={agents.slice(0, 6).join(', ')} />}
         {agents.length > 6 && ` and ${agents.length - 6} more`}
       </Fact>
+      {run.childOf !== undefined && (
+        <Fact label="Part of">
+          <a href={runPath(run.childOf.run)}>{run.childOf.run}</a>
+        </Fact>
+      )}
       <Fact label="Step">{run.step}</Fact>
       <Fact label="Calls">{count(run.calls)}</Fact>
       <Fact label="Tokens">

@@ -37,6 +37,7 @@ const TEXTS = {
   ...passOver('CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt', 'ReservationExpired'),
   ...passOver('ForkStarted', 'BranchOffered', 'BranchReceived'),
   RunStarted: ({ data }) => `Run ${data.name} started`,
+  ChildRunStarted: ({ data }) => `Run ${data.run} started within this one`,
   RunFailed: ({ data }) => `Run failed: ${clipped(data.error.message, TEXT_CHARS)}`,
   RunCompensated: ({ data }) => `Rollback ended: ${data.status}`,
   ManifestRegistered: ({ data }) => `Manifest of ${data.agent} registered`,

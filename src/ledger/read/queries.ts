@@ -212,8 +212,9 @@ export class Queries implements RunQueries {
   }
 
   /** As it stands now. Past its deadline a claim is overdue, and still claimed until an event ends it (STR-2). */
-  #shown(state: RunState, call: CallState): CallState & { readonly overdue?: true } {
-    return { ...call, ...overdue(state, call, this.#deps.leases) }
+  #shown(state: RunState, call: CallState): CallState & { readonly overdue?: true; readonly child?: string } {
+    const child = state.children[slot(call.callId)]
+    return { ...call, ...(child !== undefined && { child }), ...overdue(state, call, this.#deps.leases) }
   }
 
   async #callBody(stream: string, call: CallState): Promise<JsonObject> {

@@ -13,7 +13,7 @@ import type { Sealer } from '../identity/sealer.ts'
 import { callOutcome } from '../responses/call-outcome.ts'
 import { recordedFork } from '../responses/fork-reads.ts'
 import type { AnsweredEvent } from '../responses/response-parts.ts'
-import { branchOrigin, type CommandResponse, compensationBody, planOf } from '../responses/responses.ts'
+import { type CommandResponse, compensationBody, planOf, runOrigin } from '../responses/responses.ts'
 import type { RunAggregate } from '../write/run-aggregate.ts'
 import type { RunAggregates } from '../write/run-aggregates.ts'
 import { verifiedEvent, verifiedEvents } from './verified-events.ts'
@@ -124,6 +124,10 @@ export class Reader {
       return () => ({ kind: 'body', created: false, body, plan })
     }
     if (command.kind === 'disclose') return () => ({ kind: 'body', created: false, body: place })
+    if (command.kind === 'child-started') {
+      const noted = { ...place, child: command.body.run }
+      return () => ({ kind: 'body', created: false, body: noted })
+    }
     if (command.kind === 'branched') {
       const noted = { ...place, branch: command.body.run, atStep: command.body.atStep }
       return () => ({ kind: 'body', created: false, body: noted })
@@ -139,7 +143,7 @@ export class Reader {
     const { name, status, fence, endRevision } = state
     const step = state.lineage.at(-1)?.step ?? 0
     const compensation = state.compensation === undefined ? {} : { compensation: state.compensation }
-    const body = { ...place, name, status, step, fence, ...compensation, ...branchOrigin(state) }
+    const body = { ...place, name, status, step, fence, ...compensation, ...runOrigin(state) }
     return async () => {
       const end = endRevision === undefined ? undefined : await this.eventAt(stream, endRevision)
       const said = end?.type === 'RunCompleted' ? { output: end.data.output ?? null } : {}

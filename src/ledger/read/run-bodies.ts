@@ -4,7 +4,7 @@ import { type CallState, establishedDigest, type RunState } from '../../../proje
 import type { JsonObject } from '../../../schemas/json.ts'
 import { isLeaseOver, openCalls } from '../../domain/lease.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
-import { branchOrigin, budgetBody } from '../responses/responses.ts'
+import { budgetBody, runOrigin } from '../responses/responses.ts'
 import type { LeaseClock } from '../write/lease-clock.ts'
 import type { RunAggregate } from '../write/run-aggregate.ts'
 
@@ -56,10 +56,19 @@ export function runBody(state: RunState, run: RunAggregate, leases: LeaseClock):
     calls: Object.keys(state.calls).length,
     openCalls: open,
     ...(state.openFork === undefined ? {} : { openFork: state.openFork }),
-    ...branchOrigin(state),
+    ...runOrigin(state),
+    children: childrenOf(state),
     branches: Object.values(state.branches).map((branch) => ({ ...branch })),
     openReservations: Object.keys(state.openReservations).map((name) => name.slice(1)),
   }
+}
+
+/** By the call whose work they are, in the order in which they were started. */
+function childrenOf({ children, calls }: RunState): JsonObject[] {
+  return Object.entries(children).map(([key, run]) => {
+    const call = calls[key]
+    return { run, callId: key.slice(1), ...(call !== undefined && { tool: call.tool, status: call.status }) }
+  })
 }
 
 export function contextBody(state: RunState, headDigest: string): JsonObject {

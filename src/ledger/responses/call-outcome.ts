@@ -11,7 +11,15 @@ export function callOutcome(event: RecordedEvent): JsonObject {
 type OfType<T extends RecordedEvent['type']> = Extract<RecordedEvent, { type: T }>
 
 const OUTCOMES = {
-  ...passOver('RunStarted', 'RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated'),
+  ...passOver(
+    'RunStarted',
+    'RunResumed',
+    'RunBranched',
+    'ChildRunStarted',
+    'RunCompleted',
+    'RunFailed',
+    'RunCompensated',
+  ),
   ...passOver('RunKeyDisclosed', 'ManifestRegistered', 'RequestRefused', 'EnvelopeAccepted', 'EnvelopeRejected'),
   ...passOver(
     'JudgementRecorded',

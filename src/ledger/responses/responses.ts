@@ -53,7 +53,15 @@ interface RequestEvents {
 
 /** Events that refuse what was asked for. */
 const REFUSALS = {
-  ...passOver('RunStarted', 'RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated'),
+  ...passOver(
+    'RunStarted',
+    'RunResumed',
+    'RunBranched',
+    'ChildRunStarted',
+    'RunCompleted',
+    'RunFailed',
+    'RunCompensated',
+  ),
   ...passOver('RunKeyDisclosed', 'ManifestRegistered', 'EnvelopeAccepted', 'SnapshotTaken', 'RunRewound'),
   ...passOver('ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
   ...passOver('ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed'),
@@ -75,7 +83,7 @@ type InDoubt = Extract<AnsweredEvent, { type: 'ToolCallInDoubt' | 'CompensationI
 
 /** Who asked met a call whose lease was over; whoever says itself that it does not know is not refused. */
 function doubted({ data: { cause, callId } }: InDoubt, { state }: RequestEvents): CommandResponse | undefined {
-  const call = cause === 'outcome-unknown' ? undefined : state.calls[slot(callId)]
+  const call = cause === 'outcome-unknown' || cause === 'left' ? undefined : state.calls[slot(callId)]
   return call === undefined ? undefined : { kind: 'refusal', refusal: inDoubt(call) }
 }
 
@@ -129,13 +137,13 @@ const BODIES = {
   ...eachOf(callBody, 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
   RunStarted: ({ data: { tenantPolicy } }, state) => ({
     ...{ name: state.name, status: 'open', step: state.step, fence: 1 },
-    ...branchOrigin(state),
+    ...runOrigin(state),
     // Whoever started the run knows the rest of what it declared.
     ...(tenantPolicy !== undefined && { policy: state.policy as unknown as JsonObject }),
   }),
   RunResumed: ({ data: { fence } }, state) => ({
     ...{ name: state.name, status: state.status, step: state.lineage.at(-1)?.step ?? 0, fence, resumed: true },
-    ...branchOrigin(state),
+    ...runOrigin(state),
   }),
   EnvelopeAccepted: acceptedBody,
   JudgementRecorded: ({ data: { step, verdict } }) => ({ step, verdict }),
@@ -157,13 +165,17 @@ const BODIES = {
   BranchReceived: branchBody,
   RunKeyDisclosed: () => ({}),
   RunBranched: ({ data: { run, atStep } }) => ({ branch: run, atStep }),
+  ChildRunStarted: ({ data: { run, callId } }) => ({ child: run, callId }),
   RunCompleted: (_, { status }) => ({ status }),
   RunFailed: (_, { status }) => ({ status }),
 } satisfies MakeTable<AnsweredEvent, RunState, JsonObject>
 
-/** Where a branch run came from. */
-export function branchOrigin({ branchOf }: RunState): JsonObject {
-  return branchOf === undefined ? {} : { branchOf: inRecordOrder(branchOf) }
+/** Where a branch or a child came from. */
+export function runOrigin({ branchOf, childOf }: RunState): JsonObject {
+  return {
+    ...(branchOf === undefined ? {} : { branchOf: inRecordOrder(branchOf) }),
+    ...(childOf === undefined ? {} : { childOf: inRecordOrder(childOf) }),
+  }
 }
 
 function acceptedBody(main: Extract<AnsweredEvent, { type: 'EnvelopeAccepted' }>): JsonObject {

@@ -1,5 +1,6 @@
 /** @module The way of a command into the write path: bounds of the token, the id of a new run, branches, batches. */
 
+import type { StartRun } from '../../../schemas/requests.ts'
 import { asAgent, commandRefusal } from '../../access/token-binding.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { weigh } from '../../resources/weigh.ts'
@@ -7,6 +8,7 @@ import { runIdFromKey } from '../../signing/request-mark.ts'
 import type { BatchItem, Caller, Command, Ledger, Outcome, RequestInfo } from '../ledger.ts'
 import type { Queries } from '../read/queries.ts'
 import { isBranchStart, startBranch } from './branch-run.ts'
+import { isChildStart, startChild } from './child-run.ts'
 import type { WritePath } from './write-path.ts'
 import { notAttempted, refused } from './write-refusals.ts'
 
@@ -25,22 +27,24 @@ export function createCommands(deps: CommandDeps): Pick<Ledger, 'execute' | 'exe
   const { write, newId } = deps
   return {
     execute: async (caller, runId, command, info) => {
-      const id = command.kind === 'start' ? startedId(caller, { id: command.body.id, info, newId }) : runId
+      const id = command.kind === 'start' ? startedId(caller, { body: command.body, info, newId }) : runId
       const outside = commandRefusal(caller, id, command)
       if (outside !== undefined) return refused(outside)
       if (isBranchStart(command)) return startBranch(deps, caller, { runId: id, command, info })
+      if (isChildStart(command)) return startChild(deps, caller, { runId: id, command, info })
       return write.execute(caller, id, asAgent(caller, command), info)
     },
     executeBatch: (caller, items, info) => executeBatch(deps, { caller, items, info }),
   }
 }
 
-/** The id of the run to start: the caller's, else the key's own, else a new one. */
+/** The id of the run to start: the caller's, else that of the call whose work it is, else the key's own, else a new one. */
 function startedId(
   caller: Caller,
-  { id, info, newId }: { id: string | undefined; info: RequestInfo; newId: () => string },
+  { body, info, newId }: { body: StartRun; info: RequestInfo; newId: () => string },
 ): string {
-  if (id !== undefined) return id
+  const known = body.id ?? body.childOf?.callId
+  if (known !== undefined) return known
   return info.idempotency === undefined ? newId() : runIdFromKey(caller.tenant, caller.actor, info.idempotency.key)
 }
 
@@ -81,7 +85,7 @@ function outsideOf(caller: Caller, { runId, command }: BatchItem, stopped: Set<s
   return outside
 }
 
-/** A branch is started first: it reads another run. */
+/** A branch or a child is started first: it has to do with another run. */
 async function inOrder(
   deps: CommandDeps,
   caller: Caller,
@@ -89,9 +93,15 @@ async function inOrder(
 ): Promise<readonly Outcome[]> {
   const { runId, commands } = of
   const [first, ...rest] = commands
-  if (first === undefined || !isBranchStart(first.command)) return deps.write.executeInOrder(caller, runId, commands)
+  if (first === undefined) return []
   const { command, info } = first
-  const started = await startBranch(deps, caller, { runId, command, info })
+  const start = isBranchStart(command)
+    ? startBranch(deps, caller, { runId, command, info })
+    : isChildStart(command)
+      ? startChild(deps, caller, { runId, command, info })
+      : undefined
+  if (start === undefined) return deps.write.executeInOrder(caller, runId, commands)
+  const started = await start
   return [started, ...(await deps.write.executeInOrder(caller, runId, rest))]
 }
 

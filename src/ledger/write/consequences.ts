@@ -7,7 +7,16 @@ const CONSEQUENCES = {
   ...eachOf(true, 'SnapshotTaken', 'RunCompensated', 'ResultNotRecorded'),
   /** Of a refused handoff; a rollback by hand is asked for. */
   RunRewound: 'contradiction',
-  ...eachOf(false, 'RunStarted', 'RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunKeyDisclosed'),
+  ...eachOf(
+    false,
+    'RunStarted',
+    'RunResumed',
+    'RunBranched',
+    'ChildRunStarted',
+    'RunCompleted',
+    'RunFailed',
+    'RunKeyDisclosed',
+  ),
   ...eachOf(false, 'JudgementRecorded', 'ManifestRegistered', 'RequestRefused', 'EnvelopeAccepted', 'EnvelopeRejected'),
   ...eachOf(false, 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
   ...eachOf(false, 'ToolCallInDoubt', 'ToolCallResolved', 'CompensationStarted', 'CompensationSucceeded'),

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { foreignWork } from '../../access/agent-work.ts'
 import { decideReservation } from '../../domain/budget.ts'
 import { decideClaim } from '../../domain/calls.ts'
+import { decideChildStarted } from '../../domain/child-run.ts'
 import { decideCompensation } from '../../domain/compensation.ts'
 import { type Decision, type Env, refuse } from '../../domain/decision.ts'
 import { decideDisclosure } from '../../domain/disclosure.ts'
@@ -85,6 +86,8 @@ function decideOnRun(state: RunState, input: DecideInput): Decision {
       return decideBranch(state, command, handoffEnv(run, env))
     case 'join':
       return decideJoin(state, { ...command, eventAt: (at) => input.events.get(at) }, handoffEnv(run, env))
+    case 'child-started':
+      return decideChildStarted(state, command.body)
     case 'branched':
       return decideBranched(state, command.body)
     case 'complete':

@@ -39,7 +39,15 @@ interface Hearing {
 
 /** What is no evidence under either rule set: neither the run's input, nor what was handed over, nor how a call ended. */
 export const NO_EVIDENCE = {
-  ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunFailed', 'RunCompensated', 'RunKeyDisclosed'),
+  ...passOver(
+    'RunResumed',
+    'RunBranched',
+    'ChildRunStarted',
+    'RunCompleted',
+    'RunFailed',
+    'RunCompensated',
+    'RunKeyDisclosed',
+  ),
   ...passOver('JudgementRecorded', 'ManifestRegistered', 'RequestRefused', 'EnvelopeRejected', 'SnapshotTaken'),
   ...passOver('RunRewound', 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallInDoubt', 'ResultNotRecorded'),
   ...passOver('CompensationStarted', 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded'),
