@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProjectionServer, ServerProjection } from '../store/projection-server.ts'
 import { OWN_PROJECTIONS, type OwnProjection } from '../verify/server-projections.ts'
 import { CliFailure, EXIT } from './failure.ts'
-import { categoryFault, ownOf } from './own-projections.ts'
+import { categoryFault, NEEDED_NAMES, ownOf } from './own-projections.ts'
 
 export interface InstallOptions {
   /** Fold everything again from the beginning. */
@@ -27,7 +27,10 @@ export async function installProjections(
 ): Promise<readonly Installed[]> {
   const scripts = OWN_PROJECTIONS.map((own) => ({ own, script: scriptOf(own) }))
   const deadlineMs = performance.now() + options.waitMs
-  const before = await lookUntil(server, deadlineMs, (all) => categoryFault(all) === undefined)
+  const before = await lookUntil(server, NEEDED_NAMES, {
+    deadlineMs,
+    isEnough: (all) => categoryFault(all) === undefined,
+  })
   const fault = categoryFault(before)
   if (fault !== undefined) throw fault
 
@@ -35,7 +38,7 @@ export async function installProjections(
   for (const { own, script } of scripts) {
     done.push(await install(server, { own, script, before, deadlineMs, reset: options.reset }))
   }
-  const after = ownOf(await server.list())
+  const after = ownOf(await server.find(NEEDED_NAMES))
   return after.map((projection, index) => ({ done: done[index] ?? 'updated', projection }))
 }
 
@@ -53,13 +56,20 @@ async function install(
   { own: { name }, script, before, deadlineMs, reset }: Script,
 ): Promise<Installed['done']> {
   // A command that meets a projection on its way from one state to the next is an error of the server.
-  const settled = async (): Promise<ServerProjection | undefined> => {
-    const find = (all: readonly ServerProjection[]) => all.find((each) => each.name === name)
-    return find(await lookUntil(server, deadlineMs, (all) => find(all)?.state !== 'starting'))
+  const settled = async (): Promise<ServerProjection['state'] | undefined> => {
+    const isEnough = ([found]: readonly ServerProjection[]): boolean => found?.state !== 'starting'
+    return (await lookUntil(server, [name], { deadlineMs, isEnough }))[0]?.state
+  }
+  /** A server that had no time to compile is asked again, as long as there is time. */
+  const compiled = async (): Promise<void> => {
+    while ((await settled()) === 'uncompiled' && performance.now() < deadlineMs) {
+      await server.enable(name)
+      await sleep(LOOK_AGAIN_MS)
+    }
   }
   if (!before.some((each) => each.name === name)) {
     await server.create(name, script)
-    await settled()
+    await compiled()
     return 'created'
   }
   await server.update(name, script)
@@ -67,19 +77,21 @@ async function install(
     await settled()
     await server.reset(name)
   }
-  const state = (await settled())?.state
-  if (state !== 'running') await server.enable(name)
-  await settled()
+  if ((await settled()) !== 'running') await server.enable(name)
+  await compiled()
   return reset ? 'reset' : 'updated'
 }
 
 async function lookUntil(
   server: ProjectionServer,
-  deadlineMs: number,
-  isEnough: (all: readonly ServerProjection[]) => boolean,
+  names: readonly string[],
+  {
+    deadlineMs,
+    isEnough,
+  }: { readonly deadlineMs: number; readonly isEnough: (all: readonly ServerProjection[]) => boolean },
 ): Promise<readonly ServerProjection[]> {
   for (;;) {
-    const all = await server.list()
+    const all = await server.find(names)
     if (isEnough(all) || performance.now() >= deadlineMs) return all
     await sleep(LOOK_AGAIN_MS)
   }

@@ -4,6 +4,22 @@ import { CATEGORY_PROJECTION, OWN_PROJECTIONS } from '../verify/server-projectio
 import { CliFailure, EXIT } from './failure.ts'
 import { oneLine } from './shown.ts'
 
+/** Versions above ours that are looked for. */
+const NEWER_VERSIONS = 3
+
+const familyOf = (name: string): string => name.replace(/\d+$/, '')
+const versionOf = (name: string): number => Number(name.slice(familyOf(name).length))
+
+/** What is asked for: ours, and the server's own one that they need. */
+export const NEEDED_NAMES: readonly string[] = [CATEGORY_PROJECTION, ...OWN_PROJECTIONS.map(({ name }) => name)]
+
+/** Ours by their names, and not of this version: left by another process, which may still read them. */
+export const OTHER_VERSIONS: readonly string[] = OWN_PROJECTIONS.flatMap(({ name }) =>
+  Array.from({ length: versionOf(name) + NEWER_VERSIONS + 1 }, (_, version) => `${familyOf(name)}${version}`).filter(
+    (each) => each !== name,
+  ),
+)
+
 /** One each; what the server does not have is stopped. */
 export function ownOf(all: readonly ServerProjection[]): readonly ServerProjection[] {
   return OWN_PROJECTIONS.map(({ name }) => all.find((each) => each.name === name) ?? missing(name))
@@ -12,15 +28,6 @@ export function ownOf(all: readonly ServerProjection[]): readonly ServerProjecti
 function missing(name: string): ServerProjection {
   const reason = 'run "countersign projections install"'
   return { name, state: 'stopped', status: 'Not installed', reason, progressPercent: undefined, events: 0n }
-}
-
-/** Ours by their names, and not of this version: left by another process, which may still read them. */
-export function otherVersionsOf(all: readonly ServerProjection[]): readonly string[] {
-  const versionless = (name: string): string => name.replace(/\d+$/, '')
-  const families = OWN_PROJECTIONS.map(({ name }) => versionless(name))
-  const isOther = (name: string): boolean =>
-    families.includes(versionless(name)) && !OWN_PROJECTIONS.some((own) => own.name === name)
-  return all.map(({ name }) => name).filter(isOther)
 }
 
 /** Undefined where streams are sorted by category. */
@@ -36,7 +43,7 @@ export function categoryFault(all: readonly ServerProjection[]): CliFailure | un
 export function requireRunning(all: readonly ServerProjection[]): void {
   const fault = categoryFault(all)
   if (fault !== undefined) throw fault
-  const still = ownOf(all).find(({ state }) => state === 'faulted' || state === 'stopped')
+  const still = ownOf(all).find(({ state }) => state !== 'running' && state !== 'starting')
   if (still === undefined) return
   const why = oneLine(`${still.name} does not run: ${still.status}, ${still.reason}`)
   throw new CliFailure(`${why} ("countersign projections status" shows all)`, EXIT.unproven)

@@ -9,7 +9,7 @@ import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, type ExitCode, usageFailure } from './failure.ts'
 import { installProjections } from './install-projections.ts'
 import { tenantOf } from './log-place.ts'
-import { otherVersionsOf, ownOf, requireRunning } from './own-projections.ts'
+import { NEEDED_NAMES, OTHER_VERSIONS, ownOf, requireRunning } from './own-projections.ts'
 import { jsonLine, oneLine } from './shown.ts'
 import { type Paint, painter } from './terminal.ts'
 
@@ -64,12 +64,11 @@ async function install(server: ProjectionServer, { args }: ProjectionsRequest): 
 
 async function printStatus(server: ProjectionServer, { args }: ProjectionsRequest): Promise<number> {
   const paint = painter(process.stdout)
-  const listed = await server.list()
-  const all = ownOf(listed)
+  const all = ownOf(await server.find(NEEDED_NAMES))
   for (const projection of all) {
     process.stdout.write(args.has('json') ? jsonLine(asJson(projection)) : `${statusLine(projection, paint)}\n`)
   }
-  for (const name of otherVersionsOf(listed)) {
+  for (const { name } of await server.find(OTHER_VERSIONS)) {
     const line = `${oneLine(name).padEnd(NAME_COLUMN)}  of another version of countersign: delete it on the server when none of that version is left`
     process.stdout.write(args.has('json') ? jsonLine({ name, state: 'other-version' }) : `${line}\n`)
   }
@@ -100,7 +99,7 @@ function asJson({ events, progressPercent, ...rest }: ServerProjection): object 
 async function printDiff(server: ProjectionServer, { args, place }: ProjectionsRequest): Promise<number> {
   const named = args.text('tenant')
   const [tenant, waitMs] = [named === undefined ? undefined : tenantOf(named), waitOf(args)]
-  requireRunning(await server.list())
+  requireRunning(await server.find(NEEDED_NAMES))
   using source = await openReader(place)
   const counts = { same: 0, differs: 0, behind: 0, 'not-folded': 0 }
   for await (const compared of compareProjections({ source, server, projections: OWN_PROJECTIONS, tenant, waitMs })) {

@@ -3,7 +3,8 @@ import type { Json } from '../../schemas/json.ts'
 
 export interface ServerProjection {
   readonly name: string
-  readonly state: 'running' | 'starting' | 'stopped' | 'faulted'
+  /** `uncompiled`: its script never compiled on this server, for its own fault or for want of time, and the server cannot tell why. */
+  readonly state: 'running' | 'starting' | 'stopped' | 'faulted' | 'uncompiled'
   /** The server's own word for it. */
   readonly status: string
   /** Why it stopped; empty where the server says nothing. */
@@ -18,8 +19,11 @@ export interface ServerProjection {
 export interface ProjectionServer extends AsyncDisposable {
   /** Without credentials. */
   readonly url: string
-  /** Every continuous projection, the server's own among them. */
-  list(): Promise<readonly ServerProjection[]>
+  /**
+   * Those of these names that are there, each asked for by itself: a server that is asked for all of them fails where one of them, of
+   * whomever, never compiled.
+   */
+  find(names: readonly string[]): Promise<readonly ServerProjection[]>
   /** Resolves for a broken script as well: its status then says so. */
   create(name: string, script: string): Promise<void>
   /** Another script, on the state that is there. */

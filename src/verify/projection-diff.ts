@@ -97,7 +97,7 @@ async function caughtUp(server: ProjectionServer, { name, stream, head, patience
     const state = await server.stateOf(name, stream)
     const revision = revisionOf(state)
     if (revision === undefined || revision >= head) return state
-    const handled = (await server.list()).find((each) => each.name === name)?.events ?? 0n
+    const handled = (await server.find([name]))[0]?.events ?? 0n
     if (handled !== patience.handled.get(name)) patience.leftMs = patience.fullMs
     if (patience.leftMs <= 0) return state
     patience.handled.set(name, handled)

@@ -184,12 +184,42 @@ test('a faulted projection is exit code 1 with its reason; installing ours again
   assert.is((await ask(node, 'diff')).code, 0)
 })
 
-test('a script that the server cannot read is created all the same: status names what is wrong with it', async () => {
+test('a script that the server cannot read is created all the same: status says that it never compiled, and where the reason is; install replaces it', async () => {
   await using node = await startNode()
+  await ledgerOn(node)
   for (const name of NAMES) node.projections.create(name, 'this is no script')
   const status = await ask(node, 'status')
   assert.is(status.code, 1)
-  for (const line of lines(status)) assert.match(line, /Faulted: Unexpected identifier/)
+  for (const line of lines(status)) assert.match(line, /Never compiled: .*COMPILATION_TIMEOUT.*log.*install/)
+  assert.is((await ask(node, 'diff')).code, 3)
+  assert.is((await ask(node, 'install')).code, 0)
+  assert.is((await ask(node, 'diff')).code, 0)
+})
+
+test("a projection of anybody's that never compiled stands in the way of no command (F127)", async () => {
+  await using node = await startNode()
+  await ledgerOn(node)
+  node.projections.create('orders', 'this is no script')
+  for (const [action, ...more] of [['status'], ['install'], ['install', '--reset'], ['diff'], ['status']] as const) {
+    const { code, stdout, stderr } = await ask(node, action, ...more)
+    assert.is(code, action === 'status' && !stdout.includes('Running') ? 1 : 0, stdout + stderr)
+  }
+})
+
+test('a server that has no time to compile is asked again by install, and a wait that is too short says what to set (F127)', async () => {
+  await using node = await startNode()
+  await ledgerOn(node)
+  node.projections.timeOuts = 3
+  const installed = await ask(node, 'install')
+  assert.equal([installed.code, ...lines(installed)], [0, ...NAMES.map((name) => `${name}  created  Running`)])
+  assert.is(node.projections.timeOuts, 0)
+  assert.is((await ask(node, 'diff')).code, 0)
+
+  await using busy = await startNode()
+  busy.projections.timeOuts = 1_000
+  const short = await ask(busy, 'install', '--wait', '1')
+  assert.is(short.code, 1)
+  assert.match(short.stdout, /created {2}Never compiled: .*EVENTSTORE_PROJECTION_COMPILATION_TIMEOUT/)
 })
 
 test('a projection of another version of ours is named by status, and counts for nothing', async () => {

@@ -7,7 +7,7 @@ import type { Json } from '../../../schemas/json.ts'
 import { SYSTEM_STREAM } from '../../../schemas/names.ts'
 import { StoreUnavailableError } from '../event-store.ts'
 import { type ProjectionServer, ProjectionServerError, type ServerProjection } from '../projection-server.ts'
-import { isUnavailable, NoAnswerError, reasonOf, typeOf } from './client-errors.ts'
+import { isUnavailable, isUnknown, NoAnswerError, reasonOf, typeOf } from './client-errors.ts'
 import { Connection, within } from './connection.ts'
 import { readConnectionUrl } from './connection-url.ts'
 import { acquireClient } from './shared-client.ts'
@@ -38,7 +38,10 @@ export function openEventStoreDbProjections(url: string): ProjectionServer {
   }
   return {
     url: shown,
-    list: async () => (await ask((client) => client.listProjections())).filter(isThere).map(projectionOf),
+    find: async (names) => {
+      const found = await Promise.all(names.map((name) => ask((client) => find(client, name))))
+      return found.flatMap((each) => each ?? [])
+    },
     create: (name, script) => ask((client) => client.createProjection(name, script)),
     update: (name, script) => ask((client) => client.updateProjection(name, script)),
     enable: (name) => ask((client) => client.enableProjection(name)),
@@ -52,10 +55,34 @@ export function openEventStoreDbProjections(url: string): ProjectionServer {
   }
 }
 
-/** The server lists those that were deleted as well. */
-function isThere({ status }: ProjectionDetails): boolean {
-  return !status.startsWith('Delet')
+/**
+ * Undefined where there is none. The server has no status for one that never compiled: it fails over the checkpoint that such a projection
+ * lacks, and answers UNKNOWN without a word about it (read in its source, and met on a real one).
+ */
+async function find(client: EventStoreDBClient, name: string): Promise<ServerProjection | undefined> {
+  try {
+    // The client's types say that there always is one.
+    const details = (await client.getProjectionStatus(name)) as ProjectionDetails | undefined
+    // One that was deleted may be told of for a while.
+    return details === undefined || details.status.startsWith('Delet') ? undefined : projectionOf(details)
+  } catch (error) {
+    if (!isUnknown(error) || isUnimplemented(error)) throw error
+    const answered = /received (\w+) instead/.exec(reasonOf(error))?.[1]
+    if (answered === 'NotFound') return undefined
+    if (answered !== undefined) throw error
+    return {
+      name,
+      state: 'uncompiled',
+      status: 'Never compiled',
+      reason: UNCOMPILED,
+      progressPercent: undefined,
+      events: 0n,
+    }
+  }
 }
+
+const UNCOMPILED =
+  'its script is at fault, or the server had no time for it (EVENTSTORE_PROJECTION_COMPILATION_TIMEOUT, in ms); the server’s log says which, "countersign projections install" tries again'
 
 const STATES: Readonly<Record<string, ServerProjection['state']>> = {
   Running: 'running',
@@ -78,6 +105,10 @@ function projectionOf(details: ProjectionDetails): ServerProjection {
   }
 }
 
+function isUnimplemented(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === GRPC_UNIMPLEMENTED
+}
+
 function refusalOf(error: unknown, shown: string): Error {
   if (error instanceof StoreUnavailableError) {
     return new StoreUnavailableError(`no node answers at ${shown}: ${error.message}`, RETRY_AFTER_MS)
@@ -91,7 +122,7 @@ function refusalOf(error: unknown, shown: string): Error {
     const message = `${shown} refuses these credentials: projections need a user of the group $admins or $ops`
     return new ProjectionServerError('access-denied', message, options)
   }
-  if (typeof error === 'object' && error !== null && 'code' in error && error.code === GRPC_UNIMPLEMENTED) {
+  if (isUnimplemented(error)) {
     const message = `${shown} runs no projections: start it with EVENTSTORE_RUN_PROJECTIONS=All`
     return new ProjectionServerError('projections-off', message, options)
   }

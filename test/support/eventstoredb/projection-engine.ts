@@ -12,6 +12,8 @@ export interface NodeProjection {
   source: string
   script: ProjectionScript | undefined
   status: 'Preparing' | 'Running' | 'Stopped' | 'Faulted'
+  /** Its script compiled once: before that it has no checkpoint, and the server no status to tell. */
+  compiledOnce: boolean
   reason: string
   /** Index in the log of the next event to look at. */
   next: number
@@ -30,6 +32,8 @@ export class ProjectionEngine {
   stepwise = false
   /** How long one is under way to where a command takes it. */
   preparesMs = 0
+  /** So many of the next compilations take longer than the server allows. */
+  timeOuts = 0
   readonly #log: EventLog
   /** How far streams are sorted by category. */
   #sorted = 0
@@ -71,7 +75,9 @@ export class ProjectionEngine {
 
   #start(projection: NodeProjection): void {
     const end = (): void => {
-      compile(projection)
+      if (this.timeOuts > 0) fail(projection, new Error('Projection script took too long to compile'))
+      else compile(projection)
+      this.timeOuts = Math.max(0, this.timeOuts - 1)
       this.wake()
     }
     projection.status = 'Preparing'
@@ -122,7 +128,17 @@ export class ProjectionEngine {
 }
 
 function fresh(name: string, source: string): NodeProjection {
-  return { name, source, script: undefined, status: 'Stopped', reason: '', next: 0, handled: 0, states: new Map() }
+  return {
+    name,
+    source,
+    script: undefined,
+    status: 'Stopped',
+    compiledOnce: name === BY_CATEGORY,
+    reason: '',
+    next: 0,
+    handled: 0,
+    states: new Map(),
+  }
 }
 
 /** Measured: broken source is no error of the call, it is told in the status. */
@@ -135,6 +151,7 @@ function compile(projection: NodeProjection): void {
   try {
     projection.script = new ProjectionScript(projection.source)
     projection.status = 'Running'
+    projection.compiledOnce = true
     projection.reason = ''
   } catch (error) {
     fail(projection, error)

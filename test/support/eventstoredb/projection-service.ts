@@ -1,6 +1,6 @@
 /**
  * @module The projections' calls. What a 23.10 node says where it refuses is read in its source: it answers UNKNOWN and names the message that it
- * got from itself, `NotFound` or `Conflict`. That a follower runs no
+ * got from itself, `NotFound` or `Conflict`; of one that never compiled, and of all while there is one, it cannot tell the status (met on a real node). That a follower runs no
  * projections, and says `NotReady`, is our reading.
  */
 import type { IProjectionsServer } from '@eventstore/db-client/generated/projections_grpc_pb.js'
@@ -93,6 +93,10 @@ export function projectionsService({ faults, cluster, port }: NodeParts, engine:
       const all = [...engine.projections.values()].filter((each) => name === '' || each.name === name)
       if (all.length === 0 || !leads()) {
         call.emit('error', received('Statistics', leads() ? 'NotFound' : 'NotReady'))
+        return
+      }
+      if (all.some((each) => each.status === 'Faulted' && !each.compiledOnce)) {
+        call.emit('error', callError(status.UNKNOWN, 'Exception was thrown by handler.'))
         return
       }
       for (const projection of all) call.write(statisticsOf(projection, engine))
