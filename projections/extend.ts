@@ -22,6 +22,18 @@ interface Place {
   readonly pointer: string
   readonly topKey: string
   readonly policy: ExtendPolicy
+  /** The payload names more of what is there, and changes no member for another. */
+  readonly adds?: boolean
+}
+
+/** Grows a context by more of what it holds: a list by members that it does not hold, one whose order or number counts at its end. */
+export function addToContext(context: JsonObject, more: JsonObject, policy: ExtendPolicy): JsonObject {
+  let copy: Record<string, Json> | undefined
+  for (const key of Object.keys(more)) {
+    const place: Place = { key, pointer: pointerStep(key), topKey: key, policy, adds: true }
+    copy = withMember(context, copy, { key, value: extendValue(own(context, key), more[key] as Json, place) })
+  }
+  return copy ?? context
 }
 
 export function extendContext(context: JsonObject, payload: JsonObject, policy: ExtendPolicy): JsonObject {
@@ -50,8 +62,9 @@ function grown(target: Json | undefined, payload: Json): Json {
 
 function extendValue(target: Json | undefined, payload: Json, place: Place): Json {
   if (isJsonObject(target) && isJsonObject(payload)) return extendObject(target, payload, place)
-  if (Array.isArray(target) && Array.isArray(payload) && !isWhole(target, place))
-    return extendList(target, payload, place)
+  if (!Array.isArray(target) || !Array.isArray(payload)) return payload
+  if (place.adds === true && isOrdered(target, place)) return [...target, ...payload]
+  if (place.adds === true || !isWhole(target, place)) return extendList(target, payload, place)
   return payload
 }
 
@@ -65,10 +78,15 @@ function extendObject(target: JsonObject, payload: JsonObject, place: Place): Js
 }
 
 /** Where the order says something, a payload says all of it. */
-function isWhole(target: readonly Json[], { key, pointer, topKey, policy }: Place): boolean {
+function isWhole(target: readonly Json[], place: Place): boolean {
+  const { pointer, topKey, policy } = place
+  const isDeclared = policy.lists !== undefined && declaredRule(policy.lists, pointer) !== undefined
+  return isOrdered(target, place) || (!isDeclared && WHOLE_LISTS.has(topKey))
+}
+
+function isOrdered(target: readonly Json[], { key, pointer, policy }: Place): boolean {
   const declared = policy.lists === undefined ? undefined : declaredRule(policy.lists, pointer)
   if (declared !== undefined) return declared === 'sequence'
-  if (WHOLE_LISTS.has(topKey)) return true
   return namesOrder(keyWords(key)) || (target.length > 0 && target.every((member) => typeof member === 'number'))
 }
 
@@ -99,7 +117,7 @@ function extendList(target: readonly Json[], payload: readonly Json[], place: Pl
     else spare.set(name, (spare.get(name) ?? 0) + 1)
   }
   const result = [...target]
-  const changedAt = changedMembers([target, payload], nameOf)
+  const changedAt = place.adds === true ? NONE : changedMembers([target, payload], nameOf)
   for (const [i, member] of payload.entries()) {
     const name = nameOf(member)
     const at = known.get(name) ?? (changedAt.has(i) ? i : undefined)
@@ -111,6 +129,8 @@ function extendList(target: readonly Json[], payload: readonly Json[], place: Pl
   }
   return result
 }
+
+const NONE: ReadonlySet<number> = new Set()
 
 function isNamed(member: Json, identity: Identity | undefined): boolean {
   return identity !== undefined && identityText(member, identity) !== undefined

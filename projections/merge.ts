@@ -1,6 +1,6 @@
 /** @module The context that a handoff asks for: replaced, merged (RFC 7396) or extended (RUN-34). */
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
-import { type ExtendPolicy, extendContext, withMember } from './extend.ts'
+import { addToContext, type ExtendPolicy, extendContext, withMember } from './extend.ts'
 import { memberKeys, STATUS } from './set-members.ts'
 import { type SetTexts, setTextsOf } from './set-text.ts'
 
@@ -9,10 +9,17 @@ export interface ModeInput {
   readonly payload: JsonObject
   readonly mode: 'replace' | 'merge' | 'extend'
   readonly policy: ExtendPolicy
+  /** Grows what comes of payload and mode. */
+  readonly add?: JsonObject | undefined
 }
 
 /** Pure; the result shares what did not change with its inputs, which stay as they are. */
-export function applyMode({ context, payload, mode, policy }: ModeInput): JsonObject {
+export function applyMode(input: ModeInput): JsonObject {
+  const context = withPayload(input)
+  return input.add === undefined ? context : addToContext(context, input.add, input.policy)
+}
+
+function withPayload({ context, payload, mode, policy }: ModeInput): JsonObject {
   switch (mode) {
     case 'replace':
       return payload

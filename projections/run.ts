@@ -131,8 +131,8 @@ function foldManifest(state: RunState, data: EventBody<'ManifestRegistered'>, he
 }
 
 function foldAccepted(state: RunState, data: EventBody<'EnvelopeAccepted'>, header: Header): void {
-  const { agent, mode, payload } = data
-  state.context = applyMode({ context: state.context, payload, mode, policy: state.policy })
+  const { agent, mode, payload, add } = data
+  state.context = applyMode({ context: state.context, payload, mode, policy: state.policy, add })
   state.contextDigest = data.context
   state.step = data.step
   const { revision, id: eventId } = header

@@ -13,6 +13,8 @@ export const handoff = {
   agent: Name,
   mode: HandoffMode,
   payload: JsonRecord,
+  /** More of what the context holds then: members of its lists, whatever the mode. */
+  add: JsonRecord.optional(),
   /** Digest of the event whose context this one builds on. */
   parent: Digest,
   tokens: Tokens.optional(),

@@ -55,6 +55,8 @@ export const PostEnvelope = z.strictObject({
   agent: Name,
   payload: JsonRecord,
   mode: HandoffMode.optional(),
+  /** More of what the context holds then: members of its lists, whatever the mode. */
+  add: JsonRecord.optional(),
   /** Digest of the event whose context this builds on; the handoff is refused where that is no longer the established one. */
   parent: Digest.optional(),
   tokens: Tokens.optional(),

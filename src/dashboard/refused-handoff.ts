@@ -59,10 +59,10 @@ export async function readRefusal(view: View, revision: number): Promise<Refused
 /** The context that the handoff asked for. */
 function proposed(
   context: JsonObject,
-  { payload, mode }: EventBody<'EnvelopeRejected'>,
+  { payload, mode, add }: EventBody<'EnvelopeRejected'>,
   policy: ExtendPolicy,
 ): JsonObject {
-  return applyMode({ context, payload, mode, policy })
+  return applyMode({ context, payload, mode, policy, add })
 }
 
 interface Search {

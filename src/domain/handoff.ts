@@ -1,4 +1,5 @@
 /** @module The decision on a handoff: accept, or refuse and leave what was accepted last; and the rollback by hand. */
+import { addToContext } from '../../projections/extend.ts'
 import { applyMode } from '../../projections/merge.ts'
 import { establishedDigest, type ManifestState, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
@@ -54,6 +55,7 @@ export function decideHandoff(state: RunState, posted: PostEnvelope, env: Handof
     payload: posted.payload,
     mode: envelope.mode,
     policy: state.policy,
+    add: posted.add,
   })
   const bytes = env.sizeOf(context)
   if (bytes > CONTEXT_MAX_BYTES) return refuse(contextTooLarge(bytes))
@@ -130,7 +132,7 @@ function contextTooLarge(bytes: number): Refusal {
 
 export function judge(
   state: RunState,
-  envelope: Pick<SignedEnvelope, 'agent' | 'payload' | 'supersedes' | 'tokens'>,
+  envelope: Pick<SignedEnvelope, 'agent' | 'payload' | 'add' | 'supersedes' | 'tokens'>,
   input: { context: JsonObject; manifest: ManifestState | undefined; evidence: Evidence },
 ): Verdict {
   const { manifest } = input.manifest ?? {}
@@ -141,7 +143,7 @@ export function judge(
     agent: envelope.agent,
     evidence: input.evidence,
     first: state.step === 0,
-    payload: envelope.payload,
+    payload: handedOver(envelope, state.policy),
     ...(envelope.supersedes === undefined ? {} : { supersedes: envelope.supersedes }),
     ...(manifest?.writes === undefined ? {} : { writes: manifest.writes }),
     ...(manifest?.schema === undefined ? {} : { schema: manifest.schema }),
@@ -152,6 +154,11 @@ export function judge(
   return { ...verdict, findings: withEstablishingStep(verdict.findings, state, input.evidence.results.since) }
 }
 
+/** What the schema of the agent's payloads is about: what is added counts as handed over. */
+function handedOver({ payload, add }: Pick<SignedEnvelope, 'payload' | 'add'>, policy: RunState['policy']): JsonObject {
+  return add === undefined ? payload : addToContext(payload, add, policy)
+}
+
 /** The rule set that a verdict is by; none under `relay`, whose rules have no number. */
 export function ruleSet({ base, rules = 1 }: RunState['policy']): { rules?: number } {
   return base === 'relay' ? {} : { rules }
@@ -160,12 +167,13 @@ export function ruleSet({ base, rules = 1 }: RunState['policy']): { rules?: numb
 function handoffBody(
   envelope: SignedEnvelope,
 ): Omit<EventBody<'EnvelopeRejected'>, 'rules' | 'confidence' | 'findings' | 'findingsTotal'> {
-  const { agent, mode, payload, parent, tokens, manifestHash, supersedes, signature, signed } = envelope
+  const { agent, mode, payload, add, parent, tokens, manifestHash, supersedes, signature, signed } = envelope
   return {
     v: 1,
     agent,
     mode,
     payload,
+    ...(add === undefined ? {} : { add }),
     parent,
     ...(tokens === undefined ? {} : { tokens }),
     ...(manifestHash === undefined ? {} : { manifestHash }),

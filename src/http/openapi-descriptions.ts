@@ -124,6 +124,7 @@ export const MEMBERS: Texts = {
   parent: 'Digest of the event whose context this builds on; refused where that is no longer the established one.',
   parentCall: 'Id of the call in which this one is made.',
   path: 'Place (JSON Pointer); it covers what lies below.',
+  add: 'More of what the context holds then: members of its lists, whatever the mode.',
   payload: 'What the agent hands over: a JSON object.',
   phase: '`forward` (the default), `compensation` or `model`.',
   pointer: 'Place in the request that is at fault (JSON Pointer).',

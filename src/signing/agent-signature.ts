@@ -22,6 +22,7 @@ export interface SignedEnvelope {
   readonly parent?: string | undefined
   readonly mode?: string | undefined
   readonly payload: Json
+  readonly add?: Json | undefined
   readonly tokens?: Json | undefined
   readonly manifestHash?: string | undefined
   readonly supersedes?: Json | undefined
@@ -48,6 +49,7 @@ const MEMBERS = [
   'parent',
   'mode',
   'payload',
+  'add',
   'tokens',
   'manifestHash',
   'supersedes',

@@ -59,9 +59,9 @@ export class ContextView {
     if (kind === 'rewound') this.#rewind(body)
   }
 
-  #accept({ step, mode, payload, context: contextDigest }: EventBody<'EnvelopeAccepted'>): void {
+  #accept({ step, mode, payload, add, context: contextDigest }: EventBody<'EnvelopeAccepted'>): void {
     const before = this.#last.context
-    const context = applyMode({ context: before, payload, mode, policy: this.#record.policy })
+    const context = applyMode({ context: before, payload, mode, policy: this.#record.policy, add })
     this.#lineage.push({ step, contextDigest, context, changed: changedKeys(before, context) })
   }
 

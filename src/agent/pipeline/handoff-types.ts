@@ -11,6 +11,8 @@ export interface HandoffOptions {
   readonly agent: string
   /** Default `replace`: the payload is the context. `merge` is RFC 7396, `extend` grows what is there. */
   readonly mode?: HandoffMode
+  /** More of what the context holds then: members of its lists, such as a constraint beside the others, whatever the mode. */
+  readonly add?: object
   /** What may change though it was established, each with its reason. */
   readonly supersedes?: readonly Supersession[]
   /** Charged where the agent recorded no model call since its last handoff. */

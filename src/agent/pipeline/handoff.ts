@@ -45,6 +45,7 @@ export async function handOffAt(
   const { session, scope } = execution
   session.mustBeActive()
   const { agent, mode = 'replace', supersedes, tokens, manifest } = options
+  const add = options.add === undefined ? undefined : objectOf(options.add, agent)
   const request: RequestedFact = {
     what: 'handoff',
     agent,
@@ -53,7 +54,7 @@ export async function handOffAt(
   }
   const value = objectOf(payload, agent)
   const registered = manifest === undefined ? undefined : manifestRequest(agent, manifest)
-  const content = handoffContent({ mode, payload: value, supersedes, manifestHash: registered?.hash })
+  const content = handoffContent({ mode, payload: value, add, supersedes, manifestHash: registered?.hash })
   return tracked(session, request, async () => {
     const before = session.pipeline.view.now().context
     const fact = servedFact(session, request, content)
@@ -68,6 +69,7 @@ export async function handOffAt(
       mode,
       occurrence: request.occurrence,
       runFence: session.fence,
+      ...(add !== undefined && { add }),
       ...(scope !== undefined && { scope }),
       ...(tokens !== undefined && { tokens }),
       ...(registered !== undefined && { manifestHash: registered.hash }),
@@ -176,8 +178,9 @@ export async function register(session: Session, { body, hash }: ReturnType<type
 async function posted(session: Session, body: PostEnvelope): Promise<HandoffResult> {
   const { connection } = liveOf(session)
   const reply = await reach(session, () => connection.execute(session.runId, { kind: 'envelope', body }))
-  const { agent, payload, mode, occurrence } = body
-  const said = { v: 1, agent, payload, mode: mode ?? 'replace', occurrence: occurrence ?? 0 }
+  const { agent, payload, add, mode, occurrence } = body
+  const more = add === undefined ? {} : { add }
+  const said = { v: 1, agent, payload, ...more, mode: mode ?? 'replace', occurrence: occurrence ?? 0 }
   if (reply.ok) {
     const { step, parent, contextDigest, confidence, findings } = reply.body
     const found = confidence === undefined ? {} : { confidence }

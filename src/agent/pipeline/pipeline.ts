@@ -181,19 +181,20 @@ function placeKey({ what, agent, scope, occurrence }: RequestedFact): string {
 /** What makes two handoffs at one place the same. Tokens do not: another counter counts otherwise. */
 function contentOf(fact: HandoffFact): JsonObject {
   if (fact.kind === 'rewound') return { reason: fact.body.reason ?? null }
-  const { mode, payload, supersedes, manifestHash } = fact.body
-  return handoffContent({ mode, payload, supersedes, manifestHash })
+  const { mode, payload, add, supersedes, manifestHash } = fact.body
+  return handoffContent({ mode, payload, add, supersedes, manifestHash })
 }
 
 /** As `served` compares them. */
 export function handoffContent(inputs: {
   mode: string
   payload: JsonObject
+  add: JsonObject | undefined
   supersedes: readonly object[] | undefined
   manifestHash: string | undefined
 }): JsonObject {
-  const { mode, payload, supersedes, manifestHash } = inputs
-  return { mode, payload, supersedes: (supersedes ?? null) as Json, manifestHash: manifestHash ?? null }
+  const { mode, payload, add = null, supersedes, manifestHash } = inputs
+  return { mode, payload, add, supersedes: (supersedes ?? null) as Json, manifestHash: manifestHash ?? null }
 }
 
 function nameOf(fact: HandoffFact): string {

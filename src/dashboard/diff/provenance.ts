@@ -131,7 +131,8 @@ export class ProvenanceSearch {
   #accepted({ header, data }: LedgerEvent): void {
     const mode = data.mode === 'merge' || data.mode === 'extend' ? data.mode : 'replace'
     const payload = isJsonObject(data.payload) ? data.payload : {}
-    const context = applyMode({ context: this.#context, payload, mode, policy: this.#policy })
+    const add = isJsonObject(data.add ?? null) ? (data.add as JsonObject) : undefined
+    const context = applyMode({ context: this.#context, payload, mode, policy: this.#policy, add })
     this.#contexts.set(header.revision, context)
     this.#establish(context, { step: Number(data.step), agent: String(data.agent), revision: header.revision })
   }
