@@ -1,4 +1,3 @@
-import { format } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { cleanEnv, runCommand } from './support/command-line.ts'
@@ -7,8 +6,8 @@ import { tempFolder } from './support/temp-folder.ts'
 
 const examples = suite('examples')
 
-/** What an example prints as a program of its own, run in a folder of its own without a key or a network. */
-async function printedBy(name: string, cwd?: string): Promise<string[]> {
+/** What an example prints, run in a folder of its own without a key or a network. */
+async function printed(name: string, cwd?: string): Promise<string[]> {
   using folder = tempFolder()
   const file = bundledProgram(`examples/${name}.js`)
   const { code, stdout, stderr } = await runCommand([process.execPath, file], {
@@ -19,26 +18,10 @@ async function printedBy(name: string, cwd?: string): Promise<string[]> {
   return stdout.trim().split('\n')
 }
 
-/** The same in this process, where it need not die nor run twice. */
-async function printed(name: string): Promise<string[]> {
-  using folder = tempFolder()
-  const [cwd, log] = [process.cwd(), console.log]
-  const lines: string[] = []
-  console.log = (...words: readonly unknown[]) => void lines.push(...format(...words).split('\n'))
-  process.chdir(folder.path)
-  try {
-    await import(new URL(`../examples/${name}.js`, import.meta.url).href)
-    return lines
-  } finally {
-    process.chdir(cwd)
-    console.log = log
-  }
-}
-
 examples('first: the run gives its output; run again, its record', async () => {
   using folder = tempFolder()
-  assert.equal(await printedBy('first', folder.path), ['charging 2500 to card-1', 'label for payment-1'])
-  assert.equal(await printedBy('first', folder.path), ['label for payment-1'])
+  assert.equal(await printed('first', folder.path), ['charging 2500 to card-1', 'label for payment-1'])
+  assert.equal(await printed('first', folder.path), ['label for payment-1'])
 })
 
 examples('order saga: undone newest first, what stands is said', async () => {
@@ -92,7 +75,7 @@ examples(
 )
 
 examples('crash and resume: one charge', async () => {
-  assert.equal(await printedBy('crash-and-resume'), ['the first process ended by SIGKILL', 'label 36', 'charges: 1'])
+  assert.equal(await printed('crash-and-resume'), ['the first process ended by SIGKILL', 'label 36', 'charges: 1'])
 })
 
 examples('nested runs: resumed and undone with the run around them', async () => {

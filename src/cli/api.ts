@@ -45,7 +45,8 @@ export async function openApi(
   { endless = false, asOf }: { readonly endless?: boolean; readonly asOf?: number | undefined } = {},
 ): Promise<Api> {
   const url = text('url')
-  const limits = endless ? { timeoutMs: NO_LIMIT_MS, retries: ENDLESS_RETRIES } : { retries: RETRIES }
+  // A stream without an end says every so often that it is there: silence beyond the time of one answer is a line that broke.
+  const limits = { retries: endless ? ENDLESS_RETRIES : RETRIES }
   if (url === undefined) return offlineApi(settings, tenantOf(text('tenant')), asOf)
   if (!URL.canParse(url) || !/^https?:/.test(url)) throw usageFailure(`--url: "${url}" is no http(s) address`)
   if (asOf !== undefined) throw usageFailure('--as-of: here it takes the store itself, not --url')

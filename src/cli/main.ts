@@ -9,10 +9,22 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed)
 })
 
+// What cannot be told on a closed line is still told by the exit code.
+process.stderr.on('error', () => undefined)
+process.on('uncaughtException', (error) => {
+  // A ledger that serves has its own last word.
+  if (process.listenerCount('uncaughtException') === 1) process.exit(failed(error))
+})
+
 try {
   process.exitCode = await runCommandLine(process.argv.slice(2))
 } catch (error) {
+  process.exitCode = failed(error)
+}
+
+/** Says why, and gives the exit code. */
+function failed(error: unknown): number {
   const { message, exitCode } = describeFailure(error, process.argv[2])
   process.stderr.write(`countersign: ${message}\n`)
-  process.exitCode = exitCode
+  return exitCode
 }

@@ -1,9 +1,10 @@
 /** @module `countersign tail [-f]`: the last events, and with `-f` every one that comes, until the reader has had enough. */
 import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import { RunId } from '../../schemas/names.ts'
+import { pause } from '../client/transport.ts'
 import { type Api, openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
-import { EXIT, usageFailure } from './failure.ts'
+import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { cellText, jsonLine } from './shown.ts'
 import { stdout } from './table.ts'
 import { painter } from './terminal.ts'
@@ -49,12 +50,20 @@ async function follow(api: Api, { args, run, after }: Followed, print: (event: J
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end)
   let lastId = typeof after === 'string' ? after : undefined
   while (!stop.signal.aborted) {
-    for await (const frame of frames(api.text(path, { after: lastId }, stop.signal))) {
-      if (frame.id !== undefined) lastId = frame.id
-      const event = frame.data === undefined ? undefined : eventOf(frame.data)
-      if (event !== undefined && (types === undefined || types.includes(String(event.type)))) print(event)
+    let answered = false
+    try {
+      for await (const frame of frames(api.text(path, { after: lastId }, stop.signal))) {
+        answered = true
+        if (frame.id !== undefined) lastId = frame.id
+        const event = frame.data === undefined ? undefined : eventOf(frame.data)
+        if (event !== undefined && (types === undefined || types.includes(String(event.type)))) print(event)
+      }
+    } catch (error) {
+      // A line that stood and broke is taken up again; where nobody answers at all, the tries were used up.
+      const broke = answered && error instanceof CliFailure && error.exitCode === EXIT.network
+      if (!broke) throw error
     }
-    await new Promise((resolve) => setTimeout(resolve, stop.signal.aborted ? 0 : AGAIN_MS))
+    await pause(AGAIN_MS, stop.signal).catch(() => undefined)
   }
 }
 

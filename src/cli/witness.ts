@@ -57,10 +57,10 @@ export function serveWitness(opened: Witness): Server {
         const { status, body: text, contentType } = opened.add(body)
         answer(status, text, contentType)
       })
-      .catch((error: unknown) => {
-        process.stderr.write(
-          `countersign witness: ${oneLine(error instanceof Error ? error.message : String(error))}\n`,
-        )
+      .catch((error: NodeJS.ErrnoException) => {
+        // Whoever asked has left.
+        if (error.code === 'ECONNRESET') return
+        process.stderr.write(`countersign witness: ${oneLine(error.message)}\n`)
         answer(500, 'the witness failed: nothing was cosigned\n')
       })
   })

@@ -1,6 +1,7 @@
 /** @module Requests that survive a bad network: retried with backoff and jitter, each under one idempotency key, until the caller aborts. */
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { LedgerError, UnreachableError } from './errors.ts'
+import { beginExchange, type Exchange } from './exchange.ts'
 
 export interface TransportOptions {
   /** Where the ledger listens, such as `http://127.0.0.1:7070`. */
@@ -11,7 +12,7 @@ export interface TransportOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
   /** Tries after the first; default 5. */
   readonly retries?: number
-  /** Longest wait for one answer; default 60 seconds. */
+  /** Longest wait for one answer, or for the next part of a stream; default 60 seconds. */
   readonly timeoutMs?: number
   /** Wait before the first retry, doubled for each further one; default 100. */
   readonly backoffMs?: number
@@ -35,7 +36,7 @@ export interface Transport {
   readonly url: string
   /** A JSON answer. Throws `LedgerError`, `UnreachableError`, or the reason of the abort. */
   json(ask: Ask): Promise<Answer>
-  /** The text of an answer as it comes. */
+  /** The text of an answer as it comes. Throws the same; left early, it lets go of the connection. */
   text(ask: Ask): AsyncIterable<string>
 }
 
@@ -51,65 +52,94 @@ export function createTransport(options: TransportOptions): Transport {
   const url = options.url.replace(/\/+$/, '')
   return {
     url,
-    json: async (ask) => {
-      const response = await send(options, url, ask)
-      return { status: response.status, headers: response.headers, body: await bodyOf(response) }
-    },
+    json: (ask) => send(options, url, ask, answerOf),
     text: (ask) => textOf(options, url, ask),
   }
 }
 
+/** What is made of a 2xx response: it owns the exchange, and ends it. */
+type Take<T> = (response: Response, exchange: Exchange) => Promise<T>
+
+/** Left early, it lets go of the connection. */
 async function* textOf(options: TransportOptions, url: string, ask: Ask): AsyncGenerator<string, void> {
-  const response = await send(options, url, ask)
+  const { body, exchange } = await send(options, url, ask, async (response, opened) => ({
+    body: response.body,
+    exchange: opened,
+  }))
   const decoder = new TextDecoder()
-  const reader = response.body?.getReader()
-  for (;;) {
-    const read = await reader?.read()
-    if (read === undefined || read.done) break
-    yield decoder.decode(read.value, { stream: true })
+  const reader = body?.getReader()
+  let isOver = reader === undefined
+  const next = async (): Promise<Uint8Array | undefined> => {
+    try {
+      const read = await exchange.within(async () => reader?.read())
+      isOver = read === undefined || read.done
+      return read?.value
+    } catch (error) {
+      throw failureOf(error, { url, ask, what: 'broke off' })
+    }
   }
-  yield decoder.decode()
+  try {
+    for (let part = await next(); part !== undefined; part = await next()) yield decoder.decode(part, { stream: true })
+    yield decoder.decode()
+  } finally {
+    exchange.end()
+    if (!isOver) await reader?.cancel().catch(() => undefined)
+  }
 }
 
-/** A 2xx response; everything else is an error or tried again. */
-async function send(options: TransportOptions, url: string, ask: Ask): Promise<Response> {
+/** What a 2xx response gives; everything else is an error or tried again, an answer that was cut as well. */
+async function send<T>(options: TransportOptions, url: string, ask: Ask, take: Take<T>): Promise<T> {
   const { retries = RETRIES, backoffMs = BACKOFF_MS } = options
   const idempotency = ask.method === 'POST' ? { 'idempotency-key': globalThis.crypto.randomUUID() } : {}
   const headers = { ...idempotency, ...ask.headers }
   for (let tries = 0; ; tries += 1) {
     ask.signal?.throwIfAborted()
-    const failure = await attempt(options, url, { ...ask, headers })
-    if (failure instanceof Response) return failure
+    const attempted = await attempt(options, url, { ...ask, headers }, take)
+    if ('value' in attempted) return attempted.value
+    const { failure } = attempted
     if (tries >= retries || !isRetried(failure)) throw failure
     const jitterMs = Math.min(BACKOFF_MAX_MS, backoffMs * 2 ** tries) * (0.5 + Math.random() / 2)
     await pause(Math.max(jitterMs, waitOf(failure)), ask.signal)
   }
 }
 
-async function attempt(
-  options: TransportOptions,
-  url: string,
-  ask: Ask,
-): Promise<Response | LedgerError | UnreachableError> {
+type Attempted<T> = { readonly value: T } | { readonly failure: LedgerError | UnreachableError }
+
+async function attempt<T>(options: TransportOptions, url: string, ask: Ask, take: Take<T>): Promise<Attempted<T>> {
   const { token, fetch = globalThis.fetch, timeoutMs = TIMEOUT_MS } = options
   const bearer = typeof token === 'string' ? token : await token()
-  const limit = AbortSignal.timeout(timeoutMs)
-  const signal = ask.signal === undefined ? limit : AbortSignal.any([ask.signal, limit])
   const content = ask.body === undefined ? {} : { 'content-type': 'application/json' }
+  const exchange = beginExchange(timeoutMs, ask.signal)
   try {
-    const response = await fetch(url + ask.path, {
-      method: ask.method,
-      headers: { authorization: `Bearer ${bearer}`, ...content, ...ask.headers },
-      ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
-      redirect: 'error',
-      signal,
+    return await exchange.within(async () => {
+      const response = await fetch(url + ask.path, {
+        method: ask.method,
+        headers: { authorization: `Bearer ${bearer}`, ...content, ...ask.headers },
+        ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
+        redirect: 'error',
+        signal: exchange.signal,
+      })
+      if (response.ok) return { value: await take(response, exchange) }
+      const failure = new LedgerError(response.status, await problemOf(response))
+      exchange.end()
+      return { failure }
     })
-    return response.ok ? response : new LedgerError(response.status, await problemOf(response))
   } catch (error) {
-    if (ask.signal?.aborted === true) throw ask.signal.reason
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error)
-    return new UnreachableError(`the ledger at ${url} cannot be reached: ${cause}`, { cause: error })
+    exchange.end()
+    if (error instanceof NotALedger) throw error
+    return { failure: failureOf(error, { url, ask, what: 'cannot be reached' }) }
   }
+}
+
+/** Throws the reason of the caller's own abort. */
+function failureOf(
+  error: unknown,
+  at: { readonly url: string; readonly ask: Ask; readonly what: string },
+): UnreachableError {
+  const { url, ask, what } = at
+  if (ask.signal?.aborted === true) throw ask.signal.reason
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error)
+  return new UnreachableError(`the ledger at ${url} ${what}: ${cause}`, { cause: error })
 }
 
 function isRetried(failure: LedgerError | UnreachableError): boolean {
@@ -122,18 +152,28 @@ function waitOf(failure: LedgerError | UnreachableError): number {
   return failure instanceof LedgerError ? (failure.retryAfterMs ?? 0) : 0
 }
 
-async function bodyOf(response: Response): Promise<JsonObject> {
+async function answerOf(response: Response, exchange: Exchange): Promise<Answer> {
+  const body = objectIn(await response.text())
+  exchange.end()
+  const { status, headers } = response
+  if (body === undefined) throw new NotALedger(`${response.url} does not answer as a ledger does (status ${status})`)
+  return { status, headers, body }
+}
+
+/** Another answer than a ledger's, whole: a proxy's page is the same at the next try. */
+class NotALedger extends UnreachableError {}
+
+function objectIn(text: string): JsonObject | undefined {
   try {
-    const value = (await response.json()) as Json
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
+    const value = JSON.parse(text) as Json
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
   } catch {
-    // A proxy's page, or a cut answer.
+    return undefined
   }
-  throw new UnreachableError(`${response.url} does not answer as a ledger does (status ${response.status})`)
 }
 
 async function problemOf(response: Response): Promise<JsonObject> {
-  const problem = await bodyOf(response).catch((): JsonObject => ({}))
+  const problem = objectIn(await response.text().catch(() => '')) ?? {}
   const seconds = Number(response.headers.get('retry-after'))
   return problem.retryAfterMs === undefined && seconds > 0 ? { ...problem, retryAfterMs: seconds * 1_000 } : problem
 }

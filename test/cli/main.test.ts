@@ -1,8 +1,9 @@
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { CliCommand } from '../../src/cli/cli-command.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { countersign } from '../support/command-line.ts'
+import { BIN, cleanEnv, countersign, endOf, spawnTracked } from '../support/command-line.ts'
 import { runInProcess } from '../support/in-process-command.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -49,6 +50,25 @@ main('help names every command, and so does the program alone', async () => {
   for (const line of stdout.split('\n')) assert.ok(line.length <= HELP_COLUMNS, line)
   for (const args of [[], ['--help'], ['-h']]) assert.is((await runInProcess(args, { cwd })).stdout, stdout)
 })
+
+main(
+  'a command whose error nobody can read still ends with the exit code that says it, never with that of another verdict (F106)',
+  async () => {
+    for (const [args, code] of [
+      [['verify', join(cwd, 'no-such-store')], 2],
+      [['serve', '--nope'], 2],
+    ] as const) {
+      const child = spawnTracked([process.execPath, BIN, ...args], {
+        cwd,
+        env: cleanEnv(),
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      // Before it says anything: its line is broken then.
+      child.stderr?.destroy()
+      assert.is((await endOf(child)).code, code, args.join(' '))
+    }
+  },
+)
 
 main('what is not known is refused with one line and exit code 2, never ignored', async () => {
   const wrong = [

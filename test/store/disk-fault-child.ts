@@ -1,5 +1,5 @@
 /**
- * @module Child of `sqlite-disk-faults.test.ts`: runs on the faulty disk and prints what it saw. Arguments: folder, and the sweeps as JSON; a line for each.
+ * @module Child of `sqlite-disk-faults.test.ts`: runs on the faulty disk and prints what it saw. Arguments: folder, and the sweep as JSON.
  * It appends in rounds while the n-th operation fails, waits until the store is ready again, and tells for each append what it was
  * answered, what the store held when it was ready, and what the file holds in the end.
  */
@@ -87,9 +87,8 @@ async function ready(store: EventStore): Promise<void> {
   })
 }
 
-const [folder = '', sweepsText = '[]'] = process.argv.slice(2)
-for (const [index, { from, to, ...fault }] of (JSON.parse(sweepsText) as Sweep[]).entries()) {
-  const runs: FaultRun[] = []
-  for (let nth = from; nth <= to; nth += 1) runs.push(await run(`${folder}/${index}-${nth}.sqlite`, { ...fault, nth }))
-  process.stdout.write(`${JSON.stringify(runs.map(({ onFailure = null, ...rest }) => ({ ...rest, onFailure })))}\n`)
-}
+const [folder = '', sweepText = '{}'] = process.argv.slice(2)
+const { from, to, ...fault } = JSON.parse(sweepText) as Sweep
+const runs: FaultRun[] = []
+for (let nth = from; nth <= to; nth += 1) runs.push(await run(`${folder}/${fault.op}-${nth}.sqlite`, { ...fault, nth }))
+process.stdout.write(`${JSON.stringify(runs.map(({ onFailure = null, ...rest }) => ({ ...rest, onFailure })))}\n`)

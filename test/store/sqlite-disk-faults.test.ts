@@ -36,32 +36,25 @@ function checkPromises(run: FaultRun): void {
   assert.ok(run.cameBack, `${where}: the store came back`)
 }
 
-const SWEEPS: Sweep[] = []
-
-/** One process runs them all, when the first of them is looked at. */
-let swept: Promise<readonly (readonly FaultRun[])[]> | undefined
-
 function sweep(title: string, options: Sweep, check: (runs: readonly FaultRun[]) => void = () => undefined): void {
   const claim = env === undefined ? test.skip : test
-  const index = SWEEPS.push(options) - 1
   claim(env === undefined ? `${title} (skipped: no C compiler here)` : title, async () => {
-    swept ??= runChild()
-    const runs = (await swept)[index] ?? []
+    const runs = await runChild(options)
     assert.is(runs.length, options.to - options.from + 1)
     for (const run of runs) checkPromises(run)
     check(runs)
   })
 }
 
-async function runChild(): Promise<readonly (readonly FaultRun[])[]> {
-  const args = ['--enable-source-maps', CHILD, mkdtempSync(folder.file('sweep-')), JSON.stringify(SWEEPS)]
+async function runChild(options: Sweep): Promise<readonly FaultRun[]> {
+  const stores = mkdtempSync(folder.file('sweep-'))
+  const args = ['--enable-source-maps', CHILD, stores, JSON.stringify(options)]
   const child = spawn(process.execPath, args, { env: env ?? {}, stdio: ['ignore', 'pipe', 'inherit'] })
   const chunks: Buffer[] = []
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
   const [code] = await once(child, 'close')
   assert.is(code, 0)
-  const lines = Buffer.concat(chunks).toString('utf8').trimEnd().split('\n')
-  return lines.map((line) => JSON.parse(line) as FaultRun[])
+  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as FaultRun[]
 }
 
 function kindsOf(runs: readonly FaultRun[]): readonly string[] {

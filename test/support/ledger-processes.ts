@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import * as assert from 'uvu/assert'
 import type { ApiClient } from './api-client.ts'
-import { runInProcess } from './in-process-command.ts'
+import { countersign } from './command-line.ts'
 import { newPostgresUrl } from './postgres-store.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { type Ledgers, sharedStore, startLedgers } from './shared-store.ts'
@@ -64,7 +64,7 @@ async function onFile(): Promise<Ledgers> {
   const server = await startServer()
   return {
     servers: [server],
-    command: (command) => runInProcess([...command, '--data', server.data]),
+    command: (command) => countersign([...command, '--data', server.data]),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
@@ -75,5 +75,5 @@ async function verifyExport(client: ApiClient, { data }: ServerProcess): ReturnT
   const lines: string[] = []
   for await (const line of client.lines('/v1/export')) lines.push(line)
   writeFileSync(path, `${lines.join('\n')}\n`)
-  return await runInProcess(['verify', path, '--data', data])
+  return await countersign(['verify', path, '--data', data])
 }

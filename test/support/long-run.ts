@@ -2,7 +2,7 @@
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { ApiClient } from './api-client.ts'
-import { runInProcess } from './in-process-command.ts'
+import { countersign } from './command-line.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 /** Requests of one batch: handoffs, which make a step of the run's state, and usage, which makes no state: an event each. */
@@ -27,7 +27,7 @@ export async function readLongRun({ events }: { readonly events: number }): Prom
     await server.stop()
     throw new Error(`${error}; the server's last words: ${server.said.slice(-2_000)}`)
   }
-  const verified = await runInProcess(['verify', '--data', server.data])
+  const verified = await countersign(['verify', '--data', server.data])
   assert.is(verified.code, 0, verified.stdout + verified.stderr)
 }
 

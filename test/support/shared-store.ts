@@ -1,15 +1,15 @@
 /** @module Ledger processes that share one EventStoreDB, with keys they were given, as they would share a cluster. */
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { type CommandResult, countersign } from './command-line.ts'
 import { type EventStoreNode, startNode } from './eventstoredb-node.ts'
-import { type CommandAnswer, runInProcess } from './in-process-command.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { tempFolder } from './temp-folder.ts'
 
 export interface Ledgers extends AsyncDisposable {
   readonly servers: readonly ServerProcess[]
   /** A command of the command line on the shared store, with the ledger's keys. */
-  readonly command: (args: readonly string[]) => Promise<CommandAnswer>
+  readonly command: (args: readonly string[]) => Promise<CommandResult>
 }
 
 export interface SharedStore extends Ledgers {
@@ -70,12 +70,12 @@ export async function startLedgers({
     await dispose()
     throw error
   }
-  const command = (args: readonly string[]): Promise<CommandAnswer> =>
-    runInProcess([...args, '--store', url, '--keys', keys])
+  const command = (args: readonly string[]): Promise<CommandResult> =>
+    countersign([...args, '--store', url, '--keys', keys])
   return { servers, command, [Symbol.asyncDispose]: dispose }
 }
 
 async function makeKeys(path: string): Promise<void> {
-  const made = await runInProcess(['keys', 'create', '--keys', path])
+  const made = await countersign(['keys', 'create', '--keys', path])
   if (made.code !== 0) throw new Error(made.stderr)
 }

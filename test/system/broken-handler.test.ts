@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { runInProcess } from '../support/in-process-command.ts'
+import { countersign } from '../support/command-line.ts'
 import { startServer } from '../support/server-process.ts'
 import { within } from '../support/within.ts'
 
@@ -41,7 +41,7 @@ test('an error that nobody handles ends the process; the next start has all that
     assert.equal((await after.get(`/v1/runs/${id}/context`)).body.context, { notes: 1 })
   }
   await server.stop()
-  assert.is((await runInProcess(['verify', '--data', server.data])).code, 0)
+  assert.is((await countersign(['verify', '--data', server.data])).code, 0)
 })
 
 test.run()

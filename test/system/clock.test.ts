@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { ApiClient } from '../support/api-client.ts'
-import { runInProcess } from '../support/in-process-command.ts'
+import { countersign } from '../support/command-line.ts'
 import { startServer } from '../support/server-process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -76,7 +76,7 @@ claim(
     assert.ok(Date.parse(times.at(-1)?.time ?? '') - startMs > 2.9 * HOUR_MS, 'a clock ahead is followed')
 
     assert.equal(await server.stop(), { code: 0, signal: null })
-    const verified = await runInProcess(['verify', '--data', server.data])
+    const verified = await countersign(['verify', '--data', server.data])
     assert.is(verified.code, 0, verified.stdout + verified.stderr)
     assert.match(verified.stdout + verified.stderr, /clock|skew/i)
   },

@@ -9,7 +9,7 @@ import { type LedgerProcesses, ledgerProcesses } from '../support/ledger-process
 import { bundledProgram } from '../support/program.ts'
 import { within } from '../support/within.ts'
 
-const test = suite<Context>('many callers at once')
+const test = suite('many callers at once')
 const CHILD = bundledProgram('test/system/claim-child.js')
 
 interface Contender extends Disposable {
@@ -37,20 +37,14 @@ async function contender(url: string, token: string): Promise<Contender> {
 const countOf = (answers: readonly { readonly status: number }[], status: number): number =>
   answers.filter((answer) => answer.status === status).length
 
-interface Context {
-  /** Two processes where the store takes two; callers take turns at them. */
-  readonly ledger: LedgerProcesses
-  readonly clients: readonly ApiClient[]
-}
-
-test.before(async (context) => {
+/** Two processes where the store takes two; callers take turns at them. */
+async function open(): Promise<
+  { readonly ledger: LedgerProcesses; readonly clients: readonly ApiClient[] } & AsyncDisposable
+> {
   const ledger = await ledgerProcesses(2)
   const clients = await Promise.all(ledger.servers.map((server) => server.client()))
-  Object.assign(context, { ledger, clients })
-})
-test.after(async ({ ledger }) => {
-  await ledger[Symbol.asyncDispose]()
-})
+  return { ledger, clients, [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose]() }
+}
 
 const turnOf = <T>(list: readonly T[], index: number): T => {
   const found = list[index % list.length]
@@ -67,7 +61,8 @@ async function patiently(ask: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-test('of 8 processes that claim one call at once, one gets it and the others hear who runs it, 20 times over', async (at) => {
+test('of 8 processes that claim one call at once, one gets it and the others hear who runs it, 20 times over', async () => {
+  await using at = await open()
   const client = turnOf(at.clients, 0)
   await client.post('/v1/runs', { id: 'race', name: 'race' })
   const contenders = await Promise.all(
@@ -87,7 +82,8 @@ test('of 8 processes that claim one call at once, one gets it and the others hea
   }
 })
 
-test('32 reservations at once on a budget for 10: exactly 10 are granted, and the rest is refused on record', async (at) => {
+test('32 reservations at once on a budget for 10: exactly 10 are granted, and the rest is refused on record', async () => {
+  await using at = await open()
   const client = turnOf(at.clients, 0)
   await client.post('/v1/runs', { id: 'budget', name: 'budget', budget: { tokens: 1_000 } })
   const answers = await Promise.all(
@@ -110,7 +106,8 @@ test('32 reservations at once on a budget for 10: exactly 10 are granted, and th
   await at.ledger.verify()
 })
 
-test('of 64 clients that build on one revision, one writes and 63 learn the revision that it wrote, round after round (F13)', async (at) => {
+test('of 64 clients that build on one revision, one writes and 63 learn the revision that it wrote, round after round (F13)', async () => {
+  await using at = await open()
   const client = turnOf(at.clients, 0)
   await client.post('/v1/runs', { id: 'tag', name: 'tag' })
   for (let round = 0; round < 10; round += 1) {
@@ -132,7 +129,8 @@ test('of 64 clients that build on one revision, one writes and 63 learn the revi
   }
 })
 
-test('without If-Match all 64 decide again and write, each once (F13)', async (at) => {
+test('without If-Match all 64 decide again and write, each once (F13)', async () => {
+  await using at = await open()
   await turnOf(at.clients, 0).post('/v1/runs', { id: 'free', name: 'free' })
   const answers = await Promise.all(
     Array.from({ length: 64 }, (_, each) =>

@@ -1,8 +1,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ApiClient } from '../support/api-client.ts'
+import { countersign } from '../support/command-line.ts'
 import { armDisk, buildFaultyDisk, type Fault, hasStruck } from '../support/disk-fault.ts'
-import { runInProcess } from '../support/in-process-command.ts'
 import { lostOrDoubled, recordedMarks } from '../support/recorded-marks.ts'
 import { startServer } from '../support/server-process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -78,7 +78,7 @@ claim(
     const metrics = (await client.get('/metrics')).text
     assert.match(metrics, /store_faults_total\{operation="fsync",errno="EIO"\} [1-9]/)
     assert.equal(await server.stop(), { code: 0, signal: null })
-    const verified = await runInProcess(['verify', '--data', folder.file('data'), '--store', store])
+    const verified = await countersign(['verify', '--data', folder.file('data'), '--store', store])
     assert.is(verified.code, 0, verified.stdout + verified.stderr)
   },
 )

@@ -1,7 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Answer, ApiClient } from '../support/api-client.ts'
-import { runInProcess } from '../support/in-process-command.ts'
+import { countersign } from '../support/command-line.ts'
 import { startServer } from '../support/server-process.ts'
 import { smallDisk } from '../support/small-disk.ts'
 import { eventually, within } from '../support/within.ts'
@@ -84,7 +84,7 @@ claim(
     const { file, operation, errno } = JSON.parse(told[0] ?? '{}') as Record<string, string>
     assert.equal({ file, operation, errno }, { file: `${server.data}/store.db`, operation: 'write', errno: 'ENOSPC' })
     assert.ok(server.said.includes('the store takes appends again'))
-    const verified = await runInProcess(['verify', '--data', server.data])
+    const verified = await countersign(['verify', '--data', server.data])
     assert.is(verified.code, 0, verified.stdout + verified.stderr)
   },
 )

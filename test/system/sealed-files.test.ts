@@ -9,7 +9,6 @@ import type { Log } from '../../src/ledger/ports.ts'
 import { openSqliteLogs } from '../../src/store/sqlite/sqlite-log.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { askAll } from '../support/audited.ts'
-import { rounds } from '../support/rounds.ts'
 import { drive } from '../support/run-driver.ts'
 import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
 import { alice } from '../support/test-ledger.ts'
@@ -125,7 +124,7 @@ test('and while it serves (A82)', async () => {
   await using opened = await open(folder.file('data'))
   await seed(opened)
   const before = await answers(opened.ledger)
-  for (const [file, sql] of FORGERIES.filter((_, at) => at % rounds(5, 1) === 0)) {
+  for (const [file, sql] of FORGERIES.filter((_, at) => at % 2 === 0)) {
     opened.renewed.length = 0
     forge(folder, file, sql)
     assert.equal(await answers(opened.ledger), before, sql)

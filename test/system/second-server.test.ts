@@ -4,7 +4,6 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { countersign } from '../support/command-line.ts'
 import { startNode } from '../support/eventstoredb-node.ts'
-import { runInProcess } from '../support/in-process-command.ts'
 import { assertOneLine, serveToEnd } from '../support/refused-start.ts'
 import { startServer } from '../support/server-process.ts'
 import { startLedgers } from '../support/shared-store.ts'
@@ -57,9 +56,9 @@ test('a second process on the data folder of a store on a server is told who has
     const client = await server?.client()
     assert.is((await client?.post('/v1/runs', { id: `r${index}`, name: 'r' }))?.status, 201)
   }
-  assert.is((await runInProcess(['verify', ...place])).code, 0)
+  assert.is((await countersign(['verify', ...place])).code, 0)
   await first?.kill()
-  assert.is((await runInProcess(['export', '--tenant', 'acme', ...place])).code, 0)
+  assert.is((await countersign(['export', '--tenant', 'acme', ...place])).code, 0)
 })
 
 test('another store does not take the data folder of a serving ledger along (F125)', async () => {

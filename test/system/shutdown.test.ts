@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { runInProcess } from '../support/in-process-command.ts'
+import { countersign } from '../support/command-line.ts'
 import { lostOrDoubled, recordedMarks } from '../support/recorded-marks.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 import { eventually, within } from '../support/within.ts'
@@ -51,7 +51,7 @@ test('SIGTERM under load: the end comes in five seconds with code 0, and every a
   const ended = within(STOP_MAX_MS, server.stop('SIGTERM'), 'the end after SIGTERM')
   await driven
   assert.equal(await ended, { code: 0, signal: null })
-  assert.is((await runInProcess(['verify', '--data', server.data])).code, 0)
+  assert.is((await countersign(['verify', '--data', server.data])).code, 0)
 
   await server.start()
   const after = server.clientOf(token)

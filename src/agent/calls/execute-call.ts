@@ -1,4 +1,5 @@
 /** @module One attempt: runs a tool under a time limit, and says what came of it. */
+import { linkedSignal, onAbort } from '../../resources/linked-signal.ts'
 import { OutcomeUnknown } from '../errors.ts'
 import type { CallContext } from './tool-options.ts'
 
@@ -31,15 +32,14 @@ export async function executeCall({
   run,
 }: AttemptOptions): Promise<Attempted> {
   const ending = new AbortController()
-  const abort = (): void => ending.abort(signal?.reason)
   const timer =
     timeoutMs === undefined
       ? undefined
       : setTimeout(() => ending.abort(new DOMException(`no outcome after ${timeoutMs} ms`, 'TimeoutError')), timeoutMs)
-  if (signal?.aborted === true) abort()
-  else signal?.addEventListener('abort', abort, { once: true })
+  if (signal?.aborted === true) ending.abort(signal.reason)
+  const leave = signal === undefined || signal.aborted ? undefined : onAbort(signal, (reason) => ending.abort(reason))
   try {
-    const reported = notice === undefined ? ending.signal : AbortSignal.any([ending.signal, notice])
+    const reported = notice === undefined ? ending.signal : linkedSignal(ending.signal, notice)
     const value = await Promise.race([tried(() => run({ ...context, signal: reported })), aborted(ending.signal)])
     return { kind: 'succeeded', value }
   } catch (error) {
@@ -49,7 +49,7 @@ export async function executeCall({
     return cutOff || error instanceof OutcomeUnknown ? unknown(error) : { kind: 'failed', error }
   } finally {
     clearTimeout(timer)
-    signal?.removeEventListener('abort', abort)
+    leave?.()
   }
 }
 

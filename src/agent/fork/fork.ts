@@ -1,5 +1,6 @@
 /** @module Fork and join: branches side by side over one frozen context, each at a place of its own (RUN-38). */
 import type { JsonObject } from '../../../schemas/json.ts'
+import { linkedSignal } from '../../resources/linked-signal.ts'
 import { failureOf, LedgerRefused } from '../errors.ts'
 import { register } from '../pipeline/handoff.ts'
 import type { Established } from '../pipeline/handoff-types.ts'
@@ -118,7 +119,7 @@ class Fork<Run> {
     }
     const score = this.#options.join === 'vote' ? this.#options.score : undefined
     const outer = this.#place.branch?.signal ?? session.signal
-    const signal = outer === undefined ? this.#giveUp.signal : AbortSignal.any([this.#giveUp.signal, outer])
+    const signal = linkedSignal(this.#giveUp.signal, outer)
     const execution = this.#place
     const givenUp = this.#giveUp.signal
     const report = await runBranch({ execution, planned, runOf: this.#runOf, frozen, signal, givenUp, score })

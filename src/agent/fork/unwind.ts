@@ -1,5 +1,6 @@
 /** @module What becomes of the branches that were not merged: rolled back like sagas (RUN-41). */
 
+import { allEnded } from '../../resources/all-ended.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { fateOfItem, fatesIn, isCovered } from '../saga/outcome.ts'
 import { rollBackScope } from '../saga/roll-back-scope.ts'
@@ -33,7 +34,7 @@ export async function unwind(
     const { compensated, standing, failed, unknown } = outcome
     return [{ branch, status: outcome.status, compensated, standing, failed, unknown }]
   })
-  return (await Promise.all(rollbacks)).flat()
+  return (await allEnded(rollbacks)).flat()
 }
 
 async function scopesWithCalls({ session }: ExecutionContext): Promise<readonly string[]> {

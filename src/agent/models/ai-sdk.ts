@@ -1,5 +1,6 @@
 /** @module `aiSdkMiddleware`: language models of the AI SDK (`ai` from version 6, LanguageModelV3), by `wrapLanguageModel`. */
 import type { Json } from '../../../schemas/json.ts'
+import { linkedSignal } from '../../resources/linked-signal.ts'
 import { AgentError } from '../errors.ts'
 import { askModel, type ModelContext } from './ask-model.ts'
 import { askStream } from './ask-stream.ts'
@@ -126,7 +127,7 @@ function modelAskOf(
 
 function sent(params: object, { maxOutputTokens, signal }: ModelContext): never {
   const { abortSignal } = params as Fields
-  const both = abortSignal instanceof AbortSignal ? AbortSignal.any([abortSignal, signal]) : signal
+  const both = abortSignal instanceof AbortSignal ? linkedSignal(signal, abortSignal) : signal
   return { ...params, ...(maxOutputTokens !== undefined && { maxOutputTokens }), abortSignal: both } as never
 }
 

@@ -1,5 +1,6 @@
 /** @module A streamed model call: chunks pass through as they come, the call is settled at their end. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { linkedSignal } from '../../resources/linked-signal.ts'
 import { type CallTrace, callTool } from '../calls/call.ts'
 import { RecordedFailure } from '../errors.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
@@ -64,7 +65,7 @@ class LiveStream<Chunk> {
 
   readonly execute = async (context: ModelContext): Promise<JsonObject> => {
     const stopping = new AbortController()
-    const signal = AbortSignal.any([context.signal, stopping.signal])
+    const signal = linkedSignal(context.signal, stopping.signal)
     const source = await this.#ask.open({ ...context, signal })
     const { shown = (chunk) => chunk, toJson, settings } = this.#ask
     const chunks: Json[] = []
@@ -126,6 +127,7 @@ function brokenThen<Chunk>(error: unknown): AsyncIterable<Chunk> {
 /** Does not wait for a source that hears of no abort. */
 async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void> {
   const iterator = source[Symbol.asyncIterator]()
+  let isOver = false
   const stopped = new Promise<undefined>((resolve) => {
     if (signal.aborted) resolve(undefined)
     else signal.addEventListener('abort', () => resolve(undefined), { once: true })
@@ -133,14 +135,23 @@ async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): 
   try {
     for (;;) {
       const next = await Promise.race([stopped, iterator.next()])
+      isOver = next?.done === true
       if (next === undefined || next.done === true) return
       yield next.value
     }
   } catch (error) {
+    isOver = true
     if (!signal.aborted) throw error
   } finally {
-    if (signal.aborted) void iterator.return?.().catch(() => undefined)
+    // Also where a chunk could not be recorded: the provider's connection is let go.
+    if (!isOver || signal.aborted) leave(iterator)
   }
+}
+
+/** Not waited for: a source that hears of no abort may never end. */
+function leave(iterator: AsyncIterator<unknown>): void {
+  const leaving = async (): Promise<unknown> => iterator.return?.()
+  leaving().catch(() => undefined)
 }
 
 async function* revived<Chunk>(

@@ -1,5 +1,6 @@
 /** @module What the clients have in common: a request, options, and whether the answer comes in pieces. */
 import type { Json } from '../../../schemas/json.ts'
+import { linkedSignal } from '../../resources/linked-signal.ts'
 import { askModel, type ModelContext } from './ask-model.ts'
 import { askStream } from './ask-stream.ts'
 import { jsonable } from './jsonable.ts'
@@ -58,7 +59,7 @@ export async function askChunks(asking: Asking): Promise<TrackedStream<Fields>> 
   const chunks = await askStream<Fields>(placeOfModelCall(`${ask.provider}/${ask.model}`), {
     ...ask,
     open: async (context) => {
-      const signal = AbortSignal.any([context.signal, controller.signal])
+      const signal = linkedSignal(context.signal, controller.signal)
       return (await asking.dial(dialect.askingUsage(sent(asking, context)), signal)) as AsyncIterable<Fields>
     },
     usage: (all) => dialect.streamUsage(all.map(fieldsIn)),
@@ -90,7 +91,7 @@ function sent({ dialect, request }: Asking, { maxOutputTokens: bound }: ModelCon
 
 /** The caller's signal ends the call as well. */
 export function callersSignal(options: Fields | undefined, signal: AbortSignal): AbortSignal {
-  return options?.signal instanceof AbortSignal ? AbortSignal.any([options.signal, signal]) : signal
+  return options?.signal instanceof AbortSignal ? linkedSignal(signal, options.signal) : signal
 }
 
 export function fieldsIn(value: unknown): Fields {

@@ -2,6 +2,7 @@
 import { lookup as dnsLookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { buildConnector } from 'undici'
+import { linkedSignal } from '../../resources/linked-signal.ts'
 import { AgentError } from '../errors.ts'
 import { addressFault, hostFault, parseTrusted, portOf, type Trusted } from './trusted-addresses.ts'
 
@@ -47,7 +48,7 @@ export function trustedFetch(options: TrustOptions): Fetch {
   return async (input, init = {}) => {
     const url = input instanceof Request ? input.url : String(input)
     const limit = AbortSignal.timeout(timeoutMs)
-    const signal = init.signal ? AbortSignal.any([init.signal, limit]) : limit
+    const signal = linkedSignal(limit, init.signal ?? undefined)
     opened ??= openTrusted(trusted, options)
     const { fetch, dispatcher } = await opened
     const request = { ...init, signal, redirect: 'manual', dispatcher }
@@ -81,14 +82,13 @@ function trustedConnector(
   lookup: NonNullable<TrustOptions['lookup']>,
 ): buildConnector.connector {
   return (query, done) => {
-    checkedAddress(trusted, query, lookup).then(
-      (address) => {
+    checkedAddress(trusted, query, lookup)
+      .then((address) => {
         // A certificate is for the name that was asked for, not for its address.
         const servername = query.servername ?? (isIP(query.hostname) === 0 ? query.hostname : undefined)
         connect({ ...query, hostname: address, ...(servername !== undefined && { servername }) }, done)
-      },
-      (error: unknown) => done(error instanceof Error ? error : new Error(String(error)), null),
-    )
+      })
+      .catch((error: unknown) => done(error instanceof Error ? error : new Error(String(error)), null))
   }
 }
 

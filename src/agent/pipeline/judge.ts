@@ -5,6 +5,7 @@
 import type { Finding } from '../../../schemas/finding.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { RecordJudgement } from '../../../schemas/requests.ts'
+import { linkedSignal } from '../../resources/linked-signal.ts'
 import { AgentError, LedgerRefused } from '../errors.ts'
 import type { Reply } from '../runtime/connection.ts'
 
@@ -133,7 +134,7 @@ async function verdictOf(
   const { timeoutMs = TIMEOUT_MS } = judge
   const timer = new AbortController()
   const late = setTimeout(() => timer.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
-  const signal = ended === undefined ? timer.signal : AbortSignal.any([timer.signal, ended])
+  const signal = linkedSignal(timer.signal, ended)
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error))
     if (signal.aborted) reject(signal.reason as Error)

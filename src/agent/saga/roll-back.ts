@@ -1,5 +1,6 @@
 /** @module Rollback of a run or a scope: closes it, waits for calls in flight, and undoes group by group, newest first (RUN-28 to RUN-33). */
 import type { JsonObject } from '../../../schemas/json.ts'
+import { allEnded } from '../../resources/all-ended.ts'
 import { isChildCall } from '../calls/child-run.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
@@ -47,7 +48,8 @@ export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
     const pending = groups.filter((group) => group.length > 0)
     if (pending.length === 0) break
     for (const group of pending) {
-      await Promise.all(
+      // What one of them meets does not let go of the others: they are over when the rollback is.
+      await allEnded(
         group.map((callId) => {
           tried.add(callId)
           return undo(undoing, calls.get(callId) ?? {})

@@ -1,6 +1,7 @@
 /** @module The logs of a ledger, put together: the guard before the first append, then the projection and the signing in turns. */
 
 import { proveConsistency } from '../../merkle/consistency.ts'
+import { linkedSignal } from '../../resources/linked-signal.ts'
 import { againIfRenewed } from '../../store/derived-file.ts'
 import type { LogStore } from '../../store/log-store.ts'
 import { checkpointKeeper } from './checkpoint-keeper.ts'
@@ -79,7 +80,7 @@ function openTenantLogs(
     const turn = turns.next()
     if (turn === undefined || publishing !== undefined) return
     const lull = turn === 'lull' ? whileNothingIsAppended(deps.appendsSoFar) : undefined
-    const signal = lull === undefined ? stop.signal : AbortSignal.any([stop.signal, lull.signal])
+    const signal = lull === undefined ? stop.signal : linkedSignal(lull.signal, stop.signal)
     publish(signal)
       .then(() => signal.aborted || turns.taken())
       .catch((error: unknown) => deps.log.error({ err: error }, 'the logs could not be brought up to date'))

@@ -105,7 +105,7 @@ export class Connection {
 
   /** Waits for the end of an outage; false where it did not come in time, or the store closed. */
   async whenReady(ms: number, signal: AbortSignal = this.closing): Promise<boolean> {
-    if (this.#status.state !== 'ready') await waitFor(this.#readiness, ms, AbortSignal.any([signal, this.closing]))
+    if (this.#status.state !== 'ready') await waitFor(this.#readiness, ms, [signal, this.closing])
     return this.#status.state === 'ready' && !this.closing.aborted && !signal.aborted
   }
 
@@ -182,16 +182,16 @@ export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   }
 }
 
-async function waitFor(promise: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
+async function waitFor(promise: Promise<void>, ms: number, signals: readonly AbortSignal[]): Promise<void> {
+  if (signals.some(({ aborted }) => aborted)) return
   let timer: NodeJS.Timeout | undefined
   let end: () => void = () => undefined
   const ended = new Promise<void>((resolve) => {
     end = resolve
     timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', end)
+    for (const signal of signals) signal.addEventListener('abort', end)
   })
   await Promise.race([promise, ended])
   clearTimeout(timer)
-  signal.removeEventListener('abort', end)
+  for (const signal of signals) signal.removeEventListener('abort', end)
 }
