@@ -1,15 +1,17 @@
-/** @module A ledger that is only asked: over a store that another process may own, with views of its own that end with it. */
+/** @module A ledger that is only asked: over a store that another process may own. */
+import { join } from 'node:path'
+import { auditForReading, viewsForReading } from './compose-derived.ts'
 import { openReader } from './compose-stores.ts'
 import type { Settings } from './config.ts'
 import { fixedKeys, requireKeys } from './key-source.ts'
 import { createLedger } from './ledger/create-ledger.ts'
 import { silentLog } from './ledger/effects.ts'
+import { fileGuard } from './ledger/identity/file-guard.ts'
 import type { Ledger } from './ledger/ledger.ts'
+import { AUDIT_FILE, VIEWS_FILE } from './places.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
 import type { Position } from './store/event-store.ts'
 import { readOnlyStore } from './store/read-only-store.ts'
-import { openSqliteAudit } from './store/sqlite/sqlite-audit.ts'
-import { openSqliteViews } from './store/sqlite/sqlite-views.ts'
 import { storeAsOf } from './store/store-as-of.ts'
 
 export interface ReadingLedger extends AsyncDisposable {
@@ -17,27 +19,43 @@ export interface ReadingLedger extends AsyncDisposable {
   readonly keys: LedgerKeys
 }
 
+export interface ReadingOptions {
+  readonly onRead: (records: number) => void
+  /** The store as it was when this record had just been written; by default as it is now. */
+  readonly asOf?: Position | undefined
+  /** Goes on with the store instead of staying where it is now. */
+  readonly follows?: boolean
+  /** Reads the whole store, and none of the files that follow it. */
+  readonly trustNothing?: boolean
+  readonly onLeftAside?: (why: string) => void
+}
+
 /**
- * Takes no lock, writes nothing, and puts no read on record: whoever can read the file needs nobody's leave. The index is made for this
- * process, in memory, from the whole store, or from what it held up to `asOf`. Throws `StoreOpenError`, `KeyFileError`, `IdentityError`.
+ * Takes no lock, writes nothing beside the store, and puts no read on record: whoever can read the file needs nobody's leave. The run list
+ * and the auditors' index are the ledger's files where these are sealed with its keys and still follow this store; else, and for the store as
+ * it was at `asOf`, they are made for this process, in memory. Throws `StoreOpenError`, `KeyFileError`, `IdentityError`.
  */
-export async function openReadingLedger(
-  settings: Settings,
-  { onRead, asOf }: { readonly onRead: (records: number) => void; readonly asOf?: Position | undefined },
-): Promise<ReadingLedger> {
+export async function openReadingLedger(settings: Settings, options: ReadingOptions): Promise<ReadingLedger> {
+  const { onRead, asOf, follows = false, trustNothing = false, onLeftAside = () => undefined } = options
   const keys = requireKeys(settings.keys)
   const reader = await openReader(settings.store)
-  const views = openSqliteViews({ path: ':memory:' })
-  const index = openSqliteAudit({ path: ':memory:' })
+  const opened: Disposable[] = [reader]
   const close = (): void => {
-    index[Symbol.dispose]()
-    views[Symbol.dispose]()
-    reader[Symbol.dispose]()
+    for (const part of opened.splice(0).reverse()) part[Symbol.dispose]()
   }
   try {
-    const store = readOnlyStore(asOf === undefined ? reader : storeAsOf(reader, asOf), onRead)
-    const parts = { store, views, keys: fixedKeys(keys), log: silentLog, audit: { index }, readOnly: true }
-    const ledger = await createLedger(parts)
+    const end = asOf ?? (follows ? undefined : await reader.end())
+    const store = readOnlyStore(end === undefined ? reader : storeAsOf(reader, end), onRead)
+    const source = fixedKeys(keys)
+    const fileOf = (name: string, kind: string) => ({
+      ...{ store, follows, onLeftAside, guard: fileGuard(source, kind) },
+      path: asOf !== undefined || trustNothing ? undefined : join(settings.data, name),
+    })
+    const views = viewsForReading(fileOf(VIEWS_FILE, 'views'))
+    const index = auditForReading(fileOf(AUDIT_FILE, 'audit'))
+    opened.push(views, index)
+    const audit = { index, onlyIfAsked: true }
+    const ledger = await createLedger({ store, views, keys: source, log: silentLog, audit, readOnly: true })
     return {
       ledger,
       keys,

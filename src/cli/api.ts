@@ -41,15 +41,21 @@ const ISSUER = 'countersign'
 
 /** `endless`: answers are streams without an end. `asOf`: the store as it was at that size of the tenant's log. Throws `CliFailure` for arguments that do not fit. */
 export async function openApi(
-  { settings, text }: Arguments,
+  { settings, text, has }: Arguments,
   { endless = false, asOf }: { readonly endless?: boolean; readonly asOf?: number | undefined } = {},
 ): Promise<Api> {
   const url = text('url')
   // A stream without an end says every so often that it is there: silence beyond the time of one answer is a line that broke.
   const limits = { retries: endless ? ENDLESS_RETRIES : RETRIES }
-  if (url === undefined) return offlineApi(settings, tenantOf(text('tenant')), asOf)
+  if (url === undefined)
+    return offlineApi(settings, tenantOf(text('tenant')), {
+      size: asOf,
+      follows: endless,
+      trustNothing: has('trust-nothing'),
+    })
   if (!URL.canParse(url) || !/^https?:/.test(url)) throw usageFailure(`--url: "${url}" is no http(s) address`)
   if (asOf !== undefined) throw usageFailure('--as-of: here it takes the store itself, not --url')
+  if (has('trust-nothing')) throw usageFailure('--trust-nothing: here it reads the store itself, not --url')
   if (text('tenant') !== undefined) throw usageFailure('--tenant: over --url the tenant is that of the token')
   const token = text('token') ?? process.env.COUNTERSIGN_TOKEN ?? ''
   if (token === '') throw usageFailure('--url needs a token: set COUNTERSIGN_TOKEN, or give --token')
@@ -62,7 +68,13 @@ function tenantOf(inputs: string | undefined): string {
   return tenant.data
 }
 
-async function offlineApi(settings: Settings, tenant: string, size: number | undefined): Promise<Api> {
+interface Offline {
+  readonly size: number | undefined
+  readonly follows: boolean
+  readonly trustNothing: boolean
+}
+
+async function offlineApi(settings: Settings, tenant: string, { size, ...how }: Offline): Promise<Api> {
   let read = 0
   const progress = startProgress({ unit: 'events' })
   const onRead = (records: number): void => {
@@ -70,7 +82,11 @@ async function offlineApi(settings: Settings, tenant: string, size: number | und
     progress.report(read)
   }
   const asOf = size === undefined ? undefined : await leafPosition(settings, tenant, size)
-  const opened = await openReadingLedger(settings, { onRead, asOf })
+  const onLeftAside = (why: string): void => {
+    progress.end()
+    process.stderr.write(`countersign: ${why}: the whole store is read instead\n`)
+  }
+  const opened = await openReadingLedger(settings, { onRead, asOf, onLeftAside, ...how })
   const { fetch, token } = await applicationOver(opened, tenant)
   const transport = { url: 'http://localhost', token, retries: 0, fetch, timeoutMs: NO_LIMIT_MS }
   return apiOver(

@@ -30,6 +30,8 @@ import { WritePath } from './write/write-path.ts'
 
 /** The party that upkeep reads as: no tenant has this name. */
 const UPKEEP = ''
+/** Longest wait at the end of the process for the views to reach the end of the store. */
+const LAST_PASS_MS = 500
 
 /**
  * Opens a ledger on a store. Throws `IdentityError` where the keys do not belong to the store, `LogStartError` where the store lies
@@ -92,6 +94,10 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
       await audit?.[Symbol.asyncDispose]()
       await runs.drained()
       await logs?.[Symbol.asyncDispose]()
+      if (readOnly === true) return
+      // Last: the log's checkpoint and the record of who read are events too.
+      const signal = AbortSignal.timeout(LAST_PASS_MS)
+      await Promise.all([list.finish(signal), audit?.finish(signal)])
     },
   }
 }

@@ -8,6 +8,7 @@ export function asking(command: CliCommand, scope = 'audit:read'): CliCommand {
       urlFlag('ask a running ledger; without it the store is read, beside its owner or without one'),
       tokenFlag(scope),
       tenantFlag('tenant, where the store is read (default: default)'),
+      flag('--trust-nothing', 'read the whole store, and none of the files that follow it; not with --url'),
       jsonFlag('one JSON object a line; the default where the output is no terminal'),
     )
     .settings(...PLACE)

@@ -27,9 +27,11 @@ export interface OpenAuditDeps {
 
 export interface OpenAudit extends AsyncDisposable {
   readonly reads: AuditReads
+  /** After everything else that appends: see `QuietFollower.finish`. An index that nobody ever asked for stays unmade. */
+  finish(signal: AbortSignal): Promise<void>
 }
 
-/** Disposing it ends the following and waits for what is being recorded; the index stays open: who opened it closes it. */
+/** Disposing it ends the following in lulls and waits for what is being recorded; the index stays open: who opened it closes it. */
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const { store, followed, index, sealer, effects, appendsSoFar, onlyIfAsked = false, readOnly, memory } = deps
   const projection = new AuditProjection({ store: followed, index, sealer, memory })
@@ -40,6 +42,9 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const service = new AuditService({ store, index, sealer, catchUp })
   return {
     reads: recordedReads(service, readOnly === true ? { record: async () => undefined } : log),
+    finish: async (signal) => {
+      if (index.progress() !== undefined) await follower.finish(signal)
+    },
     [Symbol.asyncDispose]: async () => {
       follower[Symbol.dispose]()
       await log[Symbol.asyncDispose]()

@@ -45,6 +45,19 @@ export class QuietFollower implements Disposable {
     this.#start(() => this.#appendsSoFar() === appends).catch(() => undefined)
   }
 
+  /** The last pass of all, as far as it comes until `signal` is aborted: whoever opens the view next finds it where the store ends. */
+  async finish(signal: AbortSignal): Promise<void> {
+    this[Symbol.dispose]()
+    if (signal.aborted || !this.#inLulls()) return
+    const over = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    const pass = async (): Promise<void> => {
+      await this.#catchingUp?.catch(() => undefined)
+      await this.#start(() => !signal.aborted)
+    }
+    // A view that could not be brought up to date is completed by whoever asks it next.
+    await Promise.race([pass().catch(() => undefined), over])
+  }
+
   [Symbol.dispose](): void {
     clearInterval(this.#timer)
   }

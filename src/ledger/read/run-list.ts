@@ -26,6 +26,11 @@ function unlessBehind(error: unknown): void {
   if (!(error instanceof ViewBehindError)) throw error
 }
 
+/** The last record that the list has seen. */
+export function runListReached(views: Pick<ViewStore, 'checkpoint'>): ViewCheckpoint | undefined {
+  return views.checkpoint(RUN_ROW_PROJECTION, RUN_ROW_VERSION)
+}
+
 export class RunList implements Disposable {
   readonly #store: EventStore
   readonly #views: ViewStore
@@ -60,6 +65,11 @@ export class RunList implements Disposable {
     return this.#follower.catchUp()
   }
 
+  /** See `QuietFollower.finish`. A list that nobody ever asked for stays unmade. */
+  async finish(signal: AbortSignal): Promise<void> {
+    if (this.#checkpoint() !== undefined) await this.#follower.finish(signal)
+  }
+
   async #pass(goOn: () => boolean): Promise<void> {
     if (!(await this.#views.isAuthentic())) this.#views.renew(NOT_AUTHENTIC)
     if (!this.#isSame) await this.#checkSame()
@@ -73,7 +83,7 @@ export class RunList implements Disposable {
   }
 
   #checkpoint(): ViewCheckpoint | undefined {
-    return this.#views.checkpoint(RUN_ROW_PROJECTION, RUN_ROW_VERSION)
+    return runListReached(this.#views)
   }
 
   /** Once a start: a list of another store, or of events that a restored copy lacks, is made anew. */

@@ -5,7 +5,8 @@
 import { rmSync } from 'node:fs'
 import { type DerivedFile, type DerivedFileOptions, DerivedFileRenewedError } from '../derived-file.ts'
 import { StoreOpenError, StoreUnavailableError } from '../event-store.ts'
-import { asOpenError, type Database, diskFault, isSqliteCode, openDatabase } from './open.ts'
+import { asOpenError, type Database, diskFault, isSqliteCode, openDatabase, openReadOnly } from './open.ts'
+import { REST_SUFFIX } from './rest-file.ts'
 import { makeFile } from './store-path.ts'
 
 const BUSY_TIMEOUT_MS = 2_000
@@ -21,15 +22,19 @@ const DAMAGE = [
 const HALF_OPEN = ['SQLITE_READONLY', 'SQLITE_CANTOPEN']
 /** What a caller is told to wait where the medium refuses the file. */
 const AGAIN_MS = 1_000
+/** Copied in one step: steps would begin again whenever the owner writes. */
+const ALL_PAGES = 2 ** 31 - 1
 const OTHER_TABLES = 'its tables are of another version'
 /** The file's own first: SQLite drops a log that stands beside an empty file, but would play it back into an older one. */
-const SUFFIXES = ['', '-wal', '-shm', '-journal']
+const SUFFIXES = ['', '-wal', '-shm', '-journal', REST_SUFFIX]
 
 export interface DisposableKind<T> {
   /** The statements that make the tables of an empty file. A file whose schema reads otherwise is made anew. */
   readonly schema: string
   /** Reads and writes on one connection, for as long as it is open. */
   readonly over: (db: Database) => T
+  /** Before the file is closed; what it returns is called once it is. */
+  readonly leave: (over: T) => () => void
 }
 
 /**
@@ -87,7 +92,9 @@ class DisposableFile<T extends object> implements DerivedFile {
 
   [Symbol.dispose](): void {
     this.#isDisposed = true
+    const left = this.#db.open ? this.#kind.leave(this.#over) : undefined
     this.#db.close()
+    left?.()
   }
 
   /** What is closed is opened, and made where it is missing: then it gives why. Throws `StoreOpenError`. */
@@ -172,6 +179,50 @@ class DisposableFile<T extends object> implements DerivedFile {
 
   #tell(reason: string): void {
     this.#options.onRenewed?.({ file: this.#options.path, reason })
+  }
+}
+
+/** A file that is another's to write, as it was when it was opened. */
+export interface ReadFile<T> extends Disposable {
+  readonly over: T
+  /** Once it was found authentic: as it was then. Throws the driver's error where the copy cannot be written. */
+  copyTo(path: string): Promise<void>
+}
+
+/** What lies over a file that is sealed, and can be copied with what is known of it. */
+interface Copied {
+  noteCopy(path: string): void
+}
+
+/** For reading alone, beside whoever writes it. Undefined where it is missing, damaged, of another version, or cannot be opened. */
+export function openForReading<T extends Copied>(
+  path: string,
+  { schema, over }: Omit<DisposableKind<T>, 'leave'>,
+): ReadFile<T> | undefined {
+  let db: Database | undefined
+  try {
+    db = openReadOnly({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
+    // One snapshot from here on, whatever its owner writes meanwhile.
+    db.exec('BEGIN')
+    if (readSchema(db) !== schemaText(schema)) {
+      db.close()
+      return undefined
+    }
+    return readFile(db, over(db))
+  } catch {
+    db?.close()
+    return undefined
+  }
+}
+
+function readFile<T extends Copied>(db: Database, over: T): ReadFile<T> {
+  return {
+    over,
+    copyTo: async (path) => {
+      await db.backup(path, { progress: () => ALL_PAGES })
+      over.noteCopy(path)
+    },
+    [Symbol.dispose]: () => db.close(),
   }
 }
 

@@ -4,10 +4,10 @@
  * nowhere on the disk: with it, rows could be looked for that cancel each other out.
  */
 import { createHmac } from 'node:crypto'
-import { statSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FileGuard } from '../derived-file.ts'
 import type { Database } from './open.ts'
+import { fileState, readRest, saveRest } from './rest-file.ts'
 
 /** Part of the schema of each sealed file. */
 export const SEAL_TABLE = 'CREATE TABLE seal (one INTEGER PRIMARY KEY CHECK (one = 1), mac TEXT NOT NULL) STRICT;'
@@ -35,6 +35,8 @@ export class RowSeal {
   /** Sum of the rows as they were checked, or written by this process since; undefined: not checked yet. */
   #sum: bigint | undefined
   #seen = ''
+  /** State of the file that the note beside it vouches for. */
+  #noted = ''
 
   constructor(db: Database, guard: FileGuard, tables: readonly SealedTable[]) {
     this.#db = db
@@ -47,7 +49,11 @@ export class RowSeal {
 
   /** Whether everything in the file is what processes with the ledger's keys wrote. Reads the whole file where that is not known. */
   async isAuthentic(reached: unknown): Promise<boolean> {
-    if (this.#sum !== undefined && this.#seen === this.#state()) return true
+    if (this.#sum === undefined && this.#isAsLeft(reached)) return true
+    if (this.#sum !== undefined && this.#seen === this.#state()) {
+      this.#note()
+      return true
+    }
     const before = this.#state()
     let sum = 0n
     for (const name of this.#tables.keys()) {
@@ -62,13 +68,56 @@ export class RowSeal {
       }
     }
     sum %= MODULUS
-    const mac = this.#readMac.get()
-    const isEmpty = sum === 0n && mac === undefined && reached === undefined
-    if (!isEmpty && (mac === undefined || !this.#guard.holds(sealText(sum, reached), mac))) return false
+    if (!this.#isSealed(sum, reached)) return false
     this.#sum = sum
     // Changed while it was read: whatever was read is vouched for, what is there now is read at the next question.
     this.#seen = before
     return true
+  }
+
+  /** Whether the file is as this ledger's processes left it, by the note beside it: then no row is read. */
+  #isAsLeft(reached: unknown): boolean {
+    const { name } = this.#db
+    const rest = name === ':memory:' ? undefined : readRest(name, this.#guard.rowKey())
+    const state = this.#state()
+    if (rest === undefined || rest.state !== fileState(name) || !this.#isSealed(rest.sum, reached)) return false
+    this.#sum = rest.sum
+    this.#seen = state
+    this.#noted = rest.state
+    return true
+  }
+
+  #isSealed(sum: bigint, reached: unknown): boolean {
+    const mac = this.#readMac.get()
+    const isEmpty = sum === 0n && mac === undefined && reached === undefined
+    return isEmpty || (mac !== undefined && this.#guard.holds(sealText(sum, reached), mac))
+  }
+
+  /** For whoever opens the file next, or reads it beside this process. Costs nothing while nothing was written. */
+  #note(): void {
+    const { name } = this.#db
+    if (name === ':memory:' || this.#db.readonly || this.#sum === undefined) return
+    const state = this.#seen.slice(this.#seen.indexOf('\n') + 1)
+    if (state === this.#noted) return
+    saveRest(name, this.#guard.rowKey(), { sum: this.#sum, state })
+    this.#noted = state
+  }
+
+  /** Before the file is closed: everything goes from the log into the file. Afterwards, what was returned notes how it was left. */
+  leave(): () => void {
+    const { name } = this.#db
+    const sum = this.#sum
+    const isKnown = sum !== undefined && name !== ':memory:' && this.#db.open && !this.#db.readonly
+    if (!isKnown || this.#seen !== this.#state() || !isEmptied(this.#db)) return () => undefined
+    const state = fileState(name)
+    return () => {
+      if (fileState(name) === state) saveRest(name, this.#guard.rowKey(), { sum, state })
+    }
+  }
+
+  /** Vouches for a copy of the file that was made while it was authentic. */
+  noteCopy(path: string): void {
+    if (this.#sum !== undefined) saveRest(path, this.#guard.rowKey(), { sum: this.#sum, state: fileState(path) })
   }
 
   /** In the transaction that writes them: rows of `name` that are about to be replaced or removed. */
@@ -123,11 +172,7 @@ export class RowSeal {
   #state(): string {
     const { name } = this.#db
     if (name === ':memory:') return ''
-    const files = [name, `${name}-wal`].map((path) => {
-      const status = statSync(path, { throwIfNoEntry: false, bigint: true })
-      return status === undefined ? '' : `${status.ino} ${status.size} ${status.mtimeNs} ${status.ctimeNs}`
-    })
-    return [this.#dataVersion.get(), ...files].join('\n')
+    return `${this.#dataVersion.get()}\n${fileState(name)}`
   }
 }
 
@@ -148,6 +193,16 @@ function statementsOf(db: Database, { name, columns }: SealedTable): Statements 
     first: prepared(db, `${rows} ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`),
     after: prepared(db, `${rows} WHERE rowid > ? ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`),
     at: prepared(db, `${rows} WHERE rowid = ?`),
+  }
+}
+
+/** True where the log has nothing left that the file has not, and the file is synced. */
+function isEmptied(db: Database): boolean {
+  try {
+    const [{ busy } = { busy: 1 }] = db.pragma('wal_checkpoint(TRUNCATE)') as readonly { busy: number }[]
+    return busy === 0
+  } catch {
+    return false
   }
 }
 

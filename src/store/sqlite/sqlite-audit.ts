@@ -26,7 +26,7 @@ import {
   toAuditColumns,
 } from './audit-rows.ts'
 import { AUDIT_SCHEMA, AUDIT_SEALED } from './audit-schema.ts'
-import { openDisposable } from './disposable-file.ts'
+import { openDisposable, openForReading, type ReadFile } from './disposable-file.ts'
 import type { Database } from './open.ts'
 import { RowSeal } from './row-seal.ts'
 
@@ -58,9 +58,22 @@ const NOT_FOLLOWED = {
 
 /** A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
 export function openSqliteAudit(options: DerivedFileOptions): AuditIndex {
-  const { guard } = options
-  return openDisposable(options, { schema: AUDIT_SCHEMA, over: (db) => new SqliteAudit(db, guard) })
+  return openDisposable(options, kindUnder(options.guard))
 }
+
+/** The file as it lies there, which another process may write. Undefined where it is missing, damaged or of another version. */
+export function readSqliteAudit({
+  path,
+  guard,
+}: Required<Pick<DerivedFileOptions, 'path' | 'guard'>>): ReadFile<Omit<AuditIndex, keyof DerivedFile>> | undefined {
+  return openForReading(path, kindUnder(guard))
+}
+
+const kindUnder = (guard: FileGuard | undefined) => ({
+  schema: AUDIT_SCHEMA,
+  over: (db: Database) => new SqliteAudit(db, guard),
+  leave: (file: SqliteAudit) => file.leave(),
+})
 
 class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
   readonly #db: Database
@@ -84,6 +97,16 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
       this.#seal?.close(this.progress())
       return true
     })
+  }
+
+  /** See `RowSeal.noteCopy`. */
+  noteCopy(path: string): void {
+    this.#seal?.noteCopy(path)
+  }
+
+  /** See `RowSeal.leave`. */
+  leave(): () => void {
+    return this.#seal?.leave() ?? (() => undefined)
   }
 
   isAuthentic(): Promise<boolean> {

@@ -12,9 +12,14 @@ import { RowSeal } from './row-seal.ts'
 
 /** A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
 export function openSqliteLogs(options: DerivedFileOptions): LogStore {
-  const { guard } = options
-  return openDisposable(options, { schema: LOG_SCHEMA, over: (db) => new SqliteLogs(db, guard) })
+  return openDisposable(options, kindUnder(options.guard))
 }
+
+const kindUnder = (guard: FileGuard | undefined) => ({
+  schema: LOG_SCHEMA,
+  over: (db: Database) => new SqliteLogs(db, guard),
+  leave: (file: SqliteLogs) => file.leave(),
+})
 
 interface LogColumns {
   readonly tenant: string
@@ -111,6 +116,11 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
       this.#seal?.close(SEALED_AS)
       return true
     })
+  }
+
+  /** See `RowSeal.leave`. */
+  leave(): () => void {
+    return this.#seal?.leave() ?? (() => undefined)
   }
 
   isAuthentic(): Promise<boolean> {

@@ -1,7 +1,7 @@
 /** @module The views' file: tables that are made anew from the event store whenever they are lost, damaged or of another version. */
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type { FoldRow, RunFilter, RunRow, ViewCheckpoint, ViewProgress, ViewStore } from '../view-store.ts'
-import { openDisposable } from './disposable-file.ts'
+import { openDisposable, openForReading, type ReadFile } from './disposable-file.ts'
 import type { Database } from './open.ts'
 import { RowSeal } from './row-seal.ts'
 import { fromRunRow, type RunColumns, runQuery, toRunColumns } from './run-rows.ts'
@@ -9,9 +9,22 @@ import { VIEW_SCHEMA, VIEWS_SEALED } from './view-schema.ts'
 
 /** A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
 export function openSqliteViews(options: DerivedFileOptions): ViewStore {
-  const { guard } = options
-  return openDisposable(options, { schema: VIEW_SCHEMA, over: (db) => new SqliteViews(db, guard) })
+  return openDisposable(options, kindUnder(options.guard))
 }
+
+/** The file as it lies there, which another process may write. Undefined where it is missing, damaged or of another version. */
+export function readSqliteViews({
+  path,
+  guard,
+}: Required<Pick<DerivedFileOptions, 'path' | 'guard'>>): ReadFile<Omit<ViewStore, keyof DerivedFile>> | undefined {
+  return openForReading(path, kindUnder(guard))
+}
+
+const kindUnder = (guard: FileGuard | undefined) => ({
+  schema: VIEW_SCHEMA,
+  over: (db: Database) => new SqliteViews(db, guard),
+  leave: (file: SqliteViews) => file.leave(),
+})
 
 class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
   readonly #db: Database
@@ -45,6 +58,16 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
   runRow(tenant: string, runId: string): RunRow | undefined {
     const found = this.#statements.runRow.get(tenant, runId)
     return found === undefined ? undefined : fromRunRow(found)
+  }
+
+  /** See `RowSeal.noteCopy`. */
+  noteCopy(path: string): void {
+    this.#seal?.noteCopy(path)
+  }
+
+  /** See `RowSeal.leave`. */
+  leave(): () => void {
+    return this.#seal?.leave() ?? (() => undefined)
   }
 
   isAuthentic(): Promise<boolean> {

@@ -1,0 +1,194 @@
+import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import Sqlite from 'better-sqlite3'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openLedger } from '../../src/compose.ts'
+import { openReadingLedger, type ReadingOptions } from '../../src/compose-reading.ts'
+import { readSettings, type Settings } from '../../src/config.ts'
+import { silentLog } from '../../src/ledger/effects.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { askAll } from '../support/audited.ts'
+import { runInProcess } from '../support/in-process-command.ts'
+import { drive } from '../support/run-driver.ts'
+import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
+import { alice } from '../support/test-ledger.ts'
+
+const test = suite('system: questions without a server rest on the files of the ledger')
+
+const RUNS = 12
+
+const settingsOf = (folder: TempFolder, name = 'data'): Settings =>
+  readSettings({ data: folder.file(name), 'checkpoint-seconds': '0' }, {})
+
+async function handOver(ledger: Ledger, run: string): Promise<void> {
+  const at = drive({ ledger }, run)
+  await at.start()
+  await at.hand('a', { facts: { revenue: 500 } }, { tokens: 40 })
+  await at.hand('b', { facts: { revenue: 600 } }, { tokens: 2 })
+}
+
+/** A ledger of some runs, asked once, so that its files are at the end of the store, and closed. */
+async function seed(settings: Settings): Promise<void> {
+  await using opened = await openLedger(settings, silentLog)
+  for (let n = 0; n < RUNS; n += 1) await handOver(opened.ledger, `run-${n}`)
+  await answers(opened.ledger)
+}
+
+async function answers(ledger: Ledger): Promise<unknown> {
+  return {
+    runs: (await ledger.listRuns(alice, { limit: 100 })).items,
+    spend: await askAll(ledger, 'spend'),
+    events: await askAll(ledger, 'events', {}),
+    open: await askAll(ledger, 'open-calls'),
+    population: await askAll(ledger, 'runs'),
+  }
+}
+
+interface Reading {
+  readonly found: unknown
+  /** Records that passes over the store read. */
+  readonly read: number
+  readonly leftAside: readonly string[]
+}
+
+async function read(settings: Settings, options: Partial<ReadingOptions> = {}): Promise<Reading> {
+  let records = 0
+  const leftAside: string[] = []
+  const onRead = (count: number): void => void (records += count)
+  const onLeftAside = (why: string): void => void leftAside.push(why)
+  await using opened = await openReadingLedger(settings, { onRead, onLeftAside, ...options })
+  return { found: await answers(opened.ledger), read: records, leftAside }
+}
+
+/** Of everything in the data folder: names, sizes, times and bytes. */
+const stateOf = (folder: TempFolder): unknown =>
+  readdirSync(folder.file('data'))
+    // Whoever reads a file in use shares its memory.
+    .filter((name) => !name.endsWith('-shm') && !name.endsWith('-wal'))
+    .map((name) => {
+      const { size, mtimeMs } = statSync(folder.file(`data/${name}`))
+      return { name, size, mtimeMs, bytes: readFileSync(folder.file(`data/${name}`)).toString('base64') }
+    })
+
+const copies = (): readonly string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('countersign-read-'))
+
+test('a question reads no event that the ledger has indexed, and answers what the whole store says; nothing is written (F150)', async () => {
+  using folder = tempFolder()
+  const settings = settingsOf(folder)
+  await seed(settings)
+  const before = stateOf(folder)
+  const whole = await read(settings, { trustNothing: true })
+  const short = await read(settings)
+  assert.equal(short.found, whole.found)
+  assert.is(short.read, 0)
+  assert.ok(whole.read >= 2 * RUNS, `${whole.read}`)
+  assert.equal(short.leftAside, [])
+  assert.equal(stateOf(folder), before)
+})
+
+test('beside a ledger that goes on, only what is new is read, into a copy that goes with the question (F150)', async () => {
+  using folder = tempFolder()
+  const settings = settingsOf(folder)
+  await seed(settings)
+  const known = copies()
+  await using opened = await openLedger(settings, silentLog)
+  await handOver(opened.ledger, 'later')
+  const short = await read(settings)
+  const whole = await read(settings, { trustNothing: true })
+  assert.equal(short.found, whole.found)
+  // The run list and the index each read the later run, and what the start of the ledger put on record.
+  assert.ok(short.read <= 2 * 5 && whole.read > 4 * short.read, `${short.read} of ${whole.read}`)
+  assert.equal(copies(), known)
+})
+
+const FORGERIES: readonly (readonly [file: string, sql: string])[] = [
+  ['audit.db', `UPDATE charges SET tokens = 0`],
+  ['audit.db', `DELETE FROM events WHERE leaf = 3`],
+  ['audit.db', `UPDATE progress SET position = position - 1`],
+  ['audit.db', `UPDATE seal SET mac = 'k.forged'`],
+  ['views.db', `UPDATE runs SET status = 'completed'`],
+  ['views.db', `DELETE FROM runs WHERE run_id = 'run-1'`],
+]
+
+test('no answer rests on a file that somebody else wrote to: it is named and left aside (A210)', async () => {
+  using folder = tempFolder()
+  const settings = settingsOf(folder)
+  for (const [file, sql] of FORGERIES) {
+    for (const name of readdirSync(folder.path)) rmSync(folder.file(name), { recursive: true })
+    await seed(settings)
+    const path = folder.file(`data/${file}`)
+    const { atime, mtime } = statSync(path)
+    const db = new Sqlite(path)
+    assert.ok(db.prepare(sql).run().changes > 0, sql)
+    db.close()
+    // As if nothing had been written: the time of change is not the forger's to set.
+    utimesSync(path, atime, mtime)
+    const short = await read(settings)
+    const { found } = await read(settings, { trustNothing: true })
+    assert.equal(short.found, found, sql)
+    assert.ok(short.read > 0, sql)
+    if (!sql.includes('progress')) assert.equal(short.leftAside, [`${file} holds other than this ledger wrote`], sql)
+  }
+})
+
+test('a file that vouches for itself under another key, is cut, or comes from elsewhere vouches for nothing (A210)', async () => {
+  using folder = tempFolder()
+  const settings = settingsOf(folder)
+  await seed(settings)
+  const { found } = await read(settings, { trustNothing: true })
+  const note = folder.file('data/audit.db.sealed')
+  const own = readFileSync(note)
+  await seed(settingsOf(folder, 'other'))
+  const flipped = Buffer.from(own)
+  flipped[20] = (flipped[20] ?? 0) ^ 1
+  const forged = [
+    readFileSync(folder.file('other/audit.db.sealed')),
+    readFileSync(folder.file('data/views.db.sealed')),
+    own.subarray(0, 27),
+    Buffer.alloc(0),
+    Buffer.alloc(1 << 20),
+    flipped,
+  ]
+  for (const bytes of forged) {
+    writeFileSync(note, bytes)
+    const short = await read(settings)
+    assert.equal(short.found, found)
+    // The rows themselves are whole: they are read, and the store is not.
+    assert.equal([short.read, short.leftAside], [0, []])
+  }
+})
+
+test("another store's files, and those of a newer copy, say nothing of this store (A210)", async () => {
+  using folder = tempFolder()
+  await seed(settingsOf(folder))
+  await seed(settingsOf(folder, 'other'))
+  const elsewhere = readSettings(
+    { data: folder.file('other'), store: folder.file('data/store.db'), keys: folder.file('data/keys.json') },
+    {},
+  )
+  const { found } = await read(settingsOf(folder), { trustNothing: true })
+  const short = await read(elsewhere)
+  assert.equal([short.found, short.leftAside], [found, []])
+  assert.ok(short.read >= 2 * RUNS)
+})
+
+test('`--trust-nothing` reads the whole store; a forged file is named on stderr, and the answer is right (A210)', async () => {
+  using folder = tempFolder()
+  const settings = settingsOf(folder)
+  await seed(settings)
+  const db = new Sqlite(folder.file('data/views.db'))
+  db.prepare(`UPDATE runs SET status = 'completed'`).run()
+  db.close()
+  const place = ['--data', folder.file('data'), '--tenant', alice.tenant, '--json']
+  const plain = await runInProcess('runs', ['list', ...place])
+  const strict = await runInProcess('runs', ['list', '--trust-nothing', ...place])
+  assert.is(plain.code, 0)
+  assert.is(plain.stderr, 'countersign: views.db holds other than this ledger wrote: the whole store is read instead\n')
+  assert.equal([strict.code, strict.stderr, strict.stdout], [0, '', plain.stdout])
+  assert.ok(plain.stdout !== '' && !plain.stdout.includes('completed'))
+  const remote = await runInProcess('runs', ['list', '--trust-nothing', '--url', 'http://127.0.0.1:1', '--token', 't'])
+  assert.is(remote.code, 2)
+})
+
+test.run()
