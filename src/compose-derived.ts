@@ -6,13 +6,17 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Settings } from './config.ts'
 import { runListReached } from './ledger/read/run-list.ts'
 import { isStillThere, type SeenRecord } from './ledger/read/seen-record.ts'
+import { LOG_FILE } from './places.ts'
 import type { AuditIndex } from './store/audit-index.ts'
 import type { DerivedFile, DerivedFileOptions, FileGuard } from './store/derived-file.ts'
 import type { EventStore, Position } from './store/event-store.ts'
+import type { LogStore } from './store/log-store.ts'
 import type { ReadFile } from './store/sqlite/disposable-file.ts'
 import { openSqliteAudit, readSqliteAudit } from './store/sqlite/sqlite-audit.ts'
+import { readSqliteLogs } from './store/sqlite/sqlite-log.ts'
 import { openSqliteViews, readSqliteViews } from './store/sqlite/sqlite-views.ts'
 import type { ViewStore } from './store/view-store.ts'
 
@@ -57,6 +61,18 @@ export function viewsForReading(options: ReadingFilesOptions): ViewStore {
     reached: runListReached,
     unasked: { checkpoint: () => undefined, loadFold: () => undefined, saveFold: () => undefined },
   })
+}
+
+/** Tiles of the logs, as they lie there: whoever uses them holds them against what was signed. */
+export function tilesForReading(settings: Settings): (Pick<LogStore, 'leafOf' | 'tile'> & Disposable) | undefined {
+  const file = readSqliteLogs(join(settings.data, LOG_FILE))
+  return (
+    file && {
+      leafOf: (tenant, eventId) => file.over.leafOf(tenant, eventId),
+      tile: (tenant, level, index) => file.over.tile(tenant, level, index),
+      [Symbol.dispose]: file[Symbol.dispose],
+    }
+  )
 }
 
 /** Opened when its rows are first checked, which every pass does before anything else: most commands need one of the files, or none. */

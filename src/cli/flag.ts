@@ -63,6 +63,8 @@ export const PLACE = ['data', 'store', 'keys'] as const satisfies readonly Setti
 
 export const jsonFlag = (about = 'print JSON') => flag('--json', about)
 export const tenantFlag = (about = 'tenant (default: default)') => flag('--tenant <name>', about)
+export const trustNothingFlag = (more = '') =>
+  flag('--trust-nothing', `read the whole store, and none of the files that follow it${more}`)
 export const urlFlag = (about = 'ask a running ledger instead of opening the store') => flag('--url <url>', about)
 export const tokenFlag = (scope: string) =>
   flag('--token <token>', `access token for --url, scope ${scope} (better: COUNTERSIGN_TOKEN)`)

@@ -1,7 +1,8 @@
 /** @module `countersign proof EVENT`: a file that shows, offline and without our keys, that an event is in its tenant's log. */
 import { UUID_PATTERN } from '../../schemas/header.ts'
+import { tilesForReading } from '../compose-derived.ts'
 import { openReader } from '../compose-stores.ts'
-import { type OfflineProof, proveOffline } from '../verify/offline-log.ts'
+import { type OfflineProof, proveFromTiles, proveOffline } from '../verify/offline-log.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { lastCheckpoint, logVerifier, originOf, plainNote, tenantOf } from './log-place.ts'
@@ -22,7 +23,14 @@ export async function proof({ settings, text, has, positionals }: Arguments): Pr
   using reader = await openReader(settings.store)
   const note = await lastCheckpoint(reader, tenant)
   if (note === undefined) throw new CliFailure(REASONS['not-published'], EXIT.unproven)
-  const found = await proveOffline(reader.readAll(), { tenant, eventId, note, verifier })
+  using tiles = has('trust-nothing') ? undefined : tilesForReading(settings)
+  const request = { tenant, eventId, note, verifier }
+  const headerOf = async (stream: string, revision: number): Promise<string | undefined> => {
+    for await (const [record] of reader.readStream(stream, { from: revision, to: revision })) return record?.header
+    return undefined
+  }
+  const found =
+    (tiles && (await proveFromTiles(tiles, headerOf, request))) ?? (await proveOffline(reader.readAll(), request))
   if (!found.ok) throw new CliFailure(REASONS[found.code], EXIT.unproven)
   process.stdout.write(has('json') ? jsonLine({ tenant, event: eventId, proof: found.file }) : plainNote(found.file))
   return EXIT.ok

@@ -4,7 +4,7 @@ import type { Checkpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
 import { proveConsistency } from '../merkle/consistency.ts'
 import { HASH_BYTES, leafHash, sameHash } from '../merkle/hashes.ts'
-import { proveInclusion } from '../merkle/inclusion.ts'
+import { proveInclusion, verifyInclusion } from '../merkle/inclusion.ts'
 import type { NoteVerifier } from '../merkle/note-key.ts'
 import type { HashReader } from '../merkle/subtrees.ts'
 import { tileHashReader } from '../merkle/tile-hashes.ts'
@@ -21,6 +21,15 @@ export interface LogRecord {
 export type OfflineProof =
   | { readonly ok: true; readonly file: string }
   | { readonly ok: false; readonly code: 'not-in-log' | 'not-published' | 'checkpoint-invalid' | 'checkpoint-mismatch' }
+
+/** Where a log's hashes lie ready. Nothing of it is believed: what is made from it is held against the signed root. */
+export interface LogTiles {
+  readonly leafOf: (
+    tenant: string,
+    eventId: string,
+  ) => { readonly index: number; readonly stream: string; readonly revision: number } | undefined
+  readonly tile: (tenant: string, level: number, index: number) => Uint8Array | undefined
+}
 
 export interface ProofRequest {
   readonly tenant: string
@@ -56,6 +65,37 @@ export async function proveOffline(
   return {
     ok: true,
     file: formatTlogProof({ index, hashes: proveInclusion(index, size, leaves.read), checkpoint: note }),
+  }
+}
+
+/**
+ * The same proof from tiles and the event itself, without reading the rest of the store. Undefined where they do not prove the event: then
+ * the store has to be read to say why.
+ */
+export async function proveFromTiles(
+  { leafOf, tile }: LogTiles,
+  headerOf: (stream: string, revision: number) => Promise<string | undefined>,
+  { tenant, eventId, note, verifier }: ProofRequest,
+): Promise<OfflineProof | undefined> {
+  const read = readLogCheckpoint(note, verifier)
+  const leaf = leafOf(tenant, eventId)
+  if (!read.ok || leaf === undefined || leaf.index >= read.checkpoint.size) return undefined
+  const header = await headerOf(leaf.stream, leaf.revision)
+  if (header?.includes(`"id":"${eventId}"`) !== true) return undefined
+  const { size, root } = read.checkpoint
+  const { index } = leaf
+  try {
+    const hashes = proveInclusion(
+      index,
+      size,
+      tileHashReader((level, at) => tile(tenant, level, at)),
+    )
+    if (!verifyInclusion({ index, size, leaf: leafHash(header), proof: hashes, root })) return undefined
+    return { ok: true, file: formatTlogProof({ index, hashes, checkpoint: note }) }
+  } catch (error) {
+    // A tile is missing or too short.
+    if (error instanceof RangeError) return undefined
+    throw error
   }
 }
 

@@ -4,6 +4,7 @@ import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openLedger } from '../../src/compose.ts'
+import { tilesForReading } from '../../src/compose-derived.ts'
 import { openReadingLedger, type ReadingOptions } from '../../src/compose-reading.ts'
 import { readSettings, type Settings } from '../../src/config.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
@@ -55,7 +56,9 @@ interface Reading {
 async function read(settings: Settings, options: Partial<ReadingOptions> = {}): Promise<Reading> {
   let records = 0
   const leftAside: string[] = []
-  const onRead = (count: number): void => void (records += count)
+  const onRead = (count: number): void => {
+    records += count
+  }
   const onLeftAside = (why: string): void => void leftAside.push(why)
   await using opened = await openReadingLedger(settings, { onRead, onLeftAside, ...options })
   return { found: await answers(opened.ledger), read: records, leftAside }
@@ -173,6 +176,48 @@ test("another store's files, and those of a newer copy, say nothing of this stor
   assert.ok(short.read >= 2 * RUNS)
 })
 
+test('a proof is made from the log and one event, and is the one that the whole store gives; a forged log changes none (F150, A210)', async () => {
+  using folder = tempFolder()
+  const settings = settingsOf(folder)
+  const ids: string[] = []
+  {
+    await using opened = await openLedger(settings, silentLog)
+    for (let n = 0; n < RUNS; n += 1) await handOver(opened.ledger, `run-${n}`)
+    await opened.ledger.logs?.publish()
+    ids.push(...(await drive(opened, 'run-3').events()).map(({ header }) => header.id))
+  }
+  const place = ['--data', folder.file('data'), '--tenant', alice.tenant]
+  const proofOf = async (id: string, ...more: readonly string[]) => {
+    const { code, stdout, stderr } = await runInProcess(['proof', id, ...place, ...more])
+    assert.equal([code, stderr], [0, ''])
+    return stdout
+  }
+  const proofs = await Promise.all(ids.map((id) => proofOf(id, '--trust-nothing')))
+  const tiles = tilesForReading(settings)
+  assert.ok(tiles?.leafOf(alice.tenant, ids[0] ?? '') !== undefined, 'the log is there to be used')
+  tiles?.[Symbol.dispose]()
+  assert.equal(await Promise.all(ids.map((id) => proofOf(id))), proofs)
+  const forgeries = [
+    `UPDATE leaves SET idx = idx + 100 WHERE idx > 3`,
+    `UPDATE leaves SET revision = 0`,
+    `UPDATE tiles SET hashes = zeroblob(length(hashes))`,
+    `UPDATE tiles SET hashes = x'00'`,
+    `DELETE FROM tiles`,
+    `DELETE FROM leaves`,
+    `DROP TABLE tiles`,
+  ]
+  for (const sql of forgeries) {
+    const db = new Sqlite(folder.file('data/log.db'))
+    db.prepare(sql).run()
+    db.close()
+    assert.equal(await Promise.all(ids.map((id) => proofOf(id))), proofs, sql)
+  }
+  writeFileSync(folder.file('data/log.db'), 'no database')
+  assert.is(await proofOf(ids[0] ?? ''), proofs[0])
+  const absent = await runInProcess(['proof', '00000000-0000-7000-8000-000000000000', ...place])
+  assert.is(absent.code, 3)
+})
+
 test('`--trust-nothing` reads the whole store; a forged file is named on stderr, and the answer is right (A210)', async () => {
   using folder = tempFolder()
   const settings = settingsOf(folder)
@@ -181,13 +226,13 @@ test('`--trust-nothing` reads the whole store; a forged file is named on stderr,
   db.prepare(`UPDATE runs SET status = 'completed'`).run()
   db.close()
   const place = ['--data', folder.file('data'), '--tenant', alice.tenant, '--json']
-  const plain = await runInProcess('runs', ['list', ...place])
-  const strict = await runInProcess('runs', ['list', '--trust-nothing', ...place])
+  const plain = await runInProcess(['runs', 'list', ...place])
+  const strict = await runInProcess(['runs', 'list', '--trust-nothing', ...place])
   assert.is(plain.code, 0)
   assert.is(plain.stderr, 'countersign: views.db holds other than this ledger wrote: the whole store is read instead\n')
   assert.equal([strict.code, strict.stderr, strict.stdout], [0, '', plain.stdout])
   assert.ok(plain.stdout !== '' && !plain.stdout.includes('completed'))
-  const remote = await runInProcess('runs', ['list', '--trust-nothing', '--url', 'http://127.0.0.1:1', '--token', 't'])
+  const remote = await runInProcess(['runs', 'list', '--trust-nothing', '--url', 'http://127.0.0.1:1', '--token', 't'])
   assert.is(remote.code, 2)
 })
 

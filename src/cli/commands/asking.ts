@@ -1,6 +1,6 @@
 /** @module The flags of every command that asks a ledger: over HTTP with `--url`, else the store. */
 import type { CliCommand } from '../cli-command.ts'
-import { flag, jsonFlag, PLACE, tenantFlag, tokenFlag, urlFlag } from '../flag.ts'
+import { flag, jsonFlag, PLACE, tenantFlag, tokenFlag, trustNothingFlag, urlFlag } from '../flag.ts'
 
 export function asking(command: CliCommand, scope = 'audit:read'): CliCommand {
   return command
@@ -8,7 +8,7 @@ export function asking(command: CliCommand, scope = 'audit:read'): CliCommand {
       urlFlag('ask a running ledger; without it the store is read, beside its owner or without one'),
       tokenFlag(scope),
       tenantFlag('tenant, where the store is read (default: default)'),
-      flag('--trust-nothing', 'read the whole store, and none of the files that follow it; not with --url'),
+      trustNothingFlag('; not with --url'),
       jsonFlag('one JSON object a line; the default where the output is no terminal'),
     )
     .settings(...PLACE)

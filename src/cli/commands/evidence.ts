@@ -1,6 +1,6 @@
 /** @module The commands that check and prove, offline. */
 import type { CliCommand } from '../cli-command.ts'
-import { flag, jsonFlag, PLACE, tenantFlag } from '../flag.ts'
+import { flag, jsonFlag, PLACE, tenantFlag, trustNothingFlag } from '../flag.ts'
 
 export function evidenceCommands(program: CliCommand): void {
   program.commandsGroup('Check and prove, offline:')
@@ -32,6 +32,7 @@ export function evidenceCommands(program: CliCommand): void {
     .flags(
       tenantFlag(),
       flag('--key <key>', 'verifier key of the log, where the key file is not at hand'),
+      trustNothingFlag(),
       jsonFlag('print the file as a member of a JSON object'),
     )
     .settings(...PLACE)

@@ -5,7 +5,7 @@
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type { Position } from '../event-store.ts'
 import type { LeafRow, LogBatch, LogProgress, LogRow, LogStop, LogStore, LogStreamRow } from '../log-store.ts'
-import { openDisposable } from './disposable-file.ts'
+import { openDisposable, openForReading, type ReadFile } from './disposable-file.ts'
 import { LOG_SCHEMA, LOG_SEALED } from './log-schema.ts'
 import type { Database } from './open.ts'
 import { RowSeal } from './row-seal.ts'
@@ -13,6 +13,11 @@ import { RowSeal } from './row-seal.ts'
 /** A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
 export function openSqliteLogs(options: DerivedFileOptions): LogStore {
   return openDisposable(options, kindUnder(options.guard))
+}
+
+/** The file as it lies there, which another process may write. Undefined where it is missing, damaged or of another version. */
+export function readSqliteLogs(path: string): ReadFile<Pick<LogStore, 'leafOf' | 'tile'>> | undefined {
+  return openForReading(path, kindUnder(undefined))
 }
 
 const kindUnder = (guard: FileGuard | undefined) => ({
@@ -116,6 +121,11 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
       this.#seal?.close(SEALED_AS)
       return true
     })
+  }
+
+  /** See `RowSeal.noteCopy`. */
+  noteCopy(path: string): void {
+    this.#seal?.noteCopy(path)
   }
 
   /** See `RowSeal.leave`. */
