@@ -18,11 +18,13 @@ import {
   CONTEXT_MAX_BYTES,
   type HandoffEnv,
   judge,
+  LARGE_BYTES,
   preconditionFault,
   refusedEnvelope,
   ruleSet,
   withDigest,
 } from './handoff.ts'
+import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { covers, mustBeOpen, mustNotBeForked, mustNotCompensate } from './run-rules.ts'
 import type { Verdict } from './validator/validate.ts'
@@ -121,7 +123,11 @@ interface OnFork<Body> {
 }
 
 /** Judges what a branch hands over, against the frozen context. Refused, it is a failed branch, not a failed fork. */
-export function decideBranch(state: RunState, { forkId, body }: OnFork<ReportBranch>, env: HandoffEnv): Decision {
+export function* decideBranch(
+  state: RunState,
+  { forkId, body }: OnFork<ReportBranch>,
+  env: HandoffEnv,
+): Paced<Decision> {
   const fork = state.forks[slot(forkId)]
   if (fork === undefined) return refuse(noSuchFork(forkId))
   const branch = branchOf(fork, body.branch)
@@ -135,7 +141,7 @@ export function decideBranch(state: RunState, { forkId, body }: OnFork<ReportBra
   if (closed !== undefined) return refuse(closed)
   if (body.agent !== undefined && body.agent !== branch.agent) return refuse(notItsAgent(branch, body.agent))
 
-  if (body.output !== undefined) return judged(state, { fork, branch, output: body.output, body, report }, env)
+  if (body.output !== undefined) return yield* judged(state, { fork, branch, output: body.output, body, report }, env)
   return append(receivedDraft(fork, branch, { report, ...tokensOf(body), ...endOf(body) }))
 }
 
@@ -158,7 +164,7 @@ interface Report {
   readonly report: string
 }
 
-function judged(state: RunState, inputs: Report, env: HandoffEnv): Decision {
+function* judged(state: RunState, inputs: Report, env: HandoffEnv): Paced<Decision> {
   const { branch, output, body } = inputs
   const { agent, manifestHash } = branch
   const { tokens, supersedes, signature, parent } = body
@@ -174,7 +180,8 @@ function judged(state: RunState, inputs: Report, env: HandoffEnv): Decision {
   const over = sizeFault(bytes)
   const { signed } = envelope
   if (over !== undefined) return append(refusedDraft({ ...inputs, signed }, { error: over }))
-  const verdict = judge(state, envelope, { context, manifest, evidence: env.evidence })
+  if (bytes > LARGE_BYTES) yield
+  const verdict = yield* judge(state, envelope, { context, manifest, evidence: env.evidence })
   if (verdict.verdict === 'reject')
     return append(refusedDraft({ ...inputs, signed }, { ...contradictionOf(verdict), ...ruleSet(state.policy) }))
   return append(offeredDraft({ ...inputs, signed }, { ...verdict, ...ruleSet(state.policy) }, env))

@@ -9,14 +9,17 @@ import { RULES_NOW } from '../../schemas/value-forms.ts'
 import { append, type Decision, type Env, type Refused, refuse } from './decision.ts'
 import { withEstablishingStep } from './establishing-step.ts'
 import { withJudgement } from './judgement.ts'
+import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotBeForked, mustNotCompensate, refuseOnRecord } from './run-rules.ts'
 import type { Evidence } from './validator/evidence.ts'
 import { withManifestPolicy } from './validator/policy/with-manifest.ts'
-import { type Verdict, validateHandoff } from './validator/validate.ts'
+import { judgeHandoff, type Verdict } from './validator/validate.ts'
 
 /** Largest established context, in canonical bytes: the same as the largest payload (REC-15). */
 export const CONTEXT_MAX_BYTES = 512 * 1024
+/** A context that takes a millisecond and more to make and to write out. */
+export const LARGE_BYTES = 64 * 1024
 
 export interface HandoffEnv extends Env {
   readonly evidence: Evidence
@@ -39,7 +42,7 @@ export function withDigest(envelope: SignedEnvelope, env: HandoffEnv): SignedEnv
   return envelope.signature === undefined ? envelope : { ...envelope, signed: env.signedDigest(envelope) }
 }
 
-export function decideHandoff(state: RunState, posted: PostEnvelope, env: HandoffEnv): Decision {
+export function* decideHandoff(state: RunState, posted: PostEnvelope, env: HandoffEnv): Paced<Decision> {
   const closed = mustBeOpen(state, posted.runFence) ?? mustNotCompensate(state) ?? mustNotBeForked(state)
   if (closed !== undefined) return refuse(closed)
 
@@ -59,10 +62,11 @@ export function decideHandoff(state: RunState, posted: PostEnvelope, env: Handof
   })
   const bytes = env.sizeOf(context)
   if (bytes > CONTEXT_MAX_BYTES) return refuse(contextTooLarge(bytes))
+  if (bytes > LARGE_BYTES) yield
 
+  const judged = yield* judge(state, envelope, { context, manifest, evidence: env.evidence })
   const policy = withManifestPolicy(state.policy, manifest?.manifest.policy)
-  const next = { after: context, supersedes: envelope.supersedes, policy }
-  const verdict = withJudgement(state, next, judge(state, envelope, { context, manifest, evidence: env.evidence }))
+  const verdict = withJudgement(state, { after: context, supersedes: envelope.supersedes, policy }, judged)
   if (verdict.verdict === 'reject') return rejected(state, envelope, verdict)
   return accepted(state, envelope, { context, verdict, env })
 }
@@ -130,13 +134,13 @@ function contextTooLarge(bytes: number): Refusal {
   })
 }
 
-export function judge(
+export function* judge(
   state: RunState,
   envelope: Pick<SignedEnvelope, 'agent' | 'payload' | 'add' | 'supersedes' | 'tokens'>,
   input: { context: JsonObject; manifest: ManifestState | undefined; evidence: Evidence },
-): Verdict {
+): Paced<Verdict> {
   const { manifest } = input.manifest ?? {}
-  const verdict = validateHandoff({
+  const verdict = yield* judgeHandoff({
     before: state.context,
     after: input.context,
     policy: withManifestPolicy(state.policy, manifest?.policy),

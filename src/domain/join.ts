@@ -12,6 +12,7 @@ import type { JoinFork } from '../../schemas/requests.ts'
 import { append, type Decision, type Draft, refuse } from './decision.ts'
 import { noSuchFork, receivedDraft } from './fork.ts'
 import { CONTEXT_MAX_BYTES, type HandoffEnv, judge, ruleSet } from './handoff.ts'
+import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotCompensate } from './run-rules.ts'
 import { citedValue } from './validator/report.ts'
@@ -37,7 +38,7 @@ interface Verdict {
  * Joins a fork whose branches have all reported; `first_wins` as soon as one has a valid output: the others are given up. Asked again, the
  * recorded verdict answers.
  */
-export function decideJoin(state: RunState, { forkId, body, eventAt }: JoinInput, env: HandoffEnv): Decision {
+export function* decideJoin(state: RunState, { forkId, body, eventAt }: JoinInput, env: HandoffEnv): Paced<Decision> {
   const fork = state.forks[slot(forkId)]
   if (fork === undefined) return refuse(noSuchFork(forkId))
   if (fork.outcome !== undefined) return { kind: 'as-is' }
@@ -51,7 +52,7 @@ export function decideJoin(state: RunState, { forkId, body, eventAt }: JoinInput
   if (read.length < chosen.length) {
     return { kind: 'needs-events', revisions: chosen.flatMap(({ revision }) => revision ?? []) }
   }
-  const verdict = verdictOn(state, { fork, offers: read }, env)
+  const verdict = yield* verdictOn(state, { fork, offers: read }, env)
   return joined(state, { fork, verdict, order: order.map(({ name }) => name) }, env)
 }
 
@@ -78,14 +79,14 @@ function ranked(state: RunState, { join, branches, offers }: ForkState): BranchS
   return valid.sort((a, b) => (votes(a) === votes(b) ? 0 : votes(a) < votes(b) ? 1 : -1))
 }
 
-function verdictOn(
+function* verdictOn(
   state: RunState,
   { fork, offers }: { fork: ForkState; offers: readonly Offer[] },
   env: HandoffEnv,
-): Verdict {
+): Paced<Verdict> {
   const [first] = offers
   if (first === undefined) return { outcome: 'none', winners: [] }
-  return fork.join === 'union' ? unionVerdict(state, { fork, offers }, env) : oneVerdict(state, first, env)
+  return fork.join === 'union' ? yield* unionVerdict(state, { fork, offers }, env) : oneVerdict(state, first, env)
 }
 
 /** Judged when it was offered, against the context that still stands: its own words are handed over. */
@@ -111,16 +112,18 @@ function oneVerdict(state: RunState, offer: Offer, env: HandoffEnv): Verdict {
   }
 }
 
-function unionVerdict(
+function* unionVerdict(
   state: RunState,
   { fork, offers }: { fork: ForkState; offers: readonly Offer[] },
   env: HandoffEnv,
-): Verdict {
-  const union = unionOf({
-    frozen: state.context,
-    contexts: offers.map(({ branch, payload }) => ({ branch, context: extended(state, payload) })),
-    policy: state.policy,
-  })
+): Paced<Verdict> {
+  const contexts: { branch: string; context: JsonObject }[] = []
+  for (const { branch, payload } of offers) {
+    contexts.push({ branch, context: extended(state, payload) })
+    yield
+  }
+  const union = unionOf({ frozen: state.context, contexts, policy: state.policy })
+  yield
   if (!union.ok) {
     const conflicts = union.conflicts.slice(0, FINDINGS_MAX).map(conflictBody)
     return { outcome: 'conflict', winners: [], more: { conflicts, conflictsTotal: union.conflicts.length } }
@@ -128,7 +131,7 @@ function unionVerdict(
   const { context } = union
   const supersedes = offers.flatMap((offer) => offer.supersedes ?? [])
   const said = { agent: fork.agent, payload: context, ...(supersedes.length === 0 ? {} : { supersedes }) }
-  const { verdict, confidence, findings, findingsTotal } = judge(state, said, {
+  const { verdict, confidence, findings, findingsTotal } = yield* judge(state, said, {
     context,
     manifest: undefined,
     evidence: env.evidence,

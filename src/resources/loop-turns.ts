@@ -34,6 +34,12 @@ export class LoopTurns {
     return new Promise((goOn) => this.#line.push({ bytes, goOn }))
   }
 
+  /** A later turn, for one slice of work that is cut: no large piece is done in it beside. */
+  later(): Promise<void> {
+    this.#schedule()
+    return new Promise((goOn) => this.#line.push({ bytes: TURN_BYTES, goOn }))
+  }
+
   #fits(bytes: number): boolean {
     return this.#bytes === 0 || this.#bytes + bytes <= TURN_BYTES
   }

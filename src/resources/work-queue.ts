@@ -92,7 +92,7 @@ interface Turn {
 }
 
 export class WorkQueue {
-  /** For writes, which are not cut into slices. */
+  /** For writes. */
   readonly turns = new LoopTurns()
   readonly #effects: WorkEffects
   readonly #shares = new Map<string, Share>()
@@ -146,7 +146,7 @@ export class WorkQueue {
     this.#charge = charge
   }
 
-  /** Work of a write, which is not cut into slices. What takes no longer than any request does is not worth an entry. */
+  /** Work of a write, or a slice of it. What takes no longer than any request does is not worth an entry. */
   doing<T>(party: Party, work: () => T): T {
     const startedMs = this.#effects.nowMs()
     try {
@@ -155,6 +155,29 @@ export class WorkQueue {
       const ms = this.#effects.nowMs() - startedMs
       if (ms >= CHARGED_MS) this.#charge?.({ party, kind: 'write', ms })
     }
+  }
+
+  /**
+   * Carries on the work of a write that pauses, a slice of it in each turn of the event loop that it is given, and answers what came of it.
+   * `party` is who pays for it.
+   */
+  async inTurns<T>(work: Iterator<void, T>, party?: Party): Promise<T> {
+    for (;;) {
+      await this.turns.later()
+      const slice = (): IteratorReturnResult<T> | undefined => this.#slice(work)
+      const ended = party === undefined ? slice() : this.doing(party, slice)
+      if (ended !== undefined) return ended.value
+    }
+  }
+
+  /** Undefined where it has not ended. */
+  #slice<T>(work: Iterator<void, T>): IteratorReturnResult<T> | undefined {
+    const startedMs = this.#effects.nowMs()
+    do {
+      const next = work.next()
+      if (next.done === true) return next
+    } while (this.#effects.nowMs() - startedMs < SLICE_MS)
+    return undefined
   }
 
   /** For `ReaderPace` alone. */

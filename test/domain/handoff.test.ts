@@ -5,6 +5,7 @@ import type { PostEnvelope } from '../../schemas/requests.ts'
 import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import type { Draft } from '../../src/domain/decision.ts'
 import { decideHandoff, decideRollback } from '../../src/domain/handoff.ts'
+import { finish } from '../../src/domain/paced.ts'
 import { digestAt, digestOf, given, id } from '../support/decider.ts'
 import { accepted, called, ended, resumed, rollingBack, started } from '../support/run-events.ts'
 
@@ -14,14 +15,16 @@ type Decide = Parameters<ReturnType<typeof given>['when']>[0]
 const hand =
   (payload: JsonObject, more: Partial<PostEnvelope> = {}): Decide =>
   (state, env) =>
-    decideHandoff(state, { agent: 'ann', payload, ...more }, env)
+    finish(decideHandoff(state, { agent: 'ann', payload, ...more }, env))
 const signed =
   (fault?: string): Decide =>
   (state, env) =>
-    decideHandoff(
-      state,
-      { agent: 'ann', payload: {}, parent: digestAt(0), signature: 's' },
-      { ...env, signatureFault: () => fault },
+    finish(
+      decideHandoff(
+        state,
+        { agent: 'ann', payload: {}, parent: digestAt(0), signature: 's' },
+        { ...env, signatureFault: () => fault },
+      ),
     )
 const rollBack =
   (contexts: Record<number, JsonObject>, toStep?: number): Decide =>

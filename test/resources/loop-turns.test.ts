@@ -8,9 +8,9 @@ import { WorkQueue } from '../../src/resources/work-queue.ts'
 import { jsonDigest } from '../../src/signing/digests.ts'
 import type { Append } from '../../src/store/event-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import { drive, ok } from '../support/run-driver.ts'
+import { drive, ok, refusedWith, verifiedFold } from '../support/run-driver.ts'
 import { bodyOf, testEdge } from '../support/test-edge.ts'
-import { alice, testLedger } from '../support/test-ledger.ts'
+import { testLedger } from '../support/test-ledger.ts'
 import { wrapStore } from '../support/wrap-store.ts'
 
 const KIB = 1024
@@ -133,39 +133,77 @@ turns("a batch's digest is the digest of its body, whatever turns it took", asyn
   assert.is(await batchDigest([], new LoopTurns()), jsonDigest({ items: [] }))
 })
 
+/** A queue on whose clock each piece takes as long as a slice, and how many slices were waited for. */
+function sliceCount(): { readonly work: WorkQueue; readonly slices: () => number } {
+  let [nowMs, slices] = [0, 0]
+  const nextMs = (): number => {
+    nowMs += 10
+    return nowMs
+  }
+  const work = new WorkQueue({ nowMs: nextMs, soon: setImmediate, later: setTimeout })
+  const later = work.turns.later.bind(work.turns)
+  work.turns.later = () => {
+    slices += 1
+    return later()
+  }
+  return { work, slices: () => slices }
+}
+
+const rowsOf = (from: number, price: number): JsonObject[] =>
+  Array.from({ length: 600 }, (_, i) => ({ id: `r${from}-${i}`, price: i * 7 + price }))
+
 turns(
-  'results of tools are indexed one a turn before a handoff is judged by them, and large events of a run that is loaded fold in turns of their own (F80)',
+  'results of tools are indexed, and a handoff is judged by them, in slices of counted work, and so are those of a run that is loaded (F80, F93)',
   async () => {
-    const work = new WorkQueue()
-    const asked: number[] = []
-    const pass = work.turns.pass.bind(work.turns)
-    work.turns.pass = (bytes) => {
-      asked.push(bytes)
-      return pass(bytes)
-    }
-    const results = [0, 1, 2].map((n) =>
-      Array.from({ length: 600 }, (_, i) => ({ id: `r${n}-${i}`, price: i * 7 + n })),
-    )
+    const { work, slices } = sliceCount()
     await using test = await testLedger({ work })
     const run = drive(test, 'r')
     await run.start()
-    for (const result of results) {
-      const callId = await run.claimed('read', { args: { id: result[0]?.id ?? '' } })
-      ok(await run.settle(callId, { fence: 1, result }))
+    for (const n of [0, 1, 2]) {
+      const callId = await run.claimed('read', { args: { n } })
+      ok(await run.settle(callId, { fence: 1, result: rowsOf(n, 0) }))
     }
+    assert.is(slices(), 0, 'recording a result reads nothing of it')
     const count = turnCount()
-    asked.length = 0
     const before = count.now()
-    ok(await run.hand('a', { facts: results[0] ?? [] }))
-    const large = asked.filter((bytes) => bytes >= 64 * KIB)
-    assert.ok(large.length >= results.length + 1, `each of the results, and the judgement: ${asked.join(' ')}`)
-    assert.ok(count.now() - before >= results.length, `${count.now() - before} turns`)
-    const sibling = await test.sibling()
-    asked.length = 0
-    assert.ok((await sibling.run(alice, 'r')).ok)
-    assert.ok(asked.filter((chars) => chars >= 16 * KIB).length >= results.length, `cold: ${asked.join(' ')}`)
-    await sibling[Symbol.asyncDispose]()
+    ok(await run.hand('a', { facts: rowsOf(0, 0) }))
+    const settled = slices()
+    assert.ok(settled > 20, `${settled} slices`)
+    assert.ok(count.now() - before >= settled, `${count.now() - before} turns for ${settled} slices`)
+    const refused = refusedWith(await run.hand('a', { facts: rowsOf(0, 1) }), 'contradiction')
+    assert.ok(Number(refused.evidence?.findingsTotal) >= 600)
+    assert.ok(slices() - settled > 10, `${slices() - settled} slices`)
     count.stop()
+  },
+)
+
+turns(
+  'while a handoff is judged in slices, other runs go on, and whatever else is asked of its run is decided after it, on what it established (F93)',
+  async () => {
+    const { work, slices } = sliceCount()
+    await using test = await testLedger({ work })
+    const [run, other] = [drive(test, 'r'), drive(test, 'other')]
+    await run.start()
+    await other.start()
+    ok(await run.hand('a', { facts: rowsOf(0, 0) }))
+    ok(await run.hand('a', { facts: rowsOf(0, 0), more: 1 }))
+    const order: string[] = []
+    const noted = <T>(name: string, done: Promise<T>): Promise<T> => done.finally(() => order.push(name))
+    const before = slices()
+    const all = [
+      noted('first', run.hand('a', { facts: [...rowsOf(0, 0), ...rowsOf(1, 0)], more: 1 })),
+      noted('second', run.hand('b', { facts: [...rowsOf(0, 0), ...rowsOf(2, 0)], more: 1 })),
+      noted('claim', run.claim('read')),
+      noted('other', other.claim('read')),
+    ] as const
+    const [first, second, claim, elsewhere] = await Promise.all(all)
+    assert.ok(slices() - before > 10)
+    ok(first)
+    ok(claim)
+    ok(elsewhere)
+    refusedWith(second, 'contradiction')
+    assert.is(order[0], 'other')
+    await verifiedFold(test, 'r')
   },
 )
 

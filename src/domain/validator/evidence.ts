@@ -4,13 +4,12 @@
  */
 import { normaliseEntity } from '../../../projections/set-text.ts'
 import { isJsonObject, type Json } from '../../../schemas/json.ts'
+import type { Paced, Pauses } from '../paced.ts'
 import {
   addResult,
   dumpResults,
-  indexNextResult,
   indexResults,
   loadResults,
-  nextResultBytes,
   noResults,
   type RecordedResults,
   type Result,
@@ -26,6 +25,11 @@ export const EVIDENCE_MAX_ENTRIES = 200_000
 export const EVIDENCE_MAX_CHARS = 8 * 1024 * 1024
 /** Code units that the look-ups of one handoff may search: about 20 ms. */
 export const LOOKUP_MAX_CHARS = 64 * 1024 * 1024
+
+/** Of a character that is searched; of one that is cut into words; of a text that is. */
+const SEARCH_STEPS = 0.01
+const WORD_STEPS = 0.5
+const TEXT_STEPS = 10
 
 /** Longer phrases are found only where they are a whole recorded string. */
 const PHRASE_MAX_CHARS = 256
@@ -66,6 +70,11 @@ export interface LookupBudget {
   charsLeft: number
 }
 
+interface Looking {
+  readonly budget: LookupBudget
+  readonly pauses: Pauses
+}
+
 /** Without whitespace they are names: past so many different ones, only whole ones are found. */
 const NAMES_SEARCHED_MAX = 50_000
 
@@ -83,19 +92,16 @@ export function emptyEvidence(seed = 0): Evidence {
 
 /** Takes a tool's result; it is read when a handoff asks for it (rule set 2). */
 export function addToolResult(evidence: Evidence, result: Result): Evidence {
-  addResult(evidence.results, result, (text) => searchLater(evidence, text))
+  addResult(evidence.results, result)
   return evidence
 }
 
-/** The rows of all results so far; undefined where there are none. */
-export function settledIndex(evidence: Evidence): RowIndex | undefined {
-  return indexResults(evidence.results, (text) => searchLater(evidence, text))
-}
-
-/** Indexes one of the results that wait, so that a judgement finds them indexed; answers what the next one takes, 0 where none waits. */
-export function settleNext(evidence: Evidence): number {
-  indexNextResult(evidence.results, (text) => searchLater(evidence, text))
-  return nextResultBytes(evidence.results)
+/**
+ * Reads the results that wait; answers the rows of all results so far, undefined where there are none. Once begun it is to be ended before
+ * anything else is asked of the evidence, or done with it.
+ */
+export function settle(evidence: Evidence, pauses: Pauses): Paced<RowIndex | undefined> {
+  return indexResults(evidence.results, { addText: (text) => searchLater(evidence, text), pauses })
 }
 
 function searchLater(evidence: Evidence, text: string): void {
@@ -103,12 +109,23 @@ function searchLater(evidence: Evidence, text: string): void {
   addText(evidence, text)
 }
 
-/** As `isGrounded`, in whatever the tools answered as well (rule set 2). */
-export function isRecorded(evidence: Evidence, leaf: string | number, budget: LookupBudget): boolean | 'truncated' {
-  const rows = settledIndex(evidence)
+/** As `groundOf`, in whatever the tools answered as well (rule set 2); they are settled. */
+export function* isRecorded(
+  evidence: Evidence,
+  leaf: string | number,
+  { budget, pauses }: Looking,
+): Paced<boolean | 'truncated'> {
+  const { index: rows } = evidence.results
   if (rows?.knows(leaf) === true) return true
   if (typeof leaf === 'string' && String(Number(leaf)) === leaf && rows?.knows(Number(leaf)) === true) return true
-  return isGrounded(evidence, leaf, budget)
+  return yield* groundOf(evidence, leaf, { budget, pauses })
+}
+
+function isWhole({ numbers, texts }: Evidence, leaf: string | number): boolean {
+  if (typeof leaf === 'number') return numbers.has(leaf)
+  const text = normaliseEntity(leaf)
+  if (text === '' || texts.has(text)) return true
+  return String(Number(text)) === text && numbers.has(Number(text))
 }
 
 /** Adds all of a value. The index given is the one answered: it passes to the caller changed, so keep no other reference to it. */
@@ -131,26 +148,24 @@ export function addEvidence(evidence: Evidence, value: Json): Evidence {
  * recorded string names it (`2,500 USD`), and a string of digits where the number is recorded. `'truncated'` judges nothing: the
  * index, or what the budget allows to be searched, does not reach.
  */
-export function isGrounded(
+export function* groundOf(
   evidence: Evidence,
   leaf: string | number,
-  budget: LookupBudget = { charsLeft: LOOKUP_MAX_CHARS },
-): boolean | 'truncated' {
+  { budget, pauses }: Looking,
+): Paced<boolean | 'truncated'> {
   if (evidence.truncated) return 'truncated'
-  if (typeof leaf === 'number') {
-    if (evidence.numbers.has(leaf)) return true
-    indexTexts(evidence)
-    return evidence.index.numbers.has(leaf)
-  }
-  const text = normaliseEntity(leaf)
-  if (text === '' || evidence.texts.has(text)) return true
-  if (String(Number(text)) === text && evidence.numbers.has(Number(text))) return true
-  return isInSomeText(evidence, text, budget)
+  if (isWhole(evidence, leaf)) return true
+  yield* indexTexts(evidence.index, pauses)
+  if (typeof leaf === 'number') return evidence.index.numbers.has(leaf)
+  const { charsLeft } = budget
+  const found = isInSomeText(evidence, normaliseEntity(leaf), budget)
+  pauses.count((charsLeft - budget.charsLeft) * SEARCH_STEPS)
+  if (pauses.due()) yield
+  return found
 }
 
 function isInSomeText(evidence: Evidence, phrase: string, budget: LookupBudget): boolean | 'truncated' {
   if (phrase.length > PHRASE_MAX_CHARS) return false
-  indexTexts(evidence)
   const { buckets, pieces } = evidence.index
   let rarest: readonly number[] | undefined
   for (const word of new Set(wordsOf(phrase))) {
@@ -199,11 +214,16 @@ function truncate(evidence: Evidence): void {
 }
 
 /** Most runs name what they were told, whole: the texts are cut into words only when a name is first looked for inside them. */
-function indexTexts({ index }: Evidence): void {
-  for (; index.indexed < index.list.length; index.indexed++) {
+function* indexTexts(index: TextIndex, pauses: Pauses): Paced<void> {
+  while (index.indexed < index.list.length) {
     const text = index.list[index.indexed] as string
-    for (let at = 0; at < text.length; at += PIECE_CHARS) indexPiece(index, text, at)
+    for (let at = 0; at < text.length; at += PIECE_CHARS) {
+      indexPiece(index, text, at)
+      pauses.count(TEXT_STEPS + Math.min(PIECE_CHARS, text.length - at) * WORD_STEPS)
+      if (pauses.due()) yield
+    }
     for (const number of numbersOf(text)) index.numbers.add(number)
+    index.indexed += 1
   }
 }
 

@@ -2,18 +2,13 @@
 import { sortedKeys } from '../../../projections/set-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { formatPointer, type Token } from '../../../schemas/json-pointer.ts'
-import {
-  addEvidence,
-  type Evidence,
-  emptyEvidence,
-  isGrounded,
-  LOOKUP_MAX_CHARS,
-  type LookupBudget,
-} from './evidence.ts'
+import type { Paced, Pauses } from '../paced.ts'
+import { addEvidence, type Evidence, emptyEvidence, groundOf, LOOKUP_MAX_CHARS, type LookupBudget } from './evidence.ts'
 import { addFinding, type Report } from './report.ts'
 
 interface Search {
   readonly evidence: Evidence
+  readonly pauses: Pauses
   readonly budget: LookupBudget
   readonly before: JsonObject
   readonly report: Report
@@ -24,13 +19,14 @@ interface Search {
   isTruncated: boolean
 }
 
-export function checkGrounds(
+export function* checkGrounds(
   { before, after }: { readonly before: JsonObject; readonly after: JsonObject },
-  by: { readonly evidence: Evidence; readonly mode: 'warn' | 'reject' },
+  by: { readonly evidence: Evidence; readonly mode: 'warn' | 'reject'; readonly pauses: Pauses },
   report: Report,
-): void {
+): Paced<void> {
   const search: Search = {
     evidence: by.evidence,
+    pauses: by.pauses,
     budget: { charsLeft: LOOKUP_MAX_CHARS },
     before,
     report,
@@ -42,7 +38,7 @@ export function checkGrounds(
   for (const key of ['entities', 'facts'] as const) {
     if (!Object.hasOwn(after, key)) continue
     search.place.push(key)
-    searchValue(search, after[key] as Json, key === 'entities')
+    yield* searchValue(search, after[key] as Json, key === 'entities')
     search.place.pop()
   }
   if (!search.isTruncated) return
@@ -51,31 +47,32 @@ export function checkGrounds(
 }
 
 /** Strings under `facts` are prose: only names and numbers can be looked up. */
-function searchValue(search: Search, value: Json, withStrings: boolean): void {
-  if (typeof value === 'number' || (withStrings && typeof value === 'string')) searchLeaf(search, value)
+function* searchValue(search: Search, value: Json, withStrings: boolean): Paced<void> {
+  if (typeof value === 'number' || (withStrings && typeof value === 'string')) yield* searchLeaf(search, value)
   else if (Array.isArray(value)) {
-    for (const [place, member] of value.entries()) searchMember(search, place, { member: member as Json, withStrings })
+    for (const [place, member] of value.entries())
+      yield* searchMember(search, place, { member: member as Json, withStrings })
   } else if (isJsonObject(value)) {
-    for (const key of sortedKeys(value)) searchMember(search, key, { member: value[key] as Json, withStrings })
+    for (const key of sortedKeys(value)) yield* searchMember(search, key, { member: value[key] as Json, withStrings })
   }
 }
 
-function searchMember(
+function* searchMember(
   search: Search,
   token: Token,
   { member, withStrings }: { member: Json; withStrings: boolean },
-): void {
+): Paced<void> {
   search.place.push(token)
-  searchValue(search, member, withStrings)
+  yield* searchValue(search, member, withStrings)
   search.place.pop()
 }
 
-function searchLeaf(search: Search, leaf: string | number): void {
+function* searchLeaf(search: Search, leaf: string | number): Paced<void> {
   if (search.isTruncated) return
-  const grounded = isGrounded(search.evidence, leaf, search.budget)
+  const grounded = yield* groundOf(search.evidence, leaf, search)
   if (grounded === true) return
   search.context ??= addEvidence(emptyEvidence(), search.before)
-  const isKnown = isGrounded(search.context, leaf, search.budget)
+  const isKnown = yield* groundOf(search.context, leaf, search)
   if (isKnown === true) return
   if (grounded === 'truncated' || isKnown === 'truncated') {
     search.isTruncated = true

@@ -6,12 +6,12 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { formatPointer } from '../../../schemas/json-pointer.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'
+import { finish, type Paced, Pauses } from '../paced.ts'
 import { checkSchema } from './check-schema.ts'
 import { compareCriticalKey } from './compare.ts'
 import { compareOther } from './compare-other.ts'
-import type { Excuse } from './established/changes.ts'
 import * as established from './established/check-established.ts'
-import type { Evidence } from './evidence.ts'
+import { type Evidence, settle } from './evidence.ts'
 import { checkRecorded } from './grounding/check-recorded.ts'
 import { movedByTool, recordedGain } from './grounding/moved-by-tool.ts'
 import { checkConfidence, checkInvariants } from './policy/check-invariants.ts'
@@ -19,6 +19,10 @@ import { relayFindings } from './relay.ts'
 import { addDifference, addFinding, countLeaves, emptyReport, type Report, reportedFindings } from './report.ts'
 import { checkSupersessions, isCovered, type Supersession, type Supersessions } from './supersedes.ts'
 import { checkGrounds } from './ungrounded.ts'
+
+/** Of a top-level key, and of a payload that is held against a schema: what that may take is counted there. */
+const KEY_STEPS = 10
+const SCHEMA_STEPS = 10_000
 
 export interface HandoffInput {
   /** The context established now. */
@@ -40,8 +44,6 @@ export interface HandoffInput {
   readonly payload?: JsonObject
   /** Who hands over: a policy may name who may supersede. */
   readonly agent?: string
-  /** What else than a supersession may permit a change (rule set 2). */
-  readonly excuse?: Excuse
   /** The run's first handoff: policy `relay` does not judge it. */
   readonly first?: boolean
 }
@@ -59,17 +61,30 @@ export interface Verdict {
   readonly findingsTotal: number
 }
 
+/** The verdict in one go: whoever has other work to do meanwhile takes `judgeHandoff`. */
 export function validateHandoff(input: HandoffInput): Verdict {
+  return finish(judgeHandoff(input))
+}
+
+/** Neither the documents nor the evidence may change until it has ended. */
+export function* judgeHandoff(input: HandoffInput, pauses: Pauses = new Pauses()): Paced<Verdict> {
   const report = emptyReport()
-  const judged = judgeEstablished(input, report)
+  const { evidence, policy } = input
+  const isRecorded = policy.rules === RULES_NOW && policy.base !== 'relay'
+  if (evidence !== undefined && isRecorded) yield* settle(evidence, pauses)
+  const judged = yield* judgeEstablished(input, report, pauses)
 
   if (input.writes !== undefined) checkWrites(input, judged.changedKeys, report)
   checkTokens(input, report)
-  if (input.schema !== undefined) checkSchema(input.schema, input.payload ?? input.after, report)
-  const { evidence, policy } = input
+  if (input.schema !== undefined) {
+    if (pauses.due()) yield
+    checkSchema(input.schema, input.payload ?? input.after, report)
+    pauses.count(SCHEMA_STEPS)
+    if (pauses.due()) yield
+  }
   if (evidence !== undefined && policy.ungrounded !== 'off') {
-    const check = policy.rules === RULES_NOW && policy.base !== 'relay' ? checkRecorded : checkGrounds
-    check(input, { evidence, mode: policy.ungrounded }, report)
+    const check = isRecorded ? checkRecorded : checkGrounds
+    yield* check(input, { evidence, mode: policy.ungrounded, pauses }, report)
   }
   return {
     verdict: report.errors > 0 ? 'reject' : 'accept',
@@ -87,27 +102,27 @@ interface Judged {
 }
 
 /** The established context against the new one, by the rules that the policy names. */
-function judgeEstablished(input: HandoffInput, report: Report): Judged {
+function* judgeEstablished(input: HandoffInput, report: Report, pauses: Pauses): Paced<Judged> {
   const { policy } = input
   if (policy.base === 'relay') return relayFindings(input, report)
   if (policy.rules === undefined || policy.rules === 1) {
-    const changedKeys = checkEstablished(input, report)
+    const changedKeys = yield* checkEstablished(input, report, pauses)
     return { changedKeys, confidence: keptShare(input, report) }
   }
-  const excuse = input.excuse ?? (input.evidence && movedByTool(input.evidence, input.after))
-  const isRecorded = input.evidence && recordedGain(input.evidence)
-  const { before, after, supersedes, agent } = input
-  const left = input.evidence?.results.left
-  const documents = { before, after, policy, supersedes, agent, excuse, isRecorded, left }
-  const changedKeys = established.checkEstablished(documents, report)
+  const { before, after, supersedes, agent, evidence } = input
+  const excuses = evidence && (() => movedByTool(evidence, after, pauses))
+  const isRecorded = evidence && recordedGain(evidence, pauses)
+  const left = evidence?.results.left
+  const documents = { before, after, policy, supersedes, agent, excuses, isRecorded, left }
+  const changedKeys = yield* established.checkEstablished(documents, report, pauses)
   const confidence = established.keptShare(input, report)
-  if (policy.invariants !== undefined) checkInvariants(policy.invariants, input, report)
+  if (policy.invariants !== undefined) yield* checkInvariants(policy.invariants, input, { report, pauses })
   checkConfidence(confidence, policy.minConfidence, report)
   return { changedKeys, confidence }
 }
 
 /** Rule set 1. Answers the top-level keys that differ, as far as the validator tells a difference. */
-function checkEstablished(input: HandoffInput, report: Report): readonly string[] {
+function* checkEstablished(input: HandoffInput, report: Report, pauses: Pauses): Paced<readonly string[]> {
   const { before, after, policy } = input
   const supersedes = checkSupersessions(input.supersedes ?? [], { before, after }, report)
   const changed: string[] = []
@@ -116,6 +131,8 @@ function checkEstablished(input: HandoffInput, report: Report): readonly string[
     if (policy.criticalKeys.includes(key)) checkCriticalKey(key, input, { supersedes, report })
     else compareOther(key, { before, after }, report)
     if (report.differences > earlier) changed.push(key)
+    pauses.count(KEY_STEPS)
+    if (pauses.due()) yield
   }
   return changed
 }

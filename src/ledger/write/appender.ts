@@ -40,29 +40,29 @@ interface Sent {
   readonly answer: CommandResponse
 }
 
+interface Appending {
+  readonly decision: Extract<Decision, { kind: 'append' }>
+  readonly texts: DecisionTexts
+  readonly instead?: Refusal
+}
+
 export class Appender {
   readonly #deps: AppendDeps
-  readonly #texts: DecisionTexts
 
-  /** `texts` knows what the decision wrote already. */
-  constructor(deps: AppendDeps, texts: DecisionTexts) {
+  constructor(deps: AppendDeps) {
     this.#deps = deps
-    this.#texts = texts
   }
 
-  /** Seals, folds and hands over at once. `instead` is the answer where the events themselves are none. */
-  append(
-    run: RunAggregate,
-    pending: PendingCommand,
-    inputs: { readonly decision: Extract<Decision, { kind: 'append' }>; readonly instead?: Refusal },
-  ): Attempt {
+  /** Seals, folds and hands over at once. `texts` knows what the decision wrote already; `instead` is the answer where the events are none. */
+  append(run: RunAggregate, pending: PendingCommand, inputs: Appending): Attempt {
     const { store, runs, stats, sealer, effects, leases } = this.#deps
     const expectedRevision = run.revision
-    const mark = inputs.instead === undefined ? this.#mark(run, pending) : undefined
+    const { decision, texts } = inputs
+    const mark = inputs.instead === undefined ? this.#mark(run, pending, texts) : undefined
     let events: SealedEvent[]
     try {
       const { caller, info } = pending
-      events = sealDecision({ sealer, effects, run, caller, info, mark, texts: this.#texts }, inputs.decision)
+      events = sealDecision({ sealer, effects, run, caller, info, mark, texts }, decision)
     } catch (error) {
       runs.drop(run)
       throw error
@@ -91,13 +91,13 @@ export class Appender {
     return { refusedNow: answer.kind === 'refusal', settled: this.#afterAppend(run, appended, sent) }
   }
 
-  #mark(run: RunAggregate, pending: PendingCommand): RequestMark | undefined {
+  #mark(run: RunAggregate, pending: PendingCommand, texts: DecisionTexts): RequestMark | undefined {
     const { idempotency } = pending.info
     if (idempotency === undefined || pending.requestId === undefined || pending.reusedKey === true) return undefined
     const { sealer } = this.#deps
     sealer.notBefore(run.head?.ringIndex)
     const { key } = sealer.current(run.tenant, run.stream)
-    return { id: pending.requestId, mac: requestMac(key, idempotency, bodyTextOf(this.#texts)) }
+    return { id: pending.requestId, mac: requestMac(key, idempotency, bodyTextOf(texts)) }
   }
 
   async #afterAppend(run: RunAggregate, appended: Promise<FollowedResult>, sent: Sent): Promise<Outcome | 'again'> {

@@ -12,11 +12,14 @@ import { decideBranch, decideFork } from '../../domain/fork.ts'
 import { decideHandoff, decideRollback, type HandoffEnv, type SignedEnvelope } from '../../domain/handoff.ts'
 import { decideJoin } from '../../domain/join.ts'
 import { decideJudgement } from '../../domain/judgement.ts'
+import { type Paced, Pauses } from '../../domain/paced.ts'
 import { refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import { decideBranched, decideComplete, decideFail, decideManifest, decideStart } from '../../domain/run-life.ts'
 import { decideRenew, decideResolve, decideSettle } from '../../domain/settle.ts'
 import { decideRelease, decideSettleReservation, decideUsage } from '../../domain/usage.ts'
+import { settle } from '../../domain/validator/evidence.ts'
+import { isOverdue } from '../../domain/validator/grounding/recorded-results.ts'
 import { checkAgentSignature, envelopeSigningInput, isLowS, signatureSpellings } from '../../signing/agent-signature.ts'
 import { digestText, sha256 } from '../../signing/digests.ts'
 import type { Caller } from '../ledger.ts'
@@ -36,7 +39,8 @@ export interface DecideInput {
   readonly tenantPolicy: TenantPolicies | undefined
 }
 
-export function decide(input: DecideInput): Decision {
+/** Handoffs may take long to judge: then the decision pauses. Until it has ended, nothing else may be decided on the run. */
+export function* decide(input: DecideInput): Paced<Decision> {
   const { run, command, env } = input
   if (run.state === undefined) {
     if (command.kind === 'start') {
@@ -46,16 +50,17 @@ export function decide(input: DecideInput): Decision {
   }
   const foreign = foreignWork(run.state, input)
   if (foreign !== undefined) return refuse(foreign)
-  return decideOnRun(run.state, input)
+  if (isOverdue(run.evidence.results)) yield* settle(run.evidence, new Pauses())
+  return yield* decideOnRun(run.state, input)
 }
 
-function decideOnRun(state: RunState, input: DecideInput): Decision {
+function* decideOnRun(state: RunState, input: DecideInput): Paced<Decision> {
   const { run, command, env } = input
   switch (command.kind) {
     case 'start':
       return decideStart(state, command, env)
     case 'envelope':
-      return decideHandoff(state, command.body, handoffEnv(run, env))
+      return yield* decideHandoff(state, command.body, handoffEnv(run, env))
     case 'judgement':
       return decideJudgement(state, command.body)
     case 'rollback':
@@ -83,9 +88,9 @@ function decideOnRun(state: RunState, input: DecideInput): Decision {
     case 'fork':
       return decideFork(state, command.body, env)
     case 'branch':
-      return decideBranch(state, command, handoffEnv(run, env))
+      return yield* decideBranch(state, command, handoffEnv(run, env))
     case 'join':
-      return decideJoin(state, { ...command, eventAt: (at) => input.events.get(at) }, handoffEnv(run, env))
+      return yield* decideJoin(state, { ...command, eventAt: (at) => input.events.get(at) }, handoffEnv(run, env))
     case 'child-started':
       return decideChildStarted(state, command.body)
     case 'branched':

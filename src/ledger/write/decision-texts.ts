@@ -8,11 +8,6 @@ export class DecisionTexts {
   /** Of objects that nobody changes while the decision is made. */
   readonly #texts = new Map<object, string>()
 
-  /** The texts of the decision before are of no use to the next. */
-  clear(): void {
-    this.#texts.clear()
-  }
-
   readonly digestOf = (value: Json | object): string => textDigest(this.#textOf(value as Json))
 
   readonly sizeOf = (value: Json): number => Buffer.byteLength(this.#textOf(value))

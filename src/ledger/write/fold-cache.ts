@@ -31,7 +31,7 @@ interface CachedFold {
 
 /** Keeps the fold of an idle run. A view store that cannot take it costs time at the next load, and nothing else. */
 export function saveFold(deps: LoadDeps, run: RunAggregate): void {
-  if (run.state === undefined || run.head === undefined || !run.idle || run.dead) return
+  if (run.state === undefined || run.head === undefined || !run.idle || run.dead || run.paused !== undefined) return
   const fold: CachedFold = { state: run.state, evidence: dumpEvidence(run.evidence), head: run.head }
   const text = JSON.stringify(fold)
   run.stateBytes = Math.min(run.stateBytes, STATE_TEXT_FACTOR * text.length)

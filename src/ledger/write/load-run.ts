@@ -1,4 +1,7 @@
 /** @module Loading a run: the cached fold, where one is whole, and the verified tail behind it. */
+import { finish, Pauses } from '../../domain/paced.ts'
+import { settle } from '../../domain/validator/evidence.ts'
+import { isOverdue } from '../../domain/validator/grounding/recorded-results.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { verifiedEvents } from '../read/verified-events.ts'
 import { CACHE_EVERY_EVENTS, type LoadDeps, saveFold, takeFold } from './fold-cache.ts'
@@ -23,11 +26,19 @@ async function holdsHead({ store }: LoadDeps, stream: string, { revision, digest
   return false
 }
 
+/** As they would have been, had the run stayed in memory. */
+async function settleResults({ work }: LoadDeps, { evidence }: RunAggregate): Promise<void> {
+  const settling = settle(evidence, new Pauses())
+  if (work === undefined) finish(settling)
+  else await work.inTurns(settling)
+}
+
 async function foldTail(deps: LoadDeps, run: RunAggregate): Promise<void> {
   for await (const { event, ringIndex, chars } of verifiedEvents(deps, run.stream, { after: run.head })) {
     const turn = deps.work?.turns.pass(chars)
     if (turn !== undefined) await turn
     run.fold(event)
+    if (isOverdue(run.evidence.results)) await settleResults(deps, run)
     const { revision, time } = event.header
     run.head = { revision, digest: event.digest, time, ringIndex }
   }

@@ -45,6 +45,8 @@ export class RunAggregate {
   /** Of the state but for its contexts: estimated event by event, and set right whenever the whole state is measured. */
   stateBytes = RUN_BYTES
   #weighed: { context?: JsonObject; snapshot?: JsonObject; bytes: number } = { bytes: 0 }
+  /** Until it resolves, a decision on this run is being made in pieces, and no other may be begun. */
+  paused: Promise<void> | undefined
   #dead = false
   #inFlight = 0
   #tail: Promise<boolean> = Promise.resolve(true)
@@ -124,6 +126,18 @@ export class RunAggregate {
   /** Resolves once everything the state holds now is durable: true; or false where some of it never will be. */
   durable(): Promise<boolean> {
     return this.#dead ? Promise.resolve(false) : this.#tail
+  }
+
+  /** Holds decisions up until the result is called. */
+  pause(): () => void {
+    let goOn = (): void => {}
+    this.paused = new Promise((resolve) => {
+      goOn = resolve
+    })
+    return () => {
+      this.paused = undefined
+      goOn()
+    }
   }
 
   /** Ends this hot run: nothing is decided on it any more. */

@@ -1,15 +1,15 @@
 /**
- * @module The write path: load, decide, seal, append, answer. Deciding and sealing happen in one synchronous step on the hot run, so
- * decisions of one run never interleave; waiting for the disk comes after, and many wait together.
+ * @module The write path: load, decide, seal, append, answer. Deciding and sealing happen in one synchronous step on the hot run, or, where
+ * that would take long, while no other decision on it is begun, so that decisions of one run never interleave; waiting for the disk comes
+ * after, and many wait together.
  */
 import { slot } from '../../../projections/run-state.ts'
 import type { Decision, Env } from '../../domain/decision.ts'
 import { withoutAppend } from '../../domain/disclosure.ts'
+import { finish, type Paced } from '../../domain/paced.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import { refuseOnRecord } from '../../domain/run-rules.ts'
-import { settleNext } from '../../domain/validator/evidence.ts'
-import { nextResultBytes } from '../../domain/validator/grounding/recorded-results.ts'
 import type { Party, WorkQueue } from '../../resources/work-queue.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
 import type { TenantPolicies } from '../ports.ts'
@@ -40,16 +40,21 @@ export interface WriteDeps extends AppendDeps {
   readonly work?: WorkQueue | undefined
 }
 
+interface Decided<D = Decision> {
+  readonly decision: D
+  /** What was written out for it. */
+  readonly texts: DecisionTexts
+}
+
 export class WritePath {
   readonly #deps: WriteDeps
   readonly #appender: Appender
   readonly #unrecorded: UnrecordedAnswers
-  readonly #texts = new DecisionTexts()
   readonly #inFlight = new Set<string>()
 
   constructor(deps: WriteDeps) {
     this.#deps = deps
-    this.#appender = new Appender(deps, this.#texts)
+    this.#appender = new Appender(deps)
     this.#unrecorded = new UnrecordedAnswers(deps)
   }
 
@@ -99,15 +104,15 @@ export class WritePath {
     const [first] = jobs
     const run = first === undefined ? undefined : await this.#load(first)
     if (run === undefined || 'refusal' in run) return [AGAIN]
-    await this.#settleEvidence(run.hot)
     const tries: Attempt[] = []
     let refusedOne = envelopeRefused
     for (const pending of jobs) {
       const turn = this.#deps.work?.turns.pass(pending.info.bodyBytes ?? 0)
       // Meanwhile the run may have been dropped: then this item is left for the next look at it.
       if (turn !== undefined) await turn
+      while (run.hot.paused !== undefined) await run.hot.paused
       const skipped = refusedOne && pending.command.kind === 'envelope'
-      const attempt = skipped ? AGAIN : this.#try(run.hot, pending)
+      const attempt = skipped ? AGAIN : await this.#try(run.hot, pending)
       // Looked at in order, later: one that fails meanwhile is not unhandled.
       attempt.settled.catch(() => undefined)
       tries.push(attempt)
@@ -119,32 +124,23 @@ export class WritePath {
 
   async #untilSettled(pending: PendingCommand): Promise<Outcome> {
     const { effects } = this.#deps
-    for (let tries = 0; tries < DECIDE_AGAIN_MAX; tries += 1) {
+    for (let tries = 0; tries < DECIDE_AGAIN_MAX; ) {
       const turn = this.#deps.work?.turns.pass(pending.info.bodyBytes ?? 0)
       if (turn !== undefined) await turn
       if (tries > 1) await effects.sleep(DECIDE_AGAIN_MS * 2 ** tries * effects.random())
       const run = await this.#load(pending)
       if ('refusal' in run) return refused(run.refusal)
-      if (isHandoff(pending.command)) await this.#settleEvidence(run.hot)
-      const outcome = await this.#orRefusal(this.#try(run.hot, pending).settled)
+      if (run.hot.paused !== undefined) {
+        await run.hot.paused
+        continue
+      }
+      tries += 1
+      const attempt = this.#try(run.hot, pending)
+      const { settled } = attempt instanceof Promise ? await attempt : attempt
+      const outcome = await this.#orRefusal(settled)
       if (outcome !== 'again') return outcome
     }
     return refused(contended())
-  }
-
-  /** Results of tools that wait are indexed one a turn, before the turn in which a handoff is judged by them. */
-  async #settleEvidence({ evidence }: RunAggregate): Promise<void> {
-    const turns = this.#deps.work?.turns
-    if (turns === undefined) return
-    for (let bytes = nextResultBytes(evidence.results); bytes > 0; ) {
-      const turn = turns.pass(bytes)
-      if (turn !== undefined) await turn
-      const next = settleNext(evidence)
-      // The judgement as well is not made in the turn of the last one.
-      const last = next === 0 ? turns.pass(bytes) : undefined
-      if (last !== undefined) await last
-      bytes = next
-    }
   }
 
   async #load(pending: PendingCommand): Promise<{ hot: RunAggregate } | { refusal: Refusal }> {
@@ -164,8 +160,8 @@ export class WritePath {
     }
   }
 
-  /** Decides and seals at once; the promise waits for the disk. */
-  #try(run: RunAggregate, pending: PendingCommand): Attempt {
+  /** Decides and seals at once, or as soon as a decision that pauses is made; what is settled waits for the disk. On a run that is not paused. */
+  #try(run: RunAggregate, pending: PendingCommand): Attempt | Promise<Attempt> {
     if (run.dead || !this.#deps.runs.owns(run)) return AGAIN
     const repeated = pending.requestId === undefined ? undefined : run.state?.requests[slot(pending.requestId)]
     if (repeated !== undefined && pending.reusedKey !== true) {
@@ -177,26 +173,50 @@ export class WritePath {
       return this.#unrecorded.refuse(run, revisionConflict(ifMatch, run.revision))
     }
     const { work } = this.#deps
-    const carriedOut = (): Attempt => this.#carryOut(run, pending, this.#decide(run, pending))
-    return work === undefined ? carriedOut() : work.doing(partyOf(pending.caller), carriedOut)
+    const texts = new DecisionTexts()
+    const deciding = this.#decide(run, pending, texts)
+    if (work === undefined) return this.#carryOut(run, pending, { decision: finish(deciding), texts })
+    return work.doing(partyOf(pending.caller), () => {
+      const first = deciding.next()
+      return first.done === true
+        ? this.#carryOut(run, pending, { decision: first.value, texts })
+        : this.#tryInTurns(run, pending, { deciding, texts, work })
+    })
   }
 
-  #decide(run: RunAggregate, pending: PendingCommand): Decision {
-    this.#texts.clear()
-    const decision = this.#decideOpen(run, pending)
+  async #tryInTurns(
+    run: RunAggregate,
+    pending: PendingCommand,
+    by: { readonly deciding: Paced<Decision>; readonly texts: DecisionTexts; readonly work: WorkQueue },
+  ): Promise<Attempt> {
+    const { deciding, texts, work } = by
+    const party = partyOf(pending.caller)
+    const goOn = run.pause()
+    try {
+      const decision = await work.inTurns(deciding, party)
+      // Meanwhile an append that it was made on may have failed.
+      if (run.dead || !this.#deps.runs.owns(run)) return AGAIN
+      return work.doing(party, () => this.#carryOut(run, pending, { decision, texts }))
+    } finally {
+      goOn()
+    }
+  }
+
+  *#decide(run: RunAggregate, pending: PendingCommand, texts: DecisionTexts): Paced<Decision> {
+    const decision = yield* this.#decideOpen(run, pending, texts)
     return run.state?.disclosed === true ? withoutAppend(decision) : decision
   }
 
-  #decideOpen(run: RunAggregate, pending: PendingCommand): Decision {
-    const env = this.#env(run, pending)
+  *#decideOpen(run: RunAggregate, pending: PendingCommand, texts: DecisionTexts): Paced<Decision> {
+    const env = this.#env(run, pending, texts)
     if (pending.reusedKey === true && run.state !== undefined) {
       return refuseOnRecord(run.state, env, { refusal: keyReused(), fingerprint: pending.info.idempotency?.key ?? '' })
     }
     const { caller, command, contexts, events } = pending
-    return decide({ run, caller, command, env, contexts, events, tenantPolicy: this.#deps.tenantPolicy })
+    return yield* decide({ run, caller, command, env, contexts, events, tenantPolicy: this.#deps.tenantPolicy })
   }
 
-  #env(run: RunAggregate, pending: PendingCommand): Env {
+  #env(run: RunAggregate, pending: PendingCommand, texts: DecisionTexts): Env {
     const { effects, leases, ledgerId } = this.#deps
     return {
       nowMs: effects.nowMs(),
@@ -206,17 +226,17 @@ export class WritePath {
       newId: effects.newId,
       ledgerId,
       headDigest: run.head?.digest,
-      digestOf: this.#texts.digestOf,
-      sizeOf: this.#texts.sizeOf,
+      digestOf: texts.digestOf,
+      sizeOf: texts.sizeOf,
     }
   }
 
-  #carryOut(run: RunAggregate, pending: PendingCommand, decision: Decision): Attempt {
+  #carryOut(run: RunAggregate, pending: PendingCommand, { decision, texts }: Decided): Attempt {
     switch (decision.kind) {
       case 'append':
-        return this.#appender.append(run, pending, { decision })
+        return this.#appender.append(run, pending, { decision, texts })
       case 'refuse':
-        return this.#carryOutRefusal(run, pending, decision)
+        return this.#carryOutRefusal(run, pending, { decision, texts })
       case 'as-is':
         return this.#unrecorded.asIs(run, pending.command)
       case 'recorded-call':
@@ -239,23 +259,19 @@ export class WritePath {
   #carryOutRefusal(
     run: RunAggregate,
     pending: PendingCommand,
-    decision: Extract<Decision, { kind: 'refuse' }>,
+    { decision, texts }: Decided<Extract<Decision, { kind: 'refuse' }>>,
   ): Attempt {
     const { before = [], record, refusal } = decision
     if (record !== undefined) {
-      return this.#appender.append(run, pending, { decision: { kind: 'append', drafts: [...before, record] } })
+      return this.#appender.append(run, pending, { decision: { kind: 'append', drafts: [...before, record] }, texts })
     }
     if (before.length === 0) return this.#unrecorded.refuse(run, refusal)
     // Facts met on the way are no answer: the request stays unremembered, as every one that records nothing of its own.
-    return this.#appender.append(run, pending, { decision: { kind: 'append', drafts: before }, instead: refusal })
+    const decided: Decision = { kind: 'append', drafts: before }
+    return this.#appender.append(run, pending, { decision: decided, texts, instead: refusal })
   }
 }
 
 function partyOf({ tenant, subject, actor }: Caller): Party {
   return { tenant, caller: subject ?? actor }
-}
-
-/** Judged by what tools answered. */
-function isHandoff({ kind }: RunCommand): boolean {
-  return kind === 'envelope' || kind === 'branch' || kind === 'join'
 }

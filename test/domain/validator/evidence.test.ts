@@ -3,13 +3,16 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json } from '../../../schemas/json.ts'
 import { resolvePolicy } from '../../../schemas/resolve-policy.ts'
+import { finish, Pauses } from '../../../src/domain/paced.ts'
 import {
   addEvidence,
   dumpEvidence,
   EVIDENCE_MAX_CHARS,
   EVIDENCE_MAX_ENTRIES,
+  type Evidence,
   emptyEvidence,
-  isGrounded,
+  groundOf,
+  LOOKUP_MAX_CHARS,
   loadEvidence,
 } from '../../../src/domain/validator/evidence.ts'
 import { validateHandoff } from '../../../src/domain/validator/validate.ts'
@@ -19,6 +22,8 @@ const test = suite('evidence')
 
 const evidenceOf = (...values: Json[]) =>
   values.reduce((evidence, value) => addEvidence(evidence, value), emptyEvidence())
+const isGrounded = (evidence: Evidence, leaf: string | number): boolean | 'truncated' =>
+  finish(groundOf(evidence, leaf, { budget: { charsLeft: LOOKUP_MAX_CHARS }, pauses: new Pauses() }))
 const grounded = (leaf: string | number, ...values: Json[]) => isGrounded(evidenceOf(...values), leaf)
 
 test('strings are found whole: trimmed, NFC, without case', () => {

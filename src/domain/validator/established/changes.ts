@@ -2,11 +2,12 @@
 import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json } from '../../../../schemas/json.ts'
 import type { Token } from '../../../../schemas/json-pointer.ts'
+import type { Paced } from '../../paced.ts'
 import type { PlaceRules } from './place-rules.ts'
 
 export interface Change {
   readonly kind: 'removed' | 'changed' | 'returned' | 'reordered' | 'duplicate' | 'shadow'
-  /** In the established context; in the new one for what was added there. A live path: copy it to keep it. */
+  /** In the established context; in the new one for what was added there. */
   readonly place: readonly Token[]
   /** Where it stands in the new context now; undefined where it is gone. */
   readonly afterPlace: readonly Token[] | undefined
@@ -22,12 +23,16 @@ export interface Change {
 /** What else than a supersession may permit a change: a finding that says so, or undefined. */
 export type Excuse = (change: Change) => Finding | undefined
 
+/** Made when the first change is to be judged. */
+export type Excuses = () => Paced<Excuse | undefined>
+
 /** What is new, in the new context. */
 export interface Gain {
   readonly place: readonly Token[]
   readonly value: Json
 }
 
+/** The paths that a sink is given are live ones: it copies what it keeps. */
 export interface ChangeSink {
   readonly change: (change: Change) => void
   /** Differences that contradict nothing. */

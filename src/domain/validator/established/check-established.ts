@@ -3,15 +3,16 @@ import { isEqual } from '../../../../projections/json-equality.ts'
 import { protectedBy } from '../../../../projections/protected-keys.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
+import type { Paced, Pauses } from '../../paced.ts'
 import { compareOther } from '../compare-other.ts'
-import { type LeftWords, wasLeft } from '../grounding/left-words.ts'
+import { type LeftWords, leftWordsOf } from '../grounding/left-words.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { noSignatures } from '../meaning/signature.ts'
 import { addDifference, addFinding, countLeaves, type Report } from '../report.ts'
 import { checkSupersessions, type Supersession } from '../supersedes.ts'
-import type { Change, ChangeSink, Excuse, Gain } from './changes.ts'
+import type { Change, ChangeSink, Excuses, Gain } from './changes.ts'
 import { compareValues } from './compare-values.ts'
-import { judgeChange, judgeEntries } from './judge-change.ts'
+import { judgeChange, judgeEntries, noteDifference } from './judge-change.ts'
 import { type PlaceRules, rootRules, rulesBelow } from './place-rules.ts'
 import { checkRestated } from './restated.ts'
 import { shadowedBy } from './shadow-keys.ts'
@@ -26,7 +27,7 @@ export interface EstablishedInput {
   readonly supersedes?: readonly Supersession[] | undefined
   /** Who hands over: a policy may name who may supersede. */
   readonly agent?: string | undefined
-  readonly excuse?: Excuse | undefined
+  readonly excuses?: Excuses | undefined
   /** State words that the run has left on the way to `before`. */
   readonly left?: LeftWords | undefined
   /** Whether something new is, whole, what a tool answered. */
@@ -36,30 +37,39 @@ export interface EstablishedInput {
 /** Gains that are looked at for what they say about the established: a payload of ten thousand new keys restates nothing by accident. */
 const GAINS_MAX = 1000
 
+/** Of a top-level key that differs, and of a change that is judged. */
+const KEY_STEPS = 10
+const CHANGE_STEPS = 10
+
 interface Judging extends Walk {
   readonly input: EstablishedInput
   readonly superseded: Superseded
   readonly report: Report
+  /** Judged once all of them are known: what tools answered is looked up for each. */
+  readonly changes: Change[]
   readonly gains: Gain[]
 }
 
 /** Answers the top-level keys that differ, as far as the validator tells a difference. */
-export function checkEstablished(input: EstablishedInput, report: Report): readonly string[] {
+export function* checkEstablished(input: EstablishedInput, report: Report, pauses: Pauses): Paced<readonly string[]> {
   const { before, after, policy } = input
   const isProtected = protectedBy(policy)
-  const judging = startJudging(input, report)
+  const judging = startJudging(input, report, pauses)
   const rules = rootRules(policy)
   const changed: string[] = []
   for (const key of differingKeys(before, after)) {
     const earlier = report.differences
-    if (isProtected(key)) checkKey(judging, key, rulesBelow(rules, key))
+    if (isProtected(key)) yield* checkKey(judging, key, rulesBelow(rules, key))
     else compareOther(key, { before, after }, report)
     if (report.differences > earlier) changed.push(key)
+    pauses.count(KEY_STEPS)
+    if (pauses.due()) yield
   }
   if (changed.length > 0) {
     checkShadows(judging, { isProtected, rules, changed })
+    yield* judgeChanges(judging)
     judgeEntries(judging.superseded, before, report)
-    checkGains(judging, isProtected)
+    yield* checkGains(judging, isProtected)
   }
   checkProtection(input, isProtected, report)
   return changed
@@ -75,16 +85,33 @@ function differingKeys(before: JsonObject, after: JsonObject): readonly string[]
   return differing.sort()
 }
 
-function checkGains({ input, gains, report }: Judging, isProtected: (key: string) => boolean): void {
+/** In the order in which they were come upon. */
+function* judgeChanges({ input, superseded, report, changes, pauses }: Judging): Paced<void> {
+  if (changes.length === 0) return
+  const excuse = input.excuses === undefined ? undefined : yield* input.excuses()
+  const judge = { superseded, report, excuse }
+  for (const change of changes) {
+    judgeChange(change, judge)
+    pauses.count(CHANGE_STEPS)
+    if (pauses.due()) yield
+  }
+}
+
+function* checkGains({ input, gains, report, pauses }: Judging, isProtected: (key: string) => boolean): Paced<void> {
   if (gains.length === 0) return
   const { before, after, policy, isRecorded } = input
   const judged = gains.filter(({ place }) => isProtected(`${place[0]}`))
-  const said = isRecorded === undefined ? judged : judged.filter((gain) => !isRecorded(gain))
-  checkRestated({ before, gains: said, mode: policy.restated ?? 'sure', isProtected }, report)
+  const said: Gain[] = []
+  for (const gain of judged) {
+    if (isRecorded?.(gain) !== true) said.push(gain)
+    if (pauses.due()) yield
+  }
+  yield* checkRestated({ before, gains: said, mode: policy.restated ?? 'sure', isProtected }, report, pauses)
+  if (pauses.due()) yield
   checkTotals({ before, after, gains: judged }, report)
 }
 
-function startJudging(input: EstablishedInput, report: Report): Judging {
+function startJudging(input: EstablishedInput, report: Report, pauses: Pauses): Judging {
   const { before, after, policy, agent } = input
   const inputs = mayNotSupersede(input) ? [] : (input.supersedes ?? [])
   if (inputs !== input.supersedes && (input.supersedes?.length ?? 0) > 0 && inputs.length === 0) {
@@ -97,20 +124,20 @@ function startJudging(input: EstablishedInput, report: Report): Judging {
     })
   }
   const holding = checkSupersessions(inputs, { before, after }, report, policy.supersede?.reasonMinChars)
-  const gains: Gain[] = []
-  const superseded = supersededTree(holding)
-  const judge = { superseded, report, excuse: input.excuse }
+  const [changes, gains]: [Change[], Gain[]] = [[], []]
   return {
     input,
-    superseded,
+    superseded: supersededTree(holding),
     report,
+    changes,
     gains,
-    known: noSignatures(),
-    wasLeft: (place, word) => input.left !== undefined && wasLeft(input.left, before, { place, word }),
+    known: noSignatures(pauses),
+    pauses,
+    wasLeft: input.left === undefined ? () => false : leftWordsOf(input.left, before),
     compare: compareValues,
     place: [],
     afterPlace: [],
-    sink: sinkOf(judge, gains),
+    sink: sinkOf(report, changes, gains),
   }
 }
 
@@ -119,13 +146,13 @@ function mayNotSupersede({ policy, agent }: EstablishedInput): boolean {
   return roles !== undefined && (agent === undefined || !roles.includes(agent))
 }
 
-function sinkOf(
-  judge: { readonly superseded: Superseded; readonly report: Report; readonly excuse: Excuse | undefined },
-  gains: Gain[],
-): ChangeSink {
-  const { report } = judge
+function sinkOf(report: Report, changes: Change[], gains: Gain[]): ChangeSink {
   return {
-    change: (change: Change) => judgeChange(change, judge),
+    change: (change) => {
+      noteDifference(change, report)
+      const { place, afterPlace } = change
+      changes.push({ ...change, place: [...place], afterPlace: afterPlace && [...afterPlace] })
+    },
     modified: (place) => addDifference(report, 'modified', place),
     dropped: (place) => addDifference(report, 'removed', place),
     gained: (place, value) => {
@@ -135,7 +162,7 @@ function sinkOf(
   }
 }
 
-function checkKey(judging: Judging, key: string, rules: PlaceRules): void {
+function* checkKey(judging: Judging, key: string, rules: PlaceRules): Paced<void> {
   const { before, after, policy } = judging.input
   judging.place.push(key)
   judging.afterPlace.push(key)
@@ -143,7 +170,8 @@ function checkKey(judging: Judging, key: string, rules: PlaceRules): void {
   else if (!Object.hasOwn(after, key)) goneKey(judging, key, { before: before[key] as Json, policy, rules })
   else {
     const here = { key, kind: placeKind(key, key === 'entities'), rules }
-    compareValues(judging, before[key] as Json, after[key] as Json, here)
+    const inside = compareValues(judging, before[key] as Json, after[key] as Json, here)
+    if (inside !== undefined) yield* inside
   }
   judging.place.pop()
   judging.afterPlace.pop()

@@ -1,6 +1,7 @@
 /** @module Two lists: members find their counterparts, what has none is gone, and where the order says something it is kept. */
 import { isEqual } from '../../../../projections/json-equality.ts'
 import { isJsonObject, type Json } from '../../../../schemas/json.ts'
+import type { Paced } from '../../paced.ts'
 import { isOrdered, keepsOrder } from '../lists/list-order.ts'
 import { matchObjects, type ObjectMatch } from '../lists/match-objects.ts'
 import { matchScalars, type ScalarMatch } from '../lists/match-scalars.ts'
@@ -9,21 +10,28 @@ import { changed, type Here, removed, type Walk } from './walk.ts'
 
 type Lists = readonly [readonly Json[], readonly Json[]]
 
+/** Of a member that is looked at, and of a pair that is compared. */
+const MEMBER_STEPS = 2
+const PAIR_STEPS = 10
 /** Deeper down, looking for equality first would read nested lists once for each list around them. */
 const EQUALITY_MAX_DEPTH = 8
 
-export function compareLists(walk: Walk, lists: Lists, here: Here): void {
+export function* compareLists(walk: Walk, lists: Lists, here: Here): Paced<void> {
   const isShallow = walk.place.length <= EQUALITY_MAX_DEPTH
   if (isShallow && isEqual(lists[0], lists[1])) return
   const declared = here.rules.list
   const order = declared === undefined ? isOrdered(lists[0], here.kind) : declared === 'sequence'
-  if (order && keepsScalarOrder(walk, lists, here)) return
+  if (order && (yield* keepsScalarOrder(walk, lists, here))) return
 
   const [before, after] = lists
-  const [scalars, objects] = counterparts(walk, lists, here)
-  const gained = scalars === undefined ? [] : compareLeftovers(walk, lists, here, scalars)
+  walk.pauses.count(MEMBER_STEPS * (before.length + after.length))
+  if (walk.pauses.due()) yield
+  const [scalars, objects] = yield* counterparts(walk, lists, here)
+  const gained = scalars === undefined ? [] : yield* compareLeftovers(walk, lists, here, scalars)
   for (const [i, j] of objects.pairs) {
-    if (!isShallow || !isEqual(before[i] as Json, after[j] as Json)) compareAt(walk, lists, [i, j], here)
+    walk.pauses.count(PAIR_STEPS)
+    if (walk.pauses.due()) yield
+    if (!isShallow || !isEqual(before[i] as Json, after[j] as Json)) yield* compareAt(walk, lists, [i, j], here)
   }
   for (const i of objects.lost) lostAt(walk, before, i, here)
   for (const place of objects.gained) if (scalars?.promoted.has(place) !== true) gained.push(place)
@@ -32,28 +40,28 @@ export function compareLists(walk: Walk, lists: Lists, here: Here): void {
   if (order) checkObjectOrder(walk, lists, objects.pairs, here)
 }
 
-function counterparts(
+function* counterparts(
   { known }: Walk,
   [before, after]: Lists,
   { key, kind, rules }: Here,
-): readonly [ScalarMatch | undefined, ObjectMatch] {
+): Paced<readonly [ScalarMatch | undefined, ObjectMatch]> {
   const declared = rules.list
   const isBag = declared === 'bag' || declared === 'sequence'
   const keyed = typeof declared === 'object' ? declared.key : undefined
-  const objects = matchObjects({ before, after, kind, known, listKey: key, declared: keyed })
+  const objects = yield* matchObjects({ before, after, kind, known, listKey: key, declared: keyed })
   if (before.every(isJsonObject) && after.every(isJsonObject)) return [undefined, objects]
   const repeats = declared === 'set' ? 'set' : isBag ? 'bag' : undefined
-  return [matchScalars({ before, after, kind, known, declared: repeats }), objects]
+  return [yield* matchScalars({ before, after, kind, known, declared: repeats }), objects]
 }
 
 /** Scalars in their order need no counterparts; answers whether all is said. */
-function keepsScalarOrder(walk: Walk, [before, after]: Lists, here: Here): boolean {
+function* keepsScalarOrder(walk: Walk, [before, after]: Lists, here: Here): Paced<boolean> {
   if (before.some((member) => isJsonObject(member) || Array.isArray(member))) return false
   if (keepsOrder(before, after, here.kind)) {
     for (let place = before.length; place < after.length; place++) gainedAt(walk, after, place)
     return true
   }
-  const { lost } = matchScalars({ before, after, kind: here.kind, known: walk.known, declared: 'bag' })
+  const { lost } = yield* matchScalars({ before, after, kind: here.kind, known: walk.known, declared: 'bag' })
   if (lost.length > 0) return false
   walk.sink.change({
     kind: 'reordered',
@@ -67,23 +75,26 @@ function keepsScalarOrder(walk: Walk, [before, after]: Lists, here: Here): boole
 }
 
 /** Scalars without a counterpart: changed where another one stands in their place, else gone. Answers the gained places left. */
-function compareLeftovers(walk: Walk, lists: Lists, here: Here, { lost, gained }: ScalarMatch): number[] {
+function* compareLeftovers(walk: Walk, lists: Lists, here: Here, { lost, gained }: ScalarMatch): Paced<number[]> {
   const left = new Set(gained)
   for (const place of lost) {
+    walk.pauses.count(PAIR_STEPS)
+    if (walk.pauses.due()) yield
     if (!left.has(place) || typeof lists[0][place] !== typeof lists[1][place]) {
       lostAt(walk, lists[0], place, here)
       continue
     }
     left.delete(place)
-    compareAt(walk, lists, [place, place], here)
+    yield* compareAt(walk, lists, [place, place], here)
   }
   return [...left]
 }
 
-function compareAt(walk: Walk, [before, after]: Lists, [i, j]: readonly [number, number], here: Here): void {
+function* compareAt(walk: Walk, [before, after]: Lists, [i, j]: readonly [number, number], here: Here): Paced<void> {
   walk.place.push(i)
   walk.afterPlace.push(j)
-  walk.compare(walk, before[i] as Json, after[j] as Json, memberHere(here, i))
+  const inside = walk.compare(walk, before[i] as Json, after[j] as Json, memberHere(here, i))
+  if (inside !== undefined) yield* inside
   walk.place.pop()
   walk.afterPlace.pop()
 }

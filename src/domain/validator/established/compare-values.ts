@@ -3,6 +3,7 @@
  * members, null may be filled, states move forward, clocks and counters rise; all else that differs is a change.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import type { Paced } from '../../paced.ts'
 import { equalPairs, heldQuantity, isUnitKey, soleQuantity } from '../meaning/pairs.ts'
 import { type PlaceKind, placeKind } from '../meaning/place-kind.ts'
 import { isSameQuantity } from '../meaning/quantities.ts'
@@ -13,11 +14,21 @@ import { rulesBelow } from './place-rules.ts'
 import { shadowedBy } from './shadow-keys.ts'
 import { changed, type Here, removed, returned, type Walk } from './walk.ts'
 
-export function compareValues(walk: Walk, a: Json, b: Json, here: Here): void {
-  if (a === b) return
+/** Of a member that differs, and of one that is gained. */
+const MEMBER_STEPS = 10
+const GAINED_STEPS = 5
+
+/** Objects and lists are left to be compared: that may take long. */
+export function compareValues(walk: Walk, a: Json, b: Json, here: Here): Paced<void> | undefined {
+  if (a === b) return undefined
+  if (isJsonObject(a) && isJsonObject(b) && !isEmpty(a)) return compareObjects(walk, [a, b], here)
+  if (Array.isArray(a) && Array.isArray(b) && a.length > 0) return compareLists(walk, [a, b], here)
+  compareOthers(walk, [a, b], here)
+  return undefined
+}
+
+function compareOthers(walk: Walk, [a, b]: readonly [Json, Json], here: Here): void {
   if (establishesNothing(a, b)) walk.sink.modified(walk.place)
-  else if (isJsonObject(a) && isJsonObject(b)) compareObjects(walk, [a, b], here)
-  else if (Array.isArray(a) && Array.isArray(b)) compareLists(walk, [a, b], here)
   else if (typeof a === 'object') compareWithText(walk, [a as JsonObject, b], here)
   else if (isJsonObject(b)) comparePromoted(walk, [a, b], here)
   else if (Array.isArray(b)) changed(walk, [a, b], here)
@@ -35,7 +46,7 @@ function isEmpty(value: JsonObject | readonly Json[]): boolean {
   return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0
 }
 
-export function compareScalars(walk: Walk, [a, b]: readonly [Scalar, Scalar], here: Here): void {
+function compareScalars(walk: Walk, [a, b]: readonly [Scalar, Scalar], here: Here): void {
   if (isSameScalar(a, b, here.kind)) return
   if (!mayMove(a, b, here)) changed(walk, [a, b], here)
   else if (isReturn(a, b, here) && walk.wasLeft(walk.place, `${b}`)) returned(walk, [a, b], here)
@@ -69,8 +80,9 @@ function carries(object: JsonObject, value: Scalar, kind: PlaceKind): boolean {
   return held !== undefined && said?.kind === 'quantity' && isSameQuantity(said.quantity, held)
 }
 
-export function compareObjects(walk: Walk, [a, b]: readonly [JsonObject, JsonObject], here: Here): void {
+function* compareObjects(walk: Walk, [a, b]: readonly [JsonObject, JsonObject], here: Here): Paced<void> {
   const keys = Object.keys(a)
+  walk.pauses.count(keys.length)
   const differing = differingKeys([a, b], keys)
   const equal = differing.some(isUnitKey) ? equalPairs(a, b) : undefined
   let kept = keys.length - differing.length
@@ -81,10 +93,13 @@ export function compareObjects(walk: Walk, [a, b]: readonly [JsonObject, JsonObj
     const below: Here = { key, kind: kindBelow(here, key), rules: rulesBelow(here.rules, key) }
     walk.place.push(key)
     walk.afterPlace.push(key)
-    if (isKept) compareValues(walk, a[key] as Json, b[key] as Json, below)
-    else dropped(walk, a[key] as Json, below)
+    const inside = isKept ? compareValues(walk, a[key] as Json, b[key] as Json, below) : undefined
+    if (inside !== undefined) yield* inside
+    else if (!isKept) dropped(walk, a[key] as Json, below)
     walk.place.pop()
     walk.afterPlace.pop()
+    walk.pauses.count(MEMBER_STEPS)
+    if (walk.pauses.due()) yield
   }
   const keysNow = Object.keys(b)
   if (keysNow.length > kept) gainedMembers(walk, [a, b], { ...here, keysNow })
@@ -112,6 +127,7 @@ function gainedMembers(
   here: Here & { readonly keysNow: readonly string[] },
 ): void {
   const gained = here.keysNow.filter((key) => !Object.hasOwn(a, key)).sort()
+  walk.pauses.count(GAINED_STEPS * gained.length)
   for (const key of gained) {
     walk.afterPlace.push(key)
     walk.sink.gained(walk.afterPlace, b[key] as Json)

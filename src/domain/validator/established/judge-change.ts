@@ -34,11 +34,14 @@ const RULES: Readonly<Record<Change['kind'], Rule>> = {
   shadow: 'shadow-key',
 }
 
+/** What a change is in the diff, where it is one: a second key is there as gained. */
+export function noteDifference({ kind, place }: Change, report: Report): void {
+  if (kind === 'removed') addDifference(report, 'removed', place)
+  else if (kind !== 'shadow') addDifference(report, kind === 'duplicate' ? 'added' : 'modified', place)
+}
+
 export function judgeChange(change: Change, judge: ChangeJudge): void {
   const { report } = judge
-  if (change.kind === 'removed') addDifference(report, 'removed', change.place)
-  else if (change.kind !== 'shadow')
-    addDifference(report, change.kind === 'duplicate' ? 'added' : 'modified', change.place)
   if (change.kind === 'removed' || change.kind === 'changed') report.lostLeaves += countLeaves(change.before)
   if (change.kind === 'reordered' || change.kind === 'returned') report.lostLeaves += 1
   const entry = entryFor(judge.superseded, change.place)

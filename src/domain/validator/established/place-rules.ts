@@ -71,14 +71,30 @@ function nodeAt(root: Node, path: string): Node {
   return node
 }
 
+/** Of places that a policy does not name there is one for all: a context may have tens of thousands. */
+const below = new WeakMap<PlaceRules, Map<string, PlaceRules>>()
+const UNNAMED = '*'
+
 export function rulesBelow(rules: PlaceRules, token: Token): PlaceRules {
   if (rules.nodes.length === 0) {
     if (rules.list === undefined && rules.monotonic === undefined && rules.tolerance === undefined) return rules
     return { ...NOTHING, immutable: rules.immutable, never: rules.never }
   }
+  let made = below.get(rules)
+  if (made === undefined) {
+    made = new Map([[UNNAMED, makeRulesBelow(rules, UNNAMED)]])
+    for (const { children } of rules.nodes) {
+      for (const name of children.keys()) if (!made.has(name)) made.set(name, makeRulesBelow(rules, name))
+    }
+    below.set(rules, made)
+  }
+  return made.get(`${token}`) ?? (made.get(UNNAMED) as PlaceRules)
+}
+
+function makeRulesBelow(rules: PlaceRules, name: string): PlaceRules {
   const nodes: Node[] = []
   for (const { children } of rules.nodes) {
-    for (const child of [children.get(`${token}`), token === '*' ? undefined : children.get('*')]) {
+    for (const child of [children.get(name), name === UNNAMED ? undefined : children.get(UNNAMED)]) {
       if (child !== undefined) nodes.push(child)
     }
   }

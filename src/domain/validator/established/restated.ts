@@ -4,6 +4,7 @@ import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, type Token } from '../../../../schemas/json-pointer.ts'
+import type { Paced, Pauses } from '../../paced.ts'
 import { soleQuantity } from '../meaning/pairs.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { isSameQuantity } from '../meaning/quantities.ts'
@@ -48,6 +49,10 @@ const NAMES_MAX = 4000
 const SAID_MAX = 64
 const BESIDE_MAX = 64
 
+/** Of an object that is gained, and of each of its keys. */
+const OBJECT_STEPS = 10
+const KEY_STEPS = 20
+
 interface Said {
   readonly object: JsonObject
   readonly place: readonly Token[]
@@ -55,13 +60,22 @@ interface Said {
   readonly key: string
 }
 
-export function checkRestated({ before, gains, mode, isProtected }: RestatedInput, report: Report): void {
+export function* checkRestated(
+  { before, gains, mode, isProtected }: RestatedInput,
+  report: Report,
+  pauses: Pauses,
+): Paced<void> {
   if (mode === 'off') return
-  const objects = gains.flatMap(({ place, value }) => (isJsonObject(value) ? gainedObjects(value, place) : []))
+  const objects: GainedObject[] = []
+  for (const { place, value } of gains) if (isJsonObject(value)) addGained(objects, value, place)
   if (objects.length === 0) return
+  pauses.count(OBJECT_STEPS * objects.length)
+  if (pauses.due()) yield
   const names = establishedNames(before, isProtected)
   let judged = 0
   for (const { object, place } of objects) {
+    pauses.count(OBJECT_STEPS + KEY_STEPS * Object.keys(object).length)
+    if (pauses.due()) yield
     if (place.some((token) => isElsewhere(`${token}`))) continue
     for (const key of Object.keys(object).toSorted()) {
       const known = names.get(nameOf(key))
@@ -82,15 +96,19 @@ export function checkRestated({ before, gains, mode, isProtected }: RestatedInpu
   }
 }
 
+interface GainedObject {
+  readonly object: JsonObject
+  readonly place: readonly Token[]
+}
+
 /** A gained object and those in it; list members are about things of their own. */
-function gainedObjects(object: JsonObject, place: readonly Token[]): { object: JsonObject; place: readonly Token[] }[] {
-  if (place.some((token) => typeof token === 'number')) return []
-  const found = [{ object, place }]
+function addGained(found: GainedObject[], object: JsonObject, place: readonly Token[]): void {
+  if (place.some((token) => typeof token === 'number')) return
+  found.push({ object, place })
   for (const key of Object.keys(object)) {
     const value = object[key] as Json
-    if (isJsonObject(value) && soleQuantity(value) === undefined) found.push(...gainedObjects(value, [...place, key]))
+    if (isJsonObject(value) && soleQuantity(value) === undefined) addGained(found, value, [...place, key])
   }
-  return found
 }
 
 type Names = ReadonlyMap<string, Said | 'several'>

@@ -1,14 +1,16 @@
 /** @module The walk through an established context and a new one: where it stands, what is known of the place, and what it reports. */
 import type { Json } from '../../../../schemas/json.ts'
 import type { Token } from '../../../../schemas/json-pointer.ts'
+import type { Paced, Pauses } from '../../paced.ts'
 import type { PlaceKind } from '../meaning/place-kind.ts'
 import type { Signatures } from '../meaning/signature.ts'
 import type { ChangeSink } from './changes.ts'
 import type { PlaceRules } from './place-rules.ts'
 
 export interface Walk {
-  /** Compares what stands below: members of lists are compared as all values are. */
-  readonly compare: (walk: Walk, before: Json, after: Json, here: Here) => void
+  /** Compares what stands below: members of lists are compared as all values are. Answers what is left to do, where it may take long. */
+  readonly compare: (walk: Walk, before: Json, after: Json, here: Here) => Paced<void> | undefined
+  readonly pauses: Pauses
   readonly sink: ChangeSink
   readonly known: Signatures
   /** Whether the run has left a state word at a place of the established context. */

@@ -3,8 +3,9 @@ import { isEqual } from '../../../../projections/json-equality.ts'
 import { sortedKeys } from '../../../../projections/set-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import type { Paced } from '../../paced.ts'
+import { entryFor } from '../established/superseded.ts'
 import { addFinding } from '../report.ts'
-import { isCovered } from '../supersedes.ts'
 import type { Checking } from './checking.ts'
 import type { FailedCall, RecordedResults } from './recorded-results.ts'
 
@@ -12,38 +13,54 @@ const DONE =
   /^(?:done|completed?|finished|succeeded|success|successful|fulfilled|executed|confirmed|booked|sent|paid|issued|resolved|ok|approved|updated|cancelled|canceled|refunded|applied)$/i
 const STATES = ['status', 'state', 'outcome', 'result']
 const CALLS = ['callId', 'call_id', 'toolCallId', 'tool_call_id', 'call', 'id']
+/** Of an object that is looked at. */
+const OBJECT_STEPS = 10
 const TOOLS = ['tool', 'tool_name', 'toolName', 'name', 'action', 'type', 'what']
 
-export function checkOutcomes(checking: Checking): void {
-  const { evidence, input } = checking
-  if (evidence.results.failed.size === 0) return
-  for (const key of sortedKeys(input.after)) lookInto(checking, input.after[key] as Json, [key])
-}
-
-function lookInto(checking: Checking, value: Json, place: Token[]): void {
-  if (typeof value !== 'object' || value === null) return
-  if (isJsonObject(value)) checkAction(checking, value, place)
-  for (const key of Object.keys(value)) {
-    place.push(Array.isArray(value) ? Number(key) : key)
-    lookInto(checking, (value as JsonObject)[key] as Json, place)
-    place.pop()
+export function* checkOutcomes(checking: Checking): Paced<void> {
+  const { evidence, input, pauses } = checking
+  const { failed } = evidence.results
+  if (failed.size === 0) return
+  const ofTool = new Map<string, FailedCall>()
+  for (const call of failed.values()) if (!ofTool.has(call.tool)) ofTool.set(call.tool, call)
+  pauses.count(failed.size)
+  const outcomes = { ...evidence.results, ofTool }
+  const waiting: { readonly value: Json; readonly place: readonly Token[] }[] = [{ value: input.after, place: [] }]
+  for (let each = waiting.pop(); each !== undefined; each = waiting.pop()) {
+    const { value, place } = each
+    if (typeof value !== 'object' || value === null) continue
+    if (isJsonObject(value) && place.length > 0) checkAction(checking, outcomes, { action: value, place })
+    const keys = place.length === 0 ? sortedKeys(value as JsonObject) : Object.keys(value)
+    for (let i = keys.length - 1; i >= 0; i--) {
+      const key = keys[i] as string
+      const below = (value as JsonObject)[key] as Json
+      if (typeof below !== 'object' || below === null) continue
+      waiting.push({ value: below, place: [...place, Array.isArray(value) ? i : key] })
+    }
+    pauses.count(OBJECT_STEPS + keys.length)
+    if (pauses.due()) yield
   }
 }
 
+interface Outcomes extends Pick<RecordedResults, 'failed' | 'succeeded'> {
+  /** The first failed call of each tool. */
+  readonly ofTool: ReadonlyMap<string, FailedCall>
+}
+
 function checkAction(
-  { evidence, input, report, severity, superseded }: Checking,
-  action: JsonObject,
-  place: Token[],
+  { input, report, severity, superseded }: Checking,
+  outcomes: Outcomes,
+  { action, place }: { readonly action: JsonObject; readonly place: readonly Token[] },
 ): void {
   const state = STATES.find((key) => Object.hasOwn(action, key) && saysDone(action[key] as Json))
   if (state === undefined) return
-  const failed = failedCallOf(action, evidence.results, place[0] === 'actions')
+  const failed = failedCallOf(action, outcomes, place[0] === 'actions')
   if (failed === undefined) return
   const stood = valueAt(input.before, place.map(String))
   if (stood !== undefined && isEqual(stood, action)) return
   addFinding(report, {
     rule: 'disagrees-with-tool',
-    severity: isCovered(superseded, [...place, state]) ? 'warning' : severity,
+    severity: entryFor(superseded, [...place, state]) === undefined ? severity : 'warning',
     path: formatPointer([...place, state]),
     after: action[state] as Json,
     message: `the call of ${failed.tool} failed, as event ${failed.revision} recorded`,
@@ -55,7 +72,7 @@ function saysDone(value: Json): boolean {
   return value === true || (typeof value === 'string' && DONE.test(value.trim()))
 }
 
-function failedCallOf(action: JsonObject, results: RecordedResults, isAction: boolean): FailedCall | undefined {
+function failedCallOf(action: JsonObject, results: Outcomes, isAction: boolean): FailedCall | undefined {
   for (const key of CALLS) {
     const id = Object.hasOwn(action, key) ? action[key] : undefined
     const failed = typeof id === 'string' ? results.failed.get(id) : undefined
@@ -65,7 +82,8 @@ function failedCallOf(action: JsonObject, results: RecordedResults, isAction: bo
   for (const key of TOOLS) {
     const tool = Object.hasOwn(action, key) ? action[key] : undefined
     if (typeof tool !== 'string' || results.succeeded.has(tool)) continue
-    for (const failed of results.failed.values()) if (failed.tool === tool) return failed
+    const failed = results.ofTool.get(tool)
+    if (failed !== undefined) return failed
   }
   return undefined
 }

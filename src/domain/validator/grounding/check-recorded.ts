@@ -4,13 +4,15 @@ import { protectedBy } from '../../../../projections/protected-keys.ts'
 import { sortedKeys } from '../../../../projections/set-text.ts'
 import { isJsonObject, type Json } from '../../../../schemas/json.ts'
 import { formatPointer, parsePointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
-import { type Evidence, isRecorded, LOOKUP_MAX_CHARS, type LookupBudget, settledIndex } from '../evidence.ts'
+import type { Paced, Pauses } from '../../paced.ts'
+import { entryFor, supersededTree } from '../established/superseded.ts'
+import { type Evidence, isRecorded, LOOKUP_MAX_CHARS, type LookupBudget } from '../evidence.ts'
 import { addFinding, type Report } from '../report.ts'
-import { isCovered, type Supersessions } from '../supersedes.ts'
+import type { Supersessions } from '../supersedes.ts'
 import { checkOutcomes } from './check-outcomes.ts'
 import type { Checking, GroundsInput } from './checking.ts'
 import { Derivations } from './derivations.ts'
-import { type Row, readRows } from './read-rows.ts'
+import { membersOf, type Row, rowsIn } from './read-rows.ts'
 import type { RecordedRow } from './row-index.ts'
 import { disagreeingLeaves, type Lookup, lookupIn, sameRows } from './same-row.ts'
 
@@ -18,50 +20,57 @@ import { disagreeingLeaves, type Lookup, lookupIn, sameRows } from './same-row.t
 export const SMALL_NUMBER = 10
 const PROSE_WORDS_MIN = 7
 const PROSE_MIN_CHARS = 100
+/** Of a row, and of a new leaf, that is looked up. */
+const ROW_STEPS = 40
+const LEAF_STEPS = 10
 
-export function checkRecorded(
+/** The evidence is settled. */
+export function* checkRecorded(
   input: GroundsInput,
-  by: { readonly evidence: Evidence; readonly mode: 'warn' | 'reject' },
+  by: { readonly evidence: Evidence; readonly mode: 'warn' | 'reject'; readonly pauses: Pauses },
   report: Report,
-): void {
+): Paced<void> {
   const tokens = (input.supersedes ?? []).map(({ path }) => parsePointer(path))
   const checking: Checking = {
     input,
     evidence: by.evidence,
     report,
     severity: by.mode === 'reject' ? 'error' : 'warning',
-    superseded: tokens.filter((each) => each !== undefined && each.length > 0) as Supersessions,
+    superseded: supersededTree(tokens.filter((each) => each !== undefined && each.length > 0) as Supersessions),
+    pauses: by.pauses,
   }
-  const index = settledIndex(by.evidence)
-  const lookup = index === undefined ? undefined : lookupIn(index)
-  if (lookup !== undefined) checkRows(checking, lookup)
-  checkOutcomes(checking)
-  const isCut = checkLeaves(checking) || index?.truncated === true || (lookup?.stepsLeft ?? 0) < 0
+  const { index } = by.evidence.results
+  const lookup = index === undefined ? undefined : lookupIn(index, by.pauses)
+  if (lookup !== undefined) yield* checkRows(checking, lookup)
+  yield* checkOutcomes(checking)
+  const isCut = (yield* checkLeaves(checking)) || index?.truncated === true || (lookup?.stepsLeft ?? 0) < 0
   if (!isCut) return
   const message = 'more was recorded than can be searched: what is grounded could not be judged'
   addFinding(report, { rule: 'evidence-truncated', severity: checking.severity, path: '', message })
 }
 
-function checkRows({ input, report, severity, superseded }: Checking, lookup: Lookup): void {
+function* checkRows({ input, report, severity, superseded, pauses }: Checking, lookup: Lookup): Paced<void> {
   const isProtected = protectedBy(input.policy)
   for (const key of sortedKeys(input.after)) {
     if (!isProtected(key) || key === 'actions') continue
     const now = input.after[key] as Json
     const stood = Object.hasOwn(input.before, key) ? (input.before[key] as Json) : undefined
     if (typeof now !== 'object' || now === null || (stood !== undefined && isEqual(stood, now))) continue
-    readRows({ [key]: now }, (row) => {
+    for (const row of rowsIn({ [key]: now })) {
+      pauses.count(ROW_STEPS + row.rels.length + membersOf(row))
+      if (pauses.due()) yield
       for (const { place, after, by } of [...wrongLeaves(lookup, row), ...wrongMembers(lookup, row)]) {
         if (isStanding(input, place, after)) continue
         addFinding(report, {
           rule: 'disagrees-with-tool',
-          severity: isCovered(superseded, place) ? 'warning' : severity,
+          severity: entryFor(superseded, place) === undefined ? severity : 'warning',
           path: formatPointer(place),
           after,
           message: `event ${by.revision} recorded another value for this`,
           source: { revision: by.revision },
         })
       }
-    })
+    }
   }
 }
 
@@ -89,10 +98,9 @@ function wrongMembers(lookup: Lookup, row: Row): readonly Wrong[] {
     if (by === undefined) return []
     return list.flatMap((member, i) => {
       const after = member as Json
-      const isFine =
-        typeof after === 'object' ||
-        isLeftAlone(after) ||
-        having.some((each) => lookup.index.hasMember(each, rel, after))
+      if (typeof after === 'object' || isLeftAlone(after)) return []
+      const hash = lookup.index.memberHash(rel, after)
+      const isFine = having.some((each) => lookup.index.hasMember(each, hash))
       return isFine ? [] : [{ place: [...row.place, ...rel.split('/'), i], after, by }]
     })
   })
@@ -114,43 +122,49 @@ function isStanding({ before }: GroundsInput, place: readonly Token[], value: Js
 }
 
 /** Answers whether some leaf could not be judged. */
-function checkLeaves({ input, evidence, report, severity, superseded }: Checking): boolean {
+function* checkLeaves(checking: Checking): Paced<boolean> {
+  const { input, evidence, report, severity, superseded, pauses } = checking
   const budget: LookupBudget = { charsLeft: LOOKUP_MAX_CHARS }
   const derivations = new Derivations(input.after)
   let known: Set<Json> | undefined
   let isCut = false
-  newLeaves(input, (place, leaf) => {
-    const grounded = isRecorded(evidence, leaf, budget)
-    if (grounded === true) return
+  for (const { place, leaf } of newLeaves(input)) {
+    pauses.count(LEAF_STEPS)
+    if (pauses.due()) yield
+    const grounded = yield* isRecorded(evidence, leaf, { budget, pauses })
+    if (grounded === true) continue
     known ??= leavesOf(input.before)
-    if (known.has(leaf)) return
-    const derivation = typeof leaf === 'number' ? derivations.of(place, leaf) : undefined
+    if (known.has(leaf)) continue
+    const derivation = typeof leaf === 'number' ? derivations.of(place, leaf, pauses) : undefined
     if (derivation !== undefined) {
       const message = `follows from what is recorded: ${derivation}`
       addFinding(report, { rule: 'derived', severity: 'info', path: formatPointer(place), after: leaf, message })
-      return
-    }
-    if (grounded === 'truncated') isCut = true
-    else if (!isCovered(superseded, place)) {
+    } else if (grounded === 'truncated') isCut = true
+    else if (entryFor(superseded, place) === undefined) {
       const message = 'occurs in no input or tool result of this run'
       addFinding(report, { rule: 'ungrounded', severity, path: formatPointer(place), after: leaf, message })
     }
-  })
+  }
   return isCut
 }
 
+interface NewLeaf {
+  readonly place: readonly Token[]
+  readonly leaf: string | number
+}
+
 /** Names under `entities`, and numbers there and under `facts`, that do not stand at the same place already. */
-function newLeaves(
-  { before, after }: GroundsInput,
-  visit: (place: readonly Token[], leaf: string | number) => void,
-): void {
+function newLeaves({ before, after }: GroundsInput): readonly NewLeaf[] {
+  const leaves: NewLeaf[] = []
   for (const key of ['entities', 'facts']) {
     if (!Object.hasOwn(after, key)) continue
     const stood = Object.hasOwn(before, key) ? (before[key] as Json) : undefined
     walkNew([stood, after[key] as Json], [key], (place, leaf) => {
-      if (typeof leaf === 'number' ? Math.abs(leaf) >= SMALL_NUMBER : key === 'entities') visit(place, leaf)
+      const isLookedUp = typeof leaf === 'number' ? Math.abs(leaf) >= SMALL_NUMBER : key === 'entities'
+      if (isLookedUp) leaves.push({ place: [...place], leaf })
     })
   }
+  return leaves
 }
 
 function walkNew(

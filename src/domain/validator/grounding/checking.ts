@@ -1,9 +1,11 @@
 /** @module What the checks against the recorded results share: what is compared, by which evidence, and where findings go. */
 import type { JsonObject } from '../../../../schemas/json.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
+import type { Pauses } from '../../paced.ts'
+import type { Superseded } from '../established/superseded.ts'
 import type { Evidence } from '../evidence.ts'
 import type { Report } from '../report.ts'
-import type { Supersession, Supersessions } from '../supersedes.ts'
+import type { Supersession } from '../supersedes.ts'
 
 export interface GroundsInput {
   readonly before: JsonObject
@@ -17,5 +19,6 @@ export interface Checking {
   readonly evidence: Evidence
   readonly report: Report
   readonly severity: 'warning' | 'error'
-  readonly superseded: Supersessions
+  readonly superseded: Superseded
+  readonly pauses: Pauses
 }

@@ -1,6 +1,7 @@
 /** @module Numbers that follow from what stands around them: a count, a sum, a difference or a product. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import type { Pauses } from '../../paced.ts'
 import { isSameNumber } from '../meaning/numbers.ts'
 
 /** Numbers around one: pairs of them are tried. */
@@ -9,6 +10,8 @@ const MEMBERS_MAX = 2_000
 /** What one handoff may have worked out, and the values that may be looked at for it. */
 const TRIES_MAX = 200
 const STEPS_MAX = 200_000
+/** Of a try: pairs of its operands. */
+const TRY_STEPS = 1_000
 
 export class Derivations {
   readonly #after: JsonObject
@@ -20,8 +23,15 @@ export class Derivations {
   }
 
   /** How the number at a place follows from its surroundings, in words. */
-  of(place: readonly Token[], number: number): string | undefined {
+  of(place: readonly Token[], number: number, pauses: Pauses): string | undefined {
     if (--this.#triesLeft < 0) return undefined
+    const { stepsLeft } = this.#work
+    const found = this.#search(place, number)
+    pauses.count(TRY_STEPS + stepsLeft - this.#work.stepsLeft)
+    return found
+  }
+
+  #search(place: readonly Token[], number: number): string | undefined {
     for (let depth = place.length - 1; depth >= 1; depth--) {
       const around = valueAt(this.#after, place.slice(0, depth).map(String))
       if (around === undefined || !isJsonObject(around)) continue

@@ -1,5 +1,5 @@
 /** @module Seeded hashes of what is recorded: 31 bits each. Who does not know the seed cannot make two values meet. */
-import { isJsonObject, type Json } from '../../../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { type Scalar, scalarText } from '../meaning/scalars.ts'
 
@@ -21,15 +21,29 @@ export function hashScalar(seed: number, key: string, value: Scalar): number {
   return hashText(seed, scalarText(value, placeKind(key, false)))
 }
 
+/** Hashes of lists and objects, by the key they were made under: what lies in one another is read once. */
+export type KnownHashes = Map<object, { readonly key: string; readonly hash: number }>
+
 /** Of a whole value: lists in their order, objects whatever the order of their keys. */
-export function hashValue(seed: number, key: string, value: Json): number {
-  if (Array.isArray(value)) {
-    return value.reduce((hash: number, member) => hashPair(seed, hash, hashValue(seed, key, member as Json)), 1)
-  }
-  if (!isJsonObject(value)) return hashScalar(seed, key, value as Scalar)
+export function hashValue(seed: number, key: string, value: Json, known: KnownHashes): number {
+  if (typeof value !== 'object' || value === null) return hashScalar(seed, key, value)
+  const made = known.get(value)
+  if (made?.key === key) return made.hash
+  const hash = isJsonObject(value) ? hashObject(seed, value, known) : hashList(seed, key, value as Json[], known)
+  known.set(value, { key, hash })
+  return hash
+}
+
+function hashList(seed: number, key: string, list: readonly Json[], known: KnownHashes): number {
+  let hash = 1
+  for (const member of list) hash = hashPair(seed, hash, hashValue(seed, key, member, known))
+  return hash
+}
+
+function hashObject(seed: number, value: JsonObject, known: KnownHashes): number {
   let sum = 2
   for (const name of Object.keys(value)) {
-    sum = (sum + hashPair(seed, hashText(seed, name), hashValue(seed, name, value[name] as Json))) | 0
+    sum = (sum + hashPair(seed, hashText(seed, name), hashValue(seed, name, value[name] as Json, known))) | 0
   }
   return finish(sum)
 }

@@ -36,12 +36,18 @@ export function forgetLeft(left: LeftWords, revision: number): void {
   }
 }
 
-/** Whether the run has left this word at a place of its context. */
-export function wasLeft(left: LeftWords, context: JsonObject, at: { place: readonly Token[]; word: string }): boolean {
-  if (left.size === 0) return false
-  const place = placeText(context, at.place)
+/** What the members of lists are known by, once somebody has asked. */
+type KnownMembers = Map<readonly Json[], ReadonlyMap<Json, string>>
+
+/** Whether the run has left a word at a place of its context. */
+export function leftWordsOf(left: LeftWords, context: JsonObject): (place: readonly Token[], word: string) => boolean {
+  const known: KnownMembers = new Map()
+  return (place, word) => left.size > 0 && wasLeft(left, word, placeText(context, place, known))
+}
+
+function wasLeft(left: LeftWords, said: string, place: string | undefined): boolean {
   const words = place === undefined ? undefined : left.get(place)
-  const meant = meantState(at.word)
+  const meant = meantState(said)
   return words?.some(({ word }) => word === meant) === true
 }
 
@@ -105,15 +111,24 @@ function memberTexts(list: readonly Json[], key: string): ReadonlyMap<string, Js
   return undefined
 }
 
-function placeText(context: JsonObject, tokens: readonly Token[]): string | undefined {
+function textsIn(list: readonly Json[], key: string, known: KnownMembers): ReadonlyMap<Json, string> {
+  const made = known.get(list)
+  if (made !== undefined) return made
+  const texts = new Map<Json, string>()
+  for (const [text, member] of memberTexts(list, key) ?? []) texts.set(member, text)
+  known.set(list, texts)
+  return texts
+}
+
+function placeText(context: JsonObject, tokens: readonly Token[], known: KnownMembers): string | undefined {
   let value: Json | undefined = context
   let here: Here = { place: '', key: '', depth: 0 }
   for (const token of tokens) {
     if (Array.isArray(value)) {
       const member: Json | undefined = value[Number(token)]
-      const found = [...(memberTexts(value, here.key) ?? [])].find(([, each]) => each === member)
-      if (found === undefined) return undefined
-      here = { ...below(here, found[0]), key: '' }
+      const text = member === undefined ? undefined : textsIn(value, here.key, known).get(member)
+      if (text === undefined) return undefined
+      here = { ...below(here, text), key: '' }
       value = member
     } else if (value !== undefined && isJsonObject(value) && Object.hasOwn(value, `${token}`)) {
       value = value[`${token}`]

@@ -4,27 +4,34 @@ import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { isJsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import type { Paced, Pauses } from '../../paced.ts'
 import type { Change, Excuse, Gain } from '../established/changes.ts'
-import { type Evidence, settledIndex } from '../evidence.ts'
+import type { Evidence } from '../evidence.ts'
+import type { Scalar } from '../meaning/scalars.ts'
 import { sinceAt } from './established-since.ts'
 import { hashValue } from './hash.ts'
-import { REL_MAX_CHARS, type Row, type RowName, readRows } from './read-rows.ts'
+import { REL_MAX_CHARS, type Row, type RowName, rowsIn } from './read-rows.ts'
 import type { RecordedRow } from './row-index.ts'
 import { isRecordedWhole, type Lookup, lookupIn, sameRows, wholeRows } from './same-row.ts'
 
-/** Whether something new is, whole, what a tool answered: it says what it is about. */
-export function recordedGain(evidence: Evidence): ((gain: Gain) => boolean) | undefined {
-  const index = settledIndex(evidence)
+/** Of a row that is read, and of a change that is looked for in one. */
+const ROW_STEPS = 30
+const HOLDING_STEPS = 20
+const PLACE_STEPS = 5
+
+/** Whether something new is, whole, what a tool answered: it says what it is about. The evidence is settled. */
+export function recordedGain({ results }: Evidence, pauses: Pauses): ((gain: Gain) => boolean) | undefined {
+  const { index } = results
   if (index === undefined || index.size === 0) return undefined
-  const lookup = lookupIn(index)
+  const lookup = lookupIn(index, pauses)
   return ({ place, value }) => {
     if (!isJsonObject(value)) return false
-    let whole: boolean | undefined
-    // The first row is the object itself, with the keys it stands under.
-    readRows(underKeys(place, value), (row) => {
-      if (row.place.length === place.length) whole ??= isRecordedWhole(lookup, row)
-    })
-    return whole === true
+    for (const row of rowsIn(underKeys(place, value))) {
+      // That is the object itself, with the keys it stands under; what comes after it lies inside.
+      if (row.place.length === place.length) return isRecordedWhole(lookup, row)
+      if (row.place.length > place.length) return false
+    }
+    return false
   }
 }
 
@@ -33,23 +40,22 @@ function underKeys(place: readonly Token[], value: Json): Json {
   return place.reduceRight<Json>((inner, token) => (typeof token === 'number' ? [inner] : { [token]: inner }), value)
 }
 
-export function movedByTool(evidence: Evidence, after: JsonObject): Excuse | undefined {
-  const index = settledIndex(evidence)
+/** What is permitted since a tool said so. The evidence is settled. */
+export function* movedByTool({ results }: Evidence, after: JsonObject, pauses: Pauses): Paced<Excuse | undefined> {
+  const { index, since } = results
   if (index === undefined || index.size === 0) return undefined
-  const lookup = lookupIn(index)
-  let rows: Map<JsonObject, Row> | undefined
+  const rows = new Map<JsonObject, Row>()
+  for (const row of rowsIn(after)) {
+    rows.set(row.object, row)
+    pauses.count(ROW_STEPS + row.rels.length)
+    if (pauses.due()) yield
+  }
+  const search = { lookup: lookupIn(index, pauses), rows, after, known: new Map() }
   return (change) => {
     if (change.kind === 'duplicate' || change.kind === 'shadow') return undefined
-    rows ??= rowsOf(after)
-    const source = sourceOf(change, { lookup, rows, after, since: sinceAt(evidence.results.since, change.place) })
+    const source = sourceOf(change, { ...search, since: sinceAt(since, change.place) })
     return source === undefined ? undefined : note(change, source)
   }
-}
-
-function rowsOf(after: JsonObject): Map<JsonObject, Row> {
-  const rows = new Map<JsonObject, Row>()
-  readRows(after, (row) => rows.set(row.object, row))
-  return rows
 }
 
 /** The values that stand on the way to a place, the whole context first; shorter where the way ends. */
@@ -67,6 +73,8 @@ interface Search {
   readonly lookup: Lookup
   readonly rows: ReadonlyMap<JsonObject, Row>
   readonly after: JsonObject
+  /** What is known of each row, by the name that it is not looked up by. */
+  readonly known: Map<Row, Map<string | undefined, readonly RecordedRow[]>>
   /** Event by which the value stands. */
   readonly since: number
 }
@@ -75,34 +83,47 @@ function sourceOf(change: Change, search: Search): RecordedRow | undefined {
   // What is gone is told by what holds it now: a list or an object without it.
   const place = change.afterPlace ?? change.place.slice(0, -1)
   const values = valuesOn(search.after, place)
+  search.lookup.pauses.count(PLACE_STEPS * values.length)
   for (let end = values.length - 1; end >= 1; end--) {
     const row = search.rows.get(values[end] as JsonObject)
     if (row === undefined) continue
     for (let to = values.length - 1; to > end; to--) {
-      const source = holding(row, place.slice(end, to), { ...search, value: values[to] as Json })
+      const value = values[to] as Json
+      if (isJsonObject(value)) continue
+      const rel = relOf(place, end, to)
+      const source = rel === undefined ? undefined : holding(row, { rel, key: `${place[to - 1]}`, value }, search)
       if (source !== undefined) return source
     }
   }
   return undefined
 }
 
+/** The path from a row on; undefined where it is longer than any that rows are known to have. */
+function relOf(place: readonly Token[], end: number, to: number): string | undefined {
+  let rel = `${place[end]}`
+  for (let i = end + 1; i < to && rel.length <= REL_MAX_CHARS; i++) rel += `/${place[i]}`
+  return rel.length > REL_MAX_CHARS ? undefined : rel
+}
+
+interface Held {
+  readonly rel: string
+  readonly key: string
+  readonly value: Scalar | readonly Json[]
+}
+
 /** The latest row about the same thing that has something at the path, where that is exactly what stands there now. */
-function holding(
-  row: Row,
-  path: readonly Token[],
-  { lookup, since, value }: Search & { readonly value: Json },
-): RecordedRow | undefined {
-  const { index } = lookup
-  const isList = Array.isArray(value)
-  if (typeof value === 'object' && value !== null && !isList) return undefined
-  const rel = path.join('/')
-  if (rel.length > REL_MAX_CHARS) return undefined
+function holding(row: Row, { rel, key, value }: Held, search: Search): RecordedRow | undefined {
+  const { lookup, since } = search
+  const { index, hashes } = lookup
+  const isList = typeof value === 'object' && value !== null
   const recordedRel = isList ? `${rel}[]` : rel
-  const candidates = knownRows(lookup, row, rel).filter((each) => each.hashOf(recordedRel) !== undefined)
+  const known = knownRows(search, row, rel)
+  lookup.pauses.count(HOLDING_STEPS + known.length)
+  const candidates = known.filter((each) => each.hashOf(recordedRel) !== undefined)
   let latest: RecordedRow | undefined
   for (const each of candidates) if (each.revision >= (latest?.revision ?? 0)) latest = each
   if (latest === undefined || latest.revision <= since) return undefined
-  const hash = isList ? hashValue(index.seed, `${path.at(-1)}`, value as Json) : index.leafHash(rel, value)
+  const hash = isList ? hashValue(index.seed, key, value, hashes) : index.leafHash(rel, value)
   // Several rows of one name in one result are told apart by nothing: then all of them say so, or none does.
   const holds = candidates.every((each) => each.revision !== latest.revision || each.hashOf(recordedRel) === hash)
   if (!holds || row.names.some((name) => name.rel !== rel && isOwnName(row, name))) return holds ? latest : undefined
@@ -110,9 +131,19 @@ function holding(
   return candidates.some((each) => each.revision === latest.revision && whole.has(each.row)) ? latest : undefined
 }
 
-/** Rows of the same name, inside the same things. */
-function knownRows(lookup: Lookup, row: Row, rel: string): readonly RecordedRow[] {
-  const own = row.names.filter((name) => name.rel !== rel)
+/** Rows of the same name, inside the same things; a member says nothing of itself. */
+function knownRows({ lookup, known }: Search, row: Row, rel: string): readonly RecordedRow[] {
+  const without = row.names.some((name) => name.rel === rel) ? rel : undefined
+  const made = known.get(row)?.get(without)
+  if (made !== undefined) return made
+  const rows = namedRows(lookup, row, without)
+  const ofRow = known.get(row) ?? new Map<string | undefined, readonly RecordedRow[]>()
+  known.set(row, ofRow.set(without, rows))
+  return rows
+}
+
+function namedRows(lookup: Lookup, row: Row, without: string | undefined): readonly RecordedRow[] {
+  const own = without === undefined ? row.names : row.names.filter((name) => name.rel !== without)
   const named = own.flatMap((name) => lookup.index.named(name))
   const same = new Set(sameRows(lookup, row).map((each) => each.row))
   const about = named.filter((each) => same.has(each.row))

@@ -38,38 +38,44 @@ const NAMES_MAX = 4
 const NAME_MAX_CHARS = 128
 const DISTINCTIVE_MIN_CHARS = 4
 
-/** Visits outer rows before those inside them. */
-export function readRows(value: Json, visit: (row: Row) => void): void {
-  readInside({ visit, place: [] }, { value, key: '', mapKey: undefined, parent: undefined })
+/** Outer rows before those inside them, one at a time, however deep they stand. */
+export function* rowsIn(value: Json): Generator<Row, void, void> {
+  const waiting: Inside[] = [{ value, place: [], key: '', mapKey: undefined, parent: undefined }]
+  for (let inside = waiting.pop(); inside !== undefined; inside = waiting.pop()) {
+    if (Array.isArray(inside.value)) waitForMembers(waiting, inside)
+    else if (isJsonObject(inside.value)) yield readRow(waiting, inside.value, inside)
+  }
 }
 
-interface Reading {
-  readonly visit: (row: Row) => void
-  readonly place: Token[]
+/** Members of its lists. */
+export function membersOf({ lists }: Row): number {
+  let members = 0
+  for (const { list } of lists) members += list.length
+  return members
 }
 
 interface Inside {
   readonly value: Json
+  readonly place: readonly Token[]
   readonly key: string
   /** Where the object stands under a key that may be its name: that key. */
   readonly mapKey: string | undefined
   readonly parent: Row | undefined
 }
 
-function readInside(reading: Reading, { value, key, mapKey, parent }: Inside): void {
-  if (Array.isArray(value)) {
-    for (const [place, member] of value.entries()) {
-      if (typeof member !== 'object' || member === null) continue
-      reading.place.push(place)
-      readInside(reading, { value: member as Json, key, mapKey: undefined, parent })
-      reading.place.pop()
-    }
-  } else if (isJsonObject(value)) readRow(reading, value, { key, mapKey, parent })
+/** The first is taken from the end. */
+function waitForMembers(waiting: Inside[], { value, place, key, parent }: Inside): void {
+  const list = value as readonly Json[]
+  for (let i = list.length - 1; i >= 0; i--) {
+    const member = list[i] as Json
+    if (typeof member !== 'object' || member === null) continue
+    waiting.push({ value: member, place: [...place, i], key, mapKey: undefined, parent })
+  }
 }
 
-function readRow(reading: Reading, object: JsonObject, at: Omit<Inside, 'value'>): void {
+function readRow(waiting: Inside[], object: JsonObject, at: Inside): Row {
   const row: Row = {
-    place: [...reading.place],
+    place: at.place,
     object,
     key: at.key,
     names: namesOf(object, at.key, at.mapKey),
@@ -79,26 +85,29 @@ function readRow(reading: Reading, object: JsonObject, at: Omit<Inside, 'value'>
     lists: [],
   }
   const below: Below[] = []
-  layFlat(row, object, { path: [], key: at.key, below })
-  reading.visit(row)
-  for (const { path, value, key, mapKey } of below) {
-    reading.place.push(...path)
-    readInside(reading, { value, key, mapKey, parent: row.names.length > 0 ? row : (at.parent ?? row) })
-    reading.place.length -= path.length
+  layFlat(row, object, { path: [], before: '', key: at.key, below })
+  const parent = row.names.length > 0 ? row : (at.parent ?? row)
+  for (let i = below.length - 1; i >= 0; i--) {
+    const { path, value, key, mapKey } = below[i] as Below
+    waiting.push({ value, place: [...at.place, ...path], key, mapKey, parent })
   }
+  return row
 }
 
-interface Below extends Omit<Inside, 'parent'> {
+interface Below extends Omit<Inside, 'parent' | 'place'> {
   readonly path: readonly Token[]
 }
 
-function layFlat(
-  row: Row,
-  object: JsonObject,
-  { path, key: above, below }: { readonly path: readonly string[]; readonly key: string; readonly below: Below[] },
-): void {
+interface Laying {
+  readonly path: readonly string[]
+  /** What the paths of its leaves begin with. */
+  readonly before: string
+  readonly key: string
+  readonly below: Below[]
+}
+
+function layFlat(row: Row, object: JsonObject, { path, before, key: above, below }: Laying): void {
   const isMap = mapOfThings(object, above)
-  const before = path.length === 0 ? '' : `${path.join('/')}/`
   for (const key of sortedKeys(object)) {
     const value = object[key] as Json
     const rel = before + key
@@ -111,7 +120,7 @@ function layFlat(
       row.values.push(value as Scalar)
     } else if (isDistinctive(key) || Object.keys(value).some(isReference) || isMap()) {
       below.push({ path: [...path, key], value, key: isDistinctive(key) ? above : key, mapKey: key })
-    } else layFlat(row, value, { path: [...path, key], key, below })
+    } else layFlat(row, value, { path: [...path, key], before: `${rel}/`, key, below })
   }
 }
 

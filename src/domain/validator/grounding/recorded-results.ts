@@ -4,14 +4,18 @@
  */
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import type { Paced, Pauses } from '../../paced.ts'
 import { SINCE_START, type Since } from './established-since.ts'
 import type { LeftWords } from './left-words.ts'
 import { RowIndex, type RowIndexDump } from './row-index.ts'
 
-/** Waiting results take at most so much memory before they are indexed: about 20 ms of work at once. */
+/** Waiting results take at most so much memory before they are indexed, whoever asks for them or not. */
 const WAITING_MAX_BYTES = 512 * 1024
 /** Of the words that were left at a place, about. */
 const LEFT_BYTES = 512
+/** Of a value, and of a character of a text, that is to be known again. */
+const KNOW_STEPS = 5
+const TEXT_STEPS = 0.1
 const FAILED_MAX = 10_000
 const ERROR_TEXT = /^\s*(?:error|failed|failure|exception)\b/i
 
@@ -54,11 +58,14 @@ export interface Result {
   readonly bytes: number
 }
 
-/** `addText` takes what may be searched for inside. */
-export function addResult(results: RecordedResults, result: Result, addText: (text: string) => void): void {
+export function addResult(results: RecordedResults, result: Result): void {
   results.waiting.push({ value: result.value, revision: result.revision })
   results.waitingBytes += result.bytes
-  if (results.waitingBytes > WAITING_MAX_BYTES) indexResults(results, addText)
+}
+
+/** Whether those that wait take enough memory to be indexed now. */
+export function isOverdue({ waitingBytes }: RecordedResults): boolean {
+  return waitingBytes > WAITING_MAX_BYTES
 }
 
 export function noteOutcome(results: RecordedResults, callId: string, call: FailedCall, failed: boolean): void {
@@ -76,41 +83,45 @@ export function saysError(value: Json | undefined): boolean {
   return error !== undefined && error !== null && error !== false && error !== ''
 }
 
-/** What the next of the results that wait takes in memory, about; 0 where none waits. */
-export function nextResultBytes({ waiting, waitingBytes }: RecordedResults): number {
-  return waiting.length === 0 ? 0 : Math.ceil(waitingBytes / waiting.length)
-}
-
-/** Indexes the oldest of those that wait: what `indexResults` does, a result at a time. */
-export function indexNextResult(results: RecordedResults, addText: (text: string) => void): void {
-  const bytes = nextResultBytes(results)
-  const next = results.waiting.shift()
-  if (next === undefined) return
-  results.waitingBytes -= bytes
-  results.index ??= new RowIndex(results.seed)
-  results.index.add(next.value, next.revision)
-  knowAll(results.index, next.value, addText)
-}
-
-export function indexResults(results: RecordedResults, addText: (text: string) => void): RowIndex | undefined {
-  while (results.waiting.length > 0) indexNextResult(results, addText)
+/** Those that wait, the oldest first. Not to be begun again before it has ended. */
+export function* indexResults(results: RecordedResults, knowing: Knowing): Paced<RowIndex | undefined> {
+  for (let next = results.waiting[0]; next !== undefined; next = results.waiting[0]) {
+    results.index ??= new RowIndex(results.seed)
+    yield* results.index.add(next.value, next.revision, knowing.pauses)
+    yield* knowAll(results.index, next.value, knowing)
+    results.waitingBytes -= Math.ceil(results.waitingBytes / results.waiting.length)
+    results.waiting.shift()
+  }
   return results.index
 }
 
-function knowAll(index: RowIndex, value: Json, addText: (text: string) => void): void {
-  if (typeof value === 'string') knowText(index, value, addText)
-  else if (typeof value === 'number') index.know(value)
-  else if (Array.isArray(value)) for (const member of value) knowAll(index, member as Json, addText)
-  else if (isJsonObject(value)) {
-    for (const joined of joinedNames(value)) index.know(joined)
-    for (const key of Object.keys(value)) {
-      index.know(key)
-      knowAll(index, value[key] as Json, addText)
+interface Knowing {
+  /** Takes what may be searched for inside. */
+  readonly addText: (text: string) => void
+  readonly pauses: Pauses
+}
+
+/** Texts, numbers and keys, in the order in which they stand. */
+function* knowAll(index: RowIndex, whole: Json, { addText, pauses }: Knowing): Paced<void> {
+  const waiting: Json[] = [whole]
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    pauses.count(KNOW_STEPS)
+    if (typeof value === 'string') knowText(index, value, { addText, pauses })
+    else if (typeof value === 'number') index.know(value)
+    else if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push(value[i] as Json)
+    else if (isJsonObject(value)) {
+      for (const joined of joinedNames(value)) index.know(joined)
+      const keys = Object.keys(value)
+      for (const key of keys) index.know(key)
+      for (let i = keys.length - 1; i >= 0; i--) waiting.push(value[keys[i] as string] as Json)
+      pauses.count(KNOW_STEPS * keys.length)
     }
+    if (pauses.due()) yield
   }
 }
 
-function knowText(index: RowIndex, text: string, addText: (text: string) => void): void {
+function knowText(index: RowIndex, text: string, { addText, pauses }: Knowing): void {
+  pauses.count(text.length * TEXT_STEPS)
   index.know(text)
   addText(text)
 }

@@ -4,9 +4,11 @@
  */
 import { normaliseEntity } from '../../../../projections/set-text.ts'
 import type { Json } from '../../../../schemas/json.ts'
-import { hashPair, hashScalar, hashText, hashValue } from './hash.ts'
+import type { Paced, Pauses } from '../../paced.ts'
+import type { Scalar } from '../meaning/scalars.ts'
+import { hashPair, hashScalar, hashText, hashValue, type KnownHashes } from './hash.ts'
 import { NumberList } from './number-list.ts'
-import { type Row, type RowName, readRows } from './read-rows.ts'
+import { membersOf, type Row, type RowName, rowsIn } from './read-rows.ts'
 
 /** Beyond, the index is truncated: about 100 MB. */
 export const ROWS_MAX = 1_000_000
@@ -16,6 +18,21 @@ const CANDIDATES_MAX = 64
 
 const ROW_WORDS = 4
 const NONE = 0xffffffff
+
+/** Of a row without leaves, and of each leaf. */
+const ROW_STEPS = 50
+const LEAF_STEPS = 15
+
+interface Adding {
+  readonly revision: number
+  readonly places: Map<Row, number>
+  readonly hashes: KnownHashes
+}
+
+interface MemberHash {
+  readonly rel: number
+  readonly leaf: number
+}
 
 interface Shape {
   readonly rels: readonly string[]
@@ -101,30 +118,41 @@ export class RowIndex {
     return this.#rows.bytes + this.#leaves.bytes + this.#links.bytes + 48 * entries + 2_048 * this.#shapes.length
   }
 
-  add(value: Json, revision: number): void {
-    const places = new Map<Row, number>()
-    readRows(value, (row) => {
+  /** Not to be interrupted by another. */
+  *add(value: Json, revision: number, pauses: Pauses): Paced<void> {
+    const adding: Adding = { revision, places: new Map(), hashes: new Map() }
+    for (const row of rowsIn(value)) {
       if (this.truncated) return
-      if (row.rels.length + row.lists.length > 0) places.set(row, this.#addRow(row, { revision, places }))
+      if (row.rels.length + row.lists.length > 0) adding.places.set(row, this.#addRow(row, adding))
       this.truncated = this.size >= ROWS_MAX || this.#leaves.length >= ROW_LEAVES_TOTAL_MAX
-    })
+      pauses.count(ROW_STEPS + LEAF_STEPS * (row.rels.length + membersOf(row)))
+      if (pauses.due()) yield
+    }
   }
 
-  #addRow(row: Row, { revision, places }: { revision: number; places: ReadonlyMap<Row, number> }): number {
+  #addRow(row: Row, { revision, places, hashes }: Adding): number {
     const number = this.size
     const parent = row.parent === undefined ? undefined : places.get(row.parent)
+    const leaves = this.hashesOf(row)
     this.#rows.push(this.#shapeOf(row), revision, parent ?? NONE, this.#leaves.length)
-    for (const [i, rel] of row.rels.entries()) this.#leaves.push(this.leafHash(rel, row.values[i] as Json))
+    for (const leaf of leaves) this.#leaves.push(leaf)
     for (const { rel, list } of row.lists) {
-      this.#leaves.push(hashValue(this.seed, lastKey(rel), list))
+      const key = lastKey(rel)
+      this.#leaves.push(hashValue(this.seed, key, list, hashes))
+      const relHash = hashText(this.seed, rel)
       for (const member of list) {
         if (typeof member === 'object') continue
-        this.#members.add(hashPair(number, hashText(this.seed, rel), this.leafHash(rel, member as Json)))
+        this.#members.add(hashPair(number, relHash, hashScalar(this.seed, key, member as Scalar)))
       }
     }
     for (const name of row.names) this.#link(this.#nameKey(name), number)
-    for (const half of this.#halves(row)) this.#link(half, number)
+    for (const half of this.#halves(row, leaves)) this.#link(half, number)
     return number
+  }
+
+  /** Of the leaves of a row, in their order. */
+  hashesOf({ rels, values }: Row): readonly number[] {
+    return rels.map((rel, i) => this.leafHash(rel, values[i] as Scalar))
   }
 
   /** Rows known by the name, the latest first. */
@@ -133,8 +161,8 @@ export class RowIndex {
   }
 
   /** Rows of the same members, half of which say the same: what is left when one of them was changed. */
-  alike(row: Row): readonly RecordedRow[] {
-    return this.#halves(row).flatMap((half) => this.#linked(half))
+  alike(row: Row, hashes: readonly number[]): readonly RecordedRow[] {
+    return this.#halves(row, hashes).flatMap((half) => this.#linked(half))
   }
 
   row(number: number): RecordedRow {
@@ -152,12 +180,17 @@ export class RowIndex {
     }
   }
 
-  hasMember({ row }: RecordedRow, rel: string, member: Json): boolean {
-    return this.#members.has(hashPair(row, hashText(this.seed, rel), this.leafHash(rel, member)))
+  /** What `hasMember` looks for. */
+  memberHash(rel: string, member: Scalar): MemberHash {
+    return { rel: hashText(this.seed, rel), leaf: this.leafHash(rel, member) }
   }
 
-  leafHash(rel: string, value: Json): number {
-    return hashScalar(this.seed, lastKey(rel), value as string)
+  hasMember({ row }: RecordedRow, { rel, leaf }: MemberHash): boolean {
+    return this.#members.has(hashPair(row, rel, leaf))
+  }
+
+  leafHash(rel: string, value: Scalar): number {
+    return hashScalar(this.seed, lastKey(rel), value)
   }
 
   /** Whether a text or a number is, whole, one that was recorded. */
@@ -190,7 +223,7 @@ export class RowIndex {
   }
 
   /** Two members say little: they count only among those of one thing. */
-  #halves({ rels, values, parent, key }: Row): readonly number[] {
+  #halves({ rels, parent, key }: Row, hashes: readonly number[]): readonly number[] {
     if (rels.length < 2) return []
     const scopes = rels.length > 2 ? [''] : (parent?.names ?? []).map(({ text }) => `${text}\n${key}`)
     const middle = rels.length >> 1
@@ -199,7 +232,7 @@ export class RowIndex {
       [0, 1].map((half) => {
         let hash = hashText(this.seed, `${half}\n${scope}\n${shape}`)
         for (let i = half * middle; i < (half === 0 ? middle : rels.length); i++) {
-          hash = hashPair(this.seed, hash, this.leafHash(rels[i] as string, values[i] as Json))
+          hash = hashPair(this.seed, hash, hashes[i] as number)
         }
         return hash
       }),

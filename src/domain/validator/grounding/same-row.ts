@@ -1,6 +1,7 @@
 /** @module Which recorded rows a row of a context is about, and in which leaves it differs from all of them. */
 import { isReference } from '../../../../projections/list-identity.ts'
-import { hashValue } from './hash.ts'
+import type { Pauses } from '../../paced.ts'
+import { hashValue, type KnownHashes } from './hash.ts'
 import type { Row, RowName } from './read-rows.ts'
 import type { RecordedRow, RowIndex } from './row-index.ts'
 
@@ -16,12 +17,14 @@ const STEPS_MAX = 1_000_000
 export interface Lookup {
   readonly index: RowIndex
   readonly met: Map<Row, readonly Meeting[]>
+  readonly hashes: KnownHashes
+  readonly pauses: Pauses
   /** Below 0 nothing is found any more, and what was asked after it is not judged. */
   stepsLeft: number
 }
 
-export function lookupIn(index: RowIndex): Lookup {
-  return { index, met: new Map(), stepsLeft: STEPS_MAX }
+export function lookupIn(index: RowIndex, pauses: Pauses): Lookup {
+  return { index, met: new Map(), hashes: new Map(), pauses, stepsLeft: STEPS_MAX }
 }
 
 /** Rows that a row is about: one by its name, or one that says the same but for one leaf. */
@@ -52,12 +55,14 @@ export function wholeRows(lookup: Lookup, row: Row): readonly number[] {
 
 /** Whether a recorded row says, of the same thing, all that the row says. */
 export function isRecordedWhole(lookup: Lookup, row: Row): boolean {
-  const { index } = lookup
+  const { index, hashes } = lookup
   return meetings(lookup, row).some(
     ({ recorded, disagreeing }) =>
       disagreeing.length === 0 &&
       row.rels.every((rel) => recorded.hashOf(rel) !== undefined) &&
-      row.lists.every(({ rel, list }) => recorded.hashOf(`${rel}[]`) === hashValue(index.seed, lastKey(rel), list)),
+      row.lists.every(
+        ({ rel, list }) => recorded.hashOf(`${rel}[]`) === hashValue(index.seed, lastKey(rel), list, hashes),
+      ),
   )
 }
 
@@ -73,12 +78,12 @@ function meetingsOf(lookup: Lookup, row: Row): readonly Meeting[] {
   const { index } = lookup
   if (lookup.stepsLeft < 0) return []
   const steps = row.rels.length + 1
-  lookup.stepsLeft -= 2 * steps
-  const hashes = row.rels.map((rel, i) => index.leafHash(rel, row.values[i] as string))
+  spend(lookup, 2 * steps)
+  const hashes = index.hashesOf(row)
   const met = new Map<number, Meeting>()
   for (const name of row.names) {
     for (const recorded of index.named(name)) {
-      lookup.stepsLeft -= steps
+      spend(lookup, steps)
       const meeting = meet(row, hashes, recorded)
       const named = name.rel !== undefined && recorded.hashOf(name.rel) === undefined ? 1 : 0
       const isKnown = (meeting.shared + named) * 2 > row.rels.length
@@ -87,12 +92,17 @@ function meetingsOf(lookup: Lookup, row: Row): readonly Meeting[] {
   }
   // What goes by its name is that thing, whatever else says nearly the same.
   if (met.size > 0) return [...met.values()]
-  for (const recorded of index.alike(row)) {
-    lookup.stepsLeft -= steps
+  for (const recorded of index.alike(row, hashes)) {
+    spend(lookup, steps)
     const meeting = meet(row, hashes, recorded)
     if (meeting.shared === row.rels.length && meeting.disagreeing.length <= 1) met.set(recorded.row, meeting)
   }
   return [...met.values()]
+}
+
+function spend(lookup: Lookup, steps: number): void {
+  lookup.stepsLeft -= steps
+  lookup.pauses.count(steps)
 }
 
 interface Measured extends Meeting {

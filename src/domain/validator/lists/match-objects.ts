@@ -3,6 +3,7 @@
 import { keyWords } from '../../../../projections/key-words.ts'
 import { type Identity, identityText, isReference, listIdentity } from '../../../../projections/list-identity.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import type { Paced } from '../../paced.ts'
 import { type PlaceKind, placeKind } from '../meaning/place-kind.ts'
 import { isSameScalar } from '../meaning/scalars.ts'
 import { objectSignature, type Signatures, signatureOf } from '../meaning/signature.ts'
@@ -36,6 +37,9 @@ export interface ObjectMatch {
 /** Key sets of members for which counterparts with more members are looked for. */
 const SHAPES_MAX = 8
 
+/** Of a member that a pass over a list looks at. */
+const MEMBER_STEPS = 3
+
 interface Search {
   readonly lists: ObjectLists
   readonly pairs: (readonly [number, number])[]
@@ -44,16 +48,26 @@ interface Search {
   gained: number[]
 }
 
-export function matchObjects(lists: ObjectLists): ObjectMatch {
+export function* matchObjects(lists: ObjectLists): Paced<ObjectMatch> {
   const { before, after, listKey, declared } = lists
   const search: Search = { lists, pairs: [], lost: objectPlaces(before), gained: objectPlaces(after) }
   if (search.lost.length === 0) return { ...search, duplicates: [] }
   const identity = listIdentity({ before, after }, listKey, declared)
-  const duplicates = identity === undefined ? [] : pairByIdentity(search, identity)
-  if (identity === undefined) pairByContent(search)
-  pairByAnchor(search)
-  pairByPlace(search)
+  if (isLong(search)) yield
+  const duplicates = identity === undefined ? [] : yield* pairByIdentity(search, identity)
+  if (identity === undefined) yield* pairByContent(search)
+  if (isLong(search)) yield
+  yield* pairByAnchor(search)
+  if (isLong(search)) yield
+  yield* pairByPlace(search)
   return { pairs: search.pairs.toSorted(([a], [b]) => a - b), lost: search.lost, gained: search.gained, duplicates }
+}
+
+/** Whether it is time to pause, after another pass over what has no counterpart yet. */
+function isLong({ lists, lost, gained }: Search): boolean {
+  const { pauses } = lists.known
+  pauses.count(MEMBER_STEPS * (lost.length + gained.length))
+  return pauses.due()
 }
 
 function objectPlaces(list: readonly Json[]): number[] {
@@ -62,8 +76,8 @@ function objectPlaces(list: readonly Json[]): number[] {
   return places
 }
 
-function pairByIdentity(search: Search, identity: Identity): Duplicate[] {
-  const { before, after } = search.lists
+function* pairByIdentity(search: Search, identity: Identity): Paced<Duplicate[]> {
+  const { before, after, known } = search.lists
   const duplicates: Duplicate[] = []
   const index = new Map<string, number>()
   const repeats = new Set<number>()
@@ -73,6 +87,8 @@ function pairByIdentity(search: Search, identity: Identity): Duplicate[] {
     const first = index.get(text)
     if (first === undefined) index.set(text, place)
     else if (isRepeat(search.lists, { first, second: place, identity }, duplicates)) repeats.add(place)
+    known.pauses.count(MEMBER_STEPS)
+    if (known.pauses.due()) yield
   }
   pairUp(search, (place) => {
     const text = identityText(before[place] as Json, identity)
@@ -111,14 +127,16 @@ function isTimeKey(key: string): boolean {
 }
 
 /** Members that say the same; then those that differ in how far they are; then those that say the same, and more. */
-function pairByContent(search: Search): void {
+function* pairByContent(search: Search): Paced<void> {
   const { kind, known, before } = search.lists
+  yield* readAll(search)
   const full = (member: JsonObject): number => signatureOf(member, kind, known)
   const stable = (member: JsonObject): number =>
     objectSignature(member, { kind, known, counts: (key) => !placeKind(key, false).isMoving })
   for (const sign of [full, stable]) {
     if (search.lost.length === 0 || search.gained.length === 0) return
     pairByText(search, sign, sign)
+    if (isLong(search)) yield
   }
   const shapes = new Map<string, number[]>()
   for (const place of search.lost) pushTo(shapes, shapeOf(before[place] as JsonObject), place)
@@ -128,7 +146,22 @@ function pairByContent(search: Search): void {
     const sign = (member: JsonObject): number =>
       objectSignature(member, { kind, known, counts: (key) => keys.has(key) && !placeKind(key, false).isMoving })
     const within = new Set(places)
-    pairByText(search, (member) => sign(member), sign, within)
+    pairByText(search, sign, sign, within)
+    if (isLong(search)) yield
+  }
+}
+
+/** What the members say is read once, and known from then on. */
+function* readAll({ lists, lost, gained }: Search): Paced<void> {
+  const { before, after, kind, known } = lists
+  for (const [list, places] of [
+    [after, gained],
+    [before, lost],
+  ] as const) {
+    for (const place of places) {
+      signatureOf(list[place] as Json, kind, known)
+      if (known.pauses.due()) yield
+    }
   }
 }
 
@@ -167,7 +200,7 @@ function pairUp(search: Search, counterpartOf: (place: number) => number | undef
 }
 
 /** Of those left over: the member whose texts are unique on both sides and meet most often. */
-function pairByAnchor(search: Search): void {
+function* pairByAnchor(search: Search): Paced<void> {
   const { before, after } = search.lists
   if (search.lost.length === 0 || search.gained.length === 0) return
   const first = before[search.lost[0] as number] as JsonObject
@@ -175,6 +208,7 @@ function pairByAnchor(search: Search): void {
   for (const key of Object.keys(first).slice(0, 32).toSorted()) {
     if (typeof first[key] !== 'string') continue
     const identity: Identity = { keys: [key], isStrong: false, isWhole: false }
+    if (isLong(search)) yield
     const known = uniqueTexts(before, search.lost, identity)
     const index = known === undefined ? undefined : uniqueTexts(after, search.gained, identity)
     if (known === undefined || index === undefined) continue
@@ -205,20 +239,25 @@ function uniqueTexts(
 }
 
 /** What is left over at one place in both lists, and mostly the same, was changed and not replaced. */
-function pairByPlace(search: Search): void {
+function* pairByPlace(search: Search): Paced<void> {
   const { before, after, known } = search.lists
   const gained = new Set(search.gained)
   const single = search.lost.length === 1 && search.gained.length === 1 ? search.gained[0] : undefined
-  pairUp(search, (place) => {
+  const counterparts = new Map<number, number>()
+  for (const place of search.lost) {
     const counterpart = gained.has(place) ? place : single
-    if (counterpart === undefined) return undefined
-    return isMostlySame(before[place] as JsonObject, after[counterpart] as JsonObject, known) ? counterpart : undefined
-  })
+    if (counterpart === undefined) continue
+    if (isMostlySame(before[place] as JsonObject, after[counterpart] as JsonObject, known))
+      counterparts.set(place, counterpart)
+    if (known.pauses.due()) yield
+  }
+  pairUp(search, (place) => counterparts.get(place))
 }
 
 /** The same members, whatever they say, or half of what they say. */
 function isMostlySame(a: JsonObject, b: JsonObject, known: Signatures): boolean {
   const keys = Object.keys(a)
+  known.pauses.count(MEMBER_STEPS * keys.length)
   const there = keys.filter((key) => Object.hasOwn(b, key))
   if (there.length === keys.length) return true
   const same = there.filter((key) => isAgreeing([a[key] as Json, b[key] as Json], key, known))

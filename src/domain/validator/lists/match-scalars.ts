@@ -1,6 +1,7 @@
 /** @module Counterparts of the members of a list that are no objects: a bag, or a set where saying a thing twice says it once. */
 import { plainLower } from '../../../../projections/plain-text.ts'
 import { isJsonObject, type Json } from '../../../../schemas/json.ts'
+import type { Paced } from '../../paced.ts'
 import type { PlaceKind } from '../meaning/place-kind.ts'
 import { type Signatures, signatureOf } from '../meaning/signature.ts'
 
@@ -27,21 +28,25 @@ export interface ScalarLists {
   readonly declared: 'set' | 'bag' | undefined
 }
 
-export function matchScalars(lists: ScalarLists): ScalarMatch {
-  const { before, after } = lists
+export function* matchScalars(lists: ScalarLists): Paced<ScalarMatch> {
+  const { before, after, known } = lists
   const bag = new Map<number | string, number[]>()
   for (const [place, member] of after.entries()) {
     if (!isJsonObject(member)) pushTo(bag, signatureText(member, lists), place)
+    if (known.pauses.due()) yield
   }
   const taken = new Set<number>()
   const lost: number[] = []
   for (const [place, member] of before.entries()) {
+    if (known.pauses.due()) yield
     if (isJsonObject(member)) continue
     const places = bag.get(signatureText(member, lists))
     const counterpart = places === undefined || !isSetMember(member, lists) ? places?.pop() : places[0]
     if (counterpart !== undefined) taken.add(counterpart)
     else if (member !== null) lost.push(place)
   }
+  known.pauses.count(lost.length + after.length)
+  if (known.pauses.due()) yield
   const promoted = promotedOf(lost, lists)
   const gained: number[] = []
   for (const [place, member] of after.entries()) if (!isJsonObject(member) && !taken.has(place)) gained.push(place)

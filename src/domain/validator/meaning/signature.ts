@@ -3,6 +3,7 @@
  * values may share one, so that whoever matches by it compares as well.
  */
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import type { Pauses } from '../../paced.ts'
 import { type PlaceKind, placeKind } from './place-kind.ts'
 import { type Scalar, scalarText } from './scalars.ts'
 
@@ -11,10 +12,15 @@ export interface Signatures {
   readonly containers: Map<object, number>
   readonly texts: Map<PlaceKind, Map<string, number>>
   readonly keys: Map<string, number>
+  readonly pauses: Pauses
 }
 
-export function noSignatures(): Signatures {
-  return { containers: new Map(), texts: new Map(), keys: new Map() }
+/** Of a scalar that is read, and of each of its characters. */
+const SCALAR_STEPS = 10
+const CHARACTER_STEPS = 0.05
+
+export function noSignatures(pauses: Pauses): Signatures {
+  return { containers: new Map(), texts: new Map(), keys: new Map(), pauses }
 }
 
 export function signatureOf(value: Json, kind: PlaceKind, known: Signatures): number {
@@ -34,8 +40,10 @@ export function objectSignature(
   by: { readonly kind: PlaceKind; readonly known: Signatures; readonly counts: ((key: string) => boolean) | undefined },
 ): number {
   const { kind, known, counts } = by
+  const keys = Object.keys(value)
+  known.pauses.count(2 * keys.length)
   let sum = 17
-  for (const key of Object.keys(value)) {
+  for (const key of keys) {
     const member = value[key] as Json
     if (member === null || counts?.(key) === false) continue
     const below = placeKind(key, kind.isEntities)
@@ -59,7 +67,8 @@ function keySignature(key: string, { keys }: Signatures): number {
   return signature
 }
 
-function scalarSignature(value: Scalar, kind: PlaceKind, { texts }: Signatures): number {
+function scalarSignature(value: Scalar, kind: PlaceKind, { texts, pauses }: Signatures): number {
+  pauses.count(1)
   if (typeof value !== 'string') return hashText(scalarText(value, kind))
   let known = texts.get(kind)
   if (known === undefined) {
@@ -69,6 +78,7 @@ function scalarSignature(value: Scalar, kind: PlaceKind, { texts }: Signatures):
   const made = known.get(value)
   if (made !== undefined) return made
   const signature = hashText(scalarText(value, kind))
+  pauses.count(SCALAR_STEPS + CHARACTER_STEPS * value.length)
   known.set(value, signature)
   return signature
 }

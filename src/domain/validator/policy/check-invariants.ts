@@ -2,20 +2,27 @@
 import { parseExpression } from '../../../../schemas/expression.ts'
 import type { JsonObject } from '../../../../schemas/json.ts'
 import type { PlacePolicy } from '../../../../schemas/place-policy.ts'
+import type { Paced, Pauses } from '../../paced.ts'
 import { addFinding, type Report } from '../report.ts'
 import { type Budget, evaluate, STEPS_MAX } from './evaluate.ts'
 
+/** Of an expression that is read. */
+const PARSE_STEPS = 500
+
 type Invariant = NonNullable<PlacePolicy['invariants']>[number]
 
-export function checkInvariants(
+export function* checkInvariants(
   invariants: readonly Invariant[],
   documents: { readonly before: JsonObject; readonly after: JsonObject },
-  report: Report,
-): void {
+  { report, pauses }: { readonly report: Report; readonly pauses: Pauses },
+): Paced<void> {
   const budget: Budget = { stepsLeft: STEPS_MAX }
   for (const { name, expression } of invariants) {
+    const { stepsLeft } = budget
     const parsed = parseExpression(expression)
     const outcome = parsed.ok ? evaluate(parsed.expression, documents, budget) : 'fails'
+    pauses.count(PARSE_STEPS + stepsLeft - budget.stepsLeft)
+    if (pauses.due()) yield
     if (outcome === 'holds' || outcome === 'unknown') continue
     const message =
       outcome === 'fails'

@@ -4,8 +4,9 @@ import { identityCandidates } from '../../../../projections/list-identity.ts'
 import { applyMode } from '../../../../projections/merge.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
-import { addToolResult, emptyEvidence, settledIndex } from '../../../../src/domain/validator/evidence.ts'
-import { readRows } from '../../../../src/domain/validator/grounding/read-rows.ts'
+import { Pauses } from '../../../../src/domain/paced.ts'
+import { addToolResult, emptyEvidence } from '../../../../src/domain/validator/evidence.ts'
+import { rowsIn } from '../../../../src/domain/validator/grounding/read-rows.ts'
 import type { RowIndex } from '../../../../src/domain/validator/grounding/row-index.ts'
 import { lookupIn, sameRows } from '../../../../src/domain/validator/grounding/same-row.ts'
 import { validateHandoff } from '../../../../src/domain/validator/validate.ts'
@@ -102,8 +103,8 @@ test('rows that look like many recorded ones are looked up in a bounded number o
   const { verdict, findings } = validateHandoff({ before: {}, after, policy: strict, evidence })
   assert.is(verdict, 'reject')
   assert.ok(findings.some(({ rule, severity }) => rule === 'evidence-truncated' && severity === 'error'))
-  const lookup = lookupIn(settledIndex(evidence) as RowIndex)
-  readRows(after, (row) => sameRows(lookup, row))
+  const lookup = lookupIn(evidence.results.index as RowIndex, new Pauses())
+  for (const row of rowsIn(after)) sameRows(lookup, row)
   assert.ok(lookup.stepsLeft < 0 && lookup.stepsLeft > -10_000, `${lookup.stepsLeft}`)
 })
 

@@ -2,8 +2,9 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json } from '../../../../schemas/json.ts'
 import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
-import { addToolResult, emptyEvidence, settledIndex } from '../../../../src/domain/validator/evidence.ts'
-import { readRows } from '../../../../src/domain/validator/grounding/read-rows.ts'
+import { finish, Pauses } from '../../../../src/domain/paced.ts'
+import { addToolResult, emptyEvidence, settle } from '../../../../src/domain/validator/evidence.ts'
+import { rowsIn } from '../../../../src/domain/validator/grounding/read-rows.ts'
 import type { RowIndex } from '../../../../src/domain/validator/grounding/row-index.ts'
 import { lookupIn, sameRows } from '../../../../src/domain/validator/grounding/same-row.ts'
 import { validateHandoff } from '../../../../src/domain/validator/validate.ts'
@@ -33,7 +34,7 @@ test('50 MB of results are within the index, and a handoff is judged against the
     addToolResult(evidence, { value, revision: n + 1, bytes: size })
   }
   assert.ok(bytes >= 50_000_000, `${bytes}`)
-  const index = settledIndex(evidence) as RowIndex
+  const index = finish(settle(evidence, new Pauses())) as RowIndex
   assert.is(index.truncated, false)
 
   const policy = resolvePolicy({ ungrounded: 'reject' })
@@ -46,9 +47,9 @@ test('50 MB of results are within the index, and a handoff is judged against the
     [['disagrees-with-tool', '/orders/0/city']],
   )
 
-  const lookup = lookupIn(index)
+  const lookup = lookupIn(index, new Pauses())
   const { stepsLeft } = lookup
-  readRows(wrong, (row) => sameRows(lookup, row))
+  for (const row of rowsIn(wrong)) sameRows(lookup, row)
   assert.ok(stepsLeft - lookup.stepsLeft < 100, `${stepsLeft - lookup.stepsLeft} steps`)
 })
 
