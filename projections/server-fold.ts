@@ -28,6 +28,8 @@ export type StopReason =
   | 'unknown-version'
   /** The engine keeps a state as one text, and reads and writes all of it at each event. */
   | 'too-large'
+  /** A name in the state has a control character in it: the engine would not read its own state back. */
+  | 'control-character'
 
 /** What the server keeps of a run, as JSON. */
 export interface ServerState<State> {
@@ -78,10 +80,12 @@ function fold<State>(evolve: Evolve<State>, state: ServerState<State>, event: Se
     if (!canFold(header.type, data.v)) return 'unknown-version'
 
     const lean = withoutContents(header.type, data)
-    state.foldedBytes += grownBytes(header, lean)
+    const text = JSON.stringify(lean)
+    state.foldedBytes += grownBytes(header, text)
     if (state.foldedBytes > FOLDED_MAX_BYTES) return 'too-large'
     state.state = evolve(state.state ?? undefined, { type: header.type, data: lean, header } as RecordedEvent) ?? null
-    return state.state === null ? 'no-run' : null
+    if (state.state === null) return 'no-run'
+    return ESCAPED_CONTROL.test(text) && hasControlName(state.state) ? 'control-character' : null
   } catch {
     return 'unreadable'
   }
@@ -91,11 +95,21 @@ const NON_ASCII = /[\u0080-\uffff]/g
 const REFUSALS: readonly string[] = ['RequestRefused', 'BudgetExceeded'] satisfies RunEventType[]
 
 /** About what the event adds to a state: a snapshot nothing, whoever acted only to what was refused. */
-function grownBytes({ type, actor, request }: Header, lean: object): number {
+function grownBytes({ type, actor, request }: Header, lean: string): number {
   if (type === 'SnapshotTaken') return 0
-  const text = JSON.stringify(lean) + (REFUSALS.includes(type) ? actor : '')
+  const text = lean + (REFUSALS.includes(type) ? actor : '')
   // Three bytes at most for a unit of UTF-16.
   return text.replace(NON_ASCII, '...').length + (request === undefined ? 0 : REQUEST_BYTES)
+}
+
+/** Of the text of a body: what it says may become a name in the state. A tab is let through. */
+const ESCAPED_CONTROL = /\\(?:u00[01]|[bfnr])/
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\u0000-\u0008\u000a-\u001f]/
+
+function hasControlName(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(([name, member]) => CONTROL.test(name) || hasControlName(member))
 }
 
 const EMPTY = {}

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isJsonObject, type Json } from '../../schemas/json.ts'
 import type { ReadAllOptions, RecordPages } from '../store/event-store.ts'
 import type { ProjectionServer } from '../store/projection-server.ts'
+import { parseAsEngine } from './engine-json.ts'
 import { firstDifference, type JsonDifference } from './json-difference.ts'
 import type { OwnProjection } from './server-projections.ts'
 
@@ -72,9 +73,20 @@ async function compare(
 
   const ours = await projection.fold(source.readStream(stream, { to: revision }))
   const difference = firstDifference(ours, theirs)
-  if (difference !== undefined) return { ...reported, found: { kind: 'differs', ...difference } }
+  if (difference !== undefined) {
+    const asEngine = await projection.fold(source.readStream(stream, { to: revision }), parseAsEngine)
+    const isEngines = firstDifference(asEngine, theirs) === undefined
+    return { ...reported, found: isEngines ? ENGINE_UNREADABLE : { kind: 'differs', ...difference } }
+  }
   const reason = isJsonObject(ours) ? ours.stopped : null
   return { ...reported, found: typeof reason === 'string' ? { kind: 'not-folded', reason } : { kind: 'same' } }
+}
+
+/** No folding anew mends it. */
+const ENGINE_UNREADABLE: Compared['found'] = {
+  kind: 'not-folded',
+  reason:
+    'the server’s engine does not read a control character in a name, nor U+2028 or U+2029 as earlier versions sent them',
 }
 
 /** Spent while the server stands still, and full again when it moves: one that has stopped is not waited for at each run. */

@@ -4,13 +4,16 @@ import { evolve as evolveList, init as initList, name as listName } from '../../
 import type { Json } from '../../schemas/json.ts'
 import type { ReadRecord, RecordPages } from '../store/event-store.ts'
 
+/** How the text of a header or a body is read. */
+export type ParseJson = (text: string) => unknown
+
 export interface OwnProjection {
   /** On the server; it carries the version. */
   readonly name: string
   /** File of its script, as the build makes it. */
   readonly script: string
   /** What the server should hold once it has seen these events, as JSON. Damaged records are folded as the server folds them. */
-  readonly fold: (records: RecordPages) => Promise<Json>
+  readonly fold: (records: RecordPages, parse?: ParseJson) => Promise<Json>
 }
 
 export const OWN_PROJECTIONS: readonly OwnProjection[] = [
@@ -27,23 +30,23 @@ interface Folds<State> {
 }
 
 function folding<State>({ init, evolve }: Folds<State>): OwnProjection['fold'] {
-  return async (records) => {
+  return async (records, parse = JSON.parse) => {
     let state = init()
-    for await (const page of records) for (const record of page) state = evolve(state, serverEvent(record))
+    for await (const page of records) for (const record of page) state = evolve(state, serverEvent(record, parse))
     return JSON.parse(JSON.stringify(state))
   }
 }
 
 /** Parsed when they are asked for, as on the server: what cannot be parsed is the fold's to judge. */
-function serverEvent({ stream, revision, header, data }: ReadRecord) {
+function serverEvent({ stream, revision, header, data }: ReadRecord, parse: ParseJson) {
   return {
     streamId: stream,
     sequenceNumber: revision,
     get data(): unknown {
-      return JSON.parse(data)
+      return parse(data)
     },
     get metadata(): unknown {
-      return { header: JSON.parse(header) }
+      return { header: parse(header) }
     },
   }
 }

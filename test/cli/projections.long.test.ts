@@ -7,6 +7,7 @@ import { type CommandResult, countersign } from '../support/command-line.ts'
 import { type EventStoreNode, startCluster, startNode } from '../support/eventstoredb-node.ts'
 import { runInProcess } from '../support/in-process-command.ts'
 import { randomRun } from '../support/random-run.ts'
+import { drive } from '../support/run-driver.ts'
 import { smallStore } from '../support/small-store.ts'
 import { alice, testLedger } from '../support/test-ledger.ts'
 import { freshTenant, SERVER_URL, testStoreKeys } from '../support/test-store.ts'
@@ -253,6 +254,33 @@ test('where the server sorts no streams by category, install changes nothing and
     /^countersign: \$by_category is not running \(Stopped\).*EVENTSTORE_START_STANDARD_PROJECTIONS=true.*\n$/,
   )
   assert.equal([...node.projections.projections.keys()], [BY_CATEGORY])
+})
+
+test('line separators of Unicode are folded on the server, a control character in a name is said not to be, and other runs are folded on (F128)', async () => {
+  await using node = await startNode()
+  const store = await openEventStoreDbStore({ url: node.url, canonical: canonicalJson })
+  await using ledger = await testLedger({ keys: KEYS, store })
+  const lines = 'one\u2028two\u2029three'
+  const separated = drive(ledger, 'separated')
+  await separated.start({ name: lines })
+  await separated.hand('cat', { note: lines, [lines]: 1 }, { mode: 'replace' })
+  await separated.do({ kind: 'claim', body: { key: lines, tool: 'look', args: { lines } } })
+  const inBody = drive(ledger, 'in-a-body')
+  await inBody.start({})
+  await inBody.hand('cat', { 'a\nb': 1 }, { mode: 'replace' })
+  const inState = drive(ledger, 'in-the-state')
+  await inState.start({})
+  await inState.do({ kind: 'claim', body: { key: 'a\u0001b', tool: 'look', args: {} } })
+  await randomRun(ledger, 'r9', { seed: 9, steps: STEPS })
+
+  assert.is((await ask(node, 'install')).code, 0)
+  const diff = await ask(node, 'diff')
+  assert.is(diff.code, 3, diff.stdout + diff.stderr)
+  assert.match(diff.stdout, /in-a-body @ 1 .*not folded: .*control character in a name/)
+  assert.match(diff.stdout, /in-the-state @ 1 .*not folded: control-character/)
+  assert.match(diff.stdout, /0 differ, 0 lag behind, [34] are not folded/)
+  assert.not.match(diff.stdout, /separated|r9 @/)
+  assert.is((await ask(node, 'status')).code, 0)
 })
 
 test('a server that lags is waited for, and is neither the same nor different where it does not come', async () => {

@@ -22,24 +22,67 @@ export const SERVER_APPEND_BYTES = 1_048_576
 export function toEvents({ stream, records }: Append): JSONEventData[] {
   if (stream.startsWith('$')) throw new RangeError(`${stream} is a stream of the server`)
   const correlation = parseStream(stream)?.runId
-  let bytes = 0
-  const events = records.map((record) => {
+  const sent = records.map((record) => {
     if (!UUID_PATTERN.test(record.id)) throw new RangeError(`the id ${JSON.stringify(record.id)} is no UUID`)
     if (record.type === '' || record.type.startsWith('$')) throw new RangeError('an event needs a type of its own')
-    const metadata = metadataBytes(record, correlation)
-    bytes += metadata.byteLength + Buffer.byteLength(record.data) + 2 * record.type.length
-    return {
-      id: record.id,
-      contentType: 'application/json' as const,
-      type: record.type,
-      data: bodyOf(record),
-      metadata,
-    }
+    return { record, metadata: metadataText(record, correlation) }
   })
-  if (bytes > SERVER_APPEND_BYTES) {
-    throw new RangeError(`the append has ${bytes} bytes on the server, which takes ${SERVER_APPEND_BYTES}`)
+  const plainBytes = sent.reduce((sum, { record, metadata }) => sum + serverBytes(record, record.data, metadata), 0)
+  if (plainBytes > SERVER_APPEND_BYTES) {
+    throw new RangeError(`the append has ${plainBytes} bytes on the server, which takes ${SERVER_APPEND_BYTES}`)
   }
-  return events
+  const escaped = sent.map(({ record, metadata }) => ({
+    record,
+    data: escape(record.data),
+    metadata: escape(metadata),
+  }))
+  const escapedBytes = escaped.reduce((sum, { record, data, metadata }) => sum + serverBytes(record, data, metadata), 0)
+  if (escapedBytes > SERVER_APPEND_BYTES) return sent.map(({ record, metadata }) => plainEvent(record, metadata))
+  return escaped.map(({ record, data, metadata }) =>
+    data === record.data ? plainEvent(record, metadata) : escapedEvent(record, data, metadata),
+  )
+}
+
+function serverBytes({ type }: AppendRecord, data: string, metadata: string): number {
+  return Buffer.byteLength(metadata) + Buffer.byteLength(data) + 2 * type.length
+}
+
+/** Line separators of Unicode: JSON, and no line end there, but the server's projections do not read a string that holds one. */
+const LINE_SEPARATORS = /[\u2028\u2029]/g
+
+/** The same JSON. Where it would not fit any more, the run is left unfolded on the server. */
+function escapeSeparators(json: string): string {
+  return json.replace(LINE_SEPARATORS, (char) => (char === '\u2028' ? '\\u2028' : '\\u2029'))
+}
+
+function plainEvent(record: AppendRecord, metadata: string): JSONEventData {
+  return { ...eventOf(record, metadata), contentType: 'application/json', data: bodyOf(record) }
+}
+
+/**
+ * The client prints what it sends as JSON by itself, and takes bytes as they are only for an event that it announces as binary. It reads the
+ * content type twice, first to announce it, then to know how to send: so it is JSON the first time, and bytes the second.
+ */
+function escapedEvent(record: AppendRecord, data: string, metadata: string): JSONEventData {
+  let reads = 0
+  const event = {
+    ...eventOf(record, metadata),
+    data: bytesOf(data),
+    get contentType() {
+      reads += 1
+      return reads % 2 === 1 ? 'application/json' : 'application/octet-stream'
+    },
+  }
+  return event as unknown as JSONEventData
+}
+
+function eventOf({ id, type }: AppendRecord, metadata: string): Pick<JSONEventData, 'id' | 'type' | 'metadata'> {
+  return { id, type, metadata: bytesOf(metadata) }
+}
+
+/** The client knows bytes by their constructor: a Buffer would be printed as JSON. */
+function bytesOf(text: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(text))
 }
 
 function bodyOf({ data }: AppendRecord): JSONEventData['data'] {
@@ -47,7 +90,7 @@ function bodyOf({ data }: AppendRecord): JSONEventData['data'] {
 }
 
 /** The header's text stands in it as it was signed. */
-function metadataBytes(record: AppendRecord, correlation: string | undefined): Uint8Array {
+function metadataText(record: AppendRecord, correlation: string | undefined): string {
   const header = parse(record.header, 'header')
   const causation = isJsonObject(header) ? header.causation : undefined
   const parts = [
@@ -57,8 +100,7 @@ function metadataBytes(record: AppendRecord, correlation: string | undefined): U
     `"salt":"${Buffer.from(record.salt).toString('base64url')}"`,
     ...(record.requestId === undefined ? [] : [`"requestId":${JSON.stringify(record.requestId)}`]),
   ]
-  // The client knows bytes by their constructor: a Buffer would be printed as JSON.
-  return Uint8Array.from(Buffer.from(`{${parts.join(',')}}`))
+  return `{${parts.join(',')}}`
 }
 
 function parse(text: string, what: string): Json {

@@ -1,9 +1,10 @@
-import type { RecordedEvent } from '@eventstore/db-client'
+import { EventStoreDBClient, type RecordedEvent } from '@eventstore/db-client'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { canonicalJson } from '../../../src/signing/canonical-json.ts'
 import { NO_STREAM } from '../../../src/store/event-store.ts'
 import { differingCopies, toEvents, toRecord } from '../../../src/store/eventstoredb/event-form.ts'
+import { startNode } from '../../support/eventstoredb-node.ts'
 import { record } from '../../support/records.ts'
 
 const test = suite('a record as an event of EventStoreDB')
@@ -112,6 +113,37 @@ test('events of others come out as records that no check lets pass, and never as
     assert.type(read.data, 'string')
     assert.is(read.salt.length, 0)
   }
+})
+
+test('line separators of Unicode are sent escaped, by both ways to append, also when sent again, and are read back as they were signed (F128)', async () => {
+  await using node = await startNode()
+  const data = canonicalJson({ 10: 'x', text: 'one\u2028two\u2029three' })
+  const client = EventStoreDBClient.connectionString(node.url)
+  for (const [index, credentials] of [undefined, { username: 'admin', password: 'changeit' }].entries()) {
+    const stream = `run-acme.r${index}`
+    const events = toEvents({
+      stream,
+      expectedRevision: NO_STREAM,
+      records: [sealed(data), sealed('{}'), sealed(data)],
+    })
+    const more = credentials === undefined ? {} : { credentials }
+    for (const _ of ['first', 'again'])
+      await client.appendToStream(stream, events, { expectedRevision: 'no_stream', ...more })
+    const stored = node.log.all.filter((event) => event.stream === stream)
+    assert.is(stored.length, 3)
+    for (const [at, event] of stored.entries()) {
+      assert.is(event.contentType, 'application/json')
+      assert.not.match(Buffer.from(event.data).toString('utf8'), /[\u2028\u2029]/)
+      assert.is(canonicalJson(JSON.parse(Buffer.from(event.data).toString('utf8'))), at === 1 ? '{}' : data)
+    }
+  }
+  await client.dispose()
+})
+
+test('an append that escaping would make too large goes as it is', () => {
+  const data = canonicalJson({ text: '\u2028'.repeat(300_000) })
+  const [event] = toEvents({ stream: STREAM, expectedRevision: NO_STREAM, records: [sealed(data)] })
+  assert.is(JSON.stringify(event?.data), data)
 })
 
 test.run()

@@ -45,11 +45,19 @@ const PRELUDE = `(() => {
     if (Array.isArray(value)) return value.map((each) => written(each, depth + 1))
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, written(each, depth + 1)]))
   }
+  // As the interpreter of 23.10 reads JSON: read in its source.
+  const parsed = (text) => {
+    if (/[\\u2028\\u2029]/.test(text)) throw new SyntaxError('Unexpected token ILLEGAL in JSON')
+    return JSON.parse(text, (name, value) => {
+      if (/[\\u0000-\\u0008\\u000a-\\u001f]/.test(name)) throw new SyntaxError('Invalid character in JSON')
+      return value
+    })
+  }
   const eventOf = (raw) => Object.create(null, {
     ...Object.fromEntries(Object.entries(raw).map(([key, value]) => [key, { value, enumerable: true }])),
-    data: { get: () => (raw.isJson ? JSON.parse(raw.bodyRaw) : undefined) },
-    body: { get: () => (raw.isJson ? JSON.parse(raw.bodyRaw) : undefined) },
-    metadata: { get: () => JSON.parse(raw.metadataRaw) },
+    data: { get: () => (raw.isJson ? parsed(raw.bodyRaw) : undefined) },
+    body: { get: () => (raw.isJson ? parsed(raw.bodyRaw) : undefined) },
+    metadata: { get: () => parsed(raw.metadataRaw) },
   })
   return {
     compiled: () => {
@@ -60,12 +68,12 @@ const PRELUDE = `(() => {
     handle: (text, rawText) => {
       const { handlers } = definition
       const raw = JSON.parse(rawText)
-      let state = text === undefined ? (handlers.$init === undefined ? {} : handlers.$init()) : JSON.parse(text)
+      let state = text === undefined ? (handlers.$init === undefined ? {} : handlers.$init()) : parsed(text)
       if (!(raw.isJson && raw.bodyRaw.trim() === '')) {
         const handler = handlers[raw.eventType] ?? handlers.$any
         if (handler !== undefined) state = handler(state, eventOf(raw)) ?? state
       }
-      return JSON.stringify(written(state, 0))
+      return JSON.stringify(written(state, 0)).replace(/\\u2028/g, '\\\\u2028').replace(/\\u2029/g, '\\\\u2029')
     },
   }
 })()`

@@ -1,0 +1,18 @@
+/**
+ * @module JSON as the projections' engine of EventStoreDB reads it (read in the source of the interpreter that 23.10 uses): it takes a line
+ * separator of Unicode in a string, and a control character in a name, for an error.
+ */
+
+const LINE_SEPARATOR = /[\u2028\u2029]/
+/** A tab is let through. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\u0000-\u0008\u000a-\u001f]/
+
+/** Throws `SyntaxError` for what that engine does not read, as for what is no JSON. */
+export function parseAsEngine(text: string): unknown {
+  if (LINE_SEPARATOR.test(text)) throw new SyntaxError('a line separator of Unicode in a string')
+  return JSON.parse(text, (name, value) => {
+    if (CONTROL.test(name)) throw new SyntaxError('a control character in a name')
+    return value
+  })
+}
