@@ -33,8 +33,8 @@ export function toEvents({ stream, records }: Append): JSONEventData[] {
   }
   const escaped = sent.map(({ record, metadata }) => ({
     record,
-    data: escape(record.data),
-    metadata: escape(metadata),
+    data: escapeSeparators(record.data),
+    metadata: escapeSeparators(metadata),
   }))
   const escapedBytes = escaped.reduce((sum, { record, data, metadata }) => sum + serverBytes(record, data, metadata), 0)
   if (escapedBytes > SERVER_APPEND_BYTES) return sent.map(({ record, metadata }) => plainEvent(record, metadata))
