@@ -15,6 +15,7 @@ import { busyWarning, describeMachine, type Machine, machineLine } from './machi
 import { merkleLog } from './merkle-log.ts'
 import { type BenchOptions, isWanted, readOptions, USAGE } from './options.ts'
 import { formatNotes, formatTable, type Row, rowStatus, selectRows } from './report.ts'
+import { scaleTable } from './scale.ts'
 import { starvation } from './starvation.ts'
 import { toolCall } from './tool-call.ts'
 import { verifySpeed } from './verify-speed.ts'
@@ -69,6 +70,11 @@ async function main(options: BenchOptions): Promise<number> {
   const machine = describeMachine()
   const warning = busyWarning(machine)
   if (warning !== undefined) say(`warning: ${warning}`)
+  if (options.scale.length > 0) {
+    const table = await scaleTable(options.scale, options.folder, say)
+    process.stdout.write(`${machineLine(machine)}\n\n${table}\n`)
+    return EXIT.ok
+  }
   const results: Results = { rows: [], skipped: [] }
   for (const group of GROUPS) if (isWanted(options, group.ids)) await runGroup(group, options, results)
   const { seconds, rounds } = options

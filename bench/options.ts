@@ -8,6 +8,8 @@ export interface BenchOptions {
   readonly seconds: number
   readonly rounds: number
   readonly json: boolean
+  /** Sizes of stores, in events: the growth table and nothing else. */
+  readonly scale: readonly number[]
   /** Where temporary stores go; the disk under it is the one that is measured. */
   readonly folder: string
 }
@@ -15,8 +17,9 @@ export interface BenchOptions {
 /** Nothing here needs more, and a typing error should not load the machine for hours. */
 const SECONDS_MAX = 60
 const ROUNDS_MAX = 20
+const SCALE_MAX = 10_000_000
 
-export const USAGE = 'node dist/bench/main.js [--only P1,P5] [--seconds 3] [--rounds 3] [--json]'
+export const USAGE = 'node dist/bench/main.js [--only P1,P5] [--seconds 3] [--rounds 3] [--json] | --scale 10000,100000'
 
 /** Throws `TypeError` for flags that it does not know, and for numbers out of range. */
 export function readOptions(args: readonly string[], folder: string): BenchOptions {
@@ -27,15 +30,21 @@ export function readOptions(args: readonly string[], folder: string): BenchOptio
       seconds: { type: 'string', default: '3' },
       rounds: { type: 'string', default: '3' },
       json: { type: 'boolean', default: false },
+      scale: { type: 'string', default: '' },
     },
   })
   return {
-    only: values.only.split(',').filter((id) => id !== ''),
+    only: listOf(values.only),
     seconds: wholeNumber('seconds', values.seconds, SECONDS_MAX),
     rounds: wholeNumber('rounds', values.rounds, ROUNDS_MAX),
     json: values.json,
+    scale: listOf(values.scale).map((size) => wholeNumber('scale', size, SCALE_MAX)),
     folder,
   }
+}
+
+function listOf(text: string): readonly string[] {
+  return text.split(',').filter((each) => each !== '')
 }
 
 function wholeNumber(name: string, text: string, max: number): number {
