@@ -1,9 +1,10 @@
 /** @module Responses: JSON, problems and entity tags, with the headers that every answer carries. */
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Found } from '../ledger/ledger.ts'
+import type { MemoryAccount } from '../resources/memory-budget.ts'
+import type { EdgeContext } from './edge-context.ts'
 import { etagMatches } from './preconditions.ts'
 import { type Problem, problemBody, retryAfterMs, statusOf } from './problems.ts'
-import { ofLength } from './unsent-answers.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -63,4 +64,26 @@ export function foundResponse(found: Found<JsonObject>, instance: string, ifNone
     return new Response(null, { status: 304, headers: { etag: tag, 'cache-control': 'no-store' } })
   }
   return json(200, found.value, { etag: tag })
+}
+
+// Answers that are made lie in memory until their reader has taken them: they are counted, so that readers who do not read are bounded.
+
+/** Smaller ones fit into the buffers that every connection has. */
+const COUNTED_FROM_CHARS = 4 * 1024
+
+const chars = new WeakMap<Response, number>()
+
+/** Remembers how long an answer is: a Response does not tell. */
+export function ofLength(response: Response, length: number): Response {
+  if (length >= COUNTED_FROM_CHARS) chars.set(response, length)
+  return response
+}
+
+/** Counts an answer until its connection has taken it or is gone. */
+export function countUnsent(account: MemoryAccount, c: EdgeContext, response: Response): void {
+  const length = chars.get(response)
+  const outgoing = c.env?.outgoing
+  if (length === undefined || outgoing === undefined || outgoing.destroyed) return
+  // As text and as bytes.
+  outgoing.once('close', account.count(2 * length))
 }

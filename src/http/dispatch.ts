@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
 import { accessRefusal } from '../access/check-access.ts'
+import { type AccessRead, goesOnRecord, readOf } from '../access/on-record.ts'
 import type { RateFault } from '../access/rates.ts'
 import { DamagedIndexError } from '../ledger/audit/audit-reads.ts'
 import type { Caller } from '../ledger/ledger.ts'
@@ -9,17 +10,15 @@ import { OverloadedError } from '../resources/overloaded-error.ts'
 import { type Pace, ReaderLeftError } from '../resources/work-queue.ts'
 import type { Principal } from '../signing/tokens.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
-import { accessNote } from './access-note.ts'
-import { problemResponse } from './answers.ts'
+import { countUnsent, problemResponse } from './answers.ts'
 import { authenticate, forbidden } from './authenticate.ts'
+import { bodiesInFlight, holdBody } from './body.ts'
 import { type EdgeContext, remoteAddress } from './edge-context.ts'
-import { bodiesInFlight, holdBody } from './held-body.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { validTraceparent } from './preconditions.ts'
 import { type Problem, problem } from './problems.ts'
 import { parseQuery } from './query.ts'
-import type { Ask, Edge, GuardedRoute, Route } from './route.ts'
-import { countUnsent } from './unsent-answers.ts'
+import type { AccessNote, Ask, Edge, GuardedRoute, Route } from './route.ts'
 
 export interface Gate {
   readonly edge: Edge
@@ -155,4 +154,33 @@ export function failure(error: unknown, edge: Pick<Edge, 'log'>, c: EdgeContext)
   const errorId = randomUUID()
   edge.log.error({ err: error, errorId, method: c.req.method, path: c.req.path }, 'a request failed')
   return problemResponse(problem('internal', 'the server failed', { evidence: { errorId } }), c.req.path)
+}
+
+export interface Reading {
+  readonly c: EdgeContext
+  readonly edge: Edge
+  readonly caller: Principal
+  readonly run: string
+}
+
+/** The note of a read that goes on record (LOG-20): what the handler adds to it, and when it is written. Undefined where nobody reads by an audit scope. */
+export function accessNote(route: GuardedRoute, { c, edge, caller, run }: Reading): AccessNote | undefined {
+  if (route.method !== 'get' || !goesOnRecord(route.access, caller)) return undefined
+  // Asked for last: a ledger whose store is away has none to give.
+  const { audit } = edge.ledger
+  if (audit === undefined) return undefined
+  const query = route.path.replace('/v1/', '').replaceAll(/\/?\{\w+\}/g, '')
+  const question = (): AccessRead => readOf(query, run, new URL(c.req.url).searchParams)
+  const note: AccessNote = { record: (cut) => audit.record(caller, noted(question(), note, cut)) }
+  return note
+}
+
+function noted(read: AccessRead, { count, eventId, verdict }: AccessNote, cut: true | undefined): AccessRead {
+  return {
+    ...read,
+    ...(eventId !== undefined && { asOf: { eventId } }),
+    ...(count !== undefined && { count }),
+    ...(verdict !== undefined && { verdict }),
+    ...(cut === true && { cut }),
+  }
 }

@@ -1,5 +1,5 @@
 /** @module How many streams a tenant holds open, and what memory they take: one that never reads must not keep others from reading. */
-import type { MemoryAccount } from '../resources/memory-account.ts'
+import type { MemoryAccount } from '../resources/memory-budget.ts'
 
 const MIB = 1024 * 1024
 

@@ -1,18 +1,19 @@
-/**
- * @module Answers: pure functions of a request's events and the run right after them, so that the same answer can be given again
- * (STR-15).
- */
-
 import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
+import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
+import type { RunEventType } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { inDoubt } from '../../domain/calls.ts'
 import { compensationPlan } from '../../domain/compensation.ts'
 import { budgetExceeded } from '../../domain/limits.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
-import { isConsequence } from '../write/consequences.ts'
 import { branchBody, joinedBody, joinRefusal, startedForkBody } from './fork-responses.ts'
 import { type AnsweredEvent, inRecordOrder } from './response-parts.ts'
+
+/**
+ * @module Answers: pure functions of a request's events and the run right after them, so that the same answer can be given again
+ * (STR-15).
+ */
 
 export type CommandResponse =
   /** `plan`: the actions of a rollback, whose arguments and results are read and added. */
@@ -242,4 +243,32 @@ export function budgetBody(state: RunState): JsonObject {
     ...(state.currency === undefined ? {} : { currency: state.currency }),
     limits: { ...(tokens === undefined ? {} : { tokens }), ...(cost === undefined ? {} : { cost: cost.limit }) },
   }
+}
+
+/** Facts that a decision meets or draws along; the event before or after them is what the request asked for. */
+const CONSEQUENCES = {
+  ...eachOf(true, 'SnapshotTaken', 'RunCompensated', 'ResultNotRecorded'),
+  /** Of a refused handoff; a rollback by hand is asked for. */
+  RunRewound: 'contradiction',
+  ...eachOf(
+    false,
+    'RunStarted',
+    'RunResumed',
+    'RunBranched',
+    'ChildRunStarted',
+    'RunCompleted',
+    'RunFailed',
+    'RunKeyDisclosed',
+  ),
+  ...eachOf(false, 'JudgementRecorded', 'ManifestRegistered', 'RequestRefused', 'EnvelopeAccepted', 'EnvelopeRejected'),
+  ...eachOf(false, 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
+  ...eachOf(false, 'ToolCallInDoubt', 'ToolCallResolved', 'CompensationStarted', 'CompensationSucceeded'),
+  ...eachOf(false, 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...eachOf(false, 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived'),
+  ...eachOf(false, 'ForkJoined'),
+} satisfies Record<RunEventType, boolean | 'contradiction'>
+
+export function isConsequence({ type, data }: RecordedEvent): boolean {
+  const consequence = CONSEQUENCES[type]
+  return consequence === 'contradiction' ? 'cause' in data && data.cause === consequence : consequence
 }

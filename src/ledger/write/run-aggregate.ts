@@ -1,13 +1,10 @@
-/**
- * @module A run kept folded in memory. Its state runs ahead of the disk: a decision may build on appends that still wait. When one of
- * them fails the hot run is dead, and whoever built on it decides again from what the store holds.
- */
 import { randomInt } from 'node:crypto'
-import { type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
+import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
 import { isEqual } from '../../../projections/json-equality.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { evolveRun } from '../../../projections/run.ts'
 import type { RunState } from '../../../projections/run-state.ts'
+import type { RunEventType } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'
@@ -15,7 +12,11 @@ import { addEvidence, type Evidence, emptyEvidence, evidenceBytes } from '../../
 import { weigh } from '../../resources/weigh.ts'
 import type { AppendResult } from '../../store/event-store.ts'
 import { foldResults, isSaid, NO_EVIDENCE } from './recorded-results.ts'
-import { stateBytesOf } from './state-bytes.ts'
+
+/**
+ * @module A run kept folded in memory. Its state runs ahead of the disk: a decision may build on appends that still wait. When one of
+ * them fails the hot run is dead, and whoever built on it decides again from what the store holds.
+ */
 
 /** The chain's end: what the next event is linked to. */
 export interface Head {
@@ -193,4 +194,36 @@ function addUnknown(evidence: Evidence, payload: JsonObject, context: JsonObject
     addEvidence(evidence, value)
   }
   return evidence
+}
+
+// What an event leaves in the state of its run, in bytes of memory.
+const EVENT_BYTES = 300
+const CALL_BYTES = 1_500
+
+/** `whole`: beside what any event leaves, the body itself. */
+const LEFT_BYTES = {
+  ...eachOf(0, 'UsageRecorded', 'ToolCallLeaseRenewed', 'SnapshotTaken'),
+  ...eachOf(CALL_BYTES, 'ToolCallClaimed', 'CompensationStarted'),
+  ...eachOf('whole', 'JudgementRecorded', 'ManifestRegistered', 'ForkStarted'),
+  ...eachOf(
+    EVENT_BYTES,
+    'RunStarted',
+    'RunResumed',
+    'RunBranched',
+    'ChildRunStarted',
+    'RunCompleted',
+    'RunFailed',
+    'RunCompensated',
+  ),
+  ...eachOf(EVENT_BYTES, 'RunKeyDisclosed', 'RequestRefused', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
+  ...eachOf(EVENT_BYTES, 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved'),
+  ...eachOf(EVENT_BYTES, 'ResultNotRecorded', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
+  ...eachOf(EVENT_BYTES, 'BudgetReserved', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded'),
+  ...eachOf(EVENT_BYTES, 'BranchOffered', 'BranchReceived', 'ForkJoined'),
+} satisfies Record<RunEventType, number | 'whole'>
+
+/** Arguments, results and payloads do not stay in the state; what an agent registers does, whole. */
+export function stateBytesOf({ type, data }: RecordedEvent): number {
+  const left = LEFT_BYTES[type]
+  return left === 'whole' ? EVENT_BYTES + weigh(data) : left
 }

@@ -1,16 +1,19 @@
-/** @module From a decision to sealed events, folded into the hot run as they are sealed. */
+/** @module From a decision to sealed events, folded into the run's aggregate as they are sealed; and the canonical texts of the decision. */
+
+import { Buffer } from 'node:buffer'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import type { RunState } from '../../../projections/run-state.ts'
 import { handoffSnapshot } from '../../../projections/snapshot.ts'
 import type { RequestMark } from '../../../schemas/header.ts'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { Decision, Draft } from '../../domain/decision.ts'
+import { canonicalJson, canonicalObject } from '../../signing/canonical-json.ts'
+import { textDigest } from '../../signing/digests.ts'
 import { type SealedEvent, sealEvents } from '../../signing/seal.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller, RequestInfo } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
 import type { AnsweredEvent } from '../responses/response-parts.ts'
-import type { DecisionTexts } from './decision-texts.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 
 export interface Sealing {
@@ -78,4 +81,28 @@ function sealAndFold(sealing: Sealing, drafts: readonly Draft[], causation?: str
 
 export function answered({ header, data, digest }: SealedEvent): AnsweredEvent {
   return { type: header.type, data, header, digest } as unknown as AnsweredEvent & RecordedEvent
+}
+
+/** The canonical texts of one decision: a payload is written once, for the size, the digest, the request's mark and the body of the event. */
+export class DecisionTexts {
+  /** Of objects that nobody changes while the decision is made. */
+  readonly #texts = new Map<object, string>()
+
+  readonly digestOf = (value: Json | object): string => textDigest(this.#textOf(value as Json))
+
+  readonly sizeOf = (value: Json): number => Buffer.byteLength(this.#textOf(value))
+
+  /** The canonical text of an event's or a request's body, in which values stand whose text is known. */
+  bodyText(body: JsonObject): string {
+    return canonicalObject(body, (member) => (isJsonObject(member) ? this.#textOf(member) : canonicalJson(member)))
+  }
+
+  #textOf(value: Json): string {
+    if (typeof value !== 'object' || value === null) return canonicalJson(value)
+    const known = this.#texts.get(value)
+    if (known !== undefined) return known
+    const text = canonicalJson(value)
+    this.#texts.set(value, text)
+    return text
+  }
 }

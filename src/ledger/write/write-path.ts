@@ -15,9 +15,9 @@ import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
 import type { TenantPolicies } from '../ports.ts'
 import { type AppendDeps, Appender } from './appender.ts'
 import { decide } from './decide.ts'
-import { DecisionTexts } from './decision-texts.ts'
 import { AGAIN, type Attempt, type PendingCommand, pendingCommand } from './pending-command.ts'
 import type { RunAggregate } from './run-aggregate.ts'
+import { DecisionTexts } from './seal-decision.ts'
 import { UnrecordedAnswers } from './unrecorded-answers.ts'
 import {
   contended,
