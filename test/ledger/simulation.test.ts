@@ -20,7 +20,7 @@ async function failureOf(seed: number, options = {}): Promise<string | undefined
 }
 
 simulation(
-  `${SEEDS.length} histories of lost answers, kills, failing reads and wrong clocks: nothing acknowledged is lost, nothing is done twice (F56)`,
+  `${SEEDS.length} histories of lost answers, kills, failing reads and wrong clocks: nothing acknowledged is lost or unseen, nothing is done twice (F56, F107)`,
   async () => {
     for (const seed of SEEDS) {
       const failure = await failureOf(seed)

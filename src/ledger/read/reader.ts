@@ -38,8 +38,12 @@ export class Reader {
 
   /** Whether all that the run's state holds is durable, and nobody else has written since. */
   async isCurrent(run: RunAggregate): Promise<boolean> {
+    const { revision } = run
     if (!(await run.durable())) return false
-    if ((await this.#store.head(run.stream)) <= run.revision) return true
+    const head = await this.#store.head(run.stream)
+    if (head <= revision) return true
+    // It moved on while this was asked: what stands there now is its own where that becomes durable, and somebody else's where it does not.
+    if (head <= run.revision && (await run.durable())) return true
     this.#runs.drop(run)
     return false
   }

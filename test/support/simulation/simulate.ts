@@ -92,9 +92,12 @@ async function agent(name: string, place: Place): Promise<void> {
       continue
     }
     promises.asked.set(marker, false)
-    const outcome = await untilAnswered(marker, commandOf(kind, marker, world), place)
-    if (outcome.ok) promises.asked.set(marker, true)
-    if (outcome.ok && kind === 4) await settleReservation(marker, String(outcome.body.reservationId), place)
+    const command = commandOf(kind, marker, world)
+    const outcome = await (world.chance(0.3) ? askedOnce(command, place) : untilAnswered(marker, command, place))
+    if (outcome === undefined || !outcome.ok) continue
+    promises.asked.set(marker, true)
+    await seenByAll(marker, Number(outcome.body.revision), place)
+    if (kind === 4) await settleReservation(marker, String(outcome.body.reservationId), place)
   }
 }
 
@@ -109,7 +112,25 @@ function commandOf(kind: number, marker: string, world: Scheduler): Command {
 
 async function settleReservation(marker: string, reservationId: string, place: Place): Promise<void> {
   const body = { usage: { tokens: 1 } }
-  await untilAnswered(`${marker}-settle`, { kind: 'settle-reservation', reservationId, body }, place)
+  mustBeKnown(await untilAnswered(`${marker}-settle`, { kind: 'settle-reservation', reservationId, body }, place))
+}
+
+/** What was acknowledged is there for whoever asks next, of whichever process. */
+function mustBeKnown(outcome: Outcome): void {
+  assert.not.match(outcome.ok ? '' : outcome.refusal.code, /-not-found$/)
+}
+
+async function seenByAll(marker: string, revision: number, { processes }: Place): Promise<void> {
+  for (const each of processes) {
+    const seen = await each.look(RUN)
+    assert.ok(seen === undefined || seen >= revision, `${marker} stands at ${revision}, and somebody sees ${seen}`)
+  }
+}
+
+/** Without a key: never asked again, so that the ledger alone must find out what became of it. */
+async function askedOnce(command: Command, { world, processes }: Place): Promise<Outcome | undefined> {
+  const outcome = await processes[world.below(PROCESSES)]?.ask(RUN, command, {})
+  return outcome === 'lost' ? undefined : outcome
 }
 
 /** Claims, runs the effect where it is this agent's to run, settles; some agents die in between. */
@@ -119,13 +140,16 @@ async function callTool(marker: string, place: Place): Promise<void> {
   const onUnknown = key === 'k0' ? 'retry' : 'in-doubt'
   const body = { tool: 't', args: {}, key, leaseMs: 10_000, onUnknown } as const
   const claimed = await untilAnswered(marker, { kind: 'claim', body }, place)
+  mustBeKnown(claimed)
   if (!claimed.ok || claimed.body.status !== 'claimed') return
   const fence = Number(claimed.body.fence)
   promises.effects.set(key, [...(promises.effects.get(key) ?? []), fence])
   if (world.chance(0.2)) return
   if (world.chance(0.3)) await world.sleep(world.below(30_000))
   const callId = String(claimed.body.callId)
-  await untilAnswered(`${marker}-settle`, { kind: 'settle', callId, body: { fence, result: marker } }, place)
+  mustBeKnown(
+    await untilAnswered(`${marker}-settle`, { kind: 'settle', callId, body: { fence, result: marker } }, place),
+  )
 }
 
 /** Asks again under the same key, of any process, until the answer is one that stands. */

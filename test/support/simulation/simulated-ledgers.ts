@@ -32,6 +32,8 @@ const noViews: ViewStore = {
 export interface SimulatedProcess extends Disposable {
   /** `lost`: the process was killed, and nobody knows how far it had come. */
   ask(runId: string, command: Command, info: RequestInfo): Promise<Outcome | 'lost'>
+  /** Revision of the run as this process sees it; undefined where nobody can say now. */
+  look(runId: string): Promise<number | undefined>
   kill(): void
   jump(): void
 }
@@ -59,6 +61,12 @@ export async function simulatedProcess(options: ProcessOptions): Promise<Simulat
       await starting
       const { ledger, killed } = life
       return Promise.race([ledger.execute(alice, runId, command, info), killed])
+    },
+    look: async (runId) => {
+      await starting
+      const { ledger, killed } = life
+      const seen = await Promise.race([ledger.run(alice, runId), killed])
+      return seen === 'lost' || !seen.ok ? undefined : seen.revision
     },
     kill: () => {
       if (starting !== undefined) return
