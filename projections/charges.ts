@@ -43,6 +43,7 @@ type ChargesOf<T extends RunEventType> = (state: ChargeState, data: EventBody<T>
 
 /** Types that say in the catalogue that they change the bill. */
 const CHARGES = {
+  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
   ...passOver(
     'RunResumed',
     'RunBranched',

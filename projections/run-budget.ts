@@ -25,6 +25,7 @@ export function foldBudget(state: BudgetState, event: RecordedEvent): void {
 }
 
 const BUDGET_FOLDS = {
+  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
   ...passOver(
     'RunStarted',
     'RunResumed',

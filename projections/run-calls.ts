@@ -2,6 +2,7 @@
 import type { EventBody } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import type { FoldTable } from './fold-table.ts'
+import { useApproval } from './run-approvals.ts'
 import { type CallState, type CallStatus, isUndoing, type RunState, slot } from './run-state.ts'
 
 export const CALL_FOLDS = {
@@ -53,7 +54,9 @@ function foldClaim(state: RunState, data: EventBody<'ToolCallClaimed'>, { revisi
     leaseMs,
     leaseUntil,
     ...(data.owner === undefined ? {} : { owner: data.owner }),
+    ...(data.approvalId === undefined ? {} : { approvalId: data.approvalId }),
   }
+  useApproval(state, data)
   state.calls[slot(callId)] = call
   state.callKeys[slot(`${phase} ${key}`)] = callId
   state.openCalls[slot(callId)] = true

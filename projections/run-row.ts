@@ -3,10 +3,10 @@ import type { RunEventType } from '../schemas/events.ts'
 import { type FoldTable, foldBy, passOver } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
 import { type BudgetState, foldBudget, isOnBudget } from './run-budget.ts'
-import { slot, zeroSpend } from './run-state.ts'
+import { type Slots, slot, zeroSpend } from './run-state.ts'
 
 export const RUN_ROW_PROJECTION = 'run-list'
-export const RUN_ROW_VERSION = 2
+export const RUN_ROW_VERSION = 3
 
 export interface RunRowState {
   name: string
@@ -19,6 +19,8 @@ export interface RunRowState {
   step: number
   rejections: number
   calls: number
+  /** Approvals that somebody can still decide. */
+  waiting: Slots<true>
   budget: BudgetState
 }
 
@@ -46,6 +48,7 @@ function startedRow({ data, header }: Extract<RecordedEvent, { type: 'RunStarted
     step: data.branchOf?.atStep ?? 0,
     rejections: 0,
     calls: 0,
+    waiting: {},
     budget: {
       agents: {},
       ...(currency === undefined ? {} : { currency }),
@@ -91,6 +94,19 @@ const COUNT_FOLDS = {
   },
   RunRewound: (row, { toStep }) => {
     row.step = toStep
+  },
+  ApprovalRequested: (row, { approvalId, agent }) => {
+    row.waiting[slot(approvalId)] = true
+    if (agent !== undefined) row.budget.agents[slot(agent)] = true
+  },
+  ApprovalGranted: (row, { approvalId, complete }) => {
+    if (complete) delete row.waiting[slot(approvalId)]
+  },
+  ApprovalDenied: (row, { approvalId }) => {
+    delete row.waiting[slot(approvalId)]
+  },
+  ApprovalExpired: (row, { approvalId }) => {
+    delete row.waiting[slot(approvalId)]
   },
   ToolCallClaimed: (row, { attempt, agent }) => {
     if (attempt === 1) row.calls += 1

@@ -7,8 +7,9 @@ import type { ForkBranch, JoinStrategy, OnDiscard } from '../schemas/fork.ts'
 import type { JsonObject } from '../schemas/json.ts'
 import type { ResolvedPolicy } from '../schemas/policy.ts'
 import type { BudgetLimits, ManifestBody, OnUnknown, Phase } from '../schemas/values.ts'
+import type { ApprovalState } from './approval-state.ts'
 
-export const RUN_PROJECTION_VERSION = 7
+export const RUN_PROJECTION_VERSION = 8
 
 /** SHA-256 over the JCS bytes of `{}`: the context of a run that has not been handed anything. */
 export const EMPTY_CONTEXT_DIGEST = 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'
@@ -75,6 +76,8 @@ export interface CallState {
   /** A resume ended the lease. */
   takenOver?: true
   reservationId?: string
+  /** The approval that it uses up, where it needed one. */
+  approvalId?: string
   /** A late settle under an older fence arrived: its effect may have happened twice. */
   possiblyTwice?: boolean
   /** In doubt when last heard of, also while it is being undone: its outcome is still welcome. */
@@ -218,6 +221,11 @@ export interface RunState {
   forwardOrder: string[]
   /** Calls claimed or in doubt, in order of claim. */
   openCalls: Slots<true>
+  approvals: Slots<ApprovalState>
+  /** `phase key` -> the newest approval for it. */
+  approvalKeys: Slots<string>
+  /** Approvals that somebody can still decide, in order of request. */
+  pendingApprovals: Slots<true>
   compensations: CompensationState[]
   forks: Slots<ForkState>
   /** The fork that has not been joined: as long as it is open, nothing else changes the context. */

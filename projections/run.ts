@@ -5,6 +5,7 @@ import { type FoldTable, foldBy, passOver } from './fold-table.ts'
 import { applyMode } from './merge.ts'
 import type { Projection, RecordedEvent } from './projection.ts'
 import { countRefusal, refusalKey } from './refusals.ts'
+import { APPROVAL_FOLDS } from './run-approvals.ts'
 import { foldBudget } from './run-budget.ts'
 import { CALL_FOLDS, endLeases } from './run-calls.ts'
 import { FORK_FOLDS, foldSigned } from './run-forks.ts'
@@ -38,6 +39,7 @@ export function evolveRun(before: RunState | undefined, event: RecordedEvent): R
 const RUN_FOLDS = {
   ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded'),
   ...CALL_FOLDS,
+  ...APPROVAL_FOLDS,
   ...FORK_FOLDS,
   /** Begins the state, and changes none. */
   RunStarted: null,
@@ -99,6 +101,9 @@ function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
     callKeys: {},
     forwardOrder: [],
     openCalls: {},
+    approvals: {},
+    approvalKeys: {},
+    pendingApprovals: {},
     compensations: [],
     forks: {},
     forkScopes: {},

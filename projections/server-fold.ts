@@ -117,6 +117,7 @@ const EMPTY = {}
 const EMPTIED = ['payload', 'restored', 'manifest']
 /** What agents and tools said, and lists as long as a run: the fold reads them not at all. */
 const LEFT_OUT = {
+  ...eachOf([], 'ApprovalDenied', 'ApprovalExpired'),
   ...eachOf(
     [],
     'JudgementRecorded',
@@ -134,6 +135,8 @@ const LEFT_OUT = {
   EnvelopeRejected: ['add', 'supersedes', 'findings'],
   SnapshotTaken: ['openCalls', 'openReservations'],
   RunRewound: ['callsSince'],
+  ApprovalRequested: ['args'],
+  ApprovalGranted: ['comment'],
   ToolCallClaimed: ['args'],
   ToolCallSucceeded: ['result'],
   ToolCallFailed: ['error'],

@@ -1,4 +1,5 @@
 /** @module What may be asked of a run: the ledger carries it out, the client sends it. */
+import type { DecideApproval } from './approval.ts'
 import type {
   ClaimCall,
   CompleteRun,
@@ -32,6 +33,8 @@ export type Command =
   | { readonly kind: 'settle'; readonly callId: string; readonly body: SettleCall }
   | { readonly kind: 'renew'; readonly callId: string; readonly body: RenewCall }
   | { readonly kind: 'resolve'; readonly callId: string; readonly body: ResolveCall }
+  | { readonly kind: 'grant'; readonly approvalId: string; readonly body: DecideApproval }
+  | { readonly kind: 'deny'; readonly approvalId: string; readonly body: DecideApproval }
   | { readonly kind: 'compensate'; readonly body: StartCompensation }
   | { readonly kind: 'reserve'; readonly body: PostReservation }
   | { readonly kind: 'settle-reservation'; readonly reservationId: string; readonly body: SettleReservation }

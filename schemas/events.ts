@@ -5,6 +5,10 @@
 import type { z } from 'zod'
 import type { EventType as Declared } from './event-type.ts'
 import { AccessRecorded } from './events/access-recorded.ts'
+import { ApprovalDenied } from './events/approval-denied.ts'
+import { ApprovalExpired } from './events/approval-expired.ts'
+import { ApprovalGranted } from './events/approval-granted.ts'
+import { ApprovalRequested } from './events/approval-requested.ts'
 import { BranchOffered } from './events/branch-offered.ts'
 import { BranchReceived } from './events/branch-received.ts'
 import { BudgetExceeded } from './events/budget-exceeded.ts'
@@ -56,6 +60,10 @@ export const RUN_EVENTS = {
   JudgementRecorded,
   SnapshotTaken,
   RunRewound,
+  ApprovalRequested,
+  ApprovalGranted,
+  ApprovalDenied,
+  ApprovalExpired,
   ToolCallClaimed,
   ToolCallLeaseRenewed,
   ToolCallSucceeded,

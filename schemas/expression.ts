@@ -1,5 +1,6 @@
 /**
- * @module The language of a policy's invariants, as text: numbers, texts, `before` and `after` with members (`after.facts.total`),
+ * @module The language of a policy's invariants and of what needs an approval, as text: numbers, texts, documents by name with members
+ * (`before` and `after` of an invariant: `after.facts.total`; `args` of a call: `args.amount`),
  * `+ - * /`, comparisons, `&& || !`, and `sum(list, each)`, `count(list)`, `all(list, each)`, `abs(x)`, `has(x)`. Inside `each` a bare name
  * is a member of the list's member. It has no loops, no assignment and no calls but these: it ends, and touches nothing outside.
  */
@@ -33,8 +34,12 @@ interface Token {
   readonly text: string
 }
 
+const INVARIANT_ROOTS = ['before', 'after'] as const
+
 interface Parser {
   readonly tokens: readonly Token[]
+  /** Names of the documents that an expression is about. */
+  readonly roots: readonly string[]
   at: number
   depth: number
   each: number
@@ -48,9 +53,10 @@ const LEVELS: readonly (readonly Operator[])[] = [
   ['*', '/'],
 ]
 
-export function parseExpression(text: string): ParsedExpression {
+/** `roots`: the documents that it may name. */
+export function parseExpression(text: string, roots: readonly string[] = INVARIANT_ROOTS): ParsedExpression {
   try {
-    const parser: Parser = { tokens: tokensOf(text), at: 0, depth: 0, each: 0 }
+    const parser: Parser = { tokens: tokensOf(text), roots, at: 0, depth: 0, each: 0 }
     const expression = parseLevel(parser, 0)
     const rest = parser.tokens[parser.at]
     if (rest !== undefined) throw new SyntaxError(`"${rest.text}" is not expected after the end of the expression`)
@@ -118,8 +124,10 @@ function parseName(parser: Parser, name: string): Expression {
   if (name === 'null') return { kind: 'value', value: null }
   if (parser.tokens[parser.at]?.text === '(' && parser.tokens[parser.at]?.kind === 'sign')
     return parseCall(parser, name)
-  if (parser.each === 0 && name !== 'before' && name !== 'after') {
-    throw new SyntaxError(`"${name}" is neither before nor after; bare names stand inside sum(...) and all(...) only`)
+  if (parser.each === 0 && !parser.roots.includes(name)) {
+    const [first = '', second] = parser.roots
+    const known = second === undefined ? `not ${first}` : `neither ${first} nor ${second}`
+    throw new SyntaxError(`"${name}" is ${known}; bare names stand inside sum(...) and all(...) only`)
   }
   const names = [name]
   for (;;) {

@@ -1,5 +1,6 @@
 /** @module What a policy declares about places of a context, each named by a JSON Pointer in which `*` is any key or list member. */
 import { z } from 'zod'
+import { APPROVAL_RULES_MAX, ApprovalRule } from './approval.ts'
 import { parseExpression } from './expression.ts'
 import { NAME_MAX_CHARS } from './value-forms.ts'
 
@@ -74,6 +75,8 @@ export const PLACE_POLICY = {
   ungrounded: z.enum(['off', 'warn', 'reject']).optional(),
   /** What a judge's verdict on a handoff does to the next one: it is on record in any case. */
   judge: z.enum(['warn', 'reject']).optional(),
+  /** Calls that somebody has to approve before they run. */
+  approve: z.array(ApprovalRule).max(APPROVAL_RULES_MAX).optional(),
 }
 
 export function isWithinPolicySize(policy: object): boolean {

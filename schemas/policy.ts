@@ -54,7 +54,7 @@ export const PolicyObject = z
 /** `"default"`, `"relay"`, or one of them with changes. */
 export const Policy = z.union([Base, PolicyObject], 'is "default", "relay", or an object with the members of a policy')
 
-/** As recorded. Runs of rule set 1 hold the first four members alone. */
+/** As recorded. Runs of rule set 1 hold the first four members, and `approve`. */
 export const ResolvedPolicy = z.strictObject({
   base: Base,
   criticalKeys: z.array(z.string()).readonly(),
@@ -72,6 +72,7 @@ export const ResolvedPolicy = z.strictObject({
   minConfidence: PLACE_POLICY.minConfidence,
   restated: PLACE_POLICY.restated,
   judge: PLACE_POLICY.judge,
+  approve: PLACE_POLICY.approve,
 })
 
 export type Policy = z.infer<typeof Policy>

@@ -1,5 +1,6 @@
 /** @module Bodies of the requests that change a run. Strict: a member that is not named here is refused, so nobody sets what the ledger sets. */
 import { z } from 'zod'
+import { Approve } from './approval.ts'
 import { Compensate, LeaseOwner } from './call-members.ts'
 import { BRANCHES_MAX, JoinStrategy, OnDiscard } from './fork.ts'
 import { Currency, Digest, Money, Name, RunId } from './names.ts'
@@ -111,6 +112,10 @@ export const ClaimCall = z.strictObject({
   compensateFailed: z.boolean().optional(),
   parentCall: Uuid.optional(),
   reserve: Reserve.optional(),
+  /** The call needs an approval by its tool's own word; policy and manifests add theirs. */
+  approve: Approve.optional(),
+  /** The approval that the caller means to use: refused where it is none for exactly this call. Absent: the ledger finds it by the key. */
+  approval: Uuid.optional(),
   /** The process that carries the call out, where its death can be proved. */
   owner: LeaseOwner.optional(),
   runFence: RunFence,

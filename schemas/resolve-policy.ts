@@ -20,6 +20,7 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
     criticalKeys: [...new Set(inputs.criticalKeys ?? DEFAULT_CRITICAL_KEYS)],
     ungrounded: inputs.ungrounded ?? (base === 'relay' ? 'off' : 'warn'),
     snapshotEvery: inputs.snapshotEvery ?? 1,
+    ...(inputs.approve === undefined ? {} : { approve: inputs.approve }),
   }
   if (base === 'relay' || inputs.rules === 1) return first
   return {
@@ -32,7 +33,7 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
   }
 }
 
-function declaredPlaces(inputs: PolicyObject): Omit<PlacePolicy, 'ungrounded' | 'restated'> {
+function declaredPlaces(inputs: PolicyObject): Omit<PlacePolicy, 'ungrounded' | 'restated' | 'approve'> {
   const { lists, monotonic, tolerance, immutable, invariants, supersede, minConfidence, judge } = inputs
   return {
     ...(lists === undefined ? {} : { lists }),

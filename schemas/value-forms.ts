@@ -4,6 +4,8 @@
 export const NAME_MAX_CHARS = 256
 /** Most tokens one message may claim: sums of millions of them stay exact in a double. */
 export const TOKENS_MAX = 1_000_000_000
+/** Of what somebody says with a decision. */
+export const COMMENT_MAX_CHARS = 4096
 export const MONEY_MAX_CHARS = 20
 /** Decimal money of at most 18 digits with at most 9 after the point. */
 export const MONEY_PATTERN = /^(?=(?:\.?\d){1,18}$)(0|[1-9]\d{0,8})(\.\d{1,9})?$/

@@ -19,6 +19,8 @@ export const VERDICTS = [
   'completed',
   'run-failed',
   'run-compensated',
+  'granted',
+  'denied',
 ] as const
 
 export const Verdict = z.enum(VERDICTS)

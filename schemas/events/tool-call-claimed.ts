@@ -38,5 +38,7 @@ export const ToolCallClaimed = eventType({
     /** Forward call that this one undoes; only where `phase` is `compensation`. */
     compensates: Uuid.optional(),
     reservationId: Uuid.optional(),
+    /** The approval that this claim uses up. */
+    approvalId: Uuid.optional(),
   }),
 })

@@ -32,6 +32,11 @@ export const SET_MANIFESTS = {
   scopes: ['runs:admin', 'runs:write'],
   scopeIfBound: 'runs:admin',
 } as const satisfies TokenAccess
+/** What waits for a decision, with the arguments: whoever decides has to see them. */
+export const READ_APPROVALS = { scopes: ['approvals:write', 'runs:read', 'audit:read'] } as const satisfies TokenAccess
+export const READ_ALL_APPROVALS = { ...READ_APPROVALS, allAgents: true } as const satisfies TokenAccess
+/** A person's yes or no: an agent's token has none. */
+export const DECIDE_APPROVALS = { scopes: ['approvals:write'], allAgents: true } as const satisfies TokenAccess
 /** The tenant's whole history. */
 export const READ_TENANT = { scopes: ['audit:read'], allAgents: true } as const satisfies TokenAccess
 /** The auditors' index records each question with its answer; hashes and proofs are meant to be shared. */

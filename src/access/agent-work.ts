@@ -12,6 +12,8 @@ const OF_THE_RUN: ReadonlySet<RunCommand['kind']> = new Set<RunCommand['kind']>(
   'manifest',
   'rollback',
   'judgement',
+  'grant',
+  'deny',
   'compensate',
   'complete',
   'fail',

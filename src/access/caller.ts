@@ -8,6 +8,8 @@ export interface Caller {
   /** Of the token: whose share of the work it is; absent: the actor's. */
   readonly subject?: string
   readonly principal?: string
+  /** What the bearer may decide, by the issuer's word. */
+  readonly roles?: readonly string[]
   readonly via?: readonly string[]
   /** When its reads may go on, between small pieces of work; absent: at once. */
   readonly pace?: Pace

@@ -46,6 +46,7 @@ export type AgentErrorCode =
   | 'outcome-not-recorded'
   | 'run-rolled-back'
   | 'run-failed'
+  | 'run-waiting'
   | 'not-an-export'
   | 'export-altered'
   | 'setting-missing'

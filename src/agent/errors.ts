@@ -114,6 +114,26 @@ export class InDoubt extends AgentError {
   }
 }
 
+/**
+ * The run waits for somebody (`run-waiting`), and was told to wait in no process: `run({ whenWaiting: 'leave' })`. It stays open, nothing is rolled back; the
+ * next resume goes on where this one left.
+ * @example
+ * ```ts
+ * import { open, RunWaiting } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const pay = cs.tool(async (cents: number) => `paid ${cents}`, { name: 'pay', approve: true })
+ * const left = await cs.run({ id: 'order-1', name: 'order', whenWaiting: 'leave' }, async () => pay(5_000)).catch((error) => error)
+ * if (left instanceof RunWaiting) console.log(left.evidence.tool) // pay
+ * ```
+ */
+export class RunWaiting extends AgentError {
+  static override readonly errorName = 'RunWaiting'
+  constructor(message: string, evidence: JsonObject) {
+    super('run-waiting', `${message}: resume the run once it is there`, evidence)
+  }
+}
+
 /** Of a resume, of a replay, or of the part of another run that a branch is served. */
 export type DivergenceCode = 'resume-diverged' | 'replay-diverged' | 'branch-diverged'
 

@@ -4,6 +4,7 @@
  */
 
 export type { BranchRunOptions } from './branch/branch.ts'
+export type { ApprovalNotice } from './calls/approval-notice.ts'
 export type { Backoff } from './calls/backoff.ts'
 export type { Codec } from './calls/codecs.ts'
 export { bufferCodec, dateCodec, mapCodec, setCodec } from './calls/codecs.ts'
@@ -11,6 +12,7 @@ export type { WaitNotice } from './calls/owner-wait.ts'
 export type { Recorded } from './calls/recorded-type.ts'
 export type { StandardSchema } from './calls/standard-schema.ts'
 export type {
+  ApproveOptions,
   CallContext,
   CheckResult,
   CompensateOptions,
@@ -35,6 +37,7 @@ export {
   OutcomeUnknown,
   RecordedFailure,
   ResumeDiverged,
+  RunWaiting,
 } from './errors.ts'
 export type {
   BranchReceipt,
@@ -63,7 +66,7 @@ export type { OpenAiLike, OpenAiModelOptions } from './loop/openai-model.ts'
 export { openAiModel } from './loop/openai-model.ts'
 export type { ScriptedCall } from './loop/scripted-model.ts'
 export { ScriptedModel } from './loop/scripted-model.ts'
-export { ToolError } from './loop/tool-error.ts'
+export { ApprovalDenied, ToolError } from './loop/tool-error.ts'
 export type { AiSdkMiddleware } from './models/ai-sdk.ts'
 export { aiSdkMiddleware } from './models/ai-sdk.ts'
 export type { ModelContext as ModelCallContext } from './models/ask-model.ts'
@@ -112,6 +115,7 @@ export type {
   StepResult,
 } from './pipeline/step-types.ts'
 export type { CountTokens } from './pipeline/token-counter.ts'
+export type { Approval, ApprovalRef, Approvals, DecisionOptions } from './runtime/approvals.ts'
 export { currentCall } from './runtime/execution-context.ts'
 export type { DoubtfulCallReport, RecoverOptions, Recovery } from './runtime/recover.ts'
 export type { Resolution, ResolvedCall } from './runtime/resolve-call.ts'

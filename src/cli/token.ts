@@ -36,6 +36,7 @@ function tokenRequest({ text }: Arguments) {
     subject: nameOf('sub', text('sub')) ?? 'local',
     run: run.data,
     agent: nameOf('agent', text('agent')),
+    roles: rolesOf(text('role')),
     act: actOf(nameOf('act', text('act'))),
     ttlSeconds: secondsOf(text('ttl') ?? TTL_DEFAULT),
   }
@@ -55,6 +56,12 @@ function nameOf(flag: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   if (text !== '' && text.length <= NAME_MAX_CHARS && !/\p{Cc}/u.test(text)) return text
   throw usageFailure(`--${flag}: takes 1 to ${NAME_MAX_CHARS} characters, none of them a control character`)
+}
+
+/** Names with commas between them: what the bearer may decide. */
+function rolesOf(text: string | undefined): readonly string[] | undefined {
+  if (text === undefined) return undefined
+  return text.split(',').map((role) => nameOf('role', role.trim()) ?? '')
 }
 
 function actOf(sub: string | undefined): ActClaim | undefined {

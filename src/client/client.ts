@@ -72,6 +72,9 @@ export interface Client {
   context(runId: string, at?: Query, options?: AskOptions): Promise<JsonObject>
   call(runId: string, callId: string, options?: AskOptions): Promise<JsonObject>
   budget(runId: string, options?: AskOptions): Promise<JsonObject>
+  approval(runId: string, approvalId: string, options?: AskOptions): Promise<JsonObject>
+  /** What somebody in the tenant can still decide, with the arguments of each call; decided by the commands `grant` and `deny`. */
+  approvals(options?: AskOptions): AsyncIterable<JsonObject>
   compensations(runId: string, options?: AskOptions): Promise<readonly JsonObject[]>
   /** Each fork with its branches. */
   forks(runId: string, options?: AskOptions): Promise<readonly JsonObject[]>
@@ -131,6 +134,9 @@ export function createClient(options: ClientOptions): Client {
     context: (runId, at = {}, options = {}) => get(`${runPath(runId)}/context`, at, options),
     call: (runId, callId, options = {}) => get(`${runPath(runId)}/calls/${encodeURIComponent(callId)}`, {}, options),
     budget: (runId, options = {}) => get(`${runPath(runId)}/budget`, {}, options),
+    approval: (runId, approvalId, options = {}) =>
+      get(`${runPath(runId)}/approvals/${encodeURIComponent(approvalId)}`, {}, options),
+    approvals: (options = {}) => pages('/v1/approvals', {}, options),
     compensations: async (runId, options = {}) =>
       (await get(`${runPath(runId)}/compensations`, {}, options)).items as readonly JsonObject[],
     forks: async (runId, options = {}) =>

@@ -13,6 +13,8 @@ const PATHS: Readonly<Record<Exclude<Command['kind'], 'start'>, string>> = {
   settle: 'calls/*/settle',
   renew: 'calls/*/renew',
   resolve: 'calls/*/resolve',
+  grant: 'approvals/*/grant',
+  deny: 'approvals/*/deny',
   compensate: 'compensations',
   reserve: 'reservations',
   'settle-reservation': 'reservations/*/settle',
@@ -41,6 +43,7 @@ export function batchItem({ runId, command }: BatchItem): object {
     op: command.kind,
     ...('callId' in command && { call: command.callId }),
     ...('reservationId' in command && { reservation: command.reservationId }),
+    ...('approvalId' in command && { approval: command.approvalId }),
     ...('forkId' in command && { fork: command.forkId }),
     body: command.body,
   }
@@ -49,5 +52,6 @@ export function batchItem({ runId, command }: BatchItem): object {
 function itemOf(command: Command): string {
   if ('callId' in command) return command.callId
   if ('reservationId' in command) return command.reservationId
+  if ('approvalId' in command) return command.approvalId
   return 'forkId' in command ? command.forkId : ''
 }

@@ -4,6 +4,7 @@ import type { EventBody } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
 import { type ClaimCall, LEASE_DEFAULT_MS } from '../../schemas/requests.ts'
 import type { Phase } from '../../schemas/values.ts'
+import { approvalGate } from './approval-gate.ts'
 import { reserveFor } from './budget.ts'
 import { ANCESTORS_MAX, isInPlan, rollbackStep } from './compensation.ts'
 import { append, type Decision, type Env, refuse, timeAfter } from './decision.ts'
@@ -44,7 +45,9 @@ export function decideClaim(state: RunState, claim: ClaimCall, env: Env): Decisi
   }
   const closed = claimFault(state, request)
   if (closed !== undefined) return refuse(closed)
-  return claimNow(state, request, { known, env })
+  const gate = approvalGate(state, { claim, phase, key: request.key, argsDigest: request.argsDigest, known, env })
+  if (gate.kind === 'refuse') return gate
+  return claimNow(state, request, { known, env, approvalId: gate.approvalId })
 }
 
 interface ClaimRequest {
@@ -186,9 +189,9 @@ function recursionFault(state: RunState, request: ClaimRequest): Refusal | undef
 function claimNow(
   state: RunState,
   request: ClaimRequest,
-  inputs: { known: CallState | undefined; env: Env },
+  inputs: { known: CallState | undefined; env: Env; approvalId: string | undefined },
 ): Decision {
-  const { known, env } = inputs
+  const { known, env, approvalId } = inputs
   const again = known !== undefined && known.status !== 'compensated'
   const callId = again ? known.callId : env.newId()
   const expired = known?.status === 'claimed' ? [leaseExpired(known, state, env)] : []
@@ -214,6 +217,7 @@ function claimNow(
     ...(request.claim.owner === undefined ? {} : { owner: request.claim.owner }),
     onUnknown: request.claim.onUnknown ?? 'in-doubt',
     ...(reserved.reservationId === undefined ? {} : { reservationId: reserved.reservationId }),
+    ...(approvalId === undefined ? {} : { approvalId }),
   }
   return append(...expired, ...reserved.drafts, { type: 'ToolCallClaimed', data: body })
 }

@@ -36,6 +36,10 @@ export interface Env {
   /** Of an open reservation; below zero once it is past its deadline. */
   readonly reservationLeftMs: (reservation: ReservationState, state: RunState) => number
   readonly actor: string
+  /** For whom the actor acts, where the token says so. */
+  readonly principal?: string
+  /** Of the token: what its bearer may decide. */
+  readonly roles?: readonly string[]
   readonly newId: () => string
   /** `sha256:` digest over the JCS bytes of a JSON value (an object type, so that parsed requests fit). */
   readonly digestOf: (value: Json | object) => string

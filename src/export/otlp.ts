@@ -37,6 +37,7 @@ const ROLES = {
   ...eachOf('outcome', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
   ...eachOf('outcome', 'CompensationSucceeded', 'CompensationFailed'),
   ...eachOf('moment', 'JudgementRecorded', 'RunRewound', 'RequestRefused', 'BudgetExceeded', 'CompensationStarted'),
+  ...eachOf('moment', 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
   ...eachOf(
     'none',
     'RunResumed',

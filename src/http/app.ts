@@ -11,6 +11,7 @@ import { mountDashboard } from './mount-dashboard.ts'
 import { openApiDocument, registerRoute } from './openapi.ts'
 import { problem } from './problems.ts'
 import type { Edge, OpenRoute, Route } from './route.ts'
+import { approvalRoutes } from './routes/approvals.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { type BatchOp, batchRoute } from './routes/batch.ts'
 import { budgetRoutes } from './routes/budget.ts'
@@ -30,6 +31,7 @@ const runRoutesAll = [
   ...runRoutes,
   ...envelopeRoutes,
   ...callRoutes,
+  ...approvalRoutes,
   ...forkRoutes,
   ...budgetRoutes,
   ...eventRoutes,

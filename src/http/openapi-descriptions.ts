@@ -6,6 +6,7 @@ type Texts = Readonly<Record<string, string>>
 
 export const PARAMETERS: Texts = {
   actor: 'Only events written by this actor.',
+  approval: 'Id of the approval, a UUID, as the refused claim names it.',
   after: 'Goes on behind this event: an id that a tail sent, or `nextCursor`.',
   agent: 'Only runs that this agent took part in.',
   asOf: "The answer as it was when the tenant's log had so many events: a count, and the same answer for ever.",
@@ -44,7 +45,11 @@ export const MEMBERS: Texts = {
   absolute: 'Largest difference, in the unit of the number itself.',
   agent: 'Name of the agent that it is about, or in whose name it is done; default: the writer.',
   agents: 'Limits of single agents, by name; costs are in the currency of the run.',
+  approval: 'The approval that the caller means to use, or to decide: refused where it is none for exactly this call.',
+  approve:
+    'That people have to say yes before the call runs, and which; the claim, the run and the manifest each add theirs.',
   args: 'Arguments of the call, as JSON: they go on record and are part of its identity.',
+  argsDigest: 'Digest of the arguments that are decided on, as the approval shows it: a decision on others is refused.',
   atStep: 'The accepted handoff of that run to branch behind; 0 is the start.',
   base: 'What the policy changes: `default`, or `relay`.',
   body: 'Body of the command, as its own route takes it.',
@@ -61,6 +66,7 @@ export const MEMBERS: Texts = {
   childOf:
     'The call of another run that this run is the work of: it is resumed and undone with that. Both streams name the other run.',
   code: 'Stable code of the failure, for programs.',
+  comment: 'Why, in words, at most 4,096 characters; it goes on record.',
   compensate: 'How the call is undone: by a tool, not at all (`none`), or that there is nothing to undo.',
   compensateFailed: 'Undo the call as well where it failed: it may have left something.',
   compensateUnknown: 'Undo the call as well where it is not known whether it was executed.',
@@ -143,6 +149,13 @@ export const MEMBERS: Texts = {
   reserve: 'Taken from the budget before the call runs, and settled with what it used.',
   restated: 'What a value said again with another value is: `off`, `warn`, `reject` or `sure` (the default).',
   result: 'What the tool answered, as JSON; `null` where it returns nothing.',
+  selfApproval: 'Whoever asked may say yes as well; default: somebody else has to.',
+  'approve.roles': 'Only tokens with one of these roles count; absent: all that may decide.',
+  tools: 'Names of the tools that the rule is about; absent: all.',
+  when: 'Condition over the arguments, such as `args.amount > 1000`: the call is free only where it says no; absent: never.',
+  quorum: 'How many different people have to say yes, 1 to 16; default 1.',
+  onDenied: 'What a denial is to the run: an `error` that its code deals with (the default), or its `rollback`.',
+  expiresMs: 'Milliseconds within which it has to be decided and used; default one day.',
   roles: 'Agents that may supersede; absent: all.',
   rules: 'The rule set; `1` is that of release 0.1.0. A run keeps the one that it began with.',
   run: 'Id of the run.',

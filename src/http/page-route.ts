@@ -1,7 +1,7 @@
 /** @module A run's lists, page by page, by the revision that made each item. */
 import { z } from 'zod'
 import type { JsonObject } from '../../schemas/json.ts'
-import { READ_RUNS } from '../access/access.ts'
+import { READ_RUNS, type TokenAccess } from '../access/access.ts'
 import type { Caller, Found, Ledger } from '../ledger/ledger.ts'
 import { foundResponse, problemResponse } from './answers.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
@@ -19,6 +19,8 @@ export interface PageRoute {
   readonly path: string
   readonly summary: string
   readonly tag: string
+  /** Default: `READ_RUNS`. */
+  readonly access?: TokenAccess
   /** The value has `items`, and `next` where there are more. */
   readonly read: (
     ledger: Ledger,
@@ -45,7 +47,7 @@ export function pageRoute({ read: readPage, ...route }: PageRoute): GuardedRoute
     const nextCursor = typeof next === 'number' ? encodeCursor(edge.ledger.places, scope, [next]) : null
     return foundResponse({ ...found, value: { ...value, nextCursor, asOf: found.revision } }, path)
   }
-  return readRoute({ ...route, access: READ_RUNS, query: PageQuery, handle })
+  return readRoute({ access: READ_RUNS, ...route, query: PageQuery, handle })
 }
 
 const notACursor = problem('invalid-cursor', 'this is no cursor of this list')

@@ -104,6 +104,36 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   'currency-mismatch': text('Another currency', 'Use the one currency of the run.'),
   'reservation-not-found': text('No such reservation', 'Check the reservation id.'),
   'reservation-ended': text('The reservation has ended', 'Record what was used with `POST /v1/runs/{run}/usage`.'),
+  'approval-pending': text(
+    'The call waits for an approval',
+    'Ask again later (`Prefer: wait=20` holds the answer). Whoever may decide finds it at `GET /v1/approvals`, and at `/ui/approvals`.',
+  ),
+  'approval-denied': text(
+    'The approval was denied',
+    'The call does not run. What else the run may do is its own business; `comment` says why.',
+  ),
+  'approval-expired': text(
+    'The approval has expired',
+    'It was not decided and used by `expiresAt`. The call does not run; another call of the tool asks anew.',
+  ),
+  'approval-not-found': text('No such approval', 'Check run and id; `GET /v1/runs/{run}/approvals` lists them.'),
+  'approval-mismatch': text(
+    'The approval is for something else',
+    'An approval holds for one call with exactly its arguments, tool, agent and key. Read it again and decide on the `argsDigest` that it has, or ask for another one.',
+  ),
+  'approval-used': text(
+    'The approval was used before',
+    'One approval, one call: claim without it, and another one is asked for.',
+  ),
+  'approval-decided': text('There is nothing to decide', 'Read the approval: `status` says how it ended.'),
+  'approval-role-missing': text(
+    'Another role decides this',
+    'Take a token that has one of the roles in `roles`: the issuer of your tokens gives them.',
+  ),
+  'self-approval': text(
+    'Whoever asks does not approve',
+    'Let somebody else decide, or set `selfApproval` where the approval is demanded.',
+  ),
   'open-work': text('Work is open', 'Settle or resolve what is listed, then end the run.'),
   'refusals-exhausted': text('Refused too often', 'Wait, and mend the caller: its refusals are no longer recorded.'),
   'idempotency-key-reused': text(

@@ -1,4 +1,4 @@
-/** @module Holding a claim for the outcome of the call it repeats (`Prefer: wait=20`), instead of letting its caller poll. */
+/** @module Holding a claim for the outcome of the call it repeats, or for the approval it waits for (`Prefer: wait=20`), instead of letting its caller poll. */
 import { declarationOf } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { DEADLINE_GRACE_MS } from '../domain/decision.ts'
@@ -13,6 +13,8 @@ type Execute = () => Promise<Outcome>
 
 /** Just past the grace after which a claim can end the lease of another. */
 const PAST_LEASE_MS = DEADLINE_GRACE_MS + 100
+/** Of one timer: an approval may be awaited for longer, and the caller for no more than it said. */
+const WAIT_MAX_MS = 60_000
 
 /** Executes a claim; where another caller runs the call and this one would rather wait, asks again when that has ended. */
 export async function claimOrWait(ask: Ask, { command, info }: ReadyCommand): Promise<Outcome> {
@@ -70,20 +72,20 @@ async function waitFor(
     if (gone.aborted) return outcome
     outcome = await execute()
     if (!isRunning(outcome) || gaveUp.aborted || edge.draining.aborted) return outcome
-    const running = runningCall(outcome)
-    const untilLeaseEndsMs = running.leaseUntilMs - edge.now() + PAST_LEASE_MS
+    const awaited = awaitedIn(outcome)
+    const untilOverMs = awaited.untilMs - edge.now() + PAST_LEASE_MS
     const from = { runId: run, ...(after !== undefined && { after }) }
-    await endOfCall(edge.ledger.tail.bind(edge.ledger, caller, from), running.callId, {
+    await endOf(edge.ledger.tail.bind(edge.ledger, caller, from), awaited, {
       gaveUp,
-      atMostMs: Math.max(PAST_LEASE_MS, untilLeaseEndsMs),
+      atMostMs: Math.min(WAIT_MAX_MS, Math.max(PAST_LEASE_MS, untilOverMs)),
     })
   }
 }
 
-/** Resolves when an event ends the call, the time is over, or the caller gave up. */
-async function endOfCall(
+/** Resolves when an event ends the call or decides on the approval, the time is over, or the caller gave up. */
+async function endOf(
   tail: (signal: AbortSignal) => ReturnType<Ledger['tail']>,
-  callId: string,
+  awaited: Awaiting,
   { gaveUp, atMostMs }: { gaveUp: AbortSignal; atMostMs: number },
 ): Promise<void> {
   const over = new AbortController()
@@ -92,7 +94,7 @@ async function endOfCall(
   gaveUp.addEventListener('abort', end)
   try {
     for await (const page of tail(over.signal)) {
-      if (page !== 'caught-up' && page.some((event) => endsCall(event, callId))) return
+      if (page !== 'caught-up' && page.some((event) => ends(event, awaited))) return
       if (over.signal.aborted) return
     }
   } finally {
@@ -101,17 +103,30 @@ async function endOfCall(
   }
 }
 
-function endsCall({ header, data }: LedgerEvent, callId: string): boolean {
+/** What keeps a claim waiting, and until when at most. */
+interface Awaiting {
+  readonly callId?: string
+  readonly approvalId?: string
+  readonly untilMs: number
+}
+
+function ends({ header, data }: LedgerEvent, { callId, approvalId }: Awaiting): boolean {
+  if (approvalId !== undefined) return data.approvalId === approvalId
   const call = declarationOf(header.type)?.changes.call
   return data.callId === callId && (call === 'settled' || call === 'in-doubt')
 }
 
 function isRunning(outcome: Outcome): outcome is Extract<Outcome, { ok: false }> {
-  return !outcome.ok && outcome.refusal.code === 'call-in-progress'
+  return !outcome.ok && (outcome.refusal.code === 'call-in-progress' || outcome.refusal.code === 'approval-pending')
 }
 
-function runningCall(outcome: Extract<Outcome, { ok: false }>): { callId: string; leaseUntilMs: number } {
-  const { callId, leaseUntil }: JsonObject = outcome.refusal.evidence ?? {}
-  const leaseUntilMs = typeof leaseUntil === 'string' ? Date.parse(leaseUntil) : 0
-  return { callId: typeof callId === 'string' ? callId : '', leaseUntilMs }
+function awaitedIn({ refusal: { code, evidence = {} } }: Extract<Outcome, { ok: false }>): Awaiting {
+  const { callId, approvalId, leaseUntil, expiresAt }: JsonObject = evidence
+  const until = code === 'approval-pending' ? expiresAt : leaseUntil
+  const untilMs = typeof until === 'string' ? Date.parse(until) : 0
+  return {
+    untilMs,
+    ...(code !== 'approval-pending' && { callId: String(callId) }),
+    ...(code === 'approval-pending' && { approvalId: String(approvalId) }),
+  }
 }

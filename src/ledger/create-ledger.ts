@@ -13,6 +13,7 @@ import { Sealer } from './identity/sealer.ts'
 import type { Caller, Found, Ledger, ReplayLine } from './ledger.ts'
 import type { LedgerOptions } from './ledger-options.ts'
 import { guardedLogs } from './log/open-tenant-logs.ts'
+import { ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
 import { Exports } from './read/exports.ts'
 import { History, type HistoryQueries } from './read/history.ts'
@@ -60,6 +61,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const write = new WritePath({ store, runs, reader, sealer, effects, stats, leases, ledgerId, work, tenantPolicy })
   const commands = createCommands({ write, queries, newId: effects.newId })
   const list = new RunList(followed('runs'), views, appendsSoFar)
+  const approvals = new ApprovalReads({ queries, reader, list, effects })
   const audit =
     options.audit && openAudit({ store, followed: followed('audit'), ...upkeep, ...options.audit, readOnly })
   const exports = new Exports({ store, logs, keys, effects, facts: new LedgerFacts({ store, sealer, effects }) })
@@ -77,6 +79,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     execute: commands.execute,
     executeBatch: commands.executeBatch,
     ...queriesOf(queries),
+    ...approvalsOf(approvals),
     ...historyOf(history),
     ...outwardOf(exports, sealer),
     discloseRunKeys: (caller, runId) => discloseRunKeys({ write, store, sealer, ledgerId }, caller, runId),
@@ -131,6 +134,14 @@ function queriesOf(queries: Queries): RunQueries {
     manifests: (caller, runId) => queries.manifests(caller, runId),
     compensations: (caller, runId) => queries.compensations(caller, runId),
     forks: (caller, runId) => queries.forks(caller, runId),
+  }
+}
+
+function approvalsOf(reads: ApprovalReads): Pick<Ledger, 'approvals' | 'approval' | 'pendingApprovals'> {
+  return {
+    approvals: (caller, runId, page) => reads.approvals(caller, runId, page),
+    approval: (caller, runId, approvalId) => reads.approval(caller, runId, approvalId),
+    pendingApprovals: (caller, page) => reads.pendingApprovals(caller, page),
   }
 }
 

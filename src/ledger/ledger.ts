@@ -39,6 +39,14 @@ export type Outcome =
     }
   | { readonly ok: false; readonly refusal: Refusal; readonly revision?: number; readonly replayed: boolean }
 
+/** Where a page of the tenant's pending approvals goes on: behind a run, or behind one approval of it. */
+export interface ApprovalPlace {
+  readonly startedAt: string
+  readonly runId: string
+  /** Revision of the last request that was given; absent: the run is done with. */
+  readonly after?: number
+}
+
 export interface EventFilter {
   readonly types?: readonly string[]
   readonly actor?: string
@@ -142,6 +150,14 @@ export interface Ledger extends AsyncDisposable {
   /** Calls with status, attempts and outcome, in order of claim. */
   calls(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
   call(caller: Caller, runId: string, callId: string): Promise<Found<JsonObject>>
+  /** Approvals with their arguments, in order of request. */
+  approvals(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
+  approval(caller: Caller, runId: string, approvalId: string): Promise<Found<JsonObject>>
+  /** What somebody in the tenant can still decide. Throws `RangeError` for a caller who is bound to a run. */
+  pendingApprovals(
+    caller: Caller,
+    page: { readonly from?: ApprovalPlace; readonly limit: number },
+  ): Promise<{ items: readonly JsonObject[]; next?: ApprovalPlace }>
   budget(caller: Caller, runId: string): Promise<Found<JsonObject>>
   /** Findings of rejected envelopes, and warnings of accepted ones. */
   findings(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>

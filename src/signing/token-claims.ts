@@ -5,7 +5,15 @@ import { RunId, Tenant } from '../../schemas/names.ts'
 import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
 import { isWellFormed } from './well-formed.ts'
 
-export const SCOPES = ['runs:write', 'runs:read', 'runs:admin', 'audit:read', 'audit:export', 'admin'] as const
+export const SCOPES = [
+  'runs:write',
+  'runs:read',
+  'runs:admin',
+  'approvals:write',
+  'audit:read',
+  'audit:export',
+  'admin',
+] as const
 export type Scope = (typeof SCOPES)[number]
 
 /** The caller, as the ledger records it: every field comes from the token, none from a request. */
@@ -19,6 +27,8 @@ export interface Principal {
   readonly principal?: string
   /** Actors before this one, nearest first. */
   readonly via?: readonly string[]
+  /** What the bearer may decide (RFC 9068, section 2.2.3.1). */
+  readonly roles?: readonly string[]
   readonly scopes: ReadonlySet<string>
   /** The one run the token is bound to. */
   readonly run?: string
@@ -35,6 +45,7 @@ export interface ActClaim {
 }
 
 const SCOPE_MAX_CHARS = 2048
+const ROLES_MAX = 64
 
 const NameText = z
   .string()
@@ -49,6 +60,7 @@ const Claims = z.object({
   scope: z.string().max(SCOPE_MAX_CHARS).default(''),
   run: RunId.optional(),
   agent: NameText.optional(),
+  roles: z.array(NameText).max(ROLES_MAX).optional(),
 })
 
 /** The caller that verified claims name; undefined where a name is not one that a header may hold. */
@@ -57,7 +69,7 @@ export function principalOf(payload: { readonly [claim: string]: unknown }): Pri
   const actors = actorChain(payload.act)
   if (!claims.success || actors === undefined) return undefined
 
-  const { sub, tenant, exp, scope, run, agent } = claims.data
+  const { sub, tenant, exp, scope, run, agent, roles } = claims.data
   const [actor, ...via] = actors
   return {
     tenant,
@@ -65,6 +77,7 @@ export function principalOf(payload: { readonly [claim: string]: unknown }): Pri
     actor: actor ?? sub,
     ...(actor !== undefined && { principal: sub }),
     ...(via.length > 0 && { via }),
+    ...(roles !== undefined && roles.length > 0 && { roles }),
     scopes: new Set(scope.split(' ').filter((name) => name !== '')),
     ...(run !== undefined && { run }),
     ...(agent !== undefined && { agent }),

@@ -16,6 +16,7 @@ export interface TokenRequest {
   readonly scopes: readonly string[]
   readonly run?: string | undefined
   readonly agent?: string | undefined
+  readonly roles?: readonly string[] | undefined
   readonly act?: ActClaim | undefined
   readonly ttlSeconds: number
   /** Milliseconds since 1970. */
@@ -28,8 +29,8 @@ export async function issueToken(request: TokenRequest): Promise<string> {
   if (key === undefined) throw new TypeError('no token key may sign')
 
   const issuedAt = Math.floor(request.now / 1000)
-  const { tenant, run, agent, act } = request
-  return new SignJWT({ tenant, scope: request.scopes.join(' '), ...defined({ run, agent, act }) })
+  const { tenant, run, agent, act, roles } = request
+  return new SignJWT({ tenant, scope: request.scopes.join(' '), ...defined({ run, agent, act, roles }) })
     .setProtectedHeader({ alg: OWN_ALGORITHM, typ: TOKEN_TYP, kid: key.kid })
     .setIssuer(request.issuer)
     .setAudience(request.audience)

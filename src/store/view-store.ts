@@ -20,6 +20,8 @@ export interface RunRow {
   readonly step: number
   readonly rejections: number
   readonly calls: number
+  /** Approvals that somebody can still decide. */
+  readonly waiting: number
   readonly tokens: number
   /** Decimal string; undefined where the run has no currency. */
   readonly cost?: string
@@ -37,6 +39,8 @@ export interface RunFilter {
   readonly agent?: string
   /** Only runs in which a handoff was refused. */
   readonly refused?: true
+  /** Only runs that wait for somebody's decision. */
+  readonly waiting?: true
   /** RFC 3339; inclusive, by start of the run. */
   readonly since?: string
   /** RFC 3339; exclusive, by start of the run. */

@@ -1,5 +1,6 @@
 /** @module The runtime in both of its homes, over a real ledger with a clock in hand: the same tests run on each. */
 
+import type { Caller } from '../../src/access/caller.ts'
 import type { Connection } from '../../src/agent/runtime/connection.ts'
 import { httpConnection } from '../../src/agent/runtime/http-connection.ts'
 import { ledgerConnection } from '../../src/agent/runtime/ledger-connection.ts'
@@ -13,6 +14,8 @@ export interface TestHome extends AsyncDisposable {
   readonly connection: Connection
   /** A process, as it were: a runtime with no tools yet. `change` puts something between it and the ledger. */
   readonly process: (change?: (connection: Connection) => Connection, options?: RuntimeOptions) => Countersign
+  /** A runtime of somebody else, who may decide on approvals. */
+  readonly as: (actor: string, roles?: readonly string[]) => Promise<Countersign>
 }
 
 export interface HomeKind {
@@ -27,19 +30,26 @@ export const HOMES: readonly HomeKind[] = [
 
 async function inProcess(): Promise<TestHome> {
   const inner = await testLedger()
-  const connection = ledgerConnection({ ledger: inner.ledger, caller: alice, place: 'test', close: async () => {} })
-  return home(inner.clock, connection, () => inner[Symbol.asyncDispose]())
+  const as = (caller: Caller): Connection =>
+    ledgerConnection({ ledger: inner.ledger, caller, place: 'test', close: async () => {} })
+  return {
+    ...home(inner.clock, as(alice), () => inner[Symbol.asyncDispose]()),
+    as: async (actor, roles = []) => createRuntime(as({ ...alice, actor, roles })),
+  }
 }
 
 async function overHttp(): Promise<TestHome> {
   const edge = await testEdge({ realClock: false })
-  const token = await edge.token()
   const fetch = async (url: string, init: RequestInit): Promise<Response> => edge.app.request(url, init)
-  const connection = httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1 }))
-  return home(edge.inner.clock, connection, () => edge[Symbol.asyncDispose]())
+  const by = (token: string): Connection =>
+    httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1 }))
+  return {
+    ...home(edge.inner.clock, by(await edge.token()), () => edge[Symbol.asyncDispose]()),
+    as: async (subject, roles) => createRuntime(by(await edge.token({ subject, roles, scopes: ['approvals:write'] }))),
+  }
 }
 
-function home(clock: TestClock, connection: Connection, close: () => PromiseLike<void>): TestHome {
+function home(clock: TestClock, connection: Connection, close: () => PromiseLike<void>): Omit<TestHome, 'as'> {
   return {
     clock,
     connection,

@@ -90,6 +90,7 @@ test("another tenant's ids are answered like ids that nobody has (A11)", async (
     reservation: '0190f0f0-0000-7000-8000-000000000001',
     fork: '0190f0f0-0000-7000-8000-000000000002',
     event: '0190f0f0-0000-7000-8000-000000000003',
+    approval: '0190f0f0-0000-7000-8000-000000000004',
   }
   const plain = (text: string, ids: Ids) =>
     Object.entries(ids).reduce((rest, [name, id]) => rest.replaceAll(id, `<${name}>`), text)

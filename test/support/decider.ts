@@ -34,28 +34,36 @@ export interface Then {
   leads(look: (state: RunState) => void): Then
 }
 
+/** When, and who: with the token's principal and roles. */
+interface At {
+  readonly ms?: number
+  readonly actor?: string
+  readonly principal?: string
+  readonly roles?: readonly string[]
+}
+
 export interface Given {
   /** Decides `ms` after T0, as `actor`. */
-  when(decide: Decide, at?: { ms?: number; actor?: string }): Then
+  when(decide: Decide, at?: At): Then
   state(): RunState
 }
 
-export function given(...drafts: readonly (Draft | readonly [ms: number, draft: Draft])[]): Given {
+export function given(...drafts: readonly (Draft | readonly [ms: number, draft: Draft, actor?: string])[]): Given {
   const fold = (): RunState => {
     let state: RunState | undefined
     drafts.forEach((each, revision) => {
-      const [ms, draft] = 'type' in each ? [0, each] : each
-      state = evolveRun(state, recorded(draft, { revision, ms }))
+      const [ms, draft, actor] = 'type' in each ? [0, each] : each
+      state = evolveRun(state, recorded(draft, { revision, ms, ...(actor !== undefined && { actor }) }))
     })
     if (state === undefined) throw new Error('a run is given')
     return state
   }
   return {
     state: fold,
-    when: (decide, { ms = 0, actor = 'alice' } = {}) => {
+    when: (decide, { ms = 0, actor = 'alice', ...person } = {}) => {
       const state = fold()
       const before = structuredClone(state)
-      const decision = decide(state, envAt(ms, actor, drafts.length))
+      const decision = decide(state, { ...envAt(ms, actor, drafts.length), ...person })
       assert.equal(state, before, 'a decision does not touch the state it is given')
       return thenOf(state, decision, { ms, actor, revision: drafts.length })
     },

@@ -30,7 +30,30 @@ const undo = (n: number, of: number): Claim =>
 
 const ofCall = (n: number) => ({ v: 1 as const, callId: uuid(n), fence: 1 })
 
+const request = (n: number, tool: string): EventBody<'ApprovalRequested'> => ({
+  ...{ v: 1, approvalId: uuid(n), key: `k${n}`, tool, phase: 'forward', args: { n }, argsDigest: digest(`args ${n}`) },
+  generation: 1,
+  agent: 'ann',
+  scope: 'step:ann',
+  occurrence: 0,
+  needs: [{ source: 'policy', reason: 'over the limit', quorum: 1, roles: ['treasurer'] }],
+  expiresAt: until,
+  selfApproval: false,
+  onDenied: 'error',
+})
+
+const ofApproval = (n: number, tool: string) => {
+  return { v: 1 as const, approvalId: uuid(n), tool, argsDigest: digest(`args ${n}`) }
+}
+
 export const CALL_BODIES = {
+  ApprovalRequested: [request(70, 'wire'), request(71, 'pay'), { ...request(72, 'sell'), onDenied: 'rollback' }],
+  ApprovalGranted: [
+    { ...ofApproval(70, 'wire'), roles: ['treasurer'], comment: 'once more', complete: false },
+    { ...ofApproval(70, 'wire'), complete: true },
+  ],
+  ApprovalDenied: [{ ...ofApproval(71, 'pay'), comment: '=too much' }],
+  ApprovalExpired: [{ v: 1, approvalId: uuid(72), tool: 'sell' }],
   ToolCallClaimed: [
     claim(1, 'charge', { agent: 'ann', scope: 'step:ann', occurrence: 0, group: 'g', compensate: { tool: 'undo' } }),
     claim(2, 'ship', { agent: 'ann', compensate: 'none', reservationId: uuid(82) }),
@@ -43,6 +66,7 @@ export const CALL_BODIES = {
     claim(9, 'left open', { parentCall: uuid(1) }),
     claim(10, 'forgotten'),
     claim(11, 'refund', { attempt: 2, fence: 2 }),
+    claim(12, 'wire', { key: 'k70', approvalId: uuid(70) }),
   ],
   ToolCallLeaseRenewed: [{ ...ofCall(9), leaseMs: 60_000, leaseUntil: until }],
   ToolCallSucceeded: [

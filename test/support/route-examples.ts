@@ -10,6 +10,7 @@ export interface Ids {
   readonly call: string
   readonly reservation: string
   readonly fork: string
+  readonly approval: string
   readonly event: string
 }
 
@@ -19,6 +20,7 @@ const PARAMETERS: Readonly<Record<string, (ids: Ids) => string>> = {
   call: ({ call }) => call,
   reservation: ({ reservation }) => reservation,
   fork: ({ fork }) => fork,
+  approval: ({ approval }) => approval,
   event: ({ event }) => event,
   tile: () => '0/000.p/1',
   code: () => 'internal',

@@ -23,9 +23,12 @@ export async function record(edge: TestEdge, tenant: string, who: string): Promi
   await does({ kind: 'usage', body: { agent, usage: { tokens: 3, model: `${who}-model` } } })
   const branches = [{ name: `${who}-branch`, agent }]
   const { forkId } = await does({ kind: 'fork', body: { branches, join: 'vote', agent } })
+  const sought = { tool: `${who}-pay`, args: { note }, agent, approve: {} }
+  const asked = await ledger.execute(caller, run, { kind: 'claim', body: sought }, {})
+  const approval = String(asked.ok ? '' : asked.refusal.evidence?.approvalId)
   let event = ''
   for await (const page of ledger.tenantEvents(caller, {})) event ||= page[0]?.header.id ?? ''
-  return { run, call: String(callId), reservation: String(reservationId), fork: String(forkId), event }
+  return { run, call: String(callId), reservation: String(reservationId), fork: String(forkId), approval, event }
 }
 
 /** Bytes as latin1: tiles and archives are looked through like texts. A tail is read until it has caught up. */

@@ -17,7 +17,15 @@ import { freshTenant } from './test-store.ts'
 
 const ISSUER = 'test-issuer'
 const AUDIENCE = 'test-audience'
-export const ALL_SCOPES = ['runs:write', 'runs:read', 'runs:admin', 'audit:read', 'audit:export', 'admin']
+export const ALL_SCOPES = [
+  'runs:write',
+  'runs:read',
+  'runs:admin',
+  'approvals:write',
+  'audit:read',
+  'audit:export',
+  'admin',
+]
 
 interface Logged {
   readonly level: string

@@ -99,5 +99,6 @@ export function claimOf(identity: CallIdentity, reserve?: ClaimCall['reserve']):
     ...(parentCall !== undefined && { parentCall }),
     ...(agent !== undefined && { agent }),
     ...(reserve !== undefined && { reserve }),
+    ...(spec.approve !== undefined && { approve: spec.approve }),
   }
 }

@@ -3,20 +3,21 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { ClaimCall } from '../../../schemas/requests.ts'
 import { UnreachableError } from '../../client/errors.ts'
 import { pause } from '../../client/transport.ts'
-import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded, RecordedFailure } from '../errors.ts'
+import { InDoubt, LedgerRefused, OutcomeNotRecorded, RunWaiting } from '../errors.ts'
 import type { HistoryMatch } from '../history/recorded-history.ts'
-import type { RecordedOutcome } from '../history/recorded-outcome.ts'
 import { isToolError } from '../loop/tool-error.ts'
 import { endingOf, executionInside, holdForStep, isInside, leave } from '../runtime/call-execution.ts'
 import type { Reply } from '../runtime/connection.ts'
 import { type ExecutionContext, runWithin, signalAt } from '../runtime/execution-context.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
+import { ApprovalWait, notApproved } from './approval-wait.ts'
 import { type CallIdentity, claimOf, identifyCall } from './call-identity.ts'
 import { type Attempted, executeCall } from './execute-call.ts'
 import { type Claimed, claimedIn, keepLease } from './lease.ts'
 import { OwnerWait } from './owner-wait.ts'
 import { parseArguments } from './parse-arguments.ts'
 import { resolveDoubt } from './resolve-doubt.ts'
+import { resultNotRecorded, type Step, servedStep } from './served-step.ts'
 import { type Settling, settled, settleSuccess } from './settle.ts'
 import { reservedFor, usedBy } from './spending.ts'
 import type { ToolSpec } from './tool-spec.ts'
@@ -50,12 +51,6 @@ export async function callTool(
   return session.joined(`${identity.phase} ${identity.key}`, shared, start)
 }
 
-/** What one look or one attempt came to. */
-type Step =
-  | { readonly kind: 'value'; readonly value: Json }
-  | { readonly kind: 'failed'; readonly error: unknown; readonly live: boolean }
-  | { readonly kind: 'again' }
-
 /** Refusals after which this process is not the run's any more. */
 const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'unauthenticated'])
 
@@ -68,6 +63,7 @@ class Call {
   #doubtful: string | undefined
   #reserved: ClaimCall['reserve']
   #ownerWait: OwnerWait | undefined
+  #approvalWait: ApprovalWait | undefined
 
   constructor(identity: CallIdentity, trace: CallTrace) {
     this.#identity = identity
@@ -109,7 +105,9 @@ class Call {
     const { session } = this.#identity.execution
     const { history, live } = session
     const match = history?.next(this.#identity)
-    if (match?.kind === 'refused') throw new LedgerRefused(match.refusal)
+    if (match?.kind === 'refused') {
+      throw notApproved(session, this.#spec.name, match.refusal) ?? new LedgerRefused(match.refusal)
+    }
     if (match === undefined || match.kind !== 'outcome') {
       const inherited = match?.kind === 'open' && history?.run.inherited?.calls.has(match.call.callId) === true
       if (live === undefined || inherited) throw this.#notInRecord(match)
@@ -190,8 +188,15 @@ class Call {
       // Reached on a resume: somebody has to look before the run goes on.
       throw session.history === undefined ? doubt : session.halt(doubt)
     }
+    if (refusal.code === 'approval-pending') {
+      this.#approvalWait ??= new ApprovalWait(session, this.#spec.name)
+      const { message: detail, evidence } = refusal
+      await this.#approvalWait.again({ detail, evidence }, signalAt(this.#identity.execution))
+      return { kind: 'again' }
+    }
     if (HALTING.has(refusal.code)) session.halt(refusal)
-    throw refusal
+    const { code, message: detail, evidence } = refusal
+    throw notApproved(session, this.#spec.name, { code, detail, evidence }) ?? refusal
   }
 
   /** Another ask of the same key has the outcome. */
@@ -218,9 +223,10 @@ class Call {
       run: (context) => runWithin({ ...inside, context }, () => this.#spec.execute(this.#args, context)),
     })
     // A nested call that found the run taken over or diverged: whether this one is done cannot be said.
-    if (session.halted !== undefined && attempted.kind === 'failed') {
+    const { halted } = session
+    if (halted !== undefined && attempted.kind === 'failed' && !isBeside(halted, attempted.error)) {
       if (this.#spec.isRun === true) await leave(session, claimed)
-      throw session.halted
+      throw halted
     }
     session.ended(callId, isInside(this.#identity, callId))
     const usage = usedBy(this.#spec, attempted, { args: this.#args, reserved: this.#reserved })
@@ -270,6 +276,11 @@ class Call {
   }
 }
 
+/** The run waits elsewhere, and this call failed by itself: that is its outcome. */
+function isBeside(halted: Error, error: unknown): boolean {
+  return halted instanceof RunWaiting && error !== halted
+}
+
 async function unlessUnreachable(ask: () => Promise<Reply>): Promise<Reply | undefined> {
   try {
     return await ask()
@@ -277,18 +288,4 @@ async function unlessUnreachable(ask: () => Promise<Reply>): Promise<Reply | und
     if (error instanceof UnreachableError) return undefined
     throw error
   }
-}
-
-function servedStep(
-  outcome: Extract<RecordedOutcome, { kind: 'succeeded' | 'failed' }>,
-  call: { tool: string; callId: string },
-): Step {
-  if (outcome.kind === 'failed') return { kind: 'failed', error: new RecordedFailure(outcome.error), live: false }
-  if (outcome.unrecorded !== undefined) throw resultNotRecorded(call.tool, call.callId, outcome.unrecorded)
-  return { kind: 'value', value: outcome.result }
-}
-
-function resultNotRecorded(tool: string, callId: string, reason: string): AgentError {
-  const message = `${tool} ran, but its result cannot be recorded (${reason}): the run is rolled back`
-  return new AgentError('result-not-recorded', message, { tool, callId, reason })
 }

@@ -51,6 +51,27 @@ export interface ToolReserve {
   readonly deadlineMs?: number
 }
 
+/** When somebody has to approve a call before it runs, and what that takes. */
+export interface ApproveOptions {
+  /**
+   * A condition over the recorded arguments, in the language of a policy's invariants: `args.amount > 1000`; of a wrapped function they are a list,
+   * `args[0] > 1000`. What it cannot judge needs the approval. Default: every call.
+   */
+  readonly when?: string
+  /** Shown to whoever decides. */
+  readonly reason?: string
+  /** How many different people have to say yes; default 1. */
+  readonly quorum?: number
+  /** Only tokens with one of these roles count. */
+  readonly roles?: readonly string[]
+  /** Milliseconds within which it has to be decided and used; default one day. */
+  readonly expiresMs?: number
+  /** Whoever asked may say yes as well. */
+  readonly selfApproval?: boolean
+  /** A denial is an error that the code (or the model) deals with, `ApprovalDenied`, by default; or the run is rolled back. */
+  readonly onDenied?: 'error' | 'rollback'
+}
+
 /** What a call has cost. */
 export interface ToolUsage {
   readonly tokens?: number
@@ -99,6 +120,8 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
   readonly reserve?: ToolReserve | ((args: Args) => ToolReserve | undefined)
   /** What a call has cost; default: all that it had reserved, as an estimate. A failed try costs nothing. */
   readonly usage?: (result: Result, args: Args) => ToolUsage
+  /** Somebody has to approve a call before it runs: every one (`true`), or as it says. A run's policy and manifests add their own rules. */
+  readonly approve?: boolean | ApproveOptions
   /** What happens while the ledger cannot be reached: nothing runs (`stop`, the default), or the tool runs without a record. */
   readonly unreachable?: 'stop' | 'run'
 }

@@ -1,7 +1,9 @@
 /** @module A tool inside the runtime: every option settled, types options. */
+import type { Approve } from '../../../schemas/approval.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { AgentError, failureOf } from '../errors.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
+import type { OnApproval } from './approval-notice.ts'
 import { BACKOFF_DEFAULT, type Backoff, backoffMs } from './backoff.ts'
 import { Codecs } from './codecs.ts'
 import { type OnWait, warnOfWait } from './owner-wait.ts'
@@ -42,6 +44,8 @@ export interface ToolSpec extends Spending {
   readonly key: ((args: unknown) => string) | undefined
   readonly leaseMs: number | undefined
   readonly unreachable: 'stop' | 'run'
+  /** As the claim says it. */
+  readonly approve: Approve | undefined
   /** Default `forward`. A call of phase `model` gives what was said: nothing to undo, no evidence, and never in doubt. */
   readonly phase?: 'forward' | 'model'
   /** Whose call it is, where that is not told by its place. */
@@ -95,10 +99,18 @@ export function toolSpec(body: ToolBody, options: ToolOptions): ToolSpec {
     key: options.key,
     leaseMs: options.leaseMs,
     unreachable: options.unreachable ?? 'stop',
+    approve: approveRule(options.approve),
     ...toolSpending(options),
     failure: failureOf,
     retryWaitMs: (_, failures) => backoffMs(backoff, failures, Math.random()),
   }
+}
+
+function approveRule(approve: ToolOptions['approve']): Approve | undefined {
+  if (approve === undefined || approve === false) return undefined
+  if (approve === true) return {}
+  const { roles, ...rest } = approve
+  return { ...rest, ...(roles !== undefined && { roles: [...roles] }) }
 }
 
 function compensateSpec(name: string, compensate: ToolOptions['compensate']): CompensateSpec {
@@ -117,12 +129,15 @@ export class ToolRegistry {
   readonly codecs: Codecs
   /** Told where a call waits for another owner. */
   readonly onWait: OnWait
+  /** Told where a call waits for an approval. */
+  readonly onApproval: OnApproval | undefined
   readonly #specs = new Map<string, ToolSpec>()
   readonly #aliases = new Map<string, ToolSpec>()
 
-  constructor(codecs = NO_CODECS, onWait: OnWait = warnOfWait) {
+  constructor(codecs = NO_CODECS, onWait: OnWait = warnOfWait, onApproval?: OnApproval) {
     this.codecs = codecs
     this.onWait = onWait
+    this.onApproval = onApproval
   }
 
   add(spec: ToolSpec): void {

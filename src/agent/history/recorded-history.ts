@@ -5,7 +5,13 @@ import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
 import type { Problem } from '../runtime/connection.ts'
 import { isLost, type NewWork } from './lost-names.ts'
 import type { RecordedOutcome } from './recorded-outcome.ts'
-import { type RecordedAttempt, type RecordedCall, type RecordedRun, slotOf } from './recorded-run.ts'
+import {
+  type RecordedApproval,
+  type RecordedAttempt,
+  type RecordedCall,
+  type RecordedRun,
+  slotOf,
+} from './recorded-run.ts'
 
 /** A call that the code asks for now, as far as the record can tell it. */
 export interface RequestedCall {
@@ -31,7 +37,7 @@ export type HistoryMatch =
     }
   /** Claimed, and what came of it is not known: `seen` where its own process said so. */
   | { readonly kind: 'open'; readonly call: RecordedCall; readonly seen: boolean }
-  /** The budget refused it then. */
+  /** The budget refused it then, or people did. */
   | { readonly kind: 'refused'; readonly refusal: Problem }
   | { readonly kind: 'nothing' }
 
@@ -52,7 +58,8 @@ export class RecordedHistory {
   constructor(run: RecordedRun, code: DivergenceCode) {
     this.run = run
     this.#code = code
-    const forward = [...run.calls.values()].filter(({ phase }) => phase !== 'compensation')
+    const waiting = [...run.approvals.values()].map(({ call }) => call)
+    const forward = [...run.calls.values(), ...waiting].filter(({ phase }) => phase !== 'compensation')
     this.#unasked = new Map(forward.map((call) => [call.callId, call]))
     for (const call of forward) {
       addTo(this.#byPlace, placeOf(call), call)
@@ -64,7 +71,7 @@ export class RecordedHistory {
 
   /** Throws `ResumeDiverged` where the record holds another call of this tool here that is still to be asked for. */
   expect(identity: RequestedCall): void {
-    const call = this.#callOf(identity)
+    const call = this.#callOf(identity) ?? this.#approvalOf(identity)?.call
     if (call !== undefined) {
       this.#unasked.delete(call.callId)
       return
@@ -109,7 +116,10 @@ export class RecordedHistory {
       this.#servedRefusals.add(slotOf(request.phase, request.key))
       return { kind: 'refused', refusal }
     }
-    if (call === undefined) return { kind: 'nothing' }
+    if (call === undefined) {
+      const denied = this.#approvalOf(request)?.refusal
+      return denied === undefined ? { kind: 'nothing' } : { kind: 'refused', refusal: denied }
+    }
     for (let index = first; index < call.attempts.length; index += 1) {
       const attempt = call.attempts[index]
       const known = attempt?.outcome
@@ -180,6 +190,11 @@ export class RecordedHistory {
 
   #callOf({ phase, key }: Pick<RequestedCall, 'phase' | 'key'>): RecordedCall | undefined {
     return this.run.byKey.get(slotOf(phase, key))?.find(({ callId }) => !this.#undone.has(callId))
+  }
+
+  /** Of a call that was not made, or is to be made anew after it was undone. */
+  #approvalOf({ phase, key }: Pick<RequestedCall, 'phase' | 'key'>): RecordedApproval | undefined {
+    return this.run.approvals.get(slotOf(phase, key))
   }
 
   /** What the budget said at this point; once, as it was said once. */

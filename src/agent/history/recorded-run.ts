@@ -42,6 +42,14 @@ export interface RecordedRefusal {
   readonly afterAttempts: number
 }
 
+/** A call that was asked for and not made: it has no attempts. */
+export interface RecordedApproval {
+  readonly call: RecordedCall
+  readonly onDenied: 'error' | 'rollback'
+  /** Where somebody said no, or nobody said anything in time. */
+  refusal?: Problem
+}
+
 interface RecordedRollback {
   readonly scope: string | undefined
   readonly reason: string
@@ -66,6 +74,8 @@ export interface RecordedRun {
   /** Forward and model calls by key, oldest generation first. */
   readonly byKey: Map<string, RecordedCall[]>
   readonly refusals: Map<string, RecordedRefusal>
+  /** Calls that waited, or wait, for an approval and were not made, by key: the newest of each. */
+  readonly approvals: Map<string, RecordedApproval>
   readonly rollbacks: RecordedRollback[]
   readonly handoffs: RecordedHandoffs
   readonly forks: RecordedFork[]
@@ -85,6 +95,7 @@ export function newRecord(): RecordedRun {
     calls: new Map(),
     byKey: new Map(),
     refusals: new Map(),
+    approvals: new Map(),
     rollbacks: [],
     handoffs: noHandoffs({ criticalKeys: [] }),
     forks: [],
@@ -115,7 +126,7 @@ const fork = (run: RecordedRun, event: RunEvent): void => foldForks(run.forks, e
 const FOLDS = {
   ...passOver('RunResumed', 'RunBranched', 'ChildRunStarted', 'RunKeyDisclosed', 'RequestRefused', 'SnapshotTaken'),
   ...passOver('ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
-  ...passOver('ReservationExpired'),
+  ...passOver('ReservationExpired', 'ApprovalGranted'),
   ...eachOf(handoff, 'JudgementRecorded', 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
   ...eachOf(fork, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   ...eachOf(foldOutcome, ...OUTCOME_TYPES),
@@ -124,6 +135,15 @@ const FOLDS = {
     run.branchOf = branchOf
     handoff(run, event)
   },
+  ApprovalRequested: foldRequest,
+  ApprovalDenied: (run, _, { approvalId, tool, comment = null }) =>
+    refuseApproval(run, approvalId, { code: 'approval-denied', detail: `the approval of ${tool} was denied`, comment }),
+  ApprovalExpired: (run, _, { approvalId, tool }) =>
+    refuseApproval(run, approvalId, {
+      code: 'approval-expired',
+      detail: `the approval of ${tool} expired`,
+      comment: null,
+    }),
   ToolCallClaimed: foldClaim,
   BudgetExceeded: foldRefusal,
   CompensationStarted: (run, _, { scope, reason }) => {
@@ -140,7 +160,24 @@ const FOLDS = {
   },
 } satisfies { readonly [T in RunEventType]: FoldOf<T> | null }
 
+function foldRequest(run: RecordedRun, _: RunEvent, data: EventBody<'ApprovalRequested'>): void {
+  const { approvalId, key, tool, phase, args, argsDigest, scope, occurrence = 0, parentCall, onDenied } = data
+  const identity = { callId: approvalId, key, tool, phase, args, argsDigest, scope, occurrence, parentCall }
+  run.approvals.set(slotOf(phase, key), { call: { ...identity, compensate: undefined, attempts: [] }, onDenied })
+}
+
+function refuseApproval(
+  run: RecordedRun,
+  approvalId: string,
+  { code, detail, comment }: { readonly code: string; readonly detail: string; readonly comment: string | null },
+): void {
+  const approval = [...run.approvals.values()].find(({ call }) => call.callId === approvalId)
+  if (approval === undefined) return
+  approval.refusal = { code, detail, evidence: { approvalId, onDenied: approval.onDenied, comment } }
+}
+
 function foldClaim(run: RecordedRun, { time }: RunEvent, data: EventBody<'ToolCallClaimed'>): void {
+  if (data.approvalId !== undefined) run.approvals.delete(slotOf(data.phase, data.key))
   const known = run.calls.get(data.callId)
   if (known !== undefined) {
     known.attempts.push({ claimedAt: time })

@@ -20,11 +20,35 @@
  * ```
  */
 export class ToolError extends Error {
-  readonly code = 'tool-error'
+  readonly code: string = 'tool-error'
 
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = 'ToolError'
+  }
+}
+
+/**
+ * Nobody approved the call in time (`approval-expired`), or somebody said no (`approval-denied`): it did not run. For a model it is an answer, like every
+ * `ToolError`; the message has the comment.
+ * @example
+ * ```ts
+ * import { ApprovalDenied, open } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const pay = cs.tool(async (cents: number) => `paid ${cents}`, { name: 'pay', approve: { when: 'args[0] > 1000', expiresMs: 1_000 } })
+ * const paid = await cs.run({ name: 'order' }, async () => pay(5_000).catch((error) => error))
+ * if (paid instanceof ApprovalDenied) console.log(paid.code) // approval-expired
+ * ```
+ */
+export class ApprovalDenied extends ToolError {
+  override readonly code: 'approval-denied' | 'approval-expired'
+  readonly approvalId: string
+
+  constructor(message: string, of: Pick<ApprovalDenied, 'code' | 'approvalId'>) {
+    super(message)
+    this.code = of.code
+    this.approvalId = of.approvalId
   }
 }
 

@@ -42,6 +42,9 @@ export interface Connection extends AsyncDisposable {
   calls(runId: string): Promise<readonly JsonObject[]>
   /** Each rollback with its plan. */
   compensations(runId: string): Promise<readonly JsonObject[]>
+  /** What somebody in the tenant can still decide, with the arguments. */
+  approvals(): AsyncIterable<JsonObject>
+  approval(runId: string, approvalId: string): Promise<JsonObject>
   /** What was spent and reserved, with the limits. */
   budget(runId: string): Promise<JsonObject>
   /** Events by revision, of one type where it is named. */

@@ -28,6 +28,8 @@ export function httpConnection(client: Client, owner = ownProcess()): Connection
     context: (runId) => client.context(runId),
     calls: (runId) => collect(client.calls(runId)),
     compensations: (runId) => client.compensations(runId),
+    approvals: () => client.approvals(),
+    approval: (runId, approvalId) => client.approval(runId, approvalId),
     budget: (runId) => client.budget(runId),
     events: (runId, type) => runEvents(client.events(runId, { type })),
     runs: async function* (filter) {

@@ -1,11 +1,12 @@
 /** @module The ledger in this process. Bodies pass the same schemas as at the HTTP edge, so that both homes refuse alike. */
 import type { z } from 'zod'
+import { DecideApproval } from '../../../schemas/approval.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import * as requests from '../../../schemas/requests.ts'
 import type { Command } from '../../client/commands.ts'
 import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { exportText } from '../../export/issue-export.ts'
-import type { Caller, Found, Ledger, Outcome } from '../../ledger/ledger.ts'
+import type { ApprovalPlace, Caller, Found, Ledger, Outcome } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { policyError, schemaErrors } from '../../signing/schema-errors.ts'
 import { type Connection, ownedBy, type Problem, type Reply, type RunEvent } from './connection.ts'
@@ -20,6 +21,8 @@ const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
   settle: requests.SettleCall,
   renew: requests.RenewCall,
   resolve: requests.ResolveCall,
+  grant: DecideApproval,
+  deny: DecideApproval,
   compensate: requests.StartCompensation,
   reserve: requests.PostReservation,
   'settle-reservation': requests.SettleReservation,
@@ -75,6 +78,8 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
     calls: (runId) => allCalls(ledger, caller, runId),
     compensations: async (runId) =>
       foundValue(await ledger.compensations(caller, runId)).items as readonly JsonObject[],
+    approvals: () => pendingApprovals(ledger, caller),
+    approval: async (runId, approvalId) => foundValue(await ledger.approval(caller, runId, approvalId)),
     budget: async (runId) => foundValue(await ledger.budget(caller, runId)),
     events: async function* (runId, type) {
       for await (const { header, data } of eventsOf(ledger, caller, runId)) {
@@ -121,6 +126,15 @@ async function allCalls(ledger: Ledger, caller: Caller, runId: string): Promise<
     after = page.next
   }
   return all
+}
+
+async function* pendingApprovals(ledger: Ledger, caller: Caller): AsyncGenerator<JsonObject, void> {
+  let from: ApprovalPlace | undefined
+  do {
+    const page = await ledger.pendingApprovals(caller, { limit: PAGE_ITEMS, ...(from !== undefined && { from }) })
+    yield* page.items
+    from = page.next
+  } while (from !== undefined)
 }
 
 async function* eventsOf(ledger: Ledger, caller: Caller, runId: string): AsyncGenerator<LedgerEvent, void> {

@@ -7,7 +7,7 @@ import { readRecord } from '../branch/read-record.ts'
 import { ClaimQueue } from '../calls/claim-queue.ts'
 import { recordable } from '../calls/recordable.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
-import { AgentError, failureOf, LedgerRefused, RecordedFailure } from '../errors.ts'
+import { AgentError, failureOf, LedgerRefused, RecordedFailure, RunWaiting } from '../errors.ts'
 import { RecordedHistory } from '../history/recorded-history.ts'
 import { type RecordedRun, readRun } from '../history/recorded-run.ts'
 import type { PriceTable } from '../models/price-table.ts'
@@ -75,6 +75,7 @@ export async function liveRun<Input, Output>(
     prices: home.prices,
     judge: options.judge,
     whenOwned: options.whenOwned,
+    whenWaiting: options.whenWaiting,
   })
   const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [] }
   const run = runOf(execution, registry.codecs.decode(start.input ?? null) as Input)
@@ -127,6 +128,8 @@ async function endFailed(
   { error, options }: { error: unknown; options: RunOptions },
 ): Promise<RunOutcome> {
   const { runId } = session
+  // What runs beside a call that waits is carried to its end.
+  if (session.halted instanceof RunWaiting) await session.settled()
   // The code has left the record, or the ledger is out of reach: the run stays as it is, to be resumed.
   if (session.halted !== undefined || isDivergence(error)) return openOutcome(runId)
   try {

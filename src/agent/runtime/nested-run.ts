@@ -32,13 +32,13 @@ async function startWithin<Input, Output>(
 ): Promise<Output> {
   const { session } = execution
   const { name } = startRequest(options, fallback, registry.codecs)
-  const { whenOwned = session.whenOwned, ...own } = options
+  const { whenOwned = session.whenOwned, whenWaiting = session.whenWaiting, ...own } = options
   const execute = async (_: unknown, { callId, signal }: CallContext): Promise<Output> => {
     let ended: RunOutcome | undefined
     const fence = currentExecution()?.ancestors.at(-1)?.fence ?? 1
     try {
       return await start({
-        options: { signal, ...own, ...(whenOwned !== undefined && { whenOwned }) },
+        options: { signal, ...own, whenWaiting, ...(whenOwned !== undefined && { whenOwned }) },
         childOf: { run: session.runId, callId, fence },
         onFailed: (outcome) => {
           ended = outcome

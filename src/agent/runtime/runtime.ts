@@ -1,6 +1,7 @@
 /** @module The runtime over one connection: tools, runs, sagas, recovery, replay. */
 import type { Json } from '../../../schemas/json.ts'
 import { type BranchRunOptions, branchRun } from '../branch/branch.ts'
+import type { ApprovalNotice } from '../calls/approval-notice.ts'
 import { type Codec, Codecs, type Kept } from '../calls/codecs.ts'
 import type { WaitNotice } from '../calls/owner-wait.ts'
 import type { Recorded } from '../calls/recorded-type.ts'
@@ -22,6 +23,7 @@ import { type CountTokens, tokenCounter } from '../pipeline/token-counter.ts'
 import { runSaga } from '../saga/run-saga.ts'
 import type { SagaResult } from '../saga/saga-result.ts'
 import type { SagaSteps } from '../saga/saga-steps.ts'
+import { type Approvals, approvalsOf } from './approvals.ts'
 import type { Connection } from './connection.ts'
 import { type Body, type Home, liveRun } from './live-run.ts'
 import { startHere } from './nested-run.ts'
@@ -73,6 +75,8 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
    * Throws `call-not-found`, `call-not-in-doubt`.
    */
   resolve(callId: string, resolution: Resolution): Promise<ResolvedCall>
+  /** Calls that wait for somebody's yes, and the decision on them, in the name of this runtime's caller. */
+  readonly approvals: Approvals
   /** Runs the code over a recorded run, without calling a tool; throws at the first divergence. */
   replay<Output, Input = null>(
     source: ReplaySource,
@@ -103,6 +107,8 @@ export interface RuntimeOptions<C extends readonly Codec[] = readonly []> {
   readonly codecs?: C
   /** Told after a second, and then each minute, while a call waits for another owner's lease. Default: a warning of the process. */
   readonly onWait?: (notice: WaitNotice) => void
+  /** Told once of each call that waits for an approval: tell somebody who may decide. Default: nobody is told. */
+  readonly onApproval?: (notice: ApprovalNotice) => void
 }
 
 function startRun(home: Home, options: RunOptions<never>, body: Body<never, unknown>): Promise<unknown> {
@@ -112,9 +118,9 @@ function startRun(home: Home, options: RunOptions<never>, body: Body<never, unkn
 /** Throws `invalid-prices`. */
 export function createRuntime<const C extends readonly Codec[] = readonly []>(
   connection: Connection,
-  { tokens, prices, codecs, onWait }: RuntimeOptions<C> = {},
+  { tokens, prices, codecs, onWait, onApproval }: RuntimeOptions<C> = {},
 ): Countersign<Kept<C>> {
-  const registry = new ToolRegistry(new Codecs(codecs), onWait)
+  const registry = new ToolRegistry(new Codecs(codecs), onWait, onApproval)
   const home = {
     connection,
     registry,
@@ -140,6 +146,7 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
       open(() => startHere(home, { options, name: 'saga', start: (request) => runSaga(home, steps, request) })),
     recover: (options?: RecoverOptions) => open(() => recover(home, options)),
     resolve: (callId: string, resolution: Resolution) => open(() => resolveCall(home, callId, resolution)),
+    approvals: approvalsOf(connection, open),
     replay: (source: ReplaySource, body: Body<never, unknown>) => open(() => replayRun(home, source, body)),
     branch: (run: string, options: BranchRunOptions, body: Body<never, unknown>) =>
       open(() => branchRun(home, { run, options, body })),

@@ -29,6 +29,8 @@ export interface SessionOptions {
   readonly prices?: PriceTable | undefined
   readonly judge?: Judge | undefined
   readonly whenOwned?: RunOptions['whenOwned'] | undefined
+  /** Default `wait`. */
+  readonly whenWaiting?: 'wait' | 'leave' | undefined
 }
 
 interface UnderWay {
@@ -49,6 +51,8 @@ export class Session {
   readonly judging: Judging
   readonly forks: ForkBook
   readonly counter: () => Promise<TokenCounter>
+  /** What a call does that has to wait for people. */
+  readonly whenWaiting: 'wait' | 'leave'
   /** What model calls cost, as the author says. */
   readonly prices: PriceTable | undefined
   /** What the runs within it do about leases of another owner, where they do not say. */
@@ -77,6 +81,7 @@ export class Session {
     prices,
     judge,
     whenOwned,
+    whenWaiting = 'wait',
   }: SessionOptions) {
     this.whenOwned = whenOwned
     this.runId = runId
@@ -91,6 +96,7 @@ export class Session {
     const handoffs = recollection?.run.handoffs ?? noHandoffs(policy)
     this.pipeline = new Pipeline(handoffs, code, () => this.forks.isBehind)
     this.prices = prices
+    this.whenWaiting = whenWaiting
     this.judging = new Judging(live === undefined ? undefined : judge, {
       runId,
       signal,

@@ -49,6 +49,10 @@ function token(program: CliCommand): void {
       flag('--scope <scopes>', `needed: one or more of ${SCOPES.join(' ')}`, SCOPES),
       tenantFlag(),
       flag('--sub <name>', 'who is responsible (default: local)'),
+      flag(
+        '--role <names>',
+        'what the bearer may decide, where an approval asks for a role: names with commas between them',
+      ),
       flag('--act <name>', 'who acts on behalf of --sub, such as an agent platform'),
       flag('--run <run>', 'good for this run only'),
       flag('--agent <name>', 'good for this agent only'),

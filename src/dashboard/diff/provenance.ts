@@ -48,6 +48,7 @@ interface Question {
 
 /** What an event is to a value: where it may come from, or what established it. */
 const ROLES = {
+  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
   ...passOver(
     'RunResumed',
     'RunBranched',

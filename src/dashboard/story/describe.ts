@@ -48,6 +48,13 @@ const TEXTS = {
   },
   EnvelopeRejected: ({ data }) => `Handoff of ${data.agent} refused with ${plural(data.findingsTotal, 'finding')}`,
   RunRewound: ({ data }) => `Rewound from step ${data.fromStep} to step ${data.toStep} (${data.cause})`,
+  ApprovalRequested: ({ data: { tool, needs } }) =>
+    `${tool} waits for approval: ${clipped(needs.map(({ reason }) => reason).join('; '), TEXT_CHARS)}`,
+  ApprovalGranted: ({ data: { tool, complete } }) =>
+    `${tool} approved${complete ? '' : ', others are still to be asked'}`,
+  ApprovalDenied: ({ data: { tool, comment } }) =>
+    `${tool} denied${comment === undefined ? '' : `: ${clipped(comment, TEXT_CHARS)}`}`,
+  ApprovalExpired: ({ data }) => `The approval of ${data.tool} expired`,
   JudgementRecorded: ({ data }) => `${data.judge} judged step ${data.step}: ${data.verdict}`,
   SnapshotTaken: ({ data }) => `Snapshot of step ${data.step}`,
   ToolCallClaimed: ({ data: { tool, compensates, attempt } }) =>

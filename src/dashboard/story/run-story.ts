@@ -108,6 +108,7 @@ const MARKS = {
   EnvelopeAccepted: handoffMark,
   EnvelopeRejected: handoffMark,
   RunRewound: rewindMark,
+  ...eachOf(approvalMark, 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
   RequestRefused: ({ header, data }) => ({ ...placeOf(header), kind: 'refused', lane: '', text: data.code }),
   BudgetExceeded: ({ header, data }) => ({
     ...placeOf(header),
@@ -127,6 +128,12 @@ const MARKS = {
   }),
   RunResumed: ({ header, data }) => ({ ...placeOf(header), kind: 'other', lane: '', text: `fence ${data.fence}` }),
 } satisfies MakeTable<RecordedEvent, RunStory, Mark>
+
+type OfApproval = Extract<RecordedEvent, { type: `Approval${string}` }>
+
+function approvalMark({ header, data }: OfApproval): Mark {
+  return { ...placeOf(header), kind: 'other', lane: '', text: data.tool }
+}
 
 function otherMark({ header }: RecordedEvent): Mark {
   return { ...placeOf(header), kind: 'other', lane: '' }

@@ -898,7 +898,7 @@ class NameCounts {
 
 /** What a reader of the report must not miss: types that record a failure or are notable in themselves, as the catalogue of events has it. */
 const NOTABLE =
-  /^(?:EnvelopeRejected|JudgementRecorded|RunRewound|RequestRefused|BudgetExceeded|ToolCallFailed|ToolCallInDoubt|ToolCallResolved|Compensation.*|RunFailed|RunCompensated|ReservationExpired|RunKeyDisclosed)$/
+  /^(?:EnvelopeRejected|JudgementRecorded|RunRewound|RequestRefused|BudgetExceeded|Approval.*|ToolCallFailed|ToolCallInDoubt|ToolCallResolved|Compensation.*|RunFailed|RunCompensated|ReservationExpired|RunKeyDisclosed)$/
 /** Types that are a failure unless a member of the body says otherwise; reports of earlier verifiers did not list them. */
 const SUCCEEDS = {
   ResultNotRecorded: ['', []],

@@ -8,6 +8,9 @@ import { budgetBody, runOrigin } from '../responses/responses.ts'
 import type { LeaseClock } from '../write/lease-clock.ts'
 import type { RunAggregate } from '../write/run-aggregate.ts'
 
+/** Named at most so many in an answer. */
+const WAITING_SHOWN = 100
+
 export function runNotFound(runId: string): Refusal {
   return refusal('run-not-found', `there is no run ${runId}`)
 }
@@ -55,6 +58,7 @@ export function runBody(state: RunState, run: RunAggregate, leases: LeaseClock):
     budget: budgetBody(state),
     calls: Object.keys(state.calls).length,
     openCalls: open,
+    ...waitingBody(state),
     ...(state.openFork === undefined ? {} : { openFork: state.openFork }),
     ...runOrigin(state),
     children: childrenOf(state),
@@ -69,6 +73,16 @@ function childrenOf({ children, calls }: RunState): JsonObject[] {
     const call = calls[key]
     return { run, callId: key.slice(1), ...(call !== undefined && { tool: call.tool, status: call.status }) }
   })
+}
+
+/** What the run waits for, where it does: nothing of that runs, and nothing holds a lease. */
+function waitingBody(state: RunState): JsonObject {
+  const approvals = Object.keys(state.pendingApprovals).flatMap((key) => state.approvals[key] ?? [])
+  if (state.status !== 'open' || approvals.length === 0) return {}
+  const shown = approvals.slice(0, WAITING_SHOWN).map(({ approvalId, tool, requestedAt, expiresAt }) => {
+    return { for: 'approval', approvalId, tool, since: requestedAt, until: expiresAt }
+  })
+  return { waiting: shown }
 }
 
 export function contextBody(state: RunState, headDigest: string): JsonObject {

@@ -143,7 +143,7 @@ function foldRecord(state: RunRowState | undefined, record: ReadRecord): RunRowS
 }
 
 function rowOf(tenant: string, runId: string, state: RunRowState): RunRow {
-  const { name, status, tags, actor, startedAt, updatedAt, revision, step, rejections, calls, budget } = state
+  const { name, status, tags, actor, startedAt, updatedAt, revision, step, rejections, calls, waiting, budget } = state
   return {
     tenant,
     runId,
@@ -158,6 +158,7 @@ function rowOf(tenant: string, runId: string, state: RunRowState): RunRow {
     step,
     rejections,
     calls,
+    waiting: status === 'open' ? Object.keys(waiting).length : 0,
     tokens: budget.spend.tokens,
     cost: budget.spend.cost,
     ...(budget.currency === undefined ? {} : { currency: budget.currency }),

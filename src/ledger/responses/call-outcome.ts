@@ -11,6 +11,7 @@ export function callOutcome(event: RecordedEvent): JsonObject {
 type OfType<T extends RecordedEvent['type']> = Extract<RecordedEvent, { type: T }>
 
 const OUTCOMES = {
+  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
   ...passOver(
     'RunStarted',
     'RunResumed',

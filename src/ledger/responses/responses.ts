@@ -54,6 +54,7 @@ interface RequestEvents {
 
 /** Events that refuse what was asked for. */
 const REFUSALS = {
+  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
   ...passOver(
     'RunStarted',
     'RunResumed',
@@ -133,7 +134,8 @@ function joinBody(
 const BODIES = {
   // These are the consequence of another event, or refuse.
   ...passOver('SnapshotTaken', 'RunCompensated', 'ResultNotRecorded', 'EnvelopeRejected', 'RequestRefused'),
-  ...passOver('BudgetExceeded', 'ForkJoined', 'ReservationExpired'),
+  ...passOver('BudgetExceeded', 'ForkJoined', 'ReservationExpired', 'ApprovalRequested', 'ApprovalExpired'),
+  ...eachOf(decidedBody, 'ApprovalGranted', 'ApprovalDenied'),
   ...eachOf(callBody, 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt'),
   ...eachOf(callBody, 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
   RunStarted: ({ data: { tenantPolicy } }, state) => ({
@@ -210,6 +212,15 @@ function claimedBody(main: Extract<AnsweredEvent, { type: 'ToolCallClaimed' }>):
   return reservationId === undefined ? claimed : { ...claimed, reservationId }
 }
 
+/** Decided: where the approval stands now. */
+function decidedBody(
+  { data }: Extract<AnsweredEvent, { type: 'ApprovalGranted' | 'ApprovalDenied' }>,
+  state: RunState,
+): JsonObject {
+  const { approvalId, tool, argsDigest } = data
+  return { approvalId, tool, argsDigest, status: state.approvals[slot(approvalId)]?.status ?? 'pending' }
+}
+
 /** Renewed, settled or resolved: where the call stands now. */
 function callBody(main: AnsweredEvent, state: RunState): JsonObject {
   const callId = 'callId' in main.data && typeof main.data.callId === 'string' ? main.data.callId : ''
@@ -247,6 +258,7 @@ export function budgetBody(state: RunState): JsonObject {
 
 /** Facts that a decision meets or draws along; the event before or after them is what the request asked for. */
 const CONSEQUENCES = {
+  ...eachOf(false, 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
   ...eachOf(true, 'SnapshotTaken', 'RunCompensated', 'ResultNotRecorded'),
   /** Of a refused handoff; a rollback by hand is asked for. */
   RunRewound: 'contradiction',

@@ -2,6 +2,7 @@
 import type { ManifestState, RunState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { foreignWork } from '../../access/agent-work.ts'
+import { decideDenial, decideGrant } from '../../domain/approvals.ts'
 import { decideReservation } from '../../domain/budget.ts'
 import { decideClaim } from '../../domain/calls.ts'
 import { decideChildStarted } from '../../domain/child-run.ts'
@@ -75,6 +76,10 @@ function* decideOnRun(state: RunState, input: DecideInput): Paced<Decision> {
       return decideRenew(state, command, env)
     case 'resolve':
       return decideResolve(state, command, env)
+    case 'grant':
+      return decideGrant(state, command, env)
+    case 'deny':
+      return decideDenial(state, command, env)
     case 'compensate':
       return decideCompensation(state, command.body, env)
     case 'reserve':

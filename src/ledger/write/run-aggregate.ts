@@ -204,7 +204,7 @@ const CALL_BYTES = 1_500
 const LEFT_BYTES = {
   ...eachOf(0, 'UsageRecorded', 'ToolCallLeaseRenewed', 'SnapshotTaken'),
   ...eachOf(CALL_BYTES, 'ToolCallClaimed', 'CompensationStarted'),
-  ...eachOf('whole', 'JudgementRecorded', 'ManifestRegistered', 'ForkStarted'),
+  ...eachOf('whole', 'ApprovalDenied', 'JudgementRecorded', 'ManifestRegistered', 'ForkStarted'),
   ...eachOf(
     EVENT_BYTES,
     'RunStarted',
@@ -218,6 +218,8 @@ const LEFT_BYTES = {
   ...eachOf(EVENT_BYTES, 'RunKeyDisclosed', 'RequestRefused', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
   ...eachOf(EVENT_BYTES, 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved'),
   ...eachOf(EVENT_BYTES, 'ResultNotRecorded', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
+  ...eachOf(CALL_BYTES, 'ApprovalRequested'),
+  ...eachOf(EVENT_BYTES, 'ApprovalGranted', 'ApprovalExpired'),
   ...eachOf(EVENT_BYTES, 'BudgetReserved', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded'),
   ...eachOf(EVENT_BYTES, 'BranchOffered', 'BranchReceived', 'ForkJoined'),
 } satisfies Record<RunEventType, number | 'whole'>

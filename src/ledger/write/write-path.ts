@@ -223,6 +223,8 @@ export class WritePath {
       leaseLeftMs: leases.leftMs,
       reservationLeftMs: leases.reservationLeftMs,
       actor: pending.caller.actor,
+      ...(pending.caller.principal !== undefined && { principal: pending.caller.principal }),
+      ...(pending.caller.roles !== undefined && { roles: pending.caller.roles }),
       newId: effects.newId,
       ledgerId,
       headDigest: run.head?.digest,

@@ -16,6 +16,7 @@ export interface RunColumns {
   readonly step: number
   readonly rejections: number
   readonly calls: number
+  readonly waiting: number
   readonly tokens: number
   readonly cost: string | null
   readonly currency: string | null
@@ -23,9 +24,9 @@ export interface RunColumns {
 }
 
 export function toRunColumns(row: RunRow): RunColumns {
-  const { tenant, name, status, actor, revision, step, rejections, calls, tokens, fold } = row
+  const { tenant, name, status, actor, revision, step, rejections, calls, waiting, tokens, fold } = row
   return {
-    ...{ tenant, name, status, actor, revision, step, rejections, calls, tokens, fold },
+    ...{ tenant, name, status, actor, revision, step, rejections, calls, waiting, tokens, fold },
     run_id: row.runId,
     tags: JSON.stringify(row.tags),
     agents: JSON.stringify(row.agents),
@@ -37,9 +38,10 @@ export function toRunColumns(row: RunRow): RunColumns {
 }
 
 export function fromRunRow(columns: RunColumns): RunRow {
-  const { tenant, name, status, actor, revision, step, rejections, calls, tokens, cost, currency, fold } = columns
+  const { tenant, name, status, actor, revision, step, rejections, calls, waiting, tokens, cost, currency, fold } =
+    columns
   return {
-    ...{ tenant, name, status, actor, revision, step, rejections, calls, tokens, fold },
+    ...{ tenant, name, status, actor, revision, step, rejections, calls, waiting, tokens, fold },
     runId: columns.run_id,
     tags: JSON.parse(columns.tags) as string[],
     agents: JSON.parse(columns.agents) as string[],
@@ -52,7 +54,7 @@ export function fromRunRow(columns: RunColumns): RunRow {
 
 /** Newest first, along the index on (tenant, started_at, run_id), so that a page costs the same wherever it starts. */
 export function runQuery(filter: RunFilter): { readonly sql: string; readonly values: readonly unknown[] } {
-  const { tenant, status, name, tag, agent, refused, since, until, after, limit } = filter
+  const { tenant, status, name, tag, agent, refused, waiting, since, until, after, limit } = filter
   const conditions: readonly (readonly [sql: string, value: string | undefined])[] = [
     ['tenant = ?', tenant],
     ['status = ?', status],
@@ -66,6 +68,7 @@ export function runQuery(filter: RunFilter): { readonly sql: string; readonly va
   const texts = used.map(([sql]) => sql)
   const values: unknown[] = used.map(([, value]) => value)
   if (refused === true) texts.push('rejections > 0')
+  if (waiting === true) texts.push('waiting > 0')
   if (after !== undefined) {
     texts.push('(started_at, run_id) < (?, ?)')
     values.push(after.startedAt, after.runId)

@@ -1,8 +1,8 @@
-/** @module The value of an invariant's expression over two contexts. Bounded: it gives up after so many steps, and reads own members only. */
+/** @module The value of an expression over the documents that it names: two contexts, or a call's arguments. Bounded: it gives up after so many steps, and reads own members only. */
 
 import { plainText } from '../../../../projections/plain-text.ts'
 import type { Expression, Operator } from '../../../../schemas/expression.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { isJsonObject, type Json } from '../../../../schemas/json.ts'
 import { isSameNumber, readNumber } from '../meaning/numbers.ts'
 
 export type Outcome = 'holds' | 'fails' | 'unknown' | 'too-long'
@@ -14,9 +14,11 @@ export interface Budget {
   stepsLeft: number
 }
 
+/** By the names that an expression knows them by. */
+type Documents = Readonly<Record<string, Json>>
+
 interface Scope {
-  readonly before: JsonObject
-  readonly after: JsonObject
+  readonly documents: Documents
   /** The list member that a bare name is looked up in. */
   readonly member?: Json
   readonly budget: Budget
@@ -27,17 +29,23 @@ type Value = Json | undefined
 
 class OutOfSteps extends Error {}
 
-export function evaluate(
-  expression: Expression,
-  documents: { before: JsonObject; after: JsonObject },
-  budget: Budget,
-): Outcome {
+export function evaluate(expression: Expression, documents: Documents, budget: Budget): Outcome {
+  const value = reckoned(expression, documents, budget)
+  if (value === undefined || value === null) return 'unknown'
+  if (value instanceof OutOfSteps) return 'too-long'
+  return value === true ? 'holds' : 'fails'
+}
+
+/** Whether the expression says no, and nothing less: neither what is unknown, nor what takes too long, nor what is no yes or no at all. */
+export function isRuledOut(expression: Expression, documents: Documents, budget: Budget): boolean {
+  return reckoned(expression, documents, budget) === false
+}
+
+function reckoned(expression: Expression, documents: Documents, budget: Budget): Value | OutOfSteps {
   try {
-    const value = reckon(expression, { ...documents, budget })
-    if (value === undefined || value === null) return 'unknown'
-    return value === true ? 'holds' : 'fails'
+    return reckon(expression, { documents, budget })
   } catch (error) {
-    if (error instanceof OutOfSteps) return 'too-long'
+    if (error instanceof OutOfSteps) return error
     throw error
   }
 }
@@ -70,9 +78,8 @@ function spend({ budget }: Scope): void {
 }
 
 function lookUp([first = '', ...rest]: readonly string[], scope: Scope): Value {
-  const isDocument = first === 'before' || first === 'after'
   const own = scope.member === undefined ? undefined : memberOf(scope.member, first)
-  let value: Value = own === undefined && isDocument ? scope[first] : own
+  let value: Value = own === undefined && Object.hasOwn(scope.documents, first) ? scope.documents[first] : own
   for (const name of rest) value = value === undefined ? undefined : memberOf(value, name)
   return value
 }

@@ -19,6 +19,7 @@ type Declared = Pick<
   | 'ungrounded'
   | 'restated'
   | 'judge'
+  | 'approve'
 >
 
 /** Of one place the word of `first` counts; bounds and rights are the stricter of both. */
@@ -32,6 +33,7 @@ export function stricter(first: Declared, second: Declared): Declared {
     tolerance: both(second.tolerance, first.tolerance),
     immutable: joined(first.immutable, second.immutable),
     invariants: joined(first.invariants, second.invariants),
+    approve: joined(first.approve, second.approve),
     supersede: bothSupersede(first.supersede, second.supersede),
     minConfidence: highest(first.minConfidence, second.minConfidence),
   }

@@ -1,0 +1,65 @@
+/** @module The part of a run's fold that follows approvals: who is asked, who said what, and which claim used it. */
+import type { EventBody } from '../schemas/events.ts'
+import type { Header } from '../schemas/header.ts'
+import type { ApprovalState, Person } from './approval-state.ts'
+import type { FoldTable } from './fold-table.ts'
+import { type RunState, slot } from './run-state.ts'
+
+export const APPROVAL_FOLDS = {
+  ApprovalRequested: foldRequest,
+  ApprovalGranted: (state, { approvalId, roles = [], complete }, header) => {
+    const approval = state.approvals[slot(approvalId)]
+    if (approval === undefined) return
+    approval.grants.push({ ...personOf(header), roles, revision: header.revision })
+    if (complete) decide(state, approval, { status: 'granted', revision: header.revision })
+  },
+  ApprovalDenied: (state, { approvalId, comment }, header) => {
+    const approval = state.approvals[slot(approvalId)]
+    if (approval === undefined) return
+    approval.denial = { ...personOf(header), ...(comment === undefined ? {} : { comment }) }
+    decide(state, approval, { status: 'denied', revision: header.revision })
+  },
+  ApprovalExpired: (state, { approvalId }, { revision }) =>
+    decide(state, state.approvals[slot(approvalId)], { status: 'expired', revision }),
+} satisfies Partial<FoldTable<RunState>>
+
+function foldRequest(state: RunState, data: EventBody<'ApprovalRequested'>, header: Header): void {
+  const { approvalId, key, tool, phase, argsDigest, generation, agent, scope } = data
+  const { needs, expiresAt, selfApproval, onDenied } = data
+  state.approvals[slot(approvalId)] = {
+    ...{ approvalId, key, tool, phase, argsDigest, generation, needs, expiresAt, selfApproval, onDenied },
+    ...(agent === undefined ? {} : { agent }),
+    ...(scope === undefined ? {} : { scope }),
+    revision: header.revision,
+    requestedAt: header.time,
+    requestedBy: personOf(header),
+    grants: [],
+    status: 'pending',
+  }
+  state.approvalKeys[slot(`${phase} ${key}`)] = approvalId
+  state.pendingApprovals[slot(approvalId)] = true
+  if (agent !== undefined) state.agents[slot(agent)] = true
+}
+
+function decide(
+  state: RunState,
+  approval: ApprovalState | undefined,
+  { status, revision }: { status: ApprovalState['status']; revision: number },
+): void {
+  if (approval === undefined) return
+  approval.status = status
+  approval.decidedRevision = revision
+  delete state.pendingApprovals[slot(approval.approvalId)]
+}
+
+/** The claim that runs the call is what uses its approval up: one append, so that no crash falls between. */
+export function useApproval(state: RunState, { approvalId = '', callId }: EventBody<'ToolCallClaimed'>): void {
+  const approval = state.approvals[slot(approvalId)]
+  if (approval === undefined) return
+  approval.status = 'used'
+  approval.callId = callId
+}
+
+function personOf({ actor, principal }: Header): Person {
+  return { actor, ...(principal === undefined ? {} : { principal }) }
+}

@@ -1,0 +1,24 @@
+/** @module ApprovalDenied: somebody said no, and the call does not run (RUN-61). */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Digest, Name } from '../names.ts'
+import { COMMENT_MAX_CHARS } from '../value-forms.ts'
+import { Uuid } from '../values.ts'
+
+export const ApprovalDenied = eventType({
+  family: 'call',
+  label: 'Approval denied',
+  activity: 'update',
+  says: { verdict: 'denied', outcome: 'failure', severity: 'medium' },
+  facts: ['tool'],
+  notable: true,
+  changes: {},
+  schema: z.strictObject({
+    v: z.literal(1),
+    approvalId: Uuid,
+    tool: Name,
+    argsDigest: Digest,
+    roles: z.array(Name).optional(),
+    comment: z.string().max(COMMENT_MAX_CHARS).optional(),
+  }),
+})

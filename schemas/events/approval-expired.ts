@@ -1,0 +1,16 @@
+/** @module ApprovalExpired: what was not decided and used in time is not approved; said by the first command that meets it (RUN-62). */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Name } from '../names.ts'
+import { Uuid } from '../values.ts'
+
+export const ApprovalExpired = eventType({
+  family: 'call',
+  label: 'Approval expired',
+  activity: 'update',
+  says: { verdict: 'expired', outcome: 'failure', severity: 'medium' },
+  facts: ['tool'],
+  notable: true,
+  changes: {},
+  schema: z.strictObject({ v: z.literal(1), approvalId: Uuid, tool: Name }),
+})

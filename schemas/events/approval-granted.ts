@@ -1,0 +1,26 @@
+/** @module ApprovalGranted: somebody said yes to the arguments of this digest; `complete` where nobody else has to (RUN-61). */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Digest, Name } from '../names.ts'
+import { COMMENT_MAX_CHARS } from '../value-forms.ts'
+import { Uuid } from '../values.ts'
+
+export const ApprovalGranted = eventType({
+  family: 'call',
+  label: 'Approval granted',
+  activity: 'update',
+  says: { verdict: 'granted', outcome: 'success', severity: 'low' },
+  facts: ['tool'],
+  notable: true,
+  changes: {},
+  schema: z.strictObject({
+    v: z.literal(1),
+    approvalId: Uuid,
+    tool: Name,
+    argsDigest: Digest,
+    /** Of the token, as far as they count here. */
+    roles: z.array(Name).optional(),
+    comment: z.string().max(COMMENT_MAX_CHARS).optional(),
+    complete: z.boolean(),
+  }),
+})

@@ -1,0 +1,69 @@
+/** @module Waiting while people decide on a call: it looks again until they have, or leaves the run to a later life. */
+import type { JsonObject } from '../../../schemas/json.ts'
+import { COMMENT_MAX_CHARS } from '../../../schemas/value-forms.ts'
+import { pause } from '../../client/transport.ts'
+import { clip, RunWaiting } from '../errors.ts'
+import { ApprovalDenied } from '../loop/tool-error.ts'
+import type { Problem } from '../runtime/connection.ts'
+import type { Session } from '../runtime/session.ts'
+import type { ApprovalNotice } from './approval-notice.ts'
+
+const FIRST_LOOK_MS = 100
+const LOOK_MS = 2_000
+
+export class ApprovalWait {
+  readonly #session: Session
+  readonly #tool: string
+  #waitMs = FIRST_LOOK_MS
+  #noticed: string | undefined
+
+  constructor(session: Session, tool: string) {
+    this.#session = session
+    this.#tool = tool
+  }
+
+  /** Waits once more. Throws `RunWaiting`, and halts the run, where it is not to wait in this process; rejects where the signal is aborted. */
+  async again({ detail, evidence }: Pick<Problem, 'detail' | 'evidence'>, signal?: AbortSignal): Promise<void> {
+    const notice = this.#noticeOf(detail, evidence)
+    if (this.#noticed !== notice.approvalId) {
+      this.#noticed = notice.approvalId
+      this.#session.registry.onApproval?.(notice)
+    }
+    if (this.#session.whenWaiting === 'leave') {
+      const { runId, tool, approvalId, expiresAt } = notice
+      throw this.#session.halt(new RunWaiting(`${tool} waits for an approval`, { runId, tool, approvalId, expiresAt }))
+    }
+    await pause(this.#waitMs, signal)
+    this.#waitMs = Math.min(this.#waitMs * 2, LOOK_MS)
+  }
+
+  #noticeOf(why: string, { approvalId, argsDigest, expiresAt }: JsonObject): ApprovalNotice {
+    const call = { runId: this.#session.runId, tool: this.#tool }
+    return {
+      ...call,
+      approvalId: String(approvalId),
+      argsDigest: String(argsDigest),
+      expiresAt: String(expiresAt),
+      why,
+    }
+  }
+}
+
+const REFUSED = { 'approval-denied': 'denied', 'approval-expired': 'expired' } as const
+
+/**
+ * What the code is told of a call that nobody approved: an error that a model can read, the same live, on resume and on replay. Where the
+ * rule says so, the run cannot end well after it. Undefined for any other refusal.
+ */
+export function notApproved(session: Session, tool: string, { code, evidence }: Problem): ApprovalDenied | undefined {
+  if (code !== 'approval-denied' && code !== 'approval-expired') return undefined
+  const { approvalId, onDenied, comment } = evidence
+  const why = typeof comment === 'string' && comment !== '' ? `: ${clip(comment, COMMENT_MAX_CHARS)}` : ''
+  const how = REFUSED[code]
+  const text =
+    how === 'denied'
+      ? `the call of ${tool} was not approved and did not run${why}`
+      : `the call of ${tool} was not approved in time and did not run`
+  const error = new ApprovalDenied(text, { code, approvalId: String(approvalId) })
+  return onDenied === 'rollback' ? session.fail(error) : error
+}

@@ -1,0 +1,141 @@
+/** @module What people decide on a call that waits for them: once, on exactly its arguments, and in their own name (RUN-61, RUN-62). */
+import type { ApprovalState, Person } from '../../projections/approval-state.ts'
+import { type RunState, slot } from '../../projections/run-state.ts'
+import type { ApprovalNeed, DecideApproval } from '../../schemas/approval.ts'
+import { approvalExpired, expiredApproval, isExpired } from './approval-gate.ts'
+import { append, type Decision, type Env, type Refused, refuse } from './decision.ts'
+import { type Refusal, refusal } from './refusal.ts'
+import { mustBeOpen, mustNotCompensate, refuseOnRecord } from './run-rules.ts'
+
+interface OnApproval {
+  readonly approvalId: string
+  readonly body: DecideApproval
+}
+
+export function decideGrant(state: RunState, decision: OnApproval, env: Env): Decision {
+  const found = decidable(state, decision, env)
+  if ('kind' in found) return found
+  const { approval } = found
+  const fault = selfApproved(approval, env) ?? roleMissing(approval, env) ?? givenBefore(approval, env)
+  if (fault !== undefined) return refuseDecision(state, env, { ...decision, refused: fault })
+  const given = { ...personOf(env), roles: countedRoles(approval, env) }
+  return append({
+    type: 'ApprovalGranted',
+    data: { ...decidedBody(approval, decision, env), complete: isComplete(approval, [...approval.grants, given]) },
+  })
+}
+
+/** One no is enough; whoever asked may take it back by one as well. */
+export function decideDenial(state: RunState, decision: OnApproval, env: Env): Decision {
+  const found = decidable(state, decision, env)
+  if ('kind' in found) return found
+  const { approval } = found
+  const fault = isAsker(approval, env) ? undefined : roleMissing(approval, env)
+  if (fault !== undefined) return refuseDecision(state, env, { ...decision, refused: fault })
+  return append({ type: 'ApprovalDenied', data: decidedBody(approval, decision, env) })
+}
+
+function decidedBody({ approvalId, tool, argsDigest, needs }: ApprovalState, { body }: OnApproval, env: Env) {
+  const roles = countedRoles({ needs }, env)
+  return {
+    ...{ v: 1 as const, approvalId, tool, argsDigest },
+    ...(roles.length === 0 ? {} : { roles }),
+    ...(body.comment === undefined ? {} : { comment: body.comment }),
+  }
+}
+
+/** The approval, where it is there to be decided by this caller on these arguments; else the refusal, on record. */
+function decidable(state: RunState, decision: OnApproval, env: Env): { readonly approval: ApprovalState } | Refused {
+  const { approvalId, body } = decision
+  const refused = (why: Refusal): Refused => refuseDecision(state, env, { ...decision, refused: why })
+  const approval = state.approvals[slot(approvalId)]
+  if (approval === undefined) return refused(refusal('approval-not-found', `this run has no approval ${approvalId}`))
+  if (approval.status !== 'pending') return refused(decidedAlready(approval))
+  const closed = mustBeOpen(state) ?? mustNotCompensate(state, approval.scope)
+  if (closed !== undefined) return refuse(closed)
+  if (isExpired(approval, state, env)) {
+    return { ...refuse(approvalExpired(approval)), before: [expiredApproval(approval)] }
+  }
+  return body.argsDigest === approval.argsDigest ? { approval } : refused(otherArguments(approval, body))
+}
+
+/** A refused decision is evidence that the gate works. */
+function refuseDecision(
+  state: RunState,
+  env: Env,
+  { approvalId, body, refused }: OnApproval & { readonly refused: Refusal },
+): Refused {
+  return refuseOnRecord(state, env, { refusal: refused, fingerprint: { approvalId, args: body.argsDigest } })
+}
+
+function decidedAlready({ approvalId, status }: ApprovalState): Refusal {
+  return refusal('approval-decided', `there is nothing to decide: the approval is ${status}`, {
+    evidence: { approvalId, status },
+  })
+}
+
+function otherArguments({ approvalId, argsDigest }: ApprovalState, body: DecideApproval): Refusal {
+  return refusal('approval-mismatch', 'the decision is on other arguments than the approval is about; read it again', {
+    pointer: '/argsDigest',
+    evidence: { approvalId, expected: argsDigest, actual: body.argsDigest },
+  })
+}
+
+/** Neither whoever asked, nor whoever that was for, by any of their own names. */
+function isAsker({ requestedBy }: ApprovalState, env: Env): boolean {
+  const asked = namesOf(requestedBy)
+  return namesOf(personOf(env)).some((name) => asked.includes(name))
+}
+
+function selfApproved(approval: ApprovalState, env: Env): Refusal | undefined {
+  const { approvalId, selfApproval } = approval
+  if (selfApproval || !isAsker(approval, env)) return undefined
+  return refusal('self-approval', 'whoever asked for an approval does not give it; somebody else has to', {
+    evidence: { approvalId },
+  })
+}
+
+function givenBefore({ approvalId, grants }: ApprovalState, env: Env): Refusal | undefined {
+  const who = personIn(personOf(env))
+  if (!grants.some((grant) => personIn(grant) === who)) return undefined
+  return refusal('approval-decided', 'you said yes to this already; somebody else has to, too', {
+    evidence: { approvalId, status: 'pending' },
+  })
+}
+
+/** Where this caller's word counts for none of the needs. */
+function roleMissing({ approvalId, needs }: ApprovalState, { roles: having = [] }: Env): Refusal | undefined {
+  if (needs.some((need) => counts(need, having))) return undefined
+  const roles = [...new Set(needs.flatMap((need) => need.roles ?? []))]
+  return refusal(
+    'approval-role-missing',
+    `this takes a token with one of the roles ${roles.join(', ')}`.slice(0, 512),
+    {
+      evidence: { approvalId },
+    },
+  )
+}
+
+function personOf({ actor, principal }: Env): Person {
+  return { actor, ...(principal === undefined ? {} : { principal }) }
+}
+
+const namesOf = ({ actor, principal }: Person): readonly string[] =>
+  principal === undefined ? [actor] : [actor, principal]
+
+/** Who it is that counts: one person through two agents is one. */
+const personIn = ({ actor, principal }: Person): string => principal ?? actor
+
+function counts({ roles }: ApprovalNeed, having: readonly string[]): boolean {
+  return roles === undefined || roles.some((role) => having.includes(role))
+}
+
+/** Of the caller's roles those that a need names: no other goes on record. */
+function countedRoles({ needs }: Pick<ApprovalState, 'needs'>, { roles = [] }: Env): string[] {
+  return roles.filter((role) => needs.some((need) => need.roles?.includes(role)))
+}
+
+/** Each need has as many people as it wants; one may count for several needs. */
+function isComplete({ needs }: ApprovalState, grants: readonly { readonly roles: readonly string[] }[]): boolean {
+  return needs.every((need) => grants.filter(({ roles }) => counts(need, roles)).length >= need.quorum)
+}

@@ -1,0 +1,89 @@
+/** @module Approvals: what waits for somebody's yes, and the decision. */
+import { z } from 'zod'
+import { DecideApproval } from '../../../schemas/approval.ts'
+import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS } from '../../access/access.ts'
+import type { ApprovalPlace } from '../../ledger/ledger.ts'
+import { foundResponse, json, problemResponse } from '../answers.ts'
+import { commandRoute } from '../command-route.ts'
+import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { pageRoute } from '../page-route.ts'
+import { problem } from '../problems.ts'
+import { CursorText, Limit, NoQuery } from '../query.ts'
+import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
+import { withSlot } from '../with-slot.ts'
+
+const tag = 'approvals'
+/** Of items that may hold half a megabyte each. */
+const PAGE_DEFAULT = 50
+
+const ListQuery = z.strictObject({ cursor: CursorText.optional(), limit: Limit.optional() })
+
+export const approvalRoutes: readonly GuardedRoute[] = [
+  readRoute({
+    path: '/v1/approvals',
+    summary: 'What somebody in the tenant can still decide: calls that wait, with their arguments',
+    tag,
+    access: READ_ALL_APPROVALS,
+    query: ListQuery,
+    handle: listPending,
+  }),
+  pageRoute({
+    path: '/v1/runs/{run}/approvals',
+    summary: 'Approvals of a run, decided or not, in order of request',
+    tag,
+    access: READ_APPROVALS,
+    read: (ledger, ...request) => ledger.approvals(...request),
+  }),
+  readRoute({
+    path: '/v1/runs/{run}/approvals/{approval}',
+    summary: 'One approval: who asks for which call, with which arguments, why, until when, and who said what',
+    tag,
+    access: READ_APPROVALS,
+    query: NoQuery,
+    handle: async ({ edge, caller, run, item, path }) =>
+      foundResponse(await edge.ledger.approval(caller, run, item), path),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/approvals/{approval}/grant',
+    summary: 'Say yes to a call with exactly the arguments of `argsDigest`',
+    tag,
+    access: DECIDE_APPROVALS,
+    kind: 'grant',
+    body: DecideApproval,
+    command: (body, approvalId) => ({ kind: 'grant', approvalId, body }),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/approvals/{approval}/deny',
+    summary: 'Say no: the call does not run',
+    tag,
+    access: DECIDE_APPROVALS,
+    kind: 'deny',
+    body: DecideApproval,
+    command: (body, approvalId) => ({ kind: 'deny', approvalId, body }),
+  }),
+]
+
+async function listPending(ask: Ask<z.output<typeof ListQuery>>): Promise<Response> {
+  const { edge, caller, path, query } = ask
+  const scope = [caller.tenant, path]
+  const from = query.cursor === undefined ? undefined : placeOf(decodeCursor(edge.ledger.places, scope, query.cursor))
+  if (query.cursor !== undefined && from === undefined) return problemResponse(notACursor, path)
+  const limit = query.limit ?? PAGE_DEFAULT
+  const found = await withSlot(ask, () =>
+    edge.ledger.pendingApprovals(caller, { limit, ...(from !== undefined && { from }) }),
+  )
+  if (found instanceof Response) return found
+  const { items, next } = found
+  if (ask.access !== undefined) ask.access.count = items.length
+  const { startedAt = '', runId = '', after = null } = next ?? {}
+  const nextCursor = next === undefined ? null : encodeCursor(edge.ledger.places, scope, [startedAt, runId, after])
+  return json(200, { items, nextCursor })
+}
+
+function placeOf(parts: readonly unknown[] | undefined): ApprovalPlace | undefined {
+  const [startedAt, runId, after] = parts ?? []
+  if (typeof startedAt !== 'string' || typeof runId !== 'string') return undefined
+  return { startedAt, runId, ...(typeof after === 'number' && { after }) }
+}
+
+const notACursor = problem('invalid-cursor', 'this is no cursor of this list')

@@ -1,0 +1,138 @@
+/** @module Approvals as people see them before they decide: who asks for what, with the arguments themselves, why, and until when. */
+import type { ApprovalState } from '../../../projections/approval-state.ts'
+import { type RunState, slot } from '../../../projections/run-state.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { runStream } from '../../../schemas/names.ts'
+import { isExpired } from '../../domain/approval-gate.ts'
+import { refusal } from '../../domain/refusal.ts'
+import { weigh } from '../../resources/weigh.ts'
+import type { ApprovalPlace, Caller, Found, Ledger } from '../ledger.ts'
+import type { Effects } from '../ports.ts'
+import type { Queries } from './queries.ts'
+import type { Reader } from './reader.ts'
+import type { RunList } from './run-list.ts'
+
+/** A page ends with the item that reaches this: arguments may be half a megabyte each. */
+const PAGE_MAX_BYTES = 4 * 1024 * 1024
+/** Runs looked at for one page of the tenant's list. */
+const RUNS_PAGE = 100
+
+interface ApprovalReadDeps {
+  readonly queries: Queries
+  readonly reader: Reader
+  readonly list: RunList
+  readonly effects: Pick<Effects, 'nowMs'>
+}
+
+export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'pendingApprovals'> {
+  readonly #deps: ApprovalReadDeps
+
+  constructor(deps: ApprovalReadDeps) {
+    this.#deps = deps
+  }
+
+  /** All of one run, in order of request; `after` is the request's revision. */
+  approvals(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>> {
+    return this.#page(caller, runId, { ...page, pendingOnly: false })
+  }
+
+  async approval(caller: Caller, runId: string, approvalId: string): Promise<Found<JsonObject>> {
+    const found = await this.#deps.queries.read(caller, runId, (state) => {
+      const approval = state.approvals[slot(approvalId)]
+      if (approval === undefined) return {}
+      const shown = this.#shown(state, approval)
+      return () => this.#withArguments(caller, runId, { shown, revision: approval.revision })
+    })
+    if (!found.ok || found.value.approvalId !== undefined) return found
+    return { ok: false, refusal: refusal('approval-not-found', `this run has no approval ${approvalId}`) }
+  }
+
+  /** What somebody in this tenant can still decide, by run, newest run first. */
+  async pendingApprovals(
+    caller: Caller,
+    page: { readonly from?: ApprovalPlace; readonly limit: number },
+  ): Promise<{ items: readonly JsonObject[]; next?: ApprovalPlace }> {
+    const items: JsonObject[] = []
+    let { from } = page
+    let bytes = 0
+    for (;;) {
+      const runs = await this.#waitingRuns(caller, from)
+      for (const { runId, startedAt } of runs) {
+        const after = from?.runId === runId ? (from.after ?? -1) : -1
+        const limit = page.limit - items.length
+        const found = await this.#page(caller, runId, { after, limit, pendingOnly: true })
+        const got = found.ok ? (found.value.items as readonly JsonObject[]) : []
+        items.push(...got)
+        bytes += got.reduce((sum, item) => sum + weigh(item), 0)
+        const more = found.ok && typeof found.value.next === 'number' ? found.value.next : undefined
+        from = { startedAt, runId, ...(more !== undefined && { after: more }) }
+        if (items.length >= page.limit || bytes >= PAGE_MAX_BYTES || more !== undefined) return { items, next: from }
+      }
+      if (runs.length < RUNS_PAGE) return { items }
+    }
+  }
+
+  /** From the place on; the run of the place itself first, where it is not done with. */
+  async #waitingRuns(
+    caller: Caller,
+    from: ApprovalPlace | undefined,
+  ): Promise<readonly { runId: string; startedAt: string }[]> {
+    const place = from === undefined ? undefined : { startedAt: from.startedAt, runId: from.runId }
+    const filter = { status: 'open', waiting: true as const, limit: RUNS_PAGE, ...(place && { after: place }) }
+    const { items } = await this.#deps.list.list(caller, filter)
+    const rows = items.map(({ runId, startedAt }) => ({ runId: String(runId), startedAt: String(startedAt) }))
+    return from?.after === undefined || place === undefined ? rows : [place, ...rows]
+  }
+
+  #page(
+    caller: Caller,
+    runId: string,
+    { after, limit, pendingOnly }: { after: number; limit: number; pendingOnly: boolean },
+  ): Promise<Found<JsonObject>> {
+    return this.#deps.queries.read(caller, runId, (state) => {
+      const all = Object.values(state.approvals).filter(({ revision }) => revision > after)
+      const listed = all
+        .map((approval) => ({ shown: this.#shown(state, approval), revision: approval.revision }))
+        .filter(({ shown }) => !pendingOnly || shown.status === 'pending')
+        .sort((a, b) => a.revision - b.revision)
+      const query = listed.slice(0, limit)
+      return async () => {
+        const items: JsonObject[] = []
+        let bytes = 0
+        for (const each of query) {
+          if (bytes >= PAGE_MAX_BYTES) break
+          await caller.pace?.turn()
+          const item = await this.#withArguments(caller, runId, each)
+          bytes += weigh(item)
+          items.push(item)
+        }
+        const last = query[items.length - 1]
+        return { items, ...(listed.length > items.length && last && { next: last.revision }) }
+      }
+    })
+  }
+
+  /** As it stands now: past its end nobody can decide it any more, though no event says so yet, nor in a run that has ended. */
+  #shown(state: RunState, approval: ApprovalState): JsonObject {
+    const { revision: _, grants, ...rest } = approval
+    const undecided = approval.status === 'pending' || approval.status === 'granted'
+    const over = undecided && isExpired(approval, state, { nowMs: this.#deps.effects.nowMs() })
+    const closed = undecided && state.status !== 'open'
+    return {
+      runId: state.runId,
+      runName: state.name,
+      ...(rest as unknown as JsonObject),
+      grants: grants.map(({ revision: __, ...grant }) => ({ ...grant })),
+      status: closed ? 'closed' : over ? 'expired' : approval.status,
+    }
+  }
+
+  async #withArguments(
+    caller: Caller,
+    runId: string,
+    { shown, revision }: { readonly shown: JsonObject; readonly revision: number },
+  ): Promise<JsonObject> {
+    const event = await this.#deps.reader.eventAt(runStream(caller.tenant, runId), revision)
+    return event?.type === 'ApprovalRequested' ? { ...shown, args: event.data.args } : shown
+  }
+}
