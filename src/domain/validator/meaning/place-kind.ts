@@ -19,7 +19,7 @@ export interface PlaceKind {
 const CODES: ReadonlySet<string> = new Set(
   (
     'id ids uuid no nr number numbers code codes ref refs reference version versions clause section article paragraph zip postcode phone tel ' +
-    'mobile fax iban account serial sku isbn ean mrn hash digest commit sha build tag image model part docket release key name token'
+    'mobile fax iban account serial sku isbn ean mrn firmware software revision rev edition hash digest commit sha build tag image model part docket release key name token'
   ).split(' '),
 )
 /** A unit of a single letter is more often something else. */

@@ -24,6 +24,8 @@ const MAIL_MAX_CHARS = 254
 const GROUPS = /^[A-Za-z0-9]{1,8}(?: [A-Za-z0-9]{1,8})+$/
 const GROUPED_DIGITS_MIN = 8
 const CODE_MAX_CHARS = 64
+/** A number with a unit that is in no table: the same unit, and the same digits without their groups. */
+const MEASURE = /^([-+]?\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+)|[-+]?\d+)(\.\d+)? ?([\p{L}°µ][\p{L}°µ/²³·]{0,11})$/u
 const PHONE = /^\+\d[\d ()./-]{5,24}$/
 
 export function isSameScalar(a: Scalar, b: Scalar, place: PlaceKind): boolean {
@@ -95,6 +97,8 @@ function wordsText(text: string, place: PlaceKind): string {
   const code = ungrouped(text)
   if (code !== undefined) return code.toLowerCase()
   if (place.isEntities) return plainLower(text)
+  const measure = text.length <= MEASURE_MAX_CHARS && NUMERIC.test(text) ? MEASURE.exec(text) : null
+  if (measure !== null) return `${measure[1]?.replace(/[, ]/g, '')}${measure[2] ?? ''} ${measure[3]}`
   const mail = text.length <= MAIL_MAX_CHARS ? MAIL.exec(text) : null
   const folded = mail === null ? text : `${mail[1]}@${mail[2]?.toLowerCase()}`
   return isUniform(folded) ? folded.toLowerCase() : folded

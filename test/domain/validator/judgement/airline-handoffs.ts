@@ -27,30 +27,53 @@ export function judgeStep({ before, evidence }: Pick<Step, 'before' | 'evidence'
   return validateHandoff({ before, after, policy, evidence })
 }
 
-/** Calls `each` at every handoff, before the evidence grows on. */
-export function driveRun({ messages }: ChatRun, shape: ContextShape, each: (step: Step) => void): void {
-  const evidence = emptyEvidence(4711)
+/** A call of a run with what it answered, and the handoff that follows it. */
+export interface Turn {
+  readonly callId: string
+  readonly tool: string
+  readonly args: JsonObject
+  readonly result: Json
+  /** Absent where the result is no object: then nothing is handed over. */
+  readonly handoff?: Omit<Step, 'evidence' | 'result'>
+}
+
+/** The calls of a run in order; what its user says comes between them. */
+export function* turnsOf({ messages }: ChatRun, shape: ContextShape): Generator<Turn | string> {
   const calls = new Map<string, { readonly tool: string; readonly args: JsonObject }>()
   let context: JsonObject = {}
-  let revision = 0
   for (const { role, content, tool_calls = [], tool_call_id = '' } of messages) {
     for (const { id, function: call } of tool_calls) {
       calls.set(id, { tool: call.name, args: JSON.parse(call.arguments) as JsonObject })
     }
-    revision += 1
-    if (role === 'user') addEvidence(evidence, content ?? '')
+    if (role === 'user') yield content ?? ''
     const call = calls.get(tool_call_id)
     if (role !== 'tool' || call === undefined) continue
     const result = parsed(content ?? '')
-    addToolResult(evidence, { value: result, revision, bytes: 0 })
-    noteOutcome(evidence.results, tool_call_id, { tool: call.tool, revision }, saysError(result))
     const place = placeOf(call, { result, shape, context })
-    if (place === undefined) continue
-    const after = placed(context, place, result) as JsonObject
+    const after = place === undefined ? undefined : (placed(context, place, result) as JsonObject)
+    const handoff = place === undefined || after === undefined ? {} : { handoff: { before: context, after, place } }
+    yield { callId: tool_call_id, ...call, result, ...handoff }
+    context = after ?? context
+  }
+}
+
+/** Calls `each` at every handoff, before the evidence grows on. */
+export function driveRun(run: ChatRun, shape: ContextShape, each: (step: Step) => void): void {
+  const evidence = emptyEvidence(4711)
+  let revision = 0
+  for (const turn of turnsOf(run, shape)) {
     revision += 1
-    each({ before: context, after, result, place, evidence })
-    evidence.results.since = sinceAfter(evidence.results.since, [context, after], revision)
-    context = after
+    if (typeof turn === 'string') {
+      addEvidence(evidence, turn)
+      continue
+    }
+    const { callId, tool, result, handoff } = turn
+    addToolResult(evidence, { value: result, revision, bytes: 0 })
+    noteOutcome(evidence.results, callId, { tool, revision }, saysError(result))
+    if (handoff === undefined) continue
+    revision += 1
+    each({ ...handoff, result, evidence })
+    evidence.results.since = sinceAfter(evidence.results.since, [handoff.before, handoff.after], revision)
   }
 }
 
@@ -107,4 +130,47 @@ export function leavesOf(value: Json, place: readonly (string | number)[] = []):
     return Object.keys(value).flatMap((key) => leavesOf((value as JsonObject)[key] as Json, [...place, key]))
   }
   return [{ place, value }]
+}
+
+/** One leaf of a context spoiled, by kind: a number, an id, a date, a name, an enum, another value of the context, a member, a key. */
+export function* spoilings(
+  after: JsonObject,
+  { place, value }: { readonly place: readonly (string | number)[]; readonly value: Json },
+  other: Json | undefined,
+): Generator<readonly [string, JsonObject]> {
+  const there = place.reduce<Json | undefined>((at, token) => (at as JsonObject | undefined)?.[token as string], after)
+  if (there !== value) return
+  if (typeof value === 'number') yield ['number', placed(after, place, value + 17) as JsonObject]
+  if (typeof value === 'string') {
+    const kind = /^\d{4}-\d\d-\d\d/.test(value)
+      ? 'date'
+      : /\d/.test(value)
+        ? 'id'
+        : /name/.test(`${place.at(-1)}`)
+          ? 'name'
+          : 'enum'
+    yield [`${kind}`, placed(after, place, kind === 'date' ? '2031-03-09' : `${value}x`) as JsonObject]
+  }
+  if (other !== undefined) yield ['other value', placed(after, place, other) as JsonObject]
+  const last = place.at(-1)
+  const above = place.slice(0, -1)
+  const holder = above.reduce<Json>((at, token) => (at as JsonObject)[token as string] as Json, after)
+  if (typeof last === 'number')
+    yield [
+      'member',
+      placed(
+        after,
+        above,
+        (holder as Json[]).filter((_, i) => i !== last),
+      ) as JsonObject,
+    ]
+  else {
+    const { [last as string]: _, ...rest } = holder as JsonObject
+    yield ['key', placed(after, above, rest) as JsonObject]
+  }
+}
+
+/** Whether another value of the same result in its place can be noticed: small numbers and prose are left alone. */
+export function isJudged(value: Json): boolean {
+  return typeof value === 'number' ? Math.abs(value) >= 10 : typeof value === 'string' && value.split(' ').length < 7
 }

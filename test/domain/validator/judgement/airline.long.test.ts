@@ -2,7 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { AIRLINE_RUNS, readAirlineRuns, SKIPPED } from '../../../support/airline-runs.ts'
-import { driveRun, judgeStep, leavesOf, placed, SHAPES, type Step } from './airline-handoffs.ts'
+import { driveRun, isJudged, judgeStep, leavesOf, placed, SHAPES, type Step, spoilings } from './airline-handoffs.ts'
 
 const test = suite('judgement: real airline runs')
 
@@ -54,43 +54,6 @@ test('one established leaf spoiled, of any kind, is refused: none of thousands i
   )
 })
 
-function* spoilings(
-  after: JsonObject,
-  { place, value }: { readonly place: readonly (string | number)[]; readonly value: Json },
-  other: Json | undefined,
-): Generator<readonly [string, JsonObject]> {
-  const there = place.reduce<Json | undefined>((at, token) => (at as JsonObject | undefined)?.[token as string], after)
-  if (there !== value) return
-  if (typeof value === 'number') yield ['number', placed(after, place, value + 17) as JsonObject]
-  if (typeof value === 'string') {
-    const kind = /^\d{4}-\d\d-\d\d/.test(value)
-      ? 'date'
-      : /\d/.test(value)
-        ? 'id'
-        : /name/.test(`${place.at(-1)}`)
-          ? 'name'
-          : 'enum'
-    yield [`${kind}`, placed(after, place, kind === 'date' ? '2031-03-09' : `${value}x`) as JsonObject]
-  }
-  if (other !== undefined) yield ['other value', placed(after, place, other) as JsonObject]
-  const last = place.at(-1)
-  const above = place.slice(0, -1)
-  const holder = above.reduce<Json>((at, token) => (at as JsonObject)[token as string] as Json, after)
-  if (typeof last === 'number')
-    yield [
-      'member',
-      placed(
-        after,
-        above,
-        (holder as Json[]).filter((_, i) => i !== last),
-      ) as JsonObject,
-    ]
-  else {
-    const { [last as string]: _, ...rest } = holder as JsonObject
-    yield ['key', placed(after, above, rest) as JsonObject]
-  }
-}
-
 test('of new leaves that name another value of the same result, at most 2 % are missed (JUD-21)', () => {
   const missed = new Map<string, number>()
   let [spoiled, missedInAll] = [0, 0]
@@ -113,9 +76,5 @@ test('of new leaves that name another value of the same result, at most 2 % are 
   console.log(`${spoiled} new leaves spoiled, ${missedInAll} missed`, missed)
   assert.ok(missedInAll <= 0.02 * spoiled, `${missedInAll} of ${spoiled}`)
 })
-
-function isJudged(value: Json): boolean {
-  return typeof value === 'number' ? Math.abs(value) >= 10 : typeof value === 'string' && value.split(' ').length < 7
-}
 
 test.run()

@@ -38,3 +38,41 @@ export function turned(value: Json): Json {
       .map(([key, member]) => [key, turned(member as Json)]),
   )
 }
+
+/** Sets the member at a pointer. */
+export function set(pointer: string, value: Json): Edit {
+  return (context) => {
+    const { holder, key } = placeIn(context, pointer)
+    holder[key] = value
+  }
+}
+
+/** Adds members to the list at a pointer. */
+export function push(pointer: string, ...members: Json[]): Edit {
+  return (context) => listAt(context, pointer).push(...members)
+}
+
+/** Takes the member at a pointer away; of a list with those behind it moved up. */
+export function drop(pointer: string): Edit {
+  return (context) => {
+    const { holder, key } = placeIn(context, pointer)
+    if (Array.isArray(holder)) holder.splice(Number(key), 1)
+    else delete holder[key]
+  }
+}
+
+/** Turns the list at a pointer round. */
+export function reverse(pointer: string): Edit {
+  return (context) => listAt(context, pointer).reverse()
+}
+
+function listAt(context: Draft, pointer: string): Json[] {
+  const { holder, key } = placeIn(context, pointer)
+  return holder[key]
+}
+
+function placeIn(context: Draft, pointer: string): { holder: Draft; key: string } {
+  const keys = pointer.slice(1).split('/')
+  const key = keys.pop() ?? ''
+  return { holder: keys.reduce((inner, each) => inner[each], context), key }
+}

@@ -1,0 +1,17 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
+import { confusionOf } from './confusion.ts'
+import { PEOPLE } from './strange/people.ts'
+import { PLANTS } from './strange/plants.ts'
+
+const test = suite('judgement: two hundred handoffs of ten trades')
+
+test('of handoffs written down before a rule was tried on them none is missed and none innocent refused', () => {
+  const cases = [...PLANTS, ...PEOPLE]
+  assert.equal([cases.filter(({ label }) => label === 'reject').length, cases.length], [100, 200])
+  const { missed, refused } = confusionOf(cases, () => resolvePolicy())
+  assert.equal({ missed, refused }, { missed: [], refused: [] })
+})
+
+test.run()
