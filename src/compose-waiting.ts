@@ -8,6 +8,8 @@ import { StoreOpenError, StoreUnavailableError } from './store/event-store.ts'
 
 const AGAIN_MS = 200
 const AGAIN_MAX_MS = 5_000
+/** Of somebody who asks over HTTP: an index that takes longer is told about instead. */
+const AUDIT_WAIT_MS = 5_000
 
 export interface Opening {
   /** Rejects for what no waiting mends, such as keys that did not found this ledger, and once it is stopped. */
@@ -37,7 +39,7 @@ export function startOpening(settings: Settings, log: Log): Opening {
   const open = async (): Promise<OpenLedger> => {
     for (let tries = 0; ; tries += 1) {
       try {
-        const opened = await openLedger(settings, log, patience)
+        const opened = await openLedger({ auditWaitMs: AUDIT_WAIT_MS, ...settings }, log, patience)
         if (reason !== '') log.info({}, 'the store answers')
         return opened
       } catch (error) {

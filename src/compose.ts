@@ -100,6 +100,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     const audit = {
       index: opened.add(openAuditIndex(settings, { onRenewed, guard: fileGuard(keys, 'audit') })),
       onlyIfAsked: settings.auditIfAsked === true,
+      waitMs: settings.auditWaitMs,
     }
     const ledger = opened.add(
       await createLedger({

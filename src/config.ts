@@ -37,6 +37,8 @@ export interface Settings {
   readonly memoryBytes?: number
   /** Not a setting of its own: of a ledger inside an agent's process, whose index is not made before somebody asks. */
   readonly auditIfAsked?: boolean
+  /** Nor this: how long a question of auditors waits for an index that lags. Absent: until it is there. */
+  readonly auditWaitMs?: number
   /** Nor this: said once, at one start, by whoever knows that the log of the store is damaged. */
   readonly acceptWalLoss?: boolean
 }

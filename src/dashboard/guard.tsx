@@ -6,6 +6,7 @@ import type { TokenAccess } from '../access/access.ts'
 import { accessRefusal } from '../access/check-access.ts'
 import { goesOnRecord, readOf } from '../access/on-record.ts'
 import type { Refusal } from '../domain/refusal.ts'
+import { IndexBuildingError } from '../ledger/audit/index-building.ts'
 import { OverloadedError } from '../resources/overloaded-error.ts'
 import { ReaderLeftError } from '../resources/work-queue.ts'
 import type { Principal } from '../signing/tokens.ts'
@@ -193,6 +194,9 @@ function failed(frame: Frame, error: unknown): Promise<Response> {
   if (error instanceof ReaderLeftError) return Promise.resolve(seeOther(frame.c, SIGN_IN))
   if (error instanceof OverloadedError) {
     return problemPage(frame, { ...deps.explain('overloaded'), detail: error.message })
+  }
+  if (error instanceof IndexBuildingError) {
+    return problemPage(frame, { ...deps.explain('index-building'), detail: error.message })
   }
   if (error instanceof StoreUnavailableError) {
     return problemPage(frame, { ...deps.explain('store-unavailable'), detail: 'The store cannot be read now.' })

@@ -5,11 +5,12 @@ import { accessRefusal } from '../access/check-access.ts'
 import { type AccessRead, goesOnRecord, readOf } from '../access/on-record.ts'
 import type { RateFault } from '../access/rates.ts'
 import { DamagedIndexError } from '../ledger/audit/audit-reads.ts'
+import { IndexBuildingError } from '../ledger/audit/index-building.ts'
 import type { Caller } from '../ledger/ledger.ts'
 import { OverloadedError } from '../resources/overloaded-error.ts'
 import { type Pace, ReaderLeftError } from '../resources/work-queue.ts'
 import type { Principal } from '../signing/tokens.ts'
-import { StoreUnavailableError } from '../store/event-store.ts'
+import { StoreUnavailableError, StreamDeletedError } from '../store/event-store.ts'
 import { countUnsent, problemResponse } from './answers.ts'
 import { authenticate, forbidden } from './authenticate.ts'
 import { bodiesInFlight, holdBody } from './body.ts'
@@ -146,10 +147,18 @@ export function failure(error: unknown, edge: Pick<Edge, 'log'>, c: EdgeContext)
     const { message, retryAfterMs } = error
     return problemResponse(problem('overloaded', message, { retryAfterMs }), c.req.path)
   }
+  if (error instanceof IndexBuildingError) {
+    const { message, retryAfterMs, progress } = error
+    return problemResponse(
+      problem('index-building', message, { retryAfterMs, evidence: { progress: { ...progress } } }),
+      c.req.path,
+    )
+  }
   if (error instanceof StoreUnavailableError) {
     const { retryAfterMs } = error
     return problemResponse(problem('store-unavailable', 'the store cannot be read now', { retryAfterMs }), c.req.path)
   }
+  if (error instanceof StreamDeletedError) return problemResponse(problem('stream-damaged', error.message), c.req.path)
   if (error instanceof DamagedIndexError) return problemResponse(problem('stream-damaged', error.message), c.req.path)
   const errorId = randomUUID()
   edge.log.error({ err: error, errorId, method: c.req.method, path: c.req.path }, 'a request failed')

@@ -21,6 +21,7 @@ type HttpCode =
   | 'rate-limited'
   | 'too-many-streams'
   | 'not-ready'
+  | 'index-building'
   | 'internal'
 
 export type ProblemCode = RefusalCode | HttpCode
@@ -112,6 +113,7 @@ export const STATUS = {
   'rate-limited': 429,
   'too-many-streams': 429,
   'not-ready': 503,
+  'index-building': 503,
   'stream-damaged': 500,
   internal: 500,
 } as const satisfies Record<ProblemCode, number>

@@ -196,6 +196,10 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   'rate-limited': text('Too many requests', 'Ask again after `Retry-After`.'),
   'too-many-streams': text('Too many open streams', 'End a tail or an export of this tenant, then ask again.'),
   'not-ready': text('Not ready', 'The server is starting, stopping, or its store is not available; ask again.'),
+  'index-building': text(
+    "The auditors' index is being made",
+    'It goes on by itself; ask again after `Retry-After`. `progress` says how far it is.',
+  ),
   'stream-damaged': text(
     'The record of the run is damaged',
     'Stop writing, keep a copy of the store, and run `countersign verify`: it names the first bad event.',

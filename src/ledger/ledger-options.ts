@@ -21,6 +21,8 @@ export interface LedgerOptions {
   /** The auditors' index; absent: the ledger answers no audit queries. */
   readonly audit?: {
     readonly index: AuditIndex
+    /** How long a question waits for an index that lags; then `IndexBuildingError`. Absent: until it is there. */
+    readonly waitMs?: number | undefined
     /** Do not make the index before somebody has asked: for ledgers that most likely nobody audits. */
     readonly onlyIfAsked?: boolean
   }

@@ -53,6 +53,40 @@ test('pages are walked by their cursor, pinned to the size of the log that the f
   )
 })
 
+test('while the index is being made every question is told so, with how far it is and when to ask again, and never answered in part (F130)', async () => {
+  const inner = openMemoryStore()
+  let goOn = (): void => undefined
+  let isHeld = false
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const store = wrapStore(inner, {
+    readAll: async function* (...args: Parameters<typeof inner.readAll>) {
+      for await (const page of inner.readAll(...args)) {
+        for (const record of page) yield [record]
+        if (isHeld) await held
+      }
+    },
+  })
+  await using edge = await testEdge({ audit: true, auditWaitMs: 100, store })
+  await edge.started('r')
+  isHeld = true
+  for (const path of ['/v1/audit/events', '/v1/audit/open-calls', '/v1/audit/rejections']) {
+    const answer = await edge.get(path)
+    assert.is(answer.status, 503, path)
+    assert.ok(Number(answer.headers.get('retry-after')) >= 1)
+    const { code, progress } = (await answer.json()) as {
+      code: string
+      progress: { percent: number; indexedEvents: number }
+    }
+    assert.is(code, 'index-building')
+    assert.ok(progress.percent <= 99 && progress.indexedEvents > 0, JSON.stringify(progress))
+  }
+  goOn()
+  const { items } = await get(edge, '/v1/audit/events')
+  assert.ok(items.length > 0)
+})
+
 test('every row leads to its event, and the event is the sealed record', async () => {
   await using edge = await edgeWithRun()
   const { items } = await get(edge, '/v1/audit/rejections')

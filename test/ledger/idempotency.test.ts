@@ -1,8 +1,10 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Command } from '../../src/ledger/ledger.ts'
+import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { drive, idempotent, ok, recordsOf, refusedWith } from '../support/run-driver.ts'
 import { alice, testLedger } from '../support/test-ledger.ts'
+import { wrapStore } from '../support/wrap-store.ts'
 
 const idempotency = suite('idempotency')
 
@@ -30,6 +32,28 @@ idempotency('also after a restart, and after very many other events (F16)', asyn
   await test.ledger.executeBatch(alice, others, {})
   const restarted = await test.sibling()
   assert.equal(ok(await restarted.execute(alice, 'r', reserve, idempotent('k'))), ok(first))
+})
+
+idempotency('a repeat while nothing else has happened reads the request and not the run', async () => {
+  const inner = openMemoryStore()
+  let read = 0
+  const store = wrapStore(inner, {
+    readStream: async function* (...args: Parameters<typeof inner.readStream>) {
+      for await (const page of inner.readStream(...args)) {
+        read += page.length
+        yield page
+      }
+    },
+  })
+  await using test = await testLedger({ store })
+  const run = drive(test, 'r')
+  await run.start()
+  const others = Array.from({ length: 300 }, () => ({ runId: 'r', command: reserve }))
+  await test.ledger.executeBatch(alice, others, {})
+  const first = await run.do(reserve, idempotent('k'))
+  read = 0
+  assert.equal(ok(await run.do(reserve, idempotent('k'))), ok(first))
+  assert.ok(read <= 2, `${read} events`)
 })
 
 idempotency('a refusal is given again as it was, findings and restored context too', async () => {

@@ -86,6 +86,8 @@ export interface TestLedgerOptions {
   readonly tenantPolicy?: TenantPolicies
   /** Keep the auditors' index; `unrecorded` puts no read on record, as recording takes its time. */
   readonly audit?: boolean | 'unrecorded'
+  /** How long a question of auditors waits for the index. */
+  readonly auditWaitMs?: number
   /** Keep the Merkle logs; checkpoints are signed when the test asks for them. */
   readonly merkleLogs?: boolean
 }
@@ -111,7 +113,9 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       keys,
       effects,
       ...(options.merkleLogs === true && { logs: { store: openSqliteLogs({ path: ':memory:' }), maxDelayMs: 0 } }),
-      ...(options.audit === true && { audit: { index: openSqliteAudit({ path: ':memory:' }) } }),
+      ...(options.audit === true && {
+        audit: { index: openSqliteAudit({ path: ':memory:' }), waitMs: options.auditWaitMs },
+      }),
       ...(options.memory && { memory: options.memory }),
       ...(options.work && { work: options.work }),
       ...(options.tenantPolicy && { tenantPolicy: options.tenantPolicy }),

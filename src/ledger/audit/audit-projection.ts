@@ -22,6 +22,7 @@ import type { EventStore, Position, ReadRecord } from '../../store/event-store.t
 import type { Sealer } from '../identity/sealer.ts'
 import { ledgerEvent } from '../read/parse-record.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from '../read/seen-record.ts'
+import { type IndexProgress, percentOf } from './index-building.ts'
 
 /** Parts of the index's share. What falls out is read again from the index when the next event asks for it. */
 const PARTS = { states: 0.5, claims: 0.25, ours: 0.25 } as const
@@ -74,6 +75,7 @@ export class AuditProjection {
   /** Streams that are this ledger's. */
   readonly #ours: SizedCache<typeof OURS>
   #isSame = false
+  #progress: IndexProgress = { indexedEvents: 0, percent: 0 }
 
   constructor(deps: ProjectionDeps) {
     this.#deps = deps
@@ -83,6 +85,11 @@ export class AuditProjection {
     this.#ours = cacheWithin(memory, 'audit-index', PARTS.ours)
     // States in memory are ahead of an empty file.
     deps.index.onRenewed(() => this.#forget())
+  }
+
+  /** Of the pass that runs, or ran last. */
+  get progress(): IndexProgress {
+    return this.#progress
   }
 
   /** Follows the store to where it is at the call; stops after a page where `goOn` says no. */
@@ -100,10 +107,12 @@ export class AuditProjection {
     if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return
     let from = after
     let events = 0
+    this.#progress = { indexedEvents: 0, percent: percentOf(after, until) }
     for await (const page of store.readAll({ after, until })) {
       if (!this.#fold(page, from)) return this.#pass(goOn)
       from = page.at(-1)?.position
       events += page.length
+      this.#progress = { indexedEvents: events, percent: percentOf(from, until) }
       onProgress?.(events)
       if (!goOn()) return
     }

@@ -9,6 +9,7 @@ import { AccessLog } from './access-log.ts'
 import { AuditProjection, IndexBehindError } from './audit-projection.ts'
 import type { AuditReads } from './audit-reads.ts'
 import { AuditService } from './audit-service.ts'
+import { orBuilding } from './index-building.ts'
 import { recordedReads } from './recorded-reads.ts'
 
 export interface OpenAuditDeps {
@@ -21,6 +22,8 @@ export interface OpenAuditDeps {
   readonly appendsSoFar: () => number
   readonly memory: MemoryBudget
   readonly onlyIfAsked?: boolean
+  /** How long a question waits for an index that lags; then `IndexBuildingError`. Absent: until it is there. */
+  readonly waitMs?: number | undefined
   /** The store is another's to write: who asks is put on no record. */
   readonly readOnly?: boolean | undefined
 }
@@ -34,10 +37,12 @@ export interface OpenAudit extends AsyncDisposable {
 /** Disposing it ends the following in lulls and waits for what is being recorded; the index stays open: who opened it closes it. */
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const { store, followed, index, sealer, effects, appendsSoFar, onlyIfAsked = false, readOnly, memory } = deps
+  const { waitMs = Number.POSITIVE_INFINITY } = deps
   const projection = new AuditProjection({ store: followed, index, sealer, memory })
   const inLulls = (): boolean => !onlyIfAsked || index.progress() !== undefined
   const follower = new QuietFollower((goOn) => projection.pass(goOn), appendsSoFar, inLulls)
-  const catchUp = () => follower.catchUp().catch(unlessBehind)
+  const building = { waitMs, progress: () => projection.progress }
+  const catchUp = () => orBuilding(follower.catchUp().catch(unlessBehind), building)
   const log = new AccessLog({ store, sealer, effects, writer: effects.newId(), memory })
   const service = new AuditService({ store, index, sealer, catchUp })
   return {

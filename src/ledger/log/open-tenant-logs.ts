@@ -3,6 +3,7 @@
 import { proveConsistency } from '../../merkle/consistency.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import { againIfRenewed } from '../../store/derived-file.ts'
+import { StoreUnavailableError } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
 import { checkpointKeeper } from './checkpoint-keeper.ts'
 import { CheckpointSigner } from './checkpoint-signer.ts'
@@ -83,7 +84,7 @@ function openTenantLogs(
     const signal = lull === undefined ? stop.signal : linkedSignal(lull.signal, stop.signal)
     publish(signal)
       .then(() => signal.aborted || turns.taken())
-      .catch((error: unknown) => deps.log.error({ err: error }, 'the logs could not be brought up to date'))
+      .catch((error: unknown) => failed(error, deps, 'the logs could not be brought up to date'))
       .finally(() => lull?.[Symbol.dispose]())
   }
   const timer = maxDelayMs > 0 ? setInterval(inTurns, lookMs(maxDelayMs)).unref() : undefined
@@ -124,9 +125,14 @@ function fillWhenRenewed({ logStore, log }: LogDeps, projection: LogProjection, 
   }
   return logStore.onRenewed(() =>
     setImmediate(() => {
-      fill().catch((error: unknown) => log.error({ err: error }, 'the logs could not be made anew'))
+      fill().catch((error: unknown) => failed(error, { log }, 'the logs could not be made anew'))
     }),
   )
+}
+
+/** A store that is away is told of once, where it went away; its logs go on where they were. */
+function failed(error: unknown, { log }: Pick<LogDeps, 'log'>, message: string): void {
+  if (!(error instanceof StoreUnavailableError)) log.error({ err: error }, message)
 }
 
 function lookMs(maxDelayMs: number): number {

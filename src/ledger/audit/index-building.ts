@@ -1,0 +1,52 @@
+/** @module What an auditor meets while the index is being made: how far it is and when to ask again, never a part of the answer. */
+
+export interface IndexProgress {
+  /** Events that this pass has indexed so far. */
+  readonly indexedEvents: number
+  /** About, by the positions in the store: 0 to 100. */
+  readonly percent: number
+}
+
+const RETRY_AFTER_MS = 2_000
+
+/** The index is too far behind to wait for: it goes on being made, and nothing was answered. */
+export class IndexBuildingError extends Error {
+  readonly code = 'index-building'
+  readonly progress: IndexProgress
+  readonly retryAfterMs = RETRY_AFTER_MS
+
+  constructor(progress: IndexProgress) {
+    super(
+      `the auditors' index is being made: ${progress.percent} % of the store, ${progress.indexedEvents} events so far`,
+    )
+    this.name = 'IndexBuildingError'
+    this.progress = progress
+  }
+}
+
+/** How far `at` is on the way to `end`, by the numbers that positions of all stores begin with. */
+export function percentOf(at: string | undefined, end: string): number {
+  const [done, all] = [leadingNumber(at ?? ''), leadingNumber(end)]
+  return all === 0 ? 0 : Math.min(99, Math.floor((100 * done) / all))
+}
+
+function leadingNumber(position: string): number {
+  return Number(/^\d+/.exec(position)?.[0] ?? 0)
+}
+
+/** Waits so long for the pass, which goes on meanwhile. Throws `IndexBuildingError` where it is not done by then. */
+export async function orBuilding(
+  pass: Promise<void>,
+  { waitMs, progress }: { readonly waitMs: number; readonly progress: () => IndexProgress },
+): Promise<void> {
+  if (!Number.isFinite(waitMs)) return await pass
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), waitMs)
+  })
+  const first = await Promise.race([pass, late]).finally(() => clearTimeout(timer))
+  if (first !== 'late') return
+  // Nobody waits for it any more: what ends it badly is met by the next one who asks.
+  pass.catch(() => undefined)
+  throw new IndexBuildingError(progress())
+}
