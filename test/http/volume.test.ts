@@ -84,6 +84,9 @@ function shape(text: string): string {
   )
 }
 
+/** Hashes are written as 64 digits, ids of keys as 8. */
+const HASH_MIN_DIGITS = 8
+
 function firstDifference(one: string, other: string): string | undefined {
   if (one === other) return undefined
   const at = [...one].findIndex((char, index) => char !== other[index])
@@ -96,12 +99,16 @@ function decoded(text: string): readonly string[] {
   return [...new Set(tokens)].map((token) => Buffer.from(token, 'base64').toString('latin1'))
 }
 
-/** Not where it is the beginning of a hash. */
+/** Not where it is the beginning of another number, or of a hash as a whole. */
 function isQuotedIn(text: string, position: string): boolean {
   return text
     .split(`"${position}`)
     .slice(1)
-    .some((rest) => !/^[0-9a-f]/.test(rest))
+    .some((rest) => {
+      const more = /^[0-9a-f]*/.exec(rest)?.[0] ?? ''
+      const isNumber = /^\d+$/.test(more) && !/^[a-z_-]/i.test(rest.slice(more.length))
+      return !isNumber && position.length + more.length < HASH_MIN_DIGITS
+    })
 }
 
 test('the same history has the same answers, up to ids and ciphertext, beside one run of another tenant and beside thousands; no position can be read (A66)', async () => {
@@ -132,6 +139,12 @@ test('the same history has the same answers, up to ids and ciphertext, beside on
     const read = positions.find((each) => texts.some((text) => text === each || isQuotedIn(text, each)))
     assert.is(read, undefined, `${target} shows a position`)
   }
+})
+
+test('a position is found wherever it is quoted, and not in a longer number or a hash', () => {
+  for (const text of ['["20"', '"20,30"', '"20a"', '"20e-b"', '"20 ', '"2"20"'])
+    assert.is(isQuotedIn(text, '20'), true, text)
+  for (const text of ['"201"', '"200"', `"20${'ab'.repeat(31)}"`, '20']) assert.is(isQuotedIn(text, '20'), false, text)
 })
 
 test('while another tenant writes, nothing that is asked again is answered differently but for ciphertext (A66)', async () => {
