@@ -1,11 +1,49 @@
 /** @module Catch-up, then live, over any store that can be read from a position and says when it has grown. */
-import type { Position, ReadRecord } from './event-store.ts'
+import {
+  type EventStore,
+  type Position,
+  type ReadAllOptions,
+  type ReadRecord,
+  StoreUnavailableError,
+} from './event-store.ts'
 import type { Wakeups } from './wakeups.ts'
 
 /** One step of a read: what it found, and how far it looked. A filtered read moves on without finding anything. */
 export interface ScanPage {
   readonly records: readonly ReadRecord[]
   readonly upTo: Position
+}
+
+export interface FollowThroughOptions {
+  readonly scan: (options: ReadAllOptions) => AsyncIterable<ScanPage>
+  readonly wakeups: Wakeups
+  /** Resolves when it is worth asking a server again that did not answer, or the signal aborts. */
+  readonly whenBack: (signal: AbortSignal) => Promise<unknown>
+}
+
+/** `follow` on a server's store: through an outage a subscriber waits and reads on from where it was. */
+export function followThroughOutages(
+  { scan, wakeups, whenBack }: FollowThroughOptions,
+  options: Omit<ReadAllOptions, 'until'>,
+  signal: AbortSignal,
+): ReturnType<EventStore['subscribe']> {
+  async function* patient(from: Position | undefined): AsyncGenerator<ScanPage> {
+    let after = from
+    while (!signal.aborted && !wakeups.closed) {
+      try {
+        for await (const page of scan({ ...options, after })) {
+          after = page.upTo
+          yield page
+        }
+        return
+      } catch (error) {
+        if (wakeups.closed || signal.aborted) return
+        if (!(error instanceof StoreUnavailableError)) throw error
+        await whenBack(signal)
+      }
+    }
+  }
+  return follow({ scan: patient, wakeups, after: options.after, signal })
 }
 
 export interface FollowOptions {

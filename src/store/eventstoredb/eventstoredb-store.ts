@@ -19,7 +19,7 @@ import {
   StoreUnavailableError,
   StreamDeletedError,
 } from '../event-store.ts'
-import { follow, type ScanPage } from '../follow.ts'
+import { followThroughOutages } from '../follow.ts'
 import { Wakeups } from '../wakeups.ts'
 import { parseAllPosition, positionText } from './all-positions.ts'
 import { comparePositionTexts, recordAt, type ScanDeps, scanAll } from './all-reads.ts'
@@ -203,31 +203,17 @@ export class EventStoreDbStore implements EventStore {
 
   subscribe(options: Omit<ReadAllOptions, 'until'>, signal: AbortSignal): ReturnType<EventStore['subscribe']> {
     this.#watch()
-    const scan = (after: Position | undefined): AsyncIterable<ScanPage> =>
-      this.#patientScan({ ...options, after }, signal)
-    return follow({ scan, wakeups: this.#wakeups, after: options.after, signal })
+    const parts = {
+      scan: (from: ReadAllOptions) => scanAll(this.#deps, { ...from, isWoken: true }),
+      wakeups: this.#wakeups,
+      whenBack: (ended: AbortSignal) => this.#connection.whenReady(HOUR_MS, ended),
+    }
+    return followThroughOutages(parts, options, signal)
   }
 
   #watch(): void {
     const parts = { connection: this.#connection, wakeups: this.#wakeups, retention: this.#retention }
     this.#watching ??= watchForEvents(parts)
-  }
-
-  /** Through an outage a subscriber waits and reads on from where it was. */
-  async *#patientScan(options: ReadAllOptions, signal: AbortSignal): AsyncGenerator<ScanPage> {
-    let { after } = options
-    while (!signal.aborted && !this.#wakeups.closed) {
-      try {
-        for await (const page of scanAll(this.#deps, { ...options, after, isWoken: true })) {
-          after = page.upTo
-          yield page
-        }
-        return
-      } catch (error) {
-        if (!(error instanceof StoreUnavailableError)) throw error
-        await this.#connection.whenReady(HOUR_MS, signal)
-      }
-    }
   }
 
   status(): StoreStatus {

@@ -18,7 +18,7 @@ import {
   type StoreStatus,
   StoreUnavailableError,
 } from '../event-store.ts'
-import { follow, type ScanPage } from '../follow.ts'
+import { followThroughOutages } from '../follow.ts'
 import { Wakeups } from '../wakeups.ts'
 import { AppendGroups, GROUP_LIMITS, type GroupLimits } from './append-groups.ts'
 import { readConnectionUrl } from './connection-url.ts'
@@ -154,27 +154,13 @@ export class PostgresStore implements EventStore {
 
   subscribe(options: Omit<ReadAllOptions, 'until'>, signal: AbortSignal): ReturnType<EventStore['subscribe']> {
     this.#watch()
-    const scan = (after: Position | undefined): AsyncIterable<ScanPage> =>
-      this.#patientScan({ ...options, after }, signal)
-    return follow({ scan, wakeups: this.#wakeups, after: options.after, signal })
-  }
-
-  /** Through an outage a subscriber waits and reads on from where it was. */
-  async *#patientScan(options: ReadAllOptions, signal: AbortSignal): AsyncGenerator<ScanPage> {
-    let { after } = options
-    while (!signal.aborted && !this.#wakeups.closed) {
-      try {
-        for await (const page of scanAll(this.#sessions, { ...options, after })) {
-          after = page.upTo
-          yield page
-        }
-        return
-      } catch (error) {
-        if (this.#wakeups.closed || signal.aborted) return
-        if (!(error instanceof StoreUnavailableError)) throw error
-        await sleep(this.#timings.probeMs, undefined, { signal, ref: false }).catch(() => undefined)
-      }
+    const parts = {
+      scan: (from: ReadAllOptions) => scanAll(this.#sessions, from),
+      wakeups: this.#wakeups,
+      whenBack: (ended: AbortSignal) =>
+        sleep(this.#timings.probeMs, undefined, { signal: ended, ref: false }).catch(() => undefined),
     }
+    return followThroughOutages(parts, options, signal)
   }
 
   status(): StoreStatus {
