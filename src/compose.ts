@@ -133,7 +133,7 @@ export function dropViews(settings: Settings): void {
   using views = openViews(settings)
   using logs = openLogs(settings)
   using audit = openAuditIndex(settings)
-  for (const file of [views, logs, audit]) file.renew('asked for')
+  for (const file of [views, logs, audit]) file.renew('requested')
 }
 
 /** What the founding event says, unverified; undefined where no ledger has started yet. */
@@ -160,10 +160,7 @@ function walLossLog(log: Log): (loss: WalLoss) => void {
   return ({ kind, ...loss }) =>
     kind === 'torn'
       ? log.warn(loss, 'the log of the store ends in an append that was cut off; nobody was told that it succeeded')
-      : log.error(
-          loss,
-          'the log of the store is damaged: the ledger goes on without its last frames, as it was told to',
-        )
+      : log.error(loss, 'the log of the store is damaged: the ledger goes on without its last frames, as requested')
 }
 
 type DerivedOptions = Omit<DerivedFileOptions, 'path'>
@@ -194,7 +191,7 @@ function keysNotGiven(place: KeyPlace): StartError {
   const todo = 'make them once with "countersign keys create", and give the same file to every process'
   return new StartError(
     'keys-missing',
-    `a store that processes share is given its keys, and ${path} is missing: ${todo}`,
+    `a store that processes share needs its keys supplied, and ${path} is missing: ${todo}`,
   )
 }
 

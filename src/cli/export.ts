@@ -39,7 +39,7 @@ function wantedExport({ text }: Arguments): WantedExport {
   if (format === 'bundle' && (text('format') ?? text('out')) !== undefined)
     throw usageFailure('--bundle names the file of a bundle: --format and --out go without it')
   if (format !== 'bundle' && !isFormatName(format))
-    throw usageFailure(`--format is one of: ${FORMAT_NAMES.join(', ')}; a bundle is asked for with --bundle FILE.tar`)
+    throw usageFailure(`--format is one of: ${FORMAT_NAMES.join(', ')}; a bundle is made with --bundle FILE.tar`)
   const tenant = Tenant.safeParse(text('tenant') ?? 'default')
   if (!tenant.success) throw usageFailure(`--tenant: ${tenant.error.issues[0]?.message}`)
   return { format, tenant: tenant.data, query: queryOf({ text }) }

@@ -42,7 +42,7 @@ export class Tour {
   }
 
   async idempotentCall(): Promise<void> {
-    this.#title('2. A tool call happens once, however often it is asked for')
+    this.#title('2. A tool call happens once, however often it is requested')
     let charges = 0
     for (const request of ['first', 'second']) {
       const claim = await this.#send(call('charge', { cents: 2500 }))
@@ -60,7 +60,7 @@ export class Tour {
   }
 
   async budget(): Promise<void> {
-    this.#title('3. A budget is kept before the money is spent')
+    this.#title('3. A budget is enforced before the money is spent')
     const reserve = (cost: string): Command => ({ kind: 'reserve', body: { agent: 'writer', cost } })
     const held = await this.#accepted('writer reserves 0.80 USD', reserve('0.80'))
     const refused = await this.#refused('analyst wants 0.50 USD more', {

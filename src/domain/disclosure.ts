@@ -13,7 +13,7 @@ export function decideDisclosure(state: RunState): Decision {
   const reservations = Object.keys(state.openReservations).map((name) => name.slice(1))
   if (state.status === 'open' || calls.length + reservations.length > 0) {
     const detail =
-      'the keys of a run are given away after its end, when nothing is left to record: complete or fail it, settle its open calls and reservations'
+      'the keys of a run are disclosed after its end, when nothing is left to record: complete or fail it, settle its open calls and reservations'
     return refuse(refusal('open-work', detail, { evidence: { status: state.status, calls, reservations } }))
   }
   return append({ type: 'RunKeyDisclosed', data: { v: 1 } })

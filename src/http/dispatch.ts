@@ -136,7 +136,7 @@ function rateLimited({ limit, waitMs: retryAfterMs }: RateFault): Problem {
 
 const LIMITED: Readonly<Record<RateFault['limit'], string>> = {
   requests: 'this tenant or token asks more often than it may',
-  work: 'what this tenant or token asked for took more of the server than its share: ask for less, or later',
+  work: 'the requests of this tenant or token took more than their share of the server: send smaller ones, or wait',
 }
 
 /** Broken machinery: told by an id that is in the log, with what happened. */

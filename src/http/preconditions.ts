@@ -20,7 +20,7 @@ export function parseIfMatch(header: string | undefined): Parsed<number | 'never
   if (header === undefined || header.trim() === '*') return { ok: true, value: undefined }
   const tags = header.split(',').map((tag) => ENTITY_TAG.exec(tag.trim()))
   if (tags.includes(null))
-    return invalidHeader('if-match', 'send the entity tag of the run as it was given, quotes included')
+    return invalidHeader('if-match', 'send the entity tag of the run exactly as it was returned, quotes included')
 
   const revisions = tags.flatMap((tag) => REVISION_TAG.exec(tag?.[1] === undefined ? (tag?.[2] ?? '') : '')?.[1] ?? [])
   if (revisions.length > 1) return invalidHeader('if-match', 'send one entity tag: a run has one revision to build on')

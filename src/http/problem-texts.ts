@@ -187,7 +187,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   'invalid-header': text('A header cannot be used', 'Mend the header that `header` names.'),
   'invalid-cursor': text(
     'Not a cursor of this query',
-    'Send a cursor as it was given, to the query that gave it; or start without one.',
+    'Send a cursor exactly as it was returned, to the query that returned it; or start without one.',
   ),
   'cursor-gone': text(
     'The place of this cursor is gone',

@@ -22,7 +22,7 @@ export const Limit = z
   .transform((text) => Math.min(Number(text), PAGE_MAX))
 
 export const Text = z.string().min(1).max(TEXT_MAX_CHARS)
-export const CursorText = z.string().regex(/^[A-Za-z0-9_-]{1,2048}$/, 'takes a cursor as it was given')
+export const CursorText = z.string().regex(/^[A-Za-z0-9_-]{1,2048}$/, 'takes a cursor exactly as it was returned')
 
 /** An object with no member that a query could name. */
 export const NoQuery = z.strictObject({})

@@ -23,7 +23,7 @@ export function numberFault(token: string): string | undefined {
   const spelled = decimalOf(token)
   if (value === 0) {
     if (spelled.digits !== '') return 'the number is too small for a double; send it as a string'
-    return token.startsWith('-') ? 'negative zero is not kept by JSON tools; send 0' : undefined
+    return token.startsWith('-') ? 'JSON tools do not preserve negative zero; send 0' : undefined
   }
   if (spelled.exponent < 0) {
     if (spelled.digits.length <= FRACTION_MAX_DIGITS) return undefined

@@ -54,7 +54,7 @@ function isText(walk: Walk, text: string): boolean {
 
 function isKeptNumber(walk: Walk, value: number): boolean {
   if (!Number.isFinite(value)) return refuse(walk, 'json-number', 'the number is not finite')
-  return !Object.is(value, -0) || refuse(walk, 'json-number', 'negative zero is not kept by JSON tools; send 0')
+  return !Object.is(value, -0) || refuse(walk, 'json-number', 'JSON tools do not preserve negative zero; send 0')
 }
 
 function isContainer(walk: Walk, value: object): boolean {

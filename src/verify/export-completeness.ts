@@ -67,7 +67,7 @@ function signatureOf(trailer: ExportTrailer, findKey: FindLogKey | undefined): S
   if (verifier === undefined || verifier.keyId !== keyId)
     return {
       by: undefined,
-      missing: `its trailer is signed with ${signature.key}, a key that you have not given`,
+      missing: `its trailer is signed with ${signature.key}, a key that was not supplied`,
       faults: [],
     }
   const text = Buffer.from(signedTrailerText(v, trailer))

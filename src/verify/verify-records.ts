@@ -144,7 +144,7 @@ class Verification {
   #reportOf({ header }: Judged, fault: VerifyFault): void {
     const stranger = fault.code === 'unknown-key' && header !== undefined
     if (stranger && this.#rules.wasAnnounced(header.kid)) {
-      const message = `sealed with ${header.kid}, which the given keys lack: use the newest key file`
+      const message = `sealed with ${header.kid}, which these keys lack: use the newest key file`
       this.#report({ ...fault, code: 'key-missing', message })
     } else if (stranger && this.#sealed === 0 && this.#strangers.length < STRANGERS_MAX) {
       this.#strangers.push(fault)
@@ -220,7 +220,7 @@ class Verification {
       for (const fault of this.#strangers) this.#report(fault)
       return
     }
-    const message = `none of the ${this.events} events was sealed with the given keys: they belong to another ledger`
+    const message = `none of the ${this.events} events was sealed with these keys: they belong to another ledger`
     this.#report({ code: 'foreign-keys', message })
   }
 

@@ -35,7 +35,7 @@ export class ClaimQueue {
         const replies = await this.#send(batch.map(({ body }) => body))
         for (const [i, { resolve, reject }] of batch.entries()) {
           const reply = replies[i]
-          if (reply === undefined) reject(new TypeError('the ledger answered fewer claims than it was asked'))
+          if (reply === undefined) reject(new TypeError('the ledger answered fewer claims than it was sent'))
           else resolve(reply)
         }
       } catch (error) {

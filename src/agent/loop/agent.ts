@@ -111,7 +111,7 @@ interface Loop {
 function placeHere(name: string, tools: ReadonlyMap<string, DescribedTool>): ExecutionContext {
   const execution = currentExecution()
   if (execution === undefined)
-    throw new AgentError('no-active-run', `the agent ${name} was asked outside of a run: ask it in cs.run(...)`)
+    throw new AgentError('no-active-run', `the agent ${name} was called outside of a run: call it within cs.run(...)`)
   for (const { spec } of tools.values()) {
     if (execution.session.registry.get(spec.name) === spec) continue
     throw new AgentError('unknown-tool', `${spec.name} is a tool of another runtime than the run`, { tool: spec.name })

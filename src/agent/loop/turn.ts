@@ -46,7 +46,7 @@ export async function takeTurn(
 
 async function answerTo(execution: ExecutionContext, request: ToolRequest, spec: ToolSpec): Promise<ToolMessage> {
   const args = argumentsOf(request)
-  if (!args.ok) return refusal(request, `the arguments are no JSON that can be kept: ${args.reason}`)
+  if (!args.ok) return refusal(request, `the arguments are no JSON that can be recorded: ${args.reason}`)
   const trace: CallTrace = { attempts: 0 }
   try {
     const result = await runWithin(execution, () => callTool(execution, spec, argumentsFor(spec, args.value), trace))

@@ -103,7 +103,7 @@ function bodyFault(command: Command): Problem | undefined {
 }
 
 function replyOf(outcome: Outcome | undefined): Reply {
-  if (outcome === undefined) throw new TypeError('the ledger answered fewer items than it was asked')
+  if (outcome === undefined) throw new TypeError('the ledger answered fewer items than it was sent')
   if (outcome.ok) return { ok: true, created: outcome.created, body: outcome.body }
   const { code, detail, retryAfterMs, evidence } = outcome.refusal
   if (OUT_OF_ORDER.has(code)) throw new UnreachableError(`${code}: ${detail}`)

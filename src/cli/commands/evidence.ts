@@ -66,7 +66,7 @@ function verify(program: CliCommand): void {
     .description('check every event of a store, an export or a bundle')
     .argument('[what]', 'a store, EXPORT.jsonl, BUNDLE.tar, or - (default: the store of the data folder)')
     .flags(
-      flag('--checkpoint <file>', 'a checkpoint that was kept: the history up to it must be the same'),
+      flag('--checkpoint <file>', 'a checkpoint saved earlier: the history up to it must be the same'),
       flag(
         '--key <key|file>',
         'verifier key of the log, or a file with one a line (else: the pinned ones, or the key file that is named)',

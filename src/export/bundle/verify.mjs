@@ -116,7 +116,7 @@ function checkBundle(bundle, options, found, fail) {
 function keyOf(own, { key: given }, found, fail) {
   const named = typeof given === 'function' ? given(own) : given
   const key = parseKey(named ?? own)
-  if (key === undefined) throw new Stop('UNVERIFIABLE', 'key', 'what is given as a key is no verifier key')
+  if (key === undefined) throw new Stop('UNVERIFIABLE', 'key', 'the key to verify with is no verifier key')
   found.keyGiven = named !== undefined
   if (!found.keyGiven) fail(CONSISTENT, 'not-authenticated', NOT_AUTHENTICATED)
   if (own !== `${key.text}\n`)
@@ -505,7 +505,7 @@ function checkWitnesses({ text, signatures }, { witnesses = [], quorum = witness
   for (const line of new Set(witnesses)) {
     const witness = parseKey(line, 4)
     if (witness === undefined)
-      throw new Stop('UNVERIFIABLE', 'witness-key', 'what is given as a witness is no key of one')
+      throw new Stop('UNVERIFIABLE', 'witness-key', 'the witness key is no verifier key of a witness')
     if (witness.raw.equals(logKey.raw))
       throw new Stop('UNVERIFIABLE', 'witness-key', `the key of the witness ${witness.name} is the key of the log`)
     for (const { signer, keyId, signature } of signatures) {
@@ -647,7 +647,7 @@ function checkEvents(bundle, { manifest, key, checkpoint, log, facts, options },
     const name = leaf.toString('latin1')
     const index = log.wanted.get(name)
     if (index === undefined)
-      fail('TAMPERED', 'not-in-log', `${place(header)} is not in the log, not asked for, or there twice`)
+      fail('TAMPERED', 'not-in-log', `${place(header)} is not in the log, outside the query, or there twice`)
     else if (index < before) fail('TAMPERED', 'order', `${place(header)} stands out of order`)
     log.wanted.delete(name)
     before = index ?? before
@@ -662,7 +662,7 @@ function checkEvents(bundle, { manifest, key, checkpoint, log, facts, options },
   const digestText = hexDigest(digest.digest())
   checkTrailer(trailer, { manifest, key, checkpoint, events: found.events, digest: digestText }, fail)
   if (options.runKey !== undefined && found.macs === 0)
-    fail('UNVERIFIABLE', 'run-key', 'no event of the run whose keys were given is here: no mac was checked')
+    fail('UNVERIFIABLE', 'run-key', 'no event of the run that the keys belong to is here: no mac was checked')
   return proven.events
 }
 

@@ -170,7 +170,7 @@ function badItem(pointer: string, message: string): Problem {
 }
 
 function outcomeAnswer({ op, path }: Extract<Judged, { item: BatchItem }>, outcome: Outcome | undefined): JsonObject {
-  if (outcome === undefined) throw new TypeError('the ledger answered fewer items than it was asked')
+  if (outcome === undefined) throw new TypeError('the ledger answered fewer items than it was sent')
   if (outcome.ok) return { status: outcomeStatus(outcome, op.spec), body: outcome.body }
   return problemAnswer(problemOf(outcome.refusal, runPathOf(path)), path)
 }
