@@ -116,6 +116,7 @@ function foldResolved(state: RunState, data: EventBody<'ToolCallResolved'>, { re
   const executed = data.outcome !== 'not-executed'
   const status = data.outcome === 'compensated' ? 'compensated' : executed ? 'succeeded' : 'failed'
   settle(state, data.callId, { status, revision })
+  call.resolved = true
   if (call.compensates !== undefined) {
     markUndone(state, call.compensates, executed ? 'compensated' : 'compensation-failed')
   }

@@ -1,12 +1,12 @@
 /** @module A run's row in the run list: a small fold of its own, so that the list is built in one pass over all streams. */
 import type { RunEventType } from '../schemas/events.ts'
-import { type FoldTable, foldBy, passOver } from './fold-table.ts'
+import { eachOf, type FoldTable, foldBy, passOver } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
 import { type BudgetState, foldBudget, isOnBudget } from './run-budget.ts'
 import { type Slots, slot, zeroSpend } from './run-state.ts'
 
 export const RUN_ROW_PROJECTION = 'run-list'
-export const RUN_ROW_VERSION = 3
+export const RUN_ROW_VERSION = 4
 
 export interface RunRowState {
   name: string
@@ -21,8 +21,17 @@ export interface RunRowState {
   calls: number
   /** Approvals that somebody can still decide. */
   waiting: Slots<true>
+  /** How the last rollback of the whole run ended. */
+  compensation?: string
+  /** Calls without an outcome, those of models aside: claimed, or in doubt. */
+  open: Slots<true>
+  /** There were more than are counted one by one: some may be open. */
+  openMore?: true
   budget: BudgetState
 }
+
+/** A row is written whole at each change: it does not grow with what stands open. */
+const OPEN_MAX = 500
 
 /** Undefined until RunStarted: a stream that does not begin with it is no run. */
 export function evolveRunRow(row: RunRowState | undefined, event: RecordedEvent): RunRowState | undefined {
@@ -49,6 +58,7 @@ function startedRow({ data, header }: Extract<RecordedEvent, { type: 'RunStarted
     rejections: 0,
     calls: 0,
     waiting: {},
+    open: {},
     budget: {
       agents: {},
       ...(currency === undefined ? {} : { currency }),
@@ -73,16 +83,11 @@ const COUNT_FOLDS = {
     'ManifestRegistered',
     'RequestRefused',
   ),
-  ...passOver(
-    'JudgementRecorded',
-    'SnapshotTaken',
-    'ToolCallLeaseRenewed',
-    'ToolCallSucceeded',
-    'ToolCallFailed',
-    'ToolCallInDoubt',
-  ),
-  ...passOver('ToolCallResolved', 'ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded'),
-  ...passOver('CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...passOver('JudgementRecorded', 'SnapshotTaken', 'ToolCallLeaseRenewed', 'ToolCallInDoubt'),
+  ...passOver('ResultNotRecorded', 'CompensationStarted', 'CompensationInDoubt'),
+  ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...eachOf(endCall, 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
+  ...eachOf(endCall, 'CompensationSucceeded', 'CompensationFailed'),
   ...passOver('ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   EnvelopeAccepted: (row, { step, agent }) => {
     row.step = step
@@ -108,8 +113,11 @@ const COUNT_FOLDS = {
   ApprovalExpired: (row, { approvalId }) => {
     delete row.waiting[slot(approvalId)]
   },
-  ToolCallClaimed: (row, { attempt, agent }) => {
+  ToolCallClaimed: (row, { attempt, agent, callId, phase, compensates }) => {
     if (attempt === 1) row.calls += 1
+    if (phase !== 'model') openCall(row, callId)
+    // From here on its undoing is what is open.
+    if (compensates !== undefined) delete row.open[slot(compensates)]
     if (agent !== undefined) row.budget.agents[slot(agent)] = true
   },
   RunCompleted: (row) => {
@@ -118,10 +126,30 @@ const COUNT_FOLDS = {
   RunFailed: (row) => {
     row.status = 'failed'
   },
-  RunCompensated: (row) => {
+  RunCompensated: (row, { status }) => {
     row.status = 'compensated'
+    row.compensation = status
   },
 } satisfies FoldTable<RunRowState>
+
+function openCall(row: RunRowState, callId: string): void {
+  if (Object.keys(row.open).length < OPEN_MAX) row.open[slot(callId)] = true
+  else if (row.open[slot(callId)] === undefined) row.openMore = true
+}
+
+function endCall(row: RunRowState, { callId }: { readonly callId: string }): void {
+  delete row.open[slot(callId)]
+}
+
+/** Calls that may be open; where some are not counted one by one, at least one. */
+export function openCallsOf({ open, openMore }: RunRowState): number {
+  return Math.max(Object.keys(open).length, openMore === true ? 1 : 0)
+}
+
+/** Of its body the row needs the id of the call alone, however large its result is. */
+export function endsCall(type: RunEventType): boolean {
+  return COUNT_FOLDS[type] === endCall
+}
 
 /** Whether the body of such an event is looked at; of all others only the header is. */
 export function isInRow(type: RunEventType): boolean {

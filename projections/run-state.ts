@@ -9,7 +9,7 @@ import type { ResolvedPolicy } from '../schemas/policy.ts'
 import type { BudgetLimits, ManifestBody, OnUnknown, Phase } from '../schemas/values.ts'
 import type { ApprovalState } from './approval-state.ts'
 
-export const RUN_PROJECTION_VERSION = 8
+export const RUN_PROJECTION_VERSION = 9
 
 /** SHA-256 over the JCS bytes of `{}`: the context of a run that has not been handed anything. */
 export const EMPTY_CONTEXT_DIGEST = 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'
@@ -84,6 +84,8 @@ export interface CallState {
   unknownOutcome?: boolean
   /** Undone as far as it can be: some of it stands. */
   leftStanding?: true
+  /** Somebody said how it ended: the outcome on record is theirs. */
+  resolved?: true
   /** A failed compensation that its caller will try again. */
   willRetry?: boolean
 }

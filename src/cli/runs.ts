@@ -2,16 +2,15 @@
 import { contextDiff } from '../../projections/context-diff.ts'
 import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import { RunId } from '../../schemas/names.ts'
-import { openLedger } from '../compose.ts'
-import { silentLog } from '../ledger/effects.ts'
-import { type Api, apiOver, applicationOver, asOfSize, openApi } from './api.ts'
+import { type Api, asOfSize, openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
 import { limitOf } from './filters.ts'
 import { printObject } from './print-object.ts'
 import { printRows } from './table.ts'
+import { openWritingApi } from './writing-api.ts'
 
-const LIST_FILTERS = ['status', 'name', 'tag', 'agent', 'since', 'until']
+const LIST_FILTERS = ['status', 'name', 'tag', 'agent', 'compensation', 'since', 'until']
 const LIST_COLUMNS = [
   'runId',
   'name',
@@ -82,17 +81,7 @@ export async function rollbackRun(args: Arguments): Promise<number> {
   if (reason === undefined || reason.trim() === '') throw usageFailure('--reason is missing: it stands on record')
   const toStep = args.text('to-step')
   const body = { reason, ...(toStep !== undefined && { toStep: stepOf(toStep) }) }
-  if (args.text('url') !== undefined) {
-    await using api = await openApi(args)
-    printObject(await api.post(`${path}/rollback`, body), args.has('json'))
-    return EXIT.ok
-  }
-  await using opened = await openLedger(args.settings, silentLog)
-  const { token, fetch } = await applicationOver(
-    { ledger: opened.ledger, keys: opened.keys.current() },
-    args.text('tenant') ?? 'default',
-  )
-  const api = apiOver({ url: 'http://localhost', token, fetch, retries: 0 }, async () => undefined)
+  await using api = await openWritingApi(args)
   printObject(await api.post(`${path}/rollback`, body), args.has('json'))
   return EXIT.ok
 }

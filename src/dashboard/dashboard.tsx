@@ -9,11 +9,13 @@ import type { OpenPage, PageRoute } from './page.ts'
 import { auditIndexPage, auditPage } from './pages/audit-page.tsx'
 import { contextPage } from './pages/context-page.tsx'
 import { diffPage } from './pages/diff-page.tsx'
+import { doubtsPage } from './pages/doubts-page.tsx'
 import { downloadRoute } from './pages/download.ts'
 import { eventPage, evidenceRoute } from './pages/event-page.tsx'
 import { liveRun, liveRuns } from './pages/live.ts'
 import { logPage } from './pages/log-page.tsx'
 import { latestRefusal, refusalPage } from './pages/refusal-page.tsx'
+import { resolveForm, resolvePage } from './pages/resolve-page.tsx'
 import { runListPage } from './pages/run-list.tsx'
 import { runPage } from './pages/run-page.tsx'
 import { chooseTheme, type SignInDeps, showSignIn, signIn, signOut } from './pages/sign-in.tsx'
@@ -35,6 +37,9 @@ export const PAGES: readonly PageRoute[] = [
   contextPage,
   verifyPage,
   downloadRoute,
+  doubtsPage,
+  resolvePage,
+  resolveForm,
   spendPage,
   logPage,
   auditIndexPage,

@@ -2,6 +2,7 @@
 
 export const ROOT = '/ui'
 export const RUNS = `${ROOT}/runs`
+export const DOUBTS = `${ROOT}/doubts`
 export const SPEND = `${ROOT}/spend`
 export const LOG = `${ROOT}/log`
 export const AUDIT = `${ROOT}/audit`
@@ -24,6 +25,8 @@ export const refusalsPath = (run: string): string => `${runPath(run)}/refusals`
 export const refusalPath = (run: string, revision: number): string => `${refusalsPath(run)}/${revision}`
 export const diffPath = (run: string, from: number, to: number): string =>
   withQuery(`${runPath(run)}/diff`, { from, to })
+export const resolvePath = (run: string, callId: string): string =>
+  `${runPath(run)}/calls/${encodeURIComponent(callId)}/resolve`
 export const verifyPath = (run: string): string => `${runPath(run)}/verify`
 export const downloadPath = (apiPath: string): string => `${ROOT}/download/${apiPath}`
 export const asset = (name: string): string => `${ROOT}/assets/${name}`

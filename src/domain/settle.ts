@@ -121,12 +121,13 @@ export function decideRenew(state: RunState, { callId, body }: OnCall<RenewCall>
   })
 }
 
-/** Somebody looked: ends the doubt on their evidence. */
+/** Somebody looked: ends the doubt on their evidence. Once: the same again is answered as it was, and another one is refused. */
 export function decideResolve(state: RunState, { callId, body }: OnCall<ResolveCall>, env: Env): Decision {
   const call = state.calls[slot(callId)]
   if (call === undefined) return refuse(noSuchCall(callId))
   const over = isLeaseOver(call, state, env)
   if (call.status !== 'in-doubt' && !over) {
+    if (call.resolved === true) return { kind: 'recorded-call', callId }
     return refuse(
       refusal('call-not-in-doubt', `the call is ${call.status}: there is no doubt to end`, {
         evidence: { callId, status: call.status },

@@ -13,6 +13,8 @@ export const PARAMETERS: Texts = {
   by: 'What is summed by: `run` (the default), `agent`, `model`, `day`, `month` or `tenant`.',
   call: 'Id of the call, a UUID, as its claim was answered.',
   code: 'Stable code of a problem, such as `not-found`.',
+  compensation:
+    'Only runs whose last rollback ended so: `COMPENSATED`, `PARTLY_COMPENSATED`, `COMPENSATION_FAILED` or `IN_DOUBT`.',
   cursor: 'Where the next page begins: `nextCursor` of the page before, with the same other parameters.',
   event: 'Id of the event, a UUID.',
   fork: 'Id of the fork, a UUID.',

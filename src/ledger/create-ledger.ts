@@ -17,6 +17,7 @@ import { ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
 import { Exports } from './read/exports.ts'
 import { History, type HistoryQueries } from './read/history.ts'
+import { type OpenCallsDeps, openCallsOf } from './read/open-calls.ts'
 import { Queries, type RunQueries } from './read/queries.ts'
 import { Reader } from './read/reader.ts'
 import { replayRecords } from './read/replay.ts'
@@ -85,7 +86,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     discloseRunKeys: (caller, runId) => discloseRunKeys({ write, store, sealer, ledgerId }, caller, runId),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (caller, runId) => replay({ store, sealer, queries }, caller, runId),
-    listRuns: (caller, filter) => list.list(caller, filter),
+    ...listsOf({ list, queries, reader }),
     status: () => store.status(),
     stats: () => stats.snapshot({ hotRuns: runs.size }),
     drain: () => runs.drained(),
@@ -120,6 +121,13 @@ function hotRunsWithin(memory: MemoryBudget, deps: RunAggregateDeps, maxRuns: nu
   const runs = new RunAggregates(deps, { maxBytes: memory.limitOf('hot-runs'), maxRuns })
   memory.watch('hot-runs', () => runs.bytes)
   return runs
+}
+
+function listsOf(deps: OpenCallsDeps): Pick<Ledger, 'listRuns' | 'openCalls'> {
+  return {
+    listRuns: (caller, filter) => deps.list.list(caller, filter),
+    openCalls: (caller, page) => openCallsOf(deps, caller, page),
+  }
 }
 
 function queriesOf(queries: Queries): RunQueries {

@@ -71,6 +71,28 @@ export interface ReplayLine {
   readonly [member: string]: Json
 }
 
+export interface OpenCallsPage {
+  /** Only those that wait for somebody to find out what became of them. */
+  readonly inDoubt: boolean
+  /** Goes on in this run behind this claim, then with the runs that were started before it. */
+  readonly after?: OpenCallsPlace
+  readonly limit: number
+}
+
+export interface OpenCallsPlace {
+  readonly startedAt: string
+  readonly runId: string
+  /** Revision of the last claim that was given. */
+  readonly claim: number
+}
+
+export interface OpenCalls {
+  readonly items: readonly JsonObject[]
+  /** Present where there may be more. */
+  readonly next?: OpenCallsPlace
+  readonly asOf: Position | undefined
+}
+
 /** Where an export ends: a place in the store, and the tenant's tree there. */
 export interface ExportPin {
   /** Undefined in an empty store. */
@@ -208,6 +230,9 @@ export interface Ledger extends AsyncDisposable {
     caller: Caller,
     filter: Omit<RunFilter, 'tenant'>,
   ): Promise<{ items: readonly JsonObject[]; asOf: Position | undefined }>
+
+  /** Calls without an outcome, those of models aside, of all runs: newest run first. */
+  openCalls(caller: Caller, page: OpenCallsPage): Promise<Found<OpenCalls>>
 
   status(): StoreStatus
   /** Counters for /metrics. */

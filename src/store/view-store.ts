@@ -22,6 +22,10 @@ export interface RunRow {
   readonly calls: number
   /** Approvals that somebody can still decide. */
   readonly waiting: number
+  /** Calls without an outcome, those of models aside: claimed, or in doubt. */
+  readonly openCalls: number
+  /** How the last rollback of the whole run ended. */
+  readonly compensation?: string
   readonly tokens: number
   /** Decimal string; undefined where the run has no currency. */
   readonly cost?: string
@@ -41,6 +45,10 @@ export interface RunFilter {
   readonly refused?: true
   /** Only runs that wait for somebody's decision. */
   readonly waiting?: true
+  /** Only runs whose last rollback ended so. */
+  readonly compensation?: string
+  /** Only runs with a call that has no outcome. */
+  readonly withOpenCalls?: true
   /** RFC 3339; inclusive, by start of the run. */
   readonly since?: string
   /** RFC 3339; exclusive, by start of the run. */

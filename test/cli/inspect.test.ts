@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { contextDiff } from '../../projections/context-diff.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import { cellText, fitted, jsonLine, widthOf } from '../../src/cli/shown.ts'
 import { type Output, printRows, widthsOf } from '../../src/cli/table.ts'
 import { frames } from '../../src/cli/tail.ts'
@@ -202,6 +203,58 @@ inspect(
   },
 )
 
+inspect(
+  'a call in doubt is found and resolved, of a running ledger and on the store; a second word is refused (F111)',
+  async () => {
+    const token = (await runInProcess(['token', '--scope', 'audit:read runs:write'], { cwd })).stdout.trim()
+    const call = async (url: string, path: string, body: object): Promise<JsonObject> => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const response = await fetch(`${url}/v1/runs${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+      return (await response.json()) as JsonObject
+    }
+    const ids: string[] = []
+    {
+      await using served = await startServer({ data: folder.file('.countersign') })
+      await call(served.url, '', { id: 'doubtful', name: 'doubtful' })
+      for (const n of [1, 2]) {
+        const { callId } = await call(served.url, '/doubtful/calls', { tool: 'pay', args: { n } })
+        await call(served.url, `/doubtful/calls/${callId}/settle`, { fence: 1, unknown: { reason: 'broke' } })
+        ids.push(String(callId))
+      }
+      const there = ['--url', served.url, '--token', token]
+      const listed = await runInProcess(['calls', 'list', '--in-doubt', ...there], { cwd })
+      assert.equal(
+        rowsOf(listed.stdout)
+          .filter(({ runId }) => runId === 'doubtful')
+          .map(({ callId, args }) => [callId, args]),
+        [
+          [ids[0], { n: 1 }],
+          [ids[1], { n: 2 }],
+        ],
+      )
+      const said = ['--executed', '--result', '{"payment":"p-7"}', '--reason', 'on the statement']
+      const resolve = ['calls', 'resolve', 'doubtful', ids[0] ?? '']
+      assert.is((await runInProcess([...resolve, ...said, ...there], { cwd })).code, 0)
+      assert.is((await runInProcess([...resolve, ...said, ...there], { cwd })).code, 0, 'the same again')
+      const other = await runInProcess([...resolve, '--not-executed', '--reason', 'x', ...there], { cwd })
+      assert.is(other.code, 1)
+      assert.match(other.stderr, /resolved before, in another way/)
+    }
+    const left = (await rows('calls', 'list', '--in-doubt')).filter(({ runId }) => runId === 'doubtful')
+    assert.equal(
+      left.map(({ callId }) => callId),
+      [ids[1]],
+    )
+    const resolved = await rows('calls', 'resolve', 'doubtful', ids[1] ?? '', '--not-executed', '--reason', 'not there')
+    assert.is(resolved[0]?.status, 'failed')
+    assert.equal(
+      (await rows('calls', 'list')).filter(({ runId }) => runId === 'doubtful'),
+      [],
+    )
+    assert.is((await runInProcess(['verify'], { cwd })).code, 0)
+  },
+)
+
 inspect('a tail that follows shows what comes while it looks, and ends well when it is interrupted', async () => {
   for (const asks of [true, false]) {
     await using served = await startServer({ data: folder.file('.countersign') })
@@ -241,6 +294,10 @@ inspect('what cannot be asked ends with the exit code that says why, in one line
     [2, 'runs', 'paint'],
     [2, 'runs', 'diff', 'r', 'one', '2'],
     [2, 'runs', 'rollback', 'r'],
+    [2, 'calls', 'resolve', 'r', 'c', '--reason', 'x'],
+    [2, 'calls', 'resolve', 'r', 'c', '--executed', '--not-executed', '--reason', 'x'],
+    [2, 'calls', 'resolve', 'r', 'c', '--executed'],
+    [2, 'calls', 'resolve', 'r', 'c', '--executed', '--reason', 'x', '--result', '{'],
     [2, 'audit', 'everything'],
     [2, 'audit', 'runs', '--tool', 'x'],
     [2, 'events', '--types', 'Nope'],

@@ -45,7 +45,7 @@ const FORGERIES: readonly (readonly [file: string, sql: string])[] = [
   [
     'views.db',
     `INSERT INTO runs SELECT 'acme', 'ghost', name, status, tags, agents, actor, started_at, updated_at, revision, step,
-      rejections, calls, tokens, cost, currency, fold FROM runs LIMIT 1`,
+      rejections, calls, waiting, open_calls, compensation, tokens, cost, currency, fold FROM runs LIMIT 1`,
   ],
 ]
 

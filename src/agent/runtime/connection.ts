@@ -50,7 +50,12 @@ export interface Connection extends AsyncDisposable {
   /** Events by revision, of one type where it is named. */
   events(runId: string, type?: string): AsyncIterable<RunEvent>
   /** Ids of the runs of a status, started since a time where one is named (RFC 3339). */
-  runs(filter: { readonly status: 'open' | 'compensated'; readonly since?: string }): AsyncIterable<string>
+  runs(filter: {
+    readonly status: 'open' | 'compensated'
+    /** How the last rollback ended. */
+    readonly compensation?: string
+    readonly since?: string
+  }): AsyncIterable<string>
   /** The JSONL export of a run. */
   exportRun(runId: string): AsyncIterable<string>
 }

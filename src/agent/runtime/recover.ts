@@ -2,7 +2,7 @@
 import type { Json } from '../../../schemas/json.ts'
 import { isChildCall } from '../calls/child-run.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
-import type { RunOutcome } from '../saga/outcome.ts'
+import type { RollbackStatus, RunOutcome } from '../saga/outcome.ts'
 import { isDoubtful, rollBack } from '../saga/roll-back.ts'
 import type { Home } from './live-run.ts'
 
@@ -30,6 +30,8 @@ export interface RecoverOptions {
   readonly since?: Date
 }
 
+/** Of these something may have been found out since. */
+const UNSETTLED = ['IN_DOUBT', 'COMPENSATION_FAILED'] as const
 const SINCE_DEFAULT_MS = 30 * 24 * 60 * 60_000
 
 /**
@@ -45,9 +47,11 @@ export async function recover(home: Home, { since }: RecoverOptions = {}): Promi
   const runIds: string[] = []
   for await (const runId of home.connection.runs({ status: 'open' })) runIds.push(runId)
   const from = since ?? new Date(Date.now() - SINCE_DEFAULT_MS)
-  const ended: { readonly runId: string; readonly verdict: unknown }[] = []
-  for await (const runId of home.connection.runs({ status: 'compensated', since: from.toISOString() }))
-    ended.push({ runId, verdict: await verdictOf(home, runId) })
+  const ended: { readonly runId: string; readonly verdict: RollbackStatus }[] = []
+  for (const verdict of UNSETTLED) {
+    const filter = { status: 'compensated', compensation: verdict, since: from.toISOString() } as const
+    for await (const runId of home.connection.runs(filter)) ended.push({ runId, verdict })
+  }
   for (const runId of runIds) {
     const outcome = await finishRollback(home, runId)
     inDoubt.push(...(await doubtsOf(home, runId)))
@@ -55,19 +59,11 @@ export async function recover(home: Home, { since }: RecoverOptions = {}): Promi
     else rolledBack.push(outcome)
   }
   for (const { runId, verdict } of ended) {
-    if (verdict !== 'IN_DOUBT' && verdict !== 'COMPENSATION_FAILED') continue
     const outcome = await finishRollback(home, runId)
     if (outcome !== undefined && outcome.status !== verdict) rolledBack.push(outcome)
     inDoubt.push(...(await doubtsOf(home, runId)))
   }
   return { rolledBack, inDoubt, open }
-}
-
-/** How the run's rollback ended, the last time. */
-async function verdictOf({ connection }: Home, runId: string): Promise<unknown> {
-  let verdict: unknown
-  for await (const { data } of connection.events(runId, 'RunCompensated')) verdict = data.status
-  return verdict
 }
 
 async function finishRollback(home: Home, runId: string): Promise<RunOutcome | undefined> {

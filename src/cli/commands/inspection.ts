@@ -9,12 +9,14 @@ import {
 import type { CliCommand } from '../cli-command.ts'
 import { choice, flag, jsonFlag, PLACE } from '../flag.ts'
 import { asItWas, asking, limitFlag } from './asking.ts'
+import { callsCommands } from './calls.ts'
 import { filterFlags } from './filter-flags.ts'
 import { runsCommands } from './runs.ts'
 
 export function inspectionCommands(program: CliCommand): void {
   program.commandsGroup('Look into it:')
   runsCommands(program)
+  callsCommands(program)
   asking(program.command('report'))
     .description('one run on one page: who, what, when, verdicts, spending, open points, limits of the proof')
     .argument('<run>', 'id of the run')

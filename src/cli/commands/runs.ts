@@ -3,6 +3,7 @@ import type { CliCommand } from '../cli-command.ts'
 import { flag } from '../flag.ts'
 import { asItWas, asking, limitFlag } from './asking.ts'
 
+const ROLLBACKS = ['COMPENSATED', 'PARTLY_COMPENSATED', 'COMPENSATION_FAILED', 'IN_DOUBT']
 const STATUSES = ['open', 'completed', 'failed', 'compensated']
 
 export function runsCommands(program: CliCommand): void {
@@ -14,6 +15,7 @@ export function runsCommands(program: CliCommand): void {
       flag('--name <name>', 'only runs of this name'),
       flag('--tag <tag>', 'only runs with this tag'),
       flag('--agent <agent>', 'only runs that this agent took part in'),
+      flag('--compensation <verdict>', 'only runs whose last rollback ended so', ROLLBACKS),
       flag('--since <time>', 'only runs started at this time or later; RFC 3339'),
       flag('--until <time>', 'only runs started before this time; RFC 3339'),
       limitFlag(),

@@ -1,6 +1,6 @@
 /** @module What of a run needs a look, first: refused handoffs, calls in doubt, a rollback that left something standing. */
 import { money, plural } from '../format.ts'
-import { eventPath, refusalPath } from '../paths.ts'
+import { eventPath, refusalPath, resolvePath } from '../paths.ts'
 import type { Run } from '../run-row.ts'
 import type { Mark, RunStory } from '../story/story-parts.ts'
 import { Data, Time } from './data.tsx'
@@ -68,11 +68,16 @@ function OpenCalls({ run, story, calls, what }: OpenCallsProps) {
         {plural(calls.length, 'call')}: the {what}
       </h2>
       <ul>
-        {calls.map(({ callId, tool }) => {
+        {calls.map((call) => {
+          const { callId, tool } = call
           const span = story.spanOf.get(callId)
           return (
             <li>
-              {span === undefined ? (
+              {call.status === 'in-doubt' || call.overdue === true ? (
+                <a class="strong" href={resolvePath(run.runId, callId)}>
+                  <Data text={tool} />
+                </a>
+              ) : span === undefined ? (
                 <Data text={tool} />
               ) : (
                 <a class="strong" href={eventPath(run.runId, span.from)}>

@@ -1,15 +1,46 @@
 /** @module Tool calls: claim, settle, renew, resolve, read; and the rollback that undoes them. */
+import { z } from 'zod'
 import { ClaimCall, RenewCall, ResolveCall, SettleCall, StartCompensation } from '../../../schemas/requests.ts'
 import { READ_RUNS, WRITE_RUNS } from '../../access/access.ts'
-import { foundResponse } from '../answers.ts'
+import { foundResponse, json, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
+import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { pageRoute } from '../page-route.ts'
-import { NoQuery } from '../query.ts'
-import { type GuardedRoute, readRoute } from '../route.ts'
+import { problem } from '../problems.ts'
+import { CursorText, Limit, NoQuery, PAGE_DEFAULT } from '../query.ts'
+import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 import { claimOrWait } from '../wait-for-call.ts'
 import { withSlot } from '../with-slot.ts'
 
 const tag = 'calls'
+
+const OpenCallsQuery = z.strictObject({
+  status: z.enum(['open', 'in-doubt']).optional(),
+  cursor: CursorText.optional(),
+  limit: Limit.optional(),
+})
+
+const notACursor = problem('invalid-cursor', 'this is no cursor of this list with these filters')
+
+async function listOpenCalls(ask: Ask<z.output<typeof OpenCallsQuery>>): Promise<Response> {
+  const { edge, caller, path, query, access } = ask
+  const { cursor, limit = PAGE_DEFAULT, status = 'open' } = query
+  const scope = ['calls', caller.tenant, status]
+  const place = cursor === undefined ? [] : (decodeCursor(edge.ledger.places, scope, cursor) ?? [])
+  const [startedAt, runId, claim] = place
+  const isPlace = typeof startedAt === 'string' && typeof runId === 'string' && typeof claim === 'number'
+  if (cursor !== undefined && !isPlace) return problemResponse(notACursor, path)
+
+  const page = { inDoubt: status === 'in-doubt', limit, ...(isPlace && { after: { startedAt, runId, claim } }) }
+  const found = await withSlot(ask, () => edge.ledger.openCalls(caller, page))
+  if (found instanceof Response) return found
+  if (!found.ok) return problemResponse(found.refusal, path)
+  const { items, next, asOf } = found.value
+  if (access !== undefined) access.count = items.length
+  const after = next === undefined ? null : [next.startedAt, next.runId, next.claim]
+  const nextCursor = after === null ? null : encodeCursor(edge.ledger.places, scope, after)
+  return json(200, { items, nextCursor, asOf: await edge.ledger.lastEventId(caller, asOf) })
+}
 
 export const callRoutes: readonly GuardedRoute[] = [
   commandRoute({
@@ -23,6 +54,15 @@ export const callRoutes: readonly GuardedRoute[] = [
     command: (body) => ({ kind: 'claim', body }),
     location: ({ body }, runPath) => `${runPath}/calls/${textMember(body, 'callId')}`,
     execute: claimOrWait,
+  }),
+  readRoute({
+    path: '/v1/calls',
+    summary:
+      'Calls without an outcome, of all runs, newest run first: `in-doubt` are those that wait for somebody to resolve them',
+    tag,
+    access: READ_RUNS,
+    query: OpenCallsQuery,
+    handle: listOpenCalls,
   }),
   pageRoute({
     path: '/v1/runs/{run}/calls',

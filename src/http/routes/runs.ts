@@ -19,6 +19,7 @@ const ListQuery = z.strictObject({
   name: Text.optional(),
   tag: Text.optional(),
   agent: Text.optional(),
+  compensation: Text.optional(),
   since: Instant.optional(),
   until: Instant.optional(),
   cursor: CursorText.optional(),

@@ -37,6 +37,9 @@ export interface QueryDeps {
   readonly leases: LeaseClock
 }
 
+/** `overdue`: its lease is over, and no event says so yet. `child`: the run that is its work. */
+export type ShownCall = CallState & { readonly overdue?: true; readonly child?: string }
+
 interface AfterPage {
   readonly after: number
   readonly limit: number
@@ -183,14 +186,14 @@ export class Queries implements RunQueries {
     return this.read(caller, runId, (state) => {
       const all = Object.values(state.calls).filter((call) => call.claimRevision > page.after)
       const sorted = all.sort((a, b) => a.claimRevision - b.claimRevision)
-      const query = sorted.slice(0, page.limit).map((call) => this.#shown(state, call))
+      const query = sorted.slice(0, page.limit).map((call) => this.shown(state, call))
       return async () => {
         const items: JsonObject[] = []
         let bytes = 0
         for (const call of query) {
           if (bytes >= PAGE_MAX_BYTES) break
           await caller.pace?.turn()
-          const body = await this.#callBody(stream, call)
+          const body = await this.callBody(stream, call)
           bytes += weigh(body)
           items.push(body)
         }
@@ -204,20 +207,21 @@ export class Queries implements RunQueries {
     const found = await this.read(caller, runId, (state) => {
       const call = state.calls[slot(callId)]
       if (call === undefined) return {}
-      const shown = this.#shown(state, call)
-      return () => this.#callBody(runStream(caller.tenant, runId), shown)
+      const shown = this.shown(state, call)
+      return () => this.callBody(runStream(caller.tenant, runId), shown)
     })
     if (!found.ok || found.value.callId !== undefined) return found
     return { ok: false, refusal: refusal('call-not-found', `this run has no call ${callId}`) }
   }
 
   /** As it stands now. Past its deadline a claim is overdue, and still claimed until an event ends it (STR-2). */
-  #shown(state: RunState, call: CallState): CallState & { readonly overdue?: true; readonly child?: string } {
+  shown(state: RunState, call: CallState): ShownCall {
     const child = state.children[slot(call.callId)]
     return { ...call, ...(child !== undefined && { child }), ...overdue(state, call, this.#deps.leases) }
   }
 
-  async #callBody(stream: string, call: CallState): Promise<JsonObject> {
+  /** With its arguments and its outcome. */
+  async callBody(stream: string, call: ShownCall): Promise<JsonObject> {
     const claim = await this.#reader.eventAt(stream, call.claimRevision)
     const args = claim?.type === 'ToolCallClaimed' ? { args: claim.data.args } : {}
     const outcome = call.status === 'claimed' ? {} : await this.#reader.outcomeOf(stream, call)

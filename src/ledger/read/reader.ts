@@ -2,8 +2,8 @@
 import { evolveRun } from '../../../projections/run.ts'
 import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
 import type { RequestMark } from '../../../schemas/header.ts'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
-import type { SettleCall } from '../../../schemas/requests.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import type { ResolveCall, SettleCall } from '../../../schemas/requests.ts'
 import { refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import type { Pace } from '../../resources/work-queue.ts'
@@ -106,6 +106,7 @@ export class Reader {
     const { callId, status, fence, attempt, generation, key } = call
     const body = { runId: run.runId, callId, status, fence, attempt, generation, key, ...outcome }
     if (command.kind === 'settle' && !isSameOutcome(command.body, outcome)) return alreadySettled(call)
+    if (command.kind === 'resolve' && !isSameResolution(command.body, outcome)) return resolvedBefore(call, outcome)
     return { kind: 'body', created: false, body }
   }
 
@@ -209,8 +210,19 @@ function isSameOutcome(body: SettleCall, outcome: JsonObject): boolean {
   return isEqual(body.result ?? null, outcome.result)
 }
 
+function isSameResolution({ outcome, result }: ResolveCall, recorded: JsonObject): boolean {
+  const { resolved } = recorded
+  const known = isJsonObject(resolved ?? null) ? (resolved as JsonObject).outcome : undefined
+  return known === outcome && isEqual(result ?? null, recorded.result ?? null)
+}
+
 function isEqual(a: Json, b: Json | undefined): boolean {
   return b !== undefined && canonicalJson(a) === canonicalJson(b)
+}
+
+function resolvedBefore({ callId, status }: CallState, { resolved = null }: JsonObject): CommandResponse {
+  const detail = 'this call was resolved before, in another way: a resolution is said once, and stands'
+  return { kind: 'refusal', refusal: refusal('call-not-in-doubt', detail, { evidence: { callId, status, resolved } }) }
 }
 
 function alreadySettled(call: CallState): CommandResponse {

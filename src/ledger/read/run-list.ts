@@ -1,13 +1,15 @@
 /** @module The run list: a disposable view that catches up when it is asked for, and while nothing is appended. */
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import {
+  endsCall,
   evolveRunRow,
   isInRow,
+  openCallsOf,
   RUN_ROW_PROJECTION,
   RUN_ROW_VERSION,
   type RunRowState,
 } from '../../../projections/run-row.ts'
-import { isRunEventType } from '../../../schemas/events.ts'
+import { isRunEventType, type RunEventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { parseStream } from '../../../schemas/names.ts'
@@ -135,11 +137,20 @@ function foldRecord(state: RunRowState | undefined, record: ReadRecord): RunRowS
   try {
     const header = JSON.parse(record.header) as Header
     if (!isRunEventType(header.type)) return state
-    const data: unknown = isInRow(header.type) ? JSON.parse(record.data) : {}
+    const data = bodyOf(header.type, record.data)
     return evolveRunRow(state, { type: header.type, data, header } as RecordedEvent)
   } catch {
     return state
   }
+}
+
+const CALL_ID = /^\{"callId":"([0-9a-f-]{36})"/
+
+/** As far as a row looks at it. Bodies are canonical: the id of a call that ended stands first, and what came of it need not be read. */
+function bodyOf(type: RunEventType, text: string): unknown {
+  const callId = endsCall(type) ? CALL_ID.exec(text)?.[1] : undefined
+  if (callId !== undefined) return { callId }
+  return isInRow(type) ? JSON.parse(text) : {}
 }
 
 function rowOf(tenant: string, runId: string, state: RunRowState): RunRow {
@@ -159,6 +170,8 @@ function rowOf(tenant: string, runId: string, state: RunRowState): RunRow {
     rejections,
     calls,
     waiting: status === 'open' ? Object.keys(waiting).length : 0,
+    openCalls: openCallsOf(state),
+    ...(state.compensation === undefined ? {} : { compensation: state.compensation }),
     tokens: budget.spend.tokens,
     cost: budget.spend.cost,
     ...(budget.currency === undefined ? {} : { currency: budget.currency }),

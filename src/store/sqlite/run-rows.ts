@@ -17,6 +17,8 @@ export interface RunColumns {
   readonly rejections: number
   readonly calls: number
   readonly waiting: number
+  readonly open_calls: number
+  readonly compensation: string | null
   readonly tokens: number
   readonly cost: string | null
   readonly currency: string | null
@@ -32,6 +34,8 @@ export function toRunColumns(row: RunRow): RunColumns {
     agents: JSON.stringify(row.agents),
     started_at: row.startedAt,
     updated_at: row.updatedAt,
+    open_calls: row.openCalls,
+    compensation: row.compensation ?? null,
     cost: row.cost ?? null,
     currency: row.currency ?? null,
   }
@@ -47,6 +51,8 @@ export function fromRunRow(columns: RunColumns): RunRow {
     agents: JSON.parse(columns.agents) as string[],
     startedAt: columns.started_at,
     updatedAt: columns.updated_at,
+    openCalls: columns.open_calls,
+    ...(columns.compensation === null ? {} : { compensation: columns.compensation }),
     ...(cost === null ? {} : { cost }),
     ...(currency === null ? {} : { currency }),
   }
@@ -54,13 +60,15 @@ export function fromRunRow(columns: RunColumns): RunRow {
 
 /** Newest first, along the index on (tenant, started_at, run_id), so that a page costs the same wherever it starts. */
 export function runQuery(filter: RunFilter): { readonly sql: string; readonly values: readonly unknown[] } {
-  const { tenant, status, name, tag, agent, refused, waiting, since, until, after, limit } = filter
+  const { tenant, status, name, tag, agent, compensation, refused, since, until, after, limit } = filter
+  const { waiting, withOpenCalls } = filter
   const conditions: readonly (readonly [sql: string, value: string | undefined])[] = [
     ['tenant = ?', tenant],
     ['status = ?', status],
     ['name = ?', name],
     ['EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)', tag],
     ['EXISTS (SELECT 1 FROM json_each(agents) WHERE value = ?)', agent],
+    ['compensation = ?', compensation],
     ['started_at >= ?', since],
     ['started_at < ?', until],
   ]
@@ -69,6 +77,7 @@ export function runQuery(filter: RunFilter): { readonly sql: string; readonly va
   const values: unknown[] = used.map(([, value]) => value)
   if (refused === true) texts.push('rejections > 0')
   if (waiting === true) texts.push('waiting > 0')
+  if (withOpenCalls === true) texts.push('open_calls > 0')
   if (after !== undefined) {
     texts.push('(started_at, run_id) < (?, ?)')
     values.push(after.startedAt, after.runId)

@@ -18,6 +18,8 @@ CREATE TABLE runs (
   rejections INTEGER NOT NULL,
   calls INTEGER NOT NULL,
   waiting INTEGER NOT NULL,
+  open_calls INTEGER NOT NULL,
+  compensation TEXT,
   tokens INTEGER NOT NULL,
   cost TEXT,
   currency TEXT,
@@ -25,6 +27,8 @@ CREATE TABLE runs (
   PRIMARY KEY (tenant, run_id)
 ) STRICT;
 CREATE INDEX runs_newest ON runs (tenant, started_at DESC, run_id DESC);
+CREATE INDEX runs_open_calls ON runs (tenant, started_at DESC, run_id DESC) WHERE open_calls > 0;
+CREATE INDEX runs_rolled_back ON runs (tenant, compensation, started_at DESC, run_id DESC) WHERE compensation IS NOT NULL;
 CREATE TABLE checkpoints (
   projection TEXT PRIMARY KEY,
   version INTEGER NOT NULL,
@@ -59,7 +63,7 @@ export const VIEWS_SEALED = [
         'revision',
         'step',
       ],
-      ...['rejections', 'calls', 'waiting', 'tokens', 'cost', 'currency', 'fold'],
+      ...['rejections', 'calls', 'waiting', 'open_calls', 'compensation', 'tokens', 'cost', 'currency', 'fold'],
     ],
   },
   { name: 'checkpoints', columns: ['projection', 'version', 'position', 'digest'] },

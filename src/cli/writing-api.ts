@@ -1,0 +1,16 @@
+/** @module A ledger to write to: the one at `--url`, or the store itself, which this command owns meanwhile. */
+import { openLedger } from '../compose.ts'
+import { silentLog } from '../ledger/effects.ts'
+import { type Api, apiOver, applicationOver, openApi } from './api.ts'
+import type { Arguments } from './arguments.ts'
+
+/** Where another process owns the store, its address is said. */
+export async function openWritingApi(args: Arguments): Promise<Api> {
+  if (args.text('url') !== undefined) return openApi(args)
+  const opened = await openLedger(args.settings, silentLog)
+  const held = { ledger: opened.ledger, keys: opened.keys.current() }
+  const { token, fetch } = await applicationOver(held, args.text('tenant') ?? 'default')
+  return apiOver({ url: 'http://localhost', token, fetch, retries: 0 }, async () => {
+    await opened[Symbol.asyncDispose]()
+  })
+}
