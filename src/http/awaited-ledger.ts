@@ -11,6 +11,7 @@ const NOTHING_YET: LedgerStats = {
   storeFaults: [],
   inFlightAppends: 0,
   hotRuns: 0,
+  lagEvents: [],
 }
 
 /** Whatever is asked of it but its status and its counters throws `StoreUnavailableError`. */

@@ -22,13 +22,14 @@ export interface Measured {
   readonly ledger: Pick<Ledger, 'stats' | 'status'>
   readonly slots: StreamSlots
   readonly memory: MemoryBudget
+  readonly version: string
 }
 
-export function createMetrics({ ledger, slots, memory }: Measured): HttpMetrics {
+export function createMetrics({ ledger, slots, memory, version }: Measured): HttpMetrics {
   const registry = new Registry()
   registerLedger(registry, ledger)
   registerForgetting(registry, ledger)
-  registerProcess(registry)
+  registerProcess(registry, version)
   registerMemory(registry, memory)
   const registers = [registry]
   const requests = new Counter({
@@ -71,7 +72,7 @@ function registerLedger(registry: Registry, ledger: Pick<Ledger, 'stats' | 'stat
   counter(registry, 'append_conflicts_total', 'Writes that met another revision.', () => ledger.stats().conflicts)
   gauge(registry, 'appends_in_flight', 'Writes not yet durable.', () => ledger.stats().inFlightAppends)
   gauge(registry, 'hot_runs', 'Runs kept folded in memory.', () => ledger.stats().hotRuns)
-  gauge(registry, 'view_lag_events', 'Events the run list lags behind.', () => ledger.stats().viewLagEvents ?? 0)
+  registerLag(registry, ledger)
   new Counter({
     name: `${PREFIX}refusals_total`,
     help: 'Refusals of the ledger by code.',
@@ -104,13 +105,34 @@ function registerLedger(registry: Registry, ledger: Pick<Ledger, 'stats' | 'stat
   })
 }
 
+/** Nothing is said of a follower before its first whole pass: 0 would say that it is at the end. */
+function registerLag(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
+  new Gauge({
+    name: `${PREFIX}follower_lag_events`,
+    help: "Events of this process that the run list, the auditors' index or the logs have not seen yet; absent before their first whole pass.",
+    labelNames: ['follower'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { name, events } of ledger.stats().lagEvents) this.set({ follower: name }, events)
+    },
+  })
+}
+
 /** Beside the state: a store that forgets one stream is ready for all others. */
 function registerForgetting(registry: Registry, ledger: Pick<Ledger, 'status'>): void {
   const help = 'Streams that the server of the store may forget, or has deleted.'
   gauge(registry, 'store_forgetting_streams', help, () => ledger.status().forgetting?.length ?? 0)
 }
 
-function registerProcess(registry: Registry): void {
+function registerProcess(registry: Registry, version: string): void {
+  const build = new Gauge({
+    name: `${PREFIX}build_info`,
+    help: 'Always 1; its labels say what runs.',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  })
+  build.set({ version, node: process.versions.node }, 1)
   gauge(registry, 'resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss())
   gauge(registry, 'heap_used_bytes', 'Heap in use.', () => process.memoryUsage().heapUsed)
   gauge(registry, 'uptime_seconds', 'Age of the process.', () => process.uptime())

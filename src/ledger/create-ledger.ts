@@ -6,11 +6,12 @@ import type { EventStore } from '../store/event-store.ts'
 import { pacedPages, pacedStore } from '../store/paced-pages.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { realEffects, silentLog } from './effects.ts'
+import { Followed } from './followed.ts'
 import { discloseRunKeys } from './identity/disclose-keys.ts'
 import { LedgerFacts } from './identity/ledger-facts.ts'
 import { type LedgerIdentityDeps, openLedgerIdentity, recordRotations } from './identity/ledger-identity.ts'
 import { Sealer } from './identity/sealer.ts'
-import type { Caller, Found, Ledger, ReplayLine } from './ledger.ts'
+import type { Caller, Found, Ledger, LedgerFollower, LedgerStats, ReplayLine } from './ledger.ts'
 import type { LedgerOptions } from './ledger-options.ts'
 import { guardedLogs } from './log/open-tenant-logs.ts'
 import { ApprovalReads } from './read/approval-reads.ts'
@@ -49,8 +50,9 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const stats = new Stats()
   const appendsSoFar = () => stats.handedOverTotal
   const followed = followedBy(options)
+  const lag = lagOf(() => stats.appendedEvents)
   const upkeep = { sealer, effects, appendsSoFar, memory }
-  const openLogs = await guardedLogs(options.logs, { ...upkeep, store: followed('logs'), keys, log })
+  const openLogs = await guardedLogs(options.logs, { ...upkeep, lag: lag.logs, store: followed('logs'), keys, log })
   const { ledgerId, origin } = await openLedgerIdentity(founding)
   const logs = openLogs?.(origin)
 
@@ -61,10 +63,11 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const history = new History(store, queries)
   const write = new WritePath({ store, runs, reader, sealer, effects, stats, leases, ledgerId, work, tenantPolicy })
   const commands = createCommands({ write, queries, newId: effects.newId })
-  const list = new RunList(followed('runs'), views, appendsSoFar)
+  const list = new RunList(followed('runs'), views, { appendsSoFar, followed: lag.runs })
   const approvals = new ApprovalReads({ queries, reader, list, effects })
   const audit =
-    options.audit && openAudit({ store, followed: followed('audit'), ...upkeep, ...options.audit, readOnly })
+    options.audit &&
+    openAudit({ store, followed: followed('audit'), ...upkeep, lag: lag.audit, ...options.audit, readOnly })
   const exports = new Exports({ store, logs, keys, effects, facts: new LedgerFacts({ store, sealer, effects }) })
   const stopKeys = keys.onChange(() => (readOnly === true ? undefined : recordNewKey(founding)))
   const stopWatch = watchStore(store, { log, stats })
@@ -88,7 +91,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     replay: (caller, runId) => replay({ store, sealer, queries }, caller, runId),
     ...listsOf({ list, queries, reader }),
     status: () => store.status(),
-    stats: () => stats.snapshot({ hotRuns: runs.size }),
+    stats: () => stats.snapshot({ hotRuns: runs.size, lagEvents: lagsOf(lag) }),
     drain: () => runs.drained(),
     [Symbol.asyncDispose]: async () => {
       stopKeys()
@@ -104,6 +107,19 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
       await Promise.all([list.finish(signal), audit?.finish(signal)])
     },
   }
+}
+
+const FOLLOWERS = ['runs', 'audit', 'logs'] as const satisfies readonly LedgerFollower[]
+
+function lagOf(eventsSoFar: () => number): Record<LedgerFollower, Followed> {
+  return { runs: new Followed(eventsSoFar), audit: new Followed(eventsSoFar), logs: new Followed(eventsSoFar) }
+}
+
+function lagsOf(lag: Record<LedgerFollower, Followed>): LedgerStats['lagEvents'] {
+  return FOLLOWERS.flatMap((name) => {
+    const { lagEvents: events } = lag[name]
+    return events === undefined ? [] : [{ name, events }]
+  })
 }
 
 function recordNewKey(founding: LedgerIdentityDeps): void {

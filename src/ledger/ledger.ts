@@ -250,6 +250,9 @@ export interface LedgerStats {
   readonly storeFaults: readonly { readonly operation: string; readonly errno: string; readonly count: number }[]
   readonly inFlightAppends: number
   readonly hotRuns: number
-  /** Events the run list lags behind the store; undefined before it was asked for. */
-  readonly viewLagEvents?: number
+  /** Events of this process that the run list, the auditors' index and the logs have not seen; without those that made no whole pass yet. */
+  readonly lagEvents: readonly { readonly name: LedgerFollower; readonly events: number }[]
 }
+
+/** What follows the store beside the ledger. */
+export type LedgerFollower = 'runs' | 'audit' | 'logs'

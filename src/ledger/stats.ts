@@ -16,6 +16,11 @@ export class Stats {
     return this.#handedOver
   }
 
+  /** Events that this process has made durable. */
+  get appendedEvents(): number {
+    return this.#appendedEvents
+  }
+
   handedOver(): void {
     this.#inFlight += 1
     this.#handedOver += 1
@@ -43,7 +48,7 @@ export class Stats {
     this.#storeFaults.set(key, known)
   }
 
-  snapshot(more: Pick<LedgerStats, 'hotRuns' | 'viewLagEvents'>): LedgerStats {
+  snapshot(more: Pick<LedgerStats, 'hotRuns' | 'lagEvents'>): LedgerStats {
     return {
       appendedEvents: this.#appendedEvents,
       appends: this.#appends,

@@ -124,6 +124,31 @@ test('metrics name patterns, codes and states, never what a caller sent (A37)', 
   assert.not.match(text, /canary|acme|alice/)
 })
 
+test('metrics say how far the run list and the index lag behind, and nothing before they have counted', async () => {
+  await using edge = await testEdge()
+  const lags = async () => {
+    const text = await (await edge.get('/metrics')).text()
+    return Object.fromEntries(
+      [...text.matchAll(/^countersign_follower_lag_events\{follower="(\w+)"\} (\d+)$/gm)].map((found) => [
+        found[1],
+        found[2],
+      ]),
+    )
+  }
+  await edge.started('one')
+  assert.is((await lags()).runs, undefined)
+  assert.is((await edge.get('/v1/runs')).status, 200)
+  assert.is((await lags()).runs, '0')
+  await edge.post('/v1/runs/one/envelopes', { agent: 'a', payload: { n: 1 } })
+  assert.is((await lags()).runs, '1')
+  assert.is((await edge.get('/v1/runs')).status, 200)
+  assert.is((await lags()).runs, '0')
+  assert.match(
+    await (await edge.get('/metrics')).text(),
+    /^countersign_build_info\{version="[^"]+",node="\d+[.\d]*"\} 1$/m,
+  )
+})
+
 test('metrics need the scope admin, unless the settings open them', async () => {
   await using closed = await testEdge()
   await using open = await testEdge({ settings: { openMetrics: true } })

@@ -2,6 +2,7 @@
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import type { AuditIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
+import type { Followed } from '../followed.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Effects } from '../ports.ts'
 import { QuietFollower } from '../read/quiet-follower.ts'
@@ -20,6 +21,7 @@ export interface OpenAuditDeps {
   readonly sealer: Sealer
   readonly effects: Effects
   readonly appendsSoFar: () => number
+  readonly lag: Followed
   readonly memory: MemoryBudget
   readonly onlyIfAsked?: boolean
   /** How long a question waits for an index that lags; then `IndexBuildingError`. Absent: until it is there. */
@@ -36,11 +38,11 @@ export interface OpenAudit extends AsyncDisposable {
 
 /** Disposing it ends the following in lulls and waits for what is being recorded; the index stays open: who opened it closes it. */
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
-  const { store, followed, index, sealer, effects, appendsSoFar, onlyIfAsked = false, readOnly, memory } = deps
+  const { store, followed, index, sealer, effects, appendsSoFar, lag, onlyIfAsked = false, readOnly, memory } = deps
   const { waitMs = Number.POSITIVE_INFINITY } = deps
   const projection = new AuditProjection({ store: followed, index, sealer, memory })
   const inLulls = (): boolean => !onlyIfAsked || index.progress() !== undefined
-  const follower = new QuietFollower((goOn) => projection.pass(goOn), appendsSoFar, inLulls)
+  const follower = new QuietFollower((goOn) => projection.pass(goOn), { appendsSoFar, followed: lag, inLulls })
   const building = { waitMs, progress: () => projection.progress }
   const catchUp = () => orBuilding(follower.catchUp().catch(unlessBehind), building)
   const log = new AccessLog({ store, sealer, effects, writer: effects.newId(), memory })

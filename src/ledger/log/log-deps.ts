@@ -2,6 +2,7 @@
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
+import type { Followed } from '../followed.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Effects, KeySource, Log } from '../ports.ts'
 
@@ -15,6 +16,8 @@ export interface LogDeps {
   /** Appends handed to the store so far: while it stands still, the logs have time. */
   readonly appendsSoFar: () => number
   readonly memory: MemoryBudget
+  /** Absent where nobody measures it. */
+  readonly lag?: Followed | undefined
 }
 
 /** Name of a tenant's log and of the key that signs it, for life. */

@@ -59,8 +59,10 @@ function openTenantLogs(
   let publishing: Promise<void> | undefined
 
   const pass = async (signal?: AbortSignal): Promise<void> => {
+    const atItsEnd = deps.lag?.passing()
     await projection.catchUp(signal)
     if (signal?.aborted === true) return
+    atItsEnd?.()
     const signed = await signer.signDue(signal)
     keep?.(new Map(signed.map(({ tenant, note }) => [tenant, note])))
     if (signed.length > 0) await projection.catchUp(signal)

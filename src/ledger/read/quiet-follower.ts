@@ -1,23 +1,34 @@
 /** @module When a view follows the store: whenever it is asked for, and while nothing is appended. It costs the write path nothing. */
 
+import type { Followed } from '../followed.ts'
+
 /** Quiet for so long, the ledger has time for its views; the next append takes it back. */
 const QUIET_MS = 2_000
 
+export interface FollowerOptions {
+  /** Appends handed to the store so far: while it stands still, there is time. */
+  readonly appendsSoFar: () => number
+  readonly followed: Followed
+  /** Looked at before a pass that nobody waits for. */
+  readonly inLulls?: () => boolean
+}
+
 export class QuietFollower implements Disposable {
   readonly #pass: (goOn: () => boolean) => Promise<void>
+  readonly #followed: Followed
   readonly #appendsSoFar: () => number
   readonly #inLulls: () => boolean
   readonly #timer: NodeJS.Timeout
   #appendsSeen = -1
   #catchingUp: Promise<void> | undefined
 
-  /** `pass` follows the store to its end, and stops after a page where `goOn` says no; `inLulls` is asked before one that nobody waits for. */
+  /** `pass` follows the store to its end, and stops after a page where `goOn` says no. */
   constructor(
     pass: (goOn: () => boolean) => Promise<void>,
-    appendsSoFar: () => number,
-    inLulls: () => boolean = () => true,
+    { appendsSoFar, followed, inLulls = () => true }: FollowerOptions,
   ) {
     this.#pass = pass
+    this.#followed = followed
     this.#appendsSoFar = appendsSoFar
     this.#inLulls = inLulls
     this.#timer = setInterval(() => this.#whileQuiet(), QUIET_MS).unref()
@@ -30,10 +41,21 @@ export class QuietFollower implements Disposable {
   }
 
   #start(goOn: () => boolean): Promise<void> {
-    this.#catchingUp ??= this.#pass(goOn).finally(() => {
+    this.#catchingUp ??= this.#passNoted(goOn).finally(() => {
       this.#catchingUp = undefined
     })
     return this.#catchingUp
+  }
+
+  async #passNoted(goOn: () => boolean): Promise<void> {
+    const atItsEnd = this.#followed.passing()
+    let gaveWay = false
+    await this.#pass(() => {
+      const isToGoOn = goOn()
+      gaveWay ||= !isToGoOn
+      return isToGoOn
+    })
+    if (!gaveWay) atItsEnd()
   }
 
   /** A pass that nobody waits for runs only between loads: folding shares this thread with whoever appends. */

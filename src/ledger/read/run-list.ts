@@ -18,7 +18,7 @@ import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../st
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import type { RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
 import type { Caller } from '../ledger.ts'
-import { QuietFollower } from './quiet-follower.ts'
+import { type FollowerOptions, QuietFollower } from './quiet-follower.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from './seen-record.ts'
 
 /** The view's own file takes no writes, as on a full disk: it answers from where it is, and `asOf` says so. */
@@ -39,10 +39,10 @@ export class RunList implements Disposable {
   readonly #follower: QuietFollower
   #isSame = false
 
-  constructor(store: EventStore, views: ViewStore, appendsSoFar: () => number) {
+  constructor(store: EventStore, views: ViewStore, upkeep: Omit<FollowerOptions, 'inLulls'>) {
     this.#store = store
     this.#views = views
-    this.#follower = new QuietFollower((goOn) => againIfRenewed(() => this.#pass(goOn)), appendsSoFar)
+    this.#follower = new QuietFollower((goOn) => againIfRenewed(() => this.#pass(goOn)), upkeep)
   }
 
   async list(
