@@ -48,9 +48,9 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const { origin: request, readOnly, work, tenantPolicy } = options
   const founding: LedgerIdentityDeps = { store, keys, sealer, effects, log, origin: request, readOnly }
   const stats = new Stats()
-  const appendsSoFar = () => stats.handedOverTotal
   const followed = followedBy(options)
-  const lag = lagOf(() => stats.appendedEvents)
+  const lag = lagOf(stats)
+  const appendsSoFar = () => stats.handedOverTotal
   const upkeep = { sealer, effects, appendsSoFar, memory }
   const openLogs = await guardedLogs(options.logs, { ...upkeep, lag: lag.logs, store: followed('logs'), keys, log })
   const { ledgerId, origin } = await openLedgerIdentity(founding)
@@ -101,17 +101,23 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
       await audit?.[Symbol.asyncDispose]()
       await runs.drained()
       await logs?.[Symbol.asyncDispose]()
-      if (readOnly === true) return
       // Last: the log's checkpoint and the record of who read are events too.
-      const signal = AbortSignal.timeout(LAST_PASS_MS)
-      await Promise.all([list.finish(signal), audit?.finish(signal)])
+      if (readOnly !== true) await finished([list, audit])
     },
   }
 }
 
+type Finishing = { finish(signal: AbortSignal): Promise<void> }
+
+async function finished(followers: readonly (Finishing | undefined)[]): Promise<void> {
+  const signal = AbortSignal.timeout(LAST_PASS_MS)
+  await Promise.all(followers.map((each) => each?.finish(signal)))
+}
+
 const FOLLOWERS = ['runs', 'audit', 'logs'] as const satisfies readonly LedgerFollower[]
 
-function lagOf(eventsSoFar: () => number): Record<LedgerFollower, Followed> {
+function lagOf(stats: Stats): Record<LedgerFollower, Followed> {
+  const eventsSoFar = () => stats.appendedEvents
   return { runs: new Followed(eventsSoFar), audit: new Followed(eventsSoFar), logs: new Followed(eventsSoFar) }
 }
 
