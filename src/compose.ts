@@ -7,6 +7,8 @@ import { SYSTEM_STREAM } from '../schemas/names.ts'
 import { budgetBytes } from './compose-memory.ts'
 import { openReader, openStore } from './compose-stores.ts'
 import type { Settings } from './config.ts'
+import { httpJudge } from './judge-client.ts'
+import { judgedLedger } from './judged-ledger.ts'
 import { fixedKeys, readKeys, type WatchedKeys, watchKeyFile } from './key-source.ts'
 import { ownerGone } from './lease-owner.ts'
 import { createLedger } from './ledger/create-ledger.ts'
@@ -102,26 +104,31 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
       onlyIfAsked: settings.auditIfAsked === true,
       waitMs: settings.auditWaitMs,
     }
-    const ledger = opened.add(
-      await createLedger({
-        store,
-        views,
-        keys,
-        log,
-        logs,
-        audit,
-        memory,
-        work,
-        isOwnerGone: ownerGone(settings),
-        ...(policies && { tenantPolicy: (tenant) => policies.current()(tenant) }),
-        ...origin,
-      }),
-    )
+    const created = await createLedger({
+      store,
+      views,
+      keys,
+      log,
+      logs,
+      audit,
+      memory,
+      work,
+      isOwnerGone: ownerGone(settings),
+      ...(policies && { tenantPolicy: (tenant) => policies.current()(tenant) }),
+      ...origin,
+    })
+    const ledger = opened.add(withJudge(created, settings, log))
     return { ledger, keys, store, memory, work, [Symbol.asyncDispose]: () => opened.close() }
   } catch (error) {
     await opened.close()
     throw error
   }
+}
+
+/** The address of the judge may hold a secret: the record names its host. */
+function withJudge(ledger: Ledger, { judge }: Settings, log: Log): Ledger {
+  if (judge === undefined) return ledger
+  return judgedLedger(ledger, { judge: httpJudge(judge), name: new URL(judge).host, log })
 }
 
 /** Drops the views: the next start makes them anew from the store. Throws `StoreOpenError` where a process owns the store or the data folder. */

@@ -31,6 +31,7 @@ export interface Settings {
   readonly checkpointDelayMs: number
   /** `default`, `relay`, or a file. */
   readonly policy?: string
+  readonly judge?: string
   readonly witnesses?: string
   readonly openMetrics: boolean
   /** Absent: what the machine or the container allows. */
@@ -51,6 +52,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
   const trustedIssuers = inputs.optional('trusted-issuers')
   const origin = inputs.optional('origin')
   const policy = inputs.optional('policy')
+  const judge = inputs.optional('judge')
   const witnesses = inputs.optional('witnesses')
   const memoryBytes = inputs.checked('memory') as number | undefined
   const knownKeys = inputs.optional('known-keys') ?? ownKnownKeys(env.XDG_CONFIG_HOME)
@@ -73,6 +75,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     maxConnections: inputs.number('max-connections'),
     checkpointDelayMs: inputs.number('checkpoint-seconds') * MS_PER_SECOND,
     ...(policy !== undefined && { policy }),
+    ...(judge !== undefined && { judge }),
     ...(witnesses !== undefined && { witnesses }),
     ...(memoryBytes !== undefined && { memoryBytes }),
     openMetrics: inputs.checked('open-metrics') === true,

@@ -113,6 +113,12 @@ export const SETTINGS = {
     schema: Path,
     shownDefault: '`default`',
   },
+  judge: {
+    about:
+      'URL of a judge that is asked about each accepted handoff of runs whose policy names `judge`; nothing else is dialled for it',
+    schema: z.url({ protocol: /^https?$/, error: 'takes a URL that begins with http:// or https://' }),
+    shownDefault: 'none',
+  },
   witnesses: {
     about: 'file of the witnesses that cosign each checkpoint: `[{url, key}]`',
     schema: Path,

@@ -40,6 +40,7 @@ const SETTING_VALUES: Readonly<Record<SettingName, string>> = {
   'max-connections': 'count',
   'checkpoint-seconds': 'seconds',
   policy: 'policy',
+  judge: 'url',
   witnesses: 'file',
   memory: 'size',
   'open-metrics': 'boolean',

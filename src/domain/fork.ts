@@ -24,6 +24,7 @@ import {
   ruleSet,
   withDigest,
 } from './handoff.ts'
+import { judgedFault } from './judgement.ts'
 import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { covers, mustBeOpen, mustNotBeForked, mustNotCompensate } from './run-rules.ts'
@@ -41,7 +42,7 @@ export function decideFork(state: RunState, body: StartFork, env: Env): Decision
   if (closed !== undefined) return refuse(closed)
   const branches = body.branches.map((branch) => ({ ...branch, scope: branch.scope ?? freeScope(state, branch.name) }))
   const agent = body.agent ?? env.actor
-  const wrong = branchesFault(state, branches) ?? unionFault(state, body, agent)
+  const wrong = branchesFault(state, branches) ?? unionFault(state, body, agent) ?? judgedFault(state)
   if (wrong !== undefined) return refuse(wrong)
   return append({
     type: 'ForkStarted',

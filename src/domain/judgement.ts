@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../schemas/json.ts'
 import { parsePointer, valueAt } from '../../schemas/json-pointer.ts'
 import type { RecordJudgement } from '../../schemas/requests.ts'
 import { append, type Decision, refuse } from './decision.ts'
-import { refusal } from './refusal.ts'
+import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen } from './run-rules.ts'
 import { isCovered, type Supersession, type Supersessions } from './validator/supersedes.ts'
 import type { Verdict } from './validator/validate.ts'
@@ -56,8 +56,19 @@ export function withJudgement(state: RunState, next: NextHandoff, verdict: Verdi
   }
 }
 
+/** A fork freezes what it builds on: what is objected to, or not judged, is answered before it, not by its join. */
+export function judgedFault(state: RunState): Refusal | undefined {
+  if (state.policy.judge !== 'reject') return undefined
+  const findings = openFindings(state, { after: state.context, supersedes: undefined })
+  if (findings.length === 0) return undefined
+  const step = lastStep(state)
+  return refusal('contradiction', `the fork would build on step ${step}, which a judge objects to or has not judged`, {
+    evidence: { findings: findings as unknown as Json, restored: { step, contextDigest: state.contextDigest } },
+  })
+}
+
 /** What a judge objects to, and the next handoff neither changes nor supersedes. No verdict is no assent. */
-function openFindings(state: RunState, { after, supersedes = [] }: NextHandoff): readonly Finding[] {
+function openFindings(state: RunState, { after, supersedes = [] }: Omit<NextHandoff, 'policy'>): readonly Finding[] {
   const step = lastStep(state)
   const { judgement } = state
   if (step === 0 || (state.branchOf !== undefined && step === state.branchOf.atStep)) return []

@@ -94,6 +94,7 @@ class Fork<Run> {
     const { session, scope } = this.#place
     const name = this.#plan.branches.map((branch) => branch.name).join(', ')
     await session.mayGoLive({ what: 'fork', name, scope })
+    if (session.pipeline.policy.judge === 'reject') await session.judging.settled()
     for (const { manifest } of this.#plan.branches) if (manifest !== undefined) await register(session, manifest)
     const { connection } = liveOf(session)
     const body = forkRequest(this.#plan, session.fence)

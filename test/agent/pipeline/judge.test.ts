@@ -188,6 +188,45 @@ for (const { name, open } of HOMES) {
     assert.is(asked.length, count)
   })
 
+  judged(
+    'what a join establishes is judged like a handoff, and no fork builds on what is objected to (JUD-32, JUD-33)',
+    async () => {
+      await using home = await open()
+      const asked: number[] = []
+      const clerk = { agent: 'clerk', run: () => ({ notes: 'No allergies known.' }) }
+      await home
+        .process()
+        .run({ id: 'r', judge: prose(asked), policy: strict }, async (run) => {
+          await run.handoff(honest, { agent: 'nurse' })
+          await run.fork([clerk], { join: 'union' })
+          const error = (await rejection(run.fork([clerk], { join: 'union' }))) as AgentError
+          assert.match(error.message, /fork would build on step 2/)
+          assert.is((await run.handoff({ ...wrong, plan: 'discharge' }, { agent: 'nurse' })).ok, false)
+        })
+        .catch((error: AgentError) => assert.is(error.code, 'contradiction'))
+      assert.equal(await verdicts(home), [
+        [1, 'accept'],
+        [2, 'reject'],
+      ])
+    },
+  )
+
+  judged('a branch run is judged for itself, the step that it leaves from as well (JUD-32, JUD-33)', async () => {
+    await using home = await open()
+    const asked: number[] = []
+    const options = { judge: prose(asked), policy: strict }
+    const body = (notes: string) => async (run: Run) => {
+      await run.handoff(honest, { agent: 'nurse' })
+      const second = await run.handoff({ ...honest, notes }, { agent: 'clerk' })
+      return [second.ok, (await run.handoff({ ...honest, notes, plan: 'discharge' }, { agent: 'clerk' })).ok]
+    }
+    const cs = home.process()
+    assert.equal(await cs.run({ id: 'r', name: 'r', ...options }, body('Penicillin!')), [true, true])
+    asked.length = 0
+    assert.equal(await cs.branch('r', { atStep: 1, id: 'b', ...options }, body('No allergies known.')), [true, false])
+    assert.equal(asked, [1, 2])
+  })
+
   judged('what is no judge is said before the run begins', async () => {
     await using home = await open()
     const failed = await rejection(
