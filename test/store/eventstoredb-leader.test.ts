@@ -1,7 +1,9 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { recordAt, scanAll } from '../../src/store/eventstoredb/all-reads.ts'
 import { sendAppend } from '../../src/store/eventstoredb/append-sender.ts'
 import type { Connection } from '../../src/store/eventstoredb/connection.ts'
+import { LastPosition } from '../../src/store/eventstoredb/last-position.ts'
 import { watchForEvents } from '../../src/store/eventstoredb/live-watch.ts'
 import { readHead, readRange } from '../../src/store/eventstoredb/stream-reads.ts'
 import { Wakeups } from '../../src/store/wakeups.ts'
@@ -18,11 +20,13 @@ function noting() {
   const client = {
     appendToStream: (_: string, __: unknown, options: object) => note('append', options),
     readStream: (_: string, options: object) => note('read', options),
+    readAll: (options: object) => note('read all', options),
     subscribeToAll: (options: object) => note('subscribe', options),
   }
   const carried = async (fn: (client: never) => unknown): Promise<unknown> => fn(client as never)
   const connection = {
     usable: async () => true,
+    onStatus: () => () => undefined,
     whenReady: async () => true,
     call: carried,
     read: carried,
@@ -37,7 +41,7 @@ const isNoted = (error: unknown): void => {
   if (!(error instanceof RangeError)) throw error
 }
 
-test('(A144) appends, heads, pages and the live watch are asked of the leader: a follower may lag behind what it acknowledged', async () => {
+test('(A144) appends, heads, pages, the end and the live watch go to the leader: a follower may lag behind what it acknowledged', async () => {
   const { asked, connection } = noting()
   const canonical = (value: unknown): string => JSON.stringify(value)
   const append = { stream: 's', expectedRevision: 0, records: [] }
@@ -45,7 +49,21 @@ test('(A144) appends, heads, pages and the live watch are asked of the leader: a
   await readHead(connection, 's').catch(isNoted)
   await readRange({ connection, canonical }, 's', { from: 0, to: 1 }).catch(isNoted)
   await watchForEvents({ connection, wakeups: new Wakeups() }).catch(isNoted)
-  assert.equal([...new Set(asked.map(({ call }) => call))], ['append', 'read', 'subscribe'])
+  const last = new LastPosition(connection)
+  await last.find().catch(isNoted)
+  const at = { commit: 1n, prepare: 1n }
+  await recordAt({ connection, canonical }, at).catch(isNoted)
+  const known = { find: async () => at, forget: () => undefined } as unknown as LastPosition
+  await scanAll({ connection, canonical, last: known }, {}).next().catch(isNoted)
+  assert.equal(asked.map(({ call }) => call).slice(asked.findLastIndex(({ call }) => call === 'append')), [
+    'append',
+    'read',
+    'read',
+    'subscribe',
+    'read all',
+    'read all',
+    'subscribe',
+  ])
   assert.equal(
     asked.filter(({ requiresLeader }) => requiresLeader !== true),
     [],

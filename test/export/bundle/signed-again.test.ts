@@ -292,4 +292,21 @@ test('the log goes on from event to event: a hole, an event of another tenant, a
   assert.equal((await judged(context, edited(last, /"type":"[^"]*"/, '"type":"RunKeyDisclosed"'))).faults, [])
 })
 
+test('a file that no bundle has is found in an archive and in a folder, also where its manifest names and signs it (A78)', async (context) => {
+  const { run, log, folder, key } = context
+  const signed = signedAgain(changed(run, 'page.html', '<p>'), log)
+  assert.equal((await codes(context, signed)).slice(0, 1), ['archive-entry'])
+  const unpacked = folder.file('unpacked-page')
+  for (const [name, content] of signed) {
+    mkdirSync(dirname(join(unpacked, name)), { recursive: true })
+    writeFileSync(join(unpacked, name), content)
+  }
+  const { verdict, faults } = verifyBundle(unpacked, { key })
+  assert.is(verdict, 'TAMPERED')
+  assert.match(
+    faults.find(({ code }) => code === 'foreign-file')?.message ?? '',
+    /page\.html.* does not belong in a bundle/,
+  )
+})
+
 test.run()
