@@ -10,7 +10,9 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   symlinkSync,
 } from 'node:fs'
@@ -30,8 +32,8 @@ export interface PostgresServer {
   /** Without a schema: `postgres://user@host:port/database`. */
   readonly url: string
   readonly folder: string
-  /** Ends the server as a crash would, at once. */
-  readonly kill: () => Promise<void>
+  /** Ends the server at once: as a crash would, or as `pg_ctl stop -m immediate` does, which sends SIGQUIT. */
+  readonly kill: (signal?: 'SIGKILL' | 'SIGQUIT') => Promise<void>
   /** Starts it again on the same folder and port. */
   readonly start: () => Promise<void>
 }
@@ -106,12 +108,12 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     child.unref()
     await untilItAnswers(url)
   }
-  const kill = async (): Promise<void> => {
+  const kill: PostgresServer['kill'] = async (signal = 'SIGKILL') => {
     if (child === undefined) return
     const ended = new Promise((resolve) => child?.once('exit', resolve))
     child.ref()
     // The postmaster's children end by themselves once it is gone; a new one waits for that.
-    child.kill('SIGKILL')
+    child.kill(signal)
     await ended
     await untilChildrenAreGone(data)
   }
@@ -187,11 +189,23 @@ async function untilItAnswers(url: string): Promise<void> {
   }
 }
 
+/** A server that starts beside children of the one before would write the same files: they are known by their working folder, or by their arguments. */
 async function untilChildrenAreGone(data: string): Promise<void> {
   const deadlineMs = performance.now() + START_WITHIN_MS
-  const isUsed = (): boolean => spawnSync('pgrep', ['-f', `postgres.*${data}`]).status === 0
-  while (isUsed() && performance.now() < deadlineMs) await sleep(50)
+  while (isUsed(data) && performance.now() < deadlineMs) await sleep(50)
   rmSync(join(data, 'postmaster.pid'), { force: true })
+}
+
+function isUsed(data: string): boolean {
+  if (!existsSync('/proc/self/cwd')) return spawnSync('pgrep', ['-f', `postgres.*${data}`]).status === 0
+  const isThere = (pid: string): boolean => {
+    try {
+      return readlinkSync(`/proc/${pid}/cwd`) === data
+    } catch {
+      return false
+    }
+  }
+  return readdirSync('/proc').some((name) => /^\d+$/.test(name) && isThere(name))
 }
 
 async function freePort(): Promise<number> {

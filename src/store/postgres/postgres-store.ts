@@ -221,11 +221,13 @@ export class PostgresStore implements EventStore {
 
   /** What to say where the server no longer has what it acknowledged, as a standby may after an asynchronous failover. */
   async #lostEnd(): Promise<string | undefined> {
-    if (this.#last === undefined) return undefined
-    const found = await recordAt(this.#sessions, this.#last.position)
-    if (found?.header === this.#last.header) return undefined
+    // Of this moment: an append that is being settled may be acknowledged while this one is looked for.
+    const last = this.#last
+    if (last === undefined) return undefined
+    const found = await recordAt(this.#sessions, last.position)
+    if (found?.header === last.header) return undefined
     return (
-      `the server no longer holds the event at position ${this.#last.position} that it acknowledged: a standby that lagged was ` +
+      `the server no longer holds the event at position ${last.position} that it acknowledged: a standby that lagged was ` +
       'promoted, or an older copy restored. Nothing is appended; compare "countersign verify" with your last checkpoint, then start again'
     )
   }
