@@ -151,4 +151,29 @@ test('without keys bodies and links are checked all the same', () => {
   assert.equal(judgeAll(checks(false), [a, b, foreign]), [[], [], ['prev']])
 })
 
+test('time never goes back within a stream, whoever sealed it', () => {
+  const key = runKeys.keyFor(kid, 'acme', STREAM)
+  if (key === undefined) throw new Error('no key')
+  const sealedAt = (clock: string, place: { revision: number; prev: string | undefined }) => {
+    const how = {
+      stream: STREAM,
+      tenant: 'acme',
+      actor: 'a',
+      clock,
+      kid,
+      key,
+      newId: v7,
+      newSalt: () => randomBytes(16),
+    }
+    const drafts = [{ type: 'RunCompleted', data: { v: 1 } }] as const
+    const [made] = sealEvents(drafts, { ...how, ...place, prevTime: undefined })
+    if (made === undefined) throw new Error('nothing was sealed')
+    return made
+  }
+  const first = sealedAt('2026-01-02T00:00:00.000Z', { revision: 0, prev: undefined })
+  const second = sealedAt(NOW, { revision: 1, prev: first.digest })
+  const placed = [first, second].map(({ header, record }) => ({ ...record, stream: STREAM, revision: header.revision }))
+  assert.equal(judgeAll(checks(), placed), [[], ['time-order']])
+})
+
 test.run()

@@ -74,7 +74,7 @@ async function checkLink({ header, before }: Evidence): Promise<Verdict> {
 /** The key comes with every proof: where there is none, the token may not see the log. */
 function withoutProof(verifierKey: string | undefined): string {
   if (verifierKey === undefined) return 'Proofs of the log need a token with audit:read.'
-  return 'No checkpoint covers this event yet. Come back after the next one.'
+  return 'No checkpoint covers this event yet: one is signed within seconds, or, where the file of the logs is being made anew, once that is done. Come back then.'
 }
 
 async function checkInclusion({ header, proofFile, verifierKey }: Evidence): Promise<Verdict> {

@@ -145,7 +145,8 @@ function proofFile({ caller, item }: Ask, logs: TenantLogs): LogAnswer<string> {
 const DETAILS: Readonly<Record<LogRefusalCode, string>> = {
   'no-checkpoint': 'no checkpoint was signed yet',
   'not-in-log': "there is no such event in this tenant's log",
-  'not-published': 'the event is in the log and no checkpoint covers it yet',
+  'not-published':
+    'the event is in the log and no checkpoint covers it yet: one is signed within seconds, or, where log.db is being made anew, once that is done',
   'beyond-checkpoint': 'the last checkpoint does not reach that far',
   'not-a-range': 'these numbers fall: an index lies below its size, and a tree begins with a smaller one',
 }
