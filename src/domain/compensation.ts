@@ -39,7 +39,7 @@ export function decideCompensation(state: RunState, body: StartCompensation, env
   return append(...expired.map(({ draft }) => draft), started, ...end)
 }
 
-/** Calls to undo: newest group first, the calls of one group side by side. */
+/** The order of a rollback: the calls to undo, newest group first, the calls of one group side by side. */
 export function compensationPlan(state: RunState, scope: string | undefined): CallState[][] {
   return planOf(viewOf(state, []), scope)
 }
