@@ -2,12 +2,19 @@
  * @module Which versions of a body this build knows (REC-7). No catalogue is imported here, as folds run in the event server's engine too;
  * `test/schemas/events.test.ts` holds the table against the schemas.
  */
+import type { EventType } from '../schemas/events.ts'
 
 /** Types whose body has come in more versions than the first. */
-const LATEST: { readonly [type: string]: number } = { EnvelopeAccepted: 2 }
+const LATEST = {
+  EnvelopeAccepted: 2,
+  ToolCallClaimed: 2,
+  ToolCallSucceeded: 2,
+  ToolCallResolved: 2,
+  CompensationSucceeded: 2,
+} satisfies { readonly [T in EventType]?: number }
 
 export function latestBodyVersion(type: string): number {
-  return Object.hasOwn(LATEST, type) ? (LATEST[type] ?? 1) : 1
+  return Object.hasOwn(LATEST, type) ? LATEST[type as keyof typeof LATEST] : 1
 }
 
 /** Whether this build can fold a body. A snapshot is compared, never folded: one of another version is passed over (STR-10). */

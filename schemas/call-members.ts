@@ -1,7 +1,7 @@
 /** @module Members that the events of calls and of their undoing have in common (RUN-1 to RUN-33). */
 import { z } from 'zod'
 import { Name } from './names.ts'
-import { Failure, JsonValue, Uuid } from './values.ts'
+import { Failure, JsonValue, Uuid, ValueRef } from './values.ts'
 
 export const callIdentity = {
   callId: Uuid,
@@ -14,12 +14,26 @@ export const Compensate = z.union([z.enum(['not-needed', 'none']), z.strictObjec
 /** `s:<id>`: a process that has the store to itself. `p:<machine>:<pid>:<start>`: a process of a machine, as its kernel knows it. */
 export const LeaseOwner = z.string().regex(/^[sp]:[\w:-]{1,120}$/)
 
+/** `answered`: the caller was told so, and the run went on; else it is rolled back. */
+export const Unrecorded = z.strictObject({ reason: z.string().max(1024), answered: z.literal(true).optional() })
+
+/** Of version 1 is whatever needs nothing that came later. */
+export const callVersion = z.union([z.literal(1), z.literal(2)])
+
+export function isVersionOf({ v }: { readonly v: 1 | 2 }, reference: ValueRef | undefined, answered?: true): boolean {
+  return (v === 2) === (reference !== undefined || answered === true)
+}
+
+export const VERSION_RULE = 'version 2 names a value by reference or was answered without one, version 1 neither'
+
 export const succeeded = {
-  v: z.literal(1),
+  v: callVersion,
   ...callIdentity,
   result: JsonValue.optional(),
+  /** In place of `result`, where that is kept beside the events. */
+  resultRef: ValueRef.optional(),
   /** The tool ran, its result could not be recorded. */
-  unrecorded: z.strictObject({ reason: z.string().max(1024) }).optional(),
+  unrecorded: Unrecorded.optional(),
 }
 
 export const failed = {

@@ -69,6 +69,8 @@ export interface EventType<Schema extends z.ZodObject = z.ZodObject> {
   readonly rules?: 'findings' | 'code' | readonly string[]
   /** Stands in the report of a bundle even where nothing failed. */
   readonly notable?: true
+  /** The member of the body that may be large: it is then kept beside the events, and named by `argsRef` or `resultRef`. */
+  readonly large?: 'args' | 'result'
   readonly changes: Changes
 }
 

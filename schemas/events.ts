@@ -49,6 +49,7 @@ import { ToolCallLeaseRenewed } from './events/tool-call-lease-renewed.ts'
 import { ToolCallResolved } from './events/tool-call-resolved.ts'
 import { ToolCallSucceeded } from './events/tool-call-succeeded.ts'
 import { UsageRecorded } from './events/usage-recorded.ts'
+import { ValueStored } from './events/value-stored.ts'
 
 /** Events of a run, in its stream. */
 export const RUN_EVENTS = {
@@ -101,6 +102,7 @@ export const LEDGER_EVENTS = {
   ExportStarted,
   ExportIssued,
   AccessRecorded,
+  ValueStored,
 } as const satisfies Record<string, Declared>
 
 export const EVENTS = { ...RUN_EVENTS, ...LEDGER_EVENTS } as const

@@ -50,10 +50,16 @@ export function accessStream(tenant: string, writer: string): string {
   return `access-${tenant}.${writer}`
 }
 
+/** One large value of a tenant, by the hex digits of its digest. */
+export function valueStream(tenant: string, digest: string): string {
+  return `value-${tenant}.${digest.slice(digest.indexOf(':') + 1)}`
+}
+
+const HASH_PATTERN = /^[0-9a-f]{64}$/
 const WRITER_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 export interface StreamName {
-  readonly kind: 'run' | 'ledger' | 'access'
+  readonly kind: 'run' | 'ledger' | 'access' | 'value'
   readonly tenant: string
   /** Present where `kind` is `run`. */
   readonly runId?: string
@@ -72,6 +78,7 @@ export function parseStream(stream: string): StreamName | undefined {
   if (!TENANT_PATTERN.test(tenant)) return undefined
   if (kind === 'run' && RUN_ID_PATTERN.test(rest)) return { kind, tenant, runId: rest }
   if (kind === 'access' && WRITER_PATTERN.test(rest)) return { kind, tenant }
+  if (kind === 'value' && HASH_PATTERN.test(rest)) return { kind, tenant }
   return undefined
 }
 

@@ -1,7 +1,7 @@
 /** @module Bodies of the requests that change a run. Strict: a member that is not named here is refused, so nobody sets what the ledger sets. */
 import { z } from 'zod'
 import { Approve } from './approval.ts'
-import { Compensate, LeaseOwner } from './call-members.ts'
+import { Compensate, LeaseOwner, Unrecorded } from './call-members.ts'
 import { BRANCHES_MAX, JoinStrategy, OnDiscard } from './fork.ts'
 import { Currency, Digest, Money, Name, RunId } from './names.ts'
 import { Policy } from './policy.ts'
@@ -134,12 +134,14 @@ export const SettleCall = z
         left: z.literal(true).optional(),
       })
       .optional(),
-    /** The tool ran; its result could not be recorded. */
-    unrecorded: z.strictObject({ reason: z.string().max(1024) }).optional(),
+    /** The tool ran; its result could not be recorded. `answered`: its caller was told so, and the run goes on. */
+    unrecorded: Unrecorded.optional(),
     /** A failed compensation that the caller will try again: it ends nothing yet. */
     willRetry: z.boolean().optional(),
     /** Of a compensation that succeeded: some of what the call did stands, and nobody undoes it. */
     leftStanding: z.literal(true).optional(),
+    /** `digest`: of the result only what names it goes on record. */
+    record: z.literal('digest').optional(),
     usage: Usage.optional(),
   })
   .refine(

@@ -22,6 +22,14 @@ export const Phase = z.enum(['forward', 'compensation', 'model'])
 export const OnUnknown = z.enum(['retry', 'in-doubt'])
 export const Uuid = z.uuid()
 
+/** A value that is kept beside the events: SHA-256 over a salt and its canonical text. `kept: false`: only this is on record, by the tool's choice. */
+export const ValueRef = z.strictObject({
+  digest: Digest,
+  bytes: z.int().min(0),
+  mediaType: z.string().min(1).max(128),
+  kept: z.literal(false).optional(),
+})
+
 export const Supersession = z.strictObject({ path: z.string().max(4096), reason: z.string().max(4096) })
 /** What a judge says of a handoff: `unavailable` where it failed, was too late, or said nothing that could be read. */
 export const JUDGEMENT = {
@@ -88,6 +96,7 @@ export const BudgetLimits = z.strictObject({
     .optional(),
 })
 
+export type ValueRef = z.infer<typeof ValueRef>
 export type Usage = z.infer<typeof Usage>
 export type Failure = z.infer<typeof Failure>
 export type ManifestBody = z.infer<typeof ManifestBody>

@@ -34,6 +34,8 @@ export interface ServiceOptions {
 
 /** Longest wait for requests that run; with the closing of the store the process ends within five seconds. */
 const DRAIN_MS = 3_000
+/** Room for the rest of the request that carries a value. */
+const AROUND_VALUE_BYTES = 32 * 1024
 /** A store that starts together with the ledger is waited for so long before it counts as away. */
 const TOGETHER_MS = 1_000
 
@@ -110,7 +112,8 @@ function edgeOf(
   issuers: WatchedFile<readonly TrustedIssuer[]>,
 ): (served: Served, draining: AbortSignal) => App {
   const trusted = latest(issuers)
-  const { ratePerSecond, rateBurst, workMsPerSecond, openMetrics } = settings
+  const { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, values } = settings
+  const valueBodyMaxBytes = values.maxBytes + AROUND_VALUE_BYTES
   return ({ ledger, keys: source, memory, work }, draining) => {
     const keys = latest(source)
     return createApp({
@@ -121,7 +124,7 @@ function edgeOf(
       version,
       memory,
       work,
-      settings: { ratePerSecond, rateBurst, workMsPerSecond, openMetrics },
+      settings: { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, valueBodyMaxBytes },
       draining,
     })
   }

@@ -114,6 +114,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
       memory,
       work,
       isOwnerGone: ownerGone(settings),
+      values: settings.values,
       ...(policies && { tenantPolicy: (tenant) => policies.current()(tenant) }),
       ...origin,
     })

@@ -34,6 +34,7 @@ export interface Settings {
   readonly judge?: string
   readonly witnesses?: string
   readonly openMetrics: boolean
+  readonly values: { readonly inlineMaxBytes: number; readonly maxBytes: number }
   /** Absent: what the machine or the container allows. */
   readonly memoryBytes?: number
   /** Not a setting of its own: of a ledger inside an agent's process, whose index is not made before somebody asks. */
@@ -79,6 +80,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     ...(witnesses !== undefined && { witnesses }),
     ...(memoryBytes !== undefined && { memoryBytes }),
     openMetrics: inputs.checked('open-metrics') === true,
+    values: { inlineMaxBytes: inputs.number('value-inline-bytes'), maxBytes: inputs.number('value-max-bytes') },
   }
 }
 

@@ -1,5 +1,6 @@
 /** @module Every setting: what it means, what it takes, and its default. Flags, variables and the documentation are made of this table. */
 import { z } from 'zod'
+import { INLINE_CEILING_BYTES, VALUE_CEILING_BYTES } from '../schemas/value-forms.ts'
 import { KNOWN_KEYS_ABOUT, KNOWN_KEYS_DEFAULT } from './known-keys-path.ts'
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
@@ -128,6 +129,16 @@ export const SETTINGS = {
     about: 'memory for caches, queues, open streams and requests in flight; what finds it full gets 503',
     schema: Size,
     shownDefault: "half of the container's or the machine's, at most 3/4 of node's heap limit",
+  },
+  'value-inline-bytes': {
+    about: 'arguments and results up to so many bytes stand in their events; larger ones beside them, by reference',
+    fallback: '65536',
+    schema: wholeNumber(1_024, INLINE_CEILING_BYTES),
+  },
+  'value-max-bytes': {
+    about: 'larger arguments and results are refused (`value-too-large`)',
+    fallback: '8388608',
+    schema: wholeNumber(65_536, VALUE_CEILING_BYTES),
   },
   'open-metrics': { about: 'serve `/metrics` without a token', fallback: 'false', schema: Switch },
 } as const satisfies Record<string, Setting>

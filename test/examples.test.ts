@@ -33,6 +33,18 @@ examples('order saga: undone newest first, what stands is said', async () => {
   ])
 })
 
+examples('large values: by reference, refused as an answer, and as a digest alone', async () => {
+  assert.equal(await printed('large-values'), [
+    'search Oslo',
+    'search Norway',
+    'search Norway',
+    '1000 rooms in Oslo, 2000 in Norway',
+    'the export has the digests',
+    'replayed exactly, without a search',
+    'what the doctor said is not-recorded',
+  ])
+})
+
 examples('parallel saga: the last group first, the report says each step', async () => {
   const lines = await printed('parallel-saga')
   assert.is(lines[0], 'SUCCESS')

@@ -1,6 +1,6 @@
 /** @module CompensationSucceeded: a call was undone. */
 import { z } from 'zod'
-import { succeeded } from '../call-members.ts'
+import { isVersionOf, succeeded, VERSION_RULE } from '../call-members.ts'
 import { eventType } from '../event-type.ts'
 import { Uuid } from '../values.ts'
 
@@ -11,11 +11,14 @@ export const CompensationSucceeded = eventType({
   says: { verdict: 'compensated', outcome: 'success', severity: 'informational' },
   facts: ['call', 'compensates'],
   notable: true,
+  large: 'result',
   changes: { call: 'settled', undoing: 'succeeded' },
-  schema: z.strictObject({
-    ...succeeded,
-    compensates: Uuid,
-    /** All was undone that can be; some of what the call did stands. */
-    leftStanding: z.literal(true).optional(),
-  }),
+  schema: z
+    .strictObject({
+      ...succeeded,
+      compensates: Uuid,
+      /** All was undone that can be; some of what the call did stands. */
+      leftStanding: z.literal(true).optional(),
+    })
+    .refine((body) => isVersionOf(body, body.resultRef, body.unrecorded?.answered), VERSION_RULE),
 })

@@ -1,9 +1,9 @@
 /** @module ToolCallClaimed: a call may run until its lease ends. */
 import { z } from 'zod'
-import { Compensate, callIdentity, LeaseOwner } from '../call-members.ts'
+import { Compensate, callIdentity, callVersion, isVersionOf, LeaseOwner, VERSION_RULE } from '../call-members.ts'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'
-import { JsonValue, OnUnknown, Phase, Scope, Uuid } from '../values.ts'
+import { JsonValue, OnUnknown, Phase, Scope, Uuid, ValueRef } from '../values.ts'
 
 export const ToolCallClaimed = eventType({
   family: 'call',
@@ -11,34 +11,43 @@ export const ToolCallClaimed = eventType({
   activity: 'create',
   says: { verdict: 'claimed', outcome: 'success', severity: 'informational' },
   facts: ['agent', 'tool', 'call', 'reservation', 'compensates'],
+  large: 'args',
   changes: { call: 'claimed', bill: true },
-  schema: z.strictObject({
-    v: z.literal(1),
-    ...callIdentity,
-    key: z.string().min(1).max(512),
-    tool: Name,
-    phase: Phase,
-    args: JsonValue,
-    argsDigest: Digest,
-    agent: Name.optional(),
-    scope: Scope.optional(),
-    occurrence: z.int().min(0).optional(),
-    group: Name.optional(),
-    attempt: z.int().min(1),
-    generation: z.int().min(1),
-    leaseMs: z.int().min(1),
-    leaseUntil: z.string(),
-    /** The process that holds the lease, where it says: its death can be proved. */
-    owner: LeaseOwner.optional(),
-    onUnknown: OnUnknown,
-    compensate: Compensate.optional(),
-    compensateUnknown: z.boolean().optional(),
-    compensateFailed: z.boolean().optional(),
-    parentCall: Uuid.optional(),
-    /** Forward call that this one undoes; only where `phase` is `compensation`. */
-    compensates: Uuid.optional(),
-    reservationId: Uuid.optional(),
-    /** The approval that this claim uses up. */
-    approvalId: Uuid.optional(),
-  }),
+  schema: z
+    .strictObject({
+      v: callVersion,
+      ...callIdentity,
+      key: z.string().min(1).max(512),
+      tool: Name,
+      phase: Phase,
+      args: JsonValue.optional(),
+      /** In place of `args`, where those are kept beside the events. */
+      argsRef: ValueRef.optional(),
+      argsDigest: Digest,
+      agent: Name.optional(),
+      scope: Scope.optional(),
+      occurrence: z.int().min(0).optional(),
+      group: Name.optional(),
+      attempt: z.int().min(1),
+      generation: z.int().min(1),
+      leaseMs: z.int().min(1),
+      leaseUntil: z.string(),
+      /** The process that holds the lease, where it says: its death can be proved. */
+      owner: LeaseOwner.optional(),
+      onUnknown: OnUnknown,
+      compensate: Compensate.optional(),
+      compensateUnknown: z.boolean().optional(),
+      compensateFailed: z.boolean().optional(),
+      parentCall: Uuid.optional(),
+      /** Forward call that this one undoes; only where `phase` is `compensation`. */
+      compensates: Uuid.optional(),
+      reservationId: Uuid.optional(),
+      /** The approval that this claim uses up. */
+      approvalId: Uuid.optional(),
+    })
+    .refine((body) => isVersionOf(body, body.argsRef), VERSION_RULE)
+    .refine(
+      ({ args, argsRef }) => (args === undefined) === (argsRef !== undefined),
+      'arguments stand here or by reference',
+    ),
 })

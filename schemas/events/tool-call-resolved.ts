@@ -1,16 +1,20 @@
 /** @module ToolCallResolved: somebody looked, and says what became of a call in doubt. */
 import { z } from 'zod'
-import { callIdentity } from '../call-members.ts'
+import { callIdentity, callVersion, isVersionOf, VERSION_RULE } from '../call-members.ts'
 import { eventType, saysBy } from '../event-type.ts'
-import { JsonValue } from '../values.ts'
+import { JsonValue, ValueRef } from '../values.ts'
 
-const schema = z.strictObject({
-  v: z.literal(1),
-  ...callIdentity,
-  outcome: z.enum(['executed', 'not-executed', 'compensated']),
-  result: JsonValue.optional(),
-  evidence: JsonValue,
-})
+const schema = z
+  .strictObject({
+    v: callVersion,
+    ...callIdentity,
+    outcome: z.enum(['executed', 'not-executed', 'compensated']),
+    result: JsonValue.optional(),
+    /** In place of `result`, where that is kept beside the events. */
+    resultRef: ValueRef.optional(),
+    evidence: JsonValue,
+  })
+  .refine((body) => isVersionOf(body, body.resultRef), VERSION_RULE)
 
 export const ToolCallResolved = eventType({
   family: 'call',
@@ -23,6 +27,7 @@ export const ToolCallResolved = eventType({
   }),
   facts: ['call'],
   notable: true,
+  large: 'result',
   changes: { call: 'settled' },
   schema,
 })

@@ -1,6 +1,6 @@
 /** @module ToolCallSucceeded: a call ran and gave a result. */
 import { z } from 'zod'
-import { succeeded } from '../call-members.ts'
+import { isVersionOf, succeeded, VERSION_RULE } from '../call-members.ts'
 import { eventType } from '../event-type.ts'
 
 export const ToolCallSucceeded = eventType({
@@ -9,6 +9,9 @@ export const ToolCallSucceeded = eventType({
   activity: 'update',
   says: { verdict: 'succeeded', outcome: 'success', severity: 'informational' },
   facts: ['call'],
+  large: 'result',
   changes: { call: 'settled' },
-  schema: z.strictObject(succeeded),
+  schema: z
+    .strictObject(succeeded)
+    .refine((body) => isVersionOf(body, body.resultRef, body.unrecorded?.answered), VERSION_RULE),
 })

@@ -44,6 +44,8 @@ export type AgentErrorCode =
   | 'fork-conflict'
   | 'result-not-recorded'
   | 'outcome-not-recorded'
+  | 'not-recorded'
+  | 'value-missing'
   | 'run-rolled-back'
   | 'run-failed'
   | 'run-waiting'

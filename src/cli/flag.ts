@@ -43,6 +43,8 @@ const SETTING_VALUES: Readonly<Record<SettingName, string>> = {
   judge: 'url',
   witnesses: 'file',
   memory: 'size',
+  'value-inline-bytes': 'bytes',
+  'value-max-bytes': 'bytes',
   'open-metrics': 'boolean',
 }
 const SETTING_CHOICES: Partial<Record<SettingName, readonly string[]>> = {

@@ -98,10 +98,17 @@ function summaryLines(summary: Summary, paint: Paint): readonly string[] {
     ...(behindClock === 0
       ? []
       : [`${plural(behindClock, 'event')} written while the clock was behind; each keeps its reading`]),
+    ...valueLines(result),
     ...unchecked.map((what) => oneLine(`not checked: ${what}`)),
     ...(summary.keys === undefined ? [] : [oneLine(`keys: ${summary.keys}`)]),
     ...(summary.unused === undefined ? [] : [oneLine(`note: ${summary.unused}`)]),
   ]
+}
+
+function valueLines({ values }: VerifyResult): readonly string[] {
+  if (values === undefined) return []
+  const unnamed = values.unnamed === 0 ? '' : `; ${values.unnamed} of them named by no event, as a crash leaves them`
+  return [`${plural(values.whole, 'large value')} beside the events${unnamed}`]
 }
 
 /** Of an export: of what it is, and, where nothing else is wrong, that it is complete. */

@@ -71,6 +71,8 @@ export interface Client {
   run(runId: string, options?: AskOptions): Promise<JsonObject>
   context(runId: string, at?: Query, options?: AskOptions): Promise<JsonObject>
   call(runId: string, callId: string, options?: AskOptions): Promise<JsonObject>
+  /** A large value of a call, by the digest in its `argsRef` or `resultRef`. */
+  value(runId: string, digest: string, options?: AskOptions): Promise<Json>
   budget(runId: string, options?: AskOptions): Promise<JsonObject>
   approval(runId: string, approvalId: string, options?: AskOptions): Promise<JsonObject>
   /** What somebody in the tenant can still decide, with the arguments of each call; decided by the commands `grant` and `deny`. */
@@ -133,6 +135,12 @@ export function createClient(options: ClientOptions): Client {
     run: (runId, options = {}) => get(runPath(runId), {}, options),
     context: (runId, at = {}, options = {}) => get(`${runPath(runId)}/context`, at, options),
     call: (runId, callId, options = {}) => get(`${runPath(runId)}/calls/${encodeURIComponent(callId)}`, {}, options),
+    value: async (runId, digest, { signal } = {}) => {
+      const path = `${runPath(runId)}/values/${encodeURIComponent(digest)}`
+      let text = ''
+      for await (const part of transport.text({ method: 'GET', path, signal })) text += part
+      return JSON.parse(text) as Json
+    },
     budget: (runId, options = {}) => get(`${runPath(runId)}/budget`, {}, options),
     approval: (runId, approvalId, options = {}) =>
       get(`${runPath(runId)}/approvals/${encodeURIComponent(approvalId)}`, {}, options),

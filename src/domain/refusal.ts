@@ -57,6 +57,8 @@ export type RefusalCode =
   | 'idempotency-in-flight'
   | 'revision-conflict'
   | 'append-too-large'
+  | 'value-too-large'
+  | 'value-not-found'
   | 'contended'
   | 'overloaded'
   | 'not-attempted'

@@ -37,7 +37,7 @@ export function decideSettle(state: RunState, { callId, body }: OnCall<SettleCal
 
 /** The run has to go back, this call included: without its result nobody could go on from here. */
 function notRecorded({ callId, fence, phase }: CallState, { unrecorded }: SettleCall): Draft[] {
-  if (unrecorded === undefined || phase !== 'forward') return []
+  if (unrecorded === undefined || unrecorded.answered === true || phase !== 'forward') return []
   return [{ type: 'ResultNotRecorded', data: { v: 1, callId, fence, reason: unrecorded.reason } }]
 }
 
@@ -59,6 +59,7 @@ function settledDraft(call: CallState, body: SettleCall): Draft {
   }
   const data: EventBody<'ToolCallSucceeded'> = {
     ...identity,
+    v: body.unrecorded?.answered === true ? 2 : 1,
     ...(body.result === undefined ? {} : { result: body.result }),
     ...(body.unrecorded === undefined ? {} : { unrecorded: body.unrecorded }),
   }

@@ -50,7 +50,7 @@ const ROLES = {
   ...eachOf('none', 'ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'BudgetReleased'),
   ...eachOf('none', 'ReservationExpired', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   ...eachOf('none', 'LedgerCreated', 'KeyRotated', 'CheckpointSigned'),
-  ...eachOf('none', 'ExportStarted', 'ExportIssued', 'AccessRecorded'),
+  ...eachOf('none', 'ExportStarted', 'ExportIssued', 'AccessRecorded', 'ValueStored'),
 } satisfies Record<EventType, string>
 
 /** Runs, and calls, that one export keeps open: beyond them the oldest is written as it stands, still open. */

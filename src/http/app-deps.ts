@@ -11,6 +11,8 @@ const KIB = 1024
 export interface HttpSettings extends RateSettings {
   /** Body of a single command: the payload's 512 KiB and room for the request's other members. */
   readonly bodyMaxBytes: number
+  /** Of a command that carries arguments or a result: what the ledger takes of a value, and room around it. */
+  readonly valueBodyMaxBytes: number
   readonly batchMaxBytes: number
   /** Tails, exports, replays and waiting claims that one tenant may hold open. */
   readonly streamsPerTenant: number
@@ -24,6 +26,7 @@ export interface HttpSettings extends RateSettings {
 
 const HTTP_DEFAULTS: HttpSettings = {
   bodyMaxBytes: 544 * KIB,
+  valueBodyMaxBytes: 8 * KIB * KIB + 32 * KIB,
   batchMaxBytes: 8 * KIB * KIB,
   ratePerSecond: 5_000,
   rateBurst: 10_000,

@@ -13,6 +13,9 @@ import type { Ask, CommandSpec, GuardedRoute } from './route.ts'
 
 type Success = Extract<Outcome, { ok: true }>
 
+/** A large value may hold more members than a body of its own size limit, in proportion. */
+const VALUE_MAX_KEYS = 1_600_000
+
 export interface CommandRoute<Body extends object> {
   readonly path: string
   readonly summary: string
@@ -22,6 +25,8 @@ export interface CommandRoute<Body extends object> {
   readonly command: (body: Body, item: string) => Command
   readonly location?: CommandSpec['location']
   readonly access: TokenAccess
+  /** Its body carries arguments or a result, which may be large. */
+  readonly takesValue?: boolean
   /** Runs in place of `ledger.execute`, where an answer may have to wait. */
   readonly execute?: (ask: Ask, ready: ReadyCommand) => Promise<Outcome>
 }
@@ -34,13 +39,14 @@ export interface ReadyCommand {
 
 /** A route that hands one command to the ledger. */
 export function commandRoute<Body extends object>(route: CommandRoute<Body>): GuardedRoute {
-  const { path, summary, tag, access, body, location, execute = executeNow } = route
+  const { path, summary, tag, access, body, location, takesValue, execute = executeNow } = route
   // `checkBody` hands over what `body` has parsed, and nothing else.
   const spec = {
     kind: route.kind,
     body,
     command: route.command,
     ...(location && { location }),
+    ...(takesValue && { takesValue }),
   } as unknown as CommandSpec
   return {
     method: 'post',
@@ -51,6 +57,7 @@ export function commandRoute<Body extends object>(route: CommandRoute<Body>): Gu
     access,
     query: NoQuery,
     ...(location && { answers: { 201: 'Recorded anew.' } }),
+    ...(takesValue && { takesValue }),
     spec,
     handle: async (ask) => {
       const ready = await readCommand(ask, spec)
@@ -65,7 +72,10 @@ const executeNow = ({ edge, caller, run }: Ask, { command, info }: ReadyCommand)
 
 async function readCommand(ask: Ask, spec: CommandSpec): Promise<Parsed<ReadyCommand>> {
   const { edge } = ask
-  const read = await readJson(ask, { maxBytes: edge.settings.bodyMaxBytes })
+  const { bodyMaxBytes, valueBodyMaxBytes } = edge.settings
+  const limits =
+    spec.takesValue === true ? { maxBytes: valueBodyMaxBytes, maxKeys: VALUE_MAX_KEYS } : { maxBytes: bodyMaxBytes }
+  const read = await readJson(ask, limits)
   if (!read.ok) return read
   const body = checkBody(spec.body, read.value)
   if (!body.ok) return body

@@ -103,8 +103,9 @@ function paceOf({ work }: Edge, { tenant, subject }: Principal, c: EdgeContext):
 /** Nothing of the body is read before there is room for it. */
 async function withBody(route: GuardedRoute, ask: Ask): Promise<Response> {
   const { edge, c, caller, path } = ask
-  const { batchMaxBytes, bodyMaxBytes } = edge.settings
-  const maxBytes = route.takesBatch === true ? batchMaxBytes : bodyMaxBytes
+  const { batchMaxBytes, bodyMaxBytes, valueBodyMaxBytes } = edge.settings
+  const single = route.takesValue === true ? valueBodyMaxBytes : bodyMaxBytes
+  const maxBytes = route.takesBatch === true ? batchMaxBytes : single
   const body = holdBody(edge.memory, { c, tenant: caller.tenant, maxBytes })
   if (body === undefined) return problemResponse(bodiesInFlight, path)
   const written = edge.work.writing()

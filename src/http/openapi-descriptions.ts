@@ -12,6 +12,8 @@ export const PARAMETERS: Texts = {
   asOf: "The answer as it was when the tenant's log had so many events: a count, and the same answer for ever.",
   by: 'What is summed by: `run` (the default), `agent`, `model`, `day`, `month` or `tenant`.',
   call: 'Id of the call, a UUID, as its claim was answered.',
+  digest:
+    'Digest of a large value, as `argsRef` or `resultRef` of a call of this run has it: `sha256:` and 64 hex digits.',
   code: 'Stable code of a problem, such as `not-found`.',
   compensation:
     'Only runs whose last rollback ended so: `COMPENSATED`, `PARTLY_COMPENSATED`, `COMPENSATION_FAILED` or `IN_DOUBT`.',
@@ -182,6 +184,8 @@ export const MEMBERS: Texts = {
   ungrounded: 'What a value is that nothing recorded holds: `off`, `warn` (the default) or `reject`.',
   unknown: 'The outcome is not known, such as after a time-out: the call is in doubt.',
   unrecorded: 'The tool ran, and its result could not be recorded.',
+  answered: 'The caller was told that the result is too large, and the run goes on; else the run goes back.',
+  record: '`digest`: of the result only what names it goes on record.',
   usage: 'What was used.',
   verdict: 'What the judge says of the handoff: `accept`, `reject` or `unavailable`.',
   whenOwned:

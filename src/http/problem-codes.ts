@@ -87,6 +87,8 @@ export const STATUS = {
   'idempotency-in-flight': 409,
   'revision-conflict': 412,
   'append-too-large': 413,
+  'value-too-large': 413,
+  'value-not-found': 404,
   contended: 503,
   overloaded: 503,
   'not-attempted': 424,

@@ -145,6 +145,14 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'The run has moved on',
     'Read what came between (`conflicting`), then ask with the new revision.',
   ),
+  'value-too-large': text(
+    'The value is too large for this ledger',
+    'Hand over less, or keep it elsewhere and hand over where; `value-max-bytes` is the limit of the ledger.',
+  ),
+  'value-not-found': text(
+    'No such value',
+    'Take the digest out of `argsRef` or `resultRef` of a call of this run; with `kept: false` only the digest is on record.',
+  ),
   'append-too-large': text('Too much for one write', 'Send less in one request.'),
   overloaded: text(
     'The server is at its limit of memory or work',

@@ -53,6 +53,7 @@ export interface CommandSpec {
   readonly kind: Command['kind']
   readonly body: z.ZodType<object>
   readonly command: (body: object, item: string) => Command
+  readonly takesValue?: boolean
   /** Set where the command makes a resource: its path, for 201 and `Location`. */
   readonly location?: (outcome: Extract<Outcome, { ok: true }>, runPath: string) => string
 }
@@ -89,6 +90,8 @@ export interface GuardedRoute<Query = unknown> extends RouteBase {
   readonly query: z.ZodObject
   /** Takes a body of many commands, up to `batchMaxBytes`. */
   readonly takesBatch?: boolean
+  /** Takes a body with arguments or a result, up to `valueBodyMaxBytes`. */
+  readonly takesValue?: boolean
   readonly spec?: CommandSpec
   readonly handle: (ask: Ask<Query>) => Response | Promise<Response>
 }

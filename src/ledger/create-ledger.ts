@@ -26,6 +26,7 @@ import { RunList } from './read/run-list.ts'
 import { RingSealedPlaces } from './read/sealed-places.ts'
 import { Stats } from './stats.ts'
 import { watchStore } from './store-watch.ts'
+import { ValueStore } from './values/value-store.ts'
 import { createCommands } from './write/commands.ts'
 import { LeaseClock } from './write/lease-clock.ts'
 import { type RunAggregateDeps, RunAggregates } from './write/run-aggregates.ts'
@@ -58,11 +59,11 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
 
   const leases = new LeaseClock(effects, cacheWithin(memory, 'leases', 1), options.isOwnerGone)
   const runs = hotRunsWithin(memory, { store, views, sealer, leases, work }, options.hotRunsMax)
-  const reader = new Reader(store, runs, sealer)
-  const queries = new Queries({ store, runs, reader, sealer, leases })
-  const history = new History(store, queries)
-  const write = new WritePath({ store, runs, reader, sealer, effects, stats, leases, ledgerId, work, tenantPolicy })
-  const commands = createCommands({ write, queries, newId: effects.newId })
+  const values = new ValueStore({ store, sealer, effects, memory })
+  const reader = new Reader({ store, runs, sealer, values })
+  const queries = new Queries({ store, runs, reader, sealer, leases, values })
+  const deciding = { store, runs, reader, sealer, effects, stats, leases, ledgerId, work, tenantPolicy, values }
+  const write = new WritePath({ ...deciding, valueLimits: options.values })
   const list = new RunList(followed('runs'), views, { appendsSoFar, followed: lag.runs })
   const approvals = new ApprovalReads({ queries, reader, list, effects })
   const audit =
@@ -80,11 +81,10 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     origin,
     ...(logs && { logs }),
     ...(audit && { audit: audit.reads }),
-    execute: commands.execute,
-    executeBatch: commands.executeBatch,
+    ...createCommands({ write, queries, newId: effects.newId }),
     ...queriesOf(queries),
     ...approvalsOf(approvals),
-    ...historyOf(history),
+    ...historyOf(new History(store, queries)),
     ...outwardOf(exports, sealer),
     discloseRunKeys: (caller, runId) => discloseRunKeys({ write, store, sealer, ledgerId }, caller, runId),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
@@ -160,6 +160,7 @@ function queriesOf(queries: Queries): RunQueries {
     calls: (caller, runId, page) => queries.calls(caller, runId, page),
     call: (caller, runId, callId) => queries.call(caller, runId, callId),
     budget: (caller, runId) => queries.budget(caller, runId),
+    value: (caller, runId, digest) => queries.value(caller, runId, digest),
     findings: (caller, runId, page) => queries.findings(caller, runId, page),
     manifests: (caller, runId) => queries.manifests(caller, runId),
     compensations: (caller, runId) => queries.compensations(caller, runId),

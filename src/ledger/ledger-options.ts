@@ -7,6 +7,7 @@ import type { LogStore } from '../store/log-store.ts'
 import type { ViewStore } from '../store/view-store.ts'
 import type { LogSettings } from './log/log-settings.ts'
 import type { Effects, KeySource, Log, TenantPolicies } from './ports.ts'
+import type { ValueLimits } from './values/value-limits.ts'
 
 export interface LedgerOptions {
   readonly store: EventStore
@@ -36,6 +37,8 @@ export interface LedgerOptions {
   readonly memory?: MemoryBudget
   /** Whether the process that holds a lease is provably gone; absent: nobody's death can be proved here. */
   readonly isOwnerGone?: (owner: string) => boolean
+  /** Which values of calls are kept beside the events, and which are too large to be taken. */
+  readonly values?: Partial<ValueLimits>
   /** Fewer recent runs kept folded than the memory allows. */
   readonly hotRunsMax?: number
 }

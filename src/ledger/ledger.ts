@@ -181,6 +181,8 @@ export interface Ledger extends AsyncDisposable {
     page: { readonly from?: ApprovalPlace; readonly limit: number },
   ): Promise<{ items: readonly JsonObject[]; next?: ApprovalPlace }>
   budget(caller: Caller, runId: string): Promise<Found<JsonObject>>
+  /** A value that the run's events name: its canonical text, as `application/json`. */
+  value(caller: Caller, runId: string, digest: string): Promise<Found<string>>
   /** Findings of rejected envelopes, and warnings of accepted ones. */
   findings(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
   manifests(caller: Caller, runId: string): Promise<Found<JsonObject>>

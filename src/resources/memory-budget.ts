@@ -25,6 +25,7 @@ export const SHARES = {
   tokens: { percent: 1, atMostBytes: 16 * MIB, about: 'tokens that were checked' },
   'run-keys': { percent: 1, atMostBytes: 16 * MIB, about: 'keys derived for single runs' },
   rates: { percent: 1, atMostBytes: 8 * MIB, about: 'rates of tenants, token subjects and addresses' },
+  values: { percent: 2, atMostBytes: 64 * MIB, about: 'large values that were written or read lately' },
   'audit-index': { percent: 1, atMostBytes: 32 * MIB, about: "what the auditors' index remembers of runs and calls" },
   logs: { percent: 2, atMostBytes: 64 * MIB, about: 'trees, streams and cosignatures of the logs' },
   leases: { percent: 1, atMostBytes: 16 * MIB, about: 'when the leases of calls end' },

@@ -8,7 +8,7 @@ import { CompactTree } from '../merkle/compact-tree.ts'
 import { leafHash, sameHash } from '../merkle/hashes.ts'
 import type { NoteVerifier } from '../merkle/note-key.ts'
 import { openNote } from '../merkle/signed-note.ts'
-import { streamTenant } from '../signing/stream-tenant.ts'
+import { logTenant } from '../signing/stream-tenant.ts'
 import type { SourceFault, SourceItem, SourcePages } from './verify-records.ts'
 
 export type ReadCheckpoint =
@@ -55,7 +55,7 @@ export async function* withCheckpoints(
   for await (const page of pages) {
     for (const item of page) {
       if ('fault' in item) continue
-      const tenant = streamTenant(item.stream) ?? ''
+      const tenant = logTenant(item.stream) ?? ''
       const log = logs.get(tenant)
       if (log !== undefined && isLeaf(item, tenant, streams)) log.take(item.header)
     }
@@ -111,7 +111,7 @@ export function isLeaf(
   tenant: string,
   streams: Set<string>,
 ): boolean {
-  if (streamTenant(stream) !== tenant) return false
+  if (logTenant(stream) !== tenant) return false
   if (revision === 0) streams.add(stream)
   return streams.has(stream)
 }

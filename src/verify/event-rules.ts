@@ -14,6 +14,7 @@ const FIRST_OF_RUN = 'RunStarted'
 const FIRST_OF_LEDGER = 'LedgerCreated'
 const DISCLOSURE = 'RunKeyDisclosed'
 const OF_ACCESS = 'AccessRecorded'
+const OF_VALUE = 'ValueStored'
 
 export interface EventRulesOptions {
   /** Undefined where there are no keys to compare with. */
@@ -67,6 +68,8 @@ export class EventRules {
     if (type === FIRST_OF_LEDGER && stream !== SYSTEM_STREAM)
       return fault('first-event', `${type} outside ${SYSTEM_STREAM}`)
     if ((type === OF_ACCESS) !== (parseStream(stream)?.kind === 'access'))
+      return fault('first-event', `${type} does not belong in ${stream}`)
+    if ((type === OF_VALUE) !== (parseStream(stream)?.kind === 'value'))
       return fault('first-event', `${type} does not belong in ${stream}`)
     const first = stream === SYSTEM_STREAM ? FIRST_OF_LEDGER : isRun(stream) ? FIRST_OF_RUN : undefined
     if (first === undefined || (type === first) === (revision === 0)) return NONE

@@ -3,7 +3,7 @@ import type { Checkpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
 import { leafHash, sameHash } from '../merkle/hashes.ts'
 import { digestText } from '../signing/digests.ts'
-import { streamTenant } from '../signing/stream-tenant.ts'
+import { logTenant } from '../signing/stream-tenant.ts'
 import { isLeaf } from './checkpoint-check.ts'
 import type { PlacedRecord } from './stream-check.ts'
 
@@ -33,7 +33,7 @@ export class ExportTree {
   }
 
   take(record: PlacedRecord): void {
-    const tenant = streamTenant(record.stream)
+    const tenant = logTenant(record.stream)
     if (tenant === undefined || !isLeaf(record, tenant, this.#streams)) return
     this.#tree.append(leafHash(record.header))
     this.#holdKept()

@@ -64,6 +64,9 @@ export type VerifyFaultCode =
   /** A format that holds nothing which verify could check against a seal. */
   | 'view'
   | 'after-trailer'
+  /** A large value that an event names is gone, or is another than it was. */
+  | 'value-missing'
+  | 'value-altered'
   /** A checkpoint on record is not the log's, or not of the events before it. */
   | 'recorded-checkpoint'
   /** The file of checkpoints beside the store is damaged or altered. */

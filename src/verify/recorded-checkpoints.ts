@@ -11,7 +11,7 @@ import { HASH_BYTES, sameHash } from '../merkle/hashes.ts'
 import { parseVerifierKey } from '../merkle/note-key.ts'
 import { openNote, parseNote } from '../merkle/signed-note.ts'
 import { digestText } from '../signing/digests.ts'
-import { streamTenant } from '../signing/stream-tenant.ts'
+import { isValueStream, logTenant } from '../signing/stream-tenant.ts'
 
 /** Leaves of all logs that may wait for the checkpoint that covers them: 32 bytes each. */
 const WAITING_MAX = 4 * 1024 * 1024
@@ -40,13 +40,15 @@ export class RecordedCheckpoints {
 
   /** What was found wrong with this stream's log is told already; its later checkpoints would only say so again. */
   giveUp(stream: string | undefined): void {
-    const tenant = stream === undefined ? undefined : streamTenant(stream)
+    if (stream !== undefined && isValueStream(stream)) return
+    const tenant = stream === undefined ? undefined : logTenant(stream)
     if (tenant !== undefined) this.#drop(tenant)
     else for (const known of this.#logs.keys()) this.#drop(known)
   }
 
   /** The next event in the store's order; says what is wrong with it where it is a checkpoint. `digest` is the event's own. */
   take({ stream, revision, tenant, type }: Header, data: string, digest: string): string | undefined {
+    if (isValueStream(stream)) return undefined
     if (revision === 0) this.#streams.add(stream)
     if (!this.#streams.has(stream)) return undefined
     const log = this.#logOf(tenant)

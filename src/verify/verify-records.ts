@@ -5,11 +5,13 @@
 import { SYSTEM_STREAM } from '../../schemas/names.ts'
 import type { CheckDepth } from '../signing/check.ts'
 import type { KeyRing, RunKeys } from '../signing/key-ring.ts'
+import { isValueStream } from '../signing/stream-tenant.ts'
 import { EventRules, type LedgerFacts } from './event-rules.ts'
 import { type Verdict, type VerifyFault, verdictOf, worse } from './fault.ts'
 import { RecordedCheckpoints } from './recorded-checkpoints.ts'
 import { createSeenIds } from './seen-ids.ts'
 import { type Judged, type PlacedRecord, StreamChecks } from './stream-check.ts'
+import { ValueChecks } from './value-checks.ts'
 
 /** What the source itself found wrong where a record should be. With a place, the record there counts as seen. */
 export interface SourceFault {
@@ -46,6 +48,8 @@ export interface VerifyResult {
   readonly faults: number
   /** Events whose writer's clock was behind: their time is the one before them, their clock is on record. */
   readonly behindClock: number
+  /** Large values beside the events of a store; those that no event names are what a crash left. */
+  readonly values?: { readonly whole: number; readonly unnamed: number }
   readonly ledger?: LedgerFacts
   /** What this run could not judge, in words. */
   readonly unchecked: readonly string[]
@@ -71,6 +75,7 @@ class Verification {
   readonly #rules: EventRules
   readonly #checkpoints: RecordedCheckpoints
   readonly #seen = createSeenIds()
+  readonly #values = new ValueChecks()
   readonly #mayRepeat = new Set<string>()
   readonly #unchecked: string[] = []
   #verdict: Verdict = 'VERIFIED'
@@ -120,6 +125,7 @@ class Verification {
       this.#unexplained -= missing.count
       this.#report({ stream: record.stream, revision: missing.revision, code, message })
     }
+    if (judged.faults.length > 0 && isValueStream(record.stream)) this.#values.spoil(record.stream)
     if (judged.sealed) this.#sealed += 1
     if (header === undefined) return
     if (header.clock !== undefined) this.#behindClock += 1
@@ -129,7 +135,17 @@ class Verification {
       this.#report({ ...placeOf(record, judged), code, message })
     }
     this.#checkCheckpoint(record, judged)
+    this.#checkValues(record, judged)
     if (judged.faults.length === 0 && this.#seen.mayRepeat(header.id)) this.#mayRepeat.add(header.id)
+  }
+
+  /** Where values lie, beside the events of a whole store: an export has none, and says so. */
+  #checkValues(record: PlacedRecord, judged: Judged): void {
+    const { header } = judged
+    if (header === undefined || judged.faults.length > 0) return
+    for (const { code, message } of this.#values.take(header, record.data)) {
+      if (this.#options.wholeStore === true) this.#report({ ...placeOf(record, judged), code, message })
+    }
   }
 
   /** Of a whole store alone: elsewhere the events that a checkpoint covers need not all be here. */
@@ -203,6 +219,9 @@ class Verification {
     this.#judgeStrangers()
     this.#judgeWhole()
     const { facts, disclosedRuns } = this.#rules
+    const { values, unnamed, named } = this.#values
+    if (this.#options.wholeStore !== true && named > 0)
+      this.#unchecked.push(`large values: ${named} are named and lie in the store of the ledger`)
     if (disclosedRuns > 0) this.#unchecked.push(disclosedText(disclosedRuns))
     return {
       verdict: this.#verdict,
@@ -210,6 +229,7 @@ class Verification {
       streams: this.#streams.streams,
       faults: this.#faults,
       behindClock: this.#behindClock,
+      ...(values > 0 && { values: { whole: values, unnamed } }),
       ...(facts && { ledger: facts }),
       unchecked: this.#unchecked,
     }

@@ -173,7 +173,7 @@ test('what is no run of a ledger stops its own fold and no other: nothing that a
         },
       ],
     ],
-    ['unknown-version', [first, { ...second, data: { ...(second.data as object), v: 2 } }]],
+    ['unknown-version', [first, { ...second, data: { ...(second.data as object), v: 3 } }]],
     ['gap', [first, serverEvent(claimed(1), 2)]],
     ['gap', [serverEvent(started(), 1)]],
   ]

@@ -2,9 +2,17 @@
 import { createHash } from 'node:crypto'
 import type { EventBody, EventType } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
-import { accessStream, ledgerStream, runStream, SYSTEM_STREAM, SYSTEM_TENANT } from '../../schemas/names.ts'
+import {
+  accessStream,
+  ledgerStream,
+  runStream,
+  SYSTEM_STREAM,
+  SYSTEM_TENANT,
+  valueStream,
+} from '../../schemas/names.ts'
 import type { ResolvedPolicy } from '../../schemas/policy.ts'
 import { DEFAULT_CRITICAL_KEYS } from '../../schemas/resolve-policy.ts'
+import { dataDigest } from '../../src/signing/digests.ts'
 import { type SealContext, type SealedEvent, sealEvents } from '../../src/signing/seal.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
@@ -229,12 +237,33 @@ const ACCESS_BODIES = {
   ],
 } satisfies { readonly [T in EventType]?: readonly EventBody<T>[] }
 
+const valueText = `{"rows":[${'1,'.repeat(20)}1]}`
+const valueSalt = Buffer.alloc(16, 7)
+const valueDigest = dataDigest(valueSalt, valueText)
+
+const VALUE_BODIES = {
+  ValueStored: [
+    {
+      v: 1,
+      run: RUN,
+      digest: valueDigest,
+      bytes: valueText.length,
+      mediaType: 'application/json',
+      salt: valueSalt.toString('base64url'),
+      part: 0,
+      parts: 1,
+      text: valueText,
+    },
+  ],
+} satisfies { readonly [T in EventType]?: readonly EventBody<T>[] }
+
 /** Examples of every event type: a new type is asked for here by the compiler. */
 export const EXAMPLES = {
   ...RUN_BODIES,
   ...SYSTEM_BODIES,
   ...TENANT_BODIES,
   ...ACCESS_BODIES,
+  ...VALUE_BODIES,
 } satisfies { readonly [T in EventType]: readonly EventBody<T>[] }
 
 const STREAMS = [
@@ -242,6 +271,7 @@ const STREAMS = [
   { stream: runStream(TENANT, RUN), tenant: TENANT, bodies: RUN_BODIES, actor: 'agent-1' },
   { stream: ledgerStream(TENANT), tenant: TENANT, bodies: TENANT_BODIES, actor: 'ledger' },
   { stream: accessStream(TENANT, WRITER), tenant: TENANT, bodies: ACCESS_BODIES, actor: 'ledger' },
+  { stream: valueStream(TENANT, valueDigest), tenant: TENANT, bodies: VALUE_BODIES, actor: 'agent-1' },
 ] as const
 
 /** A second between two events; every fifth speaks for somebody, every seventh belongs to a trace. */

@@ -6,19 +6,20 @@ import type { Connection, RunEvent } from '../runtime/connection.ts'
 
 /** Throws `parent-not-readable` where the run is a branch of one that this caller cannot read. */
 export async function readRecord(connection: Connection, runId: string): Promise<RecordedRun> {
-  return recordIn(connection, connection.events(runId), Number.POSITIVE_INFINITY)
+  return recordIn(connection, { runId, events: connection.events(runId) }, Number.POSITIVE_INFINITY)
 }
 
 /** `until` is the last revision that counts: of what comes after it, only the outcomes of calls that were claimed before. */
 export async function recordIn(
   connection: Connection,
-  events: AsyncIterable<RunEvent>,
+  { runId, events }: { readonly runId: string; readonly events: AsyncIterable<RunEvent> },
   until: number,
 ): Promise<RecordedRun> {
   let record: RecordedRun | undefined
   let revision = 0
   for await (const event of events) {
     record ??= await recordBefore(connection, event)
+    record.runId = runId
     if (revision <= until) foldEvent(record, event)
     else foldLateOutcome(record, event)
     revision += 1
@@ -31,7 +32,7 @@ async function recordBefore(connection: Connection, { type, data }: RunEvent): P
   if (branchOf === undefined) return newRecord()
   const { run, revision } = branchOf
   try {
-    return inherited(await recordIn(connection, connection.events(run), revision))
+    return inherited(await recordIn(connection, { runId: run, events: connection.events(run) }, revision))
   } catch (error) {
     if (!(error instanceof LedgerError)) throw error
     const message = `the run is a branch of ${run}, whose record cannot be read: ${error.message}`

@@ -4,7 +4,7 @@ import type { ClaimCall } from '../../../schemas/requests.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { AgentError } from '../errors.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
-import { identifying, recordable } from './recordable.ts'
+import { CALL_VALUE, identifying, recordable } from './recordable.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
 /** Which call of a run this is, and what it is to do. */
@@ -25,7 +25,8 @@ export interface CallIdentity {
 
 /** Throws `not-recordable` and `recursive-call`. */
 export function identifyCall(execution: ExecutionContext, spec: ToolSpec, input: unknown): CallIdentity {
-  const args = spec.phase === 'model' ? recordable(input) : identifying(input, spec.codecs)
+  const args =
+    spec.phase === 'model' ? recordable(input, undefined, CALL_VALUE) : identifying(input, spec.codecs, CALL_VALUE)
   if (!args.ok) {
     throw new AgentError('not-recordable', `the arguments of ${spec.name} cannot be recorded: ${args.reason}`, {
       tool: spec.name,

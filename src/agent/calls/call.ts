@@ -5,7 +5,7 @@ import { UnreachableError } from '../../client/errors.ts'
 import { pause } from '../../client/transport.ts'
 import { InDoubt, LedgerRefused, OutcomeNotRecorded, RunWaiting } from '../errors.ts'
 import type { HistoryMatch } from '../history/recorded-history.ts'
-import { isToolError } from '../loop/tool-error.ts'
+import { isToolError, ResultTooLarge } from '../loop/tool-error.ts'
 import { endingOf, executionInside, holdForStep, isInside, leave } from '../runtime/call-execution.ts'
 import type { Reply } from '../runtime/connection.ts'
 import { type ExecutionContext, runWithin, signalAt } from '../runtime/execution-context.ts'
@@ -13,11 +13,12 @@ import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { ApprovalWait, notApproved } from './approval-wait.ts'
 import { type CallIdentity, claimOf, identifyCall } from './call-identity.ts'
 import { type Attempted, executeCall } from './execute-call.ts'
+import { keptResult } from './kept-result.ts'
 import { type Claimed, claimedIn, keepLease } from './lease.ts'
 import { OwnerWait } from './owner-wait.ts'
 import { parseArguments } from './parse-arguments.ts'
 import { resolveDoubt } from './resolve-doubt.ts'
-import { resultNotRecorded, type Step, servedStep } from './served-step.ts'
+import { resultNotRecorded, type Step, servedStep, succeededStep } from './served-step.ts'
 import { type Settling, settled, settleSuccess } from './settle.ts'
 import { reservedFor, usedBy } from './spending.ts'
 import type { ToolSpec } from './tool-spec.ts'
@@ -78,6 +79,7 @@ class Call {
       session.mustBeActive()
       const step = this.#remembered() ?? (await this.#checked()) ?? (await this.#live())
       if (step.kind === 'value') return this.#restored(step.value)
+      if (step.kind === 'kept') return this.#restored(await keptResult(this.#identity, step.call))
       if (step.kind === 'again') continue
       failures += 1
       const { retries, retryScope } = this.#spec
@@ -118,7 +120,7 @@ class Call {
     this.#note(call.callId, { startedAt: attempt.claimedAt, attempts: match.attempts })
     if (attempt.endedAt !== undefined) this.#trace.endedAt = attempt.endedAt
     session.ended(call.callId, isInside(this.#identity, call.callId), attempt.endedAfter)
-    return servedStep(outcome, { tool: this.#spec.name, callId: call.callId })
+    return servedStep(outcome, { tool: this.#spec.name, callId: call.callId, runId: call.runId })
   }
 
   /** A tool that can tell is asked before a call of an earlier life is repeated, also where a repeat would be safe. */
@@ -202,7 +204,10 @@ class Call {
   /** Another ask of the same key has the outcome. */
   #recorded(body: JsonObject): Step {
     this.#note(textOf(body, 'callId'))
-    if (body.status === 'succeeded') return { kind: 'value', value: body.result ?? null }
+    if (body.status === 'succeeded') {
+      const { session } = this.#identity.execution
+      return succeededStep(body, { tool: this.#spec.name, runId: session.runId })
+    }
     const status = textOf(body, 'status')
     throw new LedgerRefused({ code: 'compensating', detail: `this call is ${status}`, evidence: body })
   }
@@ -231,7 +236,8 @@ class Call {
     session.ended(callId, isInside(this.#identity, callId))
     const usage = usedBy(this.#spec, attempted, { args: this.#args, reserved: this.#reserved })
     const { name: tool, codecs } = this.#spec
-    const settling = { connection, runId: session.runId, tool, claimed, usage, codecs }
+    const { record, onTooLarge } = this.#spec
+    const settling = { connection, runId: session.runId, tool, claimed, usage, codecs, record, onTooLarge }
     try {
       return await this.#settle(settling, attempted)
     } catch (error) {
@@ -245,9 +251,12 @@ class Call {
     const { callId } = settling.claimed
     if (attempted.kind === 'succeeded') {
       const found = await settleSuccess(settling, attempted.value)
-      if (found.kind === 'result') return { kind: 'value', value: found.value }
       const { session } = this.#identity.execution
-      session.unrecorded.set(callId, attempted.value)
+      // What the record does not have, the compensation of this life has.
+      if (found.kind !== 'result' || this.#spec.record === 'digest') session.unrecorded.set(callId, attempted.value)
+      if (found.kind === 'result') return { kind: 'value', value: found.value }
+      if (found.kind === 'refused')
+        return { kind: 'failed', error: new ResultTooLarge(this.#spec.name, found.reason), live: true }
       throw session.fail(resultNotRecorded(this.#spec.name, callId, found.reason))
     }
     if (attempted.kind === 'failed' || this.#spec.phase === 'model') {

@@ -1,5 +1,6 @@
 /** @module What undoes a call of a tool, and what is known of that: settled before anything is undone. */
 import type { JsonObject } from '../../../schemas/json.ts'
+import { isDigestOnly, notOnRecord } from './kept-value.ts'
 import type { CallContext, CheckResult, Undo } from './tool-options.ts'
 import type { ToolRegistry, ToolSpec } from './tool-spec.ts'
 
@@ -42,7 +43,15 @@ export function compensationOf(registry: Pick<ToolRegistry, 'get'>, tool: string
 /** What was done, as the compensation gets it. `call` is the forward call as the ledger lists it. */
 export function whatToUndo({ forward }: Compensation, call: JsonObject): Undo<unknown, unknown> {
   const { codecs } = forward
-  return { args: codecs.decode(call.args), result: codecs.decode(call.result ?? null) }
+  const args = codecs.decode(call.args ?? null)
+  if (!isDigestOnly(call)) return { args, result: codecs.decode(call.result ?? null) }
+  return {
+    args,
+    // Only whoever reads it needs it.
+    get result(): unknown {
+      throw notOnRecord(forward.name, String(call.callId))
+    },
+  }
 }
 
 /** A tool that undoes another gets `{args, result}` as its one argument. */

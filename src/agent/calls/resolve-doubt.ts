@@ -2,7 +2,7 @@
 import type { Json } from '../../../schemas/json.ts'
 import type { Connection } from '../runtime/connection.ts'
 import type { Codecs } from './codecs.ts'
-import { recordable } from './recordable.ts'
+import { CALL_VALUE, recordable } from './recordable.ts'
 import type { CheckResult } from './tool-options.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
@@ -45,7 +45,7 @@ export async function resolveBy(connection: Connection, question: DoubtQuestion)
   try {
     const found = await question.ask()
     if (found === undefined) return { kind: 'in-doubt' }
-    const result = found.done ? recordable(found.result, codecs) : undefined
+    const result = found.done ? recordable(found.result, codecs, CALL_VALUE) : undefined
     const body = found.done
       ? ({ outcome: 'executed', result: result?.ok === true ? result.value : null, evidence } as const)
       : ({ outcome: 'not-executed', evidence } as const)

@@ -1,24 +1,40 @@
-/** @module What a look at a call came to, and what the record serves of one. */
-import type { Json } from '../../../schemas/json.ts'
+/** @module What the record has of a call, as one step of asking for it. */
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { AgentError, RecordedFailure } from '../errors.ts'
 import type { RecordedOutcome } from '../history/recorded-outcome.ts'
+import { ResultTooLarge } from '../loop/tool-error.ts'
+import { textOf } from '../runtime/session.ts'
+import type { KeptResult } from './kept-result.ts'
 
 /** What one look or one attempt came to. */
 export type Step =
   | { readonly kind: 'value'; readonly value: Json }
+  /** A success whose value lies beside the events, or nowhere. */
+  | { readonly kind: 'kept'; readonly call: KeptResult }
   | { readonly kind: 'failed'; readonly error: unknown; readonly live: boolean }
   | { readonly kind: 'again' }
 
 export function servedStep(
   outcome: Extract<RecordedOutcome, { kind: 'succeeded' | 'failed' }>,
-  call: { tool: string; callId: string },
+  call: { tool: string; callId: string; runId: string },
 ): Step {
   if (outcome.kind === 'failed') return { kind: 'failed', error: new RecordedFailure(outcome.error), live: false }
-  if (outcome.unrecorded !== undefined) throw resultNotRecorded(call.tool, call.callId, outcome.unrecorded)
+  const { unrecorded, resultRef: ref } = outcome
+  if (unrecorded?.answered === true)
+    return { kind: 'failed', error: new ResultTooLarge(call.tool, unrecorded.reason), live: false }
+  if (unrecorded !== undefined) throw resultNotRecorded(call.tool, call.callId, unrecorded.reason)
+  if (ref !== undefined) return { kind: 'kept', call: { callId: call.callId, runId: call.runId, ref } }
   return { kind: 'value', value: outcome.result }
 }
 
 export function resultNotRecorded(tool: string, callId: string, reason: string): AgentError {
   const message = `${tool} ran, but its result cannot be recorded (${reason}): the run is rolled back`
   return new AgentError('result-not-recorded', message, { tool, callId, reason })
+}
+
+/** The answer to a claim of a call that has its result. */
+export function succeededStep(body: JsonObject, call: { tool: string; runId: string }): Step {
+  const { resultRef, unrecorded, result = null } = body
+  const outcome = { kind: 'succeeded', result, resultRef, unrecorded }
+  return servedStep(outcome as unknown as Parameters<typeof servedStep>[0], { ...call, callId: textOf(body, 'callId') })
 }

@@ -8,13 +8,14 @@ import { clip, LedgerRefused, OutcomeNotRecorded } from '../errors.ts'
 import type { Connection, Reply } from '../runtime/connection.ts'
 import type { Codecs } from './codecs.ts'
 import type { Claimed } from './lease.ts'
-import { recordable } from './recordable.ts'
+import { CALL_VALUE, recordable } from './recordable.ts'
 
 /** Milliseconds to wait before each further try. */
 const WAITS_MS = [50, 200, 800, 2_000, 4_000] as const
 const REASON_MAX_CHARS = 1_000
-/** What the ledger says of a result that it cannot hold. */
-const TOO_MUCH: ReadonlySet<string> = new Set(['append-too-large', 'body-too-large', 'invalid-body', 'invalid-json'])
+/** What the ledger says of a result that it cannot hold; and of one that is only too much. */
+const NOT_TAKEN: ReadonlySet<string> = new Set(['invalid-body', 'invalid-json'])
+const TOO_LARGE: ReadonlySet<string> = new Set(['append-too-large', 'body-too-large', 'value-too-large'])
 
 export interface Settling {
   readonly connection: Connection
@@ -27,6 +28,10 @@ export interface Settling {
   readonly codecs?: Codecs
   /** Of a compensation: some of what the call did stands. */
   readonly leftStanding?: true
+  /** `digest`: only a digest of the result goes on record. */
+  readonly record?: 'digest' | undefined
+  /** Default: the run is rolled back. */
+  readonly onTooLarge?: 'refuse' | 'roll-back'
   /** Default: up to seven seconds in all. */
   readonly waitsMs?: readonly number[]
 }
@@ -35,21 +40,33 @@ export interface Settling {
 export type SettledSuccess =
   | { readonly kind: 'result'; readonly value: Json }
   | { readonly kind: 'unrecorded'; readonly reason: string }
+  /** Too large: its caller gets that as an answer, and the run goes on. */
+  | { readonly kind: 'refused'; readonly reason: string }
 
 /** Throws `OutcomeNotRecorded` or `LedgerRefused`. */
 export async function settleSuccess(settling: Settling, live: unknown): Promise<SettledSuccess> {
-  const result = recordable(live, settling.codecs)
-  if (!result.ok) return settleUnrecorded(settling, result.reason, live)
+  const result = recordable(live, settling.codecs, CALL_VALUE)
+  if (!result.ok) return settleUnrecorded(settling, result, live)
+  const { record } = settling
   const left = settling.leftStanding === true ? { leftStanding: true as const } : {}
-  const reply = await settle(settling, { result: result.value, ...left }, live)
+  const reply = await settle(settling, { result: result.value, ...left, ...(record && { record }) }, live)
   if (reply.ok) return { kind: 'result', value: result.value }
-  if (!TOO_MUCH.has(reply.problem.code)) throw new LedgerRefused(reply.problem)
-  return settleUnrecorded(settling, reply.problem.code, live)
+  const { code, evidence } = reply.problem
+  const tooLarge = TOO_LARGE.has(code)
+  if (!tooLarge && !NOT_TAKEN.has(code)) throw new LedgerRefused(reply.problem)
+  const sizes = tooLarge && evidence.limit !== undefined ? `: ${evidence.actual} bytes, at most ${evidence.limit}` : ''
+  return settleUnrecorded(settling, { reason: `${code}${sizes}`, tooLarge }, live)
 }
 
-async function settleUnrecorded(settling: Settling, reason: string, live: unknown): Promise<SettledSuccess> {
-  await settled(settling, { unrecorded: { reason: clip(reason, REASON_MAX_CHARS) } }, live)
-  return { kind: 'unrecorded', reason }
+async function settleUnrecorded(
+  settling: Settling,
+  fault: { readonly reason: string; readonly tooLarge?: boolean },
+  live: unknown,
+): Promise<SettledSuccess> {
+  const reason = clip(fault.reason, REASON_MAX_CHARS)
+  const answered = fault.tooLarge === true && settling.onTooLarge === 'refuse'
+  await settled(settling, { unrecorded: { reason, ...(answered && { answered }) } }, live)
+  return { kind: answered ? 'refused' : 'unrecorded', reason }
 }
 
 /** Any other outcome. Throws like `settleSuccess`. */

@@ -122,6 +122,10 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
   readonly usage?: (result: Result, args: Args) => ToolUsage
   /** Somebody has to approve a call before it runs: every one (`true`), or as it says. A run's policy and manifests add their own rules. */
   readonly approve?: boolean | ApproveOptions
+  /** Of the result only a digest goes on record. A resume gets the value from `check`, else it stops with `not-recorded`, as a replay does. */
+  readonly record?: 'digest'
+  /** A result that is too large to be recorded is refused to the caller as an answer (`ResultTooLarge`, the default), or the run is rolled back. */
+  readonly onTooLarge?: 'refuse' | 'roll-back'
   /** What happens while the ledger cannot be reached: nothing runs (`stop`, the default), or the tool runs without a record. */
   readonly unreachable?: 'stop' | 'run'
 }

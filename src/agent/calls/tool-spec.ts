@@ -46,6 +46,8 @@ export interface ToolSpec extends Spending {
   readonly unreachable: 'stop' | 'run'
   /** As the claim says it. */
   readonly approve: Approve | undefined
+  readonly record: 'digest' | undefined
+  readonly onTooLarge: 'refuse' | 'roll-back'
   /** Default `forward`. A call of phase `model` gives what was said: nothing to undo, no evidence, and never in doubt. */
   readonly phase?: 'forward' | 'model'
   /** Whose call it is, where that is not told by its place. */
@@ -100,6 +102,8 @@ export function toolSpec(body: ToolBody, options: ToolOptions): ToolSpec {
     leaseMs: options.leaseMs,
     unreachable: options.unreachable ?? 'stop',
     approve: approveRule(options.approve),
+    record: options.record,
+    onTooLarge: options.onTooLarge ?? 'refuse',
     ...toolSpending(options),
     failure: failureOf,
     retryWaitMs: (_, failures) => backoffMs(backoff, failures, Math.random()),

@@ -9,6 +9,7 @@ import { backoffMs } from './backoff.ts'
 import { childCompensation, isChildCall, type RollBackChild } from './child-run.ts'
 import { type Compensation, compensationOf, whatToUndo } from './compensation.ts'
 import { type Attempted, executeCall } from './execute-call.ts'
+import { withValues } from './kept-value.ts'
 import { type Claimed, claimedIn, keepLease } from './lease.ts'
 import { OwnerWait } from './owner-wait.ts'
 import { type DoubtResolution, resolveBy } from './resolve-doubt.ts'
@@ -23,11 +24,12 @@ export interface Undoing {
   readonly rollBackChild: RollBackChild
 }
 
-/** `call` is the forward call as the ledger lists it. A compensation that nobody here can carry out is left as it is. */
-export async function undo(undoing: Undoing, call: JsonObject): Promise<void> {
+/** `listed` is the forward call as the ledger lists it. A compensation that nobody here can carry out is left as it is. */
+export async function undo(undoing: Undoing, listed: JsonObject): Promise<void> {
   const { connection, runId } = undoing
-  const compensation = undoingOf(undoing, call)
+  const compensation = undoingOf(undoing, listed)
   if (compensation === undefined) return
+  const call = await withValues(connection, runId, listed)
   const { forward, own, onUnknown } = compensation
   for (let failures = 0; ; ) {
     const reply = await claim(undoing, compensation, call)
@@ -117,7 +119,7 @@ async function attempt(
   const forwardId = String(call.callId)
   const recorded = whatToUndo(compensation, call)
   const live = session?.unrecorded.has(forwardId) === true
-  const what = live ? { ...recorded, result: session.unrecorded.get(forwardId) } : recorded
+  const what = live ? { args: recorded.args, result: session.unrecorded.get(forwardId) } : recorded
   const at = session ?? new Session({ runId, registry })
   return executeCall({
     context: { idempotencyKey: callId, callId, attempt },

@@ -1,6 +1,7 @@
 /** @module Calls that an earlier process left under way in branches nobody runs again: the run cannot end before their outcome is known. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Command } from '../../client/commands.ts'
+import { argumentsOf } from '../calls/kept-value.ts'
 import { OwnerWait } from '../calls/owner-wait.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
 import type { Connection } from '../runtime/connection.ts'
@@ -28,7 +29,7 @@ export async function settleLeftovers({ session }: ExecutionContext, scopes: rea
   }
   for (const call of calls.filter(isDoubtful)) {
     const spec = call.phase === 'forward' ? registry.get(String(call.tool)) : undefined
-    const doubtful = { runId, callId: String(call.callId), recordedArgs: call.args ?? null }
+    const doubtful = { runId, callId: String(call.callId), recordedArgs: await argumentsOf(connection, runId, call) }
     const cleared = await resolveDoubt(connection, spec, doubtful)
     if (cleared.kind === 'in-doubt' && isHarmless(call)) await giveUp(connection, { runId, fence: session.fence, call })
   }
@@ -44,7 +45,8 @@ async function giveUp(
   connection: Connection,
   { runId, fence, call }: { readonly runId: string; readonly fence: number; readonly call: JsonObject },
 ): Promise<void> {
-  const { tool, args, phase, key, scope, occurrence, onUnknown, compensate, agent } = call
+  const { tool, phase, key, scope, occurrence, onUnknown, compensate, agent } = call
+  const args = await argumentsOf(connection, runId, call)
   const again = { tool, args, phase, key, scope, occurrence, onUnknown, compensate, agent, runFence: fence }
   const body = Object.fromEntries(Object.entries(again).filter(([, value]) => value !== undefined)) as {
     [name: string]: Json

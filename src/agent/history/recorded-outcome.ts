@@ -1,10 +1,16 @@
 /** @module What became of a call, as its outcome on record says it. */
 import type { EventBody, RunEventType } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import type { Failure } from '../../../schemas/values.ts'
+import type { Failure, ValueRef } from '../../../schemas/values.ts'
 
 export type RecordedOutcome =
-  | { readonly kind: 'succeeded'; readonly result: Json; readonly unrecorded?: string }
+  | {
+      readonly kind: 'succeeded'
+      readonly result: Json
+      /** In place of the result, where that is kept beside the events, or nowhere. */
+      readonly resultRef?: ValueRef
+      readonly unrecorded?: { readonly reason: string; readonly answered?: true | undefined }
+    }
   | { readonly kind: 'failed'; readonly error: Failure }
   /** `seen`: its own process said so, and the code of then saw it as a failure; else the process was gone. */
   | { readonly kind: 'unknown'; readonly seen: boolean; readonly reason: string }
@@ -21,8 +27,8 @@ const OUTCOMES = {
   CompensationFailed: ({ error }) => ({ kind: 'failed', error }),
   ToolCallInDoubt: unknown,
   CompensationInDoubt: unknown,
-  ToolCallResolved: ({ outcome, result = null }, before) => {
-    if (outcome !== 'not-executed') return { kind: 'succeeded', result }
+  ToolCallResolved: ({ outcome, result = null, resultRef }, before) => {
+    if (outcome !== 'not-executed') return { kind: 'succeeded', result, ...(resultRef && { resultRef }) }
     return before?.kind === 'unknown'
       ? { ...before, kind: 'not-executed' }
       : { kind: 'not-executed', seen: false, reason: 'it was not executed' }
@@ -44,8 +50,8 @@ export function outcomeOf(type: string, data: JsonObject, before: Before): Recor
   return outcome(data, before)
 }
 
-function succeeded({ result = null, unrecorded }: EventBody<'ToolCallSucceeded'>): RecordedOutcome {
-  return { kind: 'succeeded', result, ...(unrecorded && { unrecorded: unrecorded.reason }) }
+function succeeded({ result = null, resultRef, unrecorded }: EventBody<'ToolCallSucceeded'>): RecordedOutcome {
+  return { kind: 'succeeded', result, ...(resultRef && { resultRef }), ...(unrecorded && { unrecorded }) }
 }
 
 function unknown({ cause, reason }: EventBody<'ToolCallInDoubt'>): RecordedOutcome {

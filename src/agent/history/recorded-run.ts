@@ -1,7 +1,7 @@
 /** @module A run's record as the runtime needs it: calls with every outcome in order, rollbacks, and the end. A pure fold. */
 import { eachOf, passOver } from '../../../projections/fold-table.ts'
 import type { EventBody, RunEventType } from '../../../schemas/events.ts'
-import type { Json } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { foldForks, type RecordedFork } from '../fork/recorded-forks.ts'
 import { foldHandoffs, noHandoffs, type RecordedHandoffs } from '../pipeline/recorded-handoffs.ts'
@@ -22,12 +22,15 @@ export interface RecordedCall {
   readonly key: string
   readonly tool: string
   readonly phase: 'forward' | 'compensation' | 'model'
+  /** What names them, where they are kept beside the events. */
   readonly args: Json
   readonly argsDigest: string
   readonly compensate: 'none' | 'not-needed' | { readonly tool: string } | undefined
   readonly scope: string | undefined
   readonly occurrence: number
   readonly parentCall: string | undefined
+  /** The run that it was made in: that of a branch, or one that it left. */
+  readonly runId: string
   readonly attempts: RecordedAttempt[]
   /** How its undoing ended, where it was undone. */
   undone?: 'compensated' | 'failed' | 'unknown'
@@ -68,6 +71,8 @@ type RecordedEnd =
   | { readonly kind: 'compensated'; readonly status: EventBody<'RunCompensated'>['status'] }
 
 export interface RecordedRun {
+  /** Whose events are folded now. */
+  runId: string
   input: Json
   events: number
   readonly calls: Map<string, RecordedCall>
@@ -90,6 +95,7 @@ export interface RecordedRun {
 
 export function newRecord(): RecordedRun {
   return {
+    runId: '',
     input: null,
     events: 0,
     calls: new Map(),
@@ -163,7 +169,10 @@ const FOLDS = {
 function foldRequest(run: RecordedRun, _: RunEvent, data: EventBody<'ApprovalRequested'>): void {
   const { approvalId, key, tool, phase, args, argsDigest, scope, occurrence = 0, parentCall, onDenied } = data
   const identity = { callId: approvalId, key, tool, phase, args, argsDigest, scope, occurrence, parentCall }
-  run.approvals.set(slotOf(phase, key), { call: { ...identity, compensate: undefined, attempts: [] }, onDenied })
+  run.approvals.set(slotOf(phase, key), {
+    call: { ...identity, runId: run.runId, compensate: undefined, attempts: [] },
+    onDenied,
+  })
 }
 
 function refuseApproval(
@@ -183,7 +192,8 @@ function foldClaim(run: RecordedRun, { time }: RunEvent, data: EventBody<'ToolCa
     known.attempts.push({ claimedAt: time })
     return
   }
-  const { callId, key, tool, phase, args, argsDigest, compensate, scope, occurrence = 0 } = data
+  const { callId, key, tool, phase, argsRef, argsDigest, compensate, scope, occurrence = 0 } = data
+  const args = data.args ?? { argsRef: (argsRef as JsonObject | undefined) ?? null }
   const inherited = run.byKey.get(slotOf(phase, key))?.find((each) => run.inherited?.calls.has(each.callId))
   if (inherited !== undefined) {
     // A branch tries again what had failed in the run that it left: one call to the code.
@@ -193,7 +203,7 @@ function foldClaim(run: RecordedRun, { time }: RunEvent, data: EventBody<'ToolCa
   }
   const parentCall = run.calls.get(data.parentCall ?? '')?.callId ?? data.parentCall
   const identity = { callId, key, tool, phase, args, argsDigest, compensate, scope, occurrence, parentCall }
-  const call: RecordedCall = { ...identity, attempts: [{ claimedAt: time }] }
+  const call: RecordedCall = { ...identity, runId: run.runId, attempts: [{ claimedAt: time }] }
   run.calls.set(callId, call)
   if (phase === 'compensation') return
   const slot = slotOf(phase, key)

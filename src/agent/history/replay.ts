@@ -39,9 +39,9 @@ export async function replayRun<Input, Output>(
   body: Body<Input, Output>,
 ): Promise<ReplayResult<Awaited<Output>>> {
   const { runId, events } = await sourceOf(home.connection, source)
-  const record = await recordIn(home.connection, events, Number.POSITIVE_INFINITY)
+  const record = await recordIn(home.connection, { runId, events }, Number.POSITIVE_INFINITY)
   const recollection = new RecordedHistory(record, 'replay-diverged')
-  const session = new Session({ runId, registry: home.registry, history: recollection })
+  const session = new Session({ runId, registry: home.registry, history: recollection, values: home.connection })
   const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [] }
   const calls = [...new Set(record.calls.values())].filter(({ phase }) => phase !== 'compensation').length
   const document = { verdict: 'exact', runId, calls, end: record.end?.kind ?? 'open' } as const

@@ -3,7 +3,7 @@ import type { Json } from '../../../schemas/json.ts'
 import type { Usage } from '../../../schemas/values.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { callTool } from '../calls/call.ts'
-import { recordable } from '../calls/recordable.ts'
+import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import type { CallContext } from '../calls/tool-options.ts'
 import { type ToolSpec, toolSpec } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
@@ -97,7 +97,7 @@ function said(name: string, answer: unknown): Json {
 }
 
 function kept(messages: readonly Message[]): Json {
-  const recorded = recordable(messages)
+  const recorded = recordable(messages, undefined, CALL_VALUE)
   if (recorded.ok) return recorded.value
   throw new AgentError('not-recordable', `the conversation cannot be recorded: ${recorded.reason}`)
 }

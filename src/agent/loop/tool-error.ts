@@ -52,6 +52,28 @@ export class ApprovalDenied extends ToolError {
   }
 }
 
+/**
+ * A tool ran, and its result is too large to be recorded: an answer for its caller, who may ask for less. It goes on record as what it is, a
+ * success whose result is not there; a rollback undoes the call.
+ * @example
+ * ```ts
+ * import { open, ResultTooLarge } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const dump = cs.tool(async (bytes: number) => 'x'.repeat(bytes), { name: 'dump', compensate: 'not-needed' })
+ * const length = await cs.run({ name: 'report' }, async () => {
+ *   const all = await dump(20_000_000).catch((error: unknown) => (error instanceof ResultTooLarge ? dump(1_000) : Promise.reject(error)))
+ *   return all.length
+ * })
+ * console.log(length) // 1000
+ * ```
+ */
+export class ResultTooLarge extends ToolError {
+  constructor(tool: string, reason: string) {
+    super(`${tool} ran, and its result is too large to be recorded (${reason}): ask for less`)
+  }
+}
+
 /** Also as the record gives it back on resume and replay. */
 export function isToolError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ToolError'

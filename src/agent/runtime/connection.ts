@@ -1,5 +1,5 @@
 /** @module The ledger as the runtime sees it: the same over HTTP and in process. */
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Command } from '../../client/commands.ts'
 
 /** A refusal of the ledger: a stable code, a sentence, and its evidence. */
@@ -45,6 +45,8 @@ export interface Connection extends AsyncDisposable {
   /** What somebody in the tenant can still decide, with the arguments. */
   approvals(): AsyncIterable<JsonObject>
   approval(runId: string, approvalId: string): Promise<JsonObject>
+  /** A large value that the run's events name by its digest. */
+  value(runId: string, digest: string): Promise<Json>
   /** What was spent and reserved, with the limits. */
   budget(runId: string): Promise<JsonObject>
   /** Events by revision, of one type where it is named. */

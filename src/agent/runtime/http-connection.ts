@@ -30,6 +30,7 @@ export function httpConnection(client: Client, owner = ownProcess()): Connection
     compensations: (runId) => client.compensations(runId),
     approvals: () => client.approvals(),
     approval: (runId, approvalId) => client.approval(runId, approvalId),
+    value: (runId, digest) => client.value(runId, digest),
     budget: (runId) => client.budget(runId),
     events: (runId, type) => runEvents(client.events(runId, { type })),
     runs: async function* (filter) {

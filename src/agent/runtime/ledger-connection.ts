@@ -1,7 +1,7 @@
 /** @module The ledger in this process. Bodies pass the same schemas as at the HTTP edge, so that both homes refuse alike. */
 import type { z } from 'zod'
 import { DecideApproval } from '../../../schemas/approval.ts'
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import * as requests from '../../../schemas/requests.ts'
 import type { Command } from '../../client/commands.ts'
 import { LedgerError, UnreachableError } from '../../client/errors.ts'
@@ -80,6 +80,7 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
       foundValue(await ledger.compensations(caller, runId)).items as readonly JsonObject[],
     approvals: () => pendingApprovals(ledger, caller),
     approval: async (runId, approvalId) => foundValue(await ledger.approval(caller, runId, approvalId)),
+    value: async (runId, digest) => JSON.parse(foundValue(await ledger.value(caller, runId, digest))) as Json,
     budget: async (runId) => foundValue(await ledger.budget(caller, runId)),
     events: async function* (runId, type) {
       for await (const { header, data } of eventsOf(ledger, caller, runId)) {

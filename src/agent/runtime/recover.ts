@@ -1,6 +1,7 @@
 /** @module After a crash: finishes rollbacks that were interrupted, asks the tools about calls in doubt, and lists what is left to people. */
 import type { Json } from '../../../schemas/json.ts'
 import { isChildCall } from '../calls/child-run.ts'
+import { argumentsOf } from '../calls/kept-value.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
 import type { RollbackStatus, RunOutcome } from '../saga/outcome.ts'
 import { isDoubtful, rollBack } from '../saga/roll-back.ts'
@@ -79,7 +80,12 @@ async function doubtsOf({ connection, registry }: Home, runId: string): Promise<
     // What a model said can be asked again: there is nothing to look after.
     // A run within the run is asked about where it stands.
     if (!isDoubtful(call) || call.phase === 'model' || isChildCall(String(call.tool))) continue
-    const report = { runId, callId: String(call.callId), tool: String(call.tool), args: call.args ?? null }
+    const report = {
+      runId,
+      callId: String(call.callId),
+      tool: String(call.tool),
+      args: await argumentsOf(connection, runId, call),
+    }
     const spec = call.phase === 'forward' ? registry.get(report.tool) : undefined
     const cleared = await resolveDoubt(connection, spec, { ...report, recordedArgs: report.args })
     // What may be run again is nobody's question: the resume runs it.

@@ -1,6 +1,6 @@
 /** @module What somebody found out about a call in doubt, put on record with their reason (RUN-17). */
 import type { Json } from '../../../schemas/json.ts'
-import { recordable } from '../calls/recordable.ts'
+import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import { AgentError, LedgerRefused } from '../errors.ts'
 import type { Connection } from './connection.ts'
 import type { Home } from './live-run.ts'
@@ -33,7 +33,7 @@ export async function resolveCall(home: Home, callId: string, resolution: Resolu
     throw new AgentError('invalid-resolution', 'say how it is known whether the call was executed: {reason}')
   const runId = resolution.run ?? (await runOfCall(connection, callId))
   const evidence: Json = { reason }
-  const recorded = recordable(result, registry.codecs)
+  const recorded = recordable(result, registry.codecs, CALL_VALUE)
   if (!recorded.ok) throw new AgentError('not-recordable', `the result cannot be recorded: ${recorded.reason}`)
   const body = executed
     ? ({ outcome: 'executed', result: recorded.value, evidence } as const)

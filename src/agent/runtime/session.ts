@@ -22,6 +22,8 @@ export interface SessionOptions {
   /** Absent: nothing is live, everything comes from the recorded history. */
   readonly live?: { readonly connection: Connection; readonly claims: ClaimQueue; readonly fence: number }
   readonly history?: RecordedHistory
+  /** Where a replay reads values that are kept beside the events; a live session asks its connection. */
+  readonly values?: Pick<Connection, 'value'>
   readonly signal?: AbortSignal
   /** Of the policy that a new run is started with; a recorded one tells its own. */
   readonly policy?: ExtendPolicy
@@ -46,6 +48,7 @@ export class Session {
   readonly registry: ToolRegistry
   readonly live: SessionOptions['live']
   readonly history: RecordedHistory | undefined
+  readonly values: Pick<Connection, 'value'> | undefined
   readonly signal: AbortSignal | undefined
   readonly pipeline: Pipeline
   readonly judging: Judging
@@ -75,6 +78,7 @@ export class Session {
     registry,
     live,
     history: recollection,
+    values = live?.connection,
     signal,
     counter,
     policy = { criticalKeys: [] },
@@ -88,6 +92,7 @@ export class Session {
     this.registry = registry
     this.live = live
     this.history = recollection
+    this.values = values
     this.signal = signal
     this.counter = counter ?? tokenCounter()
     const inherits = recollection?.run.inherited !== undefined

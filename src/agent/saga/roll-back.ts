@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 import { allEnded } from '../../resources/all-ended.ts'
 import { isChildCall } from '../calls/child-run.ts'
+import { argumentsOf } from '../calls/kept-value.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { type Undoing, undo, undoingOf } from '../calls/undo.ts'
@@ -147,7 +148,11 @@ async function clearDoubts({
   })
   for (const call of doubtful) {
     const spec = registry.get(String(call.tool))
-    await resolveDoubt(connection, spec, { runId, callId: String(call.callId), recordedArgs: call.args ?? null })
+    await resolveDoubt(connection, spec, {
+      runId,
+      callId: String(call.callId),
+      recordedArgs: await argumentsOf(connection, runId, call),
+    })
   }
 }
 

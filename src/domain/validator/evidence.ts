@@ -47,6 +47,15 @@ export interface Evidence {
   readonly index: TextIndex
   /** Rule set 2: results as rows. */
   readonly results: RecordedResults
+  /** Results that are kept beside the events, in their order: read before a handoff is judged. */
+  readonly unread: UnreadResult[]
+}
+
+/** A result that the evidence holds by what names it. */
+export interface UnreadResult {
+  readonly digest: string
+  readonly callId: string
+  readonly revision: number
 }
 
 interface TextIndex {
@@ -87,6 +96,7 @@ export function emptyEvidence(seed = 0): Evidence {
     truncated: false,
     index: { list: [], indexed: 0, pieces: [], buckets: new Map(), numbers: new Set() },
     results: noResults(seed),
+    unread: [],
   }
 }
 
@@ -250,12 +260,14 @@ function bucketOf(word: string): number {
 const ENTRY_BYTES = 96
 const PIECE_BYTES = 3_400
 const BUCKET_BYTES = 208
+const UNREAD_BYTES = 256
 
 /** An upper estimate of the memory an index takes, from its counts alone. */
-export function evidenceBytes({ numbers, texts, chars, index, results }: Evidence): number {
+export function evidenceBytes({ numbers, texts, chars, index, results, unread }: Evidence): number {
   const entries = numbers.size + texts.size + index.numbers.size
   return (
     resultsBytes(results) +
+    UNREAD_BYTES * unread.length +
     2 * chars +
     ENTRY_BYTES * entries +
     PIECE_BYTES * index.pieces.length +
@@ -269,14 +281,15 @@ export interface EvidenceDump {
   readonly numbers: readonly number[]
   readonly texts: readonly string[]
   readonly results: ResultsDump
+  readonly unread: readonly UnreadResult[]
 }
 
-export function dumpEvidence({ numbers, texts, truncated, results }: Evidence): EvidenceDump {
-  return { truncated, numbers: [...numbers], texts: [...texts], results: dumpResults(results) }
+export function dumpEvidence({ numbers, texts, truncated, results, unread }: Evidence): EvidenceDump {
+  return { truncated, numbers: [...numbers], texts: [...texts], results: dumpResults(results), unread: [...unread] }
 }
 
 export function loadEvidence(dump: EvidenceDump): Evidence {
-  const evidence: Evidence = { ...emptyEvidence(), results: loadResults(dump.results) }
+  const evidence: Evidence = { ...emptyEvidence(), results: loadResults(dump.results), unread: [...dump.unread] }
   if (dump.truncated) truncate(evidence)
   for (const value of dump.numbers) addEvidence(evidence, value)
   for (const text of dump.texts) addEvidence(evidence, text)

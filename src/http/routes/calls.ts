@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { ClaimCall, RenewCall, ResolveCall, SettleCall, StartCompensation } from '../../../schemas/requests.ts'
 import { READ_RUNS, WRITE_RUNS } from '../../access/access.ts'
-import { foundResponse, json, problemResponse } from '../answers.ts'
+import { foundResponse, json, jsonText, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { pageRoute } from '../page-route.ts'
@@ -50,6 +50,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'claim',
+    takesValue: true,
     body: ClaimCall,
     command: (body) => ({ kind: 'claim', body }),
     location: ({ body }, runPath) => `${runPath}/calls/${textMember(body, 'callId')}`,
@@ -84,6 +85,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'settle',
+    takesValue: true,
     body: SettleCall,
     command: (body, callId) => ({ kind: 'settle', callId, body }),
   }),
@@ -102,8 +104,22 @@ export const callRoutes: readonly GuardedRoute[] = [
     tag,
     access: WRITE_RUNS,
     kind: 'resolve',
+    takesValue: true,
     body: ResolveCall,
     command: (body, callId) => ({ kind: 'resolve', callId, body }),
+  }),
+  readRoute({
+    path: '/v1/runs/{run}/values/{digest}',
+    summary: 'A large value of a call, by the digest in its `argsRef` or `resultRef`: its canonical JSON text',
+    tag,
+    access: READ_RUNS,
+    query: NoQuery,
+    handle: async (ask) => {
+      const { edge, caller, run, item, path } = ask
+      const found = await withSlot(ask, () => edge.ledger.value(caller, run, item))
+      if (found instanceof Response) return found
+      return found.ok ? jsonText(200, found.value) : problemResponse(found.refusal, path)
+    },
   }),
   commandRoute({
     path: '/v1/runs/{run}/compensations',

@@ -166,6 +166,7 @@ export class AuditProjection {
   #take(record: ReadRecord, changes: PageChanges): void {
     const { stream, revision } = record
     const name = parseStream(stream)
+    if (name?.kind === 'value') return
     if (name === undefined || changes.foreign.has(stream) || this.#isForeign(record, changes)) {
       changes.foreign.add(stream)
       return

@@ -10,7 +10,7 @@ import { noteSigner } from '../../merkle/note-key.ts'
 import { signNote } from '../../merkle/signed-note.ts'
 import { TILE_WIDTH } from '../../merkle/tile-path.ts'
 import { dataDigest, digestText } from '../../signing/digests.ts'
-import { streamTenant } from '../../signing/stream-tenant.ts'
+import { logTenant } from '../../signing/stream-tenant.ts'
 import type { ReadRecord } from '../../store/event-store.ts'
 import type { LogRow } from '../../store/log-store.ts'
 import { appendFact } from '../identity/append-fact.ts'
@@ -96,7 +96,7 @@ export class CheckpointSigner {
     for await (const page of store.readAll({ after, until })) {
       if (signal?.aborted === true) return
       for (const record of page) {
-        const reread = byTenant.get(streamTenant(record.stream) ?? '')
+        const reread = byTenant.get(logTenant(record.stream) ?? '')
         if (reread !== undefined) this.#grow(reread, record)
       }
     }

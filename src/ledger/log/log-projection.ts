@@ -15,7 +15,7 @@ import {
   nextExpectation,
 } from '../../signing/check.ts'
 import { recordDigest } from '../../signing/digests.ts'
-import { streamTenant } from '../../signing/stream-tenant.ts'
+import { isValueStream, streamTenant } from '../../signing/stream-tenant.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { Position, ReadRecord } from '../../store/event-store.ts'
 import type { LeafRow, LogBatch, LogStreamRow } from '../../store/log-store.ts'
@@ -152,6 +152,7 @@ export class LogProjection {
 
   async #take(record: ReadRecord, changes: PageChanges): Promise<void> {
     const { stream } = record
+    if (isValueStream(stream)) return
     const tenant = streamTenant(stream)
     const state = changes.streams.get(stream) ?? this.#stream(stream)
     if (state.foreign) return

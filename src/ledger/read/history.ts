@@ -76,7 +76,7 @@ export class History implements HistoryQueries {
   async eventAt(caller: Caller, position: Position): Promise<LedgerEvent | undefined> {
     const record = await this.#store.recordAt(position)
     const place = record && parseStream(record.stream)
-    if (record === undefined || place?.tenant !== caller.tenant) return undefined
+    if (record === undefined || place?.tenant !== caller.tenant || place.kind === 'value') return undefined
     return ledgerEvent(record)
   }
 

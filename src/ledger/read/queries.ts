@@ -12,8 +12,10 @@ import type { EventStore } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller, ContextAt, Found, Ledger } from '../ledger.ts'
+import { claimedArguments } from '../responses/call-outcome.ts'
 import { forkSummary } from '../responses/fork-responses.ts'
 import { budgetBody, compensationBody, planOf } from '../responses/responses.ts'
+import type { ValueStore } from '../values/value-store.ts'
 import type { LeaseClock } from '../write/lease-clock.ts'
 import type { RunAggregate } from '../write/run-aggregate.ts'
 import type { RunAggregates } from '../write/run-aggregates.ts'
@@ -35,6 +37,7 @@ export interface QueryDeps {
   readonly reader: Reader
   readonly sealer: Sealer
   readonly leases: LeaseClock
+  readonly values: ValueStore
 }
 
 /** `overdue`: its lease is over, and no event says so yet. `child`: the run that is its work. */
@@ -47,7 +50,17 @@ interface AfterPage {
 
 export type RunQueries = Pick<
   Ledger,
-  'run' | 'context' | 'envelopes' | 'calls' | 'call' | 'budget' | 'findings' | 'manifests' | 'compensations' | 'forks'
+  | 'run'
+  | 'context'
+  | 'envelopes'
+  | 'calls'
+  | 'call'
+  | 'budget'
+  | 'findings'
+  | 'manifests'
+  | 'compensations'
+  | 'forks'
+  | 'value'
 >
 
 export class Queries implements RunQueries {
@@ -223,7 +236,7 @@ export class Queries implements RunQueries {
   /** With its arguments and its outcome. */
   async callBody(stream: string, call: ShownCall): Promise<JsonObject> {
     const claim = await this.#reader.eventAt(stream, call.claimRevision)
-    const args = claim?.type === 'ToolCallClaimed' ? { args: claim.data.args } : {}
+    const args = claimedArguments(claim)
     const outcome = call.status === 'claimed' ? {} : await this.#reader.outcomeOf(stream, call)
     return { ...(call as unknown as JsonObject), ...args, ...outcome }
   }
@@ -235,6 +248,18 @@ export class Queries implements RunQueries {
       agentLimits: (state.limits.agents ?? {}) as JsonObject,
       reservations: Object.values(state.reservations).map((each) => ({ ...each }) as JsonObject),
     }))
+  }
+
+  async value(caller: Caller, runId: string, digest: string): Promise<Found<string>> {
+    const found = await this.read(caller, runId, () => ({}))
+    if (!found.ok) return found
+    try {
+      const text = await this.#deps.values.text({ tenant: caller.tenant, runId }, digest)
+      if (text !== undefined) return { ok: true, value: text, revision: found.revision }
+    } catch (error) {
+      return { ok: false, refusal: loadRefusal(error, this.#deps.store) }
+    }
+    return { ok: false, refusal: refusal('value-not-found', `this run has no value ${digest}`) }
   }
 
   forks(caller: Caller, runId: string): Promise<Found<JsonObject>> {

@@ -4,16 +4,18 @@ import { type CallState, type RunState, slot } from '../../../projections/run-st
 import type { RequestMark } from '../../../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { ResolveCall, SettleCall } from '../../../schemas/requests.ts'
+import type { ValueRef } from '../../../schemas/values.ts'
 import { refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
-import { callOutcome } from '../responses/call-outcome.ts'
+import { callOutcome, claimedArguments } from '../responses/call-outcome.ts'
 import { recordedFork } from '../responses/fork-reads.ts'
 import type { AnsweredEvent } from '../responses/response-parts.ts'
 import { type CommandResponse, compensationBody, planOf, runOrigin } from '../responses/responses.ts'
+import type { ValueStore } from '../values/value-store.ts'
 import type { RunAggregate } from '../write/run-aggregate.ts'
 import type { RunAggregates } from '../write/run-aggregates.ts'
 import { verifiedEvent, verifiedEvents } from './verified-events.ts'
@@ -25,15 +27,24 @@ export interface RecordedRequest {
   readonly lastRevision: number
 }
 
+export interface ReaderDeps {
+  readonly store: EventStore
+  readonly runs: RunAggregates
+  readonly sealer: Sealer
+  readonly values: ValueStore
+}
+
 export class Reader {
   readonly #store: EventStore
   readonly #runs: RunAggregates
   readonly #sealer: Sealer
+  readonly #values: ValueStore
 
-  constructor(store: EventStore, runs: RunAggregates, sealer: Sealer) {
+  constructor({ store, runs, sealer, values }: ReaderDeps) {
     this.#store = store
     this.#runs = runs
     this.#sealer = sealer
+    this.#values = values
   }
 
   /** Whether all that the run's state holds is durable, and nobody else has written since. */
@@ -105,9 +116,18 @@ export class Reader {
     const outcome = await this.outcomeOf(run.stream, call)
     const { callId, status, fence, attempt, generation, key } = call
     const body = { runId: run.runId, callId, status, fence, attempt, generation, key, ...outcome }
-    if (command.kind === 'settle' && !isSameOutcome(command.body, outcome)) return alreadySettled(call)
-    if (command.kind === 'resolve' && !isSameResolution(command.body, outcome)) return resolvedBefore(call, outcome)
+    const known = await this.#comparable(run, command, outcome)
+    if (command.kind === 'settle' && !isSameOutcome(command.body, known)) return alreadySettled(call)
+    if (command.kind === 'resolve' && !isSameResolution(command.body, known)) return resolvedBefore(call, outcome)
     return { kind: 'body', created: false, body }
+  }
+
+  /** With its result, where that is kept beside the events and is the one of the command. */
+  async #comparable(run: RunAggregate, command: RunCommand, outcome: JsonObject): Promise<JsonObject> {
+    const result = command.kind === 'settle' || command.kind === 'resolve' ? command.body.result : undefined
+    const ref = outcome.resultRef as ValueRef | undefined
+    if (result === undefined || ref === undefined) return outcome
+    return (await this.#values.isOf(run, ref, canonicalJson(result))) ? { ...outcome, result } : outcome
   }
 
   /**
@@ -174,7 +194,6 @@ export class Reader {
 
   async #action(stream: string, call: CallState): Promise<JsonObject> {
     const claim = await this.eventAt(stream, call.claimRevision)
-    const args = claim?.type === 'ToolCallClaimed' ? claim.data.args : null
     const { callId, status, group, scope } = call
     return {
       callId,
@@ -184,7 +203,8 @@ export class Reader {
       status,
       ...(group === undefined ? {} : { group }),
       ...(scope === undefined ? {} : { scope }),
-      args,
+      args: null,
+      ...claimedArguments(claim),
       ...(await this.outcomeOf(stream, call)),
     }
   }
@@ -205,7 +225,7 @@ function requestOf(events: readonly AnsweredEvent[]): RecordedRequest | undefine
 
 function isSameOutcome(body: SettleCall, outcome: JsonObject): boolean {
   if (body.error !== undefined) return isEqual(body.error as JsonObject, outcome.error)
-  if (body.unrecorded !== undefined) return isEqual(body.unrecorded, outcome.unrecorded)
+  if (body.unrecorded !== undefined) return isEqual(body.unrecorded as JsonObject, outcome.unrecorded)
   if (body.unknown !== undefined) return outcome.unknown !== undefined
   return isEqual(body.result ?? null, outcome.result)
 }
@@ -213,7 +233,7 @@ function isSameOutcome(body: SettleCall, outcome: JsonObject): boolean {
 function isSameResolution({ outcome, result }: ResolveCall, recorded: JsonObject): boolean {
   const { resolved } = recorded
   const known = isJsonObject(resolved ?? null) ? (resolved as JsonObject).outcome : undefined
-  return known === outcome && isEqual(result ?? null, recorded.result ?? null)
+  return known === outcome && isEqual(result ?? null, recorded.result ?? recorded.resultRef ?? null)
 }
 
 function isEqual(a: Json, b: Json | undefined): boolean {

@@ -39,7 +39,7 @@ export async function* verifiedEvents(
   const to = range.to === undefined ? {} : { to: range.to }
   for await (const page of pacedPages(store.readStream(stream, { from: expected.revision, ...to }), range.pace)) {
     for (const record of page) {
-      const checked = check(sealer, record, expected)
+      const checked = checkInStream(sealer, record, expected)
       expected = nextExpectation(checked)
       const event = Object.assign(recordedEvent(checked.header, record.data), { digest: checked.digest })
       yield { event, ringIndex: checked.ringIndex, chars: record.header.length + record.data.length }
@@ -60,7 +60,7 @@ export function expectationBehind(sealer: Sealer, record: ReadRecord): Expectati
 
 function checkAlone(sealer: Sealer, record: ReadRecord) {
   const read = readHeader(record.header)
-  return check(sealer, record, {
+  return checkInStream(sealer, record, {
     stream: record.stream,
     revision: record.revision,
     prevDigest: read.ok ? read.header.prev : undefined,
@@ -69,7 +69,8 @@ function checkAlone(sealer: Sealer, record: ReadRecord) {
   })
 }
 
-function check(sealer: Sealer, record: ReadRecord, expected: Expectation) {
+/** One record held against what stands before it. Throws `DamagedStreamError`. */
+export function checkInStream(sealer: Sealer, record: ReadRecord, expected: Expectation) {
   const once = () => checkRecord(record, expected, { ring: sealer.ring, runKeys: sealer.runKeys, depth: 'fast' })
   let checked = once()
   if (!checked.ok && checked.faults.some((fault) => fault.code === 'unknown-key')) {

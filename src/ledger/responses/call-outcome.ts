@@ -38,16 +38,25 @@ const OUTCOMES = {
   CompensationFailed: ({ data }) => ({ error: data.error as JsonObject }),
   ToolCallInDoubt: unknown,
   CompensationInDoubt: unknown,
-  ToolCallResolved: ({ data: { outcome, result, evidence } }) => ({
+  ToolCallResolved: ({ data: { outcome, result, resultRef, evidence } }) => ({
     resolved: { outcome, evidence },
     ...(result === undefined ? {} : { result }),
+    ...(resultRef && { resultRef: resultRef as JsonObject }),
   }),
 } satisfies MakeTable<RecordedEvent, undefined, JsonObject>
 
 function succeeded({ data }: OfType<'ToolCallSucceeded' | 'CompensationSucceeded'>): JsonObject {
-  return { result: data.result ?? null, ...(data.unrecorded && { unrecorded: data.unrecorded }) }
+  if (data.resultRef !== undefined) return { resultRef: data.resultRef as JsonObject }
+  return { result: data.result ?? null, ...(data.unrecorded && { unrecorded: data.unrecorded as JsonObject }) }
 }
 
 function unknown({ data }: OfType<'ToolCallInDoubt' | 'CompensationInDoubt'>): JsonObject {
   return { unknown: { cause: data.cause, ...(data.reason && { reason: data.reason }) } }
+}
+
+/** The arguments of a claim, or what names them. */
+export function claimedArguments(event: RecordedEvent | undefined): JsonObject {
+  if (event?.type !== 'ToolCallClaimed') return {}
+  const { args, argsRef } = event.data
+  return args === undefined ? { argsRef: argsRef as JsonObject } : { args }
 }

@@ -1,5 +1,6 @@
 /** @module A command on its way through the write path, and what one try at it came to. */
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { ValueRef } from '../../../schemas/values.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import { requestId } from '../../signing/request-mark.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
@@ -15,6 +16,8 @@ export interface PendingCommand {
   readonly contexts: Map<number, JsonObject>
   /** Events that were read for the decision, by revision. */
   readonly events: Map<number, AnsweredEvent>
+  /** The large value that was stored for it, and what names it. */
+  stored?: { readonly value: Json; readonly ref: ValueRef }
   /** The idempotency key came with another request before. */
   reusedKey?: boolean
 }

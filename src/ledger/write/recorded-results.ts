@@ -76,9 +76,10 @@ type Ended = Extract<
 type WithResult = Exclude<Ended, { type: 'ToolCallFailed' }>
 
 function heardResult(event: WithResult, hearing: Hearing): void {
-  const { result } = event.data
+  const { result, resultRef } = event.data
   const isFailed = event.type === 'ToolCallResolved' && event.data.outcome !== 'executed'
   noteCall(event, hearing, isFailed || saysError(result))
+  if (resultRef !== undefined && !isFailed) noteUnread(hearing.evidence, event)
   if (result === undefined || isFailed) return
   addToolResult(hearing.evidence, { value: result, revision: event.header.revision, bytes: weigh(result) })
 }
@@ -87,4 +88,11 @@ function noteCall({ data, header }: Ended, { evidence, state }: Hearing, isFaile
   const call = state.calls[slot(data.callId)]
   if (call === undefined || call.phase !== 'forward') return
   noteOutcome(evidence.results, data.callId, { tool: call.tool, revision: header.revision }, isFailed)
+}
+
+/** Of a result that is kept beside the events its name is noted; of one of which only a digest is on record nothing can be heard. */
+export function noteUnread({ unread }: Evidence, { data, header }: WithResult): void {
+  const { callId, resultRef } = data
+  if (resultRef === undefined || resultRef.kept === false) return
+  unread.push({ digest: resultRef.digest, callId, revision: header.revision })
 }

@@ -11,7 +11,7 @@ import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import { addEvidence, type Evidence, emptyEvidence, evidenceBytes } from '../../domain/validator/evidence.ts'
 import { weigh } from '../../resources/weigh.ts'
 import type { AppendResult } from '../../store/event-store.ts'
-import { foldResults, isSaid, NO_EVIDENCE } from './recorded-results.ts'
+import { foldResults, isSaid, NO_EVIDENCE, noteUnread } from './recorded-results.ts'
 
 /**
  * @module A run kept folded in memory. Its state runs ahead of the disk: a decision may build on appends that still wait. When one of
@@ -181,7 +181,9 @@ const CITED = {
 
 type WithResult = Extract<RecordedEvent, { type: 'ToolCallSucceeded' | 'CompensationSucceeded' | 'ToolCallResolved' }>
 
-function resultOf({ data: { result } }: WithResult, { evidence }: Known): Evidence {
+function resultOf(event: WithResult, { evidence }: Known): Evidence {
+  const { result } = event.data
+  if (event.data.resultRef !== undefined) noteUnread(evidence, event)
   return result === undefined ? evidence : addEvidence(evidence, result)
 }
 

@@ -15,6 +15,7 @@ import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
 import type { TenantPolicies } from '../ports.ts'
 import { type AppendDeps, Appender } from './appender.ts'
 import { decide } from './decide.ts'
+import { type LargeDeps, LargeValues } from './large-values.ts'
 import { AGAIN, type Attempt, type PendingCommand, pendingCommand } from './pending-command.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 import { DecisionTexts } from './seal-decision.ts'
@@ -33,7 +34,9 @@ import {
 const DECIDE_AGAIN_MAX = 8
 const DECIDE_AGAIN_MS = 5
 
-export interface WriteDeps extends AppendDeps {
+const JUDGED_BY_RESULTS: ReadonlySet<RunCommand['kind']> = new Set<RunCommand['kind']>(['envelope', 'branch', 'join'])
+
+export interface WriteDeps extends AppendDeps, LargeDeps {
   readonly ledgerId: string
   readonly tenantPolicy?: TenantPolicies | undefined
   /** Absent: large decisions are made as they come, and on nobody's account. */
@@ -50,12 +53,14 @@ export class WritePath {
   readonly #deps: WriteDeps
   readonly #appender: Appender
   readonly #unrecorded: UnrecordedAnswers
+  readonly #large: LargeValues
   readonly #inFlight = new Set<string>()
 
   constructor(deps: WriteDeps) {
     this.#deps = deps
     this.#appender = new Appender(deps)
     this.#unrecorded = new UnrecordedAnswers(deps)
+    this.#large = new LargeValues(deps, this.#unrecorded)
   }
 
   async execute(caller: Caller, runId: string, command: RunCommand, info: RequestInfo): Promise<Outcome> {
@@ -163,6 +168,10 @@ export class WritePath {
   /** Decides and seals at once, or as soon as a decision that pauses is made; what is settled waits for the disk. On a run that is not paused. */
   #try(run: RunAggregate, pending: PendingCommand): Attempt | Promise<Attempt> {
     if (run.dead || !this.#deps.runs.owns(run)) return AGAIN
+    // Those that lie beside the events, too.
+    if (run.evidence.unread.length > 0 && JUDGED_BY_RESULTS.has(pending.command.kind)) {
+      return this.#large.readFirst(run, partyOf(pending.caller))
+    }
     const repeated = pending.requestId === undefined ? undefined : run.state?.requests[slot(pending.requestId)]
     if (repeated !== undefined && pending.reusedKey !== true) {
       return { refusedNow: false, undecided: true, settled: this.#unrecorded.repeat(run, pending, repeated) }
@@ -236,7 +245,10 @@ export class WritePath {
   #carryOut(run: RunAggregate, pending: PendingCommand, { decision, texts }: Decided): Attempt {
     switch (decision.kind) {
       case 'append':
-        return this.#appender.append(run, pending, { decision, texts })
+        if (!isOfCall(pending.command)) return this.#appender.append(run, pending, { decision, texts })
+        return this.#large.placed(run, pending, { decision, texts }, (placed) =>
+          this.#appender.append(run, pending, { decision: placed, texts }),
+        )
       case 'refuse':
         return this.#carryOutRefusal(run, pending, { decision, texts })
       case 'as-is':
@@ -272,6 +284,11 @@ export class WritePath {
     const decided: Decision = { kind: 'append', drafts: before }
     return this.#appender.append(run, pending, { decision: decided, texts, instead: refusal })
   }
+}
+
+/** Its arguments or its result may be large. */
+function isOfCall({ kind }: RunCommand): boolean {
+  return kind === 'claim' || kind === 'settle' || kind === 'resolve'
 }
 
 function partyOf({ tenant, subject, actor }: Caller): Party {

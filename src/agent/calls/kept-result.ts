@@ -1,0 +1,31 @@
+/** @module The result of a call that is on record by what names it: read beside the events, or told by the tool. */
+import type { Json } from '../../../schemas/json.ts'
+import type { CallIdentity } from './call-identity.ts'
+import { type KeptValue, notOnRecord, readValue } from './kept-value.ts'
+import { CALL_VALUE, recordable } from './recordable.ts'
+
+export interface KeptResult extends KeptValue {
+  readonly callId: string
+}
+
+/** What cannot be had halts the run: it stays as it is, and goes on where the value is. */
+export async function keptResult(identity: CallIdentity, call: KeptResult): Promise<Json> {
+  const { session } = identity.execution
+  try {
+    if (call.ref.kept === false) return await told(identity, call.callId)
+    if (session.values === undefined) throw new TypeError('a session that is served has somewhere to read values')
+    return await readValue(session.values, call)
+  } catch (error) {
+    throw error instanceof Error ? session.halt(error) : error
+  }
+}
+
+/** Of a result that only its digest is on record of, the tool itself may tell the value; a replay asks nobody. */
+async function told({ spec, args, execution }: CallIdentity, callId: string): Promise<Json> {
+  const { check, name, codecs } = spec
+  const isLive = execution.session.live !== undefined
+  const found = isLive ? await check?.(codecs.decode(args), { idempotencyKey: callId }) : undefined
+  const value = found?.done === true ? recordable(found.result, codecs, CALL_VALUE) : undefined
+  if (value?.ok !== true) throw notOnRecord(name, callId)
+  return value.value
+}

@@ -1,0 +1,31 @@
+/** @module How large a value's canonical text is, without writing the text of the many that are small. */
+import { isJsonObject, type Json } from '../../../schemas/json.ts'
+
+/** A character in a string takes at most so many bytes: `\\u0000`. */
+const CHAR_BYTES = 6
+const NUMBER_BYTES = 25
+const AROUND_BYTES = 3
+
+/** False only where the canonical text has at most `limit` bytes. Ends as soon as that is not certain. */
+export function mayExceed(value: Json, limit: number): boolean {
+  return spend(value, limit) < 0
+}
+
+/** What is left of the bytes; below zero once they do not suffice. */
+function spend(value: Json, left: number): number {
+  if (typeof value === 'string') return left - CHAR_BYTES * value.length - AROUND_BYTES
+  if (typeof value !== 'object' || value === null) return left - NUMBER_BYTES
+  let rest = left - AROUND_BYTES
+  if (isJsonObject(value)) {
+    for (const key of Object.keys(value)) {
+      rest = spend(value[key] as Json, rest - CHAR_BYTES * key.length - AROUND_BYTES)
+      if (rest < 0) return rest
+    }
+    return rest
+  }
+  for (const member of value as readonly Json[]) {
+    rest = spend(member, rest - 1)
+    if (rest < 0) return rest
+  }
+  return rest
+}

@@ -1,0 +1,111 @@
+/** @module Which values of a decision are kept beside the events: they are stored first, and the decision is made again with what names them. */
+import type { EventType } from '../../../schemas/event-type.ts'
+import { RUN_EVENTS } from '../../../schemas/events.ts'
+import type { Json } from '../../../schemas/json.ts'
+import type { ValueRef } from '../../../schemas/values.ts'
+import type { Decision, Draft } from '../../domain/decision.ts'
+import { finish, type Paced } from '../../domain/paced.ts'
+import { type Refusal, refusal } from '../../domain/refusal.ts'
+import type { Party, WorkQueue } from '../../resources/work-queue.ts'
+import { type ValueLimits, valueLimits } from '../values/value-limits.ts'
+import { mayExceed } from '../values/value-size.ts'
+import type { PutResult, ValueOwner, ValueStore } from '../values/value-store.ts'
+import type { Attempt, PendingCommand } from './pending-command.ts'
+import type { RunAggregate } from './run-aggregate.ts'
+import type { DecisionTexts } from './seal-decision.ts'
+import { readUnread } from './unread-results.ts'
+import type { UnrecordedAnswers } from './unrecorded-answers.ts'
+import { refused } from './write-refusals.ts'
+
+export interface LargeDeps {
+  readonly values: ValueStore
+  readonly valueLimits?: Partial<ValueLimits> | undefined
+  /** Absent: what is read is indexed in one go. */
+  readonly work?: WorkQueue | undefined
+}
+
+type Appending = Extract<Decision, { kind: 'append' }>
+
+export class LargeValues {
+  readonly #deps: LargeDeps
+  readonly #limits: ValueLimits
+  readonly #unrecorded: UnrecordedAnswers
+
+  constructor(deps: LargeDeps, unrecorded: UnrecordedAnswers) {
+    this.#deps = deps
+    this.#limits = valueLimits(deps.valueLimits)
+    this.#unrecorded = unrecorded
+  }
+
+  /** Meanwhile nothing else is decided on the run. */
+  readFirst(run: RunAggregate, party: Party): Attempt {
+    const { values, work } = this.#deps
+    const goOn = run.pause()
+    const inTurns = (paced: Paced<unknown>): unknown => work?.inTurns(paced, party) ?? finish(paced)
+    const settled = readUnread(run, { values, inTurns }).finally(goOn)
+    return { refusedNow: false, undecided: true, settled: settled.then(() => 'again') }
+  }
+
+  /** Appends what was decided, its large values by reference; one that is not stored yet is stored, and the decision made again. */
+  placed(
+    run: RunAggregate,
+    pending: PendingCommand,
+    { decision, texts }: { readonly decision: Appending; readonly texts: DecisionTexts },
+    append: (decision: Appending) => Attempt,
+  ): Attempt {
+    const { command } = pending
+    const digestOnly = command.kind === 'settle' && command.body.record === 'digest'
+    const drafts: Draft[] = []
+    for (const draft of decision.drafts) {
+      const value = valueIn(draft)
+      const isLarge = value !== undefined && (digestOnly || this.#isLarge(value, texts))
+      if (!isLarge) {
+        drafts.push(draft)
+        continue
+      }
+      const text = texts.textOf(value)
+      const { maxBytes } = this.#limits
+      const bytes = Buffer.byteLength(text)
+      if (bytes > maxBytes) return this.#unrecorded.refuse(run, valueTooLarge(maxBytes, bytes))
+      if (digestOnly) drafts.push(byReference(draft, { ...this.#deps.values.refOf(run, text), kept: false }))
+      else if (pending.stored?.value === value) drafts.push(byReference(draft, pending.stored.ref))
+      else return { refusedNow: false, undecided: true, settled: this.#store(run, pending, { value, text }) }
+    }
+    return append({ kind: 'append', drafts })
+  }
+
+  #isLarge(value: Json, texts: DecisionTexts): boolean {
+    const { inlineMaxBytes } = this.#limits
+    return mayExceed(value, inlineMaxBytes) && texts.sizeOf(value) > inlineMaxBytes
+  }
+
+  async #store(owner: ValueOwner, pending: PendingCommand, of: { value: Json; text: string }) {
+    const stored: PutResult = await this.#deps.values.put(owner, pending.caller, of)
+    if (!stored.ok) return refused(stored.refusal)
+    pending.stored = { value: of.value, ref: stored.ref }
+    return 'again' as const
+  }
+}
+
+/** The one value of a draft that may be large; handoffs stand in their events, as judgement reads them. */
+function valueIn({ type, data }: Draft): Json | undefined {
+  const { large } = RUN_EVENTS[type] as EventType
+  return large === undefined ? undefined : (data as { readonly [member: string]: Json | undefined })[large]
+}
+
+/** The body with what names the value in its place. */
+function byReference({ type, data }: Draft, ref: ValueRef): Draft {
+  const { large = 'result' } = RUN_EVENTS[type] as EventType
+  const { [large]: _, ...rest } = data as { readonly [member: string]: unknown }
+  return { type, data: { ...rest, v: 2, [`${large}Ref`]: ref } } as unknown as Draft
+}
+
+function valueTooLarge(limit: number, actual: number): Refusal {
+  return refusal(
+    'value-too-large',
+    `a value has ${actual} bytes, this ledger takes ${limit}: hand over less, or where it is kept`,
+    {
+      evidence: { limit, actual },
+    },
+  )
+}

@@ -1,0 +1,39 @@
+/** @module Results that are kept beside the events, read before a handoff is judged by them: calls pay nothing for them. */
+import { slot } from '../../../projections/run-state.ts'
+import type { Json } from '../../../schemas/json.ts'
+import { RULES_NOW } from '../../../schemas/value-forms.ts'
+import { type Paced, Pauses } from '../../domain/paced.ts'
+import { addEvidence, addToolResult, settle, type UnreadResult } from '../../domain/validator/evidence.ts'
+import { noteOutcome, saysError } from '../../domain/validator/grounding/recorded-results.ts'
+import { weigh } from '../../resources/weigh.ts'
+import type { ValueStore } from '../values/value-store.ts'
+import type { RunAggregate } from './run-aggregate.ts'
+
+interface Reading {
+  readonly values: Pick<ValueStore, 'value'>
+  /** Does paced work while others have their turns. */
+  readonly inTurns: (work: Paced<unknown>) => unknown
+}
+
+/** One by one, each indexed before the next is read: memory is that of one. On a paused run. Throws `DamagedStreamError` for one that is missing or altered. */
+export async function readUnread(run: RunAggregate, { values, inTurns }: Reading): Promise<void> {
+  const { evidence } = run
+  for (let next = evidence.unread[0]; next !== undefined; next = evidence.unread[0]) {
+    const value = await values.value(run, next.digest)
+    hear(run, next, value)
+    await inTurns(settle(evidence, new Pauses()))
+    if (saysError(value)) noteFailed(run, next)
+    evidence.unread.shift()
+  }
+}
+
+function hear({ state, evidence }: RunAggregate, { revision }: UnreadResult, value: Json): void {
+  if (state?.policy.rules === RULES_NOW) addToolResult(evidence, { value, revision, bytes: weigh(value) })
+  else addEvidence(evidence, value)
+}
+
+function noteFailed({ state, evidence }: RunAggregate, { callId, revision }: UnreadResult): void {
+  const call = state?.calls[slot(callId)]
+  if (call === undefined || call.phase !== 'forward') return
+  noteOutcome(evidence.results, callId, { tool: call.tool, revision }, true)
+}
