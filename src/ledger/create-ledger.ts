@@ -70,6 +70,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     options.audit &&
     openAudit({ store, followed: followed('audit'), ...upkeep, lag: lag.audit, ...options.audit, readOnly })
   const exports = new Exports({ store, logs, keys, effects, facts: new LedgerFacts({ store, sealer, effects }) })
+  const finish = finishOnce([list, audit])
   const stopKeys = keys.onChange(() => (readOnly === true ? undefined : recordNewKey(founding)))
   const stopWatch = watchStore(store, { log, stats })
   const stopStatus = store.onStatus((status) => {
@@ -94,24 +95,27 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     stats: () => stats.snapshot({ hotRuns: runs.size, lagEvents: lagsOf(lag) }),
     drain: () => runs.drained(),
     [Symbol.asyncDispose]: async () => {
-      stopKeys()
-      stopStatus()
-      stopWatch()
+      for (const stop of [stopKeys, stopStatus, stopWatch]) stop()
       list[Symbol.dispose]()
       await audit?.[Symbol.asyncDispose]()
       await runs.drained()
       await logs?.[Symbol.asyncDispose]()
       // Last: the log's checkpoint and the record of who read are events too.
-      if (readOnly !== true) await finished([list, audit])
+      if (readOnly !== true) await finish()
     },
   }
 }
 
 type Finishing = { finish(signal: AbortSignal): Promise<void> }
 
-async function finished(followers: readonly (Finishing | undefined)[]): Promise<void> {
-  const signal = AbortSignal.timeout(LAST_PASS_MS)
-  await Promise.all(followers.map((each) => each?.finish(signal)))
+/** Once: whoever closes the ledger again may have closed its files. */
+function finishOnce(followers: readonly (Finishing | undefined)[]): () => Promise<unknown> {
+  let finished: Promise<unknown> | undefined
+  return () => {
+    const signal = AbortSignal.timeout(LAST_PASS_MS)
+    finished ??= Promise.all(followers.map((each) => each?.finish(signal)))
+    return finished
+  }
 }
 
 const FOLLOWERS = ['runs', 'audit', 'logs'] as const satisfies readonly LedgerFollower[]
