@@ -2,9 +2,11 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Policy } from '../schemas/policy.ts'
 import { createLedger } from '../src/ledger/create-ledger.ts'
 import type { Caller, Ledger, Outcome } from '../src/ledger/ledger.ts'
 import { KEY_FILE, STORE_FILE, VIEWS_FILE } from '../src/places.ts'
+import type { WorkQueue } from '../src/resources/work-queue.ts'
 import { createLedgerKeys, readKeyFile, writeNewKeyFile } from '../src/signing/key-file.ts'
 import type { LedgerKeys } from '../src/signing/ledger-keys.ts'
 import type { EventStore } from '../src/store/event-store.ts'
@@ -24,6 +26,8 @@ export interface LocalLedger extends AsyncDisposable {
 export interface LocalLedgerOptions {
   /** Views start empty, in memory: every fold and list is made anew. */
   readonly freshViews?: boolean
+  /** Whose turns large handoffs are decided in; absent: each in one go. */
+  readonly work?: WorkQueue
   /** File of the Merkle logs, and the delay of their checkpoints (0: by hand); absent: none are kept. */
   readonly logs?: { readonly path: string; readonly maxDelayMs: number }
 }
@@ -39,6 +43,7 @@ export async function openLocalLedger(folder: string, options: LocalLedgerOption
     store,
     views,
     keys: { current: () => keys, onChange: () => () => {} },
+    ...(options.work && { work: options.work }),
     ...(logStore && { logs: { store: logStore, maxDelayMs: options.logs?.maxDelayMs ?? 0 } }),
   })
   return {
@@ -65,7 +70,7 @@ function keysOf(path: string): LedgerKeys {
   return keys
 }
 
-export async function startRun(ledger: Ledger, id: string, policy: { snapshotEvery?: number } = {}): Promise<void> {
+export async function startRun(ledger: Ledger, id: string, policy: Policy = {}): Promise<void> {
   mustHold(await ledger.execute(CALLER, id, { kind: 'start', body: { id, name: 'bench', policy } }, {}))
 }
 

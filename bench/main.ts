@@ -9,6 +9,7 @@ import { exportMemory } from './export-memory.ts'
 import { exportSpeed } from './export-speed.ts'
 import { httpAppend } from './http-append.ts'
 import { inProcess } from './in-process.ts'
+import { judgeHold } from './judge-hold.ts'
 import { judgePairs } from './judge-pairs.ts'
 import { longRun } from './long-run.ts'
 import { busyWarning, describeMachine, type Machine, machineLine } from './machine.ts'
@@ -27,6 +28,7 @@ const GROUPS: readonly BenchGroup[] = [
   inProcess,
   canonical,
   judgePairs,
+  judgeHold,
   verifySpeed,
   longRun,
   exportMemory,

@@ -3,8 +3,8 @@
  * takes over what the payload says of it, so that the validator sees what it changed. Recorded runs are folded by it: it must not change.
  */
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
-import { pointerStep } from '../schemas/json-pointer.ts'
 import type { ResolvedPolicy } from '../schemas/policy.ts'
+import { type DeclaredLists, declaredBelow, declaredLists } from './declared-lists.ts'
 import { isEqual } from './json-equality.ts'
 import { keyWords } from './key-words.ts'
 import { type Identity, identityText, listIdentity } from './list-identity.ts'
@@ -19,18 +19,19 @@ const WHOLE_LISTS: ReadonlySet<string> = new Set(['constraints', 'requirements']
 
 interface Place {
   readonly key: string
-  readonly pointer: string
   readonly topKey: string
-  readonly policy: ExtendPolicy
+  /** What the policy declares about lists here and below. */
+  readonly declared: DeclaredLists
   /** The payload names more of what is there, and changes no member for another. */
   readonly adds?: boolean
 }
 
 /** Grows a context by more of what it holds: a list by members that it does not hold, one whose order or number counts at its end. */
 export function addToContext(context: JsonObject, more: JsonObject, policy: ExtendPolicy): JsonObject {
+  const declared = declaredLists(policy.lists)
   let copy: Record<string, Json> | undefined
   for (const key of Object.keys(more)) {
-    const place: Place = { key, pointer: pointerStep(key), topKey: key, policy, adds: true }
+    const place: Place = { key, topKey: key, declared: declaredBelow(declared, key), adds: true }
     copy = withMember(context, copy, { key, value: extendValue(own(context, key), more[key] as Json, place) })
   }
   return copy ?? context
@@ -38,9 +39,10 @@ export function addToContext(context: JsonObject, more: JsonObject, policy: Exte
 
 export function extendContext(context: JsonObject, payload: JsonObject, policy: ExtendPolicy): JsonObject {
   const isProtected = protectedBy(policy)
+  const declared = declaredLists(policy.lists)
   let copy: Record<string, Json> | undefined
   for (const key of Object.keys(payload)) {
-    const place: Place = { key, pointer: pointerStep(key), topKey: key, policy }
+    const place: Place = { key, topKey: key, declared: declaredBelow(declared, key) }
     const target = own(context, key)
     const value = isProtected(key)
       ? extendValue(target, payload[key] as Json, place)
@@ -71,7 +73,7 @@ function extendValue(target: Json | undefined, payload: Json, place: Place): Jso
 function extendObject(target: JsonObject, payload: JsonObject, place: Place): JsonObject {
   let copy: Record<string, Json> | undefined
   for (const key of Object.keys(payload)) {
-    const below = { ...place, key, pointer: place.pointer + pointerStep(key) }
+    const below = { ...place, key, declared: declaredBelow(place.declared, key) }
     copy = withMember(target, copy, { key, value: extendValue(own(target, key), payload[key] as Json, below) })
   }
   return copy ?? target
@@ -79,49 +81,37 @@ function extendObject(target: JsonObject, payload: JsonObject, place: Place): Js
 
 /** Where the order says something, a payload says all of it. */
 function isWhole(target: readonly Json[], place: Place): boolean {
-  const { pointer, topKey, policy } = place
-  const isDeclared = policy.lists !== undefined && declaredRule(policy.lists, pointer) !== undefined
-  return isOrdered(target, place) || (!isDeclared && WHOLE_LISTS.has(topKey))
+  const { topKey, declared } = place
+  return isOrdered(target, place) || (declared.rule === undefined && WHOLE_LISTS.has(topKey))
 }
 
-function isOrdered(target: readonly Json[], { key, pointer, policy }: Place): boolean {
-  const declared = policy.lists === undefined ? undefined : declaredRule(policy.lists, pointer)
-  if (declared !== undefined) return declared === 'sequence'
+function isOrdered(target: readonly Json[], { key, declared }: Place): boolean {
+  if (declared.rule !== undefined) return declared.rule === 'sequence'
   return namesOrder(keyWords(key)) || (target.length > 0 && target.every((member) => typeof member === 'number'))
-}
-
-function declaredRule(lists: NonNullable<ExtendPolicy['lists']>, pointer: string): (typeof lists)[string] | undefined {
-  const exact = lists[pointer]
-  if (exact !== undefined) return exact
-  const tokens = pointer.split('/')
-  for (const path of Object.keys(lists)) {
-    const pattern = path.split('/')
-    if (pattern.length === tokens.length && pattern.every((token, i) => token === '*' || token === tokens[i]))
-      return lists[path]
-  }
-  return undefined
 }
 
 /** Members keep their places and spelling; what the payload says of them is taken over, and new ones follow. */
 function extendList(target: readonly Json[], payload: readonly Json[], place: Place): readonly Json[] {
-  const declared = place.policy.lists === undefined ? undefined : declaredRule(place.policy.lists, place.pointer)
-  const keys = typeof declared === 'object' ? declared.key : undefined
+  const { rule } = place.declared
+  const keys = typeof rule === 'object' ? rule.key : undefined
   const identity = listIdentity({ before: target, after: payload }, place.key, keys)
   const nameOf = (member: Json): string =>
     (identity === undefined ? undefined : identityText(member, identity)) ?? memberText(member, place)
+  const names = { before: target.map(nameOf), now: payload.map(nameOf) }
   const known = new Map<string, number>()
   const spare = new Map<string, number>()
   for (const [at, member] of target.entries()) {
-    const name = nameOf(member)
+    const name = names.before[at] as string
     if (isNamed(member, identity)) known.set(name, at)
     else spare.set(name, (spare.get(name) ?? 0) + 1)
   }
   const result = [...target]
-  const changedAt = place.adds === true ? NONE : changedMembers([target, payload], nameOf)
+  const changedAt = place.adds === true ? NONE : changedMembers([target, payload], names)
+  const below = { ...place, declared: declaredBelow(place.declared, '*') }
   for (const [i, member] of payload.entries()) {
-    const name = nameOf(member)
+    const name = names.now[i] as string
     const at = known.get(name) ?? (changedAt.has(i) ? i : undefined)
-    if (at !== undefined) result[at] = extendValue(result[at], member, { ...place, pointer: `${place.pointer}/*` })
+    if (at !== undefined) result[at] = extendValue(result[at], member, below)
     else if (isNamed(member, identity) || !takeSpare(spare, name)) {
       result.push(member)
       if (isNamed(member, identity)) known.set(name, result.length - 1)
@@ -142,15 +132,13 @@ function isNamed(member: Json, identity: Identity | undefined): boolean {
  */
 function changedMembers(
   [target, payload]: readonly [readonly Json[], readonly Json[]],
-  nameOf: (member: Json) => string,
+  names: { readonly before: readonly string[]; readonly now: readonly string[] },
 ): ReadonlySet<number> {
   const changed = new Set<number>()
   if (payload.length < target.length) return changed
-  const said = new Set(payload.map(nameOf))
-  const names = target.map(nameOf)
-  const known = new Set(names)
-  const lost = names.flatMap((name, i) => (said.has(name) || known.has(nameOf(payload[i] as Json)) ? [] : [i]))
-  const kept = names.filter((name) => said.has(name)).length
+  const [known, said] = [new Set(names.before), new Set(names.now)]
+  const lost = names.before.flatMap((name, i) => (said.has(name) || known.has(names.now[i] as string) ? [] : [i]))
+  const kept = names.before.filter((name) => said.has(name)).length
   // Whoever names some of what stands there already, and others, means more of them; whoever names most of it says the list anew.
   const isAnew = kept * 2 > target.length
   const shares = lost.map((i) => sameShare(target[i] as Json, payload[i] as Json))
@@ -219,7 +207,10 @@ function own(value: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(value, key) ? value[key] : undefined
 }
 
-/** Copies at the first change only. A member `__proto__` is set like any other, never as the prototype. */
+/**
+ * Copies at the first change only. A member `__proto__` is set like any other, never as the prototype. An object in the place of an object has
+ * grown out of it: it is another one where something in it changed, and only then.
+ */
 export function withMember(
   target: JsonObject,
   copy: Record<string, Json> | undefined,
@@ -227,7 +218,9 @@ export function withMember(
 ): Record<string, Json> | undefined {
   const { key, value } = member
   const before = own(target, key)
-  if (before !== undefined && isEqual(before, value)) return copy
+  if (before === value) return copy
+  const hasGrown = before !== undefined && isJsonObject(before) && isJsonObject(value)
+  if (before !== undefined && !hasGrown && isEqual(before, value)) return copy
   const changed = copy ?? { ...target }
   Object.defineProperty(changed, key, { value, writable: true, enumerable: true, configurable: true })
   return changed

@@ -147,7 +147,7 @@ function rulesFor(state: RunState, { claim, env }: GatedClaim): Met[] {
     ...manifest.map((rule) => ({ source: 'manifest' as const, rule })),
   ].filter(({ rule: { tools } }) => tools === undefined || tools.includes(claim.tool))
   const own = claim.approve === undefined ? [] : [{ source: 'tool' as const, rule: claim.approve }]
-  const budget: Budget = { stepsLeft: STEPS_MAX }
+  const budget: Budget = { stepsLeft: STEPS_MAX, members: new Map() }
   return [...named, ...own].filter(({ rule }) => !isExempt(rule, claim.args, budget))
 }
 

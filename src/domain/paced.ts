@@ -13,10 +13,13 @@ export const PIECE_STEPS = 5_000
 export class Pauses {
   /** Most steps that were counted without a pause. */
   most = 0
+  /** All of them. */
+  total = 0
   #steps = 0
 
   count(steps: number): void {
     this.#steps += steps
+    this.total += steps
   }
 
   /** To be asked wherever the work may pause: `if (pauses.due()) yield`. */

@@ -31,7 +31,7 @@ export interface EstablishedInput {
   /** State words that the run has left on the way to `before`. */
   readonly left?: LeftWords | undefined
   /** Whether something new is, whole, what a tool answered. */
-  readonly isRecorded?: ((gain: Gain) => boolean) | undefined
+  readonly isRecorded?: ((gain: Gain) => Paced<boolean>) | undefined
 }
 
 /** Gains that are looked at for what they say about the established: a payload of ten thousand new keys restates nothing by accident. */
@@ -103,12 +103,12 @@ function* checkGains({ input, gains, report, pauses }: Judging, isProtected: (ke
   const judged = gains.filter(({ place }) => isProtected(`${place[0]}`))
   const said: Gain[] = []
   for (const gain of judged) {
-    if (isRecorded?.(gain) !== true) said.push(gain)
+    if (isRecorded === undefined || !(yield* isRecorded(gain))) said.push(gain)
     if (pauses.due()) yield
   }
   yield* checkRestated({ before, gains: said, mode: policy.restated ?? 'sure', isProtected }, report, pauses)
   if (pauses.due()) yield
-  checkTotals({ before, after, gains: judged }, report)
+  yield* checkTotals({ before, after, gains: judged }, report, pauses)
 }
 
 function startJudging(input: EstablishedInput, report: Report, pauses: Pauses): Judging {

@@ -2,6 +2,7 @@
 import { keyWords, singular } from '../../../../projections/key-words.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import type { Paced, Pauses } from '../../paced.ts'
 import { isSameNumber, readNumber } from '../meaning/numbers.ts'
 import { addFinding, type Report } from '../report.ts'
 import type { Gain } from './changes.ts'
@@ -25,7 +26,7 @@ const NOUNS: ReadonlyMap<string, string> = new Map([
   ['spent', 'expense'],
 ])
 const RECORDS: ReadonlySet<string> = new Set(['history', 'log', 'list', 'records', 'entries'])
-const AMOUNTS: readonly string[] = ['amount']
+const AMOUNT = 'amount'
 const BASES: readonly string[] = ['basis', 'formula', 'calculation', 'derivation', 'computed_as']
 const BASIS_MAX_CHARS = 128
 const ARTICLES: ReadonlySet<string> = new Set(['the', 'all', 'of', 'its', 'their', 'each'])
@@ -45,11 +46,14 @@ const LINE_TOTALS: ReadonlySet<string> = new Set([
 /** What one handoff may have looked up: a payload of totals of long lists would cost the product of both. */
 const STATED_MAX = 32
 const MEMBERS_MAX = 2000
+/** Of one that is looked up. */
+const TOTAL_STEPS = 500
 /** Rounding of an amount. */
 const CENT = 0.01
 
-export function checkTotals({ before, after, gains }: TotalsInput, report: Report): void {
+export function* checkTotals({ before, after, gains }: TotalsInput, report: Report, pauses: Pauses): Paced<void> {
   let looked = 0
+  const known: KnownLists = { named: new Map(), sums: new Map() }
   for (const { place, value } of gains) {
     const stated = numberOf(value)
     const key = place.at(-1)
@@ -57,7 +61,13 @@ export function checkTotals({ before, after, gains }: TotalsInput, report: Repor
     if (++looked > STATED_MAX) return
     const around = objectAt(after, place.slice(0, -1))
     if (around === undefined) continue
-    const beside: Beside = { around, isEstablished: (name) => isEstablished(before, [...place.slice(0, -1), name]) }
+    pauses.count(TOTAL_STEPS + 2 * Object.keys(around).length)
+    if (pauses.due()) yield
+    const beside: Beside = {
+      around,
+      known,
+      isEstablished: (name) => isEstablished(before, [...place.slice(0, -1), name]),
+    }
     const expected = expectedTotal(keyWords(key), beside) ?? sumOf(basisOf(value) ?? [], beside)
     if (expected === undefined || isSameNumber(stated, expected) || Math.abs(stated - expected) < CENT / 2) continue
     addFinding(report, {
@@ -88,8 +98,16 @@ function isEstablished(before: JsonObject, place: readonly Token[]): boolean {
   return valueAt(before, place.map(String)) !== undefined
 }
 
+interface KnownLists {
+  /** Keys of lists that stand beside each other, by name. */
+  readonly named: Map<JsonObject, ReadonlyMap<string, readonly string[]>>
+  /** Sums over the members of a list, by the name of a field; undefined where one of them has no number there. */
+  readonly sums: Map<readonly Json[], Map<string, number | undefined>>
+}
+
 interface Beside {
   readonly around: JsonObject
+  readonly known: KnownLists
   readonly isEstablished: (name: string) => boolean
 }
 
@@ -121,26 +139,33 @@ function countOf(words: readonly string[], beside: Beside): number | undefined {
 function sumOf(words: readonly string[], beside: Beside): number | undefined {
   if (!words.some((word) => word === 'total' || word === 'sum')) return undefined
   const rest = words.filter((word) => !SUMS.has(word)).map((word) => NOUNS.get(word) ?? word)
-  const whole = sumIn(rest, AMOUNTS, beside)
+  const whole = sumIn(rest, AMOUNT, beside)
   if (whole !== undefined) return whole
   for (let split = 1; split < rest.length; split++) {
     const total =
-      sumIn(rest.slice(0, split), [rest.slice(split).join(' ')], beside) ??
-      sumIn(rest.slice(split), [rest.slice(0, split).join(' ')], beside)
+      sumIn(rest.slice(0, split), rest.slice(split).join(' '), beside) ??
+      sumIn(rest.slice(split), rest.slice(0, split).join(' '), beside)
     if (total !== undefined) return total
   }
   return undefined
 }
 
 /** The sum of the one member that goes by one of the names, over all members of the list. */
-function sumIn(listWords: readonly string[], fields: readonly string[], beside: Beside): number | undefined {
+function sumIn(listWords: readonly string[], field: string, beside: Beside): number | undefined {
   const list = listWords.length === 0 ? undefined : listNamed(listWords, beside)?.list
   if (list === undefined || list.length === 0 || list.length > MEMBERS_MAX) return undefined
-  const names = fields.map(singularName)
+  const sums = beside.known.sums.get(list) ?? new Map<string, number | undefined>()
+  beside.known.sums.set(list, sums)
+  const name = singularName(field)
+  if (!sums.has(name)) sums.set(name, sumOfField(list, name))
+  return sums.get(name)
+}
+
+function sumOfField(list: readonly Json[], name: string): number | undefined {
   let total = 0
   for (const member of list) {
     if (!isJsonObject(member)) return undefined
-    const key = Object.keys(member).find((name) => names.includes(nameOf(keyWords(name))))
+    const key = Object.keys(member).find((each) => nameOf(keyWords(each)) === name)
     const value = key === undefined ? undefined : numberOf(member[key])
     if (value === undefined) return undefined
     total += value
@@ -150,12 +175,24 @@ function sumIn(listWords: readonly string[], fields: readonly string[], beside: 
 
 function listNamed(
   words: readonly string[],
-  { around, isEstablished }: Beside,
+  { around, known, isEstablished }: Beside,
 ): { readonly list: readonly Json[] } | undefined {
-  const name = nameOf(words)
-  const isNamed = (key: string): boolean => nameOf(keyWords(key).filter((word) => !RECORDS.has(word))) === name
-  const key = Object.keys(around).find((each) => Array.isArray(around[each]) && isNamed(each) && isEstablished(each))
+  const named = known.named.get(around) ?? listNames(around)
+  known.named.set(around, named)
+  const key = named.get(nameOf(words))?.find(isEstablished)
   return key === undefined ? undefined : { list: around[key] as readonly Json[] }
+}
+
+function listNames(around: JsonObject): ReadonlyMap<string, readonly string[]> {
+  const names = new Map<string, string[]>()
+  for (const key of Object.keys(around)) {
+    if (!Array.isArray(around[key])) continue
+    const name = nameOf(keyWords(key).filter((word) => !RECORDS.has(word)))
+    const keys = names.get(name)
+    if (keys === undefined) names.set(name, [key])
+    else keys.push(key)
+  }
+  return names
 }
 
 function nameOf(words: readonly string[]): string {

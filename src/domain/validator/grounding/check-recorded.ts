@@ -12,7 +12,7 @@ import type { Supersessions } from '../supersedes.ts'
 import { checkOutcomes } from './check-outcomes.ts'
 import type { Checking, GroundsInput } from './checking.ts'
 import { Derivations } from './derivations.ts'
-import { membersOf, type Row, rowsIn } from './read-rows.ts'
+import { type Row, rowsIn } from './read-rows.ts'
 import type { RecordedRow } from './row-index.ts'
 import { disagreeingLeaves, type Lookup, lookupIn, sameRows } from './same-row.ts'
 
@@ -20,8 +20,9 @@ import { disagreeingLeaves, type Lookup, lookupIn, sameRows } from './same-row.t
 export const SMALL_NUMBER = 10
 const PROSE_WORDS_MIN = 7
 const PROSE_MIN_CHARS = 100
-/** Of a row, and of a new leaf, that is looked up. */
+/** Of a row, a member of a list, and a new leaf that is looked up. */
 const ROW_STEPS = 40
+const MEMBER_STEPS = 15
 const LEAF_STEPS = 10
 
 /** The evidence is settled. */
@@ -57,9 +58,9 @@ function* checkRows({ input, report, severity, superseded, pauses }: Checking, l
     const stood = Object.hasOwn(input.before, key) ? (input.before[key] as Json) : undefined
     if (typeof now !== 'object' || now === null || (stood !== undefined && isEqual(stood, now))) continue
     for (const row of rowsIn({ [key]: now })) {
-      pauses.count(ROW_STEPS + row.rels.length + membersOf(row))
+      pauses.count(ROW_STEPS + row.rels.length)
       if (pauses.due()) yield
-      for (const { place, after, by } of [...wrongLeaves(lookup, row), ...wrongMembers(lookup, row)]) {
+      for (const { place, after, by } of [...wrongLeaves(lookup, row), ...(yield* wrongMembers(lookup, row))]) {
         if (isStanding(input, place, after)) continue
         addFinding(report, {
           rule: 'disagrees-with-tool',
@@ -88,22 +89,25 @@ function wrongLeaves(lookup: Lookup, row: Row): readonly Wrong[] {
   })
 }
 
-function wrongMembers(lookup: Lookup, row: Row): readonly Wrong[] {
+function* wrongMembers(lookup: Lookup, row: Row): Paced<readonly Wrong[]> {
   const scalars = row.lists.filter(({ list }) => list.some((member) => typeof member !== 'object'))
   if (scalars.length === 0) return []
   const same = sameRows(lookup, row)
-  return scalars.flatMap(({ rel, list }) => {
+  const wrong: Wrong[] = []
+  for (const { rel, list } of scalars) {
     const having = same.filter((each) => each.hashOf(`${rel}[]`) !== undefined)
     const by = having[0]
-    if (by === undefined) return []
-    return list.flatMap((member, i) => {
-      const after = member as Json
-      if (typeof after === 'object' || isLeftAlone(after)) return []
+    if (by === undefined) continue
+    for (const [i, after] of list.entries()) {
+      lookup.pauses.count(MEMBER_STEPS + having.length)
+      if (lookup.pauses.due()) yield
+      if (typeof after === 'object' || isLeftAlone(after)) continue
       const hash = lookup.index.memberHash(rel, after)
-      const isFine = having.some((each) => lookup.index.hasMember(each, hash))
-      return isFine ? [] : [{ place: [...row.place, ...rel.split('/'), i], after, by }]
-    })
-  })
+      if (having.some((each) => lookup.index.hasMember(each, hash))) continue
+      wrong.push({ place: [...row.place, ...rel.split('/'), i], after, by })
+    }
+  }
+  return wrong
 }
 
 function isLeftAlone(value: Json): boolean {

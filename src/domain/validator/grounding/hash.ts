@@ -1,7 +1,11 @@
 /** @module Seeded hashes of what is recorded: 31 bits each. Who does not know the seed cannot make two values meet. */
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import type { Paced, Pauses } from '../../paced.ts'
 import { placeKind } from '../meaning/place-kind.ts'
 import { type Scalar, scalarText } from '../meaning/scalars.ts'
+
+/** Of a member of a list. */
+const MEMBER_STEPS = 15
 
 export function hashText(seed: number, text: string): number {
   let hash = seed | 0
@@ -31,6 +35,25 @@ export function hashValue(seed: number, key: string, value: Json, known: KnownHa
   if (made?.key === key) return made.hash
   const hash = isJsonObject(value) ? hashObject(seed, value, known) : hashList(seed, key, value as Json[], known)
   known.set(value, { key, hash })
+  return hash
+}
+
+/** As `hashValue` of a list will answer from then on: a long one is read in pieces. `visit` is given each hash. */
+export function* hashLongList(
+  { seed, key, list }: { readonly seed: number; readonly key: string; readonly list: readonly Json[] },
+  known: KnownHashes,
+  pauses: Pauses,
+  visit?: (member: Json, hash: number) => void,
+): Paced<number> {
+  let hash = 1
+  for (const member of list) {
+    const own = hashValue(seed, key, member, known)
+    hash = hashPair(seed, hash, own)
+    visit?.(member, own)
+    pauses.count(MEMBER_STEPS)
+    if (pauses.due()) yield
+  }
+  known.set(list, { key, hash })
   return hash
 }
 

@@ -9,7 +9,7 @@ import type { Change, Excuse, Gain } from '../established/changes.ts'
 import type { Evidence } from '../evidence.ts'
 import type { Scalar } from '../meaning/scalars.ts'
 import { sinceAt } from './established-since.ts'
-import { hashValue } from './hash.ts'
+import { hashLongList, hashValue } from './hash.ts'
 import { REL_MAX_CHARS, type Row, type RowName, rowsIn } from './read-rows.ts'
 import type { RecordedRow } from './row-index.ts'
 import { isRecordedWhole, type Lookup, lookupIn, sameRows, wholeRows } from './same-row.ts'
@@ -18,18 +18,21 @@ import { isRecordedWhole, type Lookup, lookupIn, sameRows, wholeRows } from './s
 const ROW_STEPS = 30
 const HOLDING_STEPS = 20
 const PLACE_STEPS = 5
+const LONG_LIST = 256
 
 /** Whether something new is, whole, what a tool answered: it says what it is about. The evidence is settled. */
-export function recordedGain({ results }: Evidence, pauses: Pauses): ((gain: Gain) => boolean) | undefined {
+export function recordedGain({ results }: Evidence, pauses: Pauses): ((gain: Gain) => Paced<boolean>) | undefined {
   const { index } = results
   if (index === undefined || index.size === 0) return undefined
   const lookup = lookupIn(index, pauses)
-  return ({ place, value }) => {
+  return function* ({ place, value }) {
     if (!isJsonObject(value)) return false
     for (const row of rowsIn(underKeys(place, value))) {
       // That is the object itself, with the keys it stands under; what comes after it lies inside.
-      if (row.place.length === place.length) return isRecordedWhole(lookup, row)
       if (row.place.length > place.length) return false
+      if (row.place.length < place.length) continue
+      yield* hashLists(row, lookup)
+      return isRecordedWhole(lookup, row)
     }
     return false
   }
@@ -40,17 +43,27 @@ function underKeys(place: readonly Token[], value: Json): Json {
   return place.reduceRight<Json>((inner, token) => (typeof token === 'number' ? [inner] : { [token]: inner }), value)
 }
 
+/** Long lists are read in pieces before they are compared. */
+function* hashLists({ lists }: Row, { index, hashes, pauses }: Lookup): Paced<void> {
+  for (const { rel, list } of lists) {
+    if (list.length < LONG_LIST || hashes.has(list)) continue
+    yield* hashLongList({ seed: index.seed, key: rel.slice(rel.lastIndexOf('/') + 1), list }, hashes, pauses)
+  }
+}
+
 /** What is permitted since a tool said so. The evidence is settled. */
 export function* movedByTool({ results }: Evidence, after: JsonObject, pauses: Pauses): Paced<Excuse | undefined> {
   const { index, since } = results
   if (index === undefined || index.size === 0) return undefined
+  const lookup = lookupIn(index, pauses)
   const rows = new Map<JsonObject, Row>()
   for (const row of rowsIn(after)) {
     rows.set(row.object, row)
+    yield* hashLists(row, lookup)
     pauses.count(ROW_STEPS + row.rels.length)
     if (pauses.due()) yield
   }
-  const search = { lookup: lookupIn(index, pauses), rows, after, known: new Map() }
+  const search = { lookup, rows, after, known: new Map() }
   return (change) => {
     if (change.kind === 'duplicate' || change.kind === 'shadow') return undefined
     const source = sourceOf(change, { ...search, since: sinceAt(since, change.place) })

@@ -47,13 +47,6 @@ export function* rowsIn(value: Json): Generator<Row, void, void> {
   }
 }
 
-/** Members of its lists. */
-export function membersOf({ lists }: Row): number {
-  let members = 0
-  for (const { list } of lists) members += list.length
-  return members
-}
-
 interface Inside {
   readonly value: Json
   readonly place: readonly Token[]

@@ -6,9 +6,9 @@ import { normaliseEntity } from '../../../../projections/set-text.ts'
 import type { Json } from '../../../../schemas/json.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import type { Scalar } from '../meaning/scalars.ts'
-import { hashPair, hashScalar, hashText, hashValue, type KnownHashes } from './hash.ts'
+import { hashLongList, hashPair, hashScalar, hashText, type KnownHashes } from './hash.ts'
 import { NumberList } from './number-list.ts'
-import { membersOf, type Row, type RowName, rowsIn } from './read-rows.ts'
+import { type Row, type RowName, rowsIn } from './read-rows.ts'
 
 /** Beyond, the index is truncated: about 100 MB. */
 export const ROWS_MAX = 1_000_000
@@ -27,6 +27,7 @@ interface Adding {
   readonly revision: number
   readonly places: Map<Row, number>
   readonly hashes: KnownHashes
+  readonly pauses: Pauses
 }
 
 interface MemberHash {
@@ -120,30 +121,28 @@ export class RowIndex {
 
   /** Not to be interrupted by another. */
   *add(value: Json, revision: number, pauses: Pauses): Paced<void> {
-    const adding: Adding = { revision, places: new Map(), hashes: new Map() }
+    const adding: Adding = { revision, places: new Map(), hashes: new Map(), pauses }
     for (const row of rowsIn(value)) {
       if (this.truncated) return
-      if (row.rels.length + row.lists.length > 0) adding.places.set(row, this.#addRow(row, adding))
+      if (row.rels.length + row.lists.length > 0) adding.places.set(row, yield* this.#addRow(row, adding))
       this.truncated = this.size >= ROWS_MAX || this.#leaves.length >= ROW_LEAVES_TOTAL_MAX
-      pauses.count(ROW_STEPS + LEAF_STEPS * (row.rels.length + membersOf(row)))
+      pauses.count(ROW_STEPS + LEAF_STEPS * row.rels.length)
       if (pauses.due()) yield
     }
   }
 
-  #addRow(row: Row, { revision, places, hashes }: Adding): number {
+  *#addRow(row: Row, { revision, places, hashes, pauses }: Adding): Paced<number> {
     const number = this.size
     const parent = row.parent === undefined ? undefined : places.get(row.parent)
     const leaves = this.hashesOf(row)
     this.#rows.push(this.#shapeOf(row), revision, parent ?? NONE, this.#leaves.length)
     for (const leaf of leaves) this.#leaves.push(leaf)
     for (const { rel, list } of row.lists) {
-      const key = lastKey(rel)
-      this.#leaves.push(hashValue(this.seed, key, list, hashes))
       const relHash = hashText(this.seed, rel)
-      for (const member of list) {
-        if (typeof member === 'object') continue
-        this.#members.add(hashPair(number, relHash, hashScalar(this.seed, key, member as Scalar)))
+      const addMember = (member: Json, hash: number): void => {
+        if (typeof member !== 'object') this.#members.add(hashPair(number, relHash, hash))
       }
+      this.#leaves.push(yield* hashLongList({ seed: this.seed, key: lastKey(rel), list }, hashes, pauses, addMember))
     }
     for (const name of row.names) this.#link(this.#nameKey(name), number)
     for (const half of this.#halves(row, leaves)) this.#link(half, number)

@@ -16,7 +16,7 @@ export function* checkInvariants(
   documents: { readonly before: JsonObject; readonly after: JsonObject },
   { report, pauses }: { readonly report: Report; readonly pauses: Pauses },
 ): Paced<void> {
-  const budget: Budget = { stepsLeft: STEPS_MAX }
+  const budget: Budget = { stepsLeft: STEPS_MAX, members: new Map() }
   for (const { name, expression } of invariants) {
     const { stepsLeft } = budget
     const parsed = parseExpression(expression)

@@ -12,10 +12,16 @@ export const STEPS_MAX = 200_000
 
 export interface Budget {
   stepsLeft: number
+  /** Members of objects that were looked through before. */
+  readonly members: Map<Json, readonly Json[]>
 }
 
 /** By the names that an expression knows them by. */
 type Documents = Readonly<Record<string, Json>>
+
+/** Characters of a text, and members of an object, that are looked through in the time of a step. */
+const STEP_CHARS = 64
+const STEP_MEMBERS = 8
 
 interface Scope {
   readonly documents: Documents
@@ -62,7 +68,7 @@ function reckon(expression: Expression, scope: Scope): Value {
       return typeof value === 'boolean' ? !value : undefined
     }
     case 'minus': {
-      const number = numberOf(reckon(expression.of, scope))
+      const number = numberOf(reckon(expression.of, scope), scope)
       return number === undefined ? undefined : -number
     }
     case 'binary':
@@ -72,8 +78,8 @@ function reckon(expression: Expression, scope: Scope): Value {
   }
 }
 
-function spend({ budget }: Scope): void {
-  budget.stepsLeft -= 1
+function spend({ budget }: Scope, steps = 1): void {
+  budget.stepsLeft -= steps
   if (budget.stepsLeft < 0) throw new OutOfSteps()
 }
 
@@ -94,10 +100,10 @@ function binary(operator: Operator, left: Expression, right: Expression, scope: 
   const [a, b] = [reckon(left, scope), reckon(right, scope)]
   if (a === undefined || b === undefined) return undefined
   if (operator === '==' || operator === '!=') {
-    const same = isSame(a, b)
+    const same = isSame(a, b, scope)
     return same === undefined ? undefined : same === (operator === '==')
   }
-  const [x, y] = [numberOf(a), numberOf(b)]
+  const [x, y] = [numberOf(a, scope), numberOf(b, scope)]
   if (x === undefined || y === undefined) return undefined
   return arithmetic(operator, x, y)
 }
@@ -111,8 +117,8 @@ function logical(operator: '&&' | '||', left: Value, right: () => Value): Value 
   return typeof left === 'boolean' && typeof other === 'boolean' ? !decisive : undefined
 }
 
-function isSame(a: Json, b: Json): boolean | undefined {
-  const [x, y] = [numberOf(a), numberOf(b)]
+function isSame(a: Json, b: Json, scope: Scope): boolean | undefined {
+  const [x, y] = [numberOf(a, scope), numberOf(b, scope)]
   if (x !== undefined && y !== undefined) return isSameNumber(x, y) || Math.abs(x - y) <= 1e-9
   if (a !== null && b !== null && (typeof a === 'object' || typeof b === 'object')) return undefined
   return typeof a === 'string' && typeof b === 'string' ? plainText(a) === plainText(b) : a === b
@@ -146,20 +152,27 @@ function call({ name, args }: Extract<Expression, { kind: 'call' }>, scope: Scop
   const value = first === undefined ? undefined : reckon(first, scope)
   if (name === 'has') return value !== undefined && value !== null
   if (name === 'abs') {
-    const number = numberOf(value)
+    const number = numberOf(value, scope)
     return number === undefined ? undefined : Math.abs(number)
   }
-  const members = membersOf(value)
+  const members = membersOf(value, scope)
   if (members === undefined) return undefined
   if (name === 'count') return members.length
+  if (name === 'all') spend(scope, Math.floor(members.length / STEP_MEMBERS))
   const values = members.map((member) => (each === undefined ? member : reckon(each, { ...scope, member })))
   return name === 'all' ? allHold(values) : sumOf(values, scope)
 }
 
 /** Lists, and objects that map keys to members. */
-function membersOf(value: Value): readonly Json[] | undefined {
+function membersOf(value: Value, scope: Scope): readonly Json[] | undefined {
   if (Array.isArray(value)) return value
-  return value !== undefined && isJsonObject(value) ? Object.values(value) : undefined
+  if (value === undefined || !isJsonObject(value)) return undefined
+  const known = scope.budget.members.get(value)
+  if (known !== undefined) return known
+  const members = Object.values(value)
+  spend(scope, Math.floor(members.length / STEP_MEMBERS))
+  scope.budget.members.set(value, members)
+  return members
 }
 
 function allHold(values: readonly Value[]): Value {
@@ -171,7 +184,7 @@ function sumOf(values: readonly Value[], scope: Scope): Value {
   let sum = 0
   for (const value of values) {
     spend(scope)
-    const number = numberOf(value)
+    const number = numberOf(value, scope)
     if (number === undefined) return undefined
     sum += number
   }
@@ -179,10 +192,13 @@ function sumOf(values: readonly Value[], scope: Scope): Value {
 }
 
 /** A number, a number in a text, or the number of `{value, unit}` and `{amount, currency}`. */
-function numberOf(value: Value): number | undefined {
+function numberOf(value: Value, scope: Scope): number | undefined {
   if (typeof value === 'number') return value
-  if (typeof value === 'string') return readNumber(plainText(value))
+  if (typeof value === 'string') {
+    spend(scope, Math.floor(value.length / STEP_CHARS))
+    return readNumber(plainText(value))
+  }
   if (value === undefined || value === null || !isJsonObject(value)) return undefined
   const inner = memberOf(value, 'value') ?? memberOf(value, 'amount')
-  return inner === undefined || typeof inner === 'object' ? undefined : numberOf(inner)
+  return inner === undefined || typeof inner === 'object' ? undefined : numberOf(inner, scope)
 }

@@ -9,7 +9,7 @@ import { addToolResult, emptyEvidence } from '../../../../src/domain/validator/e
 import { rowsIn } from '../../../../src/domain/validator/grounding/read-rows.ts'
 import type { RowIndex } from '../../../../src/domain/validator/grounding/row-index.ts'
 import { lookupIn, sameRows } from '../../../../src/domain/validator/grounding/same-row.ts'
-import { validateHandoff } from '../../../../src/domain/validator/validate.ts'
+import { judgeHandoff, validateHandoff } from '../../../../src/domain/validator/validate.ts'
 
 const test = suite('judgement: cost')
 
@@ -72,6 +72,68 @@ for (const [what, make] of Object.entries(HOSTILE)) {
     assert.ok(user < 2_000_000, `${user / 1000} ms of CPU`)
   })
 }
+
+/** Steps between two pauses, at most: some 20 ms on a slow machine. */
+const PIECE_MAX_STEPS = 200_000
+
+/** Judged by three results: the contexts themselves, before and after, and neither. */
+function judgedInPieces([before, after]: readonly [Json, Json]): { readonly pieces: number; readonly most: number } {
+  const evidence = emptyEvidence(7)
+  const documents = { before: { facts: before } as JsonObject, after: { facts: after } as JsonObject }
+  for (const [i, value] of [before, after, [before, after]].entries()) {
+    addToolResult(evidence, { value: value as Json, revision: i + 1, bytes: 1 })
+  }
+  const pauses = new Pauses()
+  const judging = judgeHandoff({ ...documents, policy: resolvePolicy({ ungrounded: 'reject' }), evidence }, pauses)
+  let pieces = 1
+  while (judging.next().done !== true) pieces += 1
+  return { pieces, most: pauses.most }
+}
+
+for (const [what, make] of Object.entries(HOSTILE)) {
+  test(`200 KB of ${what} are judged by as much evidence in pieces of counted work (F93)`, () => {
+    const { pieces, most } = judgedInPieces(make())
+    assert.ok(most <= PIECE_MAX_STEPS, `${most} steps without a pause`)
+    assert.ok(pieces > 1 || what.startsWith('texts full'), `${pieces} pieces`)
+  })
+}
+
+test('what a policy declares is looked up once a place, whatever the product of its pointers and the lists of a context (F94)', () => {
+  const lists = Object.fromEntries(list(256, (i) => [`/*/q${i}`, 'set' as const]))
+  const before = { facts: object(8000, (i) => [`k${i}`, [1]]) }
+  const payload = { facts: object(8000, (i) => [`k${i}`, [2]]) }
+  let reads = 0
+  const counted = new Proxy(lists, {
+    get: (target, path) => {
+      reads += 1
+      return Reflect.get(target, path)
+    },
+  })
+  const extended = applyMode({ context: before, payload, mode: 'extend', policy: { ...policy, lists: counted } })
+  assert.is(Object.keys(extended.facts as JsonObject).length, 8000)
+  assert.ok(reads <= 256, `${reads} reads of the policy`)
+})
+
+test('invariants spend steps by the texts and objects that they look through: beyond the count they refuse (F94)', () => {
+  const text = 'é'.repeat(250_000)
+  const expression = list(30, () => 'after.text == before.text').join(' && ')
+  const strict = resolvePolicy({ invariants: list(32, (i) => ({ name: `n${i}`, expression })) })
+  const { findings } = validateHandoff({ before: { text }, after: { text, more: 1 }, policy: strict })
+  assert.match(findings.find(({ rule }) => rule === 'invariant')?.message ?? '', /takes more than/)
+  const once = resolvePolicy({ invariants: [{ name: 'n', expression: 'after.text == before.text' }] })
+  assert.is(validateHandoff({ before: { text }, after: { text, more: 1 }, policy: once }).verdict, 'accept')
+})
+
+test('totals beside thousands of lists are looked up by name (F95)', () => {
+  const lists = object(1900, (i) => [`l${i} x`, [i]])
+  const words = list(36, (i) => `${'ab'[i % 2]}${String.fromCharCode(97 + (i % 26))}`).join('_')
+  const totals = object(32, (i) => [`total_${words}_${'xyzuvwklmn'[i % 10]}${i}`, i + 5])
+  const pauses = new Pauses()
+  const judging = judgeHandoff({ before: { facts: lists }, after: { facts: { ...lists, ...totals } }, policy }, pauses)
+  let pieces = 1
+  while (judging.next().done !== true) pieces += 1
+  assert.ok(pieces > 10 && pauses.most <= PIECE_MAX_STEPS, `${pieces} pieces of at most ${pauses.most} steps`)
+})
 
 test('a contradiction below keys as long as a context is on record in a verdict of bounded size (A130)', () => {
   const long = 'k'.repeat(200_000)

@@ -121,13 +121,19 @@ test('an invariant touches nothing outside and gives up after so many steps (JUD
   ]) {
     const parsed = parseExpression(expression)
     if (parsed.ok)
-      assert.is(evaluate(parsed.expression, { before: {}, after: {} }, { stepsLeft: STEPS_MAX }), 'unknown')
+      assert.is(
+        evaluate(parsed.expression, { before: {}, after: {} }, { stepsLeft: STEPS_MAX, members: new Map() }),
+        'unknown',
+      )
   }
   const list = Array.from({ length: 2000 }, (_, i) => ({ a: i, list: Array.from({ length: 200 }, () => 1) }))
   const parsed = parseExpression('all(after.list, sum(list, a + 1) == 1)')
   assert.ok(parsed.ok)
   if (parsed.ok)
-    assert.is(evaluate(parsed.expression, { before: {}, after: { list } }, { stepsLeft: STEPS_MAX }), 'too-long')
+    assert.is(
+      evaluate(parsed.expression, { before: {}, after: { list } }, { stepsLeft: STEPS_MAX, members: new Map() }),
+      'too-long',
+    )
 })
 
 test('a share of what was established that is too small is refused, superseded or not', () => {
