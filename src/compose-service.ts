@@ -6,7 +6,7 @@ import type { Settings } from './config.ts'
 import { createApp } from './http/app.ts'
 import type { HttpLog } from './http/app-deps.ts'
 import { awaitedLedger } from './http/awaited-ledger.ts'
-import { startServer } from './http/server.ts'
+import { type ServerLimits, startServer } from './http/server.ts'
 import { fixedKeys, requireKeys } from './key-source.ts'
 import { MemoryBudget } from './resources/memory-budget.ts'
 import { WorkQueue } from './resources/work-queue.ts'
@@ -60,8 +60,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const ready = await Promise.race([opening.opened, opening.away.then(() => sleep(TOGETHER_MS))])
     const draining = new AbortController()
     let app = ready === undefined ? edge(waiting(opening, settings), draining.signal) : edge(ready, draining.signal)
-    const { host, port, maxConnections } = settings
-    const limits = { maxConnections, maxStrangersPerAddress: Math.floor(maxConnections / 2) }
+    const { host, port } = settings
+    const limits = limitsOf(settings)
     const server = await startServer({ app: { fetch: (...args) => app.fetch(...args) }, host, port, draining, limits })
     announce(settings, server.url)
     const onceOpen = (opened: OpenLedger): void => {
@@ -79,6 +79,34 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await closeOpened()
     throw error
   }
+}
+
+/** The pages and the API of a ledger that is open already, in its own process. Closed before the ledger is. */
+export async function serveOpened(
+  served: Served,
+  options: ServiceOptions,
+): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {
+  const { settings, log } = options
+  const issuers = watchTrustedIssuers(settings, log)
+  try {
+    const draining = new AbortController()
+    const app = edgeOf(options, issuers)(served, draining.signal)
+    const { host, port } = settings
+    const server = await startServer({ app, host, port, draining, limits: limitsOf(settings) })
+    announce(settings, server.url)
+    const close = async (): Promise<void> => {
+      await server.close(DRAIN_MS)
+      issuers[Symbol.dispose]()
+    }
+    return { url: server.url, close }
+  } catch (error) {
+    issuers[Symbol.dispose]()
+    throw error
+  }
+}
+
+function limitsOf({ maxConnections }: Settings): Pick<ServerLimits, 'maxConnections' | 'maxStrangersPerAddress'> {
+  return { maxConnections, maxStrangersPerAddress: Math.floor(maxConnections / 2) }
 }
 
 function never(): Promise<never> {

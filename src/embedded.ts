@@ -2,19 +2,33 @@
 import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { openLedger } from './compose.ts'
-import { readSettings } from './config.ts'
+import { type OpenLedger, openLedger } from './compose.ts'
+import { readSettings, type Settings } from './config.ts'
 import { silentLog } from './ledger/effects.ts'
 import type { Ledger } from './ledger/ledger.ts'
+import { packageVersion } from './package-version.ts'
 
 export interface Embedded {
   readonly ledger: Ledger
+  /** Shows it over HTTP, until that is closed: before the handle is given back. Rejects with node's own error where the address cannot be had. */
+  readonly serve: (address: ServeAddress) => Promise<Served>
   /** Gives the handle back; the last one closes the store. */
   readonly close: () => Promise<void>
 }
 
+export interface ServeAddress {
+  /** 0 takes a free one. */
+  readonly port: number
+  readonly host: string
+}
+
+export interface Served {
+  readonly url: string
+  readonly close: () => Promise<void>
+}
+
 interface Handle {
-  readonly opened: Promise<{ readonly ledger: Ledger } & AsyncDisposable>
+  readonly opened: Promise<OpenLedger>
   users: number
 }
 
@@ -27,15 +41,14 @@ export async function openEmbedded(path: string): Promise<Embedded> {
   if (path === ':memory:') return openInMemory()
   const folder = resolve(path)
   await closing.get(folder)
-  const handle: Handle = handles.get(folder) ?? {
-    opened: openLedger({ ...readSettings({ data: folder }, {}), auditIfAsked: true }, silentLog),
-    users: 0,
-  }
+  const settings = { ...readSettings({ data: folder }, {}), auditIfAsked: true }
+  const handle: Handle = handles.get(folder) ?? { opened: openLedger(settings, silentLog), users: 0 }
   handles.set(folder, handle)
   handle.users += 1
   const close = once(() => giveBack(folder, handle))
   try {
-    return { ledger: (await handle.opened).ledger, close }
+    const opened = await handle.opened
+    return { ledger: opened.ledger, serve: serverOf(opened, settings), close }
   } catch (error) {
     await close()
     throw error
@@ -61,8 +74,24 @@ async function giveBack(folder: string, handle: Handle): Promise<void> {
 /** Its keys are made anew and kept nowhere; no folder is used. */
 async function openInMemory(): Promise<Embedded> {
   const keys = join(tmpdir(), `countersign-${randomUUID()}.json`)
-  const opened = await openLedger(readSettings({ data: tmpdir(), store: 'memory:', keys }, {}), silentLog)
-  return { ledger: opened.ledger, close: once(async () => opened[Symbol.asyncDispose]()) }
+  const settings = readSettings({ data: tmpdir(), store: 'memory:', keys }, {})
+  const opened = await openLedger(settings, silentLog)
+  return {
+    ledger: opened.ledger,
+    serve: serverOf(opened, settings),
+    close: once(async () => opened[Symbol.asyncDispose]()),
+  }
+}
+
+/** Loaded where it is wanted, by its place: a program that bundles this file does not carry the server along, and cannot serve. */
+function serverOf(opened: OpenLedger, settings: Settings): Embedded['serve'] {
+  return async (address) => {
+    const { serveOpened }: typeof import('./compose-service.ts') = await import(
+      new URL('./compose-service.js', import.meta.url).href
+    )
+    const log = { ...silentLog, debug: () => undefined }
+    return serveOpened(opened, { settings: { ...settings, ...address }, log, version: packageVersion() })
+  }
 }
 
 function once(fn: () => Promise<void>): () => Promise<void> {

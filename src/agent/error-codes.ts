@@ -51,6 +51,8 @@ export type AgentErrorCode =
   | 'run-waiting'
   | 'not-an-export'
   | 'export-altered'
+  | 'invalid-serve'
+  | 'serve-failed'
   | 'setting-missing'
   | 'package-missing'
   | 'closed'

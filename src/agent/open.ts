@@ -1,5 +1,5 @@
 /** @module The runtime on a ledger in this process, or on what the environment names. */
-import { openEmbedded } from '../embedded.ts'
+import { type Embedded, openEmbedded, type ServeAddress, type Served } from '../embedded.ts'
 import { STORE_OWNER } from '../lease-owner.ts'
 import type { Codec, Kept } from './calls/codecs.ts'
 import { connect } from './connect.ts'
@@ -16,13 +16,21 @@ export interface OpenOptions<C extends readonly Codec[] = readonly []> extends R
   readonly actor?: string
   /** Default `default`. */
   readonly tenant?: string
+  /**
+   * A port, and where told a host (default 127.0.0.1), at which the same ledger's API and pages are served until it is closed; 0 takes a free one. `url` says
+   * where. Sign in with `countersign token`.
+   */
+  readonly serve?: number | { readonly port: number; readonly host?: string }
 }
 
 const PATH_DEFAULT = '.countersign'
+const LOOPBACK = '127.0.0.1'
+const PORT_MAX = 65_535
 
 /**
  * Opens a ledger in this process, without a server. One handle per store: opened again, it is shared and closed with its last user.
- * Throws `StoreOpenError` (`store-locked`), naming the server's URL, where another process owns the store.
+ * Throws `StoreOpenError` (`store-locked`), naming the server's URL, where another process owns the store, and `serve-failed` where the address of `serve` cannot
+ * be had: then nothing stays open.
  * @example
  * ```ts
  * import { open } from 'countersign/agent'
@@ -36,13 +44,56 @@ const PATH_DEFAULT = '.countersign'
 export async function open<const C extends readonly Codec[] = readonly []>(
   options: OpenOptions<C> = {},
 ): Promise<Countersign<Kept<C>>> {
-  const { path = PATH_DEFAULT, actor = 'local', tenant = 'default', ...settings } = options
+  const { path = PATH_DEFAULT, actor = 'local', tenant = 'default', serve, ...settings } = options
+  const address = serve === undefined ? undefined : addressOf(serve, path)
   if (settings.prices !== undefined) checkedPrices(settings.prices)
-  const { ledger, close } = await openEmbedded(path)
-  return createRuntime(
-    ledgerConnection({ ledger, caller: { tenant, actor }, place: path, owner: STORE_OWNER, close }),
-    settings,
-  )
+  const opened = await openEmbedded(path)
+  const served = address === undefined ? undefined : await servedAt(opened, address)
+  const close = async (): Promise<void> => {
+    await served?.close()
+    await opened.close()
+  }
+  const { ledger } = opened
+  const caller = { tenant, actor }
+  const connection = ledgerConnection({ ledger, caller, place: path, owner: STORE_OWNER, close })
+  return createRuntime({ ...connection, ...(served && { url: served.url }) }, settings)
+}
+
+/** Throws `invalid-serve`. */
+function addressOf(serve: NonNullable<OpenOptions['serve']>, path: string): ServeAddress {
+  const { port, host = LOOPBACK } = typeof serve === 'number' ? { port: serve } : serve
+  if (!Number.isInteger(port) || port < 0 || port > PORT_MAX || host === '')
+    throw new AgentError(
+      'invalid-serve',
+      `serve takes a port from 0 to ${PORT_MAX}, or { port, host }, not ${JSON.stringify(serve)}`,
+    )
+  if (path === ':memory:')
+    throw new AgentError(
+      'invalid-serve',
+      'a ledger in memory keeps no keys, so that nobody could get a token for it: open it with a path',
+    )
+  return { port, host }
+}
+
+/** Throws `serve-failed`. */
+async function servedAt(opened: Embedded, address: ServeAddress): Promise<Served> {
+  try {
+    return await opened.serve(address)
+  } catch (error) {
+    await opened.close()
+    const { host, port } = address
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    const isBundled = code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_INVALID_URL'
+    if (isBundled) {
+      const message =
+        'a bundled program does not carry the server along: keep countersign outside of the bundle, or run countersign serve'
+      throw new AgentError('serve-failed', message, { host, port, code }, { cause: error })
+    }
+    const why =
+      code === 'EADDRINUSE' ? 'another program has this port' : error instanceof Error ? error.message : String(error)
+    const message = `the ledger cannot be served at ${host}:${port}: ${why}; take another port, or 0 for a free one`
+    throw new AgentError('serve-failed', message, { host, port, ...(code !== '' && { code }) }, { cause: error })
+  }
 }
 
 /**

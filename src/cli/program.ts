@@ -1,5 +1,6 @@
 /** @module The whole command line: every command with its flags, and how one call of it is read. What a command does is in its own file. */
 import { CommanderError } from 'commander'
+import { packageVersion } from '../package-version.ts'
 import { CliCommand } from './cli-command.ts'
 import { evidenceCommands } from './commands/evidence.ts'
 import { inspectionCommands } from './commands/inspection.ts'
@@ -8,7 +9,6 @@ import { serviceCommands } from './commands/service.ts'
 import { shellCommands } from './commands/shell.ts'
 import { transferCommands } from './commands/transfer.ts'
 import { EXIT, usageFailure } from './failure.ts'
-import { packageVersion } from './version.ts'
 
 export function createProgram(): CliCommand {
   const program = new CliCommand('countersign')

@@ -3,11 +3,11 @@ import { resolve } from 'node:path'
 import pino from 'pino'
 import { type Service, startService } from '../compose-service.ts'
 import type { Settings } from '../config.ts'
+import { packageVersion } from '../package-version.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
 import { firstSteps } from './first-steps.ts'
 import { painter } from './terminal.ts'
-import { packageVersion } from './version.ts'
 
 /** The drain has its own limit below this; whatever still hangs then does not keep the process. */
 const CLOSE_MAX_MS = 4_500

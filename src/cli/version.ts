@@ -1,5 +1,5 @@
 /** @module `countersign version`. */
-import { readFileSync } from 'node:fs'
+import { packageVersion } from '../package-version.ts'
 import type { Arguments } from './arguments.ts'
 import { jsonLine } from './shown.ts'
 
@@ -7,24 +7,4 @@ export async function version({ has }: Arguments): Promise<number> {
   const found = packageVersion()
   process.stdout.write(has('json') ? jsonLine({ version: found, node: process.version }) : `${found}\n`)
   return 0
-}
-
-/** The package's own description lies above the built files, whichever folder they were built to. */
-const DESCRIPTIONS = ['../../../package.json', '../../package.json']
-
-export function packageVersion(): string {
-  for (const place of DESCRIPTIONS) {
-    const description = readDescription(new URL(place, import.meta.url))
-    if (description?.name === 'countersign') return String(description.version)
-  }
-  return 'unknown'
-}
-
-function readDescription(file: URL): { readonly name?: unknown; readonly version?: unknown } | undefined {
-  try {
-    const description: unknown = JSON.parse(readFileSync(file, 'utf8'))
-    return typeof description === 'object' && description !== null ? description : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { connect } from '../../src/agent/connect.ts'
 import { fromEnv, open } from '../../src/agent/open.ts'
+import { BIN, runCommand } from '../support/command-line.ts'
 import { startServer } from '../support/server-process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { codeOf, rejection } from './homes.ts'
@@ -58,6 +59,35 @@ opening('in memory each opening is a ledger of its own', async () => {
   await one.run({ id: 'same' }, () => tools[0]?.())
   await two.run({ id: 'same' }, () => tools[1]?.())
   assert.is(effects, 2)
+})
+
+opening('served from the same process: its pages and its API show what it writes, until it is closed', async () => {
+  using folder = tempFolder()
+  const path = folder.file('data')
+  const taken = await open({ path, serve: 0 })
+  const url = taken.url ?? ''
+  assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/, 'on loopback, unless asked')
+  const { stdout: token } = await runCommand([process.execPath, BIN, 'token', '--scope', 'runs:read', '--data', path])
+  await taken.run({ id: 'shown', name: 'shown' }, async (run) => run.once('draw', () => 7))
+  const headers = { authorization: `Bearer ${token.trim()}` }
+  const shown = (await (await fetch(`${url}/v1/runs/shown`, { headers })).json()) as { status?: string }
+  assert.is(shown.status, 'completed')
+  assert.is((await fetch(`${url}/v1/runs/shown`)).status, 401)
+  assert.match(await (await fetch(`${url}/ui/sign-in`)).text(), /Countersign/)
+  const locked = await runCommand([process.execPath, BIN, 'serve', '--data', path, '--port', '0'])
+  assert.ok(locked.stderr.includes(url) || locked.stdout.includes(url), 'a second process is told where it is')
+
+  const port = Number(new URL(url).port)
+  const refused = await rejection(open({ path: folder.file('other'), serve: port }))
+  assert.is(codeOf(refused), 'serve-failed')
+  assert.match((refused as Error).message, new RegExp(`127\\.0\\.0\\.1:${port}: another program has this port`))
+  await using other = await open({ path: folder.file('other') })
+  assert.is(other.url, undefined, 'what could not be served was closed, too')
+  for (const serve of [-1, 1.5, 65_536, { port: 1, host: '' }])
+    assert.is(codeOf(await rejection(open({ path, serve }))), 'invalid-serve')
+  assert.is(codeOf(await rejection(open({ path: ':memory:', serve: 0 }))), 'invalid-serve')
+  await taken.close()
+  assert.ok(await rejection(fetch(`${url}/healthz`)), 'it closes with the ledger')
 })
 
 opening.run()

@@ -31,6 +31,8 @@ export function ownedBy(owner: string | undefined, command: Command): Command {
 export interface Connection extends AsyncDisposable {
   /** This process as the ledger knows it, where its death could be proved: holder of the leases of what it claims. */
   readonly owner?: string
+  /** Where this process serves the ledger, where it does. */
+  readonly url?: string
   /** A path or a URL, for messages. */
   readonly place: string
   execute(runId: string, command: Command, options?: { readonly idempotencyKey?: string }): Promise<Reply>

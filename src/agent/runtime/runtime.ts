@@ -49,6 +49,8 @@ import type { RunOptions } from './run-options.ts'
 export interface Countersign<Keeps = never> extends AsyncDisposable {
   /** Where the ledger is: a path or a URL. */
   readonly place: string
+  /** Where this process serves it: `open({ serve })`. */
+  readonly url?: string
   /** Wraps a function: same signature, recorded inside a run. Throws `tool-registered-twice`, `tool-unnamed`. */
   tool<Fn extends AnyFunction>(fn: Fn, options?: ToolOptions<Parameters<Fn>, ValueOf<Fn, Keeps>>): Wrapped<Fn, Keeps>
   tool<Input, Parsed, Result>(
@@ -136,6 +138,7 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
   }
   const runtime = {
     place: connection.place,
+    ...(connection.url !== undefined && { url: connection.url }),
     // The overloads of the interface are all there is to call it by.
     tool: (what: Parameters<typeof wrapTool>[1], options: ToolOptions = {}) => wrapTool(registry, what, options),
     run: (options: RunOptions<never> | Body<never, unknown>, body?: Body<never, unknown>) =>
