@@ -4,6 +4,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createProgram } from '../src/cli/program.ts'
 import { readConnectionUrl } from '../src/store/eventstoredb/connection-url.ts'
+import { readConnectionUrl as readPostgresUrl } from '../src/store/postgres/connection-url.ts'
 import { ROOT } from './support/source-root.ts'
 
 const test = suite('the files for containers')
@@ -42,12 +43,13 @@ test('every command that a container runs is one of the command line', () => {
 
 test('every store that a ledger is given is one that it takes, on services that are there', () => {
   const stores = all(/COUNTERSIGN_STORE: "([^"]+)"/g).map((text) => text.replace(/\$\{\w+:-(\w+)\}/g, '$1'))
-  assert.is(stores.length, 2)
+  assert.is(stores.length, 3)
   const hosts = stores.flatMap((url) => {
+    if (url.startsWith('postgres:')) return [String(readPostgresUrl(url).config.host)]
     const { connection } = readConnectionUrl(url)
     return [...connection.matchAll(/([a-z0-9-]+):2113/g)].map(([, host = '']) => host)
   })
-  assert.equal(hosts.sort(), ['cluster-node-1', 'cluster-node-2', 'cluster-node-3', 'eventstore'])
+  assert.equal(hosts.sort(), ['cluster-node-1', 'cluster-node-2', 'cluster-node-3', 'eventstore', 'postgres'])
   const named = [...hosts, ...all(/([a-z0-9-]+): \{ condition:/g), ...all(/([a-z][a-z0-9-]+):2113(?=[,\n])/g)]
   for (const name of named) assert.ok(SERVICES.includes(name), name)
 })
