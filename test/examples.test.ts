@@ -62,6 +62,25 @@ examples('repair: refused, the agent is shown what was established, and says why
   ])
 })
 
+examples(
+  'approval: over the limit nothing is paid before somebody else said yes, and then once, while every process was dead',
+  async () => {
+    assert.equal(await printed('approval'), [
+      'small: paid 90000',
+      'large: waits for an approval',
+      'tara sees pay {"cents":250000,"invoice":"invoice-2"}: over 1,000.00',
+      'granted',
+      'large, resumed: paid 250000',
+      'large, once more: paid 250000',
+      'another: waits for an approval',
+      'tara sees pay {"cents":990000,"invoice":"invoice-3"}: over 1,000.00',
+      'denied',
+      'another, resumed: the call of pay was not approved and did not run: no such supplier',
+      'bank: invoice-1 90000, invoice-2 250000',
+    ])
+  },
+)
+
 examples('retries: of the tool alone, and of the whole saga', async () => {
   assert.equal(await printed('retries'), [
     'scope tool: SUCCESS after 3 attempts, the saga begun 1 time',

@@ -21,6 +21,8 @@ export interface OpenOptions<C extends readonly Codec[] = readonly []> extends R
    * where. Sign in with `countersign token`.
    */
   readonly serve?: number | { readonly port: number; readonly host?: string }
+  /** What the actor may decide, where an approval asks for a role. */
+  readonly roles?: readonly string[]
 }
 
 const PATH_DEFAULT = '.countersign'
@@ -44,7 +46,7 @@ const PORT_MAX = 65_535
 export async function open<const C extends readonly Codec[] = readonly []>(
   options: OpenOptions<C> = {},
 ): Promise<Countersign<Kept<C>>> {
-  const { path = PATH_DEFAULT, actor = 'local', tenant = 'default', serve, ...settings } = options
+  const { path = PATH_DEFAULT, actor = 'local', tenant = 'default', roles, serve, ...settings } = options
   const address = serve === undefined ? undefined : addressOf(serve, path)
   if (settings.prices !== undefined) checkedPrices(settings.prices)
   const opened = await openEmbedded(path)
@@ -54,7 +56,7 @@ export async function open<const C extends readonly Codec[] = readonly []>(
     await opened.close()
   }
   const { ledger } = opened
-  const caller = { tenant, actor }
+  const caller = { tenant, actor, ...(roles !== undefined && { roles }) }
   const connection = ledgerConnection({ ledger, caller, place: path, owner: STORE_OWNER, close })
   return createRuntime({ ...connection, ...(served && { url: served.url }) }, settings)
 }

@@ -121,10 +121,20 @@ export function asOfSize({ text }: Arguments): number | undefined {
   return Number(input)
 }
 
+/** In whose name a command works on the store itself. */
+interface LocalCaller {
+  readonly subject?: string
+  readonly scopes?: readonly string[]
+  readonly roles?: readonly string[] | undefined
+}
+
+const READER_SCOPES: readonly string[] = ['runs:read', 'runs:write', 'audit:read']
+
 /** The application without a socket; `countersign serve` puts one in front of the same. */
 export async function applicationOver(
   { ledger, keys }: { readonly ledger: Ledger; readonly keys: LedgerKeys },
   tenant: string,
+  { subject = 'local', scopes = READER_SCOPES, roles }: LocalCaller = {},
 ): Promise<Required<Pick<TransportOptions, 'fetch'>> & { readonly token: string }> {
   const now = Date.now
   const names = { issuer: ISSUER, audience: ISSUER }
@@ -136,13 +146,13 @@ export async function applicationOver(
     version: '',
     settings: { ratePerSecond: 0 },
   })
-  const scopes = ['runs:read', 'runs:write', 'audit:read']
   const token = await issueToken({
     keys,
     ...names,
-    subject: 'local',
+    subject,
     tenant,
     scopes,
+    roles,
     ttlSeconds: TOKEN_SECONDS,
     now: now(),
   })

@@ -52,14 +52,14 @@ function scopesOf(text: string | undefined): readonly string[] {
 }
 
 /** Names end up in signed headers, so what a header cannot hold is refused here. */
-function nameOf(flag: string, text: string | undefined): string | undefined {
+export function nameOf(flag: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   if (text !== '' && text.length <= NAME_MAX_CHARS && !/\p{Cc}/u.test(text)) return text
   throw usageFailure(`--${flag}: takes 1 to ${NAME_MAX_CHARS} characters, none of them a control character`)
 }
 
 /** Names with commas between them: what the bearer may decide. */
-function rolesOf(text: string | undefined): readonly string[] | undefined {
+export function rolesOf(text: string | undefined): readonly string[] | undefined {
   if (text === undefined) return undefined
   return text.split(',').map((role) => nameOf('role', role.trim()) ?? '')
 }

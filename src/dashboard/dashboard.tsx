@@ -6,6 +6,7 @@ import { assetHandler } from './assets.ts'
 import type { DashboardDeps, DashboardEnv } from './deps.ts'
 import { guarded } from './guard.tsx'
 import type { OpenPage, PageRoute } from './page.ts'
+import { approvalPage, approvalQueue, decideApproval } from './pages/approvals-page.tsx'
 import { auditIndexPage, auditPage } from './pages/audit-page.tsx'
 import { contextPage } from './pages/context-page.tsx'
 import { diffPage } from './pages/diff-page.tsx'
@@ -36,6 +37,9 @@ export const PAGES: readonly PageRoute[] = [
   diffPage,
   contextPage,
   verifyPage,
+  approvalQueue,
+  approvalPage,
+  decideApproval,
   downloadRoute,
   doubtsPage,
   resolvePage,

@@ -6,6 +6,7 @@ export const DOUBTS = `${ROOT}/doubts`
 export const SPEND = `${ROOT}/spend`
 export const LOG = `${ROOT}/log`
 export const AUDIT = `${ROOT}/audit`
+export const APPROVALS = `${ROOT}/approvals`
 export const SIGN_IN = `${ROOT}/sign-in`
 export const SIGN_OUT = `${ROOT}/sign-out`
 export const LIVE = `${ROOT}/live`
@@ -27,6 +28,8 @@ export const diffPath = (run: string, from: number, to: number): string =>
   withQuery(`${runPath(run)}/diff`, { from, to })
 export const resolvePath = (run: string, callId: string): string =>
   `${runPath(run)}/calls/${encodeURIComponent(callId)}/resolve`
+export const approvalPath = (run: string, approval: string): string =>
+  `${runPath(run)}/approvals/${encodeURIComponent(approval)}`
 export const verifyPath = (run: string): string => `${runPath(run)}/verify`
 export const downloadPath = (apiPath: string): string => `${ROOT}/download/${apiPath}`
 export const asset = (name: string): string => `${ROOT}/assets/${name}`

@@ -8,6 +8,7 @@ import {
 } from '../../ledger/audit/audit-queries.ts'
 import type { CliCommand } from '../cli-command.ts'
 import { choice, flag, jsonFlag, PLACE } from '../flag.ts'
+import { approvalsCommands } from './approvals.ts'
 import { asItWas, asking, limitFlag } from './asking.ts'
 import { callsCommands } from './calls.ts'
 import { filterFlags } from './filter-flags.ts'
@@ -17,6 +18,7 @@ export function inspectionCommands(program: CliCommand): void {
   program.commandsGroup('Look into it:')
   runsCommands(program)
   callsCommands(program)
+  approvalsCommands(program)
   asking(program.command('report'))
     .description('one run on one page: who, what, when, verdicts, spending, open points, limits of the proof')
     .argument('<run>', 'id of the run')

@@ -106,9 +106,7 @@ function Children({ run: { children } }: { readonly run: Run }) {
 }
 
 function Facts({ run }: { readonly run: Run }) {
-  const { budget, startedAt, updatedAt, actor, principal, agents } = run
-  const { tokens, cost, reservedTokens, reservedCost, currency, limits } = budget
-  const reserved = reservedTokens > 0 || reservedCost !== '0'
+  const { startedAt, updatedAt, actor, principal, agents } = run
   return (
     <dl class="facts">
       <Fact label="Started by">
@@ -129,6 +127,17 @@ function Facts({ run }: { readonly run: Run }) {
       )}
       <Fact label="Step">{run.step}</Fact>
       <Fact label="Calls">{count(run.calls)}</Fact>
+      <BudgetFacts run={run} />
+    </dl>
+  )
+}
+
+/** What was spent and reserved, with the limits: facts for a list of them. */
+export function BudgetFacts({ run: { budget } }: { readonly run: Run }) {
+  const { tokens, cost, reservedTokens, reservedCost, currency, limits } = budget
+  const reserved = reservedTokens > 0 || reservedCost !== '0'
+  return (
+    <>
       <Fact label="Tokens">
         {count(tokens)}
         {limits.tokens !== undefined && <span class="muted"> of {count(limits.tokens)}</span>}
@@ -142,6 +151,6 @@ function Facts({ run }: { readonly run: Run }) {
           {reservedCost === '0' ? `${count(reservedTokens)} tokens` : money(reservedCost, currency)}
         </Fact>
       )}
-    </dl>
+    </>
   )
 }

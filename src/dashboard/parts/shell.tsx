@@ -1,10 +1,10 @@
 /** @module The frame of every page: head, skip link, navigation, who is signed in, and where the scripts come from. */
 import type { Child } from 'hono/jsx'
-import { READ_OWN_RUNS, READ_TENANT } from '../../access/access.ts'
+import { READ_ALL_APPROVALS, READ_OWN_RUNS, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import type { Principal } from '../../signing/tokens.ts'
 import type { NavItem, Theme } from '../page.ts'
-import { AUDIT, asset, auditPath, DOUBTS, LOG, RUNS, SIGN_OUT, SPEND, THEME } from '../paths.ts'
+import { APPROVALS, AUDIT, asset, auditPath, DOUBTS, LOG, RUNS, SIGN_OUT, SPEND, THEME } from '../paths.ts'
 import { visibleText } from '../visible.ts'
 import { Data } from './data.tsx'
 
@@ -89,6 +89,7 @@ function Navigation({ nav, caller }: NavProps) {
   const items: readonly (readonly [NavItem, string, string, boolean])[] = [
     ['runs', 'Runs', RUNS, true],
     ['doubts', 'In doubt', DOUBTS, mayOpen(READ_OWN_RUNS, caller) && caller.run === undefined],
+    ['approvals', 'Approvals', APPROVALS, mayOpen(READ_ALL_APPROVALS, caller)],
     ['refused', 'Refused', auditPath('rejections'), auditor],
     ['spend', 'Spend', SPEND, auditor],
     ['log', 'Log', LOG, auditor],

@@ -1,0 +1,30 @@
+/** @module `countersign approvals`: the commands about calls that wait for somebody's yes. */
+import type { CliCommand } from '../cli-command.ts'
+import { flag } from '../flag.ts'
+import { asking, limitFlag } from './asking.ts'
+
+export function approvalsCommands(program: CliCommand): void {
+  const group = program
+    .command('approvals')
+    .description("list calls that wait for somebody's yes; say yes or no to one")
+  asking(group.command('list'), 'approvals:write')
+    .description('what can be decided now, with the arguments of each call')
+    .flags(limitFlag())
+    .runs(async () => (await import('../approvals.ts')).listApprovals)
+  for (const [name, description] of [
+    ['grant', 'say yes to a call with exactly the arguments that the approval has; it is signed with your name'],
+    ['deny', 'say no to a call: it does not run'],
+  ] as const) {
+    asking(group.command(name), 'approvals:write')
+      .description(`${description}. Over the store itself, this command owns the ledger meanwhile`)
+      .argument('<run>', 'id of the run')
+      .argument('<approval>', 'id of the approval')
+      .flags(
+        flag('--comment <text>', 'why; it stands on record'),
+        flag('--digest <digest>', 'of the arguments that you have seen: refused where the approval has others'),
+        flag('--as <name>', 'who decides; needed over the store itself, where no token says it'),
+        flag('--role <names>', 'roles of whoever decides, over the store itself: names with commas between them'),
+      )
+      .runs(async () => (await import('../approvals.ts'))[`${name}Approval`])
+  }
+}

@@ -1,0 +1,139 @@
+/** @module What waits for somebody's yes: the queue, one of them with all that it takes to decide, and the decision. No script is needed. */
+import { z } from 'zod'
+import { DecideApproval } from '../../../schemas/approval.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS, READ_RUNS } from '../../access/access.ts'
+import { mayOpen } from '../../access/check-access.ts'
+import { seeOther } from '../answer.tsx'
+import { approvalOf } from '../approval-row.ts'
+import { diffContexts } from '../diff/context-diff.ts'
+import { DiffTable } from '../diff/diff-table.tsx'
+import { orRefused, pageRoute, Refused, type View } from '../page.ts'
+import { ApprovalFacts, ApprovalList, DecisionForm } from '../parts/approval.tsx'
+import { Crumbs } from '../parts/crumbs.tsx'
+import { Badge, Data } from '../parts/data.tsx'
+import { JsonView } from '../parts/json-view.tsx'
+import { BudgetFacts } from '../parts/run-head.tsx'
+import { approvalPath } from '../paths.ts'
+import { type Run, runOf } from '../run-row.ts'
+
+/** Shown at once; the API and the command line list them all. */
+const QUEUE_SHOWN = 50
+
+export const approvalQueue = pageRoute({
+  path: '/approvals',
+  access: READ_ALL_APPROVALS,
+  query: z.object({}),
+  handle: async ({ deps, caller, noted }) => {
+    const { items, next } = await deps.ledger.pendingApprovals(caller, { limit: QUEUE_SHOWN })
+    noted.count = items.length
+    const approvals = items.map(approvalOf)
+    return {
+      title: 'Approvals',
+      nav: 'approvals',
+      body: <ApprovalList approvals={approvals} more={next !== undefined} />,
+    }
+  },
+})
+
+export const approvalPage = pageRoute({
+  path: '/runs/:run/approvals/:approval',
+  access: READ_APPROVALS,
+  query: z.object({}),
+  handle: async (view) => {
+    const { deps, caller, run } = view
+    const approval = approvalOf(orRefused(await deps.ledger.approval(caller, run, approvalIn(view))))
+    const around = mayOpen(READ_RUNS, caller, run) ? await aroundIt(view) : undefined
+    const decides = approval.status === 'pending' && mayOpen(DECIDE_APPROVALS, caller, run)
+    return {
+      title: `Approval of ${approval.tool}`,
+      nav: 'approvals',
+      body: (
+        <>
+          <Crumbs run={run} here="Approval" />
+          <div class="page-head">
+            <h1>
+              <Data text={approval.tool} />{' '}
+              <Badge kind={approval.status === 'denied' ? 'bad' : approval.status} text={approval.status} />
+            </h1>
+          </div>
+          <ApprovalFacts approval={approval} />
+          <section class="card" aria-labelledby="arguments-title">
+            <h2 id="arguments-title">Arguments</h2>
+            <JsonView value={approval.args ?? null} />
+          </section>
+          {decides && <DecisionForm approval={approval} csrf={view.session.csrf} />}
+          {around !== undefined && <Around {...around} />}
+        </>
+      ),
+    }
+  },
+})
+
+/** The form says which arguments its reader saw: a decision on others is refused. */
+export const decideApproval = pageRoute({
+  path: '/runs/:run/approvals/:approval',
+  method: 'post',
+  access: DECIDE_APPROVALS,
+  query: z.object({}),
+  handle: async (view) => {
+    const { c, deps, caller, run, form } = view
+    const approvalId = approvalIn(view)
+    const comment = form.get('comment') ?? ''
+    const body = DecideApproval.safeParse({
+      argsDigest: form.get('argsDigest'),
+      ...(comment.trim() !== '' && { comment }),
+    })
+    const kind = form.get('decision')
+    if (!body.success || (kind !== 'grant' && kind !== 'deny')) {
+      const detail = body.error?.issues[0]?.message ?? 'The form says neither yes nor no.'
+      throw new Refused({ code: 'invalid-body', detail })
+    }
+    const outcome = await deps.ledger.execute(caller, run, { kind, approvalId, body: body.data }, {})
+    if (!outcome.ok) throw new Refused(outcome.refusal)
+    return seeOther(c, approvalPath(run, approvalId))
+  },
+})
+
+function approvalIn({ c }: View): string {
+  return c.req.param('approval') ?? ''
+}
+
+interface AroundIt {
+  readonly run: Run
+  readonly before: JsonObject
+  readonly after: JsonObject
+}
+
+/** What the run has established when it asks, and what its last step changed. */
+async function aroundIt({ deps, caller, run }: View): Promise<AroundIt> {
+  const now = orRefused(await deps.ledger.context(caller, run, {}))
+  const step = Number(now.step)
+  const before = step === 0 ? now : orRefused(await deps.ledger.context(caller, run, { step: step - 1 }))
+  return { run: runOf(orRefused(await deps.ledger.run(caller, run))), before, after: now }
+}
+
+function Around({ run, before, after }: AroundIt) {
+  const diff = diffContexts(before.context as JsonObject, after.context as JsonObject, {
+    findings: [],
+    supersedes: [],
+  })
+  return (
+    <>
+      <section class="card" aria-labelledby="budget-title">
+        <h2 id="budget-title">Budget of the run</h2>
+        <dl class="facts">
+          <BudgetFacts run={run} />
+        </dl>
+      </section>
+      <section aria-labelledby="changed-title">
+        <h2 id="changed-title">What the last handoff changed</h2>
+        {diff.changes === 0 ? (
+          <p class="muted">Nothing: no handoff has changed the context.</p>
+        ) : (
+          <DiffTable diff={diff} beforeTitle={`Step ${before.step}`} afterTitle={`Step ${after.step}`} />
+        )}
+      </section>
+    </>
+  )
+}

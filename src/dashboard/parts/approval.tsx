@@ -1,0 +1,175 @@
+/** @module Parts of the pages about approvals: the list, the facts of one, and the form that decides it. */
+
+import { COMMENT_MAX_CHARS } from '../../../schemas/value-forms.ts'
+import type { Approval } from '../approval-row.ts'
+import { plural } from '../format.ts'
+import { approvalPath, runPath } from '../paths.ts'
+import { clipped } from '../visible.ts'
+import { Actor, Data, Time } from './data.tsx'
+import { Fact } from './fact.tsx'
+
+const ARGS_CHARS = 120
+
+export function ApprovalList({ approvals, more }: { readonly approvals: readonly Approval[]; readonly more: boolean }) {
+  return (
+    <>
+      <div class="page-head">
+        <div>
+          <h1>Approvals</h1>
+          <p class="muted">Calls that wait for somebody's yes: nothing of them has run.</p>
+        </div>
+      </div>
+      {approvals.length === 0 ? <p class="notice">Nothing waits.</p> : <ApprovalTable approvals={approvals} />}
+      {more && <p class="muted">The first {approvals.length}; decide on them to see the next.</p>}
+    </>
+  )
+}
+
+function ApprovalTable({ approvals }: { readonly approvals: readonly Approval[] }) {
+  return (
+    <div class="table-scroll">
+      <table>
+        <caption class="visually-hidden">Approvals that can be decided</caption>
+        <thead>
+          <tr>
+            {['Call', 'Arguments', 'Run', 'Asked by', 'Why', 'Until'].map((title) => (
+              <th scope="col">{title}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {approvals.map((approval) => (
+            <tr>
+              <th scope="row">
+                <a href={approvalPath(approval.runId, approval.approvalId)}>
+                  <Data text={approval.tool} />
+                </a>
+              </th>
+              <td>
+                <code>
+                  <Data text={clipped(JSON.stringify(approval.args ?? null), ARGS_CHARS)} />
+                </code>
+              </td>
+              <td>
+                <a href={runPath(approval.runId)}>{approval.runId}</a>
+              </td>
+              <td>
+                <Asker approval={approval} />
+              </td>
+              <td>
+                <Data text={approval.needs.map(({ reason }) => reason).join('; ')} />
+              </td>
+              <td>
+                <Time time={approval.expiresAt} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Asker({ approval: { requestedBy, agent } }: { readonly approval: Approval }) {
+  const { actor, principal } = requestedBy
+  return (
+    <>
+      <Actor actor={actor} {...(principal !== undefined && { principal })} />
+      {agent !== undefined && (
+        <span class="muted">
+          {' '}
+          (agent <Data text={agent} />)
+        </span>
+      )}
+    </>
+  )
+}
+
+export function ApprovalFacts({ approval }: { readonly approval: Approval }) {
+  const { needs, grants, denial, requestedAt, expiresAt, argsDigest, onDenied } = approval
+  return (
+    <>
+      <dl class="facts">
+        <Fact label="Asked by">
+          <Asker approval={approval} />
+        </Fact>
+        <Fact label="Asked">
+          <Time time={requestedAt} />
+        </Fact>
+        <Fact label="Until">
+          <Time time={expiresAt} />
+        </Fact>
+        <Fact label="Digest of the arguments">
+          <code>{argsDigest}</code>
+        </Fact>
+        <Fact label="If denied">
+          {onDenied === 'rollback' ? 'the run is rolled back' : 'the run is told, and goes on'}
+        </Fact>
+      </dl>
+      <section class="card" aria-labelledby="needs-title">
+        <h2 id="needs-title">Who has to say yes</h2>
+        <ul>
+          {needs.map(({ reason, quorum, roles = [], source }) => (
+            <li>
+              <Data text={reason} />
+              <span class="muted">
+                {' '}
+                ({source}; {plural(quorum, 'person', 'people')}
+                {roles.length > 0 && (
+                  <>
+                    {' of '}
+                    <Data text={roles.join(', ')} />
+                  </>
+                )}
+                )
+              </span>
+            </li>
+          ))}
+        </ul>
+        {grants.map(({ actor, principal }) => (
+          <p>
+            Approved by <Actor actor={actor} {...(principal !== undefined && { principal })} />
+          </p>
+        ))}
+        {denial !== undefined && (
+          <p>
+            Denied by{' '}
+            <Actor actor={denial.actor} {...(denial.principal !== undefined && { principal: denial.principal })} />
+            {denial.comment !== undefined && (
+              <>
+                {': '}
+                <Data text={denial.comment} />
+              </>
+            )}
+          </p>
+        )}
+      </section>
+    </>
+  )
+}
+
+export function DecisionForm({ approval, csrf }: { readonly approval: Approval; readonly csrf: string }) {
+  return (
+    <form
+      method="post"
+      action={approvalPath(approval.runId, approval.approvalId)}
+      class="card decision"
+      aria-labelledby="decide-title"
+    >
+      <h2 id="decide-title">Your decision</h2>
+      <p class="muted">It is signed with your name and holds for exactly these arguments, once.</p>
+      <input type="hidden" name="csrf" value={csrf} />
+      <input type="hidden" name="argsDigest" value={approval.argsDigest} />
+      <label for="comment">Comment</label>
+      <textarea id="comment" name="comment" rows={3} maxlength={COMMENT_MAX_CHARS}></textarea>
+      <p>
+        <button type="submit" name="decision" value="grant" class="button primary">
+          Approve
+        </button>{' '}
+        <button type="submit" name="decision" value="deny" class="button">
+          Deny
+        </button>
+      </p>
+    </form>
+  )
+}
