@@ -114,6 +114,38 @@ for (const { name, open } of HOMES) {
     }
   })
 
+  doubt(
+    'a compensation whose fate nobody can tell is looked at once a rollback, and then left in doubt (RUN-55)',
+    async () => {
+      await using home = await open()
+      let refunds = 0
+      let checks = 0
+      const process = () => {
+        const cs = home.process()
+        const charge = cs.tool(() => 'p-1', {
+          name: 'charge',
+          compensate: {
+            check: () => {
+              checks += 1
+              return undefined
+            },
+            run: () => {
+              refunds += 1
+              throw new OutcomeUnknown()
+            },
+          },
+        })
+        const fail = () => Promise.reject(new Error('enough'))
+        return { cs, life: () => cs.run({ id: 'r' }, () => charge().then(fail)) }
+      }
+      assert.is(outcomeOf(await rejection(process().life()))?.status, 'IN_DOUBT')
+      assert.equal([refunds, checks <= 2], [1, true], `${checks} checks`)
+      const before = checks
+      assert.is((await process().cs.recover()).inDoubt.length, 1)
+      assert.equal([refunds, checks - before <= 2], [1, true], `${checks - before} checks`)
+    },
+  )
+
   doubt('a compensation that somebody found was not carried out is carried out by recover (RUN-55, F91)', async () => {
     await using home = await open()
     let refunds = 0

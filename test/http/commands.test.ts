@@ -205,7 +205,7 @@ test('a policy that cannot be used is refused with the place of each fault, and 
   await using edge = await testEdge()
   const pointers = async (policy: object): Promise<string[]> => {
     const answer = await edge.post('/v1/runs', { id: 'r', name: 'r', policy })
-    assert.is(answer.status, 422)
+    assert.is(answer.status, 400)
     const { errors } = (await bodyOf(answer)) as unknown as { errors: { pointer: string }[] }
     return errors.map(({ pointer }) => pointer)
   }
@@ -223,7 +223,7 @@ test('a policy that cannot be used is refused with the place of each fault, and 
     agent: 'a',
     policy: { invariants: [{ name: 'n', expression: 'x' }] },
   })
-  assert.is(manifest.status, 422)
+  assert.is(manifest.status, 400)
 })
 
 test.run()
