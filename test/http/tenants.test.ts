@@ -88,6 +88,7 @@ test("another tenant's ids are answered like ids that nobody has (A11)", async (
     run: 'zzzzz-run',
     call: '0190f0f0-0000-7000-8000-000000000000',
     reservation: '0190f0f0-0000-7000-8000-000000000001',
+    digest: `sha256:${'0'.repeat(64)}`,
     fork: '0190f0f0-0000-7000-8000-000000000002',
     event: '0190f0f0-0000-7000-8000-000000000003',
     approval: '0190f0f0-0000-7000-8000-000000000004',

@@ -11,6 +11,8 @@ export interface Ids {
   readonly reservation: string
   readonly fork: string
   readonly approval: string
+  /** Of a large value of a call. */
+  readonly digest: string
   readonly event: string
 }
 
@@ -21,6 +23,7 @@ const PARAMETERS: Readonly<Record<string, (ids: Ids) => string>> = {
   reservation: ({ reservation }) => reservation,
   fork: ({ fork }) => fork,
   approval: ({ approval }) => approval,
+  digest: ({ digest }) => digest,
   event: ({ event }) => event,
   tile: () => '0/000.p/1',
   code: () => 'internal',

@@ -1,4 +1,5 @@
 /** @module The record of a tenant that has one of everything, and what a route answers, whatever its form. */
+import type { JsonObject } from '../../schemas/json.ts'
 import type { Caller, Command } from '../../src/ledger/ledger.ts'
 import type { Ids } from './route-examples.ts'
 import type { TestEdge } from './test-edge.ts'
@@ -19,6 +20,14 @@ export async function record(edge: TestEdge, tenant: string, who: string): Promi
   await does({ kind: 'envelope', body: { agent, payload: { entities: [`${who}-entity`], note } } })
   await does({ kind: 'envelope', body: { agent, payload: { note: `${who}-lost` } } })
   const { callId } = await does({ kind: 'claim', body: { tool: `${who}-tool`, args: { note }, agent } })
+  const large = await does({
+    kind: 'claim',
+    body: { tool: `${who}-tool`, args: `${who}-secret `.repeat(8_000), agent },
+  })
+  const { argsRef } = (await ledger
+    .call(caller, run, String(large.callId))
+    .then((found) => (found.ok ? found.value : {}))) as JsonObject
+  const digest = String((argsRef as JsonObject | undefined)?.digest)
   const { reservationId } = await does({ kind: 'reserve', body: { agent, tokens: 5 } })
   await does({ kind: 'usage', body: { agent, usage: { tokens: 3, model: `${who}-model` } } })
   const branches = [{ name: `${who}-branch`, agent }]
@@ -28,7 +37,15 @@ export async function record(edge: TestEdge, tenant: string, who: string): Promi
   const approval = String(asked.ok ? '' : asked.refusal.evidence?.approvalId)
   let event = ''
   for await (const page of ledger.tenantEvents(caller, {})) event ||= page[0]?.header.id ?? ''
-  return { run, call: String(callId), reservation: String(reservationId), fork: String(forkId), approval, event }
+  return {
+    run,
+    call: String(callId),
+    reservation: String(reservationId),
+    fork: String(forkId),
+    approval,
+    digest,
+    event,
+  }
 }
 
 /** Bytes as latin1: tiles and archives are looked through like texts. A tail is read until it has caught up. */
