@@ -91,7 +91,7 @@ for (const { name, open } of HOMES) {
           await resolveAll(home, bank, last)
           const { rolledBack } = await last.recover()
           const verdict = rolledBack.find(({ runId }) => runId === 'trip') ?? outcomeOf(error)
-          if (error === undefined || verdict?.status === 'COMPENSATED') ended = verdict?.status ?? 'completed'
+          if (error === null || verdict?.status === 'COMPENSATED') ended = error === null ? 'completed' : 'COMPENSATED'
         }
         const why = `lives ${at}: ${JSON.stringify([...bank.deeds])} ${JSON.stringify([...bank.undone])}`
         assert.ok(ended !== undefined, `it comes to an end: ${why}`)
