@@ -184,6 +184,57 @@ function linesIn(text: string): { all: readonly string[]; one: readonly string[]
   return { all, one: all.filter((line) => line.includes('run-acme.one"')) }
 }
 
+exporting(
+  'an export of a query is held to the query of its first line: digested, in its own form, and the one that the trailer names',
+  async ({ store, text }) => {
+    const { all } = linesIn(text)
+    const filter = { types: ['EnvelopeAccepted'] }
+    const head = `${JSON.stringify({ filter })}\n`
+    const some = all.filter((line) => line.includes('"type":"EnvelopeAccepted"'))
+    assert.ok(some.length > 1 && some.length < all.length)
+    const seen = async (first: string, said: Partial<TrailerFacts> = {}, digested = first) =>
+      (
+        await look(
+          [first, ...some].join('') + trailerFor([digested, ...some], { filter, treeSize: null, root: null, ...said }),
+          store.keys,
+        )
+      ).codes
+    const whole = await seen(head)
+    assert.equal(whole, ['completeness-unproven'], 'what lies between the events is not missing')
+    assert.ok((await look(some.join('') + trailerFor(some), store.keys)).codes.includes('missing'))
+    assert.equal(await seen(head, { filter: { types: ['RunStarted'] } }), ['trailer-scope', ...whole])
+    assert.equal(await seen(head, { filter: undefined } as Partial<TrailerFacts>), ['trailer-scope', ...whole])
+    assert.equal(await seen(`${JSON.stringify({ filter: {} })}\n`, { filter: {} }, head), ['trailer-digest', ...whole])
+    for (const other of [
+      '{ "filter":{"types":["EnvelopeAccepted"]}}\n',
+      '{"filter":{"types":["EnvelopeAccepted"]},"more":1}\n',
+    ])
+      assert.equal(await seen(other), ['line-not-canonical', ...whole], other)
+    const second = [...some.slice(0, 1), head, ...some.slice(1)]
+    assert.ok(
+      (await look(second.join('') + trailerFor(second), store.keys)).codes.includes('line-not-canonical'),
+      'a query stands on the first line alone',
+    )
+  },
+)
+
+exporting('a trailer in another spelling, with more in it, or on two lines is none', async ({ store, text }) => {
+  const { all } = linesIn(text)
+  const trailer = trailerFor(all)
+  const spellings = [
+    trailer.replace('{"trailer":', '{ "trailer":'),
+    trailer.replace(/\}\n$/, ',"more":1}\n'),
+    trailer.replace('"events":', '"more":1,"events":'),
+    trailer.replace(/"tenant":"[^"]*",/, ''),
+  ]
+  for (const other of spellings) {
+    const { result, codes } = await look(all.join('') + other, store.keys)
+    assert.is(result.verdict, 'TAMPERED', other)
+    assert.equal(codes, ['line-not-canonical', 'no-trailer'], other)
+  }
+  assert.ok((await look(all.join('') + trailer + trailer, store.keys)).codes.includes('after-trailer'))
+})
+
 /** As version 0.1.0 wrote it. */
 function unsigned(signed: string): string {
   const { signature: _, ...facts } = JSON.parse(signed).trailer
