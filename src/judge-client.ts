@@ -1,6 +1,7 @@
 /** @module A judge over HTTP, at an address of the operator's own settings: asked about one handoff at a time, within a time and a size. */
 import { z } from 'zod'
 import { type RecordJudgement, RecordJudgement as Schema } from '../schemas/requests.ts'
+import { linkedSignal } from './resources/linked-signal.ts'
 
 const ANSWER_MAX_MS = 30_000
 const ANSWER_MAX_BYTES = 64 * 1024
@@ -27,7 +28,7 @@ export function httpJudge(url: string, maxMs = ANSWER_MAX_MS): HandoffJudge {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(handoff),
         redirect: 'error',
-        signal: AbortSignal.any([AbortSignal.timeout(maxMs), closing]),
+        signal: linkedSignal(AbortSignal.timeout(maxMs), closing),
       })
       if (response.status !== 200) {
         await response.body?.cancel()

@@ -1,5 +1,8 @@
 /** @module The part of the store's contract that follows: catch-up, then live, at the reader's own pace. */
+
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type EventStore, NO_STREAM, type ReadRecord } from '../../src/store/event-store.ts'
@@ -160,7 +163,11 @@ async function take(store: EventStore, count: number, options: TakeOptions): Pro
   return seen
 }
 
+// Without it, what is measured is garbage above all.
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
 function heapUsedBytes(): number {
-  globalThis.gc?.()
+  collectGarbage()
   return process.memoryUsage().heapUsed
 }

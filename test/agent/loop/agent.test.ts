@@ -112,7 +112,7 @@ for (const kind of HOMES) {
       assert.match(told[1] ?? '', /do not fit its schema: \/b /)
       assert.match(told[2] ?? '', /no JSON/)
       assert.match(told[3] ?? '', /there is no tool "__proto__"; there are: add, find/)
-      assert.match(told[4] ?? '', /no JSON that can be kept/)
+      assert.match(told[4] ?? '', /no JSON that can be recorded/)
       assert.is(tries, 1, 'an answer is not retried')
       assert.equal(
         (await claims(home, 'wrong')).map(({ tool }) => tool),
