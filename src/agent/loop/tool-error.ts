@@ -37,8 +37,8 @@ export class ToolError extends Error {
  *
  * await using cs = await open({ path: ':memory:' })
  * const pay = cs.tool(async (cents: number) => `paid ${cents}`, { name: 'pay', approve: { when: 'args[0] > 1000', expiresMs: 1_000 } })
- * const paid = await cs.run({ name: 'order' }, async () => pay(5_000).catch((error) => error))
- * if (paid instanceof ApprovalDenied) console.log(paid.code) // approval-expired
+ * const orElse = (error: unknown) => (error instanceof ApprovalDenied ? error.code : 'something else')
+ * console.log(await cs.run({ name: 'order' }, async () => pay(5_000).catch(orElse))) // approval-expired
  * ```
  */
 export class ApprovalDenied extends ToolError {
