@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { StoreOpenError } from '../../src/store/event-store.ts'
 import { openRowScan } from '../../src/store/sqlite/row-scan.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { readWalState } from '../../src/store/sqlite/wal-damage.ts'
@@ -26,7 +27,7 @@ interface Killed {
   readonly last: { readonly from: number; readonly to: number }
 }
 
-/** Killed until its log holds enough transactions: right after a checkpoint it begins anew. */
+/** Killed until its log holds enough transactions (right after a checkpoint it begins anew), and not amid a checkpoint, which leaves a file that means nothing without its log. */
 async function killed(): Promise<Killed> {
   for (;;) {
     const folder = tempFolder()
@@ -40,8 +41,22 @@ async function killed(): Promise<Killed> {
     while (frames < total && isOurs(frames)) frames += 1
     const commits = Array.from({ length: frames }, (_, at) => at).filter((at) => frame(at).readUInt32BE(4) > 0)
     const [before = 0, end = 0] = commits.slice(-2)
-    if (commits.length >= 5) return { folder, path, log, frames, last: { from: before + 1, to: end + 1 } }
+    if (commits.length >= 5 && isWholeAlone(path))
+      return { folder, path, log, frames, last: { from: before + 1, to: end + 1 } }
     folder[Symbol.dispose]()
+  }
+}
+
+function isWholeAlone(path: string): boolean {
+  using folder = tempFolder()
+  const copy = folder.file('alone.db')
+  copyFileSync(path, copy)
+  try {
+    using scan = openRowScan({ path: copy })
+    return scan.structure(true).length === 0
+  } catch (error) {
+    if (error instanceof StoreOpenError) return false
+    throw error
   }
 }
 
@@ -127,6 +142,19 @@ test('a damaged log stops the start and is named by verify; who accepts the loss
   const copy = `${path}-wal.damaged-1`
   assert.equal(losses, [{ kind: 'damaged', frame: 1, lostFrames: site.frames, file: `${path}-wal`, copy }])
   assert.ok(existsSync(copy))
+})
+
+test('a damaged log is named even where the file cannot be read without it, as after a kill amid a checkpoint (F44)', () => {
+  using folder = tempFolder()
+  const path = folder.file('store.db')
+  const file = readFileSync(site.path)
+  // The tables' definitions stand in the first page, and in the log alone until it is written back.
+  writeFileSync(path, file.fill(0, 100, 4_096))
+  writeFileSync(`${path}-wal`, flipped(site.log, (HEADER_BYTES + 1_000) * 8))
+  assert.throws(
+    () => openRowScan({ path }),
+    (error: unknown) => error instanceof StoreOpenError && error.code === 'wal-damaged',
+  )
 })
 
 test('a log of an earlier generation behind the present one is no damage (F44)', async () => {

@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer'
 import { realpathSync } from 'node:fs'
 import { StoreOpenError } from '../event-store.ts'
-import { asOpenError, type Database, openReadOnly, sqliteCode } from './open.ts'
+import { asOpenError, type Database, isSqliteCode, openReadOnly, sqliteCode } from './open.ts'
 import { checkSchema } from './schema.ts'
 import { structureFaults } from './structure.ts'
 import { walLossAtRest } from './wal-loss.ts'
@@ -60,7 +60,7 @@ const SMALL_STEPS = 64
 const LARGEST_STEP = 2 ** 30
 const MAX_INTEGER = Number.MAX_SAFE_INTEGER
 
-/** Throws `StoreOpenError` where the file is missing, is none of ours, or is newer than this build. */
+/** Throws `StoreOpenError` where the file is missing, is none of ours, or is newer than this build, or where its log is damaged and the file makes no sense without it. */
 export function openRowScan({ path }: { readonly path: string }): RowScan {
   let db: Database | undefined
   try {
@@ -73,8 +73,18 @@ export function openRowScan({ path }: { readonly path: string }): RowScan {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
       throw new StoreOpenError('store-unreadable', `there is no store at ${path}`, { cause: error })
     }
-    throw asOpenError(error, path)
+    throw damagedLogError(error, path) ?? asOpenError(error, path)
   }
+}
+
+/** A file that was cut while its log was written back is malformed without that log: the log's damage is what has to be named. */
+function damagedLogError(cause: unknown, path: string): StoreOpenError | undefined {
+  if (!isSqliteCode(cause, 'SQLITE_CORRUPT', 'SQLITE_NOTADB')) return undefined
+  const loss = walLossAtRest(realpathSync(path))
+  if (loss === undefined) return undefined
+  return new StoreOpenError('wal-damaged', `${loss}, and ${path} cannot be read without them: restore a copy of both`, {
+    cause,
+  })
 }
 
 /** Altered triggers are a finding of their own; the events can be read all the same. */
