@@ -141,11 +141,11 @@ const FORGED: ProblemProps = {
   remedy: 'Go back, reload the page and send it again.',
 }
 
-function faultOf(route: PageRoute, { deps, caller }: Serving, run: string): ProblemProps | undefined {
+function faultOf(route: PageRoute, { c, deps, caller }: Serving, run: string): ProblemProps | undefined {
   const withRun = route.path.includes(':run')
   const refused = accessRefusal(route.access, caller, withRun ? run : undefined)
   if (refused !== undefined) return forbidden(refused, route.access)
-  const limited = deps.rates.admit(caller, 'read')
+  const limited = deps.rates.admit(caller, c.req.method === 'POST' ? 'write' : 'read')
   if (limited !== undefined) {
     const detail = `Try again in ${Math.ceil(limited.waitMs / 1000)} s.`
     return { status: 429, title: limited.limit === 'work' ? 'Too much work' : 'Too many requests', detail }

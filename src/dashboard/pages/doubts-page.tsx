@@ -82,7 +82,7 @@ function None({ isFirst, isLast }: { readonly isFirst: boolean; readonly isLast:
 
 function DoubtTable({ items }: { readonly items: readonly JsonObject[] }) {
   return (
-    <div class="table-wrap">
+    <div class="table-scroll">
       <table>
         <thead>
           <tr>

@@ -31,8 +31,6 @@ export const resolveForm = pageRoute({
   query: NO_QUERY,
   handle: async (view) => {
     const { c, deps, caller, run, form } = view
-    const limited = deps.rates.admit(caller, 'write')
-    if (limited !== undefined) return shown(view, { status: 429, text: 'Too many requests: try again in a moment.' })
     const said = resolutionIn(form)
     if (typeof said === 'string') return shown(view, { status: 422, text: said })
     const callId = c.req.param('call') ?? ''
