@@ -62,7 +62,8 @@ export async function openApi(
   return apiOver({ url, token, ...limits }, async () => undefined)
 }
 
-function tenantOf(inputs: string | undefined): string {
+/** The tenant of `--tenant`. Throws `CliFailure` for text that names none. */
+export function tenantOf(inputs: string | undefined): string {
   const tenant = Tenant.safeParse(inputs ?? 'default')
   if (inputs === SYSTEM_TENANT || !tenant.success) throw usageFailure(`--tenant: "${inputs}" is no tenant`)
   return tenant.data
@@ -122,7 +123,7 @@ export function asOfSize({ text }: Arguments): number | undefined {
 }
 
 /** In whose name a command works on the store itself. */
-interface LocalCaller {
+export interface LocalCaller {
   readonly subject?: string
   readonly scopes?: readonly string[]
   readonly roles?: readonly string[] | undefined

@@ -1,12 +1,12 @@
 /** @module `countersign calls list|resolve`. */
 import type { Json, JsonObject } from '../../schemas/json.ts'
-import { RunId } from '../../schemas/names.ts'
 import { parseStrictText } from '../signing/strict-json.ts'
 import { openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
 import { limitOf } from './filters.ts'
 import { printObject } from './print-object.ts'
+import { runIdOf } from './run-id.ts'
 import { printRows } from './table.ts'
 import { openWritingApi } from './writing-api.ts'
 
@@ -22,12 +22,11 @@ export async function listCalls(inputs: Arguments): Promise<number> {
 }
 
 export async function resolveCall(inputs: Arguments): Promise<number> {
-  const [runId, callId = ''] = inputs.positionals
-  const run = RunId.safeParse(runId)
-  if (!run.success) throw usageFailure(`"${runId}" is no run id: ${run.error.issues[0]?.message}`)
+  const run = runIdOf(inputs)
+  const callId = inputs.positionals[1] ?? ''
   const body = resolutionOf(inputs)
   await using api = await openWritingApi(inputs)
-  const path = `/v1/runs/${encodeURIComponent(run.data)}/calls/${encodeURIComponent(callId)}/resolve`
+  const path = `/v1/runs/${run}/calls/${encodeURIComponent(callId)}/resolve`
   printObject(await api.post(path, body), inputs.has('json'))
   return EXIT.ok
 }

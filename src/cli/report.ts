@@ -1,9 +1,9 @@
 /** @module `countersign report RUN`: one run on one page: who, what, when, verdicts, spending, what is open, and what this proves. */
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
-import { RunId } from '../../schemas/names.ts'
 import { type Api, asOfSize, openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
-import { EXIT, usageFailure } from './failure.ts'
+import { EXIT } from './failure.ts'
+import { runIdOf } from './run-id.ts'
 import { cellText, jsonLine } from './shown.ts'
 import { lineOf, stdout, widthsOf } from './table.ts'
 import { type Paint, painter } from './terminal.ts'
@@ -37,10 +37,9 @@ export interface RunReport {
 }
 
 export async function report(inputs: Arguments): Promise<number> {
-  const run = RunId.safeParse(inputs.positionals[0])
-  if (!run.success) throw usageFailure(`"${inputs.positionals[0]}" is no run id: ${run.error.issues[0]?.message}`)
+  const run = runIdOf(inputs)
   await using api = await openApi(inputs, { asOf: asOfSize(inputs) })
-  const made = await runReport(api, run.data)
+  const made = await runReport(api, run)
   if (inputs.has('json')) stdout.write(jsonLine(made as unknown as Json))
   else stdout.write(reportText(made, painter(stdout)))
   return EXIT.ok

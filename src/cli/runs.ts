@@ -1,12 +1,12 @@
 /** @module `countersign runs list|show|diff|rollback`. */
 import { contextDiff } from '../../projections/context-diff.ts'
 import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
-import { RunId } from '../../schemas/names.ts'
 import { type Api, asOfSize, openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
 import { limitOf } from './filters.ts'
 import { printObject } from './print-object.ts'
+import { runIdOf } from './run-id.ts'
 import { printRows } from './table.ts'
 import { openWritingApi } from './writing-api.ts'
 
@@ -86,10 +86,8 @@ export async function rollbackRun(args: Arguments): Promise<number> {
   return EXIT.ok
 }
 
-function runPath({ positionals }: Arguments): string {
-  const run = RunId.safeParse(positionals[0])
-  if (!run.success) throw usageFailure(`"${positionals[0]}" is no run id: ${run.error.issues[0]?.message}`)
-  return `/v1/runs/${run.data}`
+function runPath(args: Arguments): string {
+  return `/v1/runs/${runIdOf(args)}`
 }
 
 function stepOf(text: string): number {

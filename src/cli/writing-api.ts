@@ -1,15 +1,16 @@
 /** @module A ledger to write to: the one at `--url`, or the store itself, which this command owns meanwhile. */
 import { openLedger } from '../compose.ts'
 import { silentLog } from '../ledger/effects.ts'
-import { type Api, apiOver, applicationOver, openApi } from './api.ts'
+import { type Api, apiOver, applicationOver, type LocalCaller, openApi, tenantOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
 
-/** Where another process owns the store, its address is said. */
-export async function openWritingApi(args: Arguments): Promise<Api> {
+/** `caller`: who acts where the store itself is written to. Where another process owns the store, its address is said. */
+export async function openWritingApi(args: Arguments, caller: LocalCaller = {}): Promise<Api> {
   if (args.text('url') !== undefined) return openApi(args)
+  const tenant = tenantOf(args.text('tenant'))
   const opened = await openLedger(args.settings, silentLog)
   const held = { ledger: opened.ledger, keys: opened.keys.current() }
-  const { token, fetch } = await applicationOver(held, args.text('tenant') ?? 'default')
+  const { token, fetch } = await applicationOver(held, tenant, caller)
   return apiOver({ url: 'http://localhost', token, fetch, retries: 0 }, async () => {
     await opened[Symbol.asyncDispose]()
   })
