@@ -101,8 +101,13 @@ function onceChecked<T extends DerivedFile & Checked>(options: ReadingFilesOptio
     [Symbol.dispose]: () => opened?.[Symbol.dispose](),
   }
   return new Proxy({} as T, {
-    get: (_, name) => own[name] ?? Reflect.get(opened ?? kind.unasked, name),
+    get: (_, name) => own[name] ?? memberOf(opened ?? kind.unasked, name),
   })
+}
+
+function memberOf(file: object, name: string | symbol): unknown {
+  const value: unknown = Reflect.get(file, name)
+  return typeof value === 'function' ? value.bind(file) : value
 }
 
 async function prepared<T extends DerivedFile & Checked>(options: ReadingFilesOptions, kind: Kind<T>): Promise<T> {
@@ -145,8 +150,8 @@ async function usable<T extends DerivedFile & Checked>(
 }
 
 /** One snapshot of the owner's file, which was checked once. */
-function asItLies<T extends DerivedFile>({ over, [Symbol.dispose]: close }: ReadFile<Unfiled<T>>): T {
-  const own: Partial<Record<string | symbol, unknown>> = {
+function asItLies<T extends DerivedFile & Checked>({ over, [Symbol.dispose]: close }: ReadFile<Unfiled<T>>): T {
+  const file: DerivedFile & Checked = {
     isAuthentic: async () => true,
     onRenewed: () => () => undefined,
     renew: () => {
@@ -154,12 +159,7 @@ function asItLies<T extends DerivedFile>({ over, [Symbol.dispose]: close }: Read
     },
     [Symbol.dispose]: close,
   }
-  return new Proxy({} as T, {
-    get: (_, name) => {
-      const value: unknown = own[name] ?? Reflect.get(over, name)
-      return typeof value === 'function' && own[name] === undefined ? value.bind(over) : value
-    },
-  })
+  return Object.assign(over, file) as unknown as T
 }
 
 /** A copy that goes on from where the file is, and goes with its process. */

@@ -7,6 +7,7 @@ import { type DerivedFile, type DerivedFileOptions, DerivedFileRenewedError } fr
 import { StoreOpenError, StoreUnavailableError } from '../event-store.ts'
 import { asOpenError, type Database, diskFault, isSqliteCode, openDatabase, openReadOnly } from './open.ts'
 import { REST_SUFFIX } from './rest-file.ts'
+import type { RowSeal } from './row-seal.ts'
 import { makeFile } from './store-path.ts'
 
 const BUSY_TIMEOUT_MS = 2_000
@@ -28,20 +29,23 @@ const OTHER_TABLES = 'its tables are of another version'
 /** The file's own first: SQLite drops a log that stands beside an empty file, but would play it back into an older one. */
 const SUFFIXES = ['', '-wal', '-shm', '-journal', REST_SUFFIX]
 
-export interface DisposableKind<T> {
+/** What lies over such a file: `seal` vouches for its rows, where there are keys to. */
+export interface OverFile {
+  readonly seal: RowSeal | undefined
+}
+
+export interface DisposableKind<T extends OverFile> {
   /** The statements that make the tables of an empty file. A file whose schema reads otherwise is made anew. */
   readonly schema: string
   /** Reads and writes on one connection, for as long as it is open. */
   readonly over: (db: Database) => T
-  /** Before the file is closed; what it returns is called once it is. */
-  readonly leave: (over: T) => () => void
 }
 
 /**
  * What `over` makes, each call guarded: where the file turns out to be damaged it is made anew and the call throws
  * `DerivedFileRenewedError`. Throws `StoreOpenError` where the file cannot be made.
  */
-export function openDisposable<T extends object>(
+export function openDisposable<T extends OverFile>(
   options: DerivedFileOptions,
   kind: DisposableKind<T>,
 ): T & DerivedFile {
@@ -49,7 +53,7 @@ export function openDisposable<T extends object>(
   return new Proxy({} as T & DerivedFile, { get: (_, name) => file.member(name) })
 }
 
-class DisposableFile<T extends object> implements DerivedFile {
+class DisposableFile<T extends OverFile> implements DerivedFile {
   readonly #options: DerivedFileOptions
   readonly #kind: DisposableKind<T>
   readonly #listeners = new Set<() => void>()
@@ -92,7 +96,7 @@ class DisposableFile<T extends object> implements DerivedFile {
 
   [Symbol.dispose](): void {
     this.#isDisposed = true
-    const left = this.#db.open ? this.#kind.leave(this.#over) : undefined
+    const left = this.#db.open ? this.#over.seal?.leave() : undefined
     this.#db.close()
     left?.()
   }
@@ -189,15 +193,10 @@ export interface ReadFile<T> extends Disposable {
   copyTo(path: string): Promise<void>
 }
 
-/** What lies over a file that is sealed, and can be copied with what is known of it. */
-interface Copied {
-  noteCopy(path: string): void
-}
-
 /** For reading alone, beside whoever writes it. Undefined where it is missing, damaged, of another version, or cannot be opened. */
-export function openForReading<T extends Copied>(
+export function openForReading<T extends OverFile>(
   path: string,
-  { schema, over }: Omit<DisposableKind<T>, 'leave'>,
+  { schema, over }: DisposableKind<T>,
 ): ReadFile<T> | undefined {
   let db: Database | undefined
   try {
@@ -215,19 +214,22 @@ export function openForReading<T extends Copied>(
   }
 }
 
-function readFile<T extends Copied>(db: Database, over: T): ReadFile<T> {
+function readFile<T extends OverFile>(db: Database, over: T): ReadFile<T> {
   return {
     over,
     copyTo: async (path) => {
       await db.backup(path, { progress: () => ALL_PAGES })
-      over.noteCopy(path)
+      over.seal?.noteCopy(path)
     },
     [Symbol.dispose]: () => db.close(),
   }
 }
 
 /** Undefined where the file holds other tables than these. */
-function openWith<T>(path: string, { schema, over }: DisposableKind<T>): { db: Database; over: T } | undefined {
+function openWith<T extends OverFile>(
+  path: string,
+  { schema, over }: DisposableKind<T>,
+): { db: Database; over: T } | undefined {
   if (path !== ':memory:') makeFile(path)
   const db = openDatabase({ path, busyTimeoutMs: BUSY_TIMEOUT_MS })
   try {

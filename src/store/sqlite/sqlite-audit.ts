@@ -72,18 +72,17 @@ export function readSqliteAudit({
 const kindUnder = (guard: FileGuard | undefined) => ({
   schema: AUDIT_SCHEMA,
   over: (db: Database) => new SqliteAudit(db, guard),
-  leave: (file: SqliteAudit) => file.leave(),
 })
 
 class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
   readonly #db: Database
-  readonly #seal: RowSeal | undefined
+  readonly seal: RowSeal | undefined
   readonly #statements
   readonly #save
 
   constructor(db: Database, guard: FileGuard | undefined) {
     this.#db = db
-    this.#seal = guard && new RowSeal(db, guard, AUDIT_SEALED)
+    this.seal = guard && new RowSeal(db, guard, AUDIT_SEALED)
     this.#statements = prepareStatements(db)
     this.#save = db.transaction((batch: AuditBatch, from: Position | undefined) => {
       if (this.progress()?.position !== from) return false
@@ -91,33 +90,23 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
       for (const [stream, state] of batch.states) this.#saveState(stream, state)
       for (const stream of batch.foreign) {
         const { changes, lastInsertRowid } = this.#statements.saveForeign.run(stream)
-        if (changes > 0) this.#seal?.add('foreign_streams', Number(lastInsertRowid))
+        if (changes > 0) this.seal?.add('foreign_streams', Number(lastInsertRowid))
       }
       this.#statements.saveProgress.run(batch.progress.position, batch.progress.digest)
-      this.#seal?.close(this.progress())
+      this.seal?.close(this.progress())
       return true
     })
   }
 
-  /** See `RowSeal.noteCopy`. */
-  noteCopy(path: string): void {
-    this.#seal?.noteCopy(path)
-  }
-
-  /** See `RowSeal.leave`. */
-  leave(): () => void {
-    return this.#seal?.leave() ?? (() => undefined)
-  }
-
   isAuthentic(): Promise<boolean> {
-    return this.#seal?.isAuthentic(this.progress()) ?? Promise.resolve(true)
+    return this.seal?.isAuthentic(this.progress()) ?? Promise.resolve(true)
   }
 
   #saveState(stream: string, state: string): void {
     const known = this.#statements.stateRow.get(stream)
-    if (known !== undefined) this.#seal?.remove('states', known)
+    if (known !== undefined) this.seal?.remove('states', known)
     this.#statements.saveState.run(stream, state)
-    this.#seal?.add('states', Number(this.#statements.stateRow.get(stream)))
+    this.seal?.add('states', Number(this.#statements.stateRow.get(stream)))
   }
 
   progress(): AuditProgress | undefined {
@@ -148,15 +137,15 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
 
   save(batch: AuditBatch, from: Position | undefined): boolean {
     const save = (): boolean => this.#save.immediate(batch, from)
-    return this.#seal === undefined ? save() : this.#seal.writing(save)
+    return this.seal === undefined ? save() : this.seal.writing(save)
   }
 
   #add({ row, charges, text }: AuditEntry): void {
     const seq = this.#statements.saveEvent.run(toAuditColumns(row)).lastInsertRowid
-    this.#seal?.add('events', Number(seq))
+    this.seal?.add('events', Number(seq))
     for (const charge of charges) {
       const { lastInsertRowid } = this.#statements.saveCharge.run({ seq, ...chargeColumns(charge) })
-      this.#seal?.add('charges', Number(lastInsertRowid))
+      this.seal?.add('charges', Number(lastInsertRowid))
     }
     if (text !== '') this.#statements.saveText.run(seq, tenantWord(row.tenant), text)
   }

@@ -23,7 +23,6 @@ export function readSqliteLogs(path: string): ReadFile<Pick<LogStore, 'leafOf' |
 const kindUnder = (guard: FileGuard | undefined) => ({
   schema: LOG_SCHEMA,
   over: (db: Database) => new SqliteLogs(db, guard),
-  leave: (file: SqliteLogs) => file.leave(),
 })
 
 interface LogColumns {
@@ -109,33 +108,23 @@ function prepareStatements(db: Database) {
 
 class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
   readonly #statements
-  readonly #seal: RowSeal | undefined
+  readonly seal: RowSeal | undefined
   readonly #save
 
   constructor(db: Database, guard: FileGuard | undefined) {
-    this.#seal = guard && new RowSeal(db, guard, LOG_SEALED)
+    this.seal = guard && new RowSeal(db, guard, LOG_SEALED)
     this.#statements = prepareStatements(db)
     this.#save = db.transaction((batch: LogBatch, from: Position | undefined) => {
       if (this.progress()?.position !== from) return false
       this.#write(batch)
-      this.#seal?.close(SEALED_AS)
+      this.seal?.close(SEALED_AS)
       return true
     })
   }
 
-  /** See `RowSeal.noteCopy`. */
-  noteCopy(path: string): void {
-    this.#seal?.noteCopy(path)
-  }
-
-  /** See `RowSeal.leave`. */
-  leave(): () => void {
-    return this.#seal?.leave() ?? (() => undefined)
-  }
-
   isAuthentic(): Promise<boolean> {
     const sealed = this.progress() === undefined ? undefined : SEALED_AS
-    return this.#seal?.isAuthentic(sealed) ?? Promise.resolve(true)
+    return this.seal?.isAuthentic(sealed) ?? Promise.resolve(true)
   }
 
   progress(): LogProgress | undefined {
@@ -183,7 +172,7 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
 
   save(batch: LogBatch, from: Position | undefined): boolean {
     const save = (): boolean => this.#save.immediate(batch, from)
-    return this.#seal === undefined ? save() : this.#seal.writing(save)
+    return this.seal === undefined ? save() : this.seal.writing(save)
   }
 
   #write({ logs, streams, leaves, tiles, progress }: LogBatch): void {
@@ -216,9 +205,9 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
     known: number | undefined,
     write: () => number | undefined,
   ): number | undefined {
-    if (known !== undefined) this.#seal?.remove(table, known)
+    if (known !== undefined) this.seal?.remove(table, known)
     const written = write()
-    if (written !== undefined) this.#seal?.add(table, written)
+    if (written !== undefined) this.seal?.add(table, written)
     return written
   }
 }

@@ -23,18 +23,17 @@ export function readSqliteViews({
 const kindUnder = (guard: FileGuard | undefined) => ({
   schema: VIEW_SCHEMA,
   over: (db: Database) => new SqliteViews(db, guard),
-  leave: (file: SqliteViews) => file.leave(),
 })
 
 class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
   readonly #db: Database
-  readonly #seal: RowSeal | undefined
+  readonly seal: RowSeal | undefined
   readonly #statements
   readonly #saveRuns
 
   constructor(db: Database, guard: FileGuard | undefined) {
     this.#db = db
-    this.#seal = guard && new RowSeal(db, guard, VIEWS_SEALED)
+    this.seal = guard && new RowSeal(db, guard, VIEWS_SEALED)
     this.#statements = prepareStatements(db)
     this.#saveRuns = db.transaction((rows: readonly RunRow[], to: ViewProgress) => {
       const { projection, version, from, position, digest } = to
@@ -46,7 +45,7 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
       this.#replaced('checkpoints', this.#statements.checkpointAt, [projection], () =>
         this.#statements.saveCheckpoint.run(projection, version, position, digest),
       )
-      this.#seal?.close(SEALED_AS)
+      this.seal?.close(SEALED_AS)
       return true
     })
   }
@@ -60,19 +59,9 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
     return found === undefined ? undefined : fromRunRow(found)
   }
 
-  /** See `RowSeal.noteCopy`. */
-  noteCopy(path: string): void {
-    this.#seal?.noteCopy(path)
-  }
-
-  /** See `RowSeal.leave`. */
-  leave(): () => void {
-    return this.#seal?.leave() ?? (() => undefined)
-  }
-
   isAuthentic(): Promise<boolean> {
     return (
-      this.#seal?.isAuthentic(this.#statements.anyCheckpoint.get() === undefined ? undefined : SEALED_AS) ??
+      this.seal?.isAuthentic(this.#statements.anyCheckpoint.get() === undefined ? undefined : SEALED_AS) ??
       Promise.resolve(true)
     )
   }
@@ -82,14 +71,14 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
   }
 
   #writing<T>(write: () => T): T {
-    return this.#seal === undefined ? write() : this.#seal.writing(write)
+    return this.seal === undefined ? write() : this.seal.writing(write)
   }
 
   #replaced(table: 'runs' | 'checkpoints', at: RowAt, key: readonly string[], write: () => void): void {
     const known = at.get(...key)
-    if (known !== undefined) this.#seal?.remove(table, known)
+    if (known !== undefined) this.seal?.remove(table, known)
     write()
-    this.#seal?.add(table, Number(at.get(...key)))
+    this.seal?.add(table, Number(at.get(...key)))
   }
 
   listRuns(filter: RunFilter): readonly RunRow[] {
