@@ -1,14 +1,13 @@
-import { LRUCache } from 'lru-cache'
-import type { MemoryBudget } from '../resources/memory-budget.ts'
-import type { Work, WorkKind } from '../resources/work-queue.ts'
-import type { Principal } from '../signing/tokens.ts'
-
 /**
  * @module How much may be asked: requests of a tenant and of a token's subject, the work that they make, and refused tokens of an address.
  * Work is known once it is done: it is charged then, and who owes time is refused until it is paid. Reading and writing have time of their
  * own each, so that no auditor's debt keeps agents from writing. Whoever has the server to itself is not charged: time that nobody else
  * wants is nobody's loss.
  */
+import { LRUCache } from 'lru-cache'
+import type { MemoryBudget } from '../resources/memory-budget.ts'
+import type { Work, WorkKind } from '../resources/work-queue.ts'
+import type { Principal } from '../signing/tokens.ts'
 
 export interface RateSettings {
   /** Requests a second of one tenant, and of one token subject; 0 turns the limit off. */

@@ -1,5 +1,6 @@
 /** @module A TCP proxy that lets requests through and, when told to, cuts the connection in place of the first byte of the answer. */
-import { connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { listening } from './listening.ts'
 
 export interface CuttingProxy extends AsyncDisposable {
   readonly url: string
@@ -45,14 +46,4 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
-}
-
-function listening(server: Server): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : 0)
-    })
-  })
 }

@@ -1,5 +1,6 @@
 /** @module A TCP proxy that cuts connections at random bytes, in the middle of what is sent or answered: a prefix gets through, the rest never. */
-import { connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { listening } from './listening.ts'
 
 export interface RandomCuts extends AsyncDisposable {
   readonly port: number
@@ -56,14 +57,4 @@ export async function randomCuts(target: string): Promise<RandomCuts> {
     },
   }
   return proxy
-}
-
-function listening(server: Server): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : 0)
-    })
-  })
 }

@@ -1,3 +1,7 @@
+/**
+ * @module Answers: pure functions of a request's events and the run right after them, so that the same answer can be given again
+ * (STR-15).
+ */
 import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
@@ -9,11 +13,6 @@ import { budgetExceeded } from '../../domain/limits.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { branchBody, joinedBody, joinRefusal, startedForkBody } from './fork-responses.ts'
 import { type AnsweredEvent, inRecordOrder } from './response-parts.ts'
-
-/**
- * @module Answers: pure functions of a request's events and the run right after them, so that the same answer can be given again
- * (STR-15).
- */
 
 export type CommandResponse =
   /** `plan`: the actions of a rollback, whose arguments and results are read and added. */

@@ -43,9 +43,8 @@ export async function startBranch(
 
   const started = await write.execute(caller, runId, { ...command, origin }, info)
   if (!started.ok) return started
-  const traceparent = info.traceparent === undefined ? {} : { traceparent: info.traceparent }
   const link = { kind: 'branched', body: { run: runId, atStep, revision: origin.branchOf.revision } } as const
-  const linked = await write.execute(caller, run, link, traceparent)
+  const linked = await write.execute(caller, run, link, traceOf(info))
   return linked.ok ? started : linked
 }
 
@@ -81,9 +80,8 @@ export async function startChild(
   const start = { ...command, parent }
   // Somebody else's run of this id is refused before the parent names it as its child.
   if (await isForeign(queries, caller, { runId, parent })) return write.execute(caller, runId, start, info)
-  const traceparent = info.traceparent === undefined ? {} : { traceparent: info.traceparent }
   const link = { kind: 'child-started', body: { childOf, run: runId } } as const
-  const linked = await write.execute(caller, childOf.run, link, traceparent)
+  const linked = await write.execute(caller, childOf.run, link, traceOf(info))
   return linked.ok ? write.execute(caller, runId, start, info) : linked
 }
 
@@ -96,6 +94,11 @@ async function isForeign(
   if (!known.ok) return false
   const { childOf = null } = known.value
   return !(isJsonObject(childOf) && childOf.run === parent.run && childOf.callId === parent.callId)
+}
+
+/** The link is of the same trace, and has no key of its own: it is made once, whoever repeats it. */
+function traceOf({ traceparent }: RequestInfo): RequestInfo {
+  return traceparent === undefined ? {} : { traceparent }
 }
 
 function atParent(refusal: Refusal): Refusal {

@@ -1,3 +1,7 @@
+/**
+ * @module A run kept folded in memory. Its state runs ahead of the disk: a decision may build on appends that still wait. When one of
+ * them fails the hot run is dead, and whoever built on it decides again from what the store holds.
+ */
 import { randomInt } from 'node:crypto'
 import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
 import { isEqual } from '../../../projections/json-equality.ts'
@@ -12,11 +16,6 @@ import { addEvidence, type Evidence, emptyEvidence, evidenceBytes } from '../../
 import { weigh } from '../../resources/weigh.ts'
 import type { AppendResult } from '../../store/event-store.ts'
 import { foldResults, isSaid, NO_EVIDENCE, noteUnread } from './recorded-results.ts'
-
-/**
- * @module A run kept folded in memory. Its state runs ahead of the disk: a decision may build on appends that still wait. When one of
- * them fails the hot run is dead, and whoever built on it decides again from what the store holds.
- */
 
 /** The chain's end: what the next event is linked to. */
 export interface Head {
