@@ -140,7 +140,7 @@ function edgeOf(
   issuers: WatchedFile<readonly TrustedIssuer[]>,
 ): (served: Served, draining: AbortSignal) => App {
   const trusted = latest(issuers)
-  const { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, values } = settings
+  const { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, values } = settings
   const valueBodyMaxBytes = values.maxBytes + AROUND_VALUE_BYTES
   return ({ ledger, keys: source, memory, work }, draining) => {
     const keys = latest(source)
@@ -152,7 +152,7 @@ function edgeOf(
       version,
       memory,
       work,
-      settings: { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, valueBodyMaxBytes },
+      settings: { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, valueBodyMaxBytes },
       draining,
     })
   }

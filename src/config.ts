@@ -34,6 +34,7 @@ export interface Settings {
   readonly judge?: string
   readonly witnesses?: string
   readonly openMetrics: boolean
+  readonly requestLog: boolean
   readonly values: { readonly inlineMaxBytes: number; readonly maxBytes: number }
   /** Absent: what the machine or the container allows. */
   readonly memoryBytes?: number
@@ -80,6 +81,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     ...(witnesses !== undefined && { witnesses }),
     ...(memoryBytes !== undefined && { memoryBytes }),
     openMetrics: inputs.checked('open-metrics') === true,
+    requestLog: inputs.checked('request-log') === true,
     values: { inlineMaxBytes: inputs.number('value-inline-bytes'), maxBytes: inputs.number('value-max-bytes') },
   }
 }

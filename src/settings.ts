@@ -140,6 +140,12 @@ export const SETTINGS = {
     fallback: '8388608',
     schema: wholeNumber(65_536, VALUE_CEILING_BYTES),
   },
+  'request-log': {
+    about:
+      'a line of the log for each request: method, route, path without its query, status, milliseconds, and who sent it',
+    fallback: 'false',
+    schema: Switch,
+  },
   'open-metrics': { about: 'serve `/metrics` without a token', fallback: 'false', schema: Switch },
 } as const satisfies Record<string, Setting>
 

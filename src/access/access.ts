@@ -50,4 +50,5 @@ export const DOWNLOAD = {
   recordedBehind: true,
 } as const satisfies TokenAccess
 export const DISCLOSE_KEYS = { scopes: ['admin'], allAgents: true } as const satisfies TokenAccess
-export const METRICS = { scopes: ['admin'] } as const satisfies TokenAccess
+/** Counters of the whole server, of all tenants together. */
+export const METRICS = { scopes: ['metrics:read', 'admin'] } as const satisfies TokenAccess

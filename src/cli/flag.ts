@@ -45,11 +45,13 @@ const SETTING_VALUES: Readonly<Record<SettingName, string>> = {
   memory: 'size',
   'value-inline-bytes': 'bytes',
   'value-max-bytes': 'bytes',
+  'request-log': 'boolean',
   'open-metrics': 'boolean',
 }
 const SETTING_CHOICES: Partial<Record<SettingName, readonly string[]>> = {
   'log-level': ['silent', 'error', 'warn', 'info', 'debug'],
   policy: ['default', 'relay'],
+  'request-log': ['true', 'false'],
   'open-metrics': ['true', 'false'],
 }
 const SETTINGS_HEADING = 'Settings (or COUNTERSIGN_* variables):'

@@ -2,15 +2,21 @@
 import { RunId, Tenant } from '../../schemas/names.ts'
 import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
 import { requireKeys } from '../key-source.ts'
-import { type ActClaim, issueToken, SCOPES } from '../signing/tokens.ts'
+import {
+  type ActClaim,
+  issueToken,
+  LONG_LIVED_SCOPE,
+  onlyReadsMetrics,
+  SCOPES,
+  SCRAPE_TOKEN_MAX_SECONDS,
+  TOKEN_MAX_SECONDS,
+} from '../signing/tokens.ts'
 import type { Arguments } from './arguments.ts'
 import { usageFailure } from './failure.ts'
 import { jsonLine } from './shown.ts'
 
 const TTL_DEFAULT = '1h'
 const MS_PER_SECOND = 1_000
-/** The ledger refuses tokens that live longer. */
-const TTL_MAX_SECONDS = 24 * 60 * 60
 const SECONDS_OF: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
 export async function token(args: Arguments): Promise<number> {
@@ -30,15 +36,16 @@ function tokenRequest({ text }: Arguments) {
   if (!tenant.success) throw usageFailure(`--tenant: ${tenant.error.issues[0]?.message}`)
   const run = RunId.optional().safeParse(text('run'))
   if (!run.success) throw usageFailure(`--run: ${run.error.issues[0]?.message}`)
+  const scopes = scopesOf(text('scope'))
   return {
-    scopes: scopesOf(text('scope')),
+    scopes,
     tenant: tenant.data,
     subject: nameOf('sub', text('sub')) ?? 'local',
     run: run.data,
     agent: nameOf('agent', text('agent')),
     roles: rolesOf(text('role')),
     act: actOf(nameOf('act', text('act'))),
-    ttlSeconds: secondsOf(text('ttl') ?? TTL_DEFAULT),
+    ttlSeconds: secondsOf(text('ttl') ?? TTL_DEFAULT, scopes),
   }
 }
 
@@ -68,9 +75,12 @@ function actOf(sub: string | undefined): ActClaim | undefined {
   return sub === undefined ? undefined : { sub }
 }
 
-function secondsOf(text: string): number {
+/** The ledger refuses tokens that live longer. */
+function secondsOf(text: string, scopes: readonly string[]): number {
   const [, count, unit] = /^(\d{1,6})(s|m|h|d)$/.exec(text) ?? []
   const seconds = Number(count) * (SECONDS_OF[unit ?? ''] ?? Number.NaN)
-  if (seconds >= 1 && seconds <= TTL_MAX_SECONDS) return seconds
-  throw usageFailure(`--ttl: "${text}" is no time such as 30m or 1h, of at most 24h`)
+  const longest = onlyReadsMetrics(new Set(scopes)) ? SCRAPE_TOKEN_MAX_SECONDS : TOKEN_MAX_SECONDS
+  if (seconds >= 1 && seconds <= longest) return seconds
+  const limit = `at most 24h (with no scope but ${LONG_LIVED_SCOPE}, at most 366d)`
+  throw usageFailure(`--ttl: "${text}" is no time such as 30m or 1h, of ${limit}`)
 }

@@ -41,7 +41,7 @@ export interface DashboardDeps {
   /** Who is at the other end, as far as a socket can tell. */
   readonly remoteAddress: (c: DashboardContext) => string
   /** To be called where a session was good: its connection is no stranger's. */
-  readonly authenticated: (c: DashboardContext) => void
+  readonly authenticated: (c: DashboardContext, caller: Principal) => void
   /** Shared with the API: a page counts as a request, a refused sign-in as a refused token. */
   readonly rates: Rates
   /** A slot for a long read of the tenant, to be called when it ends; else the code of the problem why there is none. */

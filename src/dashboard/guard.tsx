@@ -56,7 +56,7 @@ export async function signedIn(
   if (session === undefined) return undefined
   const result = await deps.verifier.verify(session.token)
   if (result.ok && result.claims.expiresAt > deps.now()) {
-    deps.authenticated(c)
+    deps.authenticated(c, result.claims)
     return { session, caller: result.claims }
   }
   sessions.end(session)

@@ -22,6 +22,8 @@ export interface HttpSettings extends RateSettings {
   readonly tokenCheckMs: number
   /** `/metrics` without a token. */
   readonly openMetrics: boolean
+  /** A line of the log for each request. */
+  readonly requestLog: boolean
 }
 
 const HTTP_DEFAULTS: HttpSettings = {
@@ -36,6 +38,7 @@ const HTTP_DEFAULTS: HttpSettings = {
   heartbeatMs: 15_000,
   tokenCheckMs: 500,
   openMetrics: false,
+  requestLog: false,
 }
 
 /** The little of a logger that this edge needs; pino fits. */

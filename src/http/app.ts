@@ -10,6 +10,7 @@ import { createMetrics } from './metrics.ts'
 import { mountDashboard } from './mount-dashboard.ts'
 import { openApiDocument, registerRoute } from './openapi.ts'
 import { problem } from './problems.ts'
+import { requestLog } from './request-log.ts'
 import type { Edge, OpenRoute, Route } from './route.ts'
 import { approvalRoutes } from './routes/approvals.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -48,6 +49,7 @@ export function createApp(options: AppOptions): OpenAPIHono<EdgeEnv> {
   const metrics = createMetrics(edge)
   const gate: Gate = { edge, metrics }
   const app = new OpenAPIHono<EdgeEnv>()
+  if (edge.settings.requestLog) app.use(requestLog(edge))
   const routes = [...runRoutesAll, batchRoute(batchOps()), ...systemRoutes(edge, metrics), documentRoute(app)]
   for (const route of routes) {
     registerRoute(app, route)

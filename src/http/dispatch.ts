@@ -68,6 +68,7 @@ async function guarded(
 
   c.env?.authenticated?.()
   const { principal } = who
+  if (edge.settings.requestLog) c.set('caller', principal)
   const caller: Principal & Pick<Caller, 'pace'> =
     route.method === 'get' ? { ...principal, pace: paceOf(edge, principal, c) } : principal
   const run = c.req.param('run') ?? ''

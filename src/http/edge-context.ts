@@ -1,6 +1,7 @@
 /** @module The request's context: Hono's, with node's own request and response where a real server is in front. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'hono'
+import type { Principal } from '../signing/tokens.ts'
 
 export type EdgeEnv = {
   /** Empty where the app is called without a socket. */
@@ -10,6 +11,8 @@ export type EdgeEnv = {
     /** To be called where a token was good: the connection is no stranger's any more. */
     readonly authenticated?: () => void
   }
+  /** Who sent it, once the token was checked: for the request log. */
+  Variables: { caller?: Principal }
 }
 
 export type EdgeContext = Context<EdgeEnv>

@@ -17,7 +17,11 @@ export function mountDashboard(app: OpenAPIHono<EdgeEnv>, { edge, metrics }: Gat
     now,
     log,
     remoteAddress: (c) => remoteAddress(c as unknown as EdgeContext),
-    authenticated: (c) => (c as unknown as EdgeContext).env?.authenticated?.(),
+    authenticated: (c, caller) => {
+      const context = c as unknown as EdgeContext
+      context.env?.authenticated?.()
+      context.set('caller', caller)
+    },
     rates,
     memory,
     acquireStream: (tenant, kind) => slots.acquire(tenant, kind),

@@ -12,9 +12,13 @@ export const SCOPES = [
   'approvals:write',
   'audit:read',
   'audit:export',
+  'metrics:read',
   'admin',
 ] as const
 export type Scope = (typeof SCOPES)[number]
+
+/** A token with this scope and no other lets its bearer read counters, never an event: it may live long enough for a scraper's settings. */
+export const LONG_LIVED_SCOPE = 'metrics:read' satisfies Scope
 
 /** The caller, as the ledger records it: every field comes from the token, none from a request. */
 export interface Principal {

@@ -3,7 +3,7 @@ import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } 
 import { LRUCache } from 'lru-cache'
 import { sha256Hex } from './digests.ts'
 import type { LedgerKeys } from './ledger-keys.ts'
-import { type Principal, principalOf } from './token-claims.ts'
+import { LONG_LIVED_SCOPE, type Principal, principalOf } from './token-claims.ts'
 import { TOKEN_TYP } from './token-issuer.ts'
 import {
   createKeyPicker,
@@ -14,7 +14,7 @@ import {
   type TrustSettings,
 } from './token-trust.ts'
 
-export { type ActClaim, type Principal, SCOPES, type Scope } from './token-claims.ts'
+export { type ActClaim, LONG_LIVED_SCOPE, type Principal, SCOPES, type Scope } from './token-claims.ts'
 export { issueToken, publicJwks, type TokenRequest } from './token-issuer.ts'
 export { assertTrust, TokenTrustError, type TrustedIssuer } from './token-trust.ts'
 
@@ -49,7 +49,7 @@ export interface TokenVerifierOptions extends Omit<TrustSettings, 'trusted'> {
   readonly audience: string
   /** Default 30. */
   readonly clockToleranceSeconds?: number
-  /** Longest life of a token, from `iat` (else from now) to `exp`. Default one day. */
+  /** Longest life of a token, from `iat` (else from now) to `exp`. Default one day. One that only reads metrics may live for `SCRAPE_TOKEN_MAX_SECONDS`. */
   readonly maxLifetimeSeconds?: number
   /** Verified tokens kept. Default 10,000. */
   readonly cacheMaxBytes?: number
@@ -66,7 +66,9 @@ export interface TokenVerifier {
 }
 
 const CLOCK_TOLERANCE_SECONDS = 30
-const MAX_LIFETIME_SECONDS = 24 * 60 * 60
+export const TOKEN_MAX_SECONDS = 24 * 60 * 60
+/** For a token whose only scope is `LONG_LIVED_SCOPE`. */
+export const SCRAPE_TOKEN_MAX_SECONDS = 366 * TOKEN_MAX_SECONDS
 const CACHE_MAX_BYTES = 16 * 1024 * 1024
 /** Claims, sets and the cache's own, rounded up; the texts come on top. */
 const ENTRY_BYTES = 1_024
@@ -186,11 +188,17 @@ function judge(payload: JWTPayload, how: Verification): TokenResult {
   const tolerance = how.clockToleranceSeconds ?? CLOCK_TOLERANCE_SECONDS
   if (payload.iat !== undefined && payload.iat > nowSeconds + tolerance) return refused('token-not-yet-valid')
 
-  const lifetime = (payload.exp ?? Number.POSITIVE_INFINITY) - (payload.iat ?? nowSeconds)
-  if (lifetime > (how.maxLifetimeSeconds ?? MAX_LIFETIME_SECONDS)) return refused('token-lifetime')
-
   const claims = principalOf(payload)
-  return claims === undefined ? refused('token-claims') : { ok: true, claims }
+  if (claims === undefined) return refused('token-claims')
+  const lifetime = (payload.exp ?? Number.POSITIVE_INFINITY) - (payload.iat ?? nowSeconds)
+  const longest = onlyReadsMetrics(claims.scopes)
+    ? SCRAPE_TOKEN_MAX_SECONDS
+    : (how.maxLifetimeSeconds ?? TOKEN_MAX_SECONDS)
+  return lifetime > longest ? refused('token-lifetime') : { ok: true, claims }
+}
+
+export function onlyReadsMetrics(scopes: ReadonlySet<string>): boolean {
+  return scopes.size === 1 && scopes.has(LONG_LIVED_SCOPE)
 }
 
 function refused(code: TokenFault): TokenResult {

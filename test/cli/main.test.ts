@@ -83,6 +83,8 @@ main('what is not known is refused with one line and exit code 2, never ignored'
     ['token'],
     ['token', '--scope', 'runs:fly'],
     ['token', '--scope', 'admin', '--ttl', '2 weeks'],
+    ['token', '--scope', 'admin metrics:read', '--ttl', '2d'],
+    ['token', '--scope', 'metrics:read', '--ttl', '367d'],
     ['token', '--scope', 'admin', '--tenant', 'system'],
     ['token', '--scope', '--json'],
     ['keys'],

@@ -149,12 +149,41 @@ test('metrics say how far the run list and the index lag behind, and nothing bef
   )
 })
 
-test('metrics need the scope admin, unless the settings open them', async () => {
+test('metrics need the scope metrics:read or admin, unless the settings open them', async () => {
   await using closed = await testEdge()
   await using open = await testEdge({ settings: { openMetrics: true } })
   assert.is((await closed.app.request('/metrics')).status, 401)
   assert.is((await closed.get('/metrics', await bearer(closed, { scopes: ['audit:read'] }))).status, 403)
+  assert.is((await closed.get('/metrics', await bearer(closed, { scopes: ['metrics:read'] }))).status, 200)
+  assert.is((await closed.get('/v1/runs', await bearer(closed, { scopes: ['metrics:read'] }))).status, 403)
   assert.is((await open.app.request('/metrics')).status, 200)
+})
+
+test('a request log has a line for each request, pages too, with who sent it and nothing of its query, and is off by default', async () => {
+  await using silent = await testEdge()
+  await using edge = await testEdge({ settings: { requestLog: true } })
+  const lines = (from: typeof edge) => from.logs.filter(({ message }) => message === 'request')
+  for (const each of [silent, edge]) {
+    await each.started('one')
+    await each.get('/v1/runs/one?canary=1')
+    await each.app.request('/v1/runs/one')
+    await each.app.request('/ui/sign-in')
+    await each.app.request('/nowhere')
+  }
+  assert.is(lines(silent).length, 0)
+  const seen = lines(edge).map(({ fields }) => fields as Record<string, unknown>)
+  assert.equal(
+    seen.map(({ method, route, path, status, subject }) => [method, route, path, status, subject]),
+    [
+      ['POST', '/v1/runs', '/v1/runs', 201, 'alice'],
+      ['GET', '/v1/runs/:run', '/v1/runs/one', 400, 'alice'],
+      ['GET', '/v1/runs/:run', '/v1/runs/one', 401, undefined],
+      ['GET', '/ui/*', '/ui/sign-in', 200, undefined],
+      ['GET', '/*', '/nowhere', 404, undefined],
+    ],
+  )
+  for (const { elapsedMs } of seen) assert.type(elapsedMs, 'number')
+  assert.not.match(JSON.stringify(seen), /canary/)
 })
 
 test('what breaks inside is told by an id that is in the log, without a word of it (F25)', async () => {

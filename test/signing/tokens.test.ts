@@ -88,6 +88,20 @@ test('each claim is demanded, each refusal has a code of its own for the log (A5
   for (const [how, expected] of table) assert.is(await codeOf(await craft(how)), expected, JSON.stringify(how))
 })
 
+test('a token that only reads metrics may live for a year; with any other scope it may not (A232)', async () => {
+  const year = 366 * 86_400
+  const table: [Craft, string][] = [
+    [{ claims: { scope: 'metrics:read', exp: seconds + year } }, 'ok'],
+    [{ claims: { scope: 'metrics:read', exp: seconds + year + 1 } }, 'token-lifetime'],
+    [{ claims: { scope: 'metrics:read', iat: undefined, exp: seconds + year + 31 } }, 'token-lifetime'],
+    [{ claims: { scope: 'metrics:read runs:read', exp: seconds + 86_401 } }, 'token-lifetime'],
+    [{ claims: { scope: 'metrics:read admin', exp: seconds + 86_401 } }, 'token-lifetime'],
+    [{ claims: { scope: 'metrics', exp: seconds + 86_401 } }, 'token-lifetime'],
+    [{ claims: { scope: '', exp: seconds + 86_401 } }, 'token-lifetime'],
+  ]
+  for (const [how, expected] of table) assert.is(await codeOf(await craft(how)), expected, JSON.stringify(how))
+})
+
 test('names in claims are held to what a header may hold', async () => {
   const bad: object[] = [
     { tenant: 'system' },

@@ -56,7 +56,11 @@ function token(program: CliCommand): void {
       flag('--act <name>', 'who acts on behalf of --sub, such as an agent platform'),
       flag('--run <run>', 'good for this run only'),
       flag('--agent <name>', 'good for this agent only'),
-      flag('--ttl <time>', 'life of the token, such as 30m; at most 24h (default: 1h)', ['15m', '1h', '8h', '24h']),
+      flag(
+        '--ttl <time>',
+        'life of the token, such as 30m; at most 24h, or 366d where metrics:read is its only scope (default: 1h)',
+        ['15m', '1h', '8h', '24h', '366d'],
+      ),
       jsonFlag('print the token with what it is good for, as JSON'),
     )
     .settings(...PLACE, 'issuer', 'audience')

@@ -1,0 +1,27 @@
+/** @module One line of the log for each request, where the settings ask for it. What a caller put into a query or a body is not in it. */
+import { performance } from 'node:perf_hooks'
+import type { MiddlewareHandler } from 'hono'
+import { routePath } from 'hono/route'
+import type { AppDeps } from './app-deps.ts'
+import { type EdgeEnv, remoteAddress } from './edge-context.ts'
+
+const PATH_MAX_CHARS = 512
+
+/** Logs when the head of the answer is ready; a tail or an export goes on after its line. */
+export function requestLog({ log }: Pick<AppDeps, 'log'>): MiddlewareHandler<EdgeEnv> {
+  return async (c, next) => {
+    const startedMs = performance.now()
+    await next()
+    const caller = c.get('caller')
+    const fields = {
+      method: c.req.method,
+      route: routePath(c, -1),
+      path: c.req.path.slice(0, PATH_MAX_CHARS),
+      status: c.res.status,
+      elapsedMs: Math.round((performance.now() - startedMs) * 10) / 10,
+      remote: remoteAddress(c),
+      ...(caller !== undefined && { tenant: caller.tenant, subject: caller.subject, actor: caller.actor }),
+    }
+    log.info(fields, 'request')
+  }
+}
