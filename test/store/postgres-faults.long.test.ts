@@ -9,6 +9,7 @@ import { type CuttingProxy, cuttingProxy } from '../support/cutting-proxy.ts'
 import { postgresServer, startPostgres } from '../support/postgres-server.ts'
 import { newPostgresUrl } from '../support/postgres-store.ts'
 import { appendOf, collect, headerId, idsOf } from '../support/records.ts'
+import { eventually } from '../support/within.ts'
 import { failure } from './contract.ts'
 
 const test = suite('postgres: what a server may do')
@@ -172,6 +173,46 @@ test('a server that lost acknowledged events, as a lagging standby has, takes no
   await store[Symbol.asyncDispose]()
   await server.kill()
 })
+
+test('a tail is woken by every connection that follows one which was cut, and none leaves a listener behind (F145)', async () => {
+  const url = await newPostgresUrl()
+  await using client = await owner(url)
+  // The look every so often never comes: what wakes the tail is the connection that listens.
+  await using store = await openPostgresStore({ url, timings: { listenAgainMs: 1, pollMs: 3_600_000 } })
+  await using other = await openPostgresStore({ url })
+  const warnings: string[] = []
+  const warned = (warning: Error): void => void warnings.push(warning.message)
+  process.on('warning', warned)
+  const stop = new AbortController()
+  const tail = store.subscribe({}, stop.signal)[Symbol.asyncIterator]()
+  assert.is((await tail.next()).value, 'caught-up')
+  for (let cut = 0; cut < 15; cut += 1) {
+    const reading = tail.next()
+    await endListener(client, url)
+    await other.append(appendOf(`run-acme.r${cut}`, NO_STREAM))
+    const page = (await reading).value
+    assert.ok(Array.isArray(page) && page[0]?.stream === `run-acme.r${cut}`, `after cut ${cut}`)
+    assert.is((await tail.next()).value, 'caught-up')
+  }
+  stop.abort()
+  await tail.next()
+  process.off('warning', warned)
+  assert.equal(warnings, [])
+})
+
+/** Ends the connection that notifications come by, once there is one. */
+async function endListener(client: pg.Client, url: string): Promise<void> {
+  await eventually(
+    30_000,
+    async () => {
+      const { rows } = await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = $1', [
+        `LISTEN ${schemaOf(url)}_appended`,
+      ])
+      return rows.length > 0 ? true : undefined
+    },
+    'a connection that listens',
+  )
+}
 
 test('what a caller cannot mean is refused by its URL, and no message repeats a password', async () => {
   for (const url of [

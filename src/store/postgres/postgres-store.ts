@@ -182,7 +182,7 @@ export class PostgresStore implements EventStore {
   }
 
   #watch(): TailWatch {
-    this.#tail ??= watchTail(this.#sessions, this.#wakeups, this.#timings.pollMs)
+    this.#tail ??= watchTail(this.#sessions, this.#wakeups, this.#timings)
     return this.#tail
   }
 

@@ -4,8 +4,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
+import { onAbort } from '../../resources/linked-signal.ts'
 import type { Wakeups } from '../wakeups.ts'
 import { newClient, type Sessions } from './sessions.ts'
+import type { Timings } from './timings.ts'
 
 export interface TailWatch {
   /** Tells the other processes that something was appended; many calls in a moment are one notification. */
@@ -13,14 +15,16 @@ export interface TailWatch {
   readonly stop: () => Promise<void>
 }
 
-const LISTEN_AGAIN_MS = 1_000
-
 /** The listener starts with the first subscriber; announcing costs nothing where nobody listens but a message to the server. */
-export function watchTail(sessions: Sessions, wakeups: Wakeups, pollMs: number): TailWatch {
+export function watchTail(
+  sessions: Sessions,
+  wakeups: Wakeups,
+  { pollMs, listenAgainMs }: Pick<Timings, 'pollMs' | 'listenAgainMs'>,
+): TailWatch {
   const stopping = new AbortController()
   const watching = [
-    listen(sessions, wakeups, stopping.signal),
-    poll(sessions, wakeups, { pollMs, signal: stopping.signal }),
+    listen(sessions, wakeups, { againMs: listenAgainMs, signal: stopping.signal }),
+    poll(sessions, wakeups, { againMs: pollMs, signal: stopping.signal }),
   ]
   let isAnnouncing = false
   let isDue = false
@@ -44,7 +48,12 @@ export function watchTail(sessions: Sessions, wakeups: Wakeups, pollMs: number):
   }
 }
 
-async function listen(sessions: Sessions, wakeups: Wakeups, signal: AbortSignal): Promise<void> {
+interface Watching {
+  readonly againMs: number
+  readonly signal: AbortSignal
+}
+
+async function listen(sessions: Sessions, wakeups: Wakeups, { againMs, signal }: Watching): Promise<void> {
   while (!signal.aborted) {
     const client = newClient(sessions)
     try {
@@ -53,7 +62,7 @@ async function listen(sessions: Sessions, wakeups: Wakeups, signal: AbortSignal)
       // The look every so often stands in for it.
     }
     await client.end().catch(() => undefined)
-    await pause(LISTEN_AGAIN_MS, signal)
+    await pause(againMs, signal)
   }
 }
 
@@ -62,28 +71,30 @@ async function listenUntilCut(
   sessions: Sessions,
   { wakeups, signal }: { readonly wakeups: Wakeups; readonly signal: AbortSignal },
 ): Promise<void> {
+  let end = (): void => undefined
   const cut = new Promise<void>((resolve) => {
-    client.on('end', () => resolve())
-    client.on('error', () => resolve())
-    signal.addEventListener('abort', () => resolve(), { once: true })
+    end = resolve
   })
+  client.on('end', end)
+  client.on('error', end)
   client.on('notification', () => wakeups.notify())
-  await client.connect()
-  await client.query(`LISTEN ${channelOf(sessions)}`)
-  wakeups.notify()
-  await cut
-}
-
-interface Polling {
-  readonly pollMs: number
-  readonly signal: AbortSignal
+  // The signal lives as long as the store, a connection only until the server's next restart.
+  const stopFollowing = onAbort(signal, end)
+  try {
+    await client.connect()
+    await client.query(`LISTEN ${channelOf(sessions)}`)
+    wakeups.notify()
+    await cut
+  } finally {
+    stopFollowing()
+  }
 }
 
 /** Whether any process has appended since is one number: the last group that was drawn. */
-async function poll(sessions: Sessions, wakeups: Wakeups, { pollMs, signal }: Polling): Promise<void> {
+async function poll(sessions: Sessions, wakeups: Wakeups, { againMs, signal }: Watching): Promise<void> {
   let seen = ''
   while (!signal.aborted) {
-    await pause(pollMs, signal)
+    await pause(againMs, signal)
     if (signal.aborted || wakeups.sleepers === 0) continue
     const text = `SELECT ${sessions.target.schema}.settled_group() AS last`
     const last = await sessions.readers.query(text).then(

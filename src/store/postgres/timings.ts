@@ -12,6 +12,8 @@ export interface Timings {
   readonly openMs: number
   /** How often sleeping subscribers look by themselves: notifications get lost with a connection and behind some poolers. */
   readonly pollMs: number
+  /** After the connection that notifications come by was cut, the time until the next one is made. */
+  readonly listenAgainMs: number
 }
 
 export const DEFAULT_TIMINGS: Timings = {
@@ -21,4 +23,5 @@ export const DEFAULT_TIMINGS: Timings = {
   probeMs: 250,
   openMs: 30_000,
   pollMs: 1_000,
+  listenAgainMs: 1_000,
 }
