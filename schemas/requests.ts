@@ -208,6 +208,8 @@ export const ReportBranch = z
     agent: Name.optional(),
     /** What the branch hands over: judged against the frozen context, as an envelope of mode `extend`. */
     output: JsonRecord.optional(),
+    /** Beside `output`: more of what the context holds then, members of its lists. */
+    add: JsonRecord.optional(),
     /** The branch threw. */
     error: Failure.optional(),
     /** Something that the branch needed was refused to it: its budget, a handoff. */
@@ -226,6 +228,10 @@ export const ReportBranch = z
   .refine(
     (body) => [body.output, body.error, body.refused, body.aborted].filter((each) => each !== undefined).length === 1,
     'exactly one of output, error, refused and aborted is required',
+  )
+  .refine(
+    (body) => body.add === undefined || body.output !== undefined,
+    'add stands beside output: a branch that adds and changes nothing else has the output {}',
   )
 
 export const JoinFork = z.strictObject({ runFence: RunFence })

@@ -21,6 +21,8 @@ export const BranchOffered = eventType({
     rules,
     confidence: z.number().optional(),
     payload: JsonRecord,
+    /** More of what the context holds then: members of its lists. */
+    add: JsonRecord.optional(),
     /** Digest of the payload's JCS bytes. */
     output: Digest,
     supersedes: z.array(Supersession).optional(),

@@ -13,6 +13,7 @@ const schema = z.strictObject({
   output: Digest.optional(),
   /** What a refused branch handed over: it stays readable. */
   payload: JsonRecord.optional(),
+  add: JsonRecord.optional(),
   /** Digest of what the agent signed, where it did: it is not taken a second time (SEAL-16). */
   signed: Digest.optional(),
   rules,

@@ -168,15 +168,15 @@ interface Report {
 function* judged(state: RunState, inputs: Report, env: HandoffEnv): Paced<Decision> {
   const { branch, output, body } = inputs
   const { agent, manifestHash } = branch
-  const { tokens, supersedes, signature, parent } = body
+  const { add, tokens, supersedes, signature, parent } = body
   const manifest = state.manifests[slot(agent)]
   const established = establishedDigest(state, env.headDigest ?? '')
-  const posted = { agent, manifestHash, payload: output, mode: 'extend' as const, tokens, supersedes, signature }
+  const posted = { agent, manifestHash, payload: output, mode: 'extend' as const, add, tokens, supersedes, signature }
   const envelope = withDigest({ ...posted, parent: parent ?? established }, env)
   const wrong = preconditionFault(state, envelope, { posted: { ...posted, parent }, established, manifest, env })
   if (wrong !== undefined) return refusedEnvelope(state, env, { wrong, signature })
 
-  const context = applyMode({ context: state.context, payload: output, mode: 'extend', policy: state.policy })
+  const context = applyMode({ context: state.context, payload: output, mode: 'extend', policy: state.policy, add })
   const bytes = env.sizeOf(context)
   const over = sizeFault(bytes)
   const { signed } = envelope
@@ -205,7 +205,14 @@ function contradictionOf({ findings, findingsTotal, confidence }: Verdict): Refu
 }
 
 function refusedDraft({ fork, branch, output, body, report, signed }: Judged, why: Refusing): Draft {
-  const said = { report, ...tokensOf(body), payload: output, ...(signed === undefined ? {} : { signed }) }
+  const { add } = body
+  const said = {
+    report,
+    ...tokensOf(body),
+    payload: output,
+    ...(add === undefined ? {} : { add }),
+    ...(signed === undefined ? {} : { signed }),
+  }
   return receivedDraft(fork, branch, { status: 'refused', ...said, ...why })
 }
 
@@ -214,7 +221,7 @@ function offeredDraft(
   verdict: Verdict & { rules?: number },
   env: Env,
 ): Draft {
-  const { score, supersedes, signature } = body
+  const { add, score, supersedes, signature } = body
   return {
     type: 'BranchOffered',
     data: {
@@ -228,6 +235,7 @@ function offeredDraft(
       ...(verdict.confidence === undefined ? {} : { confidence: verdict.confidence }),
       ...(score === undefined ? {} : { score }),
       payload: output,
+      ...(add === undefined ? {} : { add }),
       output: env.digestOf(output),
       ...(supersedes === undefined ? {} : { supersedes }),
       ...(branch.manifestHash === undefined ? {} : { manifestHash: branch.manifestHash }),

@@ -91,8 +91,9 @@ function* verdictOn(
 
 /** Judged when it was offered, against the context that still stands: its own words are handed over. */
 function oneVerdict(state: RunState, offer: Offer, env: HandoffEnv): Verdict {
-  const { branch, agent, payload, confidence, findings, rules, supersedes, manifestHash, signature, signed } = offer
-  const context = extended(state, payload)
+  const { branch, agent, payload, add, confidence, findings, rules, supersedes, manifestHash, signature, signed } =
+    offer
+  const context = extended(state, offer)
   return {
     outcome: 'joined',
     winners: [branch],
@@ -100,6 +101,7 @@ function oneVerdict(state: RunState, offer: Offer, env: HandoffEnv): Verdict {
       agent,
       mode: 'extend',
       payload,
+      ...(add === undefined ? {} : { add }),
       ...(manifestHash === undefined ? {} : { manifestHash }),
       ...(supersedes === undefined ? {} : { supersedes }),
       ...(signature === undefined ? {} : { signature }),
@@ -118,8 +120,8 @@ function* unionVerdict(
   env: HandoffEnv,
 ): Paced<Verdict> {
   const contexts: { branch: string; context: JsonObject }[] = []
-  for (const { branch, payload } of offers) {
-    contexts.push({ branch, context: extended(state, payload) })
+  for (const offer of offers) {
+    contexts.push({ branch: offer.branch, context: extended(state, offer) })
     yield
   }
   const union = unionOf({ frozen: state.context, contexts, policy: state.policy })
@@ -162,8 +164,8 @@ const TOO_LARGE: Finding = {
   message: `the union is larger than a context may be (${CONTEXT_MAX_BYTES} bytes)`,
 }
 
-function extended(state: RunState, payload: JsonObject): JsonObject {
-  return applyMode({ context: state.context, payload, mode: 'extend', policy: state.policy })
+function extended(state: RunState, { payload, add }: Offer): JsonObject {
+  return applyMode({ context: state.context, payload, mode: 'extend', policy: state.policy, add })
 }
 
 function conflictBody({

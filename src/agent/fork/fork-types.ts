@@ -25,7 +25,7 @@ export interface BranchOf<Run> {
   readonly manifest?: Manifest
   /** What the branch may change though it was established, each with its reason. */
   readonly supersedes?: readonly Supersession[]
-  /** Gets a copy of the frozen context. An object is what the branch hands over, by `extend`; a text becomes `{text}`. */
+  /** Gets a copy of the frozen context. An object is what the branch hands over, by `extend`, without its members `$supersedes` and `$add`; a text becomes `{text}`. */
   readonly run: (context: JsonObject, branch: BranchContextOf<Run>) => unknown
 }
 
@@ -58,6 +58,8 @@ export interface BranchReceipt {
   readonly status: 'merged' | 'discarded' | 'aborted' | 'failed' | 'refused'
   /** What it handed over, where that was valid. */
   readonly output?: JsonObject
+  /** What it added beside its output: new members of lists. */
+  readonly add?: JsonObject
   /** Share of what was established that it kept, 0 to 1. */
   readonly confidence?: number
   readonly score?: number

@@ -21,12 +21,16 @@ export function receiptsOf({ receipts }: Verdict, reports: Reports): BranchRecei
       branch,
       agent,
       status,
-      ...(isOffer(report) ? { output: report.payload } : refusalOf(report)),
+      ...(isOffer(report) ? offerOf(report) : refusalOf(report)),
       ...(confidence !== undefined && { confidence }),
       ...(score !== undefined && { score }),
       receipt,
     }
   })
+}
+
+function offerOf({ payload, add }: EventBody<'BranchOffered'>): Pick<BranchReceipt, 'output' | 'add'> {
+  return { output: payload, ...(add !== undefined && { add }) }
 }
 
 function refusalOf(report: ReturnType<Reports['get']>): Pick<BranchReceipt, 'error' | 'findings'> {

@@ -11,7 +11,7 @@ import type { BranchOf, ForkOptions, ForkResult } from './fork-types.ts'
 import { resultOf, type Verdict, verdictOf } from './fork-verdict.ts'
 import { type ForkPlan, forkRequest, type PlannedBranch, planFork } from './plan-fork.ts'
 import { isOffer, type RecordedFork } from './recorded-forks.ts'
-import { runBranch } from './run-branch.ts'
+import { type Reported, runBranch } from './run-branch.ts'
 import { unwind } from './unwind.ts'
 
 /** Refusals after which this process is not the run's any more. */
@@ -131,13 +131,14 @@ class Fork<Run> {
     const reply = await reach(session, () => connection.execute(session.runId, command))
     if (!reply.ok && reply.problem.code === 'fork-joined') return false
     if (!reply.ok) throw this.#refused(new LedgerRefused(reply.problem))
-    this.#note(planned, report.output, reply.body)
+    this.#note(planned, report, reply.body)
     return reply.body.status === 'offered'
   }
 
-  #note({ name, agent }: PlannedBranch<Run>, output: JsonObject | undefined, answer: JsonObject): void {
+  #note({ name, agent }: PlannedBranch<Run>, { output, add }: Reported, answer: JsonObject): void {
     const { status, error, findings } = answer
-    const report = status === 'offered' ? { payload: output, output: answer.output } : { status, error, findings }
+    const offered = { payload: output, ...(add !== undefined && { add }), output: answer.output }
+    const report = status === 'offered' ? offered : { status, error, findings }
     this.#reports.set(name, { branch: name, agent, report: '', ...report } as never)
   }
 

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import type { ReportBranch } from '../../../schemas/requests.ts'
 import { recordable } from '../calls/recordable.ts'
 import { AgentError, failureOf, LedgerRefused } from '../errors.ts'
-import { type Superseding, takeSupersedes } from '../pipeline/take-supersedes.ts'
+import { type HandedOver, handedOverIn, handedOverText } from '../pipeline/handed-over.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
 import type { ForkOptions } from './fork-types.ts'
@@ -21,7 +21,7 @@ export interface BranchRun<Run> {
   readonly score: Extract<ForkOptions, { join: 'vote' }>['score']
 }
 
-type Reported = Omit<ReportBranch, 'branch' | 'runFence'>
+export type Reported = Omit<ReportBranch, 'branch' | 'runFence'>
 
 /** What is to be reported of the branch. Throws only what keeps the whole run from going on. */
 export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported> {
@@ -30,8 +30,9 @@ export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported>
   try {
     // A branch hands over what it returns, as a step does: calls in it are its agent's.
     const step = { agent: planned.agent, scope: planned.scope, modelCalls: 0 }
-    const { payload: output, supersedes: said = [] } = outputOf(await carried(running, step), planned.agent)
-    const tokens = step.modelCalls > 0 ? undefined : (await session.counter()).count(textOf(output))
+    const handedOver = outputOf(await carried(running, step), planned.agent)
+    const { payload: output, add, supersedes: said = [] } = handedOver
+    const tokens = step.modelCalls > 0 ? undefined : (await session.counter()).count(textOf(handedOver))
     const score = await running.score?.(output, { name: planned.name, agent: planned.agent })
     if (score !== undefined && !Number.isFinite(score)) {
       throw new AgentError('invalid-score', `the score of ${planned.name} is ${score}`, { branch: planned.name })
@@ -39,6 +40,7 @@ export async function runBranch<Run>(running: BranchRun<Run>): Promise<Reported>
     const supersedes = [...(planned.branch.supersedes ?? []), ...said]
     return {
       output,
+      ...(add !== undefined && { add }),
       ...(score !== undefined && { score }),
       ...(tokens !== undefined && { tokens }),
       ...(supersedes.length > 0 && { supersedes }),
@@ -75,16 +77,16 @@ function shown(frozen: JsonObject, reads: readonly string[] | undefined): JsonOb
 }
 
 /** What the agent wrote, as far as the branch tells: its model calls, where it made any, have said what they used. */
-function textOf({ text, ...rest }: JsonObject): string {
-  return typeof text === 'string' && Object.keys(rest).length === 0
-    ? text
-    : JSON.stringify({ ...rest, ...(text !== undefined && { text }) })
+function textOf(handedOver: HandedOver): string {
+  const { text, ...rest } = handedOver.payload
+  const isText = typeof text === 'string' && Object.keys(rest).length === 0 && handedOver.add === undefined
+  return isText ? text : handedOverText(handedOver)
 }
 
-function outputOf(value: unknown, agent: string): Superseding {
+function outputOf(value: unknown, agent: string): HandedOver {
   const recorded = recordable(typeof value === 'string' ? { text: value } : value)
   if (!recorded.ok)
     throw new AgentError('not-recordable', `what ${agent} hands over cannot be recorded: ${recorded.reason}`, { agent })
-  if (isJsonObject(recorded.value)) return takeSupersedes(recorded.value, agent)
+  if (isJsonObject(recorded.value)) return handedOverIn(recorded.value, agent)
   throw new AgentError('not-recordable', `what ${agent} hands over is no JSON object`, { agent })
 }

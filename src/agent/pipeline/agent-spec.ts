@@ -26,6 +26,8 @@ export interface AgentTurn {
   readonly usage?: Usage
   /** What it said itself that it supersedes. */
   readonly supersedes?: readonly Supersession[]
+  /** What it said itself that is more of what the context holds. */
+  readonly add?: JsonObject
 }
 
 export interface Turn {
@@ -112,6 +114,7 @@ async function takeTurn(turn: Turn, signal: AbortSignal): Promise<AgentTurn> {
     shown: report,
     ...(answer.usage !== undefined && { usage: answer.usage }),
     ...(answer.supersedes !== undefined && { supersedes: answer.supersedes }),
+    ...(answer.add !== undefined && { add: answer.add }),
   }
   return mustBeRecordable(inputs, agent)
 }

@@ -4,10 +4,10 @@ import type { Usage } from '../../../schemas/values.ts'
 import { recordable } from '../calls/recordable.ts'
 import { AgentError } from '../errors.ts'
 import { defaultPrompt } from './default-prompt.ts'
+import { type HandedOver, handedOverIn, handedOverText } from './handed-over.ts'
 import type { GeneratingAgent, StepAgent, StepContext, StepOptions } from './step-types.ts'
-import { type Superseding, takeSupersedes } from './take-supersedes.ts'
 
-export interface Answer extends Superseding {
+export interface Answer extends HandedOver {
   /** What tokens are counted of: the text, or the payload's JSON. */
   readonly text: string
   /** Where the agent itself tells it. */
@@ -30,13 +30,10 @@ export async function askAgent(
   const usage = usageIn(result)
   const reads = isFramework(agent) && isGenerating(agent) ? generated : textIn
   const value = output === undefined ? reads(result) : output(result)
-  const said = takeSupersedes(
-    typeof value === 'string' ? { text: value } : objectOf(value, context.agent),
-    context.agent,
-  )
+  const said = handedOverIn(typeof value === 'string' ? { text: value } : objectOf(value, context.agent), context.agent)
   return {
     ...said,
-    text: typeof value === 'string' ? value : JSON.stringify(said.payload),
+    text: typeof value === 'string' ? value : handedOverText(said),
     ...(usage !== undefined && { usage }),
   }
 }

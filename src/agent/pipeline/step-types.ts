@@ -17,8 +17,8 @@ export interface StepContext {
 }
 
 /**
- * An agent that is a function: an object is what it hands over, a string becomes `{text}`. The member `$supersedes: [{path, reason}]` of an object is no part
- * of it: it says why what was established changes.
+ * An agent that is a function: an object is what it hands over, a string becomes `{text}`. Two members of an object are no part of it: `$supersedes:
+ * [{path, reason}]` says why what was established changes, `$add: {...}` what is more of it, such as a constraint beside the others.
  */
 export type AgentFunction = (slice: JsonObject, context: StepContext) => unknown
 

@@ -73,13 +73,14 @@ function handOver(
 ): Promise<HandoffResult> {
   const { agent, given, options, manifest } = from
   const { mode = 'extend' } = options
-  const { payload } = given
+  const { payload, add } = given
   const beforehand = typeof options.supersedes === 'function' ? options.supersedes(payload) : options.supersedes
   const supersedes = given.supersedes === undefined ? beforehand : [...(beforehand ?? []), ...given.supersedes]
   return handOffAt(at, payload, {
     agent,
     mode,
     tokens: given.tokens,
+    ...(add !== undefined && { add }),
     ...(supersedes !== undefined && { supersedes }),
     ...(manifest !== undefined && { manifest }),
   })
