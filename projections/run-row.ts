@@ -6,7 +6,7 @@ import { type BudgetState, foldBudget, isOnBudget } from './run-budget.ts'
 import { type Slots, slot, zeroSpend } from './run-state.ts'
 
 export const RUN_ROW_PROJECTION = 'run-list'
-export const RUN_ROW_VERSION = 4
+export const RUN_ROW_VERSION = 5
 
 export interface RunRowState {
   name: string
@@ -23,12 +23,14 @@ export interface RunRowState {
   waiting: Slots<true>
   /** How the last rollback of the whole run ended. */
   compensation?: string
-  /** Calls without an outcome, those of models aside: claimed, or in doubt. */
-  open: Slots<true>
+  /** Calls without an outcome, those of models aside: when the lease of each ends, or `IN_DOUBT`. */
+  open: Slots<string>
   /** There were more than are counted one by one: some may be open. */
   openMore?: true
   budget: BudgetState
 }
+
+const IN_DOUBT = ''
 
 /** A row is written whole at each change: it does not grow with what stands open. */
 const OPEN_MAX = 500
@@ -83,12 +85,15 @@ const COUNT_FOLDS = {
     'ManifestRegistered',
     'RequestRefused',
   ),
-  ...passOver('JudgementRecorded', 'SnapshotTaken', 'ToolCallLeaseRenewed', 'ToolCallInDoubt'),
-  ...passOver('ResultNotRecorded', 'CompensationStarted', 'CompensationInDoubt'),
+  ...passOver('JudgementRecorded', 'SnapshotTaken', 'ResultNotRecorded', 'CompensationStarted'),
   ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...eachOf(endCall, 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
   ...eachOf(endCall, 'CompensationSucceeded', 'CompensationFailed'),
   ...passOver('ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
+  ...eachOf(doubtCall, 'ToolCallInDoubt', 'CompensationInDoubt'),
+  ToolCallLeaseRenewed: (row, { callId, leaseUntil }) => {
+    if (row.open[slot(callId)] !== undefined) row.open[slot(callId)] = leaseUntil
+  },
   EnvelopeAccepted: (row, { step, agent }) => {
     row.step = step
     row.budget.agents[slot(agent)] = true
@@ -113,9 +118,9 @@ const COUNT_FOLDS = {
   ApprovalExpired: (row, { approvalId }) => {
     delete row.waiting[slot(approvalId)]
   },
-  ToolCallClaimed: (row, { attempt, agent, callId, phase, compensates }) => {
+  ToolCallClaimed: (row, { attempt, agent, callId, phase, compensates, leaseUntil }) => {
     if (attempt === 1) row.calls += 1
-    if (phase !== 'model') openCall(row, callId)
+    if (phase !== 'model') openCall(row, callId, leaseUntil)
     // From here on its undoing is what is open.
     if (compensates !== undefined) delete row.open[slot(compensates)]
     if (agent !== undefined) row.budget.agents[slot(agent)] = true
@@ -132,9 +137,14 @@ const COUNT_FOLDS = {
   },
 } satisfies FoldTable<RunRowState>
 
-function openCall(row: RunRowState, callId: string): void {
-  if (Object.keys(row.open).length < OPEN_MAX) row.open[slot(callId)] = true
-  else if (row.open[slot(callId)] === undefined) row.openMore = true
+function openCall(row: RunRowState, callId: string, leaseUntil: string): void {
+  const isCounted = row.open[slot(callId)] !== undefined || Object.keys(row.open).length < OPEN_MAX
+  if (isCounted) row.open[slot(callId)] = leaseUntil
+  else row.openMore = true
+}
+
+function doubtCall(row: RunRowState, { callId }: { readonly callId: string }): void {
+  if (row.open[slot(callId)] !== undefined) row.open[slot(callId)] = IN_DOUBT
 }
 
 function endCall(row: RunRowState, { callId }: { readonly callId: string }): void {
@@ -144,6 +154,17 @@ function endCall(row: RunRowState, { callId }: { readonly callId: string }): voi
 /** Calls that may be open; where some are not counted one by one, at least one. */
 export function openCallsOf({ open, openMore }: RunRowState): number {
   return Math.max(Object.keys(open).length, openMore === true ? 1 : 0)
+}
+
+/** Of those counted one by one: how many are in doubt, and when the first lease of the others ends. */
+export function leasesOf({ open }: RunRowState): { readonly inDoubtCalls: number; readonly leaseUntil?: string } {
+  let inDoubtCalls = 0
+  let leaseUntil: string | undefined
+  for (const until of Object.values(open)) {
+    if (until === IN_DOUBT) inDoubtCalls += 1
+    else if (leaseUntil === undefined || until < leaseUntil) leaseUntil = until
+  }
+  return { inDoubtCalls, ...(leaseUntil !== undefined && { leaseUntil }) }
 }
 
 /** Of its body the row needs the id of the call alone, however large its result is. */

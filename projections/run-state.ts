@@ -6,6 +6,7 @@ import type { EventBody } from '../schemas/events.ts'
 import type { ForkBranch, JoinStrategy, OnDiscard } from '../schemas/fork.ts'
 import type { JsonObject } from '../schemas/json.ts'
 import type { ResolvedPolicy } from '../schemas/policy.ts'
+import type { RunStatus } from '../schemas/run-status.ts'
 import type { BudgetLimits, ManifestBody, OnUnknown, Phase } from '../schemas/values.ts'
 import type { ApprovalState } from './approval-state.ts'
 
@@ -20,8 +21,6 @@ export const REFUSALS_PER_WINDOW = 20
 /** Names come from callers; the mark keeps `__proto__` and integer-like names from meaning anything to an object. */
 export type Slots<T> = { [name: string]: T }
 export const slot = (name: string): string => `$${name}`
-
-export type RunStatus = 'open' | 'completed' | 'failed' | 'compensated'
 
 export type CallStatus =
   | 'claimed'

@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
+import type { RunStatus } from './run-status.ts'
 import type { Verdict } from './verdict.ts'
 
 export const FAMILIES = ['run', 'handoff', 'call', 'compensation', 'budget', 'fork', 'ledger', 'access'] as const
@@ -43,7 +44,7 @@ type FactOf<Member> = {
 /** What is another thing from this event on. */
 export interface Changes {
   /** Status of the run. */
-  readonly run?: 'open' | 'completed' | 'failed' | 'compensated'
+  readonly run?: RunStatus
   /** State of the call that the body names. */
   readonly call?: 'claimed' | 'renewed' | 'settled' | 'in-doubt'
   /** State of the reservation that the body names. */

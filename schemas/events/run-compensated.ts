@@ -1,14 +1,13 @@
 /** @module RunCompensated: a rollback of the whole run ends. */
 import { z } from 'zod'
 import { eventType, saysBy } from '../event-type.ts'
+import { ROLLBACK_VERDICTS } from '../run-status.ts'
 import { Uuid } from '../values.ts'
-
-const CompensationStatus = z.enum(['COMPENSATED', 'PARTLY_COMPENSATED', 'COMPENSATION_FAILED', 'IN_DOUBT'])
 
 const schema = z.strictObject({
   v: z.literal(1),
   compensationId: Uuid,
-  status: CompensationStatus,
+  status: z.enum(ROLLBACK_VERDICTS),
   compensated: z.array(Uuid),
   standing: z.array(Uuid),
   failed: z.array(Uuid),

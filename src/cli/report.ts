@@ -64,7 +64,7 @@ export async function runReport(api: Api, run: string): Promise<RunReport> {
     calls: await collect(api.items(`/v1/runs/${run}/calls`, {})),
     spendByAgent: await rows('spend', { by: 'agent' }),
     spendByModel: await rows('spend', { by: 'model' }),
-    openCalls: await rows('open-calls'),
+    openCalls: withOverdue(await rows('open-calls'), state),
     openReservations: await rows('open-reservations'),
     openCompensations: await rows('open-compensations'),
     verdict: await verdictOf(api, run),
@@ -76,6 +76,13 @@ async function collect(items: AsyncIterable<JsonObject>): Promise<readonly JsonO
   const found: JsonObject[] = []
   for await (const item of items) found.push(item)
   return found
+}
+
+/** The state says which leases are over now; the index answers of a size of the log, whatever the clock says. */
+function withOverdue(calls: readonly JsonObject[], { openCalls }: JsonObject): readonly JsonObject[] {
+  const open = Array.isArray(openCalls) ? openCalls.filter((each) => isJsonObject(each)) : []
+  const over = new Set(open.filter(({ overdue }) => overdue === true).map(({ callId }) => callId))
+  return calls.map((each) => (over.has(each.call) ? { ...each, overdue: true } : each))
 }
 
 /** Who acted, for whom, and how often. */
@@ -103,7 +110,8 @@ export function reportText(made: RunReport, paint: Paint): string {
   const colour = verdict.verdict === 'VERIFIED' ? 'green' : 'red'
   const head = [
     paint(`Run ${cellText(run.runId)}  ${cellText(run.name)}`, 'bold'),
-    line('status', run.compensation ?? run.status),
+    line('status', run.status),
+    ...rollbackLines(run, paint),
     line('from, to', `${cellText(events.started)}  ${cellText(events.last)}`),
     line('events', `${cellText(events.events)}, missing: ${cellText(events.missingCount)}`),
     line('log', made.asOf),
@@ -119,7 +127,7 @@ export function reportText(made: RunReport, paint: Paint): string {
     ['Spending by model', made.spendByModel, ['key', 'tokens', 'cost', 'currency']],
   ]
   const open: typeof parts = [
-    ['Calls without an outcome', made.openCalls, ['time', 'tool', 'status', 'call']],
+    ['Calls without an outcome', made.openCalls, ['time', 'tool', 'status', 'overdue', 'call']],
     ['Reservations never settled', made.openReservations, ['time', 'agent', 'status', 'reservation']],
     ['Compensations failed or unknown', made.openCompensations, ['time', 'tool', 'verdict', 'compensates']],
   ]
@@ -138,6 +146,13 @@ export function reportText(made: RunReport, paint: Paint): string {
     ...LIMITS.map((text) => `  ${text}`),
     '',
   ].join('\n')
+}
+
+/** A rollback that left something undone stands out. */
+function rollbackLines({ compensation }: JsonObject, paint: Paint): readonly string[] {
+  if (compensation === undefined) return []
+  const text = cellText(compensation)
+  return [`${'rollback'.padEnd(LABEL_COLUMN)}${compensation === 'COMPENSATED' ? text : paint(text, 'red')}`]
 }
 
 function line(label: string, value: Json | undefined): string {

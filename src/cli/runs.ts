@@ -15,6 +15,9 @@ const LIST_COLUMNS = [
   'runId',
   'name',
   'status',
+  'compensation',
+  'inDoubtCalls',
+  'overdue',
   'startedAt',
   'step',
   'rejections',
@@ -28,7 +31,12 @@ export async function listRuns(inputs: Arguments): Promise<number> {
   const limit = limitOf(inputs)
   await using api = await openApi(inputs, { asOf: asOfSize(inputs) })
   const filters = Object.fromEntries(LIST_FILTERS.map((name) => [name, inputs.text(name)]))
-  await printRows(api.items('/v1/runs', filters, limit), { columns: LIST_COLUMNS, json: inputs.has('json') })
+  const inDoubt = inputs.has('in-doubt') ? 'true' : undefined
+  const overdue = inputs.has('overdue') ? 'true' : undefined
+  await printRows(api.items('/v1/runs', { ...filters, inDoubt, overdue }, limit), {
+    columns: LIST_COLUMNS,
+    json: inputs.has('json'),
+  })
   return EXIT.ok
 }
 

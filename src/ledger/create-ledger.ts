@@ -64,7 +64,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const queries = new Queries({ store, runs, reader, sealer, leases, values })
   const deciding = { store, runs, reader, sealer, effects, stats, leases, ledgerId, work, tenantPolicy, values }
   const write = new WritePath({ ...deciding, valueLimits: options.values })
-  const list = new RunList(followed('runs'), views, { appendsSoFar, followed: lag.runs })
+  const list = new RunList(followed('runs'), views, { appendsSoFar, followed: lag.runs, nowMs: effects.nowMs })
   const approvals = new ApprovalReads({ queries, reader, list, effects })
   const audit =
     options.audit &&

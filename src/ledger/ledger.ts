@@ -71,6 +71,9 @@ export interface ReplayLine {
   readonly [member: string]: Json
 }
 
+/** `overdue`: only runs with an open call whose lease is over. */
+export type RunListFilter = Omit<RunFilter, 'tenant' | 'leaseOverAt'> & { readonly overdue?: true }
+
 export interface OpenCallsPage {
   /** Only those that wait for somebody to find out what became of them. */
   readonly inDoubt: boolean
@@ -228,10 +231,7 @@ export interface Ledger extends AsyncDisposable {
   /** Rereads, verifies and folds a run again: one line a step, a verdict last. */
   replay(caller: Caller, runId: string): Promise<Found<AsyncIterable<ReplayLine>>>
 
-  listRuns(
-    caller: Caller,
-    filter: Omit<RunFilter, 'tenant'>,
-  ): Promise<{ items: readonly JsonObject[]; asOf: Position | undefined }>
+  listRuns(caller: Caller, filter: RunListFilter): Promise<{ items: readonly JsonObject[]; asOf: Position | undefined }>
 
   /** Calls without an outcome, those of models aside, of all runs: newest run first. */
   openCalls(caller: Caller, page: OpenCallsPage): Promise<Found<OpenCalls>>

@@ -24,6 +24,10 @@ export interface RunRow {
   readonly waiting: number
   /** Calls without an outcome, those of models aside: claimed, or in doubt. */
   readonly openCalls: number
+  /** Of the open calls, those in doubt. */
+  readonly inDoubtCalls: number
+  /** When the first lease of the other open calls ends; RFC 3339, UTC. */
+  readonly leaseUntil?: string
   /** How the last rollback of the whole run ended. */
   readonly compensation?: string
   readonly tokens: number
@@ -49,6 +53,10 @@ export interface RunFilter {
   readonly compensation?: string
   /** Only runs with a call that has no outcome. */
   readonly withOpenCalls?: true
+  /** Only runs with a call in doubt. */
+  readonly inDoubt?: true
+  /** Only runs with an open call whose lease ended before this time; RFC 3339, UTC. */
+  readonly leaseOverAt?: string
   /** RFC 3339; inclusive, by start of the run. */
   readonly since?: string
   /** RFC 3339; exclusive, by start of the run. */

@@ -89,4 +89,30 @@ test('a form that says too little, is forged, or comes under a token that may no
   assert.is((await run.types()).length, before)
 })
 
+test('the list and the page of a run say how its rollback ended, what is in doubt and what is overdue, and list it by that (F156)', async () => {
+  await using at = await seeded()
+  const { edge } = at
+  const run = drive(edge.inner, 'refund', { tenant: edge.tenant, actor: 'alice' })
+  await run.start()
+  const paid = await run.called('pay', { compensate: { tool: 'undo' } })
+  const late = drive(edge.inner, 'late', { tenant: edge.tenant, actor: 'alice' })
+  await late.start()
+  await late.claimed('ship', { leaseMs: 1_000 })
+  ok(await run.do({ kind: 'compensate', body: { reason: 'enough' } }))
+  ok(await run.undo(paid, { error: { message: 'the bank is closed' } }))
+  edge.inner.clock.nowMs += 60_000
+  const olga = await signedIn(edge)
+  const FAILED = /badge-bad"><bdi>compensation failed</
+  const list = await olga.html('/ui/runs')
+  for (const mark of [FAILED, /badge-warn"><bdi>1 call in doubt</, /badge-warn"><bdi>overdue</])
+    assert.match(list, mark)
+  assert.match(await olga.html('/ui/runs/refund'), FAILED)
+  const found = async (query: string) =>
+    [...(await olga.html(`/ui/runs?${query}`)).matchAll(/<tr id="run-([\w-]+)"/g)].map(([, id]) => id)
+  assert.equal(await found('compensation=COMPENSATION_FAILED'), ['refund'])
+  assert.equal(await found('compensation=COMPENSATED'), [])
+  assert.equal(await found('overdue=true'), ['late'])
+  assert.equal(await found('inDoubt=true'), ['order'])
+})
+
 test.run()

@@ -138,4 +138,47 @@ test('what is open is known of runs that end, that are undone, and that hold mor
   assert.is((page.items as readonly JsonObject[]).length, 50)
 })
 
+test('a run whose rollback failed or is in doubt, and one whose lease is over, say so in the list and are found by it (F156)', async () => {
+  await using at = await seeded()
+  const { edge, run } = at
+  const ends = [
+    ['fine', { result: 'undone' }],
+    ['failed', { error: { message: 'the bank is closed' } }],
+    ['unknown', { unknown: { reason: 'the line broke' } }],
+  ] as const
+  for (const [id, outcome] of ends) {
+    const driven = await run(id)
+    const paid = await driven.called('pay', { compensate: { tool: 'undo' } })
+    ok(await driven.do({ kind: 'compensate', body: { reason: 'enough' } }))
+    ok(await driven.undo(paid, outcome))
+  }
+  const late = await run('late')
+  const call = await late.claimed('ship', { leaseMs: 1_000 })
+  await (await run('renewed')).claimed('ship', { leaseMs: 600_000 })
+  const doubtful = await run('doubtful')
+  ok(await doubtful.settle(await doubtful.claimed('pay'), { unknown: { reason: 'the line broke' } }))
+
+  const rows = async (query: string) => (await bodyOf(await edge.get(`/v1/runs?${query}`))).items as JsonObject[]
+  const ids = async (query: string) => (await rows(query)).map(({ runId }) => runId)
+  assert.equal(await ids('overdue=true'), [], 'no lease is over yet')
+  edge.inner.clock.nowMs += 60_000
+  assert.equal(await ids('overdue=true'), ['late'])
+  assert.equal(await ids('inDoubt=true'), ['doubtful', 'unknown'])
+  assert.equal(await ids('compensation=COMPENSATION_FAILED'), ['failed'])
+  const marks = new Map((await rows('limit=50')).map((row) => [row.runId, row]))
+  assert.equal(
+    ['fine', 'failed', 'unknown'].map((id) => marks.get(id)?.compensation),
+    ['COMPENSATED', 'COMPENSATION_FAILED', 'IN_DOUBT'],
+  )
+  assert.equal(
+    [...marks].filter(([, row]) => row.overdue === true).map(([id]) => id),
+    ['late'],
+  )
+  assert.is(marks.get('doubtful')?.inDoubtCalls, 1)
+  ok(await late.settle(call))
+  assert.equal(await ids('overdue=true'), [])
+  for (const fault of ['status=gone', 'compensation=failed', 'overdue=yes', 'inDoubt=1'])
+    assert.is((await edge.get(`/v1/runs?${fault}`)).status, 400, fault)
+})
+
 test.run()

@@ -21,7 +21,7 @@ function run(shape: Partial<RunRow> = {}): RunRow {
       fold: '{}',
     },
     ...{ startedAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' },
-    ...{ revision: 0, step: 0, rejections: 0, calls: 0, waiting: 0, openCalls: 0, tokens: 0 },
+    ...{ revision: 0, step: 0, rejections: 0, calls: 0, waiting: 0, openCalls: 0, inDoubtCalls: 0, tokens: 0 },
     ...shape,
   }
 }

@@ -1,21 +1,21 @@
 /** @module `countersign runs`: the commands about runs. */
+import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
 import type { CliCommand } from '../cli-command.ts'
 import { flag } from '../flag.ts'
 import { asItWas, asking, limitFlag } from './asking.ts'
-
-const ROLLBACKS = ['COMPENSATED', 'PARTLY_COMPENSATED', 'COMPENSATION_FAILED', 'IN_DOUBT']
-const STATUSES = ['open', 'completed', 'failed', 'compensated']
 
 export function runsCommands(program: CliCommand): void {
   const group = program.command('runs').description('list runs; show one; compare two of its steps; rewind it by hand')
   asking(group.command('list'))
     .description('runs by what they are, newest first')
     .flags(
-      flag('--status <status>', 'only runs with this status', STATUSES),
+      flag('--status <status>', 'only runs with this status', RUN_STATUSES),
       flag('--name <name>', 'only runs of this name'),
       flag('--tag <tag>', 'only runs with this tag'),
       flag('--agent <agent>', 'only runs that this agent took part in'),
-      flag('--compensation <verdict>', 'only runs whose last rollback ended so', ROLLBACKS),
+      flag('--compensation <verdict>', 'only runs whose last rollback ended so', ROLLBACK_VERDICTS),
+      flag('--in-doubt', 'only runs with a call in doubt'),
+      flag('--overdue', 'only runs with an open call whose lease is over'),
       flag('--since <time>', 'only runs started at this time or later; RFC 3339'),
       flag('--until <time>', 'only runs started before this time; RFC 3339'),
       limitFlag(),

@@ -1,8 +1,8 @@
 /** @module The form of the run list's filters: a plain GET, so that a filtered list has an address. */
+import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
+import { VERDICT_MARKS } from '../parts/status-badge.tsx'
 import { RUNS } from '../paths.ts'
 import type { RunQuery } from './run-filters.ts'
-
-const STATUSES = ['open', 'completed', 'failed', 'compensated']
 
 export function FilterForm({ query }: { readonly query: RunQuery }) {
   return (
@@ -11,9 +11,20 @@ export function FilterForm({ query }: { readonly query: RunQuery }) {
         <label for="f-status">Status</label>
         <select id="f-status" name="status">
           <option value="">Any</option>
-          {STATUSES.map((status) => (
+          {RUN_STATUSES.map((status) => (
             <option value={status} selected={query.status === status}>
               {status}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div>
+        <label for="f-compensation">Rollback ended</label>
+        <select id="f-compensation" name="compensation">
+          <option value="">Any</option>
+          {ROLLBACK_VERDICTS.map((verdict) => (
+            <option value={verdict} selected={query.compensation === verdict}>
+              {VERDICT_MARKS[verdict].text}
             </option>
           ))}
         </select>
@@ -26,6 +37,14 @@ export function FilterForm({ query }: { readonly query: RunQuery }) {
       <div class="check">
         <input id="f-refused" type="checkbox" name="refused" value="true" checked={query.refused !== undefined} />
         <label for="f-refused">Refused a handoff</label>
+      </div>
+      <div class="check">
+        <input id="f-in-doubt" type="checkbox" name="inDoubt" value="true" checked={query.inDoubt !== undefined} />
+        <label for="f-in-doubt">Call in doubt</label>
+      </div>
+      <div class="check">
+        <input id="f-overdue" type="checkbox" name="overdue" value="true" checked={query.overdue !== undefined} />
+        <label for="f-overdue">Lease overdue</label>
       </div>
       <button type="submit" class="button">
         Filter

@@ -1,6 +1,7 @@
 /** @module The filters of the run list: as the address holds them, as the ledger takes them. */
 import { z } from 'zod'
-import type { RunFilter } from '../../store/view-store.ts'
+import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
+import type { RunListFilter } from '../../ledger/ledger.ts'
 
 const TEXT_MAX_CHARS = 256
 const Text = z.string().max(TEXT_MAX_CHARS)
@@ -15,16 +16,19 @@ export const When = z
   .transform(instantOf)
   .refine((time) => time !== '', 'there is no such time')
 
+const True = z.literal('true', 'takes true')
+
 export const RunQuery = z.object({
-  status: z
-    .enum(['open', 'completed', 'failed', 'compensated'], 'a status is open, completed, failed or compensated')
-    .optional(),
+  status: z.enum(RUN_STATUSES, 'a status is open, completed, failed or compensated').optional(),
+  compensation: z.enum(ROLLBACK_VERDICTS, `a rollback ends ${ROLLBACK_VERDICTS.join(', ')}`).optional(),
+  inDoubt: True.optional(),
+  overdue: True.optional(),
   name: Text.optional(),
   tag: Text.optional(),
   agent: Text.optional(),
   since: When.optional(),
   until: When.optional(),
-  refused: z.literal('true', 'takes true').optional(),
+  refused: True.optional(),
   after: z
     .string()
     .regex(/^[0-9TZ:.-]{24}~[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'this is no place in the list')
@@ -39,13 +43,15 @@ function instantOf(text: string): string {
   return Number.isNaN(time) ? '' : new Date(time).toISOString()
 }
 
-export function filterOf(query: RunQuery, limit: number): Omit<RunFilter, 'tenant'> {
-  const { after, refused, ...texts } = query
+export function filterOf(query: RunQuery, limit: number): RunListFilter {
+  const { after, refused, inDoubt, overdue, ...texts } = query
   const [startedAt = '', runId = ''] = after?.split('~') ?? []
   const params = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined))
   return {
     ...params,
     ...(refused === undefined ? {} : { refused: true }),
+    ...(inDoubt === undefined ? {} : { inDoubt: true }),
+    ...(overdue === undefined ? {} : { overdue: true }),
     ...(after === undefined ? {} : { after: { startedAt, runId } }),
     limit,
   }

@@ -5,6 +5,7 @@ import { count, money, plural } from '../format.ts'
 import { pageRoute, type View } from '../page.ts'
 import { Badge, Data, Time } from '../parts/data.tsx'
 import { LiveStatus } from '../parts/live-status.tsx'
+import { StatusBadge } from '../parts/status-badge.tsx'
 import { LIVE, RUNS, refusalsPath, runPath, withQuery } from '../paths.ts'
 import { type Row, rowOf } from '../run-row.ts'
 import { livePlace } from './live.ts'
@@ -67,6 +68,11 @@ function RunList({ view: { query, deps }, rows, more, place }: ListProps) {
 
 const DAY_MS = 86_400_000
 
+const ROLLBACKS = [
+  ['Compensation failed', 'COMPENSATION_FAILED'],
+  ['Compensation in doubt', 'IN_DOUBT'],
+] as const
+
 /** The questions that are asked most, as one click. */
 function QuickFilters({ query, nowMs }: { readonly query: RunQuery; readonly nowMs: number }) {
   const yesterday = `${new Date(nowMs - DAY_MS).toISOString().slice(0, 16)}Z`
@@ -76,7 +82,12 @@ function QuickFilters({ query, nowMs }: { readonly query: RunQuery; readonly now
     { label: 'Last 24 hours', given: { since: yesterday }, on: false },
     { label: 'Open', given: { status: 'open' }, on: query.status === 'open' },
     { label: 'Failed', given: { status: 'failed' }, on: query.status === 'failed' },
-    { label: 'Compensated', given: { status: 'compensated' }, on: query.status === 'compensated' },
+    { label: 'Rolled back', given: { status: 'compensated' }, on: query.status === 'compensated' },
+    ...ROLLBACKS.map(([label, compensation]) => {
+      return { label, given: { compensation }, on: query.compensation === compensation }
+    }),
+    { label: 'In doubt', given: { inDoubt: 'true' }, on: query.inDoubt !== undefined },
+    { label: 'Overdue', given: { overdue: 'true' }, on: query.overdue !== undefined },
   ]
   return (
     <ul class="chips" aria-label="Common filters">
@@ -147,7 +158,7 @@ function RunTable({ rows }: { readonly rows: readonly Row[] }) {
 }
 
 function RunRow({ row }: { readonly row: Row }) {
-  const { runId, name, status, rejections, step, calls, tokens, cost, currency, actor, startedAt, updatedAt } = row
+  const { runId, name, rejections, step, calls, tokens, cost, currency, actor, startedAt, updatedAt } = row
   return (
     <tr id={`run-${runId}`}>
       <th scope="row">
@@ -161,7 +172,7 @@ function RunRow({ row }: { readonly row: Row }) {
         )}
       </th>
       <td>
-        <Badge kind={status} text={status} />
+        <StatusBadge {...row} />
       </td>
       <td>
         {rejections > 0 && (

@@ -5,8 +5,9 @@ import type { Principal } from '../../signing/tokens.ts'
 import { count, duration, money } from '../format.ts'
 import { auditPath, bundlePath, downloadPath, runPath, verifyPath, withQuery } from '../paths.ts'
 import type { Run } from '../run-row.ts'
-import { Actor, Badge, Data, Time } from './data.tsx'
+import { Actor, Data, Time } from './data.tsx'
 import { Fact } from './fact.tsx'
+import { StatusBadge } from './status-badge.tsx'
 
 export interface RunHeadProps {
   readonly run: Run
@@ -15,7 +16,9 @@ export interface RunHeadProps {
 }
 
 export function RunHead({ run, caller, csrf }: RunHeadProps) {
-  const { runId, name, status, compensation, tags } = run
+  const { runId, name, status, compensation, tags, openCalls } = run
+  const inDoubtCalls = openCalls.filter((call) => call.status === 'in-doubt').length
+  const standing = { status, compensation, inDoubtCalls, overdue: openCalls.some((call) => call.overdue === true) }
   return (
     <div class="run-head">
       <div class="page-head">
@@ -24,8 +27,7 @@ export function RunHead({ run, caller, csrf }: RunHeadProps) {
             <a href="/ui/runs">Runs</a>
           </p>
           <h1>
-            <a href={runPath(runId)}>{runId}</a>{' '}
-            <Badge kind={statusKind(status, compensation)} text={compensation ?? status} />
+            <a href={runPath(runId)}>{runId}</a> <StatusBadge {...standing} />
           </h1>
           {name !== runId && (
             <p class="muted">
@@ -48,12 +50,6 @@ export function RunHead({ run, caller, csrf }: RunHeadProps) {
       <Children run={run} />
     </div>
   )
-}
-
-/** A rollback that left something undone is no good news. */
-function statusKind(status: string, compensation: string | undefined): string {
-  if (compensation === 'COMPENSATION_FAILED') return 'bad'
-  return compensation === 'IN_DOUBT' || compensation === 'PARTLY_COMPENSATED' ? 'warn' : status
 }
 
 function Deeds({ runId, caller, csrf }: { runId: string; caller: Principal; csrf: string }) {

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Instant } from '../../../schemas/audit-fields.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { CompleteRun, FailRun, Rollback, StartRun } from '../../../schemas/requests.ts'
+import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
 import { READ_RUNS, WRITE_NAMED_RUNS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse, json, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
@@ -15,11 +16,13 @@ import { withSlot } from '../with-slot.ts'
 const tag = 'runs'
 
 const ListQuery = z.strictObject({
-  status: Text.optional(),
+  status: z.enum(RUN_STATUSES).optional(),
   name: Text.optional(),
   tag: Text.optional(),
   agent: Text.optional(),
-  compensation: Text.optional(),
+  compensation: z.enum(ROLLBACK_VERDICTS).optional(),
+  inDoubt: z.literal('true', 'takes true').optional(),
+  overdue: z.literal('true', 'takes true').optional(),
   since: Instant.optional(),
   until: Instant.optional(),
   cursor: CursorText.optional(),
@@ -111,13 +114,18 @@ const notACursor = problem('invalid-cursor', 'this is no cursor of this list wit
 
 async function listRuns({ edge, caller, path, query, access }: Ask<z.output<typeof ListQuery>>): Promise<Response> {
   const { cursor, limit = PAGE_DEFAULT, ...filters } = query
+  const { inDoubt, overdue, ...texts } = filters
   const scope = ['runs', caller.tenant, filters]
   const place = cursor === undefined ? undefined : decodeCursor(edge.ledger.places, scope, cursor)
   const [startedAt, runId] = place ?? []
   const after = typeof startedAt === 'string' && typeof runId === 'string' ? { startedAt, runId } : undefined
   if (cursor !== undefined && after === undefined) return problemResponse(notACursor, path)
 
-  const params = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
+  const params = {
+    ...Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined)),
+    ...(inDoubt === 'true' && { inDoubt: true as const }),
+    ...(overdue === 'true' && { overdue: true as const }),
+  }
   const { items, asOf } = await edge.ledger.listRuns(caller, { ...params, ...(after && { after }), limit })
   if (access !== undefined) access.count = items.length
   const last = items.length < limit ? undefined : items.at(-1)

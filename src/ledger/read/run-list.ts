@@ -4,6 +4,7 @@ import {
   endsCall,
   evolveRunRow,
   isInRow,
+  leasesOf,
   openCallsOf,
   RUN_ROW_PROJECTION,
   RUN_ROW_VERSION,
@@ -14,10 +15,11 @@ import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { parseStream } from '../../../schemas/names.ts'
 import { withinRun } from '../../access/token-binding.ts'
+import { DEADLINE_GRACE_MS } from '../../domain/decision.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
-import type { RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
-import type { Caller } from '../ledger.ts'
+import type { RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
+import type { Caller, RunListFilter } from '../ledger.ts'
 import { type FollowerOptions, QuietFollower } from './quiet-follower.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from './seen-record.ts'
 
@@ -33,13 +35,19 @@ export function runListReached(views: Pick<ViewStore, 'checkpoint'>): ViewCheckp
   return views.checkpoint(RUN_ROW_PROJECTION, RUN_ROW_VERSION)
 }
 
+export interface RunListOptions extends Omit<FollowerOptions, 'inLulls'> {
+  readonly nowMs: () => number
+}
+
 export class RunList implements Disposable {
   readonly #store: EventStore
   readonly #views: ViewStore
   readonly #follower: QuietFollower
+  readonly #nowMs: () => number
   #isSame = false
 
-  constructor(store: EventStore, views: ViewStore, upkeep: Omit<FollowerOptions, 'inLulls'>) {
+  constructor(store: EventStore, views: ViewStore, { nowMs, ...upkeep }: RunListOptions) {
+    this.#nowMs = nowMs
     this.#store = store
     this.#views = views
     this.#follower = new QuietFollower((goOn) => againIfRenewed(() => this.#pass(goOn)), upkeep)
@@ -47,7 +55,7 @@ export class RunList implements Disposable {
 
   async list(
     caller: Caller,
-    filter: Omit<RunFilter, 'tenant'>,
+    { overdue, ...filter }: RunListFilter,
   ): Promise<{ items: JsonObject[]; asOf: Position | undefined }> {
     const outside = withinRun(caller, undefined)
     if (outside !== undefined) throw new RangeError(outside.detail)
@@ -56,9 +64,11 @@ export class RunList implements Disposable {
       // A token of one agent lists the runs that this agent has a part in.
       const { tenant, agent = filter.agent } = caller
       const isForeign = filter.agent !== undefined && filter.agent !== agent
-      const own = { ...filter, ...(agent !== undefined && { agent }), tenant }
+      const leaseOverAt = new Date(this.#nowMs() - DEADLINE_GRACE_MS).toISOString()
+      const narrowed = { ...(agent !== undefined && { agent }), ...(overdue === true && { leaseOverAt }) }
+      const own = { ...filter, ...narrowed, tenant }
       const rows = isForeign ? [] : this.#views.listRuns(own)
-      return { items: rows.map(rowBody), asOf: this.#checkpoint()?.position }
+      return { items: rows.map((row) => rowBody(row, leaseOverAt)), asOf: this.#checkpoint()?.position }
     })
   }
 
@@ -171,6 +181,7 @@ function rowOf(tenant: string, runId: string, state: RunRowState): RunRow {
     calls,
     waiting: status === 'open' ? Object.keys(waiting).length : 0,
     openCalls: openCallsOf(state),
+    ...leasesOf(state),
     ...(state.compensation === undefined ? {} : { compensation: state.compensation }),
     tokens: budget.spend.tokens,
     cost: budget.spend.cost,
@@ -179,6 +190,8 @@ function rowOf(tenant: string, runId: string, state: RunRowState): RunRow {
   }
 }
 
-function rowBody({ tenant: _, fold: __, ...row }: RunRow): JsonObject {
-  return row
+/** `overdue`: a call's lease is over by the wall clock, and no event says so yet (STR-2). */
+function rowBody({ tenant: _, fold: __, leaseUntil, ...row }: RunRow, leaseOverAt: string): JsonObject {
+  const isOverdue = leaseUntil !== undefined && leaseUntil < leaseOverAt
+  return { ...row, ...(leaseUntil !== undefined && { leaseUntil }), ...(isOverdue && { overdue: true }) }
 }

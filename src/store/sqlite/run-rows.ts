@@ -18,6 +18,8 @@ export interface RunColumns {
   readonly calls: number
   readonly waiting: number
   readonly open_calls: number
+  readonly in_doubt_calls: number
+  readonly lease_until: string | null
   readonly compensation: string | null
   readonly tokens: number
   readonly cost: string | null
@@ -35,6 +37,8 @@ export function toRunColumns(row: RunRow): RunColumns {
     started_at: row.startedAt,
     updated_at: row.updatedAt,
     open_calls: row.openCalls,
+    in_doubt_calls: row.inDoubtCalls,
+    lease_until: row.leaseUntil ?? null,
     compensation: row.compensation ?? null,
     cost: row.cost ?? null,
     currency: row.currency ?? null,
@@ -52,6 +56,8 @@ export function fromRunRow(columns: RunColumns): RunRow {
     startedAt: columns.started_at,
     updatedAt: columns.updated_at,
     openCalls: columns.open_calls,
+    inDoubtCalls: columns.in_doubt_calls,
+    ...(columns.lease_until === null ? {} : { leaseUntil: columns.lease_until }),
     ...(columns.compensation === null ? {} : { compensation: columns.compensation }),
     ...(cost === null ? {} : { cost }),
     ...(currency === null ? {} : { currency }),
@@ -61,7 +67,7 @@ export function fromRunRow(columns: RunColumns): RunRow {
 /** Newest first, along the index on (tenant, started_at, run_id), so that a page costs the same wherever it starts. */
 export function runQuery(filter: RunFilter): { readonly sql: string; readonly values: readonly unknown[] } {
   const { tenant, status, name, tag, agent, compensation, refused, since, until, after, limit } = filter
-  const { waiting, withOpenCalls } = filter
+  const { waiting, withOpenCalls, inDoubt, leaseOverAt } = filter
   const conditions: readonly (readonly [sql: string, value: string | undefined])[] = [
     ['tenant = ?', tenant],
     ['status = ?', status],
@@ -69,6 +75,7 @@ export function runQuery(filter: RunFilter): { readonly sql: string; readonly va
     ['EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)', tag],
     ['EXISTS (SELECT 1 FROM json_each(agents) WHERE value = ?)', agent],
     ['compensation = ?', compensation],
+    ['lease_until < ?', leaseOverAt],
     ['started_at >= ?', since],
     ['started_at < ?', until],
   ]
@@ -77,7 +84,9 @@ export function runQuery(filter: RunFilter): { readonly sql: string; readonly va
   const values: unknown[] = used.map(([, value]) => value)
   if (refused === true) texts.push('rejections > 0')
   if (waiting === true) texts.push('waiting > 0')
-  if (withOpenCalls === true) texts.push('open_calls > 0')
+  // An open call is the condition of the partial index.
+  if (withOpenCalls === true || inDoubt === true || leaseOverAt !== undefined) texts.push('open_calls > 0')
+  if (inDoubt === true) texts.push('in_doubt_calls > 0')
   if (after !== undefined) {
     texts.push('(started_at, run_id) < (?, ?)')
     values.push(after.startedAt, after.runId)
