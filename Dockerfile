@@ -1,6 +1,9 @@
 # The ledger, on its embedded store unless COUNTERSIGN_STORE names another. Data lives in the volume /data; /keys is for a key file that
 # several ledgers share.
-FROM node:20-bookworm-slim AS build
+# Pin what you build on: --build-arg NODE_IMAGE=node:20-bookworm-slim@sha256:... (docker buildx imagetools inspect node:20-bookworm-slim).
+ARG NODE_IMAGE=node:20-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
 RUN apt-get update && apt-get install -y --no-install-recommends python3 make g++ && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json ./
@@ -13,7 +16,7 @@ COPY bench bench
 COPY examples examples
 RUN npm ci && npm prune --omit=dev --ignore-scripts
 
-FROM node:20-bookworm-slim
+FROM ${NODE_IMAGE}
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
@@ -23,7 +26,8 @@ USER node
 ENV NODE_ENV=production COUNTERSIGN_DATA=/data COUNTERSIGN_HOST=0.0.0.0
 VOLUME /data
 EXPOSE 7070
-HEALTHCHECK --interval=10s --timeout=3s CMD ["node", "-e", "fetch('http://127.0.0.1:7070/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# Whether the process lives: a full disk or a store that is away is no reason to start it again. /readyz is for the balancer.
+HEALTHCHECK --interval=10s --timeout=3s CMD ["node", "-e", "fetch('http://127.0.0.1:7070/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Room for young objects: under load a sixth more appends a second, for some 100 MiB of memory.
 ENTRYPOINT ["node", "--max-semi-space-size=64", "dist/src/cli/main.js"]
 CMD ["serve"]

@@ -54,6 +54,20 @@ test('every store that a ledger is given is one that it takes, on services that 
   for (const name of named) assert.ok(SERVICES.includes(name), name)
 })
 
+test('what runs our image has no capability, no way to more rights and a read-only root, and a full disk does not restart it', () => {
+  const ledger = COMPOSE.slice(COMPOSE.indexOf('x-ledger: &ledger'), COMPOSE.indexOf('x-ledger-settings:'))
+  for (const line of ['read_only: true', 'cap_drop: [ALL]', 'security_opt: ["no-new-privileges:true"]'])
+    assert.ok(ledger.includes(`  ${line}\n`), line)
+  const services = COMPOSE.slice(COMPOSE.indexOf('\nservices:\n')).split(/\n(?= {2}[a-z])/)
+  const ours = services.filter((text) =>
+    /^ {4}(command|environment): .*(\[(projections|store),|ledger-settings|postgres-settings)/m.test(text),
+  )
+  assert.ok(ours.length >= 5)
+  for (const service of ours) assert.match(service, /^ {4}<<: \*(cluster-)?ledger$/m)
+  assert.match(textOf('Dockerfile'), /HEALTHCHECK .*\/healthz/)
+  assert.match(textOf('Dockerfile'), /^USER node$/m)
+})
+
 test('every volume that is mounted is declared, and servers are of the release that the store was made for', () => {
   const mounted = new Set(all(/^ {6}- ([a-z0-9-]+):\//gm))
   assert.equal([...mounted].sort(), [...namesUnder('volumes')].sort())
