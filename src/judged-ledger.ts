@@ -121,8 +121,9 @@ class Judging {
 
 /** The step that an accepted handoff established, or the one that a refused one finds without a judgement. */
 function stepToJudge({ kind }: Command, outcome: Outcome): number | undefined {
-  if (kind !== 'envelope' && kind !== 'join') return undefined
-  if (outcome.ok) return numberOf(outcome.body.step)
+  if (kind !== 'envelope' && kind !== 'join' && kind !== 'fork') return undefined
+  // A fork establishes nothing: what it builds on has been judged.
+  if (outcome.ok) return kind === 'fork' ? undefined : numberOf(outcome.body.step)
   const { findings, restored } = (outcome.refusal.evidence ?? {}) as {
     findings?: readonly Finding[]
     restored?: { step?: unknown }

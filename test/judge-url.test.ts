@@ -131,6 +131,24 @@ test('a judgement that a restart or an outage lost is asked for again when the n
   assert.ok(answers >= 2)
 })
 
+test('a fork that is refused for want of a judgement has the judge asked as well (JUD-33, A175)', async () => {
+  let answers = 0
+  await using at = await judgeAt((_, response) => {
+    answers += 1
+    if (answers === 1) response.writeHead(503).end()
+    else response.end('{"verdict":"accept"}')
+  })
+  await using inner = await testLedger()
+  const ledger = judgedLedger(inner.ledger, { judge: httpJudge(at.url), name: 'j', log: { warn: () => undefined } })
+  const run = (body: object) => ledger.execute(alice, 'r', body as never, {})
+  await run({ kind: 'start', body: { id: 'r', name: 'r', policy: { judge: 'reject' } } })
+  assert.ok((await run({ kind: 'envelope', body: { agent: 'a', payload: { a: 1 } } })).ok)
+  const fork = { kind: 'fork', body: { branches: [{ name: 'a', agent: 'a' }], join: 'vote' } }
+  let tries = 0
+  for (; tries < 500 && !(await run(fork)).ok; tries += 1) await new Promise((resolve) => setTimeout(resolve, 10))
+  assert.ok(tries > 0 && tries < 500, `${tries} tries`)
+})
+
 test('the address of the judge is a setting of the operator, and has no other scheme than HTTP', () => {
   for (const judge of ['file:///etc/passwd', 'judge', 'ftp://127.0.0.1/']) {
     assert.throws(() => readSettings({ judge }, {}), /--judge: takes a URL that begins with http/)

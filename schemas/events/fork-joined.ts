@@ -32,7 +32,7 @@ const schema = z.strictObject({
   v: z.literal(1),
   forkId: Uuid,
   join: JoinStrategy,
-  /** `none`: no branch had a valid output; `conflict`: a union of contradictions; `rejected`: the union is not a valid context. */
+  /** `none`: no branch had a valid output; `conflict`: a union of contradictions; `rejected`: what came of it is not a valid context, or a judge objects to what it builds on. */
   outcome: z.enum(['joined', 'none', 'conflict', 'rejected']),
   /** Merged branches, in the order in which they were merged. */
   winners: z.array(Name),

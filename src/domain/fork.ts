@@ -42,7 +42,8 @@ export function decideFork(state: RunState, body: StartFork, env: Env): Decision
   if (closed !== undefined) return refuse(closed)
   const branches = body.branches.map((branch) => ({ ...branch, scope: branch.scope ?? freeScope(state, branch.name) }))
   const agent = body.agent ?? env.actor
-  const wrong = branchesFault(state, branches) ?? unionFault(state, body, agent) ?? judgedFault(state)
+  const agents = [agent, ...branches.map((branch) => branch.agent)]
+  const wrong = branchesFault(state, branches) ?? unionFault(state, body, agent) ?? judgedFault(state, agents)
   if (wrong !== undefined) return refuse(wrong)
   return append({
     type: 'ForkStarted',

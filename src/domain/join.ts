@@ -12,10 +12,12 @@ import type { JoinFork } from '../../schemas/requests.ts'
 import { append, type Decision, type Draft, refuse } from './decision.ts'
 import { noSuchFork, receivedDraft } from './fork.ts'
 import { CONTEXT_MAX_BYTES, type HandoffEnv, judge, ruleSet } from './handoff.ts'
+import { policyOnJudgement, withJudgement } from './judgement.ts'
 import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotCompensate } from './run-rules.ts'
 import { citedValue } from './validator/report.ts'
+import type { Verdict as Judged } from './validator/validate.ts'
 
 type Offer = EventBody<'BranchOffered'>
 
@@ -89,11 +91,23 @@ function* verdictOn(
   return fork.join === 'union' ? yield* unionVerdict(state, { fork, offers }, env) : oneVerdict(state, first, env)
 }
 
+/** What a judge has come to object to since the fork began stands against its join as against a handoff, unless that says the place anew. */
+function withLaterJudgement<T extends Parameters<typeof withJudgement>[2]>(
+  state: RunState,
+  { after, agents, offers }: { after: JsonObject; agents: readonly string[]; offers: readonly Offer[] },
+  verdict: T,
+): T {
+  const supersedes = offers.flatMap((offer) => offer.supersedes ?? [])
+  return withJudgement(state, { after, supersedes, policy: policyOnJudgement(state, agents) }, verdict)
+}
+
 /** Judged when it was offered, against the context that still stands: its own words are handed over. */
 function oneVerdict(state: RunState, offer: Offer, env: HandoffEnv): Verdict {
   const { branch, agent, payload, add, confidence, findings, rules, supersedes, manifestHash, signature, signed } =
     offer
   const context = extended(state, offer)
+  const judged = withLaterJudgement(state, { after: context, agents: [agent], offers: [offer] }, UNOBJECTED)
+  if (judged.verdict === 'reject') return rejected(state, judged)
   return {
     outcome: 'joined',
     winners: [branch],
@@ -133,13 +147,11 @@ function* unionVerdict(
   const { context } = union
   const supersedes = offers.flatMap((offer) => offer.supersedes ?? [])
   const said = { agent: fork.agent, payload: context, ...(supersedes.length === 0 ? {} : { supersedes }) }
-  const { verdict, confidence, findings, findingsTotal } = yield* judge(state, said, {
-    context,
-    manifest: undefined,
-    evidence: env.evidence,
-  })
-  if (verdict === 'reject')
-    return { outcome: 'rejected', winners: [], more: { ...ruleSet(state.policy), findings, findingsTotal } }
+  const agents = [fork.agent, ...offers.map((offer) => offer.agent)]
+  const alone = yield* judge(state, said, { context, manifest: undefined, evidence: env.evidence })
+  const verdict = withLaterJudgement(state, { after: context, agents, offers }, alone)
+  const { confidence, findings } = verdict
+  if (verdict.verdict === 'reject') return rejected(state, verdict)
   if (env.sizeOf(context) > CONTEXT_MAX_BYTES) {
     return { outcome: 'rejected', winners: [], more: { findings: [TOO_LARGE], findingsTotal: 1 } }
   }
@@ -154,6 +166,20 @@ function* unionVerdict(
       ...(confidence === undefined ? {} : { confidence }),
       ...(findings.length === 0 ? {} : { findings }),
     },
+  }
+}
+
+const UNOBJECTED: Pick<Judged, 'verdict' | 'findings' | 'findingsTotal'> = {
+  verdict: 'accept',
+  findings: [],
+  findingsTotal: 0,
+}
+
+function rejected(state: RunState, { findings, findingsTotal }: Pick<Judged, 'findings' | 'findingsTotal'>): Verdict {
+  return {
+    outcome: 'rejected',
+    winners: [],
+    more: { ...ruleSet(state.policy), findings: [...findings], findingsTotal },
   }
 }
 

@@ -1,6 +1,6 @@
 /** @module What a judge said of a handoff, on record, and what that means for the next one (JUD-32 to JUD-34). Pure. */
 import { isEqual } from '../../projections/json-equality.ts'
-import { lastStep, type RunState } from '../../projections/run-state.ts'
+import { lastStep, type RunState, slot } from '../../projections/run-state.ts'
 import { FINDINGS_MAX, type Finding } from '../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { parsePointer, valueAt } from '../../schemas/json-pointer.ts'
@@ -8,6 +8,7 @@ import type { RecordJudgement } from '../../schemas/requests.ts'
 import { append, type Decision, refuse } from './decision.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen } from './run-rules.ts'
+import { withManifestPolicy } from './validator/policy/with-manifest.ts'
 import { isCovered, type Supersession, type Supersessions } from './validator/supersedes.ts'
 import type { Verdict } from './validator/validate.ts'
 
@@ -43,8 +44,10 @@ export interface NextHandoff {
   readonly supersedes: readonly Supersession[] | undefined
 }
 
+type Judged = Pick<Verdict, 'verdict' | 'findings' | 'findingsTotal'>
+
 /** The verdict on a handoff, and what the judgement of the one it builds on adds to it: nothing, unless the policy says `judge: "reject"`. */
-export function withJudgement(state: RunState, next: NextHandoff, verdict: Verdict): Verdict {
+export function withJudgement<T extends Judged>(state: RunState, next: NextHandoff, verdict: T): T {
   if (next.policy.judge !== 'reject') return verdict
   const open = openFindings(state, next)
   if (open.length === 0) return verdict
@@ -56,9 +59,17 @@ export function withJudgement(state: RunState, next: NextHandoff, verdict: Verdi
   }
 }
 
-/** A fork freezes what it builds on: what is objected to, or not judged, is answered before it, not by its join. */
-export function judgedFault(state: RunState): Refusal | undefined {
-  if (state.policy.judge !== 'reject') return undefined
+/** The run's policy, with what the manifests of these agents say of judgements. */
+export function policyOnJudgement(state: RunState, agents: readonly string[]): RunState['policy'] {
+  return agents.reduce(
+    (policy, agent) => withManifestPolicy(policy, state.manifests[slot(agent)]?.manifest.policy),
+    state.policy,
+  )
+}
+
+/** A fork freezes what it builds on: what is objected to, or not judged, is answered before it begins. */
+export function judgedFault(state: RunState, agents: readonly string[]): Refusal | undefined {
+  if (policyOnJudgement(state, agents).judge !== 'reject') return undefined
   const findings = openFindings(state, { after: state.context, supersedes: undefined })
   if (findings.length === 0) return undefined
   const step = lastStep(state)

@@ -69,7 +69,8 @@ function failed(verdict: Verdict, receipts: readonly BranchReceipt[]): ForkFaile
     const message = `branches made different things of ${places.slice(0, 3).join(', ')}: the context is unchanged`
     return new ForkFailed('fork-conflict', message, { evidence, receipts })
   }
-  const why = outcome === 'none' ? said(receipts) : 'the union is not a valid context'
+  const [first] = findings ?? []
+  const why = outcome === 'none' ? said(receipts) : `${first?.rule} at ${first?.path || 'the whole'}: ${first?.message}`
   return new ForkFailed('fork-failed', `nothing was merged (${why}): the context is unchanged`, { evidence, receipts })
 }
 

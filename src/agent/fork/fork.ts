@@ -94,7 +94,8 @@ class Fork<Run> {
     const { session, scope } = this.#place
     const name = this.#plan.branches.map((branch) => branch.name).join(', ')
     await session.mayGoLive({ what: 'fork', name, scope })
-    if (session.pipeline.policy.judge === 'reject') await session.judging.settled()
+    const policies = [session.pipeline.policy, ...this.#plan.branches.map(({ manifest }) => manifest?.body.policy)]
+    if (policies.some((policy) => policy?.judge === 'reject')) await session.judging.settled()
     for (const { manifest } of this.#plan.branches) if (manifest !== undefined) await register(session, manifest)
     const { connection } = liveOf(session)
     const body = forkRequest(this.#plan, session.fence)

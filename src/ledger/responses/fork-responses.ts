@@ -90,7 +90,10 @@ export function joinRefusal({ data, header }: Joined, runId: string): Refusal {
       },
     )
   }
-  const why = outcome === 'none' ? 'no branch had a valid output' : 'the union of the branches is not a valid context'
+  const why =
+    outcome === 'none'
+      ? 'no branch had a valid output'
+      : 'what the branches come to is not a valid context (see findings)'
   return refusal('fork-failed', `${why}; the context is unchanged`, { evidence })
 }
 

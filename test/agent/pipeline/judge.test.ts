@@ -211,6 +211,33 @@ for (const { name, open } of HOMES) {
     },
   )
 
+  judged(
+    'an objection that comes while branches work ends the fork: nothing is merged, and what they called is undone (JUD-33, F121)',
+    async () => {
+      await using home = await open()
+      const cs = home.process()
+      const undone: string[] = []
+      const book = cs.tool((ward: string) => `a bed in ${ward}`, {
+        name: 'book',
+        compensate: ({ args: [ward] }) => void undone.push(String(ward)),
+      })
+      const object = () => {
+        const findings = [{ path: '/notes', message: 'the notes are of somebody else' }]
+        const body = { step: 1, verdict: 'reject' as const, judge: 'Ada', findings }
+        return home.connection.execute('r', { kind: 'judgement', body })
+      }
+      await cs.run({ id: 'r', judge: prose(), policy: strict }, async (run) => {
+        await run.handoff(honest, { agent: 'nurse' })
+        const clerk = { agent: 'clerk', run: async () => ({ bed: await book('ward 3'), said: (await object()).ok }) }
+        const failed = (await rejection(run.fork([clerk], { join: 'union' }))) as AgentError
+        assert.is(failed.code, 'fork-failed')
+        assert.match(failed.message, /judged at \/notes: the notes are of somebody else/)
+        assert.equal(undone, ['ward 3'])
+        assert.is((await run.handoff({ ...honest, notes: 'Allergic.' }, { agent: 'nurse' })).ok, true)
+      })
+    },
+  )
+
   judged('a branch run is judged for itself, the step that it leaves from as well (JUD-32, JUD-33)', async () => {
     await using home = await open()
     const asked: number[] = []
