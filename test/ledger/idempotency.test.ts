@@ -34,41 +34,32 @@ idempotency('also after a restart, and after very many other events (F16)', asyn
   assert.equal(ok(await restarted.execute(alice, 'r', reserve, idempotent('k'))), ok(first))
 })
 
-idempotency('a repeat while nothing else has happened reads the request and not the run', async () => {
+/** A store, and how many events of streams were read from it. */
+function countedStore() {
   const inner = openMemoryStore()
-  let read = 0
+  const reads = { events: 0 }
   const store = wrapStore(inner, {
     readStream: async function* (...args: Parameters<typeof inner.readStream>) {
       for await (const page of inner.readStream(...args)) {
-        read += page.length
+        reads.events += page.length
         yield page
       }
     },
   })
+  return { store, reads }
+}
+
+idempotency('a repeat while nothing else has happened reads the request and not the run', async () => {
+  const { store, reads } = countedStore()
   await using test = await testLedger({ store })
   const run = drive(test, 'r')
   await run.start()
   const others = Array.from({ length: 300 }, () => ({ runId: 'r', command: reserve }))
   await test.ledger.executeBatch(alice, others, {})
   const first = await run.do(reserve, idempotent('k'))
-  read = 0
+  reads.events = 0
   assert.equal(ok(await run.do(reserve, idempotent('k'))), ok(first))
-  assert.ok(read <= 2, `${read} events`)
-})
-
-idempotency('a refusal is given again as it was, findings and restored context too', async () => {
-  await using test = await testLedger()
-  const run = drive(test, 'r')
-  await run.start()
-  await run.hand('ann', { facts: ['one'] })
-  const bad: Command = { kind: 'envelope', body: { agent: 'bob', payload: { summary: 'two' } } }
-  const first = await run.do(bad, idempotent('k'))
-  await run.hand('ann', { facts: ['one', 'three'] })
-  const again = await run.do(bad, idempotent('k'))
-  assert.equal(refusedWith(again, 'contradiction'), refusedWith(first, 'contradiction'))
-  assert.is(again.replayed, true)
-  const text = (outcome: typeof first) => JSON.stringify(refusedWith(outcome, 'contradiction'))
-  assert.is(text(again), text(first), 'to the byte')
+  assert.ok(reads.events <= 2, `${reads.events} events`)
 })
 
 const after = async (first: Promise<unknown>, command: Command): Promise<Command> => {
@@ -89,6 +80,75 @@ const everyKind: readonly [name: string, prepare: (run: ReturnType<typeof drive>
   ['complete', async () => ({ kind: 'complete', body: { output: { done: true } } })],
   ['fail', async () => ({ kind: 'fail', body: { error: { message: 'no' } } })],
 ]
+const use: Command = { kind: 'usage', body: { agent: 'z', usage: { tokens: 1 } } }
+
+/** Refused, where `facts` stand already. */
+const MORE: Command = { kind: 'envelope', body: { agent: 'bob', payload: { summary: 'two' } } }
+
+for (const [name, prepare] of [
+  ...everyKind.filter(([kind]) => kind !== 'start'),
+  ['a handoff that is refused', (run) => after(run.hand('ann', { facts: ['one'] }), MORE)],
+] as typeof everyKind) {
+  idempotency(`a repeat of ${name} reads no run, however many events stand before and behind it (F146)`, async () => {
+    const { store, reads } = countedStore()
+    await using test = await testLedger({ store })
+    const run = drive(test, 'r')
+    await run.start()
+    const many = Array.from({ length: 100 }, () => ({ runId: 'r', command: use }))
+    await test.ledger.executeBatch(alice, many, {})
+    const command = await prepare(run)
+    const first = await run.do(command, idempotent('k'))
+    // What may still follow the end of a run, too.
+    for (let each = 0; each < 20; each += 1) {
+      ok(await run.do(use))
+    }
+    reads.events = 0
+    const again = await run.do(command, idempotent('k'))
+    assert.is(again.replayed, true)
+    const said = (outcome: typeof first): string => JSON.stringify(outcome.ok ? outcome.body : outcome.refusal)
+    assert.is(said(again), said(first), 'to the byte')
+    assert.ok(reads.events <= 12, `${reads.events} events`)
+  })
+}
+
+idempotency('after a restart a repeated claim and a repeated handoff still read no run (F146)', async () => {
+  const { store, reads } = countedStore()
+  await using test = await testLedger({ store })
+  const run = drive(test, 'r')
+  await run.start()
+  const commands: readonly Command[] = [
+    { kind: 'claim', body: { tool: 't', args: {} } },
+    { kind: 'envelope', body: { agent: 'a', payload: { x: 1 } } },
+  ]
+  const many = Array.from({ length: 100 }, () => ({ runId: 'r', command: use }))
+  await test.ledger.executeBatch(alice, many, {})
+  const first = await Promise.all(commands.map((command, at) => run.do(command, idempotent(`k${at}`))))
+  await test.ledger.executeBatch(alice, many, {})
+  const restarted = await test.sibling()
+  ok(await restarted.execute(alice, 'r', use, {}))
+  reads.events = 0
+  for (const [at, command] of commands.entries()) {
+    const again = await restarted.execute(alice, 'r', command, idempotent(`k${at}`))
+    assert.equal(ok(again), ok(first[at] as (typeof first)[number]))
+  }
+  assert.ok(reads.events <= 12, `${reads.events} events`)
+})
+
+idempotency('a refusal is given again as it was, findings and restored context too', async () => {
+  await using test = await testLedger()
+  const run = drive(test, 'r')
+  await run.start()
+  await run.hand('ann', { facts: ['one'] })
+  const bad: Command = { kind: 'envelope', body: { agent: 'bob', payload: { summary: 'two' } } }
+  const first = await run.do(bad, idempotent('k'))
+  await run.hand('ann', { facts: ['one', 'three'] })
+  const again = await run.do(bad, idempotent('k'))
+  assert.equal(refusedWith(again, 'contradiction'), refusedWith(first, 'contradiction'))
+  assert.is(again.replayed, true)
+  const text = (outcome: typeof first) => JSON.stringify(refusedWith(outcome, 'contradiction'))
+  assert.is(text(again), text(first), 'to the byte')
+})
+
 for (const [name, prepare] of everyKind) {
   idempotency(`the answer to ${name} is made again from the stream alone (STR-15)`, async () => {
     await using test = await testLedger()

@@ -13,12 +13,15 @@ import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import { callOutcome, claimedArguments } from '../responses/call-outcome.ts'
 import { recordedFork } from '../responses/fork-reads.ts'
-import type { AnsweredEvent } from '../responses/response-parts.ts'
-import { type CommandResponse, compensationBody, planOf, runOrigin } from '../responses/responses.ts'
+import type { AnsweredEvent, CommandResponse } from '../responses/response-parts.ts'
+import { compensationBody, planOf, runOrigin } from '../responses/responses.ts'
 import type { ValueStore } from '../values/value-store.ts'
 import type { RunAggregate } from '../write/run-aggregate.ts'
 import type { RunAggregates } from '../write/run-aggregates.ts'
 import { verifiedEvent, verifiedEvents } from './verified-events.ts'
+
+/** Most requests append no more; a longer one is read on. */
+const REQUEST_EVENTS = 4
 
 export interface RecordedRequest {
   readonly mark: RequestMark
@@ -84,15 +87,16 @@ export class Reader {
   /** The events that one request appended: its first, marked one, and those it caused in the same write. */
   async requestAt(stream: string, revision: number): Promise<RecordedRequest | undefined> {
     const events: AnsweredEvent[] = []
-    for await (const page of this.#store.readStream(stream, { from: revision })) {
-      for (const record of page) {
+    for (let from = revision; ; from += REQUEST_EVENTS) {
+      const records = await collect(this.#store.readStream(stream, { from, to: from + REQUEST_EVENTS - 1 }))
+      for (const record of records) {
         const event = verifiedEvent(this.#sealer, record)
         const first = events[0]
         if (first !== undefined && event.header.causation !== first.header.id) return requestOf(events)
         events.push(event)
       }
+      if (records.length < REQUEST_EVENTS) return requestOf(events)
     }
-    return requestOf(events)
   }
 
   /** Agent, mode and payload of an accepted envelope; the payload of a run's start is what it started from. */

@@ -5,8 +5,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { forkOfScopes } from '../../domain/fork.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import { branchBody, forkBody, joinedBody, joinRefusal } from './fork-responses.ts'
-import type { AnsweredEvent } from './response-parts.ts'
-import type { CommandResponse } from './responses.ts'
+import type { AnsweredEvent, CommandResponse } from './response-parts.ts'
 
 interface ForkReads {
   eventAt(stream: string, revision: number): Promise<AnsweredEvent | undefined>

@@ -1,6 +1,8 @@
 /** @module What every answer is made with. */
 import type { RecordedEvent } from '../../../projections/projection.ts'
-import type { Json } from '../../../schemas/json.ts'
+import type { CallState } from '../../../projections/run-state.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { Refusal } from '../../domain/refusal.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
 
 /** An event of a request, with its digest. */
@@ -10,3 +12,18 @@ export type AnsweredEvent = RecordedEvent & { readonly digest: string }
 export function inRecordOrder(value: Json | object): Json {
   return JSON.parse(canonicalJson(value as Json)) as Json
 }
+
+export type CommandResponse =
+  /** `plan`: the actions of a rollback, whose arguments and results are read and added. */
+  | {
+      readonly kind: 'body'
+      readonly created: boolean
+      readonly body: JsonObject
+      readonly plan?: readonly (readonly CallState[])[]
+    }
+  | {
+      readonly kind: 'refusal'
+      readonly refusal: Refusal
+      /** Revision of the envelope that a refused handoff restored: its payload is read and added. */
+      readonly restored?: { readonly revision: number; readonly body: JsonObject }
+    }

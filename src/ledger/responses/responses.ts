@@ -3,43 +3,24 @@
  * (STR-15).
  */
 import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
-import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
-import type { RunEventType } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { inDoubt } from '../../domain/calls.ts'
 import { compensationPlan } from '../../domain/compensation.ts'
-import { budgetExceeded } from '../../domain/limits.ts'
-import { type Refusal, refusal } from '../../domain/refusal.ts'
-import { branchBody, joinedBody, joinRefusal, startedForkBody } from './fork-responses.ts'
-import { type AnsweredEvent, inRecordOrder } from './response-parts.ts'
-
-export type CommandResponse =
-  /** `plan`: the actions of a rollback, whose arguments and results are read and added. */
-  | {
-      readonly kind: 'body'
-      readonly created: boolean
-      readonly body: JsonObject
-      readonly plan?: readonly (readonly CallState[])[]
-    }
-  | {
-      readonly kind: 'refusal'
-      readonly refusal: Refusal
-      /** Revision of the envelope that a refused handoff restored: its payload is read and added. */
-      readonly restored?: { readonly revision: number; readonly body: JsonObject }
-    }
+import { refusal } from '../../domain/refusal.ts'
+import { mainOf, placeOf, responseOfEvents } from './event-responses.ts'
+import { joinedBody, joinRefusal, startedForkBody } from './fork-responses.ts'
+import { type AnsweredEvent, type CommandResponse, inRecordOrder } from './response-parts.ts'
 
 /** The answer to the request that appended `events`; `state` is the run right after them. */
 export function responseTo(events: readonly AnsweredEvent[], state: RunState): CommandResponse {
-  // A join is asked for; the handoff behind it is what it came to.
-  const main = events.find(({ type }) => type === 'ForkJoined') ?? events.findLast((event) => !isConsequence(event))
-  if (main === undefined) throw new TypeError('a request appends at least one event of its own')
+  const alone = responseOfEvents(events, state.runId)
+  if (alone !== undefined) return alone
+  const main = mainOf(events)
   const refused = makeBy<AnsweredEvent, RequestEvents, CommandResponse | undefined>(REFUSALS, main, { events, state })
   if (refused !== undefined) return refused
-  const last = events.at(-1) ?? main
-  const place = { runId: state.runId, revision: last.header.revision, digest: main.digest }
   const body = {
-    ...place,
+    ...placeOf(main, events, state.runId),
     ...(main.type === 'ForkJoined' ? joinBody(main, events, state) : makeBy(BODIES, main, state)),
   }
   if (main.type !== 'CompensationStarted') return { kind: 'body', created: main.type !== 'RunResumed', body }
@@ -51,7 +32,7 @@ interface RequestEvents {
   readonly state: RunState
 }
 
-/** Events that refuse what was asked for. */
+/** Events that refuse what was asked for, where the run is part of the answer. */
 const REFUSALS = {
   ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
   ...passOver(
@@ -67,15 +48,10 @@ const REFUSALS = {
   ...passOver('ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
   ...passOver('ResultNotRecorded', 'CompensationStarted', 'CompensationSucceeded', 'CompensationFailed'),
   ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'ForkStarted'),
-  ...passOver('BranchOffered', 'BranchReceived', 'JudgementRecorded'),
+  ...passOver('BranchOffered', 'BranchReceived', 'JudgementRecorded', 'RequestRefused', 'BudgetExceeded'),
   EnvelopeRejected: (main, { events, state }) => contradiction(main, events, state),
-  RequestRefused: ({ data: { code, detail, pointer, evidence } }) => {
-    const more = { ...(pointer === undefined ? {} : { pointer }), ...(evidence === undefined ? {} : { evidence }) }
-    return { kind: 'refusal', refusal: refusal(code as Refusal['code'], detail, more) }
-  },
   ForkJoined: (main, { state }) =>
     main.data.outcome === 'joined' ? undefined : { kind: 'refusal', refusal: joinRefusal(main, state.runId) },
-  BudgetExceeded: ({ data }) => ({ kind: 'refusal', refusal: budgetExceeded(data) }),
   ToolCallInDoubt: doubted,
   CompensationInDoubt: doubted,
 } satisfies MakeTable<AnsweredEvent, RequestEvents, CommandResponse | undefined>
@@ -134,6 +110,9 @@ const BODIES = {
   // These are the consequence of another event, or refuse.
   ...passOver('SnapshotTaken', 'RunCompensated', 'ResultNotRecorded', 'EnvelopeRejected', 'RequestRefused'),
   ...passOver('BudgetExceeded', 'ForkJoined', 'ReservationExpired', 'ApprovalRequested', 'ApprovalExpired'),
+  // These say it all: see `responseOfEvents`.
+  ...passOver('EnvelopeAccepted', 'JudgementRecorded', 'ManifestRegistered', 'ToolCallClaimed', 'BranchOffered'),
+  ...passOver('BranchReceived', 'RunKeyDisclosed', 'RunBranched', 'ChildRunStarted'),
   ...eachOf(decidedBody, 'ApprovalGranted', 'ApprovalDenied'),
   ...eachOf(callBody, 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt'),
   ...eachOf(callBody, 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
@@ -147,11 +126,7 @@ const BODIES = {
     ...{ name: state.name, status: state.status, step: state.lineage.at(-1)?.step ?? 0, fence, resumed: true },
     ...runOrigin(state),
   }),
-  EnvelopeAccepted: acceptedBody,
-  JudgementRecorded: ({ data: { step, verdict } }) => ({ step, verdict }),
   RunRewound: rewoundBody,
-  ManifestRegistered: ({ data: { agent, hash } }) => ({ agent, hash }),
-  ToolCallClaimed: claimedBody,
   CompensationStarted: ({ data }, state) => compensationBody(state, data.compensationId),
   BudgetReserved: ({ data: { reservationId, agent, tokens, cost, deadline } }, state) => {
     return { reservationId, agent, tokens, cost, deadline, budget: budgetBody(state) }
@@ -163,11 +138,6 @@ const BODIES = {
   }),
   BudgetReleased: ({ data: { reservationId } }, state) => ({ reservationId, budget: budgetBody(state) }),
   ForkStarted: startedForkBody,
-  BranchOffered: branchBody,
-  BranchReceived: branchBody,
-  RunKeyDisclosed: () => ({}),
-  RunBranched: ({ data: { run, atStep } }) => ({ branch: run, atStep }),
-  ChildRunStarted: ({ data: { run, callId } }) => ({ child: run, callId }),
   RunCompleted: (_, { status }) => ({ status }),
   RunFailed: (_, { status }) => ({ status }),
 } satisfies MakeTable<AnsweredEvent, RunState, JsonObject>
@@ -177,19 +147,6 @@ export function runOrigin({ branchOf, childOf }: RunState): JsonObject {
   return {
     ...(branchOf === undefined ? {} : { branchOf: inRecordOrder(branchOf) }),
     ...(childOf === undefined ? {} : { childOf: inRecordOrder(childOf) }),
-  }
-}
-
-function acceptedBody(main: Extract<AnsweredEvent, { type: 'EnvelopeAccepted' }>): JsonObject {
-  const { step, agent, mode, parent, context, confidence, findings } = main.data
-  return {
-    step,
-    agent,
-    mode,
-    parent,
-    contextDigest: context,
-    ...(confidence === undefined ? {} : { confidence }),
-    findings: inRecordOrder((findings ?? []) as readonly Json[]),
   }
 }
 
@@ -203,12 +160,6 @@ function rewoundBody(main: Extract<AnsweredEvent, { type: 'RunRewound' }>, state
     callsSince,
     parent: state.lineage.at(-1)?.digest ?? '',
   }
-}
-
-function claimedBody(main: Extract<AnsweredEvent, { type: 'ToolCallClaimed' }>): JsonObject {
-  const { callId, fence, leaseUntil, leaseMs, key, attempt, generation, reservationId } = main.data
-  const claimed = { status: 'claimed', callId, fence, leaseUntil, leaseMs, key, attempt, generation }
-  return reservationId === undefined ? claimed : { ...claimed, reservationId }
 }
 
 /** Decided: where the approval stands now. */
@@ -253,33 +204,4 @@ export function budgetBody(state: RunState): JsonObject {
     ...(state.currency === undefined ? {} : { currency: state.currency }),
     limits: { ...(tokens === undefined ? {} : { tokens }), ...(cost === undefined ? {} : { cost: cost.limit }) },
   }
-}
-
-/** Facts that a decision meets or draws along; the event before or after them is what the request asked for. */
-const CONSEQUENCES = {
-  ...eachOf(false, 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
-  ...eachOf(true, 'SnapshotTaken', 'RunCompensated', 'ResultNotRecorded'),
-  /** Of a refused handoff; a rollback by hand is asked for. */
-  RunRewound: 'contradiction',
-  ...eachOf(
-    false,
-    'RunStarted',
-    'RunResumed',
-    'RunBranched',
-    'ChildRunStarted',
-    'RunCompleted',
-    'RunFailed',
-    'RunKeyDisclosed',
-  ),
-  ...eachOf(false, 'JudgementRecorded', 'ManifestRegistered', 'RequestRefused', 'EnvelopeAccepted', 'EnvelopeRejected'),
-  ...eachOf(false, 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
-  ...eachOf(false, 'ToolCallInDoubt', 'ToolCallResolved', 'CompensationStarted', 'CompensationSucceeded'),
-  ...eachOf(false, 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
-  ...eachOf(false, 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived'),
-  ...eachOf(false, 'ForkJoined'),
-} satisfies Record<RunEventType, boolean | 'contradiction'>
-
-export function isConsequence({ type, data }: RecordedEvent): boolean {
-  const consequence = CONSEQUENCES[type]
-  return consequence === 'contradiction' ? 'cause' in data && data.cause === consequence : consequence
 }

@@ -13,7 +13,9 @@ import type { Sealer } from '../identity/sealer.ts'
 import type { Outcome } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
 import type { Reader } from '../read/reader.ts'
-import { type CommandResponse, responseTo } from '../responses/responses.ts'
+import { responseOfEvents } from '../responses/event-responses.ts'
+import type { AnsweredEvent, CommandResponse } from '../responses/response-parts.ts'
+import { responseTo } from '../responses/responses.ts'
 import type { Stats } from '../stats.ts'
 import type { LeaseClock } from './lease-clock.ts'
 import { outcomeOf } from './outcome.ts'
@@ -76,7 +78,7 @@ export class Appender {
     // The state moves on while the disk works: the answer is made now.
     const answer: CommandResponse =
       inputs.instead === undefined
-        ? responseTo(events.map(answered), run.state as RunState)
+        ? answerOf(run, events.map(answered), mark)
         : { kind: 'refusal', refusal: inputs.instead }
     const append = { stream: run.stream, expectedRevision, records }
     const sent: Sent = { append, revision: run.revision, answer }
@@ -141,6 +143,16 @@ export class Appender {
       return undefined
     }
   }
+}
+
+/** What a repeat of the request will ask for, where only the run of this moment can say it, is remembered. */
+function answerOf(run: RunAggregate, events: readonly AnsweredEvent[], mark: RequestMark | undefined): CommandResponse {
+  const alone = responseOfEvents(events, run.runId)
+  if (alone !== undefined) return alone
+  const answer = responseTo(events, run.state as RunState)
+  const [first] = events
+  if (mark !== undefined && first !== undefined) run.answers.add(first.header.revision, answer)
+  return answer
 }
 
 /** Of a batch the body is a digest. */

@@ -1,7 +1,7 @@
 /** @module The answer of a command as its caller gets it, with what has to be read for it. */
 import type { Outcome } from '../ledger.ts'
 import type { Reader } from '../read/reader.ts'
-import type { CommandResponse } from '../responses/responses.ts'
+import type { CommandResponse } from '../responses/response-parts.ts'
 import type { Stats } from '../stats.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 

@@ -15,6 +15,7 @@ import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import { addEvidence, type Evidence, emptyEvidence, evidenceBytes } from '../../domain/validator/evidence.ts'
 import { weigh } from '../../resources/weigh.ts'
 import type { AppendResult } from '../../store/event-store.ts'
+import { RecentAnswers } from './recent-answers.ts'
 import { foldResults, isSaid, NO_EVIDENCE, noteUnread } from './recorded-results.ts'
 
 /** The chain's end: what the next event is linked to. */
@@ -44,6 +45,7 @@ export class RunAggregate {
   cachedRevision = -1
   /** Of the state but for its contexts: estimated event by event, and set right whenever the whole state is measured. */
   stateBytes = RUN_BYTES
+  readonly answers = new RecentAnswers()
   #weighed: { context?: JsonObject; snapshot?: JsonObject; bytes: number } = { bytes: 0 }
   /** Until it resolves, a decision on this run is being made in pieces, and no other may be begun. */
   paused: Promise<void> | undefined
@@ -77,7 +79,7 @@ export class RunAggregate {
       const bytes = weigh(context) + (shared ? 0 : weigh(snapshot?.context))
       this.#weighed = { ...(context && { context }), ...(snapshot && { snapshot: snapshot.context }), bytes }
     }
-    return this.stateBytes + this.#weighed.bytes + evidenceBytes(this.evidence)
+    return this.stateBytes + this.#weighed.bytes + evidenceBytes(this.evidence) + this.answers.bytes
   }
 
   fold(event: RecordedEvent): void {

@@ -6,7 +6,10 @@ import type { RunCommand } from '../../domain/run-command.ts'
 import { requestMac } from '../../signing/request-mark.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Outcome } from '../ledger.ts'
-import { type CommandResponse, responseTo } from '../responses/responses.ts'
+import type { RecordedRequest } from '../read/reader.ts'
+import { responseOfEvents } from '../responses/event-responses.ts'
+import type { CommandResponse } from '../responses/response-parts.ts'
+import { responseTo } from '../responses/responses.ts'
 import { type OutcomeDeps, outcomeOf } from './outcome.ts'
 import type { Attempt, PendingCommand } from './pending-command.ts'
 import type { RunAggregate } from './run-aggregate.ts'
@@ -79,11 +82,20 @@ export class UnrecordedAnswers {
       pending.reusedKey = true
       return 'again'
     }
-    // Most are repeated while nothing else has happened: the state in memory is the one right after it.
-    const isLast = !run.dead && run.revision === request.lastRevision
-    const state = (isLast ? run.state : undefined) ?? (await reader.stateAt(run.stream, request.lastRevision))
-    const answer = responseTo(request.events, state)
+    const answer = await this.#answerAgain(run, request, revision)
     return outcomeOf(this.#deps, run, answer, { revision: request.lastRevision, replayed: true })
+  }
+
+  /** Of the run only what the answer needs is read: often nothing. */
+  async #answerAgain(run: RunAggregate, request: RecordedRequest, revision: number): Promise<CommandResponse> {
+    const { events, lastRevision } = request
+    const known = responseOfEvents(events, run.runId) ?? run.answers.get(revision)
+    if (known !== undefined) return known
+    const isLast = !run.dead && run.revision === lastRevision
+    const state = (isLast ? run.state : undefined) ?? (await this.#deps.reader.stateAt(run.stream, lastRevision))
+    const answer = responseTo(events, state)
+    run.answers.add(revision, answer)
+    return answer
   }
 }
 

@@ -1,0 +1,106 @@
+/** @module Answers that the events of a request say by themselves: given again without a look at the run, however long it has become. */
+import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
+import type { RecordedEvent } from '../../../projections/projection.ts'
+import type { RunEventType } from '../../../schemas/events.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { budgetExceeded } from '../../domain/limits.ts'
+import { type Refusal, refusal } from '../../domain/refusal.ts'
+import { branchBody } from './fork-responses.ts'
+import { type AnsweredEvent, type CommandResponse, inRecordOrder } from './response-parts.ts'
+
+type Said = { readonly body: JsonObject } | { readonly refusal: Refusal }
+
+/** Undefined where the run right after the events is part of the answer. */
+export function responseOfEvents(events: readonly AnsweredEvent[], runId: string): CommandResponse | undefined {
+  const main = mainOf(events)
+  const said = makeBy<AnsweredEvent, undefined, Said>(SAID, main, undefined)
+  if (said === undefined) return undefined
+  if ('refusal' in said) return { kind: 'refusal', refusal: said.refusal }
+  return { kind: 'body', created: true, body: { ...placeOf(main, events, runId), ...said.body } }
+}
+
+const SAID = {
+  ...passOver('RunStarted', 'RunResumed', 'RunCompleted', 'RunFailed', 'RunCompensated', 'SnapshotTaken'),
+  ...passOver('EnvelopeRejected', 'RunRewound', 'ForkStarted', 'ForkJoined', 'ResultNotRecorded'),
+  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
+  ...passOver('ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved'),
+  ...passOver('CompensationStarted', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
+  ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired'),
+  EnvelopeAccepted: (main) => ({ body: acceptedBody(main) }),
+  JudgementRecorded: ({ data: { step, verdict } }) => ({ body: { step, verdict } }),
+  ManifestRegistered: ({ data: { agent, hash } }) => ({ body: { agent, hash } }),
+  ToolCallClaimed: (main) => ({ body: claimedBody(main) }),
+  ...eachOf(
+    (main: Extract<AnsweredEvent, { type: 'BranchOffered' | 'BranchReceived' }>): Said => ({ body: branchBody(main) }),
+    'BranchOffered',
+    'BranchReceived',
+  ),
+  RunKeyDisclosed: () => ({ body: {} }),
+  RunBranched: ({ data: { run, atStep } }) => ({ body: { branch: run, atStep } }),
+  ChildRunStarted: ({ data: { run, callId } }) => ({ body: { child: run, callId } }),
+  RequestRefused: ({ data: { code, detail, pointer, evidence } }) => {
+    const more = { ...(pointer === undefined ? {} : { pointer }), ...(evidence === undefined ? {} : { evidence }) }
+    return { refusal: refusal(code as Refusal['code'], detail, more) }
+  },
+  BudgetExceeded: ({ data }) => ({ refusal: budgetExceeded(data) }),
+} satisfies MakeTable<AnsweredEvent, undefined, Said>
+
+function acceptedBody(main: Extract<AnsweredEvent, { type: 'EnvelopeAccepted' }>): JsonObject {
+  const { step, agent, mode, parent, context, confidence, findings } = main.data
+  return {
+    step,
+    agent,
+    mode,
+    parent,
+    contextDigest: context,
+    ...(confidence === undefined ? {} : { confidence }),
+    findings: inRecordOrder((findings ?? []) as readonly Json[]),
+  }
+}
+
+function claimedBody(main: Extract<AnsweredEvent, { type: 'ToolCallClaimed' }>): JsonObject {
+  const { callId, fence, leaseUntil, leaseMs, key, attempt, generation, reservationId } = main.data
+  const claimed = { status: 'claimed', callId, fence, leaseUntil, leaseMs, key, attempt, generation }
+  return reservationId === undefined ? claimed : { ...claimed, reservationId }
+}
+
+/** What the request asked for. A join is asked for; the handoff behind it is what it came to. */
+export function mainOf(events: readonly AnsweredEvent[]): AnsweredEvent {
+  const main = events.find(({ type }) => type === 'ForkJoined') ?? events.findLast((event) => !isConsequence(event))
+  if (main === undefined) throw new TypeError('a request appends at least one event of its own')
+  return main
+}
+
+/** What every answer with a body begins with. */
+export function placeOf(main: AnsweredEvent, events: readonly AnsweredEvent[], runId: string): JsonObject {
+  return { runId, revision: (events.at(-1) ?? main).header.revision, digest: main.digest }
+}
+
+/** Facts that a decision meets or draws along; the event before or after them is what the request asked for. */
+const CONSEQUENCES = {
+  ...eachOf(false, 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
+  ...eachOf(true, 'SnapshotTaken', 'RunCompensated', 'ResultNotRecorded'),
+  /** Of a refused handoff; a rollback by hand is asked for. */
+  RunRewound: 'contradiction',
+  ...eachOf(
+    false,
+    'RunStarted',
+    'RunResumed',
+    'RunBranched',
+    'ChildRunStarted',
+    'RunCompleted',
+    'RunFailed',
+    'RunKeyDisclosed',
+  ),
+  ...eachOf(false, 'JudgementRecorded', 'ManifestRegistered', 'RequestRefused', 'EnvelopeAccepted', 'EnvelopeRejected'),
+  ...eachOf(false, 'ToolCallClaimed', 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed'),
+  ...eachOf(false, 'ToolCallInDoubt', 'ToolCallResolved', 'CompensationStarted', 'CompensationSucceeded'),
+  ...eachOf(false, 'CompensationFailed', 'CompensationInDoubt', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
+  ...eachOf(false, 'ReservationExpired', 'BudgetExceeded', 'ForkStarted', 'BranchOffered', 'BranchReceived'),
+  ...eachOf(false, 'ForkJoined'),
+} satisfies Record<RunEventType, boolean | 'contradiction'>
+
+function isConsequence({ type, data }: RecordedEvent): boolean {
+  const consequence = CONSEQUENCES[type]
+  return consequence === 'contradiction' ? 'cause' in data && data.cause === consequence : consequence
+}

@@ -1,0 +1,37 @@
+/**
+ * @module The last answers of a run that its state is part of. A repeat is answered from here and not from the run's events, which it would have to
+ * fold up to the request. Losing them loses time alone: the answer is made again from the stream.
+ */
+import { weigh } from '../../resources/weigh.ts'
+import type { CommandResponse } from '../responses/response-parts.ts'
+
+/** Of one run. A repeat comes within moments, from callers that work side by side. */
+const MAX_BYTES = 16 * 1024
+
+interface Kept {
+  readonly answer: CommandResponse
+  readonly bytes: number
+}
+
+export class RecentAnswers {
+  /** By the revision of the request's first event, the oldest first. */
+  readonly #kept = new Map<number, Kept>()
+  /** Of all of them. */
+  bytes = 0
+
+  get(revision: number): CommandResponse | undefined {
+    return this.#kept.get(revision)?.answer
+  }
+
+  add(revision: number, answer: CommandResponse): void {
+    const bytes = weigh(answer)
+    if (bytes > MAX_BYTES || this.#kept.has(revision)) return
+    this.#kept.set(revision, { answer, bytes })
+    this.bytes += bytes
+    for (const [oldest, { bytes: freed }] of this.#kept) {
+      if (this.bytes <= MAX_BYTES) break
+      this.#kept.delete(oldest)
+      this.bytes -= freed
+    }
+  }
+}
