@@ -75,6 +75,8 @@ export const PLACE_POLICY = {
   ungrounded: z.enum(['off', 'warn', 'reject']).optional(),
   /** What a judge's verdict on a handoff does to the next one: it is on record in any case. */
   judge: z.enum(['warn', 'reject']).optional(),
+  /** Tokens of a handoff that would pass a limit of the budget: recorded as overshoot (the default), or the handoff is refused. */
+  overshoot: z.enum(['record', 'refuse']).optional(),
   /** Calls that somebody has to approve before they run. */
   approve: z.array(ApprovalRule).max(APPROVAL_RULES_MAX).optional(),
 }

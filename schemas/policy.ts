@@ -54,7 +54,7 @@ export const PolicyObject = z
 /** `"default"`, `"relay"`, or one of them with changes. */
 export const Policy = z.union([Base, PolicyObject], 'is "default", "relay", or an object with the members of a policy')
 
-/** As recorded. Runs of rule set 1 hold the first four members, and `approve`. */
+/** As recorded. Runs of rule set 1 hold the first four members, `approve` and `overshoot`. */
 export const ResolvedPolicy = z.strictObject({
   base: Base,
   criticalKeys: z.array(z.string()).readonly(),
@@ -73,6 +73,7 @@ export const ResolvedPolicy = z.strictObject({
   restated: PLACE_POLICY.restated,
   judge: PLACE_POLICY.judge,
   approve: PLACE_POLICY.approve,
+  overshoot: PLACE_POLICY.overshoot,
 })
 
 export type Policy = z.infer<typeof Policy>

@@ -21,6 +21,7 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
     ungrounded: inputs.ungrounded ?? (base === 'relay' ? 'off' : 'warn'),
     snapshotEvery: inputs.snapshotEvery ?? 1,
     ...(inputs.approve === undefined ? {} : { approve: inputs.approve }),
+    ...(inputs.overshoot === undefined ? {} : { overshoot: inputs.overshoot }),
   }
   if (base === 'relay' || inputs.rules === 1) return first
   return {
@@ -33,7 +34,7 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
   }
 }
 
-function declaredPlaces(inputs: PolicyObject): Omit<PlacePolicy, 'ungrounded' | 'restated' | 'approve'> {
+function declaredPlaces(inputs: PolicyObject): Omit<PlacePolicy, 'ungrounded' | 'restated' | 'approve' | 'overshoot'> {
   const { lists, monotonic, tolerance, immutable, invariants, supersede, minConfidence, judge } = inputs
   return {
     ...(lists === undefined ? {} : { lists }),

@@ -1,5 +1,6 @@
 /** @module BudgetExceeded: a limit refused a reservation or a claim (RUN-43 to RUN-49). */
 import { z } from 'zod'
+import { place } from '../envelope-members.ts'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'
 import { Phase } from '../values.ts'
@@ -24,5 +25,7 @@ export const BudgetExceeded = eventType({
     fingerprint: Digest,
     /** The claim that was refused, where it was one: a resume is served the refusal. */
     claim: z.strictObject({ tool: Name, phase: Phase, key: z.string().min(1).max(512) }).optional(),
+    /** The handoff that was refused, where it was one: `content` is the digest of its mode, payload, additions, supersedes and manifest hash. */
+    handoff: z.strictObject({ content: Digest, ...place }).optional(),
   }),
 })

@@ -5,6 +5,7 @@ export type AgentErrorCode =
   | 'tool-unnamed'
   | 'run-unnamed'
   | 'tool-registered-twice'
+  | 'tool-without-schema'
   | 'unknown-tool'
   | 'unknown-compensation'
   | 'invalid-arguments'

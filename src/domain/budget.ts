@@ -68,7 +68,7 @@ function reserve(state: RunState, request: ReserveRequest, input: Asking): Draft
   const ended = expired.map(expiredDraft)
   const exceeded = findExceeded(state, { agent, tokens, cost }, expired)
   if (exceeded !== undefined)
-    return exceededRefusal(state, env, { exceeded, asked: request, ended, claim: input.claim })
+    return exceededRefusal(state, env, { exceeded, tokens, cost, ended, of: ofClaim(input.claim) })
 
   const reservationId = env.newId()
   const currency = request.currency ?? (request.cost === undefined ? undefined : state.currency)
@@ -121,24 +121,25 @@ function goneDraft({ reservationId }: ReservationState): Draft {
   return { type: 'ReservationExpired', data: { v: 1, reservationId, cause: 'claimed-anew' } }
 }
 
-interface Refusing {
-  readonly exceeded: Exceeded
-  readonly asked: ReserveRequest
-  readonly ended: readonly Draft[]
-  readonly claim: Asking['claim']
+function ofClaim(claim: Asking['claim']): Refusing['of'] {
+  return claim === undefined ? {} : { claim }
 }
 
-function exceededRefusal(state: RunState, env: Env, { exceeded, asked, ended, claim }: Refusing): Refused {
-  const { agent, scope, dimension } = exceeded
-  const of = claim === undefined ? {} : { claim }
-  const fingerprint = env.digestOf({
-    agent,
-    tokens: asked.tokens ?? 0,
-    cost: asked.cost ?? '0',
-    scope,
-    dimension,
-    ...of,
-  })
+interface Refusing {
+  readonly exceeded: Exceeded
+  readonly tokens?: number
+  readonly cost?: string
+  /** Reservations that the decision ends. */
+  readonly ended: readonly Draft[]
+  /** What was refused, where a resume is to be served it. */
+  readonly of: Pick<EventBody<'BudgetExceeded'>, 'claim' | 'handoff'>
+}
+
+export function exceededRefusal(state: RunState, env: Env, refusing: Refusing): Refused {
+  const { exceeded, ended, of } = refusing
+  const { agent, scope, dimension, requested } = exceeded
+  const { tokens = Number(requested), cost = '0' } = refusing
+  const fingerprint = env.digestOf({ agent, tokens, cost, scope, dimension, ...of })
   const record: Draft = { type: 'BudgetExceeded', data: { v: 1, ...exceeded, fingerprint, ...of } }
   return { ...recordOnce(state, env, { refusal: budgetExceeded(exceeded), record, fingerprint }), before: ended }
 }

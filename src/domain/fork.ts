@@ -14,6 +14,7 @@ import type { JsonObject } from '../../schemas/json.ts'
 import type { ReportBranch, StartFork } from '../../schemas/requests.ts'
 import type { Failure } from '../../schemas/values.ts'
 import { append, type Decision, type Draft, type Env, refuse } from './decision.ts'
+import { tokensFault } from './handed-over-tokens.ts'
 import {
   CONTEXT_MAX_BYTES,
   type HandoffEnv,
@@ -177,6 +178,11 @@ function* judged(state: RunState, inputs: Report, env: HandoffEnv): Paced<Decisi
   const wrong = preconditionFault(state, envelope, { posted: { ...posted, parent }, established, manifest, env })
   if (wrong !== undefined) return refusedEnvelope(state, env, { wrong, signature })
 
+  const overBudget = tokensFault(state, envelope, { manifest, env })
+  if (overBudget !== undefined) {
+    const { tokens: _, ...uncharged } = body
+    return append(refusedDraft({ ...inputs, body: uncharged, signed: envelope.signed }, { error: overBudget }))
+  }
   const context = applyMode({ context: state.context, payload: output, mode: 'extend', policy: state.policy, add })
   const bytes = env.sizeOf(context)
   const over = sizeFault(bytes)

@@ -8,6 +8,7 @@ import type { PostEnvelope, Rollback } from '../../schemas/requests.ts'
 import { RULES_NOW } from '../../schemas/value-forms.ts'
 import { append, type Decision, type Env, type Refused, refuse } from './decision.ts'
 import { withEstablishingStep } from './establishing-step.ts'
+import { refusedTokens } from './handed-over-tokens.ts'
 import { withJudgement } from './judgement.ts'
 import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
@@ -52,6 +53,9 @@ export function* decideHandoff(state: RunState, posted: PostEnvelope, env: Hando
   const envelope = withDigest(whole, env)
   const wrong = preconditionFault(state, envelope, { posted, established, manifest, env })
   if (wrong !== undefined) return refusedEnvelope(state, env, { wrong, signature: posted.signature })
+
+  const over = refusedTokens(state, envelope, { manifest, env })
+  if (over !== undefined) return over
 
   const context = applyMode({
     context: state.context,

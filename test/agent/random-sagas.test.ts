@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import type { Connection } from '../../src/agent/runtime/connection.ts'
 import type { SagaResult } from '../../src/agent/saga/saga-result.ts'
 import { rounds } from '../support/rounds.ts'
@@ -41,6 +42,7 @@ for (const { name, open } of HOMES) {
         'COMPENSATION_FAILED',
         'IN_DOUBT',
         'PARTLY_COMPENSATED',
+        'PARTLY_SUCCEEDED',
         'SUCCESS',
       ])
     }
@@ -83,7 +85,7 @@ function groupsOf(undone: readonly string[]): string[] {
 async function recordedStatus(connection: Connection, runId: string): Promise<unknown> {
   let status: unknown
   for await (const { type, data } of connection.events(runId)) {
-    if (type === 'RunCompleted') status = 'SUCCESS'
+    if (type === 'RunCompleted') status = isJsonObject(data.output ?? null) ? (data.output as JsonObject).status : data
     if (type === 'RunCompensated') status = data.status
   }
   return status

@@ -11,6 +11,7 @@ interface StepPlan {
   readonly fails: number
   readonly retries: number
   readonly retryScope: 'tool' | 'transaction'
+  readonly onFailure: 'roll-back' | 'continue'
   /** The first execution that does not fail cannot tell its outcome. */
   readonly unknown: boolean
   readonly onUnknown: 'retry' | 'in-doubt'
@@ -27,6 +28,7 @@ const step: fc.Arbitrary<StepPlan> = fc.record({
   fails: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: fc.integer({ min: 1, max: 4 }) }),
   retries: fc.integer({ min: 0, max: 2 }),
   retryScope: fc.constantFrom('tool', 'transaction'),
+  onFailure: fc.constantFrom('roll-back', 'roll-back', 'continue'),
   unknown: fc.oneof({ weight: 7, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
   onUnknown: fc.constantFrom('retry', 'in-doubt'),
   check: fc.constantFrom('none', 'done', 'not-done'),
@@ -94,7 +96,7 @@ function count(world: World, name: string): number {
 }
 
 export interface Expected {
-  readonly status: 'SUCCESS' | RollbackStatus
+  readonly status: 'SUCCESS' | 'PARTLY_SUCCEEDED' | RollbackStatus
   readonly tries: number
   readonly steps: readonly { readonly status: StepStatus; readonly attempts: number }[]
   readonly executions: Readonly<Record<string, number>>
@@ -112,9 +114,12 @@ interface StepFate {
 export function expectedOf(plan: SagaPlan): Expected {
   const world: World = { executions: {}, undone: [] }
   for (let tries = 1; ; tries += 1) {
-    const fates = oneTry(plan, world)
-    const failed = fates.find(({ status }) => status === 'failed' || status === 'in-doubt')
-    if (failed === undefined) return { status: 'SUCCESS', tries, steps: shown(fates), ...world }
+    const fates = oneTry(plan, world, tries)
+    const failed = fates.find((fate) => stops(fate, tries))
+    if (failed === undefined) {
+      const status = fates.every((fate) => fate.status === 'succeeded') ? 'SUCCESS' : 'PARTLY_SUCCEEDED'
+      return { status, tries, steps: shown(fates), ...world }
+    }
     const status = rollBack(fates, world)
     const again = failed.plan.retryScope === 'transaction' && tries <= failed.plan.retries && status === 'COMPENSATED'
     if (!again) return { status, tries, steps: shown(fates), ...world }
@@ -123,13 +128,20 @@ export function expectedOf(plan: SagaPlan): Expected {
 
 const shown = (fates: readonly StepFate[]) => fates.map(({ status, attempts }) => ({ status, attempts }))
 
-function oneTry(plan: SagaPlan, world: World): StepFate[] {
+/** A failure that is known, and that no whole new try may mend, is passed over where the step says so. */
+function stops({ status, plan }: StepFate, tries: number): boolean {
+  if (status === 'in-doubt') return true
+  const isLastTry = plan.retryScope === 'tool' || tries > plan.retries
+  return status === 'failed' && !(plan.onFailure === 'continue' && isLastTry)
+}
+
+function oneTry(plan: SagaPlan, world: World, tries: number): StepFate[] {
   const fates: StepFate[] = []
   let stopped = false
   for (const [g, group] of plan.entries()) {
     const now = group.map((each, i): StepFate => ({ name: nameOf(g, i), plan: each, status: 'not-run', attempts: 0 }))
     if (!stopped) for (const fate of now) carryOut(fate, world)
-    stopped ||= now.some(({ status }) => status !== 'succeeded')
+    stopped ||= now.some((fate) => stops(fate, tries))
     fates.push(...now)
   }
   return fates

@@ -1,5 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { OutcomeUnknown } from '../../src/agent/errors.ts'
+import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { type SagaResult, sagaReport } from '../../src/agent/saga/saga-result.ts'
 import type { SagaSteps } from '../../src/agent/saga/saga-steps.ts'
@@ -62,6 +64,97 @@ for (const { name, open } of HOMES) {
     assert.is(lines.length, 8)
     assert.match(lines[5] ?? '', /bad +failed +1/)
   })
+
+  saga(
+    'a step that may fail is FAILED once its retries are used up, and the saga goes on; resumed and replayed alike (RUN-81)',
+    async () => {
+      await using home = await open()
+      const log: string[] = []
+      const steps: SagaSteps = [
+        { tool: 'a', args: { n: 1 } },
+        [
+          { tool: 'bad', onFailure: 'continue' },
+          { tool: 'b', args: { n: 2 } },
+        ],
+        { tool: 'c', args: { n: 3 } },
+      ]
+      const life = (cs: Countersign) => {
+        travel(cs, log)
+        return cs.saga(steps, { id: 'trip' })
+      }
+      const { change, dead } = killedAfter(8, true)
+      life(home.process(change)).catch(() => undefined)
+      await within(5_000, dead, 'the death')
+      home.clock.nowMs += LONG_MS
+      const result = await life(home.process())
+      assert.is(result.status, 'PARTLY_SUCCEEDED')
+      assert.equal(
+        result.steps.map(({ tool, status, error }) => [tool, status, error?.message]),
+        [
+          ['a', 'succeeded', undefined],
+          ['bad', 'failed', 'bad luck'],
+          ['b', 'succeeded', undefined],
+          ['c', 'succeeded', undefined],
+        ],
+      )
+      assert.equal(log.sort(), ['a1', 'b2', 'c3'])
+      assert.is(result.error, undefined)
+      const statuses = ({ steps: all }: SagaResult) => all.map(({ status }) => status)
+      assert.equal(statuses(await life(home.process())), statuses(result), 'asked again, the record answers')
+      const body = async (run: Run) => (await run.saga(steps)).steps.map(({ status }) => status)
+      const other = home.process()
+      travel(other, [])
+      await other.run({ id: 'plain', name: 'plain' }, body)
+      const { verdict } = await other.replay('plain', body)
+      assert.is(verdict, 'exact')
+      assert.is(log.length, 3)
+    },
+  )
+
+  saga('what is in doubt, or was refused by the ledger, is never passed over (RUN-81)', async () => {
+    await using home = await open()
+    const cs = home.process()
+    const log: string[] = []
+    travel(cs, log)
+    cs.tool(() => Promise.reject(new OutcomeUnknown()), { name: 'unsure', onFailure: 'continue' })
+    cs.tool(() => log.push('dear'), { name: 'dear', reserve: { tokens: 11 }, onFailure: 'continue' })
+    cs.tool(() => Promise.reject(new Error('no')), { name: 'mild', onFailure: 'continue' })
+    const saga = (tool: string, options: object = {}) => cs.saga([{ tool: 'a', args: { n: 1 } }, { tool }], options)
+    assert.is((await saga('unsure')).status, 'IN_DOUBT')
+    assert.is((await saga('dear', { budget: { tokens: 10 } })).status, 'COMPENSATED')
+    assert.is((await saga('mild')).status, 'PARTLY_SUCCEEDED', 'the tool itself may say so')
+    const stop = await cs.saga([{ tool: 'mild', onFailure: 'roll-back' }])
+    assert.is(stop.status, 'COMPENSATED', 'and the step has the last word')
+    assert.equal(log, ['a1', 'undo a1', 'a1', 'undo a1', 'a1'])
+    const unknown = [{ tool: 'mild', onFailure: 'ignore' }] as unknown as SagaSteps
+    assert.is(codeOf(await rejection(cs.saga(unknown))), 'invalid-saga')
+  })
+
+  saga(
+    'the report says when each step was undone, as the ledger recorded it, then and ever after (RUN-82)',
+    async () => {
+      await using home = await open()
+      const log: string[] = []
+      const life = () => {
+        const cs = home.process()
+        travel(cs, log)
+        return cs.saga([{ tool: 'a', args: { n: 1 } }, { tool: 'b', args: { n: 2 } }, { tool: 'bad' }], { id: 'trip' })
+      }
+      const result = await life()
+      const recorded = new Map<string, string>()
+      for await (const { time, data } of home.connection.events('trip', 'CompensationSucceeded')) {
+        recorded.set(String(data.compensates), time)
+      }
+      assert.is(recorded.size, 2)
+      for (const { callId = '', status, compensatedAt } of result.steps) {
+        assert.is(compensatedAt, status === 'compensated' ? recorded.get(callId) : undefined)
+      }
+      assert.equal(new Map(result.compensated.map(({ callId, compensatedAt }) => [callId, compensatedAt])), recorded)
+      assert.match(sagaReport(result), new RegExp(`undone ${[...recorded.values()][0]}`))
+      const times = ({ steps }: SagaResult) => steps.map(({ compensatedAt }) => compensatedAt)
+      assert.equal(times(await life()), times(result))
+    },
+  )
 
   saga('equal steps are two calls', async () => {
     await using home = await open()

@@ -144,5 +144,17 @@ export const BUDGET_BODIES = {
       fingerprint: digest('exceeded'),
       claim: { tool: 'charge', phase: 'forward', key: 'k12' },
     },
+    {
+      v: 1,
+      agent: 'bob',
+      scope: 'agent',
+      dimension: 'tokens',
+      limit: '500',
+      spent: '450',
+      reserved: '0',
+      requested: '60',
+      fingerprint: digest('over the cap'),
+      handoff: { content: digest('handed over'), scope: 'step:bob', occurrence: 1 },
+    },
   ],
 } satisfies { readonly [T in EventType]?: readonly EventBody<T>[] }

@@ -1,5 +1,6 @@
 /** @module What a tool says of itself: how it is undone, checked, retried, timed and identified. */
 
+import type { JsonObject } from '../../../schemas/json.ts'
 import type { Cost } from '../runtime/run-options.ts'
 import type { Backoff } from './backoff.ts'
 import type { Recorded } from './recorded-type.ts'
@@ -83,6 +84,12 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
   /** Default: the function's own name. */
   readonly name?: string
   readonly description?: string
+  /**
+   * JSON Schema of what a model is to give, an object: told to the model, and nothing is parsed by it. Default: that of `input`, where its library makes one
+   * (Standard JSON Schema). A wrapped function has none by itself, which is an error where a model is to call it (`tool-without-schema`); it gets the object as
+   * its one argument, or the list in it where the schema's only property is a list named `args`.
+   */
+  readonly parameters?: JsonObject
   /** Names that it had before: what the record holds under one of them is served to it, and resumed under the recorded name. */
   readonly alias?: readonly string[]
   /** Undoes a call: a function, the name of another tool, or that there is nothing to undo. Without it a call is left standing. */
@@ -106,6 +113,11 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
   readonly backoff?: Backoff
   /** What is tried again: this tool alone (the default), or the whole saga after it was rolled back. */
   readonly retryScope?: 'tool' | 'transaction'
+  /**
+   * What a failure means to whoever carries out the call for a plan or a model, once its retries are used up: it fails the saga or the conversation
+   * (`roll-back`, the default), or it is a result like another (`continue`): the step is `failed` and the saga goes on, the model reads the error.
+   */
+  readonly onFailure?: 'roll-back' | 'continue'
   /** Milliseconds; a call that takes longer is in doubt. Default: none. */
   readonly timeout?: number
   /** A call whose outcome is not known may be run again (`retry`), or waits for somebody to look (the default). */

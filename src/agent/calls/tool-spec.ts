@@ -1,5 +1,6 @@
 /** @module A tool inside the runtime: every option settled, types options. */
 import type { Approve } from '../../../schemas/approval.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { AgentError, failureOf } from '../errors.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
@@ -17,6 +18,10 @@ export interface ToolSpec extends Spending {
   /** Names of before. */
   readonly alias: readonly string[]
   readonly input: StandardSchema | undefined
+  /** What a model is told, where the author wrote it. */
+  readonly parameters: JsonObject | undefined
+  /** Arguments that a wrapped function names. */
+  readonly arity: number
   /** `list`: a wrapped function, whose arguments are recorded as a list. */
   readonly takes: 'list' | 'value'
   readonly execute: (args: unknown, context: CallContext) => unknown
@@ -38,6 +43,7 @@ export interface ToolSpec extends Spending {
   readonly retries: number
   readonly backoff: Backoff
   readonly retryScope: 'tool' | 'transaction'
+  readonly onFailure: 'roll-back' | 'continue'
   readonly timeoutMs: number | undefined
   readonly onUnknown: 'retry' | 'in-doubt'
   readonly dedupe: 'args' | 'position' | undefined
@@ -74,7 +80,7 @@ type CompensateSpec =
 
 const COMPENSATION_RETRIES = 3
 
-type ToolBody = Pick<ToolSpec, 'name' | 'input' | 'takes' | 'execute'> & Partial<Pick<ToolSpec, 'codecs'>>
+type ToolBody = Pick<ToolSpec, 'name' | 'input' | 'takes' | 'execute'> & Partial<Pick<ToolSpec, 'codecs' | 'arity'>>
 
 const NO_CODECS = new Codecs()
 
@@ -85,7 +91,9 @@ export function toolSpec(body: ToolBody, options: ToolOptions): ToolSpec {
   const backoff = options.backoff ?? BACKOFF_DEFAULT
   return {
     codecs: NO_CODECS,
+    arity: 1,
     ...body,
+    parameters: options.parameters,
     description: options.description,
     alias: options.alias ?? [],
     compensate: compensateSpec(body.name, options.compensate),
@@ -95,6 +103,7 @@ export function toolSpec(body: ToolBody, options: ToolOptions): ToolSpec {
     retries: options.retries ?? 0,
     backoff,
     retryScope: options.retryScope ?? 'tool',
+    onFailure: options.onFailure ?? 'roll-back',
     timeoutMs: options.timeout,
     onUnknown: options.onUnknown ?? 'in-doubt',
     dedupe: options.dedupe,
@@ -128,6 +137,9 @@ function compensateSpec(name: string, compensate: ToolOptions['compensate']): Co
   return compensate === 'not-needed' ? { kind: 'not-needed' } : { kind: 'named', tool: compensate }
 }
 
+/** A function that `cs.tool` made. */
+export type AnyTool = (...args: never[]) => unknown
+
 /** Tools of one runtime, by name, and what all of them share. */
 export class ToolRegistry {
   readonly codecs: Codecs
@@ -137,6 +149,7 @@ export class ToolRegistry {
   readonly onApproval: OnApproval | undefined
   readonly #specs = new Map<string, ToolSpec>()
   readonly #aliases = new Map<string, ToolSpec>()
+  readonly #tools = new Map<string, AnyTool>()
 
   constructor(codecs = NO_CODECS, onWait: OnWait = warnOfWait, onApproval?: OnApproval) {
     this.codecs = codecs
@@ -144,18 +157,25 @@ export class ToolRegistry {
     this.onApproval = onApproval
   }
 
-  add(spec: ToolSpec): void {
+  add(spec: ToolSpec, tool?: AnyTool): void {
     if (this.#specs.has(spec.name)) {
       throw new AgentError('tool-registered-twice', `a tool named ${spec.name} is registered already`, {
         tool: spec.name,
       })
     }
     this.#specs.set(spec.name, spec)
+    if (tool !== undefined) this.#tools.set(spec.name, tool)
     for (const name of spec.alias) this.#aliases.set(name, spec)
   }
 
   get(name: string): ToolSpec | undefined {
     return this.#specs.get(name) ?? this.#aliases.get(name)
+  }
+
+  /** As they were made, without those that undo another. */
+  get tools(): AnyTool[] {
+    const undoing = new Set([...this.#specs.values()].map(({ compensate }) => 'tool' in compensate && compensate.tool))
+    return [...this.#tools].flatMap(([name, tool]) => (undoing.has(name) ? [] : [tool]))
   }
 
   /** Throws where a compensation names no tool: before anything runs, not when it is needed. */

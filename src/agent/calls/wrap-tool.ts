@@ -22,8 +22,8 @@ export function wrapTool(registry: ToolRegistry, what: AnyFunction | AnyDefiniti
   const wrapped = typeof what === 'function'
   const { codecs } = registry
   const spec = { ...(wrapped ? functionSpec(what, options) : definitionSpec(what)), codecs }
-  registry.add(spec)
   const tool = (...args: unknown[]): Promise<unknown> => callHere(registry, spec, wrapped ? args : args[0])
+  registry.add(spec, tool)
   const { name, description, input } = spec
   Object.defineProperty(tool, 'name', { value: name })
   Object.assign(tool, {
@@ -43,7 +43,7 @@ function functionSpec(fn: AnyFunction, options: ToolOptions): ToolSpec {
     const message = `${name} looks like a name that a minifier made, and would be another one in the next build: pass {name}`
     throw new AgentError('tool-unnamed', message, { tool: name })
   }
-  return toolSpec({ name, input: undefined, takes: 'list', execute }, options)
+  return toolSpec({ name, input: undefined, takes: 'list', arity: fn.length, execute }, options)
 }
 
 function definitionSpec(definition: AnyDefinition): ToolSpec {

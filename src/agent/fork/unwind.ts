@@ -42,6 +42,6 @@ async function scopesWithCalls({ session }: ExecutionContext): Promise<readonly 
   const calls =
     live === undefined
       ? fatesIn(history?.run)
-      : (await live.connection.calls(runId)).filter(({ phase }) => phase === 'forward').map(fateOfItem)
+      : (await live.connection.calls(runId)).filter(({ phase }) => phase === 'forward').map((item) => fateOfItem(item))
   return calls.flatMap(({ scope }) => scope ?? [])
 }

@@ -6,6 +6,7 @@ import type { Failure } from '../../../schemas/values.ts'
 import { foldForks, type RecordedFork } from '../fork/recorded-forks.ts'
 import { foldHandoffs, noHandoffs, type RecordedHandoffs } from '../pipeline/recorded-handoffs.ts'
 import type { Problem, RunEvent } from '../runtime/connection.ts'
+import { budgetRefusal } from './budget-refusal.ts'
 import { isOutcome, OUTCOME_TYPES, outcomeOf, type RecordedOutcome } from './recorded-outcome.ts'
 
 export interface RecordedAttempt {
@@ -34,6 +35,8 @@ export interface RecordedCall {
   readonly attempts: RecordedAttempt[]
   /** How its undoing ended, where it was undone. */
   undone?: 'compensated' | 'failed' | 'unknown'
+  /** When that was on record. */
+  undoneAt?: string
   /** Undone as far as it can be: some of it stands. */
   leftStanding?: boolean
 }
@@ -210,18 +213,13 @@ function foldClaim(run: RecordedRun, { time }: RunEvent, data: EventBody<'ToolCa
   run.byKey.set(slot, [...(run.byKey.get(slot) ?? []), call])
 }
 
-function foldRefusal(
-  run: RecordedRun,
-  _event: RunEvent,
-  { v: _, fingerprint: __, claim, ...exceeded }: EventBody<'BudgetExceeded'>,
-): void {
+function foldRefusal(run: RecordedRun, event: RunEvent, exceeded: EventBody<'BudgetExceeded'>): void {
+  handoff(run, event)
+  const { claim } = exceeded
   if (claim === undefined) return
   const slot = slotOf(claim.phase, claim.key)
-  const code = 'budget-exceeded'
-  const { requested, dimension, scope, limit, spent, reserved } = exceeded
-  const detail = `${requested} ${dimension} were over the limit of ${limit} of the ${scope} (${spent} spent, ${reserved} reserved)`
   const attempts = run.byKey.get(slot)?.at(-1)?.attempts ?? []
-  run.refusals.set(slot, { afterAttempts: attempts.length, refusal: { code, detail, evidence: { ...exceeded, code } } })
+  run.refusals.set(slot, { afterAttempts: attempts.length, refusal: budgetRefusal(exceeded) })
 }
 
 export function slotOf(phase: string, key: string): string {
@@ -247,9 +245,12 @@ function foldOutcome(run: RecordedRun, { type, time, data }: RunEvent): void {
   const verdict = UNDONE[outcome.kind]
   if (undone !== undefined) {
     undone.undone = verdict
+    undone.undoneAt = time
     undone.leftStanding = data.leftStanding === true
   }
-  if (type === 'ToolCallResolved' && data.outcome === 'compensated') call.undone = 'compensated'
+  if (type !== 'ToolCallResolved' || data.outcome !== 'compensated') return
+  call.undone = 'compensated'
+  call.undoneAt = time
 }
 
 /**

@@ -16,7 +16,8 @@ import { TurnFailed, takeTurn } from './turn.ts'
 /** What an agent is made of: its model, its tools, and its bounds in turns and calls. */
 export interface AgentOptions {
   readonly model: Model
-  readonly tools: readonly LoopTool[]
+  /** Tools that `cs.tool` made: a list of them, or `cs.tools`, all that there are so far. */
+  readonly tools: Iterable<LoopTool>
   /** Part of the scope of its calls; default `agent`. */
   readonly name?: string
   /** Begins every conversation. */
@@ -57,7 +58,7 @@ const TURNS_MAX = 20
 const CALLS_PER_TURN_MAX = 64
 
 /**
- * An agent over a model and tools of one runtime. Throws `unknown-tool` and `tool-registered-twice`.
+ * An agent over a model and tools of one runtime. Throws `unknown-tool`, `tool-registered-twice` and `tool-without-schema`.
  * @example
  * ```ts
  * import { agent, open, ScriptedModel } from 'countersign/agent'

@@ -1,22 +1,21 @@
 /** @module What a model is told of a tool: name, description, and a JSON Schema of its arguments. */
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import type { StandardSchema } from '../calls/standard-schema.ts'
-import type { ToolSpec } from '../calls/tool-spec.ts'
+import type { AnyTool, ToolSpec } from '../calls/tool-spec.ts'
 import { specOf } from '../calls/wrap-tool.ts'
 import { AgentError } from '../errors.ts'
 import type { ToolDescription } from './messages.ts'
 
 /** A tool, or one with the JSON Schema of its arguments, where its own schema cannot tell. */
 export type LoopTool = AnyTool | { readonly tool: AnyTool; readonly parameters: JsonObject }
-type AnyTool = (...args: never[]) => unknown
 
 export interface DescribedTool {
   readonly spec: ToolSpec
   readonly description: ToolDescription
 }
 
-/** By name. Throws `unknown-tool` and `tool-registered-twice`. */
-export function describeTools(tools: readonly LoopTool[]): ReadonlyMap<string, DescribedTool> {
+/** By name. Throws `unknown-tool`, `tool-registered-twice` and `tool-without-schema`. */
+export function describeTools(tools: Iterable<LoopTool>): ReadonlyMap<string, DescribedTool> {
   const described = new Map<string, DescribedTool>()
   for (const loopTool of tools) {
     const { tool, parameters } = typeof loopTool === 'function' ? { tool: loopTool, parameters: undefined } : loopTool
@@ -30,7 +29,7 @@ export function describeTools(tools: readonly LoopTool[]): ReadonlyMap<string, D
       description: {
         name,
         ...(description !== undefined && { description }),
-        parameters: parameters ?? schemaOf(spec),
+        parameters: schemaOf(spec, parameters ?? spec.parameters),
       },
     })
   }
@@ -43,18 +42,29 @@ interface WithJsonSchema {
 }
 
 const TARGET = 'draft-2020-12'
-const ANY_OBJECT: JsonObject = { type: 'object' }
-/** A wrapped function takes a list, which the model writes as an object of one member. */
-const ANY_LIST: JsonObject = {
-  type: 'object',
-  properties: { args: { type: 'array', description: 'the arguments, in order' } },
-  required: ['args'],
+/** A tool that is defined without an input takes what comes, as one value; a function's arguments nobody can guess. */
+const ANY_VALUE: Readonly<Record<ToolSpec['takes'], JsonObject | undefined>> = {
+  value: { type: 'object' },
+  list: undefined,
 }
 
-function schemaOf({ input, takes }: ToolSpec): JsonObject {
-  if (takes === 'list') return ANY_LIST
-  const schema = input === undefined ? undefined : jsonSchemaOf(input)
-  return schema ?? ANY_OBJECT
+/** What no model can know, nobody calls rightly: an error, as soon as a model is to call it. */
+function schemaOf({ name, input, takes, arity }: ToolSpec, written: JsonObject | undefined): JsonObject {
+  const schema = written ?? (input === undefined ? ANY_VALUE[takes] : jsonSchemaOf(input))
+  if (schema === undefined) {
+    const message = `no model can tell the arguments of ${name}: give it {parameters}, a JSON Schema of an object, or define it with an input whose library makes one`
+    throw new AgentError('tool-without-schema', message, { tool: name })
+  }
+  if (takes === 'value' || arity < 2 || isListOf(schema)) return schema
+  const message = `${name} takes ${arity} arguments, and a model gives one object: describe them as {args: a list}, or make it a tool of one argument`
+  throw new AgentError('tool-without-schema', message, { tool: name })
+}
+
+/** The arguments of a wrapped function in order, which a model has to write within an object. */
+function isListOf({ properties }: JsonObject): boolean {
+  if (!isJsonObject(properties ?? null)) return false
+  const { args, ...others } = properties as JsonObject
+  return isJsonObject(args ?? null) && (args as JsonObject).type === 'array' && Object.keys(others).length === 0
 }
 
 function jsonSchemaOf(schema: StandardSchema): JsonObject | undefined {
@@ -69,8 +79,8 @@ function jsonSchemaOf(schema: StandardSchema): JsonObject | undefined {
 }
 
 /** Arguments as the tool takes them. */
-export function argumentsFor({ takes }: ToolSpec, value: unknown): unknown {
-  if (takes === 'value' || Array.isArray(value)) return value
-  const listed = typeof value === 'object' && value !== null && 'args' in value ? value.args : value
+export function argumentsFor({ spec, description }: DescribedTool, value: unknown): unknown {
+  if (spec.takes === 'value') return value
+  const listed = isListOf(description.parameters) && isJsonObject(value as never) ? (value as JsonObject).args : value
   return Array.isArray(listed) ? listed : [listed]
 }

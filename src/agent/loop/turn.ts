@@ -1,6 +1,7 @@
 /** @module One turn: every call that the model asked for, side by side, each with its real result or an error that the model can read. */
 import { parseStrictText } from '../../signing/strict-json.ts'
 import { type CallTrace, callTool } from '../calls/call.ts'
+import { mayPassOver } from '../calls/own-failure.ts'
 import type { ToolSpec } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
@@ -35,7 +36,7 @@ export async function takeTurn(
     requests.map((request, i) => {
       if (i >= callsMax) return refusal(request, `at most ${callsMax} calls a turn: ask for this one in the next`)
       const tool = tools.get(request.name)
-      return tool === undefined ? refusal(request, unknownTool(request, tools)) : answerTo(grouped, request, tool.spec)
+      return tool === undefined ? refusal(request, unknownTool(request, tools)) : answerTo(grouped, request, tool)
     }),
   )
   return taken.map((each) => {
@@ -44,20 +45,27 @@ export async function takeTurn(
   })
 }
 
-async function answerTo(execution: ExecutionContext, request: ToolRequest, spec: ToolSpec): Promise<ToolMessage> {
+async function answerTo(execution: ExecutionContext, request: ToolRequest, tool: DescribedTool): Promise<ToolMessage> {
+  const { spec } = tool
   const args = argumentsOf(request)
   if (!args.ok) return refusal(request, `the arguments are no JSON that can be recorded: ${args.reason}`)
   const trace: CallTrace = { attempts: 0 }
   try {
-    const result = await runWithin(execution, () => callTool(execution, spec, argumentsFor(spec, args.value), trace))
+    const result = await runWithin(execution, () => callTool(execution, spec, argumentsFor(tool, args.value), trace))
     return { role: 'tool', callId: request.id, name: request.name, content: textOf(result) }
   } catch (error) {
     if (isToolError(error)) return refusal(request, error.message)
     // Without a call on record the arguments themselves were refused; behind one, those of a call that the tool made.
     const unfit = error instanceof AgentError && UNFIT.has(error.code) && trace.callId === undefined
     if (unfit) return refusal(request, error.message)
+    if (goesOn(execution, spec, error)) return refusal(request, error instanceof Error ? error.message : String(error))
     throw new TurnFailed(spec, error)
   }
+}
+
+/** The tool says that its failures are the model's to deal with. */
+function goesOn(execution: ExecutionContext, { onFailure, retryScope }: ToolSpec, error: unknown): boolean {
+  return onFailure === 'continue' && retryScope === 'tool' && mayPassOver(execution, error)
 }
 
 const UNFIT: ReadonlySet<string> = new Set(['invalid-arguments', 'not-recordable'])

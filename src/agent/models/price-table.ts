@@ -88,6 +88,11 @@ export function pricedAtMost(price: Price, tokens: { readonly input: number; rea
   return priced({ input, output: price.output }, { inputTokens: tokens.input, outputTokens: tokens.output })
 }
 
+/** Whatever is read and said, it costs nothing. */
+export function isFree({ input, output, cachedInput = '0', cacheWrite = '0' }: Price): boolean {
+  return [input, output, cachedInput, cacheWrite].every((amount) => toNano(amount) === 0n)
+}
+
 /** How many tokens of output an amount pays for. */
 export function outputFor(price: Price, nano: bigint): number | undefined {
   const perMillion = toNano(price.output)

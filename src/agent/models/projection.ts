@@ -5,7 +5,7 @@ import type { Reserve } from '../../../schemas/requests.ts'
 import { TOKENS_MAX } from '../../../schemas/value-forms.ts'
 import { AgentError } from '../errors.ts'
 import type { Rate } from './model-usage.ts'
-import { outputFor, pricedAtMost } from './price-table.ts'
+import { isFree, outputFor, pricedAtMost } from './price-table.ts'
 
 /** The limits that a call stands under, and what is left of them; undefined where there is none. */
 export interface RemainingBudget {
@@ -41,7 +41,9 @@ export function project(call: Projected, remaining: RemainingBudget): Projection
   }
   const outputTokens = call.outputTokens ?? boundOf(call, remaining)
   if (outputTokens === undefined) {
-    if (remaining.tokens === undefined && remaining.nano === undefined) return { outputTokens, reserve: undefined }
+    // What costs nothing cannot pass a limit of cost: no bound is needed.
+    const costs = remaining.nano !== undefined && !(price !== undefined && isFree(price))
+    if (remaining.tokens === undefined && !costs) return { outputTokens, reserve: undefined }
     const message = `nothing bounds the answer of ${provider}/${model}, and this run has a budget: name a limit in the request, or pass maxOutputTokens`
     throw new AgentError('unbounded-output', message, { provider, model })
   }

@@ -57,6 +57,8 @@ export async function handOffAt(
   const content = handoffContent({ mode, payload: value, add, supersedes, manifestHash: registered?.hash })
   return tracked(session, request, async () => {
     const before = session.pipeline.view.now().context
+    const overBudget = session.pipeline.refused(request, content)
+    if (overBudget !== undefined) throw new LedgerRefused(overBudget)
     const fact = servedFact(session, request, content)
     if (fact !== undefined) return considered(session, before, handoffResult(session, fact))
     await session.mayGoLive({ what: 'handoff', name: agent, scope })

@@ -2,7 +2,9 @@
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import { isEqual } from '../../../projections/json-equality.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { jsonDigest } from '../../signing/digests.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
+import type { Problem } from '../runtime/connection.ts'
 import { ContextView } from './context-view.ts'
 import type { HandoffFact, RecordedHandoffs } from './recorded-handoffs.ts'
 
@@ -98,6 +100,14 @@ export class Pipeline {
     // A refusal and its rewind are one write.
     this.#view.passed(fact.kind === 'rejected' ? fact.index + 1 : fact.index)
     return fact
+  }
+
+  /** What the budget said of this handoff then. */
+  refused({ agent, scope, occurrence }: RequestedFact, content: JsonObject): Problem | undefined {
+    const there = this.#record.refusals.find(
+      (each) => each.agent === agent && each.scope === scope && each.occurrence === occurrence,
+    )
+    return there !== undefined && there.content === jsonDigest(content) ? there.refusal : undefined
   }
 
   /** Where something new is handed over while the record holds another agent's handoff in the same scope: the code took another way. */

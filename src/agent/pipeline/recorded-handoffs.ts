@@ -1,7 +1,8 @@
 /** @module The handoffs and rewinds of a run's record, with the place in the code that asked for each. A pure fold. */
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import type { EventBody, RunEventType } from '../../../schemas/events.ts'
-import type { RunEvent } from '../runtime/connection.ts'
+import { budgetRefusal } from '../history/budget-refusal.ts'
+import type { Problem, RunEvent } from '../runtime/connection.ts'
 
 interface Placed {
   /** How many events of the run had been recorded with it: its revision and one. */
@@ -18,9 +19,20 @@ export type HandoffFact = Placed &
     | { readonly kind: 'rewound'; readonly body: EventBody<'RunRewound'> }
   )
 
+export interface RefusedHandoff {
+  readonly agent: string
+  readonly scope: string | undefined
+  readonly occurrence: number | undefined
+  /** Digest of what was handed over. */
+  readonly content: string
+  readonly refusal: Problem
+}
+
 export interface RecordedHandoffs {
   policy: ExtendPolicy
   readonly facts: HandoffFact[]
+  /** Handoffs that the budget refused, by their place. */
+  readonly refusals: RefusedHandoff[]
   /** Steps of which a judgement is on record. */
   readonly judged: Set<number>
   /** Hash of the manifest registered last, by agent. */
@@ -28,7 +40,7 @@ export interface RecordedHandoffs {
 }
 
 export function noHandoffs(policy: ExtendPolicy): RecordedHandoffs {
-  return { policy, facts: [], judged: new Set(), manifests: new Map() }
+  return { policy, facts: [], refusals: [], judged: new Set(), manifests: new Map() }
 }
 
 const KINDS = { EnvelopeAccepted: 'accepted', EnvelopeRejected: 'rejected', RunRewound: 'rewound' } as const satisfies {
@@ -39,8 +51,15 @@ export function foldHandoffs(recorded: RecordedHandoffs, { type, data }: RunEven
   if (type === 'RunStarted') recorded.policy = (data as unknown as EventBody<'RunStarted'>).policy
   if (type === 'JudgementRecorded') recorded.judged.add(Number(data.step))
   if (type === 'ManifestRegistered') recorded.manifests.set(String(data.agent), String(data.hash))
+  if (type === 'BudgetExceeded') foldRefusal(recorded, data as unknown as EventBody<'BudgetExceeded'>)
   if (!(type in KINDS)) return
   const kind = KINDS[type as keyof typeof KINDS]
   const { scope, occurrence } = data as { scope?: string; occurrence?: number }
   recorded.facts.push({ index, scope, occurrence, kind, body: data } as unknown as HandoffFact)
+}
+
+function foldRefusal(recorded: RecordedHandoffs, body: EventBody<'BudgetExceeded'>): void {
+  if (body.handoff === undefined) return
+  const { content, scope, occurrence } = body.handoff
+  recorded.refusals.push({ agent: body.agent, scope, occurrence, content, refusal: budgetRefusal(body) })
 }

@@ -14,7 +14,7 @@ import type {
   ValueOf,
   Wrapped,
 } from '../calls/tool-options.ts'
-import { ToolRegistry } from '../calls/tool-spec.ts'
+import { type AnyTool, ToolRegistry } from '../calls/tool-spec.ts'
 import { wrapTool } from '../calls/wrap-tool.ts'
 import { AgentError } from '../errors.ts'
 import { type ReplayResult, type ReplaySource, replayRun } from '../history/replay.ts'
@@ -77,6 +77,8 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
    * Throws `call-not-found`, `call-not-in-doubt`.
    */
   resolve(callId: string, resolution: Resolution): Promise<ResolvedCall>
+  /** The tools that it made so far, without those that undo another: for `agent({ model, tools: cs.tools })`. */
+  readonly tools: readonly AnyTool[]
   /** Calls that wait for somebody's yes, and the decision on them, in the name of this runtime's caller. */
   readonly approvals: Approvals
   /** Runs the code over a recorded run, without calling a tool; throws at the first divergence. */
@@ -141,6 +143,9 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
     ...(connection.url !== undefined && { url: connection.url }),
     // The overloads of the interface are all there is to call it by.
     tool: (what: Parameters<typeof wrapTool>[1], options: ToolOptions = {}) => wrapTool(registry, what, options),
+    get tools() {
+      return registry.tools
+    },
     run: (options: RunOptions<never> | Body<never, unknown>, body?: Body<never, unknown>) =>
       typeof options === 'function'
         ? open(() => startRun(home, {}, options))

@@ -11,8 +11,13 @@ export interface CallRef {
   readonly tool: string
 }
 
+/** A call that was undone, and when that was on record: RFC 3339 in UTC. */
+export interface CompensatedCall extends CallRef {
+  readonly compensatedAt?: string
+}
+
 export interface RollbackLists {
-  readonly compensated: readonly CallRef[]
+  readonly compensated: readonly CompensatedCall[]
   /** Done, and nobody undoes them. */
   readonly standing: readonly CallRef[]
   readonly failed: readonly CallRef[]
@@ -41,11 +46,12 @@ interface Fate {
   readonly status: string
   /** Undone as far as it can be: some of it stands. */
   readonly leftStanding?: boolean
+  readonly compensatedAt?: string | undefined
 }
 
-export function fateOfItem(item: JsonObject): Fate {
+export function fateOfItem(item: JsonObject, compensatedAt?: string): Fate {
   const { callId, tool, scope, parentCall, compensate, status, leftStanding = false } = item
-  return { callId, tool, scope, parentCall, compensate, status, leftStanding } as unknown as Fate
+  return { callId, tool, scope, parentCall, compensate, status, leftStanding, compensatedAt } as unknown as Fate
 }
 
 /** The same from a run's record: what the ledger would say of each call. */
@@ -53,7 +59,7 @@ export function fatesIn(run: RecordedRun | undefined, inherited = false): Fate[]
   const own = (callId: string): boolean => inherited || run?.inherited?.calls.has(callId) !== true
   return [...new Set(run?.calls.values())]
     .filter(({ phase, callId }) => phase === 'forward' && own(callId))
-    .map((call) => ({ ...call, status: statusOf(call) }))
+    .map((call) => ({ ...call, status: statusOf(call), compensatedAt: call.undoneAt }))
 }
 
 const UNDONE = { compensated: 'compensated', failed: 'compensation-failed', unknown: 'compensation-unknown' } as const
@@ -75,11 +81,17 @@ export function listsOf(all: readonly Fate[], scope: string | undefined): Rollba
       .map(({ callId, tool }) => ({ callId, tool }))
   const standing = inScope.filter((call) => isStanding(call, byId))
   return {
-    compensated: having('compensated'),
+    compensated: inScope
+      .filter(({ status, leftStanding }) => status === 'compensated' && leftStanding !== true)
+      .map(compensatedCall),
     standing: standing.map(({ callId, tool }) => ({ callId, tool })),
     failed: having('compensation-failed'),
     unknown: having('compensation-unknown', 'in-doubt', 'compensating', 'claimed'),
   }
+}
+
+function compensatedCall({ callId, tool, compensatedAt }: Fate): CompensatedCall {
+  return { callId, tool, ...(compensatedAt !== undefined && { compensatedAt }) }
 }
 
 function isStanding(call: Fate, byId: ReadonlyMap<string, Fate>): boolean {

@@ -67,9 +67,34 @@ function childrenOf({ connection, registry }: Rollback): Undoing['rollBackChild'
 }
 
 async function outcomeNow({ connection, runId, scope }: Rollback): Promise<RunOutcome> {
-  const fates = (await connection.calls(runId)).filter(({ phase }) => phase === 'forward').map(fateOfItem)
-  const lists = listsOf(fates, scope)
+  const calls = await connection.calls(runId)
+  const times = await compensationTimes(connection, runId, calls)
+  const forward = calls.filter(({ phase }) => phase === 'forward')
+  const lists = listsOf(
+    forward.map((call) => fateOfItem(call, times.get(String(call.callId)))),
+    scope,
+  )
   return { runId, status: rollbackStatus(lists), ...lists }
+}
+
+/** When each call was undone, by its id: as the compensation says, or as somebody found out. */
+async function compensationTimes(
+  connection: Connection,
+  runId: string,
+  calls: readonly JsonObject[],
+): Promise<ReadonlyMap<string, string>> {
+  const times = new Map<string, string>()
+  const undone = calls.filter(({ status }) => status === 'compensated').map(({ callId }) => String(callId))
+  if (undone.length === 0) return times
+  for await (const { time, data } of connection.events(runId, 'CompensationSucceeded')) {
+    times.set(String(data.compensates), time)
+  }
+  if (undone.every((callId) => times.has(callId))) return times
+  const keys = new Map(calls.map(({ callId, key, phase }) => [callId, phase === 'compensation' ? key : callId]))
+  for await (const { time, data } of connection.events(runId, 'ToolCallResolved')) {
+    times.set(String(keys.get(data.callId ?? null) ?? data.callId), time)
+  }
+  return times
 }
 
 export function openOutcome(runId: string, rollbackError?: unknown): RunOutcome {

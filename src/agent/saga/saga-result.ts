@@ -1,7 +1,7 @@
 /** @module The audit document of a saga, and its printed report. */
 import type { Json } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
-import type { CallRef, RollbackLists, RollbackStatus } from './outcome.ts'
+import type { CallRef, CompensatedCall, RollbackLists, RollbackStatus } from './outcome.ts'
 
 /** How a step ended, its compensation included. */
 export type StepStatus =
@@ -27,20 +27,23 @@ export interface StepReport {
   readonly error?: Failure
   readonly startedAt?: string
   readonly endedAt?: string
+  /** When the ledger recorded that it was undone; only of a step that was. */
+  readonly compensatedAt?: string
 }
 
 /** The audit document of a saga, plain JSON: how it ended, how each step did, and what was undone. Times are RFC 3339 in UTC. */
 export interface SagaResult {
   readonly runId: string
   readonly scope: string
-  readonly status: 'SUCCESS' | RollbackStatus
+  /** `PARTLY_SUCCEEDED`: it went to its end past steps that failed, as their `onFailure` says. Else how its rollback ended. */
+  readonly status: 'SUCCESS' | 'PARTLY_SUCCEEDED' | RollbackStatus
   /** How often the whole saga was begun. */
   readonly tries: number
   readonly startedAt: string
   readonly endedAt: string
   readonly steps: readonly StepReport[]
   readonly error?: Failure
-  readonly compensated: readonly CallRef[]
+  readonly compensated: readonly CompensatedCall[]
   readonly standing: readonly CallRef[]
   readonly failed: readonly CallRef[]
   readonly unknown: readonly CallRef[]
@@ -48,12 +51,16 @@ export interface SagaResult {
 
 /** Steps as they are after a rollback. */
 export function afterRollback(steps: readonly StepReport[], lists: RollbackLists): StepReport[] {
-  const compensated = idsOf(lists.compensated)
+  const compensated = new Map(lists.compensated.map((call) => [call.callId, call]))
   const failed = idsOf(lists.failed)
   const unknown = idsOf(lists.unknown)
   return steps.map((step) => {
     const { callId = '' } = step
-    if (compensated.has(callId)) return { ...step, status: 'compensated' }
+    const undone = compensated.get(callId)
+    if (undone !== undefined) {
+      const { compensatedAt } = undone
+      return { ...step, status: 'compensated', ...(compensatedAt !== undefined && { compensatedAt }) }
+    }
     if (failed.has(callId)) return { ...step, status: 'compensation-failed' }
     if (unknown.has(callId) && step.status === 'succeeded') return { ...step, status: 'compensation-in-doubt' }
     return step
@@ -86,13 +93,17 @@ export function sagaReport(result: SagaResult): string {
     step.startedAt !== undefined && step.endedAt !== undefined
       ? `${Date.parse(step.endedAt) - Date.parse(step.startedAt)} ms`
       : '',
-    step.error?.message ?? short(step.result),
+    step.error?.message ?? [short(step.result), undoneText(step)].filter((text) => text !== '').join('; '),
   ])
   const table = columns([['step', 'tool', 'status', 'attempts', 'took', 'result or error'], ...rows])
   const begun = tries === 1 ? '' : `, begun ${tries} times`
   const tookMs = Date.parse(endedAt) - Date.parse(startedAt)
   const head = `saga ${scope} of run ${runId}: ${status}${begun} (${startedAt}, ${tookMs} ms)`
   return [head, ...table, ...(error === undefined ? [] : [`error: ${plain(error.message)}`])].join('\n')
+}
+
+function undoneText({ compensatedAt }: StepReport): string {
+  return compensatedAt === undefined ? '' : `undone ${compensatedAt}`
 }
 
 const SHORT_CHARS = 60

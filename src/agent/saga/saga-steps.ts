@@ -12,6 +12,8 @@ export interface SagaStep {
   readonly args?: unknown
   /** Default: its place, such as `1` or `2.1`. */
   readonly id?: string
+  /** Once its retries are used up: the saga is rolled back (`roll-back`), or it goes on without this step (`continue`). Default: as its tool says. */
+  readonly onFailure?: 'roll-back' | 'continue'
 }
 
 /** Steps and groups, in order; the steps of a group run side by side. */
@@ -22,6 +24,7 @@ export interface PlannedStep {
   readonly group: number
   readonly spec: ToolSpec
   readonly args: unknown
+  readonly onFailure: 'roll-back' | 'continue'
 }
 
 /** Throws `invalid-saga` and `unknown-tool`. */
@@ -47,7 +50,7 @@ function planStep(
   if (typeof step !== 'object' || step === null || Array.isArray(step) || !('tool' in step)) {
     throw invalid(`step ${place} is no {tool, args}: a group holds steps, not groups`, { step: place })
   }
-  const { tool, args, id = place } = step as SagaStep
+  const { tool, args, id = place, onFailure } = step as SagaStep
   const spec = typeof tool === 'string' ? registry.get(tool) : registered(specOf(tool), registry)
   if (spec === undefined) {
     const name = typeof tool === 'string' ? tool : 'a function that cs.tool did not make'
@@ -56,7 +59,10 @@ function planStep(
       tool: name,
     })
   }
-  return { id, group, spec, args: argsFor(spec, args) }
+  if (onFailure !== undefined && onFailure !== 'continue' && onFailure !== 'roll-back') {
+    throw invalid(`onFailure of step ${place} is "roll-back" or "continue"`, { step: place })
+  }
+  return { id, group, spec, args: argsFor(spec, args), onFailure: onFailure ?? spec.onFailure }
 }
 
 function registered(spec: ToolSpec | undefined, registry: ToolRegistry): ToolSpec | undefined {

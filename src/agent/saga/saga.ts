@@ -3,6 +3,7 @@ import type { Json } from '../../../schemas/json.ts'
 import { pause } from '../../client/transport.ts'
 import { backoffMs } from '../calls/backoff.ts'
 import { type CallTrace, callTool } from '../calls/call.ts'
+import { mayPassOver } from '../calls/own-failure.ts'
 import { recordable } from '../calls/recordable.ts'
 import { AgentError, failureOf, InDoubt } from '../errors.ts'
 import { type ExecutionContext, joined, runWithin } from '../runtime/execution-context.ts'
@@ -75,7 +76,7 @@ async function trySaga(
   for (let tries = 1; ; tries += 1) {
     // A scope that was rolled back is closed for good: each try has its own.
     const scope = `${path}:${number}${tries === 1 ? '' : `.${tries}`}`
-    const tried = await oneTry({ ...execution, scope, dedupe: 'position' }, groups)
+    const tried = await oneTry({ ...execution, scope, dedupe: 'position' }, groups, tries)
     if (session.halted !== undefined) throw session.halted
     const result = resultOf(execution, { scope, tries, startedAt, tried })
     const again = tried.failure?.step.spec
@@ -86,7 +87,11 @@ async function trySaga(
   }
 }
 
-async function oneTry(execution: ExecutionContext, groups: readonly (readonly PlannedStep[])[]): Promise<Tried> {
+async function oneTry(
+  execution: ExecutionContext,
+  groups: readonly (readonly PlannedStep[])[],
+  tries: number,
+): Promise<Tried> {
   const reports: StepReport[] = []
   let failure: Tried['failure']
   for (const [g, group] of groups.entries()) {
@@ -98,10 +103,22 @@ async function oneTry(execution: ExecutionContext, groups: readonly (readonly Pl
     )
     for (const { step, report, thrown } of carried) {
       reports.push(report)
-      if (thrown !== undefined) failure ??= { step, error: thrown.error }
+      if (thrown !== undefined && !goesOn(execution, step, { tries, error: thrown.error })) {
+        failure ??= { step, error: thrown.error }
+      }
     }
   }
   return { steps: reports, ...(failure !== undefined && { failure }) }
+}
+
+/** A failure is passed over where the step says so; what nobody knows, what the ledger refused, and what a whole new try may mend are not. */
+function goesOn(
+  execution: ExecutionContext,
+  { spec, onFailure }: PlannedStep,
+  { tries, error }: { readonly tries: number; readonly error: unknown },
+): boolean {
+  const isLastTry = spec.retryScope === 'tool' || tries > spec.retries
+  return onFailure === 'continue' && isLastTry && mayPassOver(execution, error)
 }
 
 interface Carried {
@@ -150,7 +167,7 @@ function resultOf(
   return {
     runId: execution.session.runId,
     scope,
-    status: failure === undefined ? 'SUCCESS' : 'COMPENSATED',
+    status: failure !== undefined ? 'COMPENSATED' : steps.every(isDone) ? 'SUCCESS' : 'PARTLY_SUCCEEDED',
     tries,
     startedAt,
     endedAt: new Date().toISOString(),
@@ -158,4 +175,8 @@ function resultOf(
     ...(failure !== undefined && { error: failureOf(failure.error) }),
     ...NOTHING,
   }
+}
+
+function isDone({ status }: StepReport): boolean {
+  return status === 'succeeded'
 }

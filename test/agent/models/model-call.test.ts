@@ -241,6 +241,28 @@ for (const { name, open } of HOMES) {
     },
   )
 
+  model(
+    'a model that costs nothing needs no bound under a limit of cost, and one under a limit of tokens (RUN-46)',
+    async () => {
+      await using home = await open()
+      const prices = { currency: 'USD', models: { 'acme/local': { input: '0', output: '0.00' } } }
+      const cs = home.process(undefined, { prices })
+      const unbound = { estimate: { inputTokens: 1 } }
+      const asks = [
+        asker(() => said('x', 1, 9), { ...unbound, model: 'local' }),
+        asker(() => said('x', 1, 9), { ...unbound, model: 'named-nowhere', price: 'free' }),
+      ]
+      const codes = (budget: { tokens?: number; cost?: '1.00 USD' }, id: string) =>
+        cs.run({ id, budget }, (run) =>
+          Promise.all(asks.map(async (ask) => codeOf(await ask(run, 'a').catch((error: unknown) => error)) ?? 'fine')),
+        )
+      assert.equal(await codes({ cost: '1.00 USD' }, 'free'), ['fine', 'fine'])
+      const { tokens, cost } = await home.connection.budget('free')
+      assert.equal([tokens, cost], [20, '0'], 'what was used is counted all the same')
+      assert.equal(await codes({ cost: '1.00 USD', tokens: 100 }, 'bound'), ['unbounded-output', 'unbounded-output'])
+    },
+  )
+
   model('a call that names no bound gets the smaller of what the model can give and what is left', async () => {
     await using home = await open()
     const cs = home.process(undefined, { prices: PRICES })

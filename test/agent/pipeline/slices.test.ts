@@ -32,6 +32,7 @@ function viewOf(...steps: readonly ({ payload: JsonObject; mode: string } | { to
   const view = new ContextView({
     policy: { criticalKeys: ['entities'] },
     facts,
+    refusals: [],
     manifests: new Map(),
     judged: new Set(),
   })

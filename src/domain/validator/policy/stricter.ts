@@ -20,6 +20,7 @@ type Declared = Pick<
   | 'restated'
   | 'judge'
   | 'approve'
+  | 'overshoot'
 >
 
 /** Of one place the word of `first` counts; bounds and rights are the stricter of both. */
@@ -28,6 +29,7 @@ export function stricter(first: Declared, second: Declared): Declared {
     ungrounded: later(['off', 'warn', 'reject'], first.ungrounded, second.ungrounded),
     restated: later(['off', 'warn', 'sure', 'reject'], first.restated, second.restated),
     judge: later(['warn', 'reject'], first.judge, second.judge),
+    overshoot: later(['record', 'refuse'], first.overshoot, second.overshoot),
     lists: both(second.lists, first.lists),
     monotonic: both(second.monotonic, first.monotonic),
     tolerance: both(second.tolerance, first.tolerance),
