@@ -115,6 +115,8 @@ export const MEMBERS: Texts = {
   manifestHash: 'Digest of the manifest that the agent works under, as its registration was answered.',
   maxTokens: 'Most tokens of what the agent is shown, and of what it hands over.',
   message: 'What failed, for people.',
+  overshoot:
+    'Tokens of a handoff that would pass a limit of the budget: recorded as overshoot (record), or the handoff is refused (refuse).',
   minConfidence: 'Refuses a handoff that keeps a smaller share of what was established, 0 to 1.',
   mode: 'How the payload meets the context: `replace` (the default), `merge` (RFC 7396) or `extend`.',
   model: 'Name of the model.',
