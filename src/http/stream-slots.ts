@@ -9,7 +9,8 @@ export const STREAM_BYTES = {
   tail: 1.5 * MIB,
   replay: 2 * MIB,
   export: 3 * MIB,
-  bundle: 4 * MIB,
+  /** While it is planned it remembers calls and runs besides. */
+  bundle: 8 * MIB,
 } as const
 
 export type StreamKind = keyof typeof STREAM_BYTES

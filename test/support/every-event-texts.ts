@@ -95,6 +95,7 @@ function folded(all: readonly LedgerEvent[]): object {
 function reported(events: readonly LedgerEvent[]): object {
   const facts = new ReportFacts()
   for (const event of events) facts.take(event)
+  facts.nextPass()
   const { ends, types, agents, notable, openRuns, openCalls } = facts
   const counted = { ends: ends.entries(), types: types.entries(), agents: agents.entries() }
   return { ...counted, notable, openRuns, openCalls, tokens: facts.tokens, costs: facts.costs }

@@ -64,6 +64,7 @@ export function forgedBundle(base: Files, { headers, lines, predicate, note, tra
   const last = trailer ?? trailerLine([...head, ...lines], log, { ...said, ...tree })
   const facts = new ReportFacts()
   for (const line of lines) facts.take(eventOf(line))
+  facts.nextPass()
   const key = noteSigner(log.name, log.key).verifier.text
   const files: [string, string][] = [
     ['README.txt', readmeText(predicate)],

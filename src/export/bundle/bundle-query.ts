@@ -2,12 +2,13 @@
  * @module The query of a bundle: the part that headers answer, whose completeness the bundle proves, and the rest, which whoever verifies
  * evaluates on the bodies. `verify.mjs` says the same in its own words; a test holds the two together.
  */
-import { type CallFacts, callOf, eventFacts, matchesFacts } from '../../../projections/event-facts.ts'
+import { type CallFacts, eventFacts, matchesFacts } from '../../../projections/event-facts.ts'
 import { AUDIT_FILTERS, type AuditFilterField, type FilterName } from '../../../schemas/audit-fields.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Header } from '../../../schemas/header.ts'
 import { runStream } from '../../../schemas/names.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
+import { AnswerCount } from './verifier.ts'
 
 const namesWith = (proof: AuditFilterField['proof']): readonly FilterName[] =>
   AUDIT_FILTERS.filter((filter) => filter.proof === proof).map(({ name }) => name)
@@ -42,19 +43,9 @@ function isEmpty(part: EventQuery): boolean {
   return true
 }
 
-/** Whether an event answers the whole query; to be asked of all selected events, in their order. */
-export function queryMatcher({ run: _, ...query }: EventQuery): (event: LedgerEvent) => boolean {
-  if (isEmpty(query)) return () => true
-  const needsClaims = query.agent !== undefined || query.tool !== undefined
-  const claims = new Map<string, CallFacts>()
-  return ({ header, data }) => {
-    const call = needsClaims ? callOf(header.type, data) : undefined
-    const facts = eventFacts(header, data, claims.get(`${call} ${header.stream}`))
-    if (needsClaims && header.type === 'ToolCallClaimed') claims.set(`${facts.call} ${header.stream}`, callFacts(facts))
-    return matchesFacts(query, facts)
-  }
-}
-
-function callFacts({ agent, tool }: CallFacts): CallFacts {
-  return { ...(agent !== undefined && { agent }), ...(tool !== undefined && { tool }) }
+/** Counts the events that answer the whole query, among all selected events, in their order. */
+export function answersTo({ run: _, ...query }: EventQuery): AnswerCount {
+  const isAnswer = ({ header, data }: LedgerEvent, claim: CallFacts) =>
+    matchesFacts(query, eventFacts(header, data, claim))
+  return new AnswerCount(query, isAnswer)
 }

@@ -1,6 +1,6 @@
 /**
- * @module What goes into a bundle. The log is read once to measure and digest, and again whenever a file is written: memory stays flat,
- * and the manifest, which stands before the events, names their digest.
+ * @module What goes into a bundle. The log is read to measure and digest, once as a rule, and again whenever a file is written: memory stays
+ * flat, and the manifest, which stands before the events, names their digest.
  */
 import { readFileSync } from 'node:fs'
 import type { EventQuery } from '../../../schemas/event-query.ts'
@@ -13,9 +13,9 @@ import { digestText } from '../../signing/digests.ts'
 import { exportHead, exportLine, exportTrailer } from '../jsonl.ts'
 import { signedTrailer } from '../signed-trailer.ts'
 import { type BundleFile, ChangedContentError, linesFile, Measure, textFile } from './bundle-file.ts'
-import { completePart, isSelected, queryMatcher } from './bundle-query.ts'
+import { answersTo, completePart, isSelected } from './bundle-query.ts'
 import { type BundlePredicate, STATEMENT_PAYLOAD_TYPE, statementText } from './statement.ts'
-import { jwksText, PROOFS_MAX, ReportFacts, readmeText, reportHtml } from './verifier.ts'
+import { type Gathered, jwksText, PROOFS_MAX, ReportFacts, readmeText, reportHtml } from './verifier.ts'
 
 const EVENTS = 'events.jsonl'
 const LOG = 'log.jsonl'
@@ -76,11 +76,10 @@ async function measure(request: BundleRequest): Promise<Measured> {
   const { pin, query } = request
   const facts = new ReportFacts()
   const [lines, log, tree] = [new Measure(), new Measure(), new CompactTree()]
-  const matches = queryMatcher(query)
+  const answers = answersTo(query)
   const ids: string[] = []
   let last: string | undefined
   let events = 0
-  let matching = 0
   lines.add(headOf(query))
   for await (const { event, selected } of leavesOf(request)) {
     log.add(`${event.texts.header}\n`)
@@ -89,13 +88,24 @@ async function measure(request: BundleRequest): Promise<Measured> {
     lines.add(exportLine(event.texts))
     facts.take(event)
     events += 1
-    if (matches(event)) matching += 1
+    answers.take(event)
     if (ids.length <= PROOFS_MAX) ids.push(event.header.id)
     last = event.header.id
   }
   if (tree.size !== pin.tree.size || digestText(tree.root()) !== pin.tree.root) throw new ChangedContentError(LOG)
+  await takeAgain(request, [facts, answers])
   const ends = [ids[0], last].filter((id) => id !== undefined)
-  return { facts, lines, log, events, matching, proven: events <= PROOFS_MAX ? ids : [...new Set(ends)] }
+  return { facts, lines, log, events, matching: answers.count, proven: events <= PROOFS_MAX ? ids : [...new Set(ends)] }
+}
+
+/** Further passes over the log, for what needs more than one to stay within its memory. */
+async function takeAgain(request: BundleRequest, gathered: readonly Gathered[]): Promise<void> {
+  for (;;) {
+    const unfinished = gathered.filter((each) => each.nextPass())
+    if (unfinished.length === 0) return
+    for await (const { event, selected } of leavesOf(request))
+      if (selected) for (const each of unfinished) each.takeAgain(event)
+  }
 }
 
 function predicateOf({ ledger, caller, query, pin, exportId }: BundleRequest, measured: Measured): BundlePredicate {

@@ -1,5 +1,6 @@
 /** @module `verify.mjs`, which stands by itself in every bundle, with its types: the ledger says what the bundle says of itself. */
 import type { KeyObject } from 'node:crypto'
+import type { CallFacts } from '../../../projections/event-facts.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import type { BundlePredicate } from './statement.ts'
@@ -60,9 +61,26 @@ interface Bounded {
   readonly total: number
 }
 
+type Taken = Pick<LedgerEvent, 'header' | 'data'>
+
+/** What is worked out from events in their order, in bounded memory: for large tenants that takes more than one pass over them. */
+export interface Gathered {
+  take(event: Taken): void
+  /** For the passes after the first. */
+  takeAgain(event: Taken): void
+  /** Whether the events have to be taken again, from the first on; asked after each pass. */
+  nextPass(): boolean
+  /** Bytes that grow with the number of runs and calls. */
+  readonly heldBytes: number
+}
+
+/** Counts the events that answer a query. */
+export interface AnswerCount extends Gathered {
+  readonly count: number
+}
+
 /** Of what the report shows, gathered event by event. */
-interface ReportFacts {
-  take(event: Pick<LedgerEvent, 'header' | 'data'>): void
+interface ReportFacts extends Gathered {
   readonly ends: Counts
   readonly types: Counts
   readonly agents: Counts
@@ -82,13 +100,18 @@ interface Verifier {
   ) => readonly string[]
   /** The texts of a bundle: whoever checks it makes them again. */
   readonly readmeText: (predicate: BundlePredicate) => string
-  readonly ReportFacts: new () => ReportFacts
+  readonly ReportFacts: new (isEarlier?: boolean, maxBytes?: number) => ReportFacts
+  /** `isAnswer` judges an event by what the claim of its call says of what the query asks for. */
+  readonly AnswerCount: new (
+    query: EventQuery,
+    isAnswer: (event: LedgerEvent, claim: CallFacts) => boolean,
+    maxBytes?: number,
+  ) => AnswerCount
   readonly reportHtml: (facts: ReportFacts, predicate: BundlePredicate) => string
   readonly jwksText: (verifierKey: string) => string
   /** Bundles of so many events have a proof file for each; of larger ones the first and the last event have. */
   readonly PROOFS_MAX: number
 }
 
-export const { verifyBundle, reportLines, readmeText, ReportFacts, reportHtml, jwksText, PROOFS_MAX } = (await import(
-  new URL('./verify.mjs', import.meta.url).href
-)) as Verifier
+export const { verifyBundle, reportLines, readmeText, ReportFacts, AnswerCount, reportHtml, jwksText, PROOFS_MAX } =
+  (await import(new URL('./verify.mjs', import.meta.url).href)) as Verifier

@@ -618,7 +618,7 @@ function isSelected(header, tenant, { run, types, actor, principal, kid, since, 
 
 /** Answers which events must have a proof file: of up to `PROOFS_MAX` all, else the first and the last. */
 function checkEvents(bundle, { manifest, key, checkpoint, log, facts, options }, found, fail) {
-  const [isAnswer, macFits] = [queryOf(manifest), macCheck(options, found)]
+  const [answers, macFits] = [answersOf(manifest), macCheck(options, found)]
   const [proven, digest] = [new ProvenEvents(), crypto.createHash('sha256')]
   let before = -1
   let trailer
@@ -654,10 +654,12 @@ function checkEvents(bundle, { manifest, key, checkpoint, log, facts, options },
     if (hexDigest(sha256(Buffer.from(salt, 'base64url'), dataText)) !== header.dataDigest)
       fail('TAMPERED', 'data-digest', `the body of ${place(header)} is not the one that was sealed`)
     if (!macFits(event)) fail('TAMPERED', 'mac', `the mac of ${place(header)} does not fit`)
-    if (isAnswer(event)) found.matching += 1
+    answers.take(event)
     proven.add({ id: header.id, leaf, index })
     facts.take(event)
   }
+  takeAgain(bundle, [answers, facts])
+  found.matching = answers.count
   nameMissing(bundle, new Set(log.wanted.values()), fail)
   const digestText = hexDigest(digest.digest())
   checkTrailer(trailer, { manifest, key, checkpoint, events: found.events, digest: digestText }, fail)
@@ -742,22 +744,80 @@ function eventOf(line) {
   }
 }
 
-/** The whole query, bodies included. What a call's later events do not say themselves, its claim has said. */
-function queryOf({ query, tenant }) {
-  const claims = new Map()
-  return ({ header, data }) => {
-    if (header.type === 'ToolCallClaimed')
-      claims.set(`${data.callId} ${header.stream}`, { agent: data.agent, tool: data.tool })
-    const claim = claims.get(`${data.callId} ${header.stream}`) ?? {}
-    const said = {
-      agent: data.agent ?? claim.agent,
-      tool: data.tool ?? claim.tool,
-      call: data.callId,
-      provider: data.provider ?? data.usage?.provider,
-      model: data.model ?? data.usage?.model,
+/** Further passes over the events, where one cannot remember all that is needed between one event and the next. */
+function takeAgain(bundle, counts) {
+  for (;;) {
+    const unfinished = counts.filter((each) => each.nextPass())
+    if (unfinished.length === 0) return
+    // What is wrong with a line was said in the first pass.
+    for (const line of linesOf(bundle, 'events.jsonl', () => {})) {
+      const event = eventOf(line)
+      if (event !== undefined) for (const each of unfinished) each.takeAgain(event)
     }
-    const isSaid = (name) => query[name] === undefined || query[name] === said[name]
-    return isSelected(header, tenant, query) && Object.keys(said).every(isSaid)
+  }
+}
+
+const answersOf = (manifest) => new AnswerCount(manifest.query, (event, claim) => isAnswer(manifest, event, claim))
+
+/** The whole query, bodies included. What a call's later events do not say themselves, its claim has said. */
+function isAnswer({ query, tenant }, { header, data }, claim) {
+  const said = {
+    agent: data.agent ?? claim.agent,
+    tool: data.tool ?? claim.tool,
+    call: data.callId,
+    provider: data.provider ?? data.usage?.provider,
+    model: data.model ?? data.usage?.model,
+  }
+  const isSaid = (name) => query[name] === undefined || query[name] === said[name]
+  return isSelected(header, tenant, query) && Object.keys(said).every(isSaid)
+}
+
+/**
+ * Counts the events that answer a query; `isAnswer(event, claim)` judges one. Of a claim only what the query asks for is remembered. An event that answers
+ * by its claim alone is counted at the claim, and so in the one pass that holds the claim to its end.
+ */
+export class AnswerCount {
+  count = 0
+  #query
+  #isAnswer
+  #claims
+
+  constructor({ agent, tool }, isAnswer, maxBytes = 4 * MIB) {
+    this.#query = { agent, tool }
+    this.#isAnswer = isAnswer
+    this.#claims = new NameTable(maxBytes)
+  }
+
+  get heldBytes() {
+    return this.#claims.heldBytes
+  }
+
+  take(event) {
+    if (this.#isAnswer(event, {})) this.count += 1
+    this.takeAgain(event)
+  }
+
+  takeAgain(event) {
+    const { agent, tool } = this.#query
+    const { header, data } = event
+    if ((agent === undefined && tool === undefined) || data.callId === undefined) return
+    const name = `${data.callId} ${header.stream}`
+    const [said, answers] = this.#claims.get(name) ?? [0, 0]
+    if (header.type === 'ToolCallClaimed') {
+      const saysAgent = agent !== undefined && data.agent === agent
+      const saysTool = tool !== undefined && data.tool === tool
+      this.#claims.set(name, Number(saysAgent) + 2 * Number(saysTool), answers)
+      return
+    }
+    const claim = { ...(said % 2 === 1 && { agent }), ...(said >= 2 && { tool }) }
+    if (said !== 0 && !this.#isAnswer(event, {}) && this.#isAnswer(event, claim))
+      this.#claims.set(name, said, answers + 1)
+  }
+
+  /** Whether the events have to be taken again, from the first on. `count` is right when this answers false. */
+  nextPass() {
+    for (const [, answers] of this.#claims.entries()) this.count += answers
+    return this.#claims.nextPass()
   }
 }
 
@@ -865,6 +925,118 @@ None of this shows that what was recorded is true, nor that everything that happ
 `
 }
 
+// What has to be remembered of many names between one event and the next, in a bounded number of bytes.
+
+const SLOT_WORDS = 6
+const FIRST_WORDS = 64 * SLOT_WORDS
+const HASHES = 2 ** 32
+/** So that nobody can choose names whose hashes lie close together. */
+const SALT = crypto.randomBytes(16)
+
+/**
+ * Two numbers by name: open addressing in one array, where 127 bits of a salted SHA-256 stand for the name. Names that do not fit wait: a pass over the
+ * events holds those whose hash begins below a bound, which sinks as more come, and the next pass goes on from there.
+ */
+export class NameTable {
+  #maxBytes
+  #words = new Uint32Array(FIRST_WORDS)
+  #used = 0
+  #from = 0
+  #to = HASHES
+
+  /** It holds at most `maxBytes`, also while it grows, but never less than 4.5 KiB. */
+  constructor(maxBytes) {
+    this.#maxBytes = maxBytes
+  }
+
+  get heldBytes() {
+    return this.#words.byteLength
+  }
+
+  /** Undefined for a name that was not set, was taken away, or waits for another pass. */
+  get(name) {
+    const at = slotOf(this.#words, hashOf(name))
+    return isLive(this.#words, at) ? numbersAt(this.#words, at) : undefined
+  }
+
+  /** Two zeros take the name away. */
+  set(name, first, second) {
+    const hash = hashOf(name)
+    if (this.#used === roomIn(this.#words)) this.#makeRoom()
+    if (!this.#isOfPass(hash)) return
+    const at = slotOf(this.#words, hash)
+    if (isFree(this.#words, at)) {
+      if (first === 0 && second === 0) return
+      this.#used += 1
+    }
+    this.#words.set([...hash, first, second], at)
+  }
+
+  /** The numbers of all names that this pass holds. */
+  *entries() {
+    for (const at of liveSlots(this.#words)) yield numbersAt(this.#words, at)
+  }
+
+  /** Forgets all names; answers whether some have had to wait: the next pass holds those, and no other. */
+  nextPass() {
+    const isMore = this.#to < HASHES
+    this.#from = this.#to
+    this.#to = HASHES
+    this.#words = new Uint32Array(FIRST_WORDS)
+    this.#used = 0
+    return isMore
+  }
+
+  #isOfPass([first]) {
+    return first >= this.#from && first < this.#to
+  }
+
+  /** Names that were taken away leave their slots; then there are twice the slots, or, where that is too much, some names have to wait. */
+  #makeRoom() {
+    const old = this.#words
+    const doubled = 2 * old.length
+    // Both are held for a moment.
+    const isTooMuch = (old.length + doubled) * 4 > this.#maxBytes && old.length > FIRST_WORDS
+    this.#words = new Uint32Array(isTooMuch ? old.length : doubled)
+    const held = () => liveSlots(old).filter((at) => this.#isOfPass([old[at]]))
+    let slots = held()
+    while (slots.length > roomIn(this.#words) / 2) {
+      this.#to = this.#from + Math.ceil((this.#to - this.#from) / 2)
+      slots = held()
+    }
+    for (const from of slots) {
+      const slot = old.subarray(from, from + SLOT_WORDS)
+      this.#words.set(slot, slotOf(this.#words, slot))
+    }
+    this.#used = slots.length
+  }
+}
+
+/** The last bit of a hash is set, so that no slot in use looks free. */
+function hashOf(name) {
+  const hash = sha256(SALT, name)
+  return [hash.readUInt32LE(0), hash.readUInt32LE(4), hash.readUInt32LE(8), (hash.readUInt32LE(12) | 1) >>> 0]
+}
+
+/** Where the slot of a hash begins, or the free one where it would stand. */
+function slotOf(words, [a, b, c, d]) {
+  let at = (b % (words.length / SLOT_WORDS)) * SLOT_WORDS
+  const isIts = () => words[at] === a && words[at + 1] === b && words[at + 2] === c && words[at + 3] === d
+  while (!isFree(words, at) && !isIts()) at = (at + SLOT_WORDS) % words.length
+  return at
+}
+
+function liveSlots(words) {
+  const found = []
+  for (let at = 0; at < words.length; at += SLOT_WORDS) if (isLive(words, at)) found.push(at)
+  return found
+}
+
+const roomIn = (words) => Math.floor(((words.length / SLOT_WORDS) * 3) / 4)
+const isFree = (words, at) => words[at + 3] === 0
+const isLive = (words, at) => words[at + 4] !== 0 || words[at + 5] !== 0
+const numbersAt = (words, at) => [words[at + 4], words[at + 5]]
+
 // The report, gathered while the events go by. Memory is bounded by what is open and by what a page can show.
 
 /** Longer lists end in a count of the rest. */
@@ -896,6 +1068,72 @@ class NameCounts {
   }
 }
 
+/** How much was opened and not closed, and the first of it in the order of opening. */
+class OpenList {
+  /** Known when no pass is left. */
+  list
+  #table
+  /** Openings so far in this pass. */
+  #met = 0
+  /** Of what stayed open: the number of its first opening, and that of the last one of the same name. */
+  #first = []
+  #total = 0
+  /** What is to be listed, by number of opening. */
+  #items = new Map()
+  /** Openings that are to be listed and whose item was not kept; undefined as long as it is not known what stays open. */
+  #wanted
+
+  constructor(maxBytes) {
+    this.#table = new NameTable(maxBytes)
+  }
+
+  get heldBytes() {
+    return this.#table.heldBytes
+  }
+
+  open(name, item) {
+    this.#met += 1
+    if (this.#wanted !== undefined) {
+      if (this.#wanted.has(this.#met)) this.#items.set(this.#met, item())
+      return
+    }
+    const [opening, last] = this.#table.get(name) ?? [this.#met, this.#met]
+    this.#items.delete(last)
+    if (this.#items.size < 2 * LISTED_MAX) this.#items.set(this.#met, item())
+    this.#table.set(name, opening, this.#met)
+  }
+
+  close(name) {
+    const [, last] = (this.#wanted === undefined && this.#table.get(name)) || []
+    if (last === undefined) return
+    this.#items.delete(last)
+    this.#table.set(name, 0, 0)
+  }
+
+  nextPass() {
+    this.#met = 0
+    if (this.#wanted === undefined) {
+      for (const entry of this.#table.entries()) this.#add(entry)
+      if (this.#table.nextPass()) return true
+      this.#keepFirst()
+      this.#wanted = new Set(this.#first.map(([, last]) => last).filter((last) => !this.#items.has(last)))
+      if (this.#wanted.size > 0) return true
+    }
+    this.list = { items: this.#first.map(([, last]) => this.#items.get(last)), total: this.#total }
+    return false
+  }
+
+  #add(entry) {
+    this.#total += 1
+    this.#first.push(entry)
+    if (this.#first.length > 2 * LISTED_MAX) this.#keepFirst()
+  }
+
+  #keepFirst() {
+    this.#first.sort(([a], [b]) => a - b).splice(LISTED_MAX)
+  }
+}
+
 /** What a reader of the report must not miss: types that record a failure or are notable in themselves, as the catalogue of events has it. */
 const NOTABLE =
   /^(?:EnvelopeRejected|JudgementRecorded|RunRewound|RequestRefused|BudgetExceeded|Approval.*|ToolCallFailed|ToolCallInDoubt|ToolCallResolved|Compensation.*|RunFailed|RunCompensated|ReservationExpired|RunKeyDisclosed)$/
@@ -921,18 +1159,25 @@ export class ReportFacts {
   tokens = 0
   first = undefined
   last = undefined
-  #openRuns = new Map()
-  #openCalls = new Map()
+  #runs
+  #calls
   #isEarlier
 
   /** `isEarlier`: as an earlier verifier made its report. */
-  constructor(isEarlier = false) {
+  constructor(isEarlier = false, maxBytes = MIB) {
     this.#isEarlier = isEarlier
+    this.#runs = new OpenList(maxBytes)
+    this.#calls = new OpenList(maxBytes)
+  }
+
+  /** Of what grows with the number of runs and calls. */
+  get heldBytes() {
+    return this.#runs.heldBytes + this.#calls.heldBytes
   }
 
   take(event) {
     const { header, data } = event
-    const { type, stream, time } = header
+    const { type, time } = header
     this.first ??= time
     if (this.last === undefined || time > this.last) this.last = time
     this.types.add(type)
@@ -942,27 +1187,33 @@ export class ReportFacts {
     if (agent !== undefined) this.agents.add(agent)
     if (NOTABLE.test(type) || (!this.#isEarlier && hasFailed(type, data))) this.notable.add(listed(event))
     if (type === 'UsageRecorded') this.#spend(data.usage)
-    if (type === 'RunStarted') this.#openRuns.set(stream, time)
-    if (ENDS_RUN.test(type)) {
-      this.ends.add(type)
-      this.#openRuns.delete(stream)
-    }
+    if (ENDS_RUN.test(type)) this.ends.add(type)
+    this.takeAgain(event)
+  }
+
+  takeAgain(event) {
+    const { header, data } = event
+    const { type, stream, time } = header
     const call = `${stream} ${textOfMember(data, 'callId')}`
-    if (type === 'ToolCallClaimed') this.#openCalls.set(call, listed(event))
-    if (ENDS_CALL.test(type)) this.#openCalls.delete(call)
+    if (type === 'RunStarted') this.#runs.open(stream, () => [runOf(stream) ?? stream, time])
+    if (ENDS_RUN.test(type)) this.#runs.close(stream)
+    if (type === 'ToolCallClaimed') this.#calls.open(call, () => listed(event))
+    if (ENDS_CALL.test(type)) this.#calls.close(call)
+  }
+
+  /** Whether the events have to be taken again, from the first on. What is open is known when this answers false. */
+  nextPass() {
+    const unfinished = [this.#runs.nextPass(), this.#calls.nextPass()]
+    return unfinished.includes(true)
   }
 
   /** Runs that were begun here and have no end, with the time of their start. */
   get openRuns() {
-    const list = new BoundedList()
-    for (const [stream, start] of this.#openRuns) list.add([runOf(stream) ?? stream, start])
-    return list
+    return this.#runs.list
   }
 
   get openCalls() {
-    const list = new BoundedList()
-    for (const call of this.#openCalls.values()) list.add(call)
-    return list
+    return this.#calls.list
   }
 
   #spend(usage) {

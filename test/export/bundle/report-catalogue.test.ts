@@ -36,6 +36,7 @@ function factsOf(...events: readonly (readonly [string, JsonObject])[]): Instanc
   const facts = new ReportFacts()
   for (const [index, [type, data]] of events.entries())
     facts.take({ header: header(type, index), data: type === 'UsageRecorded' ? { usage: {}, ...data } : data } as never)
+  facts.nextPass()
   return facts
 }
 
