@@ -7,7 +7,7 @@ import { createLedgerKeys, type LedgerKeys } from '../../src/signing/ledger-keys
 import type { AppendResult } from '../../src/store/event-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { collect } from '../support/records.ts'
-import { drive, idempotent, ok, replayed, verifiedFold } from '../support/run-driver.ts'
+import { drive, idempotent, ok, refusedWith, replayed, verifiedFold } from '../support/run-driver.ts'
 import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
 import { wrapStore } from '../support/wrap-store.ts'
 
@@ -153,6 +153,23 @@ keys(
     assert.ok(refusals > 0 && refusals <= 8, `${refusals} tries`)
     ok(await run.hand('a', { x: 1 }))
     assert.is(new Set(await kids(run)).size, 1)
+  },
+)
+
+keys(
+  'a repeat of a settle that left only a digest is answered as the first, also after the key was rotated (F138)',
+  async () => {
+    await using test = await testLedger()
+    const run = drive(test, 'r')
+    await run.start()
+    const callId = await run.claimed('t')
+    const settle = { result: { secret: 'x' }, record: 'digest' } as const
+    ok(await run.settle(callId, settle))
+    test.keys.replace(rotated(test.keys.current()))
+    const [, second] = test.keys.current().ring.keys
+    await untilSealedWith(test, second?.kid ?? '')
+    assert.is(ok(await run.settle(callId, settle)).status, 'succeeded')
+    refusedWith(await run.settle(callId, { ...settle, result: { secret: 'y' } }), 'already-settled')
   },
 )
 
