@@ -70,7 +70,8 @@ export class EventStoreNode implements AsyncDisposable {
     this.log = cluster?.log ?? new EventLog()
     this.projections = new ProjectionEngine(this.log)
     const calls = { cut: () => this.cut(), port: () => this.#port, ...(cluster !== undefined && { cluster }) }
-    const parts: NodeParts = { log: this.log, faults: this.faults, appends: 0, reads: 0, ...calls }
+    const sent = { backwards: 0, forwards: 0, subscription: 0 }
+    const parts: NodeParts = { log: this.log, faults: this.faults, appends: 0, reads: 0, sent, ...calls }
     this.#parts = parts
     this.#grpc.addService(StreamsService, {
       read: read(parts),
@@ -107,6 +108,11 @@ export class EventStoreNode implements AsyncDisposable {
   /** Reads and subscriptions that have come in. */
   get reads(): number {
     return this.#parts.reads
+  }
+
+  /** Events with their bodies that have gone out. */
+  get sent(): Readonly<NodeParts['sent']> {
+    return this.#parts.sent
   }
 
   /** Listens; after `stop` on the same port, with everything that was written. */

@@ -11,6 +11,9 @@ import { isLedgerStream } from './ledger-streams.ts'
 /** Events of one look; more at each further one, since a long way is left then. */
 const FIRST_LOOK = 64
 const LOOK_MAX = 4_096
+/** Where the end was known a moment ago, the newest event most often says all: the server sends each event whole. */
+const NEXT_LOOK = 1
+const LOOK_GROWTH = 8
 
 /** What is known of the end of `$all`: forgotten with the node that said it. */
 interface Known {
@@ -23,6 +26,8 @@ interface Known {
 export class LastPosition {
   readonly #connection: Connection
   #known: Known | undefined
+  #looking: Promise<AllPosition | undefined> | undefined
+  #next: Promise<AllPosition | undefined> | undefined
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -34,12 +39,33 @@ export class LastPosition {
     this.#known = undefined
   }
 
-  /** Undefined where there is no event of a ledger. Throws `StoreUnavailableError`. */
-  async find(): Promise<AllPosition | undefined> {
+  /**
+   * Undefined where there is no event of a ledger. One look serves all who ask while another is under way: it begins after they have asked, and
+   * so sees what they know of. Throws `StoreUnavailableError`.
+   */
+  find(): Promise<AllPosition | undefined> {
+    if (this.#looking === undefined) return this.#start()
+    this.#next ??= this.#looking.then(
+      () => this.#start(),
+      () => this.#start(),
+    )
+    return this.#next
+  }
+
+  #start(): Promise<AllPosition | undefined> {
+    this.#next = undefined
+    const look = this.#look().finally(() => {
+      this.#looking = undefined
+    })
+    this.#looking = look
+    return look
+  }
+
+  async #look(): Promise<AllPosition | undefined> {
     const known = this.#known
     let from: AllPosition | typeof END = END
     let newest: AllPosition | undefined
-    for (let count = FIRST_LOOK; ; count = Math.min(count * 4, LOOK_MAX)) {
+    for (let count = known === undefined ? FIRST_LOOK : NEXT_LOOK; ; count = Math.min(count * LOOK_GROWTH, LOOK_MAX)) {
       const look = await lookBackwards(this.#connection, { from, count, known })
       newest ??= look.newest
       // Whether a position is let in or left out backwards, the same lowest one twice is the beginning.

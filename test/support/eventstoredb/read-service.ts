@@ -37,7 +37,12 @@ async function serve(parts: NodeParts, call: ReadCall): Promise<void> {
 
   const found = options.hasStream() ? fromStream(parts, options) : fromAll(parts, options)
   if (typeof found === 'string') await send(call, notFoundMessage(found))
-  else for (const event of found) if (!(await send(call, eventMessage(event)))) return
+  else {
+    for (const event of found) {
+      if (!(await send(call, eventMessage(event)))) return
+      parts.sent[direction] += 1
+    }
+  }
   call.end()
 }
 
@@ -167,6 +172,7 @@ async function subscription(parts: NodeParts, call: ReadCall, options: ReadReq.O
     await parts.faults.pass()
     if (filter.lets(event)) {
       if (!(await send(call, eventMessage(event)))) return
+      parts.sent.subscription += 1
     } else if (filter.checkpointEvery > 0 && looked % filter.checkpointEvery === 0) {
       if (!(await send(call, checkpointMessage(event.position)))) return
     }
