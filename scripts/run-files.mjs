@@ -10,7 +10,9 @@ const ROOT = fileURLToPath(new URL('../dist/test/', import.meta.url))
 const SLOWEST = 10
 
 /** Beginnings of paths below `dist/test/`: what holds the growth of its process's heap to a bound has a process of its own. */
-const ALONE = ['store/memory.', 'store/sqlite.', 'store/eventstoredb.test.']
+const ALONE = ['store/memory.', 'store/sqlite.', 'store/postgres.test.', 'store/eventstoredb.test.']
+/** Wait for processes more than they work: they begin first, and one lane more than there are cores works beside them. */
+const FIRST = ['system/', 'examples.', 'agent/kill.', 'cli/']
 
 /** Compiled test files below `dist/test/`, sorted: all but `*.long.test.js`, or these and what repeats its rounds more often in the long suite. */
 export function testFiles({ long }) {
@@ -29,7 +31,8 @@ function hasRounds(file) {
 export async function runFiles(files, { long, env = {}, timeoutMs = FILE_TIMEOUT_MS[long ? 'long' : 'short'] }) {
   const sum = { passed: 0, failed: 0, skipped: 0, files: [] }
   const options = { timeoutMs, env: { COUNTERSIGN_TEST_ROUNDS: long ? 'long' : 'quick', ...env } }
-  const queue = [...files]
+  const isFirst = (file) => FIRST.some((beginning) => file.startsWith(beginning))
+  const queue = [...files.filter(isFirst), ...files.filter((file) => !isFirst(file))]
   const isAlone = (file) => long || ALONE.some((beginning) => file.startsWith(beginning))
   const lane = async () => {
     let shared
@@ -45,7 +48,7 @@ export async function runFiles(files, { long, env = {}, timeoutMs = FILE_TIMEOUT
     // What files that shared a process left open shows only now.
     if (shared !== undefined) reportEnd(await shared.end(), sum)
   }
-  await Promise.all(Array.from({ length: availableParallelism() }, lane))
+  await Promise.all(Array.from({ length: availableParallelism() + (long ? 0 : 1) }, lane))
   return sum
 }
 

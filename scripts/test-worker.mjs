@@ -6,6 +6,10 @@ const LEAK_AFTER_MS = 20_000
 const TICKS_PER_SECOND = 100
 const mark = process.argv[2]
 
+// A failure is one that everybody sees again. `COUNTERSIGN_TEST_SEED` draws other cases.
+const { default: fc } = await import('fast-check')
+fc.configureGlobal({ seed: Number(process.env.COUNTERSIGN_TEST_SEED ?? 1) })
+
 // uvu then collects suites and leaves it to `exec` to run them.
 globalThis.UVU_DEFER = 1
 const { exec } = await import('uvu')

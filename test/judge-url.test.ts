@@ -8,7 +8,7 @@ import { readSettings } from '../src/config.ts'
 import { httpJudge } from '../src/judge-client.ts'
 import { judgedLedger } from '../src/judged-ledger.ts'
 import { alice, testLedger } from './support/test-ledger.ts'
-import { within } from './support/within.ts'
+import { eventually, within } from './support/within.ts'
 
 const test = suite('a judge at a URL')
 
@@ -56,7 +56,7 @@ test('whatever goes wrong with a judge at a URL is no assent, and takes neither 
   ]
   for (const [reason, answering] of answers) {
     await using at = await judgeAt(answering)
-    const said = await within(5_000, httpJudge(at.url, 300)({ step: 1 }, open), `${reason}`)
+    const said = await within(httpJudge(at.url, 300)({ step: 1 }, open), `${reason}`)
     assert.is(said.verdict, 'unavailable')
     assert.match(said.reason ?? '', reason)
   }
@@ -98,16 +98,15 @@ test('runs whose policy names a judge are judged behind the answer, and refused 
   assert.equal([at.asked[1]?.before, at.asked[1]?.after], [{ facts }, { facts, notes: 'no allergies' }])
 
   async function judged(count: number): Promise<void> {
-    for (let tries = 0; tries < 500; tries += 1) {
+    const isOnRecord = async (): Promise<true | undefined> => {
       const found = await inner.ledger.runEvents(alice, 'r', { from: 0 })
       let seen = 0
       if (found.ok)
         for await (const page of found.value)
           seen += page.filter(({ header }) => header.type === 'JudgementRecorded').length
-      if (seen >= count) return
-      await new Promise((resolve) => setTimeout(resolve, 10))
+      return seen >= count ? true : undefined
     }
-    throw new Error(`judgement ${count} is not on record`)
+    await eventually(isOnRecord, `judgement ${count}`)
   }
 })
 
@@ -125,9 +124,12 @@ test('a judgement that a restart or an outage lost is asked for again when the n
   await ledger.execute(alice, '', { kind: 'start', body: { id: 'r', name: 'r', policy: { judge: 'reject' } } }, {})
   assert.ok((await post({ a: 1 })).ok)
   let tries = 0
-  for (; tries < 500 && !(await post({ a: 1, b: 2 })).ok; tries += 1)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  assert.ok(tries > 0 && tries < 500, `${tries} tries`)
+  const isTaken = async (): Promise<true | undefined> => {
+    tries += 1
+    return (await post({ a: 1, b: 2 })).ok ? true : undefined
+  }
+  await eventually(isTaken, 'the handoff')
+  assert.ok(tries > 1, `${tries} tries`)
   assert.ok(answers >= 2)
 })
 

@@ -12,7 +12,7 @@ for (const { name, open } of HOMES) {
   const dies = async (home: TestHome, commands: number, life: (cs: Countersign) => Promise<unknown>): Promise<void> => {
     const { change, dead } = killedAfter(commands, true)
     life(home.process(change)).catch(() => undefined)
-    await within(5_000, dead, 'the death')
+    await within(dead, 'the death')
     home.clock.nowMs += LONG_MS
   }
 
@@ -92,7 +92,7 @@ for (const { name, open } of HOMES) {
       // Dies when the effect of behind is claimed: everything before it is on record.
       const { change, dead } = killedAtTool('effect')
       whole(home.process(change), true).catch(() => undefined)
-      await within(5_000, dead, id)
+      await within(dead, id)
       home.clock.nowMs += LONG_MS
       const error = await rejection(whole(home.process(), false))
       assert.is(codeOf(error), 'resume-diverged', `${id}: ${error}`)

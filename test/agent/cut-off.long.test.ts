@@ -137,12 +137,12 @@ async function survived(
   const broken = breaking(home.connection, fault)
   const cs = home.process(() => broken.connection)
   const where = `${fault.name} ${fault.once ? 'once' : 'for good'} at question ${fault.at}${fails ? ', a run that fails' : ''}`
-  const first = await outcome(within(30_000, carry(cs, world, fails), where))
+  const first = await outcome(within(carry(cs, world, fails), where))
   const { questions } = await settledQuestions(broken.questions)
   if (first.error !== undefined && !(first.error instanceof Error && first.error.message !== ''))
     return { questions, wrong: `${where}: threw ${String(first.error)}` }
   home.clock.nowMs += LONG_MS
-  const again = await outcome(within(30_000, carry(home.process(), world, fails), `${where}, resumed`))
+  const again = await outcome(within(carry(home.process(), world, fails), `${where}, resumed`))
   if (again.error !== undefined && !(again.error instanceof Error && again.error.message !== ''))
     return { questions, wrong: `${where}: resumed, it threw ${String(again.error)}` }
   const twice = world.filter((each, i) => world.indexOf(each) !== i)

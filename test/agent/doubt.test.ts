@@ -12,7 +12,7 @@ for (const { name, open } of HOMES) {
   const dies = async (home: TestHome, commands: number, life: (cs: Countersign) => Promise<unknown>): Promise<void> => {
     const { change, dead } = killedAfter(commands, true)
     life(home.process(change)).catch(() => undefined)
-    await within(5_000, dead, 'the death')
+    await within(dead, 'the death')
     home.clock.nowMs += LONG_MS
   }
 

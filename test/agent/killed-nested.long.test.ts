@@ -81,7 +81,7 @@ for (const { name, open } of HOMES) {
           at.push(`${commands}${arrives ? '' : '-'}`)
           const { change, dead } = killedAfter(commands, arrives)
           const first = life(home.process(change)).catch((error: unknown) => error)
-          await within(10_000, Promise.race([first, dead]), 'a life')
+          await within(Promise.race([first, dead]), 'a life')
           home.clock.nowMs += LONG_MS
           const cs = home.process()
           bank.tools(cs)

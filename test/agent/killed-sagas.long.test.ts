@@ -81,7 +81,7 @@ async function shortLife(
 ) {
   const { change, dead } = killedAfter(kill.at, kill.lastArrives)
   const ended = work(home.process(change)).catch(() => undefined)
-  await within(5_000, Promise.race([dead, ended]), 'death or end')
+  await within(Promise.race([dead, ended]), 'death or end')
   home.clock.nowMs += LONG_MS
 }
 

@@ -2,6 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ResultTooLarge } from '../../src/agent/loop/tool-error.ts'
 import { outcomeOf } from '../../src/agent/saga/outcome.ts'
+import { within } from '../support/within.ts'
 import { codeOf, HOMES, killedAfter, rejection } from './homes.ts'
 
 const large = suite('large values of calls')
@@ -39,15 +40,17 @@ for (const { name, open } of HOMES) {
           return rows === textOf(5_000_000) ? rows.length : 'another value'
         }
       }
-      const { change, dead } = killedAfter(6, true)
-      const first = home.process(change)
-      void first
-        .run(
-          { id: 'page', name: 'page' },
-          program(first, () => new Promise(() => {})),
-        )
-        .catch(() => undefined)
-      await Promise.race([dead, new Promise((resolve) => setTimeout(resolve, 1_500))])
+      const first = home.process()
+      let reach = (): void => undefined
+      const recorded = new Promise<void>((resolve) => {
+        reach = resolve
+      })
+      const hangs = (): Promise<never> => {
+        reach()
+        return new Promise(() => {})
+      }
+      void first.run({ id: 'page', name: 'page' }, program(first, hangs)).catch(() => undefined)
+      await within(recorded, 'the record of the result')
       const cs = home.process()
       const body = program(cs, () => undefined)
       assert.is(await cs.run({ id: 'page', name: 'page' }, body), textOf(5_000_000).length)

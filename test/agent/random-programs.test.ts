@@ -152,5 +152,5 @@ async function firstLife(
 ): Promise<void> {
   const { change, dead } = killedAfter(at.kill, at.lastArrives)
   const ended = work(home.process(change)).catch(() => undefined)
-  await within(5_000, Promise.race([dead, ended]), 'death or end')
+  await within(Promise.race([dead, ended]), 'death or end')
 }

@@ -79,7 +79,7 @@ for (const { name, open } of HOMES) {
   const dies = async (connection: Connection, life: (cs: Countersign) => Promise<unknown>, open: Opened) => {
     const { change, dead } = killedAfter(2, true)
     life(open(change)).catch(() => undefined)
-    await within(5_000, dead, 'the death')
+    await within(dead, 'the death')
     assert.is((await connection.calls('r'))[0]?.status, 'claimed')
   }
   type Opened = (change: (connection: Connection) => Connection) => Countersign

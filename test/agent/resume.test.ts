@@ -19,7 +19,7 @@ for (const { name, open } of HOMES) {
   ): Promise<void> => {
     const { change, dead } = killedAfter(at.commands, at.lastArrives ?? true)
     life(home.process(change)).catch(() => undefined)
-    await within(5_000, dead, 'the death')
+    await within(dead, 'the death')
     home.clock.nowMs += LONG_MS
   }
 

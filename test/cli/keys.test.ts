@@ -1,5 +1,4 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt } from 'jose'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -7,11 +6,9 @@ import { countersign } from '../support/command-line.ts'
 import { foundLedger, runInProcess } from '../support/in-process-command.ts'
 import { startServer } from '../support/server-process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { eventually } from '../support/within.ts'
 
 const keys = suite('cli: keys, token and validate')
-
-/** Long enough for the owner's look at its key file, which comes each second. */
-const NOTICE_MS = 10_000
 
 keys('keys list shows which key seals, and no secret in any spelling (A37)', async () => {
   using folder = tempFolder()
@@ -63,8 +60,7 @@ keys(
     assert.is(code, 0)
     const kid = stdout.trim()
     assert.is(statSync(folder.file('.countersign/keys.json')).mode & 0o777, 0o600)
-    for (const until = Date.now() + NOTICE_MS; !server.said.includes('key rotated') && Date.now() < until; )
-      await sleep(50)
+    await eventually(() => (server.said.includes('key rotated') ? true : undefined), 'the new key')
     assert.ok(server.said.includes(kid))
     const verified = await runInProcess(['verify', '--json'], { cwd })
     assert.ok(JSON.parse(verified.stdout).events >= 2)

@@ -41,7 +41,7 @@ test('serve stops with one line that says file, place and reason of a policy tha
   }
   const [file, says] = bad[4] as (typeof bad)[number]
   const args = ['serve', '--port', '0', '--policy', file]
-  const { code, stdout, stderr } = await within(20_000, countersign(args, { cwd: folder.path }), 'the end of serve')
+  const { code, stdout, stderr } = await within(countersign(args, { cwd: folder.path }), 'the end of serve')
   assert.is(code, 2, stderr)
   assert.is(stderr.trimEnd().split('\n').length, 1, stderr)
   assert.match(stderr, says)

@@ -33,11 +33,7 @@ test('a tail goes on from the last event it saw, however the line breaks (F103)'
   const output = collected(child)
   const ended = endOf(child)
   try {
-    await eventually(
-      20_000,
-      () => (output.stdout.includes('"e3"') ? true : undefined),
-      `the third event: ${output.stderr}`,
-    )
+    await eventually(() => (output.stdout.includes('"e3"') ? true : undefined), `the third event: ${output.stderr}`)
     assert.equal(asked.slice(0, 3), ['0', '1', '2'])
     child.kill('SIGINT')
     assert.is((await ended).code, 0, output.stderr)

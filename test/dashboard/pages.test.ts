@@ -165,18 +165,18 @@ test('a live stream goes on where the page stood, names runs and revisions alone
   await edge.post('/v1/runs', { id: 'theirs', name: 'x' }, await bearer(edge, { tenant: 'beta' }))
   await edge.post('/v1/runs/mine/envelopes', { agent: 'a', payload: { secret: 'payload' } })
   const stream = readSse(await client.get(address))
-  const frame = await within(5_000, stream.until('changed'))
+  const frame = await within(stream.until('changed'))
   const last = frame.at(-1)
   assert.equal(JSON.parse(last?.data ?? ''), { mine: 1 })
   await stream.close()
   const resumed = readSse(await client.get(address, { 'last-event-id': last?.id ?? '' }))
   await edge.post('/v1/runs/mine/complete', {})
-  assert.equal(JSON.parse((await within(5_000, resumed.until('changed'))).at(-1)?.data ?? ''), { mine: 2 })
+  assert.equal(JSON.parse((await within(resumed.until('changed'))).at(-1)?.data ?? ''), { mine: 2 })
   await resumed.close()
   // A position of another kind of store: as after a copy.
   const elsewhere = edge.inner.ledger.places.seal(JSON.stringify(['live', edge.tenant]), '77/77'.padEnd(48))
   const lost = readSse(await client.get(`/ui/live?after=${elsewhere}`))
-  assert.is((await within(5_000, lost.until('resync'))).at(-1)?.event, 'resync')
+  assert.is((await within(lost.until('resync'))).at(-1)?.event, 'resync')
   await lost.close()
 })
 
@@ -189,10 +189,10 @@ test('a live stream ends with the session that is signed out, and with the serve
   }
   const out = await opened()
   await out.client.post('/ui/sign-out', {})
-  await within(10_000, out.stream.rest(), 'the stream of a session that was signed out')
+  await within(out.stream.rest(), 'the stream of a session that was signed out')
   const last = await opened()
   edge.draining.abort()
-  await within(10_000, last.stream.rest(), 'the stream of a server that stops')
+  await within(last.stream.rest(), 'the stream of a server that stops')
 })
 
 test('a question goes on page by page, pinned to one size of the log', async () => {

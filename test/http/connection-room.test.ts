@@ -84,18 +84,14 @@ test('who showed a good token stays, over the API and on the pages, while strang
   const answers: string[] = []
   known.on('data', (chunk) => answers.push(chunk.toString('latin1')))
   const answered = (count: number) =>
-    eventually(
-      10_000,
-      async () => (answers.join('').split('HTTP/1.1 200').length > count ? true : undefined),
-      'answers',
-    )
+    eventually(async () => (answers.join('').split('HTTP/1.1 200').length > count ? true : undefined), 'answers')
   known.write(kept(at.auth))
   await answered(1)
   const browser = await signedIn(at.edge)
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const page = await opened(port)
   page.write(`GET /ui/runs HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`)
-  await within(10_000, new Promise((resolve) => page.once('data', resolve)), 'the page')
+  await within(new Promise((resolve) => page.once('data', resolve)), 'the page')
   page.resume()
 
   const idle = await strangers(port, 200)
@@ -110,8 +106,8 @@ test('strangers of one address have a share: one more, and the one that was ther
   await using at = await served({ maxConnections: 1_000, maxStrangersPerAddress: 30 })
   const [oldest] = await strangers(at.server.port, 1)
   const idle = await strangers(at.server.port, 60)
-  await within(10_000, closing(oldest as Socket), 'the end of the oldest')
-  await eventually(10_000, async () => (openOf(idle) === 30 ? true : undefined), 'thirty are left')
+  await within(closing(oldest as Socket), 'the end of the oldest')
+  await eventually(async () => (openOf(idle) === 30 ? true : undefined), 'thirty are left')
   for (const socket of idle) socket.destroy()
 })
 
@@ -127,19 +123,15 @@ test('where all are at work for somebody with a token nobody is cut for a newcom
   await using at = await served({ maxConnections: 5 }, slow)
   const { port } = at.server
   const busy = Array.from({ length: 5 }, () => exchange(port, kept(at.auth), 5_000))
-  await eventually(10_000, async () => (waiting.length === 5 ? true : undefined), 'all are at work')
+  await eventually(async () => (waiting.length === 5 ? true : undefined), 'all are at work')
   const refused = await exchange(port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
   assert.equal([refused.text, refused.closed], ['', true])
   for (const goOn of waiting) goOn()
   // Answered, and kept open for more: the one that fell silent first makes room.
-  await eventually(
-    10_000,
-    async () => {
-      const { text } = await exchange(port, 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
-      return statusOf(text) === 200 ? true : undefined
-    },
-    'room',
-  )
+  await eventually(async () => {
+    const { text } = await exchange(port, 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    return statusOf(text) === 200 ? true : undefined
+  }, 'room')
   for (const { text } of await Promise.all(busy)) assert.is(statusOf(text), 200)
 })
 

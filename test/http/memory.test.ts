@@ -38,7 +38,6 @@ memory(
 
     const first = held(edge, '/v1/batch', { authorization, ...length })
     await within(
-      5_000,
       until(() => account.usedBytes === 8 * MIB),
       'room for it, before it is read',
     )
@@ -50,7 +49,6 @@ memory(
     // Half of the share is for one tenant: others go on, as far as the other half reaches.
     const theirs = held(edge, '/v1/batch', { authorization: other, ...length })
     await within(
-      5_000,
       until(() => account.usedBytes === 16 * MIB),
       'room for another tenant',
     )
@@ -68,7 +66,6 @@ memory('a body without a length takes room as it comes, and is cut where there i
   const account = budget.account('bodies-read')
   const one = held(edge, '/v1/runs', { authorization: `Bearer ${await edge.token()}` })
   await within(
-    5_000,
     until(() => account.usedBytes === 64 * 1024),
     'room for its first step',
   )

@@ -2,6 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { bodyOf, type TestEdge, testEdge } from '../support/test-edge.ts'
+import { eventually } from '../support/within.ts'
 
 const test = suite('http: claims that wait')
 
@@ -25,7 +26,7 @@ function watched(): { readonly wrap: (ledger: Ledger) => Ledger; readonly waitin
     },
   })
   const waiting = async (count: number): Promise<void> => {
-    while (caughtUp < count) await new Promise((resolve) => setTimeout(resolve, 2))
+    await eventually(() => (caughtUp >= count ? true : undefined), `${count} readers`)
   }
   return { wrap, waiting }
 }
@@ -84,18 +85,21 @@ test('a claim that waits asks again once when the lease and the grace after it a
 })
 
 test('a server that stops lets waiting claims go with 409', async () => {
-  await using edge = await testEdge()
+  const readers = watched()
+  await using edge = await testEdge({ wrap: readers.wrap })
   await claimed(edge)
   const waiting = edge.post('/v1/runs/r/calls', call, { prefer: 'wait=30' })
-  setTimeout(() => edge.draining.abort(), 50)
+  await readers.waiting(1)
+  edge.draining.abort()
   assert.is((await waiting).status, 409)
 })
 
 test('waiting claims count among the streams of the tenant: one too many does not wait', async () => {
-  await using edge = await testEdge({ settings: { streamsPerTenant: 1 } })
+  const readers = watched()
+  await using edge = await testEdge({ settings: { streamsPerTenant: 1 }, wrap: readers.wrap })
   await claimed(edge)
   const first = edge.post('/v1/runs/r/calls', call, { prefer: 'wait=30' })
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await readers.waiting(1)
   assert.is((await edge.post('/v1/runs/r/calls', call, { prefer: 'wait=30' })).status, 409)
   edge.draining.abort()
   assert.is((await first).status, 409)

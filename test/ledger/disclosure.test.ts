@@ -4,10 +4,10 @@ import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
 import { runStream } from '../../schemas/names.ts'
 import { checkRecord, firstExpectation, nextExpectation } from '../../src/signing/check.ts'
-import { rotateKeyRing } from '../../src/signing/key-ring.ts'
 import { sealEvents } from '../../src/signing/seal.ts'
 import { type VerifyFault, verdictOf } from '../../src/verify/fault.ts'
 import { verifyRecords } from '../../src/verify/verify-records.ts'
+import { rotate } from '../support/key-rotation.ts'
 import { drive, idempotent, listed, ok, recordsOf, refusedWith } from '../support/run-driver.ts'
 import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
 
@@ -39,12 +39,7 @@ test('the keys check every event of the run, over a rotation, and no event of an
   const run = drive(home, 'r1')
   await run.start()
   await run.hand('writer', { note: 'a' })
-  const keys = home.keys.current()
-  home.keys.replace({
-    ...keys,
-    ring: rotateKeyRing(keys.ring, new Date().toISOString(), (n) => new Uint8Array(n).fill(7)),
-  })
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await rotate(home)
   await run.hand('writer', { note: 'b' })
   await run.do({ kind: 'complete', body: {} })
   const file = await disclosed(home, 'r1')

@@ -2,47 +2,19 @@ import { randomBytes } from 'node:crypto'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { IdentityError } from '../../src/ledger/identity/ledger-identity.ts'
-import { rotateKeyRing } from '../../src/signing/key-ring.ts'
 import { createLedgerKeys, type LedgerKeys } from '../../src/signing/ledger-keys.ts'
 import type { AppendResult } from '../../src/store/event-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { rotate, rotated } from '../support/key-rotation.ts'
 import { collect } from '../support/records.ts'
 import { drive, idempotent, ok, refusedWith, replayed, verifiedFold } from '../support/run-driver.ts'
-import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
+import { alice, testLedger } from '../support/test-ledger.ts'
+import { eventually } from '../support/within.ts'
 import { wrapStore } from '../support/wrap-store.ts'
 
 const keys = suite('keys')
 
 const newKeys = () => createLedgerKeys(new Date().toISOString(), randomBytes)
-const rotated = (of: LedgerKeys): LedgerKeys => ({
-  ...of,
-  ring: rotateKeyRing(of.ring, new Date().toISOString(), randomBytes),
-})
-
-/** A rotation is put on record behind the caller's back. */
-async function untilSealedWith(test: TestLedger, kid: string): Promise<void> {
-  for (let turns = 0; turns < 1_000; turns += 1) {
-    const facts = await collect(test.store.readStream('ledger-system'))
-    if (facts.some((record) => record.data.includes(`"kid":"${kid}"`))) {
-      // Its append is answered some time after it can be read, and only then does the new key seal.
-      await probeUntil(test, kid)
-      return
-    }
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  throw new Error(`${kid} was never announced`)
-}
-
-async function probeUntil(test: TestLedger, kid: string): Promise<void> {
-  const probe = drive(test, `probe-${kid}`)
-  await probe.start()
-  for (let tries = 0; tries < 500; tries += 1) {
-    ok(await probe.do({ kind: 'usage', body: { agent: 'a', usage: { tokens: 1 } } }))
-    if ((await kids(probe)).at(-1) === kid) return
-  }
-  throw new Error(`${kid} was announced and never sealed anything`)
-}
-
 const kids = async (run: ReturnType<typeof drive>) => (await run.events()).map((event) => event.header.kid)
 
 keys(
@@ -53,11 +25,9 @@ keys(
     await run.start()
     const [first] = test.keys.current().ring.keys
     const first_ = ok(await run.do({ kind: 'usage', body: { agent: 'a', usage: { tokens: 1 } } }, idempotent('k')))
-    test.keys.replace(rotated(test.keys.current()))
-    const [, second] = test.keys.current().ring.keys
-    await untilSealedWith(test, second?.kid ?? '')
+    const second = await rotate(test)
     ok(await run.hand('a', { x: 1 }))
-    assert.equal(await kids(run), [first?.kid, first?.kid, second?.kid])
+    assert.equal(await kids(run), [first?.kid, first?.kid, second])
     const restarted = await test.sibling()
     assert.is((await replayed(restarted, 'r')).verdict, 'VERIFIED')
     // The mark was made under the old key.
@@ -80,9 +50,7 @@ keys('a process that has not heard of a rotation does not seal behind the new ke
   // Its own key source is read again only when it meets a key that it does not know.
   await using late = await testLedger({ store: test.store, keys: before })
   ok(await drive(late, 'r').hand('a', { x: 1 }))
-  test.keys.replace(rotated(before))
-  const kid = test.keys.current().ring.keys.at(-1)?.kid ?? ''
-  await untilSealedWith(test, kid)
+  const kid = await rotate(test)
   ok(await run.hand('a', { x: 2 }))
   const silent = late.keys as unknown as { current: () => LedgerKeys }
   silent.current = () => test.keys.current()
@@ -114,8 +82,7 @@ keys('keys that did not found the ledger do not open it, and write nothing (STR-
 keys('a ring that lacks the key of the last rotation does not open the ledger', async () => {
   await using test = await testLedger()
   const old = test.keys.current()
-  test.keys.replace(rotated(old))
-  await untilSealedWith(test, test.keys.current().ring.keys.at(-1)?.kid ?? '')
+  await rotate(test)
   try {
     await testLedger({ store: test.store, keys: old })
     assert.unreachable('opened')
@@ -149,6 +116,7 @@ keys(
     const run = drive(test, 'r')
     await run.start()
     test.keys.replace(rotated(test.keys.current()))
+    await eventually(() => (refusals > 0 ? true : undefined), 'a try')
     for (let left = 0; left < 60; left += 1) await new Promise((resolve) => setTimeout(resolve, 2))
     assert.ok(refusals > 0 && refusals <= 8, `${refusals} tries`)
     ok(await run.hand('a', { x: 1 }))
@@ -165,9 +133,7 @@ keys(
     const callId = await run.claimed('t')
     const settle = { result: { secret: 'x' }, record: 'digest' } as const
     ok(await run.settle(callId, settle))
-    test.keys.replace(rotated(test.keys.current()))
-    const [, second] = test.keys.current().ring.keys
-    await untilSealedWith(test, second?.kid ?? '')
+    await rotate(test)
     assert.is(ok(await run.settle(callId, settle)).status, 'succeeded')
     refusedWith(await run.settle(callId, { ...settle, result: { secret: 'y' } }), 'already-settled')
   },

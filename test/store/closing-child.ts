@@ -4,10 +4,15 @@ import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import { openEventStoreDbStore } from '../../src/store/eventstoredb/eventstoredb-store.ts'
 
 const store = await openEventStoreDbStore({ url: process.argv[2] ?? '', canonical: canonicalJson })
-const live = (async () => {
-  for await (const step of store.subscribe({}, new AbortController().signal)) writeSync(1, `${String(step)}\n`)
-})()
-await new Promise((resolve) => setTimeout(resolve, 300))
+let live: Promise<void> | undefined
+await new Promise<void>((caughtUp) => {
+  live = (async () => {
+    for await (const step of store.subscribe({}, new AbortController().signal)) {
+      writeSync(1, `${String(step)}\n`)
+      caughtUp()
+    }
+  })()
+})
 await store[Symbol.asyncDispose]()
 await live
 writeSync(1, 'closed\n')

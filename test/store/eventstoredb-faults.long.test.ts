@@ -157,19 +157,26 @@ test('while the node is down appends and reads are refused at once with a time t
 
   assert.is((await store.append(appendOf(STREAM, 0))).kind, 'unknown')
   assert.is(store.status().state, 'unavailable')
-  const startedMs = performance.now()
-  const results = await Promise.all(Array.from({ length: 500 }, () => store.append(appendOf(STREAM, 0))))
-  assert.ok(results.every(isRefusedForNow))
-  assert.instance(await failure(store.head(STREAM)), StoreUnavailableError)
-  assert.instance(await failure(collect(store.readAll())), StoreUnavailableError)
-  assert.ok(performance.now() - startedMs < FAST.callMs, 'nobody waits for a node that is known to be down')
+  await atOnce(async () => {
+    assert.ok(isRefusedForNow(await store.append(appendOf(STREAM, 0))))
+    assert.instance(await failure(store.head(STREAM)), StoreUnavailableError)
+    assert.instance(await failure(collect(store.readAll())), StoreUnavailableError)
+  })
 
   await node.start()
-  await eventually(2_000, () => store.status().state === 'ready' || undefined, 'the end of the outage')
+  await eventually(() => store.status().state === 'ready' || undefined, 'the end of the outage')
   assert.is((await store.append(appendOf(STREAM, 0))).kind, 'appended')
   assert.equal(states, ['unavailable', 'ready'])
   assert.equal(await revisionsOf(store), [0, 1])
 })
+
+/** Nobody waits for a node that is known to be down: asked so often, one after the other, a deadline each would take twice as long. */
+async function atOnce(ask: () => Promise<void>): Promise<void> {
+  const times = 50
+  const startedMs = performance.now()
+  for (let time = 0; time < times; time += 1) await ask()
+  assert.ok(performance.now() - startedMs < (times * FAST.callMs) / 2)
+}
 
 function isRefusedForNow(result: AppendResult): boolean {
   return result.kind === 'unavailable' && result.retryAfterMs > 0
@@ -216,25 +223,21 @@ test('a frozen node costs one deadline, then nobody waits for it; thawed, it ser
   const { node, store } = opened
   await store.append(appendOf(STREAM, NO_STREAM))
   node.faults.freeze()
-  const first = await within(
-    FAST.callMs + FAST.settleMs + 2_000,
-    store.append(appendOf(STREAM, 0)),
-    'an append to a frozen node',
-  )
+  const first = await within(store.append(appendOf(STREAM, 0)), 'an append to a frozen node')
   assert.is(first.kind, 'unknown')
-  const startedMs = performance.now()
-  assert.ok(isRefusedForNow(await store.append(appendOf(STREAM, 0))))
-  assert.instance(await failure(store.head(STREAM)), StoreUnavailableError)
-  assert.ok(performance.now() - startedMs < FAST.callMs)
+  await atOnce(async () => {
+    assert.ok(isRefusedForNow(await store.append(appendOf(STREAM, 0))))
+    assert.instance(await failure(store.head(STREAM)), StoreUnavailableError)
+  })
 
   node.faults.thaw()
-  await eventually(3_000, () => store.status().state === 'ready' || undefined, 'the end of the outage')
+  await eventually(() => store.status().state === 'ready' || undefined, 'the end of the outage')
   const { length } = await revisionsOf(store)
   assert.is((await store.append(appendOf(STREAM, length - 1))).kind, 'appended')
 })
 
 test('a slow node is waited for within the deadline (F22)', async () => {
-  await using opened = await setUp()
+  await using opened = await setUp({ callMs: 30_000 })
   const { node, store } = opened
   node.faults.delayMs = 100
   assert.is((await store.append(appendOf(STREAM, NO_STREAM))).kind, 'appended')
@@ -257,7 +260,7 @@ test('through reset connections reads answer and a subscriber misses nothing and
     const result = await store.append(appendOf(STREAM, revision - 1))
     assert.is(result.kind, 'appended')
   }
-  await within(5_000, following, 'the subscriber')
+  await within(following, 'the subscriber')
   assert.equal(
     seen,
     Array.from({ length: 200 }, (_, revision) => revision),
@@ -276,16 +279,15 @@ test('a subscriber waits through an outage and reads on from where it was (F22)'
       if (seen.length === 5) stop.abort()
     }
   })()
-  await eventually(1_000, () => seen.length === 3 || undefined, 'the history')
+  await eventually(() => seen.length === 3 || undefined, 'the history')
   await node.stop()
   await sleep(100)
   await node.start()
   await eventually(
-    2_000,
     async () => (await store.append(appendOf(STREAM, 2, 2))).kind === 'appended' || undefined,
     'the return',
   )
-  await within(5_000, following, 'the subscriber')
+  await within(following, 'the subscriber')
   assert.equal(seen, [0, 1, 2, 3, 4])
 })
 

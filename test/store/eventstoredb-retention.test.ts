@@ -114,7 +114,7 @@ const forgottenBy = (store: EventStore): readonly string[] =>
   (store.status().forgetting ?? []).map(({ stream, why }) => `${stream}: ${why}`)
 
 async function reported(store: EventStore, text: string): Promise<void> {
-  await eventually(5_000, async () => forgottenBy(store).join().includes(text) || undefined, `the report of ${text}`)
+  await eventually(async () => forgottenBy(store).join().includes(text) || undefined, `the report of ${text}`)
 }
 
 for (const [what, set] of RETENTIONS.slice(0, 3)) {
@@ -125,7 +125,7 @@ for (const [what, set] of RETENTIONS.slice(0, 3)) {
       await reported(store, `${STREAM}: ${what}`)
       assert.is(store.status().state, 'ready')
       await client.setStreamMetadata(STREAM, {})
-      await eventually(5_000, async () => forgottenBy(store).length === 0 || undefined, 'the end of the report')
+      await eventually(async () => forgottenBy(store).length === 0 || undefined, 'the end of the report')
     })
   })
 }
@@ -134,7 +134,7 @@ test('what was set while the node was away is found when it is back (F126)', asy
   await withHistory(async (node, client) => {
     const timings = { probeMs: 20, probeCallMs: 200 }
     await using store = await openEventStoreDbStore({ url: node.url, canonical: canonicalJson, timings })
-    await eventually(5_000, async () => node.reads > 3 || undefined, 'the watch')
+    await eventually(async () => node.reads > 3 || undefined, 'the watch')
     await node.stop()
     await node.start()
     await client
@@ -157,7 +157,7 @@ test('a run that is deleted under the store is reported and refused, never begun
     assert.is((await collect(store.readAll())).length, 4)
 
     await client.setStreamMetadata(STREAM, {})
-    await eventually(5_000, async () => forgottenBy(store).length === 0 || undefined, 'the end of the report')
+    await eventually(async () => forgottenBy(store).length === 0 || undefined, 'the end of the report')
     assert.is((await store.append(appendOf(STREAM, 2))).kind, 'appended')
   })
 })

@@ -202,16 +202,12 @@ test('a tail is woken by every connection that follows one which was cut, and no
 
 /** Ends the connection that notifications come by, once there is one. */
 async function endListener(client: pg.Client, url: string): Promise<void> {
-  await eventually(
-    30_000,
-    async () => {
-      const { rows } = await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = $1', [
-        `LISTEN ${schemaOf(url)}_appended`,
-      ])
-      return rows.length > 0 ? true : undefined
-    },
-    'a connection that listens',
-  )
+  await eventually(async () => {
+    const { rows } = await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = $1', [
+      `LISTEN ${schemaOf(url)}_appended`,
+    ])
+    return rows.length > 0 ? true : undefined
+  }, 'a connection that listens')
 }
 
 test('what a caller cannot mean is refused by its URL, and no message repeats a password', async () => {

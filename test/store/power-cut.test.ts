@@ -12,7 +12,7 @@ const IMAGES = rounds(60, 1_200)
 const CONTROLS = rounds(20, 150)
 const CHILD = bundledProgram('test/system/power-cut-child.js')
 
-const folder = tempFolder({ inMemory: true })
+const folder = tempFolder()
 test.after(() => folder[Symbol.dispose]())
 const history = recorded({ folder, name: 'store' }, (root) => [CHILD, 'store', `${root}/data`])
 if (history === undefined) console.log('skipped: power cuts, there is no C compiler')

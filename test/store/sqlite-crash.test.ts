@@ -3,20 +3,22 @@ import * as assert from 'uvu/assert'
 import type { ReadRecord } from '../../src/store/event-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { type Ack, killedAfter } from '../support/killed-store.ts'
+import { seededRandom } from '../support/random.ts'
 import { collect } from '../support/records.ts'
 import { rounds } from '../support/rounds.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const CYCLES = rounds(4, 60)
+const random = seededRandom(1)
 
 const test = suite('sqlite store killed at any moment')
 
 test(`${CYCLES} kills lose no acknowledged append, tear none and leave no gap`, async () => {
-  using folder = tempFolder()
+  using folder = tempFolder({ onDisk: true })
   const path = folder.file('ledger.sqlite')
   const acks: Ack[] = []
   for (let cycle = 0; cycle < CYCLES; cycle += 1) {
-    acks.push(...(await killedAfter(path, 20 + Math.floor(Math.random() * 400))))
+    acks.push(...(await killedAfter(path, 20 + Math.floor(random() * 400))))
     await using store = await openSqliteStore({ path })
     checkHistory(await collect(store.readAll()), acks)
   }

@@ -69,7 +69,7 @@ export async function runCommand(
   child.stdin?.on('error', () => {})
   child.stdin?.end(stdin)
   try {
-    const ended = await within(COMMAND_MAX_MS, endOf(child), command.join(' '))
+    const ended = await within(endOf(child), command.join(' '), COMMAND_MAX_MS)
     return { ...ended, ...output }
   } catch (error) {
     child.kill('SIGKILL')

@@ -97,14 +97,10 @@ async function lastCheckpoint(node: EventStoreNode, keys: string): Promise<strin
   await using ledgers = await startLedgers({ url: node.url, keys, processes: 1, tenant: 'default', args })
   const client = await ledgers.servers[0]?.client()
   const leaves = node.log.all.filter(({ stream }) => stream.startsWith('run-default.')).length
-  const note = await eventually(
-    60_000,
-    async () => {
-      const answer = await client?.get('/v1/log/checkpoint')
-      return answer?.status === 200 && sizeOf(answer.text) >= leaves ? answer.text : undefined
-    },
-    'a checkpoint over every run',
-  )
+  const note = await eventually(async () => {
+    const answer = await client?.get('/v1/log/checkpoint')
+    return answer?.status === 200 && sizeOf(answer.text) >= leaves ? answer.text : undefined
+  }, 'a checkpoint over every run')
   for (const server of ledgers.servers) assert.equal(await server.stop(), { code: 0, signal: null })
   return note
 }
@@ -149,7 +145,7 @@ export async function moveThereAndBack(transcripts: Transcripts): Promise<void> 
   await using ledgers = await startLedgers({ url: other.url, keys: at.keys, processes: 1, tenant: 'default', args })
   const client = await ledgers.servers[0]?.client()
   const served = async () => (await client?.get('/v1/log/checkpoint'))?.text
-  await eventually(30_000, async () => (await served()) === at.note || undefined, 'the same checkpoint')
+  await eventually(async () => (await served()) === at.note || undefined, 'the same checkpoint')
   const proof = await client?.get(`/v1/log/proof/consistency?from=1&to=${sizeOf(at.note)}`)
   assert.is(proof?.status, 200, proof?.text)
 }

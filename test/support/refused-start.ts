@@ -3,11 +3,9 @@ import * as assert from 'uvu/assert'
 import { type CommandOptions, type CommandResult, countersign } from './command-line.ts'
 import { within } from './within.ts'
 
-const START_MAX_MS = 10_000
-
 /** Runs `serve`, which must end by itself. */
 export function serveToEnd(data: string, options: CommandOptions = {}): Promise<CommandResult> {
-  return within(START_MAX_MS, countersign(['serve', '--port', '0', '--data', data], options), 'the end of the start')
+  return within(countersign(['serve', '--port', '0', '--data', data], options), 'the end of the start')
 }
 
 export function assertOneLine({ code, stdout, stderr }: CommandResult, pattern: RegExp): void {

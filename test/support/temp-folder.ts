@@ -1,5 +1,5 @@
 /** @module A folder for one test, gone with its scope. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -8,15 +8,24 @@ export interface TempFolder extends Disposable {
   file(name: string): string
 }
 
-/** Where a sync costs nothing, on systems that have such a place: for tests of many small stores. */
+/** A file system in memory, on systems that have one: a sync costs nothing there, and no test waits for the machine's disk. */
 const IN_MEMORY = '/dev/shm'
+/** Far more than all tests that run at once take. Containers often have 64 MiB there. */
+const ROOM_BYTES = 2 * 1024 ** 3
+const PARENT = hasRoom(IN_MEMORY) ? IN_MEMORY : tmpdir()
 
-export function tempFolder({ inMemory = false } = {}): TempFolder {
-  const parent = inMemory && existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir()
-  const path = mkdtempSync(join(parent, 'countersign-'))
+/** `onDisk` is for tests of what a process that is killed leaves on a real disk. */
+export function tempFolder({ onDisk = false } = {}): TempFolder {
+  const path = mkdtempSync(join(onDisk ? tmpdir() : PARENT, 'countersign-'))
   return {
     path,
     file: (name) => join(path, name),
     [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
   }
+}
+
+function hasRoom(path: string): boolean {
+  if (!existsSync(path)) return false
+  const { bavail, bsize } = statfsSync(path)
+  return bavail * bsize >= ROOM_BYTES
 }

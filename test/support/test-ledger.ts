@@ -5,6 +5,7 @@ import { auditOfStore } from '../../src/ledger/audit/audit-of-store.ts'
 import type { AuditReads } from '../../src/ledger/audit/audit-reads.ts'
 import type { UnrecordedReads } from '../../src/ledger/audit/audit-service.ts'
 import { createLedger } from '../../src/ledger/create-ledger.ts'
+import { silentLog } from '../../src/ledger/effects.ts'
 import { Sealer } from '../../src/ledger/identity/sealer.ts'
 import type { Caller, Command, Ledger, Outcome, RequestInfo } from '../../src/ledger/ledger.ts'
 import type { Effects, KeySource, TenantPolicies } from '../../src/ledger/ports.ts'
@@ -26,6 +27,8 @@ export interface TestLedger extends AsyncDisposable {
   readonly views: ViewStore
   readonly keys: TestKeys
   readonly clock: TestClock
+  /** Ids of the keys that it has begun to seal with since it was opened. */
+  readonly rotatedTo: readonly string[]
   /** A second ledger process, as it were, on the same store and keys. */
   readonly sibling: () => Promise<Ledger>
   readonly run: (runId: string, command: Command, info?: RequestInfo) => Promise<Outcome>
@@ -106,9 +109,14 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
     // With the clock in hand nobody gains by waiting: only the turn has to end.
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, options.realClock === true ? ms : 1)),
   }
-  const open = (viewStore: ViewStore) =>
+  const rotatedTo: string[] = []
+  const info = (fields: object, message: string): void => {
+    if (message === 'key rotated') rotatedTo.push((fields as { kid: string }).kid)
+  }
+  const open = (viewStore: ViewStore, log = silentLog) =>
     createLedger({
       store,
+      log,
       views: viewStore,
       keys,
       effects,
@@ -121,7 +129,7 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       ...(options.tenantPolicy && { tenantPolicy: options.tenantPolicy }),
       ...(options.hotRunsMax === undefined ? {} : { hotRunsMax: options.hotRunsMax }),
     })
-  const opened = await open(views)
+  const opened = await open(views, { ...silentLog, info })
   const ledger = options.audit === 'unrecorded' ? { ...opened, audit: unrecordedAudit(store, keys) } : opened
   const caller = options.caller ?? alice
   return {
@@ -130,6 +138,7 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
     views,
     keys,
     clock,
+    rotatedTo,
     sibling: () => open(openSqliteViews({ path: ':memory:' })),
     run: (runId, command, info = {}) => ledger.execute(caller, runId, command, info),
     [Symbol.asyncDispose]: async () => {

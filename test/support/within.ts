@@ -1,7 +1,11 @@
 /** @module A limit on waiting: a test that hangs says what it waited for. */
 
-/** The promise's own end, or an error that names `what` after `ms`. */
-export async function within<T>(ms: number, promise: Promise<T>, what = 'a promise'): Promise<T> {
+/** Far beyond what anything takes on a machine that is busy, and below what the runner allows a file. */
+const PATIENCE_MS = 60_000
+const LOOK_EVERY_MS = 10
+
+/** The promise's own end, or an error that names `what`. A shorter wait belongs only where the wait is the claim. */
+export async function within<T>(promise: Promise<T>, what = 'a promise', ms = PATIENCE_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`${what}: nothing after ${ms} ms`)), ms)
@@ -13,17 +17,17 @@ export async function within<T>(ms: number, promise: Promise<T>, what = 'a promi
   }
 }
 
-/** Asks again and again until the answer is not undefined. */
+/** Looks again and again until the answer is not undefined. */
 export async function eventually<T>(
-  ms: number,
-  ask: () => T | undefined | Promise<T | undefined>,
+  look: () => T | undefined | Promise<T | undefined>,
   what: string,
+  ms = PATIENCE_MS,
 ): Promise<T> {
   const endMs = Date.now() + ms
   for (;;) {
-    const answer = await ask()
-    if (answer !== undefined) return answer
+    const seen = await look()
+    if (seen !== undefined) return seen
     if (Date.now() > endMs) throw new Error(`${what}: not within ${ms} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
   }
 }

@@ -75,7 +75,6 @@ test('readers and writers that leave at any byte of any stream end nothing but t
   const client = await server.client()
   await filled(client)
   await eventually(
-    20_000,
     async () => ((await client.get('/v1/log/checkpoint')).status === 200 ? true : undefined),
     'a checkpoint',
   )
@@ -112,8 +111,8 @@ test('readers and writers that leave at any byte of any stream end nothing but t
 
   const slots = async (): Promise<true | undefined> =>
     /^countersign_http_streams 0$/m.test((await client.get('/metrics')).text) ? true : undefined
-  await eventually(20_000, slots, 'every slot given back')
-  await eventually(20_000, () => (openFiles() <= before + 64 ? true : undefined), 'handles where they were')
+  await eventually(slots, 'every slot given back')
+  await eventually(() => (openFiles() <= before + 64 ? true : undefined), 'handles where they were')
   assert.is((await client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { notes: 1 } })).status, 201)
   const bad = server.said.split('\n').filter((line) => /"level":(50|60)/.test(line) || /Error:/.test(line))
   assert.equal(bad.slice(0, 3), [])

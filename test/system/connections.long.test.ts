@@ -47,7 +47,6 @@ test('500 connections that send a byte now and then are closed in their time, an
   // Heads have 10 s and whole requests 30 s; the server looks once a second.
   while (open() > 0 && Date.now() - startedMs < 45_000) {
     const answer = await within(
-      5_000,
       client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { notes: answered } }),
       'an answer',
     )
@@ -64,13 +63,9 @@ test('2,000 silent connections keep nobody out (A41)', async () => {
   await using server = await startServer()
   const silent = Array.from({ length: 2_000 }, () => drip(server.url, '', ''))
   const client = await server.client()
-  assert.is((await within(10_000, client.post('/v1/runs', { id: 'r', name: 'r' }), 'an answer')).status, 201)
+  assert.is((await within(client.post('/v1/runs', { id: 'r', name: 'r' }), 'an answer')).status, 201)
   for (let n = 0; n < 50; n += 1) {
-    const answer = await within(
-      10_000,
-      client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { notes: n } }),
-      'an answer',
-    )
+    const answer = await within(client.post('/v1/runs/r/envelopes', { agent: 'a', payload: { notes: n } }), 'an answer')
     assert.is(answer.status, 201)
   }
   for (const { socket } of silent) socket.destroy()
@@ -86,9 +81,9 @@ test('12,000 silent connections, of 10,000 that there may be, keep nobody with a
     )
     for (const socket of some) socket.on('error', () => undefined)
     silent.push(...some)
-    await eventually(20_000, () => (some.every(({ pending }) => !pending) ? true : undefined), 'all were connected')
+    await eventually(() => (some.every(({ pending }) => !pending) ? true : undefined), 'all were connected')
     const client = await server.client({}, 1)
-    const answer = await within(20_000, client.post('/v1/runs', { id: `r${silent.length}`, name: 'r' }), 'an answer')
+    const answer = await within(client.post('/v1/runs', { id: `r${silent.length}`, name: 'r' }), 'an answer')
     assert.is(answer.status, 201, answer.text)
     await client.close()
   }

@@ -23,7 +23,7 @@ async function contender(url: string, token: string): Promise<Contender> {
   })
   if (child.stdout === null) throw new Error('the child has no output')
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  const next = async (): Promise<string> => String((await within(60_000, lines.next(), 'a line of the child')).value)
+  const next = async (): Promise<string> => String((await within(lines.next(), 'a line of the child')).value)
   assert.is(await next(), 'ready')
   return {
     ask: async (request) => {
@@ -56,7 +56,7 @@ const turnOf = <T>(list: readonly T[], index: number): T => {
 async function patiently(ask: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 0; ; tries += 1) {
     const answer = await ask()
-    if (answer.status !== 503 || answer.body.code !== 'contended' || tries === 20) return answer
+    if (answer.status !== 503 || answer.body.code !== 'contended' || tries === 200) return answer
     await sleep(20 * Math.random())
   }
 }

@@ -37,14 +37,10 @@ async function surviveFault(client: ApiClient, fault: Fault, name: string): Prom
   const stop = new AbortController()
   const driven = workload.drive(client, stop.signal)
   armDisk(fault)
-  await eventually(5_000, () => hasStruck() || undefined, `${name}: the fault`)
-  await eventually(5_000, () => isReady(client), `${name}: the store open again`)
+  await eventually(() => hasStruck() || undefined, `${name}: the fault`)
+  await eventually(() => isReady(client), `${name}: the store open again`)
   const acknowledgedBefore = workload.acknowledged.size
-  await eventually(
-    5_000,
-    () => (workload.acknowledged.size > acknowledgedBefore ? true : undefined),
-    `${name}: new writes`,
-  )
+  await eventually(() => (workload.acknowledged.size > acknowledgedBefore ? true : undefined), `${name}: new writes`)
   stop.abort()
   await driven
 

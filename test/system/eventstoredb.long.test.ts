@@ -36,7 +36,7 @@ async function load(workload: Workload, clients: readonly ApiClient[], requests:
   const stop = new AbortController()
   const driven = clients.map((client) => workload.drive(client, stop.signal))
   const enough = (): true | undefined => (writesOf(workload) >= requests ? true : undefined)
-  await eventually(LOAD_MAX_MS, enough, `${requests} acknowledged envelopes and claims`).finally(() => stop.abort())
+  await eventually(enough, `${requests} acknowledged envelopes and claims`, LOAD_MAX_MS).finally(() => stop.abort())
   await Promise.all(driven)
 }
 
@@ -86,7 +86,7 @@ test('a store that is away for 10 s under load: 503s, no crash, nothing acknowle
   const before = workload.acknowledged.size
   const backMs = performance.now()
   await shared.node.start()
-  await eventually(5_000, () => workload.acknowledged.size > before || undefined, 'the first acknowledgement')
+  await eventually(() => workload.acknowledged.size > before || undefined, 'the first acknowledgement')
   const recoveredMs = performance.now() - backMs
   await sleep(1_000)
   stop.abort()

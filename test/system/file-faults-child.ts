@@ -42,7 +42,6 @@ export interface FileFaultRun {
 }
 
 /** Reads of a store that opens its file anew are patient for some seconds each. */
-const STUCK_MS = 60_000
 const HEALING_TRIES = 20
 const HEALING_MS = 250
 const WELL = { op: 'read', error: 'EIO', nth: 0 } as const
@@ -92,12 +91,12 @@ async function run(folder: string, fault: FileFault): Promise<FileFaultRun> {
   let startFailure: string | undefined
   if (fault.when === 'start') armDisk(fault)
   try {
-    const opened = await within(STUCK_MS, openLedger(settings, log), 'the start')
+    const opened = await within(openLedger(settings, log), 'the start')
     if (fault.when === 'serving') armDisk(fault)
-    refusals.push(...(await within(STUCK_MS, work(opened, 'faulty', acknowledged), 'the work')))
+    refusals.push(...(await within(work(opened, 'faulty', acknowledged), 'the work')))
     armDisk(WELL)
-    unhealed.push(...(await within(STUCK_MS, healed(opened, acknowledged), 'the work on a well disk')))
-    await within(STUCK_MS, Promise.resolve(opened[Symbol.asyncDispose]()), 'the end')
+    unhealed.push(...(await within(healed(opened, acknowledged), 'the work on a well disk')))
+    await within(Promise.resolve(opened[Symbol.asyncDispose]()), 'the end')
   } catch (error) {
     startFailure = describeFailure(error).message
   }
@@ -133,8 +132,8 @@ async function afterwards(
   const settings = readSettings({ data, 'checkpoint-seconds': '0' }, {})
   let answered = 'well'
   try {
-    await using opened = await within(STUCK_MS, openLedger(settings, silent), 'the start afterwards')
-    const refusals = await within(STUCK_MS, work(opened, 'well', []), 'the work afterwards')
+    await using opened = await within(openLedger(settings, silent), 'the start afterwards')
+    const refusals = await within(work(opened, 'well', []), 'the work afterwards')
     if (refusals.length > 0) answered = refusals.join('; ')
   } catch (error) {
     answered = String(error)

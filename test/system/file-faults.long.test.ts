@@ -11,7 +11,7 @@ const CHILD = bundledProgram('test/system/file-faults-child.js')
 const CHILD_MAX_MS = 600_000
 const OUTPUT_MAX_BYTES = 64 * 1024 * 1024
 
-const folder = tempFolder({ inMemory: true })
+const folder = tempFolder()
 test.after(() => folder[Symbol.dispose]())
 const env = buildFaultyDisk(folder.path)
 if (env === undefined) console.log('skipped: faults of the disk, there is no C compiler')

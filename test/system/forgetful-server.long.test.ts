@@ -33,7 +33,7 @@ test('a run deleted for good: other runs and tenants are written on, this one an
     const other = await server?.client({ tenant: 'other' })
     await operator.tombstoneStream(STREAM)
     const lines = (): number => server?.said.split('\n').filter((line) => line.includes('deleted for good')).length ?? 0
-    await eventually(10_000, () => (lines() > 0 ? true : undefined), 'the line in the log')
+    await eventually(() => (lines() > 0 ? true : undefined), 'the line in the log')
 
     const envelope = { agent: 'a', payload: { step: 2 } }
     await acme?.post('/v1/runs/r1/envelopes', envelope)

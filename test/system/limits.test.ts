@@ -35,7 +35,7 @@ limited('connections beyond the limit of open files are refused, and the server 
   const limit = await runCommand(['prlimit', `--pid=${server.pid}`, '--nofile=64'])
   assert.is(limit.code, 0, limit.stderr)
   const crowd = server.clientOf('', 200)
-  await Promise.allSettled(Array.from({ length: 200 }, () => within(1_000, crowd.get('/healthz'))))
+  await Promise.allSettled(Array.from({ length: 200 }, () => within(crowd.get('/healthz'), 'an answer', 1_000)))
   await crowd.close()
   const client = await server.client({}, 1)
   assert.is((await client.post('/v1/runs', { id: 'r', name: 'r' })).status, 201)

@@ -68,10 +68,10 @@ function start(command: readonly string[]): Started {
   }
   return {
     output,
-    until: (ask, what) => Promise.race([gone, eventually(START_MAX_MS, ask, what)]),
+    until: (ask, what) => Promise.race([gone, eventually(ask, what, START_MAX_MS)]),
     stop: async () => {
       kill('SIGTERM')
-      await within(10_000, ended, 'the end of npm start')
+      await within(ended, 'the end of npm start')
     },
     [Symbol.asyncDispose]: async () => {
       kill('SIGKILL')
@@ -105,7 +105,6 @@ onTerminal(
   async () => {
     await using started = start([TERMINAL, '-qec', 'npm start', '/dev/null'])
     const text = await eventually(
-      START_MAX_MS,
       () => (started.output.stdout.includes('npm run tour') ? started.output.stdout.replaceAll('\r', '') : undefined),
       'the greeting',
     )

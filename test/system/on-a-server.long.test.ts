@@ -68,7 +68,7 @@ test('every process serves the same runs, the same order, the same tiles and the
     if (here?.status !== 200 || here.text !== there?.text) return undefined
     return Number(here.text.split('\n')[1]) >= leaves ? here.text.split('\n') : undefined
   }
-  const [, size = ''] = await eventually(20_000, same, 'one checkpoint in both')
+  const [, size = ''] = await eventually(same, 'one checkpoint in both')
   for (const path of [
     `log/tile/0/000.p/${size}`,
     `log/tile/entries/000.p/${size}`,
@@ -138,7 +138,7 @@ test('while the store is away the API answers 503 with Retry-After and is not re
 
   const backMs = performance.now()
   await shared.node.start()
-  await eventually(5_000, async () => (await client.get('/readyz')).status === 200 || undefined, 'readiness')
+  await eventually(async () => (await client.get('/readyz')).status === 200 || undefined, 'readiness')
   assert.is((await client.post('/v1/runs/away/envelopes', { agent: 'writer', payload: { a: 1 } })).status, 201)
   assert.ok(performance.now() - backMs < 2_000)
 })

@@ -16,7 +16,6 @@ const KILLS = Number(process.env.COUNTERSIGN_KILLS ?? 4)
 const LOAD_MS = 250
 /** New runs after so many rounds: each check reads the runs in use from their beginning. */
 const ROUNDS_PER_WORKLOAD = 10
-const BACK_MAX_MS = 15_000
 
 interface Loaded {
   readonly ledgers: Ledgers
@@ -51,7 +50,7 @@ async function round(
   for (const client of clients) {
     const isReady = async (): Promise<true | undefined> =>
       (await client.get('/readyz')).status === 200 ? true : undefined
-    await eventually(BACK_MAX_MS, isReady, 'a ledger that is ready again').catch(async (error: unknown) => {
+    await eventually(isReady, 'a ledger that is ready again').catch(async (error: unknown) => {
       const said = ledgers.servers.map((server) => server.said.slice(-3_000)).join('\n---\n')
       throw new Error(`${error}: ${(await client.get('/readyz')).text}\n${said}`)
     })

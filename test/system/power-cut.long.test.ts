@@ -19,7 +19,7 @@ const REBUILT_EVERY = 4
 const RUNS = 12
 const CHILD = bundledProgram('test/system/power-cut-child.js')
 
-const folder = tempFolder({ inMemory: true })
+const folder = tempFolder()
 test.after(() => folder[Symbol.dispose]())
 const history = recorded({ folder, name: 'ledger', folderSyncMs: 60 }, (root) => [CHILD, 'ledger', `${root}/data`])
 if (history === undefined) console.log('skipped: power cuts, there is no C compiler')

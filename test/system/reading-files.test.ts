@@ -1,5 +1,4 @@
-import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -74,7 +73,20 @@ const stateOf = (folder: TempFolder): unknown =>
       return { name, size, mtimeMs, bytes: readFileSync(folder.file(`data/${name}`)).toString('base64') }
     })
 
-const copies = (): readonly string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('countersign-read-'))
+/** A place for copies that no other test uses. */
+function ownTemporaryFolder(folder: TempFolder): { readonly copies: () => readonly string[] } & Disposable {
+  const before = process.env.TMPDIR
+  const path = folder.file('tmp')
+  mkdirSync(path)
+  process.env.TMPDIR = path
+  return {
+    copies: () => readdirSync(path),
+    [Symbol.dispose]: () => {
+      if (before === undefined) delete process.env.TMPDIR
+      else process.env.TMPDIR = before
+    },
+  }
+}
 
 test('a question reads no event that the ledger has indexed, and answers what the whole store says; nothing is written (F150)', async () => {
   using folder = tempFolder()
@@ -94,7 +106,7 @@ test('beside a ledger that goes on, only what is new is read, into a copy that g
   using folder = tempFolder()
   const settings = settingsOf(folder)
   await seed(settings)
-  const known = copies()
+  using own = ownTemporaryFolder(folder)
   await using opened = await openLedger(settings, silentLog)
   await handOver(opened.ledger, 'later')
   const short = await read(settings)
@@ -102,7 +114,7 @@ test('beside a ledger that goes on, only what is new is read, into a copy that g
   assert.equal(short.found, whole.found)
   // The run list and the index each read the later run, and what the start of the ledger put on record.
   assert.ok(short.read <= 2 * 5 && whole.read > 4 * short.read, `${short.read} of ${whole.read}`)
-  assert.equal(copies(), known)
+  assert.equal(own.copies(), [])
 })
 
 const FORGERIES: readonly (readonly [file: string, sql: string])[] = [

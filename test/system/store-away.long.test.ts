@@ -7,8 +7,6 @@ import { tempFolder } from '../support/temp-folder.ts'
 import { eventually, within } from '../support/within.ts'
 
 const test = suite('a ledger that starts before its store')
-const READY_MAX_MS = 10_000
-const STOP_MAX_MS = 5_000
 
 interface Away extends Ledgers {
   readonly node: EventStoreNode
@@ -54,7 +52,7 @@ test('it listens and lives, is not ready and says why, answers 503 with Retry-Af
   assert.is((await server?.clientOf('no token').get('/v1/runs'))?.status, 401)
 
   await away.node.start()
-  await eventually(READY_MAX_MS, async () => (await client.get('/readyz')).status === 200 || undefined, 'readiness')
+  await eventually(async () => (await client.get('/readyz')).status === 200 || undefined, 'readiness')
   assert.is((await client.post('/v1/runs', start)).status, 201)
   assert.is((await away.command(['verify'])).code, 0)
 })
@@ -64,7 +62,7 @@ test('of two that wait for one store one founds the ledger, and both serve it (F
   const clients = await Promise.all(away.servers.map((server) => server.client()))
   await away.node.start()
   for (const [index, client] of clients.entries()) {
-    await eventually(READY_MAX_MS, async () => (await client.get('/readyz')).status === 200 || undefined, 'readiness')
+    await eventually(async () => (await client.get('/readyz')).status === 200 || undefined, 'readiness')
     assert.is((await client.post('/v1/runs', { id: `r${index}`, name: 'r' })).status, 201)
   }
   for (const client of clients) assert.is((await client.get('/v1/runs/r0')).status, 200)
@@ -83,7 +81,7 @@ test('keys that did not found the ledger end the process when the store is back,
   await using owner = await startLedgers({ url: founder.url, processes: 1 })
   for (const event of founder.log.all) away.node.log.append(event.stream, 'any', [event])
   await away.node.start()
-  const ended = await within(READY_MAX_MS, server?.ended ?? Promise.reject(new Error('no server')), 'the end')
+  const ended = await within(server?.ended ?? Promise.reject(new Error('no server')), 'the end')
   assert.equal(ended, { code: 1, signal: null })
   assert.match(server?.stderr ?? '', /^countersign: .*did not found this ledger.*\n$/)
   await owner[Symbol.asyncDispose]()
@@ -97,13 +95,13 @@ test('a store that takes connections and answers nothing is waited for like one 
   const client = await ledgers.servers[0]?.client()
   assert.is((await client?.get('/readyz'))?.status, 503)
   node.faults.thaw()
-  await eventually(READY_MAX_MS, async () => (await client?.get('/readyz'))?.status === 200 || undefined, 'readiness')
+  await eventually(async () => (await client?.get('/readyz'))?.status === 200 || undefined, 'readiness')
 })
 
 test('SIGTERM ends it in order while it waits, and while a store that it served is away (F24)', async () => {
   await using away = await startedAway(1)
   const [waiting] = away.servers
-  assert.equal(await within(STOP_MAX_MS, waiting?.stop('SIGTERM') ?? Promise.reject(new Error('no server'))), {
+  assert.equal(await within(waiting?.stop('SIGTERM') ?? Promise.reject(new Error('no server'))), {
     code: 0,
     signal: null,
   })
@@ -113,7 +111,7 @@ test('SIGTERM ends it in order while it waits, and while a store that it served 
   assert.is((await client?.post('/v1/runs', { id: 'r', name: 'r' }))?.status, 201)
   await away.node.stop()
   assert.is((await client?.post('/v1/runs', { id: 's', name: 's' }))?.status, 503)
-  assert.equal(await within(STOP_MAX_MS, waiting?.stop('SIGTERM') ?? Promise.reject(new Error('no server'))), {
+  assert.equal(await within(waiting?.stop('SIGTERM') ?? Promise.reject(new Error('no server'))), {
     code: 0,
     signal: null,
   })

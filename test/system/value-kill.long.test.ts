@@ -15,11 +15,11 @@ function life(folder: string, dieAfter?: number) {
 }
 
 test('after each append of it: no event names what is not whole, what is left over is harmless and counted, and the next life goes on from there (F137)', async () => {
-  using whole = tempFolder({ inMemory: true })
+  using whole = tempFolder()
   const { appends } = JSON.parse(life(whole.path).stdout) as { appends: number }
   assert.ok(appends >= 4, 'a value in several appends, and the event')
   for (let killed = 1; killed <= appends; killed += 1) {
-    using folder = tempFolder({ inMemory: true })
+    using folder = tempFolder()
     assert.is(life(folder.path, killed).signal, 'SIGKILL')
     const left = await countersign(['verify', '--data', folder.path])
     assert.is(left.code, 0, left.stdout + left.stderr)

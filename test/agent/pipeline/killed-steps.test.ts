@@ -138,7 +138,7 @@ for (const { name, open } of HOMES) {
       home.clock.nowMs -= 4 * LONG_MS
       const { change, dead } = killedAfter(2, true)
       life(home.process(change), true).catch(() => undefined)
-      await within(5_000, dead, 'the death')
+      await within(dead, 'the death')
       home.clock.nowMs += 60_000
       const { open: toResume, inDoubt } = await home.process().recover()
       assert.equal([toResume, inDoubt], [['r'], []], 'nobody has to find out what an agent said')
@@ -165,5 +165,5 @@ async function firstLife(
 ): Promise<void> {
   const { change, dead } = killedAfter(at.kill, at.lastArrives)
   const ended = work(home.process(change)).catch(() => undefined)
-  await within(5_000, Promise.race([dead, ended]), 'death or end')
+  await within(Promise.race([dead, ended]), 'death or end')
 }

@@ -2,8 +2,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { AUDIT_QUERIES } from '../../../src/ledger/audit/audit-queries.ts'
-import { rotateKeyRing } from '../../../src/signing/key-ring.ts'
 import { askAll, askOnce } from '../../support/audited.ts'
+import { rotate } from '../../support/key-rotation.ts'
 import { drive, ok } from '../../support/run-driver.ts'
 import { type TestLedger, testLedger } from '../../support/test-ledger.ts'
 
@@ -163,12 +163,7 @@ queries('each key is shown with its period on record and with what it sealed out
   const [one] = await askAll(test.ledger, 'keys')
   assert.equal([one?.before, one?.after, one?.retired], [0, 0, null])
   test.clock.nowMs += 1_000
-  const keys = test.keys.current()
-  const ring = rotateKeyRing(keys.ring, new Date(test.clock.nowMs).toISOString(), (bytes) =>
-    new Uint8Array(bytes).fill(7),
-  )
-  test.keys.replace({ ...keys, ring })
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await rotate(test)
   test.clock.nowMs += 1_000
   ok(await run.hand('a', { n: 1 }))
   const rows = await askAll(test.ledger, 'keys')

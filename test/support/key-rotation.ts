@@ -1,0 +1,19 @@
+/** @module A rotation of the key ring, waited for until the ledger seals with the new key. */
+import { randomBytes } from 'node:crypto'
+import { rotateKeyRing } from '../../src/signing/key-ring.ts'
+import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
+import type { TestLedger } from './test-ledger.ts'
+import { eventually } from './within.ts'
+
+/** The same keys with a new one that seals from then on. */
+export function rotated(of: LedgerKeys, atMs = Date.now()): LedgerKeys {
+  return { ...of, ring: rotateKeyRing(of.ring, new Date(atMs).toISOString(), randomBytes) }
+}
+
+/** The new key is announced behind the caller's back, and seals what comes after. Gives its id. */
+export async function rotate({ keys, clock, rotatedTo }: TestLedger): Promise<string> {
+  keys.replace(rotated(keys.current(), clock.nowMs))
+  const kid = keys.current().ring.keys.at(-1)?.kid ?? ''
+  await eventually(() => (rotatedTo.includes(kid) ? true : undefined), `sealing with ${kid}`)
+  return kid
+}
