@@ -26,6 +26,7 @@ import { ExportIssued } from './events/export-issued.ts'
 import { ExportStarted } from './events/export-started.ts'
 import { ForkJoined } from './events/fork-joined.ts'
 import { ForkStarted } from './events/fork-started.ts'
+import { IntegrityFaultFound } from './events/integrity-fault-found.ts'
 import { JudgementRecorded } from './events/judgement-recorded.ts'
 import { KeyRotated } from './events/key-rotated.ts'
 import { LedgerCreated } from './events/ledger-created.ts'
@@ -99,6 +100,7 @@ export const LEDGER_EVENTS = {
   LedgerCreated,
   KeyRotated,
   CheckpointSigned,
+  IntegrityFaultFound,
   ExportStarted,
   ExportIssued,
   AccessRecorded,

@@ -115,6 +115,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
       work,
       isOwnerGone: ownerGone(settings),
       values: settings.values,
+      scrubDays: settings.scrubDays,
       ...(policies && { tenantPolicy: (tenant) => policies.current()(tenant) }),
       ...origin,
     })

@@ -29,6 +29,7 @@ export interface Settings {
   readonly workMsPerSecond: number
   readonly maxConnections: number
   readonly checkpointDelayMs: number
+  readonly scrubDays: number
   /** `default`, `relay`, or a file. */
   readonly policy?: string
   readonly judge?: string
@@ -76,6 +77,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     workMsPerSecond: inputs.number('work-ms-per-second'),
     maxConnections: inputs.number('max-connections'),
     checkpointDelayMs: inputs.number('checkpoint-seconds') * MS_PER_SECOND,
+    scrubDays: inputs.number('scrub-days'),
     ...(policy !== undefined && { policy }),
     ...(judge !== undefined && { judge }),
     ...(witnesses !== undefined && { witnesses }),

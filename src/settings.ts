@@ -8,6 +8,7 @@ export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 const PORT_MAX = 65_535
 
 const CHECKPOINT_MAX_SECONDS = 86_400
+const SCRUB_MAX_DAYS = 3_650
 
 const MIB = 1024 * 1024
 
@@ -107,6 +108,12 @@ export const SETTINGS = {
     about: 'longest time from an event to the signed checkpoint of its log, within seconds in a lull; 0 signs none',
     fallback: '300',
     schema: wholeNumber(0, CHECKPOINT_MAX_SECONDS),
+  },
+  'scrub-days': {
+    about:
+      'the whole store is read again and checked within so many days, in slices behind everything else; 0 reads nothing again',
+    fallback: '7',
+    schema: wholeNumber(0, SCRUB_MAX_DAYS),
   },
   policy: {
     about:

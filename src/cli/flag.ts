@@ -39,6 +39,7 @@ const SETTING_VALUES: Readonly<Record<SettingName, string>> = {
   'work-ms-per-second': 'milliseconds',
   'max-connections': 'count',
   'checkpoint-seconds': 'seconds',
+  'scrub-days': 'days',
   policy: 'policy',
   judge: 'url',
   witnesses: 'file',

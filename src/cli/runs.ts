@@ -18,6 +18,7 @@ const LIST_COLUMNS = [
   'compensation',
   'inDoubtCalls',
   'overdue',
+  'seal',
   'startedAt',
   'step',
   'rejections',

@@ -87,7 +87,8 @@ interface Serving extends Known {
 async function served(route: PageRoute, serving: Serving): Promise<Response> {
   const { c, deps, session, caller } = serving
   const here = c.req.method === 'GET' ? hereOf(c) : ''
-  const frame = { c, deps, signedIn: { caller, csrf: session.csrf, here } }
+  const broken = deps.ledger.integrity.state(caller).faults.length
+  const frame = { c, deps, signedIn: { caller, csrf: session.csrf, here, broken } }
   const form = c.req.method === 'POST' ? await readForm(c) : new Map<string, string>()
   if (c.req.method === 'POST' && !(isOwnSite(c) && sameSecret(form?.get('csrf'), session.csrf))) {
     return problemPage(frame, FORGED)

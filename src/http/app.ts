@@ -22,6 +22,7 @@ import { envelopeRoutes } from './routes/envelopes.ts'
 import { eventRoutes } from './routes/events.ts'
 import { exportRoutes } from './routes/exports.ts'
 import { forkRoutes } from './routes/forks.ts'
+import { integrityRoutes } from './routes/integrity.ts'
 import { logRoutes } from './routes/log.ts'
 import { runRoutes } from './routes/runs.ts'
 import { systemRoutes } from './routes/system.ts'
@@ -39,6 +40,7 @@ const runRoutesAll = [
   ...exportRoutes,
   ...bundleRoutes,
   ...tailRoutes,
+  ...integrityRoutes,
   ...logRoutes,
   ...auditRoutes,
 ]

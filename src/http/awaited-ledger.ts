@@ -11,6 +11,7 @@ const NOTHING_YET: LedgerStats = {
   storeFaults: [],
   inFlightAppends: 0,
   hotRuns: 0,
+  integrity: { faults: 0 },
   lagEvents: [],
 }
 

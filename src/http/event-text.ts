@@ -2,6 +2,7 @@
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 
 /** One line of JSON. Header and data are JCS texts: they hold no line feed. */
-export function eventText({ texts, digest }: LedgerEvent): string {
-  return `{"header":${texts.header},"salt":"${texts.salt}","data":${texts.data},"digest":"${digest}"}`
+export function eventText({ texts, digest, seal }: LedgerEvent): string {
+  const said = seal === undefined ? '' : `,"seal":"${seal}"`
+  return `{"header":${texts.header},"salt":"${texts.salt}","data":${texts.data},"digest":"${digest}"${said}}`
 }

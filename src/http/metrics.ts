@@ -73,6 +73,7 @@ function registerLedger(registry: Registry, ledger: Pick<Ledger, 'stats' | 'stat
   gauge(registry, 'appends_in_flight', 'Writes not yet durable.', () => ledger.stats().inFlightAppends)
   gauge(registry, 'hot_runs', 'Runs kept folded in memory.', () => ledger.stats().hotRuns)
   registerLag(registry, ledger)
+  registerIntegrity(registry, ledger)
   new Counter({
     name: `${PREFIX}refusals_total`,
     help: 'Refusals of the ledger by code.',
@@ -115,6 +116,23 @@ function registerLag(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
     collect() {
       this.reset()
       for (const { name, events } of ledger.stats().lagEvents) this.set({ follower: name }, events)
+    },
+  })
+}
+
+/** Nothing is said of the scrub before its first whole pass. */
+function registerIntegrity(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
+  const help = 'Events on record as not being those that were sealed, or as gone; counted up to 1,000.'
+  gauge(registry, 'integrity_faults', help, () => ledger.stats().integrity.faults)
+  new Gauge({
+    name: `${PREFIX}scrub_last_pass_timestamp_seconds`,
+    help: 'When the scrub last ended a pass over the whole store; absent before the first.',
+    registers: [registry],
+    collect() {
+      this.reset()
+      const { lastPassEndedMs } = ledger.stats().integrity
+      if (lastPassEndedMs === undefined) this.remove()
+      else this.set(lastPassEndedMs / 1000)
     },
   })
 }

@@ -2,7 +2,8 @@
 import { runStream } from '../../schemas/names.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import { cacheWithin } from '../resources/sized-cache.ts'
-import type { EventStore } from '../store/event-store.ts'
+import type { Fault } from '../signing/check.ts'
+import type { EventStore, ReadRecord } from '../store/event-store.ts'
 import { pacedPages, pacedStore } from '../store/paced-pages.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { realEffects, silentLog } from './effects.ts'
@@ -11,6 +12,7 @@ import { discloseRunKeys } from './identity/disclose-keys.ts'
 import { LedgerFacts } from './identity/ledger-facts.ts'
 import { type LedgerIdentityDeps, openLedgerIdentity, recordRotations } from './identity/ledger-identity.ts'
 import { Sealer } from './identity/sealer.ts'
+import { openIntegrity } from './integrity/open-integrity.ts'
 import type { Caller, Found, Ledger, LedgerFollower, LedgerStats, ReplayLine } from './ledger.ts'
 import type { LedgerOptions } from './ledger-options.ts'
 import { guardedLogs } from './log/open-tenant-logs.ts'
@@ -21,6 +23,7 @@ import { History, type HistoryQueries } from './read/history.ts'
 import { type OpenCallsDeps, openCallsOf } from './read/open-calls.ts'
 import { Queries, type RunQueries } from './read/queries.ts'
 import { Reader } from './read/reader.ts'
+import { reportFaults } from './read/record-seal.ts'
 import { replayRecords } from './read/replay.ts'
 import { RunList } from './read/run-list.ts'
 import { RingSealedPlaces } from './read/sealed-places.ts'
@@ -65,17 +68,15 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const deciding = { store, runs, reader, sealer, effects, stats, leases, ledgerId, work, tenantPolicy, values }
   const write = new WritePath({ ...deciding, valueLimits: options.values })
   const list = new RunList(followed('runs'), views, { appendsSoFar, followed: lag.runs, nowMs: effects.nowMs })
+  const facts = new LedgerFacts({ store, sealer, effects })
+  const integrity = openIntegrity({ ...options, effects, log, list, sealer, facts, store: followed('scrub') })
   const approvals = new ApprovalReads({ queries, reader, list, effects })
   const audit =
     options.audit &&
     openAudit({ store, followed: followed('audit'), ...upkeep, lag: lag.audit, ...options.audit, readOnly })
-  const exports = new Exports({ store, logs, keys, effects, facts: new LedgerFacts({ store, sealer, effects }) })
+  const exports = new Exports({ store, logs, keys, effects, facts })
   const finish = finishOnce([list, audit])
-  const stopKeys = keys.onChange(() => (readOnly === true ? undefined : recordNewKey(founding)))
-  const stopWatch = watchStore(store, { log, stats })
-  const stopStatus = store.onStatus((status) => {
-    if (status.state !== 'ready' && status.state !== 'full') runs.clear()
-  })
+  const stopWatching = watched(founding, { stats, runs })
 
   return {
     ledgerId,
@@ -84,18 +85,21 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...(audit && { audit: audit.reads }),
     ...createCommands({ write, queries, newId: effects.newId }),
     ...queriesOf(queries),
+    run: (caller, runId) => integrity.marked(caller, runId, queries.run(caller, runId)),
     ...approvalsOf(approvals),
-    ...historyOf(new History(store, queries)),
+    ...historyOf(new History(store, queries, sealer)),
     ...outwardOf(exports, sealer),
     discloseRunKeys: (caller, runId) => discloseRunKeys({ write, store, sealer, ledgerId }, caller, runId),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (caller, runId) => replay({ store, sealer, queries }, caller, runId),
     ...listsOf({ list, queries, reader }),
+    integrity: integrity.integrity,
     status: () => store.status(),
-    stats: () => stats.snapshot({ hotRuns: runs.size, lagEvents: lagsOf(lag) }),
+    stats: () => stats.snapshot({ hotRuns: runs.size, integrity: integrity.stats(), lagEvents: lagsOf(lag) }),
     drain: () => runs.drained(),
     [Symbol.asyncDispose]: async () => {
-      for (const stop of [stopKeys, stopStatus, stopWatch]) stop()
+      stopWatching()
+      await integrity[Symbol.asyncDispose]()
       list[Symbol.dispose]()
       await audit?.[Symbol.asyncDispose]()
       await runs.drained()
@@ -103,6 +107,24 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
       // Last: the log's checkpoint and the record of who read are events too.
       if (readOnly !== true) await finish()
     },
+  }
+}
+
+/** What a new key and a store that goes away make of a ledger that is open. */
+function watched(
+  founding: LedgerIdentityDeps,
+  { stats, runs }: { readonly stats: Stats; readonly runs: RunAggregates },
+): () => void {
+  const { keys, store, log, readOnly } = founding
+  const stops = [
+    keys.onChange(() => (readOnly === true ? undefined : recordNewKey(founding))),
+    watchStore(store, { log, stats }),
+    store.onStatus((status) => {
+      if (status.state !== 'ready' && status.state !== 'full') runs.clear()
+    }),
+  ]
+  return () => {
+    for (const stop of stops) stop()
   }
 }
 
@@ -210,6 +232,8 @@ async function replay(
   if (!found.ok) return found
   const stream = runStream(caller.tenant, runId)
   const pages = pacedPages(store.readStream(stream, { to: found.revision }), caller.pace)
-  const value = replayRecords(pages, stream, { ring: sealer.ring, runKeys: sealer.runKeys })
+  const { ring, runKeys } = sealer
+  const onFault = (record: ReadRecord, faults: readonly Fault[]) => reportFaults(sealer, record, faults)
+  const value = replayRecords(pages, stream, { ring, runKeys, onFault })
   return { ok: true, revision: found.revision, value }
 }

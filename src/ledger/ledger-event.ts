@@ -9,5 +9,7 @@ export interface LedgerEvent {
   readonly header: Header
   readonly data: JsonObject
   readonly digest: string
+  /** Whether mac and body's digest fit, where that was looked at; the links between events are what `verify` and `replay` check. */
+  readonly seal?: 'valid' | 'invalid'
   readonly texts: { readonly header: string; readonly salt: string; readonly data: string }
 }

@@ -39,6 +39,8 @@ export interface LedgerOptions {
   readonly isOwnerGone?: (owner: string) => boolean
   /** Which values of calls are kept beside the events, and which are too large to be taken. */
   readonly values?: Partial<ValueLimits>
+  /** The whole store is read again, behind everything else, within so many days; 0 or absent: it is not. */
+  readonly scrubDays?: number | undefined
   /** Fewer recent runs kept folded than the memory allows. */
   readonly hotRunsMax?: number
 }

@@ -12,6 +12,7 @@ import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
 import type { RunFilter } from '../store/view-store.ts'
 import type { AuditReads } from './audit/audit-reads.ts'
+import type { Integrity } from './integrity/integrity.ts'
 import type { LedgerEvent } from './ledger-event.ts'
 import type { TenantLogs } from './log/tenant-logs.ts'
 
@@ -233,6 +234,9 @@ export interface Ledger extends AsyncDisposable {
 
   listRuns(caller: Caller, filter: RunListFilter): Promise<{ items: readonly JsonObject[]; asOf: Position | undefined }>
 
+  /** What does not verify, and what the scrub has read. */
+  readonly integrity: Integrity
+
   /** Calls without an outcome, those of models aside, of all runs: newest run first. */
   openCalls(caller: Caller, page: OpenCallsPage): Promise<Found<OpenCalls>>
 
@@ -252,6 +256,12 @@ export interface LedgerStats {
   readonly storeFaults: readonly { readonly operation: string; readonly errno: string; readonly count: number }[]
   readonly inFlightAppends: number
   readonly hotRuns: number
+  readonly integrity: {
+    /** Events on record as broken, of all tenants; counted up to 1,000. */
+    readonly faults: number
+    /** When the last whole pass of the scrub ended, in milliseconds since 1970. */
+    readonly lastPassEndedMs?: number
+  }
   /** Events of this process that the run list, the auditors' index and the logs have not seen; without those that made no whole pass yet. */
   readonly lagEvents: readonly { readonly name: LedgerFollower; readonly events: number }[]
 }

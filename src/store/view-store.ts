@@ -66,6 +66,16 @@ export interface RunFilter {
   readonly limit: number
 }
 
+/** An event on record as not being the one that was sealed for its place, or as gone. */
+export interface FaultRow {
+  readonly tenant: string
+  readonly stream: string
+  readonly revision: number
+  readonly code: string
+  /** When it was put on record; RFC 3339, UTC. */
+  readonly foundAt: string
+}
+
 /** A cached fold of one run. `text` is opaque here; its mac is checked by the ledger that wrote it. */
 export interface FoldRow {
   readonly stream: string
@@ -95,10 +105,15 @@ export interface ViewStore extends DerivedFile {
   /** Where the projection has got to; undefined before its first write or after its version changed. */
   checkpoint(projection: string, version: number): ViewCheckpoint | undefined
   runRow(tenant: string, runId: string): RunRow | undefined
-  /** Rows and the new checkpoint in one transaction; false, and nothing, where `from` is no longer the checkpoint's position. */
-  saveRuns(rows: readonly RunRow[], to: ViewProgress): boolean
+  /** Rows, faults and the new checkpoint in one transaction; false, and nothing, where `from` is no longer the checkpoint's position. */
+  saveRuns(rows: readonly RunRow[], to: ViewProgress, faults?: readonly FaultRow[]): boolean
   /** Newest first. */
   listRuns(filter: RunFilter): readonly RunRow[]
+  /** Of a tenant, or of all; in order of stream and revision. */
+  faults(of: { readonly tenant?: string; readonly stream?: string; readonly limit: number }): readonly FaultRow[]
+  /** A text of one of the ledger's followers, which survives a start. */
+  note(name: string): string | undefined
+  saveNote(name: string, text: string): void
   loadFold(stream: string, projection: string): FoldRow | undefined
   saveFold(row: FoldRow): void
 }

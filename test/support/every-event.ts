@@ -210,6 +210,16 @@ const TENANT_BODIES = {
   CheckpointSigned: [
     { v: 1, origin: 'ledger.example/acme', size: 40, root: digest('root'), note: 'ledger.example/acme\n40\n\n' },
   ],
+  IntegrityFaultFound: [
+    {
+      v: 1,
+      stream: 'run-acme.every',
+      revision: 3,
+      code: 'mac',
+      message: 'the mac does not fit the header',
+      foundBy: 'scrub',
+    },
+  ],
   ExportStarted: [{ v: 1, exportId: uuid(101), format: 'jsonl', run: RUN, ...pin, offset: 10 }],
   ExportIssued: (['complete', 'cut'] as const).map((outcome) => ({
     v: 1 as const,

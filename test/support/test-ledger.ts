@@ -8,7 +8,7 @@ import { createLedger } from '../../src/ledger/create-ledger.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
 import { Sealer } from '../../src/ledger/identity/sealer.ts'
 import type { Caller, Command, Ledger, Outcome, RequestInfo } from '../../src/ledger/ledger.ts'
-import type { Effects, KeySource, TenantPolicies } from '../../src/ledger/ports.ts'
+import type { Effects, KeySource, Log, TenantPolicies } from '../../src/ledger/ports.ts'
 import type { MemoryBudget } from '../../src/resources/memory-budget.ts'
 import type { WorkQueue } from '../../src/resources/work-queue.ts'
 import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
@@ -86,6 +86,7 @@ export interface TestLedgerOptions {
   readonly memory?: MemoryBudget
   readonly work?: WorkQueue
   readonly views?: ViewStore
+  readonly log?: Log
   readonly tenantPolicy?: TenantPolicies
   /** Keep the auditors' index; `unrecorded` puts no read on record, as recording takes its time. */
   readonly audit?: boolean | 'unrecorded'
@@ -120,6 +121,7 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       views: viewStore,
       keys,
       effects,
+      ...(options.log && { log: options.log }),
       ...(options.merkleLogs === true && { logs: { store: openSqliteLogs({ path: ':memory:' }), maxDelayMs: 0 } }),
       ...(options.audit === true && {
         audit: { index: openSqliteAudit({ path: ':memory:' }), waitMs: options.auditWaitMs },

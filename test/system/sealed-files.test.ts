@@ -45,8 +45,11 @@ const FORGERIES: readonly (readonly [file: string, sql: string])[] = [
   [
     'views.db',
     `INSERT INTO runs SELECT 'acme', 'ghost', name, status, tags, agents, actor, started_at, updated_at, revision, step,
-      rejections, calls, waiting, open_calls, compensation, tokens, cost, currency, fold FROM runs LIMIT 1`,
+      rejections, calls, waiting, open_calls, in_doubt_calls, lease_until, compensation, tokens, cost, currency, fold
+      FROM runs LIMIT 1`,
   ],
+  ['views.db', `INSERT INTO faults VALUES ('acme', 'run-acme.one', 1, 'mac', '2026-01-01T00:00:00.000Z')`],
+  ['views.db', `INSERT INTO notes VALUES ('scrub', '{"v":1,"last":{}}')`],
 ]
 
 interface Opened extends AsyncDisposable {

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { CheckpointSigned } from '../../../schemas/events/checkpoint-signed.ts'
 import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
+import type { IntegrityState } from '../../ledger/integrity/integrity.ts'
 import type { LogState } from '../../ledger/log/tenant-logs.ts'
 import { toBase64 } from '../../merkle/base64.ts'
 import { parseCheckpoint } from '../../merkle/checkpoint.ts'
@@ -11,6 +12,7 @@ import { pageRoute, type View } from '../page.ts'
 import { Data, Time } from '../parts/data.tsx'
 import { Fact } from '../parts/fact.tsx'
 import { Growth, type GrowthPoint } from '../parts/growth.tsx'
+import { IntegrityCard } from '../parts/integrity.tsx'
 import { downloadPath } from '../paths.ts'
 import { askAudit, auditOf, numberIn } from './audit-ask.ts'
 
@@ -37,6 +39,7 @@ export const logPage = pageRoute({
           note={note?.ok === true ? note.value : undefined}
           verifierKey={logs.verifierKey(caller.tenant)}
           points={points}
+          integrity={deps.ledger.integrity.state(caller)}
         />
       )
     return { title: 'Log', nav: 'log', body }
@@ -65,9 +68,10 @@ interface BodyProps {
   readonly note: string | undefined
   readonly verifierKey: string
   readonly points: readonly GrowthPoint[]
+  readonly integrity: IntegrityState
 }
 
-function LogBody({ state, note, verifierKey, points }: BodyProps) {
+function LogBody({ state, note, verifierKey, points, integrity }: BodyProps) {
   const signed = note === undefined ? undefined : parseNote(note)
   const checkpoint = signed === undefined ? undefined : parseCheckpoint(signed.text)
   return (
@@ -106,6 +110,7 @@ function LogBody({ state, note, verifierKey, points }: BodyProps) {
           </Fact>
         )}
       </dl>
+      <IntegrityCard state={integrity} />
       <section aria-labelledby="growth-title">
         <h2 id="growth-title">Growth</h2>
         {points.length === 0 ? <p class="muted">No checkpoint was signed yet.</p> : <Growth points={points} />}

@@ -67,6 +67,7 @@ function Cell({ column, item }: { readonly column: string; readonly item: JsonOb
     return <a href={href}>{refused ? `see why (event ${revision})` : `event ${revision}`}</a>
   }
   if (column === 'rewind' && typeof run === 'string') return <Rewind run={run} rewind={value as JsonObject} />
+  if (column === 'seal') return value === 'invalid' ? <Badge kind="bad" text="broken" /> : <>fits</>
   if (column === 'verdict' && typeof value === 'string') return <Badge kind={kindOf(value)} text={value} />
   if (typeof value === 'number') return <>{count(value)}</>
   if (typeof value === 'string' && TIME_PATTERN.test(value)) return <Time time={value} />

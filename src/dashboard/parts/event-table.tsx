@@ -1,7 +1,7 @@
 /** @module Events in words: the same window as the picture, for everybody. */
 import { eventPath, refusalPath } from '../paths.ts'
 import type { EventRow } from '../story/event-rows.ts'
-import { Actor, Data, Time } from './data.tsx'
+import { Actor, Badge, Data, Time } from './data.tsx'
 
 export function EventTable({ run, rows }: { readonly run: string; readonly rows: readonly EventRow[] }) {
   return (
@@ -29,7 +29,7 @@ export function EventTable({ run, rows }: { readonly run: string; readonly rows:
 }
 
 function Row({ run, row }: { readonly run: string; readonly row: EventRow }) {
-  const { revision, type, time, text, ...who } = row
+  const { revision, type, time, text, seal, ...who } = row
   return (
     <tr class={`event event-${type}`} id={`event-${revision}`}>
       <td class="number">
@@ -38,6 +38,11 @@ function Row({ run, row }: { readonly run: string; readonly row: EventRow }) {
         </a>
       </td>
       <td>
+        {seal === 'invalid' && (
+          <>
+            <Badge kind="bad" text="seal broken" />{' '}
+          </>
+        )}
         <Data text={text} />
         {type === 'EnvelopeRejected' && (
           <>

@@ -16,9 +16,15 @@ export interface RunHeadProps {
 }
 
 export function RunHead({ run, caller, csrf }: RunHeadProps) {
-  const { runId, name, status, compensation, tags, openCalls } = run
+  const { runId, name, status, compensation, seal, tags, openCalls } = run
   const inDoubtCalls = openCalls.filter((call) => call.status === 'in-doubt').length
-  const standing = { status, compensation, inDoubtCalls, overdue: openCalls.some((call) => call.overdue === true) }
+  const standing = {
+    status,
+    compensation,
+    seal,
+    inDoubtCalls,
+    overdue: openCalls.some((call) => call.overdue === true),
+  }
   return (
     <div class="run-head">
       <div class="page-head">

@@ -3,6 +3,7 @@ import type { Child } from 'hono/jsx'
 import { READ_ALL_APPROVALS, READ_OWN_RUNS, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import type { Principal } from '../../signing/tokens.ts'
+import { plural } from '../format.ts'
 import type { NavItem, Theme } from '../page.ts'
 import { APPROVALS, AUDIT, asset, auditPath, DOUBTS, LOG, RUNS, SIGN_OUT, SPEND, THEME } from '../paths.ts'
 import { visibleText } from '../visible.ts'
@@ -15,6 +16,8 @@ export interface SignedIn {
   readonly csrf: string
   /** Where the theme's form leads back to. */
   readonly here: string
+  /** Events of what the reader may see that are on record as broken. */
+  readonly broken: number
 }
 
 export interface ShellProps {
@@ -56,6 +59,7 @@ export function Shell({ title, theme, version, nav, scripts = [], signedIn, chil
           {signedIn !== undefined && <Account theme={theme} {...signedIn} />}
         </header>
         <main id="main" tabindex={-1}>
+          {signedIn !== undefined && signedIn.broken > 0 && <Alarm {...signedIn} />}
           {children}
         </main>
         <footer class="bottom">
@@ -66,6 +70,19 @@ export function Shell({ title, theme, version, nav, scripts = [], signedIn, chil
         </footer>
       </body>
     </html>
+  )
+}
+
+/** Above every page, until the store is another: whoever reads anything here has to know. */
+function Alarm({ broken, caller }: SignedIn) {
+  return (
+    <div class="notice notice-bad" role="alert">
+      <p>
+        <strong>{broken === 1 ? 'One event does' : `${plural(broken, 'event')} do`} not verify.</strong> It is not what
+        was sealed, or it is gone: what rests on it cannot be trusted.{' '}
+        {mayOpen(READ_TENANT, caller) ? <a href={`${LOG}#integrity`}>Which, and since when</a> : 'Tell an auditor.'}
+      </p>
+    </div>
   )
 }
 

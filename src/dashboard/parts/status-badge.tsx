@@ -16,13 +16,20 @@ export interface StatusBadgeProps {
   readonly compensation?: string | undefined
   readonly inDoubtCalls?: number
   readonly overdue?: boolean | undefined
+  /** An event of the run is on record as broken. */
+  readonly seal?: 'invalid' | undefined
 }
 
-export function StatusBadge({ status, compensation, inDoubtCalls = 0, overdue = false }: StatusBadgeProps) {
+export function StatusBadge({ status, compensation, inDoubtCalls = 0, overdue = false, seal }: StatusBadgeProps) {
   const verdict = ROLLBACK_VERDICTS.find((each) => each === compensation)
   const { kind, text } = verdict === undefined ? { kind: status, text: compensation ?? status } : VERDICT_MARKS[verdict]
   return (
     <span class="badges">
+      {seal === 'invalid' && (
+        <>
+          <Badge kind="bad" text="seal broken" />{' '}
+        </>
+      )}
       <Badge kind={kind} text={text} />
       {inDoubtCalls > 0 && (
         <>

@@ -12,6 +12,7 @@ export interface EventRow {
   readonly principal?: string
   readonly via?: readonly string[]
   readonly text: string
+  readonly seal?: 'valid' | 'invalid'
 }
 
 interface RowRange {
@@ -32,7 +33,8 @@ export async function eventRows(
     for (const event of page) {
       const { revision, type, time, actor, principal, via } = event.header
       const whom = { ...(principal !== undefined && { principal }), ...(via !== undefined && { via }) }
-      rows.push({ revision, type, time, actor, ...whom, text: describeEvent(event, story) })
+      const seal = event.seal === undefined ? {} : { seal: event.seal }
+      rows.push({ revision, type, time, actor, ...whom, ...seal, text: describeEvent(event, story) })
     }
   }
   return rows

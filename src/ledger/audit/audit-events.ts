@@ -5,11 +5,11 @@ import type { AuditRow } from '../../../schemas/audit-fields.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { allEnded } from '../../resources/all-ended.ts'
 import type { Pace } from '../../resources/work-queue.ts'
-import { checkRecord } from '../../signing/check.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import { ledgerEvent } from '../read/parse-record.ts'
+import { sealOf } from '../read/record-seal.ts'
 import { DamagedIndexError, type MatchedEvent } from './audit-reads.ts'
 
 /** Reads under way at once. */
@@ -75,14 +75,6 @@ async function readRange(
     if (record === undefined || event?.header.id !== row.id) throw new DamagedIndexError(stream, row.revision)
     return { ...event, row, leaf: row.leaf, ...(sealer && { seal: sealOf(sealer, record) }) }
   })
-}
-
-function sealOf(sealer: Sealer, record: ReadRecord): 'valid' | 'invalid' {
-  const { stream, revision } = record
-  const { prev } = ledgerEvent(record).header
-  const expected = { stream, revision, prevDigest: prev, prevTime: undefined, minRingIndex: 0 }
-  const { ring, runKeys } = sealer
-  return checkRecord(record, expected, { ring, runKeys, depth: 'fast' }).ok ? 'valid' : 'invalid'
 }
 
 /** As a list shows it; `phrases` adds where they stand. */

@@ -36,7 +36,19 @@ const by = (...groups: readonly FilterGroup[]): readonly FilterName[] =>
 
 const EVERY = by('run', 'type', 'who', 'call', 'rule', 'verdict', 'model', 'key', 'when', 'text')
 
-const EVENT_COLUMNS = ['leaf', 'time', 'type', 'run', 'revision', 'actor', 'agent', 'tool', 'verdict', 'rules'] as const
+const EVENT_COLUMNS = [
+  'leaf',
+  'time',
+  'type',
+  'run',
+  'revision',
+  'actor',
+  'agent',
+  'tool',
+  'verdict',
+  'rules',
+  'seal',
+] as const
 
 export const AUDIT_QUERIES = {
   events: {
@@ -51,7 +63,7 @@ export const AUDIT_QUERIES = {
     shape: 'events',
     filters: EVERY,
     required: ['text'],
-    columns: ['leaf', 'time', 'type', 'run', 'revision', 'agent', 'snippet'],
+    columns: ['leaf', 'time', 'type', 'run', 'revision', 'agent', 'snippet', 'seal'],
   },
   runs: {
     summary: 'The population: every run with its count of events and the revisions that are missing',
@@ -69,28 +81,28 @@ export const AUDIT_QUERIES = {
     summary: 'Calls that were started and have no outcome: claimed, or in doubt',
     shape: 'open-calls',
     filters: by('run', 'who', 'call', 'key', 'when'),
-    columns: ['leaf', 'time', 'run', 'revision', 'tool', 'agent', 'call', 'status'],
+    columns: ['leaf', 'time', 'run', 'revision', 'tool', 'agent', 'call', 'status', 'seal'],
   },
   rejections: {
     summary: 'Handoffs that were refused, by which rules, and to where the run was rewound',
     shape: 'rejections',
     filters: by('run', 'who', 'rule', 'key', 'when', 'text'),
     preset: { types: ['EnvelopeRejected'] },
-    columns: ['leaf', 'time', 'run', 'revision', 'agent', 'actor', 'rules', 'rewind'],
+    columns: ['leaf', 'time', 'run', 'revision', 'agent', 'actor', 'rules', 'rewind', 'seal'],
   },
   violations: {
     summary: 'Handoffs that wrote outside the boundary of their agent',
     shape: 'rejections',
     filters: by('run', 'who', 'key', 'when'),
     preset: { types: ['EnvelopeRejected', 'EnvelopeAccepted'], rule: 'manifest-violation' },
-    columns: ['leaf', 'time', 'run', 'revision', 'agent', 'actor', 'verdict', 'rewind'],
+    columns: ['leaf', 'time', 'run', 'revision', 'agent', 'actor', 'verdict', 'rewind', 'seal'],
   },
   refusals: {
     summary: 'Requests that were refused: each is evidence that a gate works',
     shape: 'events',
     filters: by('run', 'who', 'rule', 'key', 'when', 'text'),
     preset: { types: ['RequestRefused', 'BudgetExceeded'] },
-    columns: ['leaf', 'time', 'run', 'revision', 'actor', 'agent', 'rules', 'detail'],
+    columns: ['leaf', 'time', 'run', 'revision', 'actor', 'agent', 'rules', 'detail', 'seal'],
   },
   spend: {
     summary: 'Tokens and money, summed from the events by run, agent, model, day, month or tenant; one row a currency',
@@ -103,26 +115,26 @@ export const AUDIT_QUERIES = {
     shape: 'events',
     filters: by('run', 'who', 'model', 'when'),
     preset: { verdict: 'overshoot' },
-    columns: ['leaf', 'time', 'run', 'revision', 'agent', 'detail'],
+    columns: ['leaf', 'time', 'run', 'revision', 'agent', 'detail', 'seal'],
   },
   'open-reservations': {
     summary: 'Reservations that were never settled nor released; an expired one is charged in full, as an estimate',
     shape: 'open-reservations',
     filters: by('run', 'who', 'model', 'when'),
-    columns: ['leaf', 'time', 'run', 'revision', 'agent', 'reservation', 'status', 'detail'],
+    columns: ['leaf', 'time', 'run', 'revision', 'agent', 'reservation', 'status', 'detail', 'seal'],
   },
   'open-compensations': {
     summary: 'Compensations that failed or whose outcome is not known',
     shape: 'open-compensations',
     filters: by('run', 'who', 'call', 'when'),
-    columns: ['leaf', 'time', 'run', 'revision', 'tool', 'compensates', 'verdict', 'detail'],
+    columns: ['leaf', 'time', 'run', 'revision', 'tool', 'compensates', 'verdict', 'detail', 'seal'],
   },
   'clock-regressions': {
     summary: "Events whose writer's clock was behind the event before them",
     shape: 'events',
     filters: by('run', 'type', 'who', 'key', 'when'),
     preset: { clocked: true },
-    columns: ['leaf', 'time', 'type', 'run', 'revision', 'actor'],
+    columns: ['leaf', 'time', 'type', 'run', 'revision', 'actor', 'seal'],
   },
   keys: {
     summary: 'Each sealing key: its period on record, what it sealed, and what it sealed outside of that period',

@@ -17,7 +17,16 @@ export interface StreamKey {
   readonly key: MacKey
 }
 
+/** An event of the store that is not the one that was sealed for its place. */
+export interface SealFault {
+  readonly stream: string
+  readonly revision: number
+  readonly code: string
+  readonly message: string
+}
+
 export class Sealer {
+  readonly #onFault: ((fault: SealFault) => void)[] = []
   readonly #source: KeySource
   readonly #maxKeyBytes: number | undefined
   #ring: KeyRing
@@ -36,6 +45,16 @@ export class Sealer {
 
   #keysOf(ring: KeyRing): KeptRunKeys {
     return createRunKeys(ring, this.#maxKeyBytes === undefined ? {} : { maxBytes: this.#maxKeyBytes })
+  }
+
+  /** Calls back for every event that was read and did not verify, as often as it is read. */
+  onFault(listener: (fault: SealFault) => void): void {
+    this.#onFault.push(listener)
+  }
+
+  /** Called by whoever checks what the store holds. */
+  faultFound(fault: SealFault): void {
+    for (const listener of this.#onFault) listener(fault)
   }
 
   get ring(): KeyRing {

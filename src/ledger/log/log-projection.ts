@@ -11,6 +11,7 @@ import {
   type CheckResult,
   checkRecord,
   type Expectation,
+  type Fault,
   firstExpectation,
   nextExpectation,
 } from '../../signing/check.ts'
@@ -19,6 +20,7 @@ import { isValueStream, streamTenant } from '../../signing/stream-tenant.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { Position, ReadRecord } from '../../store/event-store.ts'
 import type { LeafRow, LogBatch, LogStreamRow } from '../../store/log-store.ts'
+import { reportFaults } from '../read/record-seal.ts'
 import { type LogCaches, type StreamState, streamBytes, VERIFIER_BYTES } from './log-caches.ts'
 import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
@@ -168,7 +170,7 @@ export class LogProjection {
       const code = found.checked.faults[0]?.code ?? 'unknown'
       return state.expected.revision === 0
         ? this.#setForeign(record, changes, code)
-        : this.#stop(tree, record, changes, code)
+        : this.#stopAt(tree, record, changes, found.checked.faults)
     }
     const { header, digest } = found.checked
     if (isCheckpoint(header) && !this.#signed(tree, found.record))
@@ -216,6 +218,11 @@ export class LogProjection {
     tree.signedSize = checkpoint.size
     tree.note = body.data?.note
     return true
+  }
+
+  #stopAt(tree: TenantTree, record: ReadRecord, changes: PageChanges, faults: readonly Fault[]): void {
+    reportFaults(this.#deps.sealer, record, faults)
+    this.#stop(tree, record, changes, faults[0]?.code ?? 'unknown')
   }
 
   #stop(tree: TenantTree, record: ReadRecord, changes: PageChanges, code: string): void {

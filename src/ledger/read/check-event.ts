@@ -9,6 +9,7 @@ import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller, CheckedEvent, Found } from '../ledger.ts'
 import type { Queries } from './queries.ts'
+import { reportFaults } from './record-seal.ts'
 
 interface CheckDeps {
   readonly store: EventStore
@@ -40,6 +41,7 @@ export async function checkEvent(
     return { ok: true, revision: found.revision, value: { faults } }
   }
   const checked = checkRecord(record, { ...expected, revision }, { ring: sealer.ring, runKeys: sealer.runKeys })
+  if (!checked.ok) reportFaults(sealer, record, checked.faults)
   const faults = checked.ok ? [] : checked.faults.map(({ code, message }) => ({ code, message }))
   return { ok: true, revision: found.revision, value: { faults } }
 }

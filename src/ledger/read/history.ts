@@ -4,10 +4,12 @@ import { ofAllAgents, ofWholeTenant, withinRun } from '../../access/token-bindin
 import type { Pace } from '../../resources/work-queue.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
+import type { Sealer } from '../identity/sealer.ts'
 import type { Caller, Found, Ledger } from '../ledger.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
 import { ledgerEvent } from './parse-record.ts'
 import type { Queries } from './queries.ts'
+import { sealOf } from './record-seal.ts'
 
 export type HistoryQueries = Pick<
   Ledger,
@@ -17,10 +19,12 @@ export type HistoryQueries = Pick<
 export class History implements HistoryQueries {
   readonly #store: EventStore
   readonly #queries: Queries
+  readonly #shown: (record: ReadRecord) => LedgerEvent
 
-  constructor(store: EventStore, queries: Queries) {
+  constructor(store: EventStore, queries: Queries, sealer: Sealer) {
     this.#store = store
     this.#queries = queries
+    this.#shown = (record) => ({ ...ledgerEvent(record), seal: sealOf(sealer, record) })
   }
 
   async runEvents(
@@ -32,14 +36,14 @@ export class History implements HistoryQueries {
     if (!found.ok) return found
     const to = Math.min(range.to ?? found.revision, found.revision)
     const pages = this.#store.readStream(runStream(caller.tenant, runId), { from: range.from, to })
-    return { ok: true, revision: found.revision, value: eventPages(pages, caller.pace) }
+    return { ok: true, revision: found.revision, value: this.#pages(pages, caller.pace) }
   }
 
   tenantEvents(caller: Caller, range: { after?: Position; until?: Position }): AsyncIterable<readonly LedgerEvent[]> {
     const outside = ofWholeTenant(caller)
     if (outside !== undefined) throw new RangeError(outside.detail)
     const { after, until } = range
-    return eventPages(this.#store.readAll({ after, until, tenant: caller.tenant }), caller.pace)
+    return this.#pages(this.#store.readAll({ after, until, tenant: caller.tenant }), caller.pace)
   }
 
   async *tail(
@@ -61,14 +65,14 @@ export class History implements HistoryQueries {
       }
       await caller.pace?.turn()
       const own = stream === undefined ? page : page.filter((record) => record.stream === stream)
-      if (own.length > 0) yield own.map(ledgerEvent)
+      if (own.length > 0) yield own.map(this.#shown)
     }
   }
 
   async *#runUntil(stream: string, end: Position, pace: Pace | undefined): AsyncGenerator<readonly LedgerEvent[]> {
     for await (const page of pacedPages(this.#store.readStream(stream), pace)) {
       const known = page.filter((record) => this.#store.comparePositions(record.position, end) <= 0)
-      if (known.length > 0) yield known.map(ledgerEvent)
+      if (known.length > 0) yield known.map(this.#shown)
       if (known.length < page.length) return
     }
   }
@@ -77,7 +81,7 @@ export class History implements HistoryQueries {
     const record = await this.#store.recordAt(position)
     const place = record && parseStream(record.stream)
     if (record === undefined || place?.tenant !== caller.tenant || place.kind === 'value') return undefined
-    return ledgerEvent(record)
+    return this.#shown(record)
   }
 
   end(): Promise<Position | undefined> {
@@ -87,11 +91,11 @@ export class History implements HistoryQueries {
   comparePositions(a: Position, b: Position): number {
     return this.#store.comparePositions(a, b)
   }
-}
 
-async function* eventPages(
-  pages: AsyncIterable<readonly ReadRecord[]>,
-  pace: Pace | undefined,
-): AsyncGenerator<readonly LedgerEvent[]> {
-  for await (const page of pacedPages(pages, pace)) yield page.map(ledgerEvent)
+  async *#pages(
+    pages: AsyncIterable<readonly ReadRecord[]>,
+    pace: Pace | undefined,
+  ): AsyncGenerator<readonly LedgerEvent[]> {
+    for await (const page of pacedPages(pages, pace)) yield page.map(this.#shown)
+  }
 }

@@ -25,6 +25,11 @@ import type { ReadRecord } from '../../store/event-store.ts'
 import type { ReplayLine } from '../ledger.ts'
 import { recordedEvent } from './parse-record.ts'
 
+/** `onFault` is told of the first event that does not verify. */
+export interface ReplayKeys extends CheckKeys {
+  readonly onFault?: (record: ReadRecord, faults: readonly Fault[]) => void
+}
+
 export interface ReplayCounts {
   events: number
   matched: number
@@ -39,7 +44,7 @@ export interface ReplayCounts {
 export async function* replayRecords(
   pages: AsyncIterable<readonly ReadRecord[]>,
   stream: string,
-  keys: CheckKeys,
+  keys: ReplayKeys,
 ): AsyncGenerator<ReplayLine> {
   const counts: ReplayCounts = { events: 0, matched: 0, mismatched: 0, notCompared: 0 }
   const faults: ReplayLine[] = []
@@ -55,6 +60,7 @@ export async function* replayRecords(
       const checked = checkRecord(record, expected, keys)
       if (!checked.ok) {
         expected = undefined
+        keys.onFault?.(record, checked.faults)
         const line = { revision: record.revision, ok: false, faults: checked.faults.map(faultLine) }
         faults.push(line)
         yield line

@@ -10,15 +10,15 @@ import {
   RUN_ROW_VERSION,
   type RunRowState,
 } from '../../../projections/run-row.ts'
-import { isRunEventType, type RunEventType } from '../../../schemas/events.ts'
+import { EVENTS, type EventType, isRunEventType, type RunEventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { parseStream } from '../../../schemas/names.ts'
+import { parseStream, runStream } from '../../../schemas/names.ts'
 import { withinRun } from '../../access/token-binding.ts'
 import { DEADLINE_GRACE_MS } from '../../domain/decision.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
-import type { RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
+import type { FaultRow, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
 import type { Caller, RunListFilter } from '../ledger.ts'
 import { type FollowerOptions, QuietFollower } from './quiet-follower.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from './seen-record.ts'
@@ -45,9 +45,14 @@ export class RunList implements Disposable {
   readonly #follower: QuietFollower
   readonly #nowMs: () => number
   #isSame = false
+  /** Changes whenever faults came in, or the file was made anew. */
+  #faultsSeen = 0
 
   constructor(store: EventStore, views: ViewStore, { nowMs, ...upkeep }: RunListOptions) {
     this.#nowMs = nowMs
+    views.onRenewed(() => {
+      this.#faultsSeen += 1
+    })
     this.#store = store
     this.#views = views
     this.#follower = new QuietFollower((goOn) => againIfRenewed(() => this.#pass(goOn)), upkeep)
@@ -68,8 +73,17 @@ export class RunList implements Disposable {
       const narrowed = { ...(agent !== undefined && { agent }), ...(overdue === true && { leaseOverAt }) }
       const own = { ...filter, ...narrowed, tenant }
       const rows = isForeign ? [] : this.#views.listRuns(own)
-      return { items: rows.map((row) => rowBody(row, leaseOverAt)), asOf: this.#checkpoint()?.position }
+      return { items: rows.map((row) => this.#shown(row, leaseOverAt)), asOf: this.#checkpoint()?.position }
     })
+  }
+
+  #shown(row: RunRow, leaseOverAt: string): JsonObject {
+    const [fault] = this.#views.faults({ stream: runStream(row.tenant, row.runId), limit: 1 })
+    return { ...rowBody(row, leaseOverAt), ...(fault !== undefined && { seal: 'invalid' }) }
+  }
+
+  get faultsSeen(): number {
+    return this.#faultsSeen
   }
 
   /** Follows the store to where it is now. */
@@ -107,9 +121,11 @@ export class RunList implements Disposable {
 
   /** False where the file was made anew meanwhile. */
   #fold(page: readonly ReadRecord[], from: Position | undefined): boolean {
+    const faults: FaultRow[] = []
     const touched = new Map<string, { tenant: string; runId: string; state: RunRowState | undefined }>()
     for (const record of page) {
       const name = parseStream(record.stream)
+      if (name?.kind === 'ledger') faults.push(...faultOnRecord(name.tenant, record))
       if (name?.runId === undefined) continue
       const known = touched.get(record.stream) ?? this.#load(name.tenant, name.runId)
       known.state = foldRecord(known.state, record)
@@ -119,13 +135,19 @@ export class RunList implements Disposable {
       state === undefined ? [] : [rowOf(tenant, runId, state)],
     )
     const last = page.at(-1)
-    return last === undefined || this.#save(rows, last, from)
+    return last === undefined || this.#save({ rows, faults }, last, from)
   }
 
-  #save(rows: readonly RunRow[], last: ReadRecord, from: Position | undefined): boolean {
+  #save(
+    { rows, faults }: { readonly rows: readonly RunRow[]; readonly faults: readonly FaultRow[] },
+    last: ReadRecord,
+    from: Position | undefined,
+  ): boolean {
     try {
       const to = { projection: RUN_ROW_PROJECTION, version: RUN_ROW_VERSION, from, ...seenRecord(last) }
-      return this.#views.saveRuns(rows, to)
+      const isSaved = this.#views.saveRuns(rows, to, faults)
+      if (faults.length > 0) this.#faultsSeen += 1
+      return isSaved
     } catch (cause) {
       if (cause instanceof DerivedFileRenewedError) throw cause
       throw new ViewBehindError('the run list cannot be written', { cause })
@@ -151,6 +173,19 @@ function foldRecord(state: RunRowState | undefined, record: ReadRecord): RunRowS
     return evolveRunRow(state, { type: header.type, data, header } as RecordedEvent)
   } catch {
     return state
+  }
+}
+
+const FAULT_FOUND = 'IntegrityFaultFound' satisfies EventType
+
+function faultOnRecord(tenant: string, { header, data }: ReadRecord): readonly FaultRow[] {
+  try {
+    const { type, time } = JSON.parse(header) as Header
+    if (type !== FAULT_FOUND) return []
+    const { stream, revision, code } = EVENTS[FAULT_FOUND].schema.parse(JSON.parse(data))
+    return [{ tenant, stream, revision, code, foundAt: time }]
+  } catch {
+    return []
   }
 }
 

@@ -2,12 +2,12 @@
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { checkRecord, type Expectation, firstExpectation, nextExpectation } from '../../signing/check.ts'
-import { readHeader } from '../../signing/header-reader.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Head } from '../write/run-aggregate.ts'
 import { recordedEvent } from './parse-record.ts'
+import { expectedAlone, reportFaults } from './record-seal.ts'
 
 /** A record of the stream does not verify: nothing may be decided on it, and it answers nothing. */
 export class DamagedStreamError extends Error {
@@ -59,14 +59,7 @@ export function expectationBehind(sealer: Sealer, record: ReadRecord): Expectati
 }
 
 function checkAlone(sealer: Sealer, record: ReadRecord) {
-  const read = readHeader(record.header)
-  return checkInStream(sealer, record, {
-    stream: record.stream,
-    revision: record.revision,
-    prevDigest: read.ok ? read.header.prev : undefined,
-    prevTime: undefined,
-    minRingIndex: 0,
-  })
+  return checkInStream(sealer, record, expectedAlone(record))
 }
 
 /** One record held against what stands before it. Throws `DamagedStreamError`. */
@@ -78,6 +71,7 @@ export function checkInStream(sealer: Sealer, record: ReadRecord, expected: Expe
     checked = once()
   }
   if (checked.ok) return checked
+  reportFaults(sealer, record, checked.faults)
   const reason = checked.faults.map((fault) => `${fault.code}: ${fault.message}`).join('; ')
   throw new DamagedStreamError(record.stream, record.revision, reason)
 }

@@ -1,6 +1,6 @@
 /** @module The views' file: tables that are made anew from the event store whenever they are lost, damaged or of another version. */
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
-import type { FoldRow, RunFilter, RunRow, ViewCheckpoint, ViewProgress, ViewStore } from '../view-store.ts'
+import type { FaultRow, FoldRow, RunFilter, RunRow, ViewCheckpoint, ViewProgress, ViewStore } from '../view-store.ts'
 import { openDisposable, openForReading, type ReadFile } from './disposable-file.ts'
 import type { Database } from './open.ts'
 import { RowSeal } from './row-seal.ts'
@@ -30,23 +30,33 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
   readonly seal: RowSeal | undefined
   readonly #statements
   readonly #saveRuns
+  readonly #saveNote
 
   constructor(db: Database, guard: FileGuard | undefined) {
     this.#db = db
     this.seal = guard && new RowSeal(db, guard, VIEWS_SEALED)
     this.#statements = prepareStatements(db)
-    this.#saveRuns = db.transaction((rows: readonly RunRow[], to: ViewProgress) => {
+    this.#saveRuns = db.transaction((rows: readonly RunRow[], to: ViewProgress, faults: readonly FaultRow[]) => {
       const { projection, version, from, position, digest } = to
       if (this.checkpoint(projection, version)?.position !== from) return false
       for (const row of rows) {
         const places = [row.tenant, row.runId]
         this.#replaced('runs', this.#statements.runAt, places, () => this.#statements.saveRun.run(toRunColumns(row)))
       }
+      for (const { tenant, stream, revision, code, foundAt } of faults) {
+        const places = [tenant, stream, revision]
+        const row = { tenant, stream, revision, code, found_at: foundAt }
+        this.#replaced('faults', this.#statements.faultAt, places, () => this.#statements.saveFault.run(row))
+      }
       this.#replaced('checkpoints', this.#statements.checkpointAt, [projection], () =>
         this.#statements.saveCheckpoint.run(projection, version, position, digest),
       )
       this.seal?.close(SEALED_AS)
       return true
+    })
+    this.#saveNote = db.transaction((name: string, text: string) => {
+      this.#replaced('notes', this.#statements.noteAt, [name], () => this.#statements.saveNote.run(name, text))
+      this.seal?.close(this.#reached())
     })
   }
 
@@ -60,21 +70,39 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
   }
 
   isAuthentic(): Promise<boolean> {
-    return (
-      this.seal?.isAuthentic(this.#statements.anyCheckpoint.get() === undefined ? undefined : SEALED_AS) ??
-      Promise.resolve(true)
-    )
+    return this.seal?.isAuthentic(this.#reached()) ?? Promise.resolve(true)
   }
 
-  saveRuns(rows: readonly RunRow[], to: ViewProgress): boolean {
-    return this.#writing(() => this.#saveRuns.immediate(rows, to))
+  #reached(): string | undefined {
+    return this.#statements.anyCheckpoint.get() === undefined ? undefined : SEALED_AS
+  }
+
+  saveRuns(rows: readonly RunRow[], to: ViewProgress, faults: readonly FaultRow[] = []): boolean {
+    return this.#writing(() => this.#saveRuns.immediate(rows, to, faults))
+  }
+
+  faults({ tenant, stream, limit }: Parameters<ViewStore['faults']>[0]): readonly FaultRow[] {
+    return this.#statements.faults.all({ tenant: tenant ?? null, stream: stream ?? null, limit })
+  }
+
+  note(name: string): string | undefined {
+    return this.#statements.note.get(name)
+  }
+
+  saveNote(name: string, text: string): void {
+    this.#writing(() => this.#saveNote.immediate(name, text))
   }
 
   #writing<T>(write: () => T): T {
     return this.seal === undefined ? write() : this.seal.writing(write)
   }
 
-  #replaced(table: 'runs' | 'checkpoints', at: RowAt, key: readonly string[], write: () => void): void {
+  #replaced(
+    table: 'runs' | 'checkpoints' | 'faults' | 'notes',
+    at: RowAt,
+    key: readonly (string | number)[],
+    write: () => void,
+  ): void {
     const known = at.get(...key)
     if (known !== undefined) this.seal?.remove(table, known)
     write()
@@ -101,7 +129,7 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
 /** Where the list has got to is a row of the file, and covered like the others. */
 const SEALED_AS = 'views'
 
-type RowAt = { readonly get: (...key: readonly string[]) => number | undefined }
+type RowAt = { readonly get: (...key: readonly (string | number)[]) => number | undefined }
 
 function prepareStatements(db: Database) {
   return {
@@ -119,6 +147,16 @@ function prepareStatements(db: Database) {
         @open_calls, @in_doubt_calls, @lease_until, @compensation, @tokens, @cost, @currency, @fold)`),
     runAt: db.prepare<unknown[], number>('SELECT rowid FROM runs WHERE tenant = ? AND run_id = ?').pluck(),
     checkpointAt: db.prepare<unknown[], number>('SELECT rowid FROM checkpoints WHERE projection = ?').pluck(),
+    faults: db.prepare<unknown[], FaultRow>(`SELECT tenant, stream, revision, code, found_at AS foundAt FROM faults
+      WHERE (@tenant IS NULL OR tenant = @tenant) AND (@stream IS NULL OR stream = @stream) ORDER BY tenant, stream, revision LIMIT @limit`),
+    saveFault: db.prepare(`INSERT OR REPLACE INTO faults (tenant, stream, revision, code, found_at)
+      VALUES (@tenant, @stream, @revision, @code, @found_at)`),
+    faultAt: db
+      .prepare<unknown[], number>('SELECT rowid FROM faults WHERE tenant = ? AND stream = ? AND revision = ?')
+      .pluck(),
+    note: db.prepare<unknown[], string>('SELECT text FROM notes WHERE name = ?').pluck(),
+    saveNote: db.prepare('INSERT OR REPLACE INTO notes (name, text) VALUES (?, ?)'),
+    noteAt: db.prepare<unknown[], number>('SELECT rowid FROM notes WHERE name = ?').pluck(),
     anyCheckpoint: db.prepare('SELECT 1 FROM checkpoints LIMIT 1').pluck(),
     loadFold: db.prepare<unknown[], FoldRow>(
       'SELECT stream, revision, projection, text, mac FROM folds WHERE stream = ? AND projection = ?',

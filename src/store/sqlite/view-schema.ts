@@ -37,6 +37,15 @@ CREATE TABLE checkpoints (
   position TEXT NOT NULL,
   digest TEXT NOT NULL
 ) STRICT;
+CREATE TABLE faults (
+  tenant TEXT NOT NULL,
+  stream TEXT NOT NULL,
+  revision INTEGER NOT NULL,
+  code TEXT NOT NULL,
+  found_at TEXT NOT NULL,
+  PRIMARY KEY (tenant, stream, revision)
+) STRICT;
+CREATE TABLE notes (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT;
 CREATE TABLE folds (
   stream TEXT NOT NULL,
   projection TEXT NOT NULL,
@@ -70,4 +79,6 @@ export const VIEWS_SEALED = [
     ],
   },
   { name: 'checkpoints', columns: ['projection', 'version', 'position', 'digest'] },
+  { name: 'faults', columns: ['tenant', 'stream', 'revision', 'code', 'found_at'] },
+  { name: 'notes', columns: ['name', 'text'] },
 ] as const

@@ -1,0 +1,17 @@
+/** @module `countersign integrity`: which events do not verify, and what the scrub has read. */
+import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
+import { openApi } from './api.ts'
+import type { Arguments } from './arguments.ts'
+import { EXIT } from './failure.ts'
+import { printObject } from './print-object.ts'
+
+/** Ends with 1 where an event is on record as broken. */
+export async function integrity(inputs: Arguments): Promise<number> {
+  await using api = await openApi(inputs)
+  const state = await api.get('/v1/integrity')
+  const { items, scrub } = state
+  const faults = Array.isArray(items) ? items.filter((each) => isJsonObject(each)) : []
+  const shown: JsonObject = { broken: faults.length, ...(isJsonObject(scrub ?? null) && { scrub }), faults }
+  printObject(inputs.has('json') ? state : shown, inputs.has('json'))
+  return faults.length === 0 ? EXIT.ok : EXIT.failed
+}

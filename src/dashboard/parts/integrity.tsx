@@ -1,0 +1,79 @@
+/** @module What does not verify, and what the scrub has read: for the page of the log. */
+import type { IntegrityState } from '../../ledger/integrity/integrity.ts'
+import { count } from '../format.ts'
+import { eventPath, runPath } from '../paths.ts'
+import { Badge, Data, Time } from './data.tsx'
+
+const SHOWN = 100
+
+export function IntegrityCard({ state }: { readonly state: IntegrityState }) {
+  const { faults, scrub } = state
+  const { lastPass, passSince, days } = scrub
+  return (
+    <section class="card" aria-labelledby="integrity">
+      <h2 id="integrity">Was anything altered?</h2>
+      {faults.length === 0 ? (
+        <p>
+          <Badge kind="good" text="nothing known" /> No event is on record as broken.
+        </p>
+      ) : (
+        <FaultTable faults={faults.slice(0, SHOWN)} more={faults.length - SHOWN} />
+      )}
+      <p class="muted">
+        {lastPass === undefined ? (
+          'The scrub has not read the whole store yet.'
+        ) : (
+          <>
+            The scrub last read the whole store from <Time time={lastPass.startedAt} /> to{' '}
+            <Time time={lastPass.endedAt} />: {count(lastPass.leaves)} events of this tenant.
+          </>
+        )}
+        {passSince !== undefined && (
+          <>
+            {' '}
+            A pass is under way since <Time time={passSince} />.
+          </>
+        )}
+        {days === 0 && ' It does not run here (--scrub-days 0).'}
+      </p>
+    </section>
+  )
+}
+
+function FaultTable({ faults, more }: { readonly faults: IntegrityState['faults']; readonly more: number }) {
+  return (
+    <div class="table-scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Event</th>
+            <th scope="col">What does not hold</th>
+            <th scope="col">On record since</th>
+          </tr>
+        </thead>
+        <tbody>
+          {faults.map(({ stream, revision, run, code, foundAt }) => (
+            <tr>
+              <th scope="row">
+                {run === undefined ? (
+                  <Data text={`${stream} @ ${revision}`} />
+                ) : (
+                  <>
+                    <a href={runPath(run)}>{run}</a> <a href={eventPath(run, revision)}>event {revision}</a>
+                  </>
+                )}
+              </th>
+              <td>
+                <Badge kind="bad" text={code} />
+              </td>
+              <td>
+                <Time time={foundAt} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more > 0 && <p class="muted">and {count(more)} more</p>}
+    </div>
+  )
+}

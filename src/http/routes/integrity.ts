@@ -1,0 +1,20 @@
+/** @module What does not verify, and what the scrub has read. */
+import type { JsonObject } from '../../../schemas/json.ts'
+import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
+import { json } from '../answers.ts'
+import { NoQuery } from '../query.ts'
+import { type GuardedRoute, readRoute } from '../route.ts'
+
+export const integrityRoutes: readonly GuardedRoute[] = [
+  readRoute({
+    path: '/v1/integrity',
+    summary: 'Events on record as broken, and the last whole pass of the scrub',
+    tag: 'history',
+    access: READ_TENANT_RECORDED_BEHIND,
+    query: NoQuery,
+    handle: ({ edge, caller }) => {
+      const { faults, scrub } = edge.ledger.integrity.state(caller)
+      return json(200, { items: faults.map((fault) => ({ ...fault })), scrub: { ...scrub } as JsonObject })
+    },
+  }),
+]

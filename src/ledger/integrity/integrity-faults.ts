@@ -1,0 +1,128 @@
+/**
+ * @module Events that do not verify, whoever came upon them: said once in the log, counted, and put on record as IntegrityFaultFound, once a
+ * place (LOG-24). Lists and pages read them from the views, which follow that record.
+ */
+import { ledgerStream, SYSTEM_TENANT } from '../../../schemas/names.ts'
+import { streamTenant } from '../../signing/stream-tenant.ts'
+import type { EventStore, ReadRecord } from '../../store/event-store.ts'
+import type { FaultRow, ViewStore } from '../../store/view-store.ts'
+import type { LedgerFacts } from '../identity/ledger-facts.ts'
+import type { Sealer, SealFault } from '../identity/sealer.ts'
+import type { Log } from '../ports.ts'
+import { sealFaults } from '../read/record-seal.ts'
+import type { RunList } from '../read/run-list.ts'
+
+/** Of one tenant: where more is broken, the store has to be restored, and a list of a million places helps nobody. */
+const ON_RECORD_MAX = 1_000
+/** Places that a process remembers to have looked at. */
+const KNOWN_MAX = 10_000
+/** A key that this process has not heard of yet may come with the next key file: it is named, and not put on record. */
+const NOT_YET_KNOWN = 'unknown-key'
+
+export interface IntegrityDeps {
+  readonly store: EventStore
+  readonly views: ViewStore
+  readonly list: RunList
+  readonly sealer: Sealer
+  readonly facts: LedgerFacts
+  readonly log: Log
+  /** The store is another's to write: what is found is said in the log alone. */
+  readonly readOnly: boolean
+}
+
+export class IntegrityFaults {
+  readonly #deps: IntegrityDeps
+  readonly #known = new Set<string>()
+  #rows: readonly FaultRow[] = []
+  #rowsOf: number | undefined
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(deps: IntegrityDeps) {
+    this.#deps = deps
+    deps.sealer.onFault((fault) => this.#read(fault))
+  }
+
+  /** On record, of a tenant or of one of its streams. */
+  onRecord({ tenant, stream }: { readonly tenant?: string; readonly stream?: string }): readonly FaultRow[] {
+    return this.#all().filter((row) => (tenant ?? row.tenant) === row.tenant && (stream ?? row.stream) === row.stream)
+  }
+
+  /** Read from the views again only after they took some in: every page asks. */
+  #all(): readonly FaultRow[] {
+    const { list, views } = this.#deps
+    const { faultsSeen } = list
+    if (this.#rowsOf === faultsSeen) return this.#rows
+    try {
+      this.#rows = views.faults({ limit: ON_RECORD_MAX })
+      this.#rowsOf = faultsSeen
+    } catch (error) {
+      this.#deps.log.warn(
+        { err: error },
+        'which events are on record as broken could not be read: what was known stands',
+      )
+    }
+    return this.#rows
+  }
+
+  /** Resolves once everything that was found so far is on record, or could not be. */
+  settled(): Promise<void> {
+    return this.#last
+  }
+
+  /** A reading met it: it is read once more, as a bit that flipped on its way here is not in the store. */
+  #read(fault: SealFault): void {
+    this.#once(fault, async () => {
+      if (await this.#isStillThere(fault)) await this.#take(fault, 'read')
+    })
+  }
+
+  /** The scrub is sure of it. Resolves as `settled`. */
+  confirmed(fault: SealFault): Promise<void> {
+    this.#once(fault, () => this.#take(fault, 'scrub'))
+    return this.#last
+  }
+
+  #once(fault: SealFault, work: () => Promise<void>): void {
+    const place = placeOf(fault)
+    if (this.#known.has(place) || this.#known.size >= KNOWN_MAX) return
+    this.#known.add(place)
+    this.#last = this.#last.then(work).catch((error: unknown) => {
+      // Whoever meets it next tries again.
+      this.#known.delete(place)
+      this.#deps.log.warn({ err: error, ...fault }, 'a broken seal could not be put on record yet')
+    })
+  }
+
+  async #isStillThere({ stream, revision }: SealFault): Promise<boolean> {
+    const { store, sealer } = this.#deps
+    let record: ReadRecord | undefined
+    for await (const page of store.readStream(stream, { from: revision, to: revision })) record = page[0]
+    return record === undefined || sealFaults(sealer, record).length > 0
+  }
+
+  async #take(fault: SealFault, foundBy: 'scrub' | 'read'): Promise<void> {
+    const { list, views, facts, log, readOnly } = this.#deps
+    const { stream, revision, code, message } = fault
+    const tenant = streamTenant(stream)
+    await list.catchUp()
+    const isOnRecord = views.faults({ stream, limit: ON_RECORD_MAX }).some((row) => row.revision === revision)
+    log.error(
+      { stream, revision, code, reason: message, foundBy },
+      'an event is not the one that was sealed for its place: run "countersign verify", and restore the store from a copy',
+    )
+    if (isOnRecord || readOnly || code === NOT_YET_KNOWN || tenant === undefined || tenant === SYSTEM_TENANT) return
+    // What is broken in the stream that takes the record would be carried on from.
+    if (stream === ledgerStream(tenant) && revision === 0) return
+    if (views.faults({ tenant, limit: ON_RECORD_MAX }).length >= ON_RECORD_MAX) return
+    await facts.record({
+      tenant,
+      type: 'IntegrityFaultFound',
+      data: { v: 1, stream, revision, code, message, foundBy },
+    })
+    await list.catchUp()
+  }
+}
+
+function placeOf({ stream, revision }: SealFault): string {
+  return `${stream} @ ${revision}`
+}

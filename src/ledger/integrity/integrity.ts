@@ -1,0 +1,34 @@
+/** @module What the ledger says of events that do not verify, and of the scrub. */
+
+/** An event on record as broken. */
+export interface IntegrityFault {
+  readonly stream: string
+  readonly revision: number
+  /** The run of the stream, where it is a run's. */
+  readonly run?: string
+  readonly code: string
+  /** When it was put on record; RFC 3339, UTC. */
+  readonly foundAt: string
+}
+
+export interface IntegrityState {
+  /** At most 1,000, in order of stream and revision. */
+  readonly faults: readonly IntegrityFault[]
+  readonly scrub: {
+    /** A whole pass takes so many days at most; 0: nothing is scrubbed here. */
+    readonly days: number
+    /** When the pass that is under way began. */
+    readonly passSince?: string
+    /** The last pass that read the whole store; `leaves`: events of the tenant that it met. */
+    readonly lastPass?: { readonly startedAt: string; readonly endedAt: string; readonly leaves: number }
+  }
+}
+
+export interface Integrity {
+  /** Of the caller's tenant, or of the run that its token is bound to. */
+  state(reader: { readonly tenant: string; readonly run?: string | undefined }): IntegrityState
+  /** Reads the whole store now, and resolves once it is read and what was found is on record. */
+  scrub(): Promise<void>
+  /** Resolves once what readings found so far is on record, or could not be put there. */
+  settled(): Promise<void>
+}

@@ -1,0 +1,84 @@
+/** @module The record of broken seals and the scrub, put together. */
+import type { JsonObject } from '../../../schemas/json.ts'
+import { parseStream, runStream } from '../../../schemas/names.ts'
+import type { FaultRow } from '../../store/view-store.ts'
+import type { Caller, Found, LedgerStats } from '../ledger.ts'
+import type { LedgerOptions } from '../ledger-options.ts'
+import type { Effects } from '../ports.ts'
+import type { Integrity, IntegrityFault, IntegrityState } from './integrity.ts'
+import { type IntegrityDeps, IntegrityFaults } from './integrity-faults.ts'
+import { Scrub } from './scrub.ts'
+
+export interface OpenIntegrityDeps
+  extends Omit<IntegrityDeps, 'readOnly'>,
+    Pick<LedgerOptions, 'logs' | 'readOnly' | 'scrubDays'> {
+  readonly effects: Effects
+}
+
+export interface OpenIntegrity extends AsyncDisposable {
+  readonly integrity: Integrity
+  stats(): LedgerStats['integrity']
+  /** The state of a run, with `seal: 'invalid'` where an event of it is on record as broken. */
+  marked(caller: Caller, runId: string, found: Promise<Found<JsonObject>>): Promise<Found<JsonObject>>
+}
+
+export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
+  const { logs, scrubDays = 0, readOnly = false } = deps
+  const faults = new IntegrityFaults({ ...deps, readOnly })
+  const scrub = new Scrub({ ...deps, logStore: logs?.store, faults, days: scrubDays })
+  if (scrubDays > 0 && !readOnly) scrub.start()
+  return {
+    integrity: {
+      state: (caller) => stateOf(caller, { faults, scrub, scrubDays }),
+      scrub: async () => {
+        await scrub.whole()
+        await faults.settled()
+      },
+      settled: () => faults.settled(),
+    },
+    marked: async ({ tenant }, runId, reading) => {
+      const found = await reading
+      if (!found.ok || faults.onRecord({ tenant, stream: runStream(tenant, runId) }).length === 0) return found
+      return { ...found, value: { ...found.value, seal: 'invalid' } }
+    },
+    stats: () => {
+      const { last } = scrub
+      const found = faults.onRecord({}).length
+      return { faults: found, ...(last && { lastPassEndedMs: Date.parse(last.endedAt) }) }
+    },
+    [Symbol.asyncDispose]: async () => {
+      scrub[Symbol.dispose]()
+      await scrub.stopped()
+      await faults.settled()
+    },
+  }
+}
+
+interface Parts {
+  readonly faults: IntegrityFaults
+  readonly scrub: Scrub
+  readonly scrubDays: number
+}
+
+function stateOf(
+  { tenant, run }: Parameters<Integrity['state']>[0],
+  { faults, scrub, scrubDays }: Parts,
+): IntegrityState {
+  const { pass, last } = scrub
+  const found = faults.onRecord({ tenant, ...(run !== undefined && { stream: runStream(tenant, run) }) })
+  return {
+    faults: found.map(shown),
+    scrub: {
+      days: scrubDays,
+      ...(pass && { passSince: pass.startedAt }),
+      ...(last && {
+        lastPass: { startedAt: last.startedAt, endedAt: last.endedAt, leaves: last.leaves[tenant] ?? 0 },
+      }),
+    },
+  }
+}
+
+function shown({ stream, revision, code, foundAt }: FaultRow): IntegrityFault {
+  const run = parseStream(stream)?.runId
+  return { stream, revision, ...(run !== undefined && { run }), code, foundAt }
+}

@@ -1,0 +1,251 @@
+/**
+ * @module The scrub: reads the whole store again, in slices and behind everybody else, and holds each event against its seal and against its
+ * place in the tenant's log (LOG-25). So what was altered or taken away is found before anybody asks for it.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { recordDigest } from '../../signing/digests.ts'
+import { logTenant } from '../../signing/stream-tenant.ts'
+import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
+import type { LeafRow, LogStore } from '../../store/log-store.ts'
+import type { ViewStore } from '../../store/view-store.ts'
+import type { Sealer, SealFault } from '../identity/sealer.ts'
+import { digestBytes } from '../log/log-deps.ts'
+import type { Effects, Log } from '../ports.ts'
+import { sealFaults } from '../read/record-seal.ts'
+import type { RunList } from '../read/run-list.ts'
+import type { IntegrityFaults } from './integrity-faults.ts'
+import { type ScrubPass, type ScrubState, scrubState, type WholePass } from './scrub-state.ts'
+
+const NOTE = 'scrub'
+const DAY_MS = 86_400_000
+/** Time between slices. */
+export const SLICE_EVERY_MS = 10_000
+/** Events of a slice: of the first pass, when nobody knows how many there are, and at least. */
+const FIRST_SLICE = 5_000
+const SLICE_MIN = 500
+/** A pass is done somewhat before its time. */
+const AHEAD = 1.2
+/** Events that are checked before others have their turn. */
+const TURN_EVENTS = 64
+const TILE_LEAVES = 256
+const HASH_BYTES = 32
+/** Of leaves that are missing one behind the other, so many are named. */
+const MISSING_MAX = 100
+
+export interface ScrubDeps {
+  readonly store: EventStore
+  readonly views: ViewStore
+  readonly list: RunList
+  readonly logStore?: LogStore | undefined
+  readonly sealer: Sealer
+  readonly faults: IntegrityFaults
+  readonly effects: Pick<Effects, 'nowMs'>
+  readonly log: Log
+  /** A whole pass takes so many days at most. */
+  readonly days: number
+}
+
+export class Scrub implements Disposable {
+  readonly #deps: ScrubDeps
+  #timer: NodeJS.Timeout | undefined
+  #slicing: Promise<boolean> | undefined
+  #failed = false
+  #isOver = false
+
+  constructor(deps: ScrubDeps) {
+    this.#deps = deps
+  }
+
+  /** A slice now and then, until it is disposed. */
+  start(): void {
+    this.#timer ??= setInterval(() => void this.#tick(), SLICE_EVERY_MS).unref()
+  }
+
+  get last(): WholePass | undefined {
+    return this.#state().last
+  }
+
+  get pass(): ScrubPass | undefined {
+    return this.#state().pass
+  }
+
+  /** A whole pass, from here on or from where one had got to. */
+  async whole(): Promise<WholePass | undefined> {
+    while (await this.slice({ now: true })) await nextTurn()
+    return this.last
+  }
+
+  /** The next slice, where one is due; whether the pass goes on. Slices never overlap. */
+  async slice({ now = false } = {}): Promise<boolean> {
+    if (this.#slicing !== undefined) await this.#slicing.catch(() => undefined)
+    this.#slicing = this.#slice(now).finally(() => {
+      this.#slicing = undefined
+    })
+    return this.#slicing
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#slicing !== undefined) return
+    try {
+      await this.slice()
+      this.#failed = false
+    } catch (error) {
+      if (!this.#failed) this.#deps.log.warn({ err: error }, 'the scrub could not read on: it tries again')
+      this.#failed = true
+    }
+  }
+
+  #state(): ScrubState {
+    return scrubState(this.#deps.views.note(NOTE))
+  }
+
+  async #slice(now: boolean): Promise<boolean> {
+    const { store, views, list } = this.#deps
+    // Also shows that the views are this ledger's.
+    await list.catchUp()
+    const { last, pass = await this.#begun(last, now) } = this.#state()
+    if (pass === undefined) return false
+    const { after, until } = pass
+    let left = this.#quota(last)
+    for await (const page of store.readAll({ ...(after !== undefined && { after }), until })) {
+      for (const record of page) {
+        await this.#check(record, pass)
+        left -= 1
+        if (left % TURN_EVENTS === 0) await nextTurn()
+        if (this.#isOver) return false
+      }
+      if (left <= 0) {
+        views.saveNote(NOTE, JSON.stringify({ v: 1, pass, ...(last && { last }) }))
+        return true
+      }
+    }
+    await this.#end(pass)
+    return false
+  }
+
+  #quota(last: WholePass | undefined): number {
+    if (last === undefined) return FIRST_SLICE
+    const slices = (this.#deps.days * DAY_MS) / SLICE_EVERY_MS
+    return Math.max(SLICE_MIN, Math.ceil((last.events * AHEAD) / slices))
+  }
+
+  /** Undefined where the last one began too short a time ago, or there is nothing to read. */
+  async #begun(last: WholePass | undefined, now: boolean): Promise<ScrubPass | undefined> {
+    const { store, effects, days, logStore } = this.#deps
+    const nowMs = effects.nowMs()
+    if (!now && last !== undefined && nowMs - Date.parse(last.startedAt) < days * DAY_MS) return undefined
+    const end = await store.end()
+    const until = logStore === undefined ? end : this.#earlier(end, logStore.progress()?.position)
+    if (until === undefined) return undefined
+    return { startedAt: new Date(nowMs).toISOString(), until, events: 0, broken: 0, leaves: {} }
+  }
+
+  /** What the logs have not seen yet has no place in them to be held against. */
+  #earlier(end: Position | undefined, seen: Position | undefined): Position | undefined {
+    if (end === undefined || seen === undefined) return undefined
+    return this.#deps.store.comparePositions(end, seen) <= 0 ? end : seen
+  }
+
+  /** A bit that flipped on the way here is not in the store: what does not fit is read once more. */
+  async #check(record: ReadRecord, pass: ScrubPass): Promise<void> {
+    pass.events += 1
+    pass.after = record.position
+    const row = await this.#leafOf(record, pass)
+    if (this.#faultOf(record, row) === undefined) return
+    const fault = this.#faultOf(await this.#readAgain(record), row)
+    if (fault !== undefined) await this.#broken(record, fault, pass)
+  }
+
+  #faultOf(record: ReadRecord, row: LeafRow | undefined): Pick<SealFault, 'code' | 'message'> | undefined {
+    const [fault] = sealFaults(this.#deps.sealer, record)
+    if (fault !== undefined || row === undefined) return fault
+    const hash = hashOf(this.#deps.logStore, row)
+    const isAnother = hash !== undefined && !hash.equals(digestBytes(recordDigest(record.header)))
+    return isAnother ? { code: 'leaf', message: 'is not the event that the log has in its place' } : undefined
+  }
+
+  async #readAgain(record: ReadRecord): Promise<ReadRecord> {
+    const { stream, revision } = record
+    for await (const page of this.#deps.store.readStream(stream, { from: revision, to: revision }))
+      return page[0] ?? record
+    return record
+  }
+
+  /** Leaves come in the order of the store: one that is passed over is gone. Foreign streams, and what follows the stop of a log, have none. */
+  async #leafOf(record: ReadRecord, pass: ScrubPass): Promise<LeafRow | undefined> {
+    const { logStore } = this.#deps
+    const tenant = logTenant(record.stream)
+    if (logStore === undefined || tenant === undefined) return undefined
+    const next = pass.leaves[tenant] ?? 0
+    const row = leafAt(logStore, tenant, next, record)
+    if (row === undefined) return undefined
+    for (let index = next; index < Math.min(row.index, next + MISSING_MAX); index += 1) {
+      await this.#missing(logStore.leaf(tenant, index), pass)
+    }
+    pass.leaves[tenant] = row.index + 1
+    return row
+  }
+
+  async #end(pass: ScrubPass): Promise<void> {
+    const { store, views, logStore, effects } = this.#deps
+    for (const tenant of logStore === undefined
+      ? []
+      : new Set([...logStore.signedTenants(), ...Object.keys(pass.leaves)])) {
+      const from = pass.leaves[tenant] ?? 0
+      for (let index = from; index < from + MISSING_MAX; index += 1) {
+        const row = logStore?.leaf(tenant, index)
+        if (row === undefined || store.comparePositions(row.position, pass.until) > 0) break
+        await this.#missing(row, pass)
+      }
+    }
+    const { startedAt, events, broken, leaves } = pass
+    const last: WholePass = { startedAt, endedAt: new Date(effects.nowMs()).toISOString(), events, broken, leaves }
+    views.saveNote(NOTE, JSON.stringify({ v: 1, last }))
+  }
+
+  async #missing(row: LeafRow | undefined, pass: ScrubPass): Promise<void> {
+    if (row === undefined) return
+    for await (const page of this.#deps.store.readStream(row.stream, { from: row.revision, to: row.revision }))
+      if (page.length > 0) return
+    await this.#broken(row, { code: 'missing', message: 'the log has it, the store has not' }, pass)
+  }
+
+  async #broken(
+    { stream, revision }: Pick<SealFault, 'stream' | 'revision'>,
+    { code, message }: Pick<SealFault, 'code' | 'message'>,
+    pass: ScrubPass,
+  ): Promise<void> {
+    pass.broken += 1
+    await this.#deps.faults.confirmed({ stream, revision, code, message })
+  }
+
+  /** Resolves once no slice runs. */
+  async stopped(): Promise<void> {
+    await this.#slicing?.catch(() => undefined)
+  }
+
+  /** The slice that runs ends with its turn. */
+  [Symbol.dispose](): void {
+    this.#isOver = true
+    clearInterval(this.#timer)
+  }
+}
+
+/** The leaf of a record: the next one of its log, or one behind it, where leaves between are gone. */
+function leafAt(logStore: LogStore, tenant: string, next: number, { stream, revision, header }: ReadRecord) {
+  const expected = logStore.leaf(tenant, next)
+  if (expected?.stream === stream && expected.revision === revision) return expected
+  const id = idOf(header)
+  const found = id === undefined ? undefined : logStore.leafOf(tenant, id)
+  return found !== undefined && found.index >= next ? found : undefined
+}
+
+function idOf(header: string): string | undefined {
+  return /"id":"([0-9a-f-]{36})"/.exec(header)?.[1]
+}
+
+function hashOf(logStore: LogStore | undefined, { tenant, index }: LeafRow): Buffer | undefined {
+  const tile = logStore?.tile(tenant, 0, Math.floor(index / TILE_LEAVES))
+  const from = (index % TILE_LEAVES) * HASH_BYTES
+  return tile === undefined ? undefined : Buffer.from(tile.subarray(from, from + HASH_BYTES))
+}

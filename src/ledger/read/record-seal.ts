@@ -1,0 +1,36 @@
+/** @module Whether a stored record is the one that was sealed for its place, by itself: who stands before it is not looked at. */
+import { checkRecord, type Expectation, type Fault } from '../../signing/check.ts'
+import { readHeader } from '../../signing/header-reader.ts'
+import type { ReadRecord } from '../../store/event-store.ts'
+import type { Sealer } from '../identity/sealer.ts'
+
+/** What an event that is looked at by itself has to be: whatever stands before it. */
+export function expectedAlone({ stream, revision, header }: ReadRecord): Expectation {
+  const read = readHeader(header)
+  const prevDigest = read.ok ? read.header.prev : undefined
+  return { stream, revision, prevDigest, prevTime: undefined, minRingIndex: 0 }
+}
+
+/** What does not hold; empty where the seal fits. A key that this process has not heard of is looked for in the ring once more. */
+export function sealFaults(sealer: Sealer, record: ReadRecord, expected = expectedAlone(record)): readonly Fault[] {
+  const once = () => checkRecord(record, expected, { ring: sealer.ring, runKeys: sealer.runKeys, depth: 'fast' })
+  let checked = once()
+  if (!checked.ok && checked.faults.some(({ code }) => code === 'unknown-key')) {
+    sealer.reload()
+    checked = once()
+  }
+  return checked.ok ? [] : checked.faults
+}
+
+/** Whether the seal fits; one that does not is reported. */
+export function sealOf(sealer: Sealer, record: ReadRecord): 'valid' | 'invalid' {
+  const faults = sealFaults(sealer, record)
+  reportFaults(sealer, record, faults)
+  return faults.length === 0 ? 'valid' : 'invalid'
+}
+
+/** To whoever keeps the record of what does not verify. */
+export function reportFaults(sealer: Sealer, { stream, revision }: ReadRecord, faults: readonly Fault[]): void {
+  const [first] = faults
+  if (first !== undefined) sealer.faultFound({ stream, revision, code: first.code, message: first.message })
+}
