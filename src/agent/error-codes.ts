@@ -47,6 +47,7 @@ export type AgentErrorCode =
   | 'outcome-not-recorded'
   | 'not-recorded'
   | 'value-missing'
+  | 'conversation-broken'
   | 'run-rolled-back'
   | 'run-failed'
   | 'run-waiting'

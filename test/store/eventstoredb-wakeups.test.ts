@@ -17,7 +17,7 @@ type Tail = AsyncIterator<readonly ReadRecord[] | 'caught-up'>
 /** Reads on until the event with this stream is there. */
 async function untilSeen(tail: Tail, stream: string): Promise<void> {
   for (;;) {
-    const { value, done } = await within(30_000, tail.next(), `the event of ${stream}`)
+    const { value, done } = await within(tail.next(), `the event of ${stream}`)
     if (done === true) throw new Error('the tail has ended')
     if (Array.isArray(value) && value.some((record) => record.stream === stream)) return
   }

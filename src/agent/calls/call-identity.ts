@@ -14,8 +14,10 @@ export interface CallIdentity {
   readonly tool: string
   readonly execution: ExecutionContext
   readonly phase: 'forward' | 'model'
-  /** As the record keeps them. */
+  /** As the record keeps them, or would where it tells them shorter. */
   readonly args: Json
+  /** What the record keeps in their place. */
+  readonly recorded: Json
   readonly argsDigest: string
   readonly occurrence: number
   readonly key: string
@@ -46,7 +48,19 @@ export function identifyCall(execution: ExecutionContext, spec: ToolSpec, input:
   const own = ownKey(execution, spec.key?.(input))
   const keyAs = (tool: string): string => own ?? keyOf({ ...identity, tool })
   const tool = recordedName(identity, keyAs)
-  return { ...identity, argsDigest, input, tool, key: keyAs(tool) }
+  const key = keyAs(tool)
+  return { ...identity, argsDigest, input, tool, key, recorded: recordedArgs(identity, key) }
+}
+
+/** Claimed anew, a call has the arguments that it was claimed with. */
+function recordedArgs(
+  { spec, execution, phase, args }: Pick<CallIdentity, 'spec' | 'execution' | 'phase' | 'args'>,
+  key: string,
+): Json {
+  const { recordedAs } = spec
+  if (recordedAs === undefined) return args
+  const digest = execution.session.history?.argsDigestOf({ phase, key })
+  return digest === undefined || digest !== jsonDigest(args) ? recordedAs(args) : args
 }
 
 function recordedName(
@@ -80,12 +94,12 @@ function keyOf({
 }
 
 export function claimOf(identity: CallIdentity, reserve?: ClaimCall['reserve']): ClaimCall {
-  const { spec, tool, execution, phase, args, key, occurrence } = identity
+  const { spec, tool, execution, phase, recorded, key, occurrence } = identity
   const parentCall = execution.ancestors.at(-1)?.callId
   const agent = spec.agent ?? execution.step?.agent
   return {
     tool,
-    args,
+    args: recorded,
     phase,
     key,
     occurrence,

@@ -1,6 +1,6 @@
 /** @module A tool inside the runtime: every option settled, types options. */
 import type { Approve } from '../../../schemas/approval.ts'
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { AgentError, failureOf } from '../errors.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
@@ -56,6 +56,8 @@ export interface ToolSpec extends Spending {
   readonly onTooLarge: 'refuse' | 'roll-back'
   /** Default `forward`. A call of phase `model` gives what was said: nothing to undo, no evidence, and never in doubt. */
   readonly phase?: 'forward' | 'model'
+  /** What goes on record in place of the arguments, which identify the call all the same; default: they themselves. */
+  readonly recordedAs?: (args: Json) => Json
   /** Whose call it is, where that is not told by its place. */
   readonly agent?: string
   /** Calls made inside it stand in its own scope, and are told apart so; default: in a scope of the call, by position. */

@@ -90,6 +90,11 @@ export class RecordedHistory {
     return this.#callOf({ phase, key })?.tool === tool
   }
 
+  /** What the arguments of a call were digested to that is claimed anew. */
+  argsDigestOf(request: Pick<RequestedCall, 'phase' | 'key'>): string | undefined {
+    return this.#callOf(request)?.argsDigest
+  }
+
   /** Whether a forward call of this name stands in this scope. */
   hasAt({ tool, scope }: Pick<RecordedCall, 'tool' | 'scope'>): boolean {
     return this.#byPlace.has(placeOf({ tool, phase: 'forward', scope }))

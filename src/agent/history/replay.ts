@@ -5,6 +5,7 @@ import { recordIn } from '../branch/read-record.ts'
 import { recordable } from '../calls/recordable.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { AgentError, ResumeDiverged } from '../errors.ts'
+import { RecordedRequests } from '../models/conversation.ts'
 import type { Connection, RunEvent } from '../runtime/connection.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import { awaitForgotten, type Body } from '../runtime/live-run.ts'
@@ -40,6 +41,7 @@ export async function replayRun<Input, Output>(
 ): Promise<ReplayResult<Awaited<Output>>> {
   const { runId, events } = await sourceOf(home.connection, source)
   const record = await recordIn(home.connection, { runId, events }, Number.POSITIVE_INFINITY)
+  mustTellRequests(record)
   const recollection = new RecordedHistory(record, 'replay-diverged')
   const session = new Session({ runId, registry: home.registry, history: recollection, values: home.connection })
   const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [] }
@@ -60,6 +62,12 @@ export async function replayRun<Input, Output>(
   }
   mustMatchEnd(record, came.output)
   return { ...document, output: home.registry.codecs.decode(came.output) as Awaited<Output> }
+}
+
+/** Every model request that the record tells as a change can be told whole. Throws `conversation-broken`. */
+function mustTellRequests({ calls }: RecordedRun): void {
+  const requests = new RecordedRequests()
+  for (const { phase, args } of new Set(calls.values())) if (phase === 'model') requests.whole(args)
 }
 
 async function ended(

@@ -1,5 +1,5 @@
 /** @module A model call as a call of the run: reserved, carried out, settled with what it used, and served from the record. */
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { Reserve } from '../../../schemas/requests.ts'
 import type { Usage } from '../../../schemas/values.ts'
 import { type CallTrace, callTool } from '../calls/call.ts'
@@ -8,6 +8,7 @@ import type { CallContext } from '../calls/tool-options.ts'
 import { type ToolSpec, toolSpec } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'
 import { type ExecutionContext, joined } from '../runtime/execution-context.ts'
+import type { ConversationBook } from './conversation-book.ts'
 import { leftHere } from './left-here.ts'
 import { answerOnRecord, failureOnRecord, requestOnRecord, servedFrom } from './model-record.ts'
 import type { ModelSettings } from './model-settings.ts'
@@ -67,8 +68,10 @@ export async function askModel<Answer>(
     failed: () => ({ opened: false, used: undefined }),
   })
   const trace: CallTrace = { attempts: 0 }
-  const recorded = (await callTool(byPosition(execution), spec, requestOnRecord(ask, ask.settings), trace)) as Json
+  const args = requestOnRecord(ask, ask.settings)
+  const recorded = (await callTool(byPosition(execution), spec, args, trace)) as Json
   if (live !== undefined) return live.answer
+  noteServed(execution, args, trace)
   const served = servedFrom(recorded)
   if (served.kind === 'response') return ask.fromJson(served.response)
   return askModel(askAgainAt(origin, ask, trace), ask, origin)
@@ -93,7 +96,12 @@ export function modelSpec(execution: ExecutionContext, ask: ModelAsk, carried: C
   const { settings, provider } = ask
   const rate = rateOf(execution, ask)
   let bound: Projection['outputTokens']
-  const execute = (_: unknown, context: CallContext): unknown => carried.execute({ ...context, maxOutputTokens: bound })
+  const { conversations } = execution.session
+  const execute = (args: unknown, context: CallContext): unknown => {
+    // It is claimed, and so on record.
+    conversations.recorded((args as JsonObject).request)
+    return carried.execute({ ...context, maxOutputTokens: bound })
+  }
   const spec = toolSpec(
     { name: `model:${provider}`, input: undefined, takes: 'value', execute },
     { compensate: 'not-needed', onUnknown: 'retry', dedupe: 'position', retries: settings.retries ?? RETRIES },
@@ -102,6 +110,7 @@ export function modelSpec(execution: ExecutionContext, ask: ModelAsk, carried: C
   return {
     ...spec,
     phase: 'model',
+    recordedAs: (args) => shorter(args, conversations),
     ...(agent !== undefined && { agent }),
     timeoutMs: settings.timeout,
     leaseMs: settings.leaseMs,
@@ -124,6 +133,19 @@ export function modelSpec(execution: ExecutionContext, ask: ModelAsk, carried: C
       return modelWaitMs(error, failures, inputs)
     },
   }
+}
+
+/** A served request is on record, too; what a branch inherits is on that of another run. */
+export function noteServed({ session }: ExecutionContext, { request }: JsonObject, { callId = '' }: CallTrace): void {
+  if (session.history?.run.inherited?.calls.has(callId) !== true) session.conversations.recorded(request)
+}
+
+/** The request as what is new in it. */
+function shorter(args: Json, conversations: ConversationBook): Json {
+  if (!isJsonObject(args) || args.request === undefined) return args
+  const { request, ...identity } = args
+  const change = conversations.changeOf(request)
+  return change === undefined ? args : { ...identity, change }
 }
 
 function projectedOf(ask: ModelAsk, { agent, rate }: { agent: string | undefined; rate: Rate }) {

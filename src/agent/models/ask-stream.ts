@@ -4,7 +4,15 @@ import { linkedSignal } from '../../resources/linked-signal.ts'
 import { type CallTrace, callTool } from '../calls/call.ts'
 import { RecordedFailure } from '../errors.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
-import { askAgainAt, byPosition, type ModelAsk, type ModelContext, modelSpec, type Used } from './ask-model.ts'
+import {
+  askAgainAt,
+  byPosition,
+  type ModelAsk,
+  type ModelContext,
+  modelSpec,
+  noteServed,
+  type Used,
+} from './ask-model.ts'
 import { ChunkFeed } from './chunk-feed.ts'
 import { chunksOnRecord, requestOnRecord, servedFrom } from './model-record.ts'
 import { bytesOf } from './model-settings.ts'
@@ -38,7 +46,7 @@ export async function askStream<Chunk>(
     // Where it went live, its reader hears of the end.
     call
       .then(
-        (value) => stream.live ?? servedStream(origin, ask, { value: value as Json, trace }),
+        (value) => stream.live ?? servedStream(origin, ask, { value: value as Json, args, trace }),
         (error: unknown) => stream.live ?? brokenThen<Chunk>(error),
       )
       .then(resolve, reject)
@@ -110,8 +118,9 @@ class LiveStream<Chunk> {
 function servedStream<Chunk>(
   origin: ExecutionContext,
   ask: StreamAsk<Chunk>,
-  { value, trace }: { value: Json; trace: CallTrace },
+  { value, args, trace }: { value: Json; args: JsonObject; trace: CallTrace },
 ): AsyncIterable<Chunk> | Promise<AsyncIterable<Chunk>> {
+  noteServed(origin, args, trace)
   const served = servedFrom(value)
   if (served.kind === 'chunks') return revived(served.chunks, ask.fromJson)
   return askStream(askAgainAt(origin, ask, trace), ask, origin)

@@ -8,6 +8,7 @@ import { AgentError } from '../errors.ts'
 import { ForkBook } from '../fork/fork-book.ts'
 import { lostNamesFault, type NewWork } from '../history/lost-names.ts'
 import type { RecordedHistory } from '../history/recorded-history.ts'
+import { ConversationBook } from '../models/conversation-book.ts'
 import type { PriceTable } from '../models/price-table.ts'
 import { type Judge, Judging } from '../pipeline/judge.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
@@ -64,6 +65,8 @@ export class Session {
   readonly patches = new Map<string, Promise<boolean> | boolean>()
   /** Values that could not be recorded, for the compensation that still needs them. */
   readonly unrecorded = new Map<string, unknown>()
+  /** Model requests on record, which later ones go on from. */
+  readonly conversations = new ConversationBook()
   /** By scope, then by what was asked for. */
   readonly #counts = new Map<string, Map<string, number>>()
   readonly #joinable = new Map<string, Promise<unknown>>()

@@ -1,0 +1,106 @@
+/**
+ * @module A model request as what is new in it since an earlier one: each names the one that it goes on from by its digest, so that a conversation is
+ * on record once, and every request of it can be told whole (RUN-84). Pure.
+ */
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { jsonDigest } from '../../signing/digests.ts'
+import { AgentError } from '../errors.ts'
+
+/** A request on record by the digests of its parts: of a list, those of its members. */
+export interface KnownRequest {
+  readonly digest: string
+  readonly members: ReadonlyMap<string, string | readonly string[]>
+}
+
+/** How a list of the request goes on: so many members as before, then these. */
+interface ListChange extends JsonObject {
+  readonly keep: number
+  readonly add: readonly Json[]
+}
+
+/** What stands in place of a whole request. Members that are not named are as they were. */
+export interface RequestChange extends JsonObject {
+  /** Digest of the request that it goes on from. */
+  readonly since: string
+  /** Digest of the whole request. */
+  readonly whole: string
+  readonly lists: { readonly [member: string]: ListChange }
+  readonly changed: JsonObject
+  readonly removed: readonly string[]
+}
+
+export function knownRequest(request: JsonObject): KnownRequest {
+  const members = Object.entries(request).map(
+    ([name, value]) =>
+      [name, Array.isArray(value) ? value.map((each) => jsonDigest(each as Json)) : jsonDigest(value)] as const,
+  )
+  return { digest: jsonDigest(request), members: new Map(members) }
+}
+
+export function changeSince(before: KnownRequest, request: JsonObject, now: KnownRequest): RequestChange {
+  const lists: Record<string, ListChange> = {}
+  const changed: Record<string, Json> = {}
+  for (const [name, value] of Object.entries(request)) {
+    const [was, is] = [before.members.get(name), now.members.get(name)]
+    if (Array.isArray(value) && Array.isArray(was) && Array.isArray(is)) {
+      const keep = commonStart(was, is)
+      if (keep === was.length && keep === is.length) continue
+      if (keep > 0) lists[name] = { keep, add: value.slice(keep) as readonly Json[] }
+      else changed[name] = value
+    } else if (was !== is) changed[name] = value
+  }
+  const removed = [...before.members.keys()].filter((name) => !Object.hasOwn(request, name))
+  return { since: before.digest, whole: now.digest, lists, changed, removed }
+}
+
+/** How many members two lists begin with alike. */
+export function commonStart(a: readonly string[], b: readonly string[]): number {
+  let same = 0
+  while (same < a.length && same < b.length && a[same] === b[same]) same += 1
+  return same
+}
+
+/** Throws `conversation-broken` where the change is none of that request. */
+export function wholeRequest(before: JsonObject, change: RequestChange): JsonObject {
+  const { lists, changed, removed, whole } = change
+  const gone = new Set(removed)
+  const same = Object.entries(before).filter(([name]) => !gone.has(name))
+  const request: Record<string, Json> = { ...Object.fromEntries(same), ...changed }
+  for (const [name, { keep, add }] of Object.entries(lists)) {
+    const list = before[name]
+    if (!Array.isArray(list) || list.length < keep) throw broken(change)
+    request[name] = [...(list.slice(0, keep) as readonly Json[]), ...add]
+  }
+  if (jsonDigest(request) !== whole) throw broken(change)
+  return request
+}
+
+/** Model requests of a record, in its order: told whole, whatever form they have there. */
+export class RecordedRequests {
+  readonly #byDigest = new Map<string, JsonObject>()
+
+  /** Undefined where the record holds no request: digests alone, or one that goes on from a request that lies elsewhere. Throws `conversation-broken`. */
+  whole(args: Json): JsonObject | undefined {
+    if (!isJsonObject(args)) return undefined
+    const request = this.#requestIn(args)
+    if (request !== undefined) this.#byDigest.set(jsonDigest(request), request)
+    return request
+  }
+
+  #requestIn({ request, change }: JsonObject): JsonObject | undefined {
+    if (isRequestChange(change)) {
+      const before = this.#byDigest.get(change.since)
+      return before === undefined ? undefined : wholeRequest(before, change)
+    }
+    return isJsonObject(request ?? null) ? (request as JsonObject) : undefined
+  }
+}
+
+function isRequestChange(change: Json | undefined): change is RequestChange {
+  return isJsonObject(change ?? null)
+}
+
+function broken({ since, whole }: RequestChange): AgentError {
+  const message = `a model request on record (${whole}) does not follow from the one that it names (${since}): the record is not what the runtime wrote`
+  return new AgentError('conversation-broken', message, { since, whole })
+}
