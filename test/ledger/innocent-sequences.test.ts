@@ -37,9 +37,9 @@ test('an innocent run is never refused, and one contradiction at a random step i
   }
 })
 
-/** A tool is called, and answers what the agent keeps of it: the next answer is another. */
+/** A tool is called, and answers what the agent keeps of it, without an id: the next answer is another. */
 async function looked(ledger: TestLedger, run: string, step: number): Promise<JsonObject> {
-  const result = { id: 'queue-1', waiting: 100 + 7 * step, checked_at: `2025-01-01T${10 + (step % 12)}:00:00Z` }
+  const result = { waiting: 100 + 7 * step, checked_at: `2025-01-01T${10 + (step % 12)}:00:00Z` }
   const claim = await ledger.run(run, { kind: 'claim', body: { tool: 'look_up', args: { step } } })
   const callId = claim.ok ? String(claim.body.callId) : ''
   const settled = await ledger.run(run, { kind: 'settle', callId, body: { fence: 1, result } })

@@ -1,9 +1,10 @@
 /** @module The evidence of one line of `countersign validate`: results of tools as rows, with which call failed, and whatever else was known. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { addEvidence, addToolResult, type Evidence, emptyEvidence } from './evidence.ts'
+import { askedOf } from './grounding/answers.ts'
 import { noteOutcome, saysError } from './grounding/recorded-results.ts'
 
-/** A member `{tool, result}` or `{tool, call, result}` is what a tool answered; the place in the list stands for its event. */
+/** A member `{tool, result}`, with `call` and `args` where they are known, is what a tool answered; the place in the list stands for its event. */
 export function evidenceOfLine(given: Json): Evidence {
   const evidence = emptyEvidence()
   const members: readonly Json[] = Array.isArray(given) ? given : [given]
@@ -20,8 +21,8 @@ function isAnswer(member: Json): member is ToolAnswer {
   return isJsonObject(member) && typeof member.tool === 'string' && member.result !== undefined
 }
 
-function addAnswer(evidence: Evidence, { tool, call, result }: ToolAnswer, revision: number): void {
+function addAnswer(evidence: Evidence, { tool, call, args, result }: ToolAnswer, revision: number): void {
   const failed = saysError(result)
   noteOutcome(evidence.results, typeof call === 'string' ? call : `${revision}`, { tool, revision }, failed)
-  addToolResult(evidence, { value: result, revision, bytes: 0 })
+  addToolResult(evidence, { value: result, revision, asked: askedOf(tool, args), bytes: 0 })
 }

@@ -10,6 +10,7 @@ import { finish, type Paced, Pauses } from '../paced.ts'
 import { checkSchema } from './check-schema.ts'
 import { compareCriticalKey } from './compare.ts'
 import { compareOther } from './compare-other.ts'
+import type { Change } from './established/changes.ts'
 import * as established from './established/check-established.ts'
 import { type Evidence, settle } from './evidence.ts'
 import { checkRecorded } from './grounding/check-recorded.ts'
@@ -110,7 +111,8 @@ function* judgeEstablished(input: HandoffInput, report: Report, pauses: Pauses):
     return { changedKeys, confidence: keptShare(input, report) }
   }
   const { before, after, supersedes, agent, evidence } = input
-  const excuses = evidence && (() => movedByTool(evidence, after, pauses))
+  const excuses =
+    evidence && ((changes: readonly Change[]) => movedByTool(evidence, { before, after, changes }, pauses))
   const isRecorded = evidence && recordedGain(evidence, pauses)
   const left = evidence?.results.left
   const documents = { before, after, policy, supersedes, agent, excuses, isRecorded, left }

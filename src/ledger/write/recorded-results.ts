@@ -4,9 +4,10 @@ import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type RunState, slot } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { addEvidence, addToolResult, type Evidence } from '../../domain/validator/evidence.ts'
+import { askedOf } from '../../domain/validator/grounding/answers.ts'
 import { sinceAfter } from '../../domain/validator/grounding/established-since.ts'
 import { forgetLeft, noteLeft } from '../../domain/validator/grounding/left-words.ts'
-import { noteOutcome, saysError } from '../../domain/validator/grounding/recorded-results.ts'
+import { noteOutcome, saysError, takeAsked } from '../../domain/validator/grounding/recorded-results.ts'
 import { weigh } from '../../resources/weigh.ts'
 
 export interface Folded {
@@ -63,10 +64,16 @@ const HEARD = {
     if (input !== undefined) addEvidence(evidence, input)
     if (restored !== undefined) addEvidence(evidence, restored)
   },
+  ToolCallClaimed: ({ data: { callId, tool, phase, args, argsDigest } }, { evidence }) => {
+    if (phase === 'forward') evidence.results.asked.set(callId, askedOf(tool, args, argsDigest))
+  },
   ToolCallSucceeded: heardResult,
   CompensationSucceeded: heardResult,
   ToolCallResolved: heardResult,
-  ToolCallFailed: (event, { evidence, state }) => noteCall(event, { evidence, state }, true),
+  ToolCallFailed: (event, hearing) => {
+    takeAsked(hearing.evidence.results, event.data.callId)
+    noteCall(event, hearing, true)
+  },
 } satisfies MakeTable<RecordedEvent, Hearing, void>
 
 type Ended = Extract<
@@ -80,8 +87,11 @@ function heardResult(event: WithResult, hearing: Hearing): void {
   const isFailed = event.type === 'ToolCallResolved' && event.data.outcome !== 'executed'
   noteCall(event, hearing, isFailed || saysError(result))
   if (resultRef !== undefined && !isFailed) noteUnread(hearing.evidence, event)
-  if (result === undefined || isFailed) return
-  addToolResult(hearing.evidence, { value: result, revision: event.header.revision, bytes: weigh(result) })
+  if (isFailed || (resultRef !== undefined && resultRef.kept !== false)) return
+  const asked = takeAsked(hearing.evidence.results, event.data.callId)
+  // Of one that nobody can read it is known that it came: what was answered before is the latest no more.
+  const value = result ?? null
+  addToolResult(hearing.evidence, { value, revision: event.header.revision, asked, bytes: weigh(value) })
 }
 
 function noteCall({ data, header }: Ended, { evidence, state }: Hearing, isFailed: boolean): void {

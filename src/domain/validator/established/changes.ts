@@ -23,8 +23,8 @@ export interface Change {
 /** What else than a supersession may permit a change: a finding that says so, or undefined. */
 export type Excuse = (change: Change) => Finding | undefined
 
-/** Made when the first change is to be judged. */
-export type Excuses = () => Paced<Excuse | undefined>
+/** Made of all changes when the first is to be judged. */
+export type Excuses = (changes: readonly Change[]) => Paced<Excuse | undefined>
 
 /** What is new, in the new context. */
 export interface Gain {

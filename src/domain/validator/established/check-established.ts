@@ -88,7 +88,7 @@ function differingKeys(before: JsonObject, after: JsonObject): readonly string[]
 /** In the order in which they were come upon. */
 function* judgeChanges({ input, superseded, report, changes, pauses }: Judging): Paced<void> {
   if (changes.length === 0) return
-  const excuse = input.excuses === undefined ? undefined : yield* input.excuses()
+  const excuse = input.excuses === undefined ? undefined : yield* input.excuses(changes)
   const judge = { superseded, report, excuse }
   for (const change of changes) {
     judgeChange(change, judge)

@@ -57,6 +57,21 @@ export function* hashLongList(
   return hash
 }
 
+/** As `hashValue` of an object will answer from then on: a wide one is read in pieces. */
+export function* hashWideObject(
+  { seed, key, object }: { readonly seed: number; readonly key: string; readonly object: JsonObject },
+  known: KnownHashes,
+  pauses: Pauses,
+): Paced<void> {
+  let sum = OBJECT_START
+  for (const name of Object.keys(object)) {
+    sum = withNamed(sum, { seed, name, value: object[name] as Json }, known)
+    pauses.count(MEMBER_STEPS)
+    if (pauses.due()) yield
+  }
+  known.set(object, { key, hash: finish(sum) })
+}
+
 function hashList(seed: number, key: string, list: readonly Json[], known: KnownHashes): number {
   let hash = 1
   for (const member of list) hash = hashPair(seed, hash, hashValue(seed, key, member, known))
@@ -64,11 +79,19 @@ function hashList(seed: number, key: string, list: readonly Json[], known: Known
 }
 
 function hashObject(seed: number, value: JsonObject, known: KnownHashes): number {
-  let sum = 2
-  for (const name of Object.keys(value)) {
-    sum = (sum + hashPair(seed, hashText(seed, name), hashValue(seed, name, value[name] as Json, known))) | 0
-  }
+  let sum = OBJECT_START
+  for (const name of Object.keys(value)) sum = withNamed(sum, { seed, name, value: value[name] as Json }, known)
   return finish(sum)
+}
+
+const OBJECT_START = 2
+
+function withNamed(
+  sum: number,
+  { seed, name, value }: { readonly seed: number; readonly name: string; readonly value: Json },
+  known: KnownHashes,
+): number {
+  return (sum + hashPair(seed, hashText(seed, name), hashValue(seed, name, value, known))) | 0
 }
 
 function finish(value: number): number {

@@ -11,6 +11,7 @@ import type { Scalar } from '../meaning/scalars.ts'
 import { sinceAt } from './established-since.ts'
 import { hashLongList, hashValue } from './hash.ts'
 import { REL_MAX_CHARS, type Row, type RowName, rowsIn } from './read-rows.ts'
+import { type Documents, replacedAnswers } from './replaced-answers.ts'
 import type { RecordedRow } from './row-index.ts'
 import { isRecordedWhole, type Lookup, lookupIn, sameRows, wholeRows } from './same-row.ts'
 
@@ -52,9 +53,10 @@ function* hashLists({ lists }: Row, { index, hashes, pauses }: Lookup): Paced<vo
 }
 
 /** What is permitted since a tool said so. The evidence is settled. */
-export function* movedByTool({ results }: Evidence, after: JsonObject, pauses: Pauses): Paced<Excuse | undefined> {
+export function* movedByTool({ results }: Evidence, documents: Documents, pauses: Pauses): Paced<Excuse | undefined> {
   const { index, since } = results
-  if (index === undefined || index.size === 0) return undefined
+  if (index === undefined) return undefined
+  const { after } = documents
   const lookup = lookupIn(index, pauses)
   const rows = new Map<JsonObject, Row>()
   for (const row of rowsIn(after)) {
@@ -64,10 +66,14 @@ export function* movedByTool({ results }: Evidence, after: JsonObject, pauses: P
     if (pauses.due()) yield
   }
   const search = { lookup, rows, after, known: new Map() }
+  const replaced = yield* replacedAnswers(results.answers, documents, pauses)
   return (change) => {
     if (change.kind === 'duplicate' || change.kind === 'shadow') return undefined
-    const source = sourceOf(change, { ...search, since: sinceAt(since, change.place) })
-    return source === undefined ? undefined : note(change, source)
+    const standsSince = sinceAt(since, change.place)
+    const source = sourceOf(change, { ...search, since: standsSince })
+    if (source !== undefined) return note(change, source)
+    const revision = replaced.get(change) ?? -1
+    return revision > standsSince ? note(change, { revision }) : undefined
   }
 }
 
@@ -173,7 +179,7 @@ function isOwnName({ key, place }: Row, { rel }: RowName): boolean {
   return keyWords(rel)[0] === what || keyWords(rel)[0] === singular(keyWords(`${place.at(-1)}`).at(-1) ?? '')
 }
 
-function note({ place, before, after }: Change, { revision }: RecordedRow): Finding {
+function note({ place, before, after }: Change, { revision }: Pick<RecordedRow, 'revision'>): Finding {
   return {
     rule: 'moved-by-tool',
     severity: 'info',

@@ -112,7 +112,9 @@ function layFlat(row: Row, object: JsonObject, { path, before, key: above, below
       row.rels.push(rel)
       row.values.push(value as Scalar)
     } else if (isDistinctive(key) || Object.keys(value).some(isReference) || isMap()) {
-      below.push({ path: [...path, key], value, key: isDistinctive(key) ? above : key, mapKey: key })
+      // Under `order` stands whichever order it is; under `orders` or `NO6JO3` the key names it.
+      const mapKey = isDistinctive(key) || isMap() ? key : undefined
+      below.push({ path: [...path, key], value, key: isDistinctive(key) ? above : key, mapKey })
     } else layFlat(row, value, { path: [...path, key], before: `${rel}/`, key, below })
   }
 }

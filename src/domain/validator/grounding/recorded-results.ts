@@ -5,6 +5,16 @@
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import type { Paced, Pauses } from '../../paced.ts'
+import {
+  type Answers,
+  type AnswersDump,
+  type Asked,
+  addAnswer,
+  answersBytes,
+  dumpAnswers,
+  loadAnswers,
+  noAnswers,
+} from './answers.ts'
 import { SINCE_START, type Since } from './established-since.ts'
 import type { LeftWords } from './left-words.ts'
 import { RowIndex, type RowIndexDump } from './row-index.ts'
@@ -13,6 +23,8 @@ import { RowIndex, type RowIndexDump } from './row-index.ts'
 const WAITING_MAX_BYTES = 512 * 1024
 /** Of the words that were left at a place, about. */
 const LEFT_BYTES = 512
+/** Of what a call asked, at most about. */
+const ASKED_BYTES = 1_024
 /** Of a value, and of a character of a text, that is to be known again. */
 const KNOW_STEPS = 5
 const TEXT_STEPS = 0.1
@@ -26,9 +38,12 @@ export interface FailedCall {
 
 export interface RecordedResults {
   readonly seed: number
-  readonly waiting: { readonly value: Json; readonly revision: number }[]
+  readonly waiting: Omit<Result, 'bytes'>[]
   waitingBytes: number
   index: RowIndex | undefined
+  readonly answers: Answers
+  /** What calls asked whose answers are still to come. */
+  readonly asked: Map<string, Asked>
   readonly failed: Map<string, FailedCall>
   /** Tools of which a call has succeeded. */
   readonly succeeded: Set<string>
@@ -44,6 +59,8 @@ export function noResults(seed = 0): RecordedResults {
     waiting: [],
     waitingBytes: 0,
     index: undefined,
+    answers: noAnswers(seed),
+    asked: new Map(),
     failed: new Map(),
     succeeded: new Set(),
     since: SINCE_START,
@@ -54,13 +71,22 @@ export function noResults(seed = 0): RecordedResults {
 export interface Result {
   readonly value: Json
   readonly revision: number
+  /** Absent where nobody knows which tool it was. */
+  readonly asked?: Asked | undefined
   /** Memory that it takes while it waits. */
   readonly bytes: number
 }
 
-export function addResult(results: RecordedResults, result: Result): void {
-  results.waiting.push({ value: result.value, revision: result.revision })
-  results.waitingBytes += result.bytes
+export function addResult(results: RecordedResults, { bytes, ...result }: Result): void {
+  results.waiting.push(result)
+  results.waitingBytes += bytes
+}
+
+/** What the call asked; its answer has come. */
+export function takeAsked({ asked }: RecordedResults, callId: string): Asked | undefined {
+  const found = asked.get(callId)
+  asked.delete(callId)
+  return found
 }
 
 /** Whether those that wait take enough memory to be indexed now. */
@@ -89,7 +115,13 @@ export function* indexResults(results: RecordedResults, knowing: Knowing): Paced
     results.index ??= new RowIndex(results.seed)
     yield* results.index.add(next.value, next.revision, knowing.pauses)
     yield* knowAll(results.index, next.value, knowing)
-    results.waitingBytes -= Math.ceil(results.waitingBytes / results.waiting.length)
+    const { asked, value, revision } = next
+    const bytes = Math.ceil(results.waitingBytes / results.waiting.length)
+    // What failed is no answer: the one before it still stands.
+    if (asked !== undefined && !saysError(value)) {
+      yield* addAnswer(results.answers, { asked, value, revision, bytes }, knowing.pauses)
+    }
+    results.waitingBytes -= bytes
     results.waiting.shift()
   }
   return results.index
@@ -140,8 +172,9 @@ function joinedNames(object: JsonObject): readonly string[] {
   return first === undefined || last === undefined ? [] : [`${first} ${last}`, `${last}, ${first}`, `${last} ${first}`]
 }
 
-export function resultsBytes({ waitingBytes, index, failed, left }: RecordedResults): number {
-  return waitingBytes + (index?.bytes ?? 0) + 256 * failed.size + LEFT_BYTES * left.size
+export function resultsBytes({ waitingBytes, index, failed, left, answers, asked }: RecordedResults): number {
+  const rows = waitingBytes + (index?.bytes ?? 0)
+  return rows + 256 * failed.size + LEFT_BYTES * left.size + answersBytes(answers) + ASKED_BYTES * asked.size
 }
 
 /** Plain JSON for a cached fold. */
@@ -150,6 +183,8 @@ export interface ResultsDump {
   readonly waiting: RecordedResults['waiting']
   readonly waitingBytes: number
   readonly index?: RowIndexDump
+  readonly answers: AnswersDump
+  readonly asked: readonly (readonly [string, Asked])[]
   readonly failed: readonly (readonly [string, FailedCall])[]
   readonly succeeded: readonly string[]
   readonly since: Since
@@ -157,12 +192,14 @@ export interface ResultsDump {
 }
 
 export function dumpResults(results: RecordedResults): ResultsDump {
-  const { seed, waiting, waitingBytes, index, failed, succeeded, since, left } = results
+  const { seed, waiting, waitingBytes, index, answers, asked, failed, succeeded, since, left } = results
   return {
     seed,
     waiting,
     waitingBytes,
     ...(index === undefined ? {} : { index: index.dump() }),
+    answers: dumpAnswers(answers),
+    asked: [...asked],
     failed: [...failed],
     succeeded: [...succeeded],
     since,
@@ -176,6 +213,8 @@ export function loadResults(dump: ResultsDump): RecordedResults {
     waiting: [...dump.waiting],
     waitingBytes: dump.waitingBytes,
     index: dump.index === undefined ? undefined : RowIndex.load(dump.index),
+    answers: loadAnswers(dump.seed, dump.answers),
+    asked: new Map(dump.asked),
     failed: new Map(dump.failed),
     succeeded: new Set(dump.succeeded),
     since: dump.since,

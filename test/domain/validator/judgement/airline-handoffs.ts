@@ -3,6 +3,7 @@
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { addEvidence, addToolResult, type Evidence, emptyEvidence } from '../../../../src/domain/validator/evidence.ts'
+import { askedOf } from '../../../../src/domain/validator/grounding/answers.ts'
 import { sinceAfter } from '../../../../src/domain/validator/grounding/established-since.ts'
 import { noteOutcome, saysError } from '../../../../src/domain/validator/grounding/recorded-results.ts'
 import { type Verdict, validateHandoff } from '../../../../src/domain/validator/validate.ts'
@@ -67,8 +68,8 @@ export function driveRun(run: ChatRun, shape: ContextShape, each: (step: Step) =
       addEvidence(evidence, turn)
       continue
     }
-    const { callId, tool, result, handoff } = turn
-    addToolResult(evidence, { value: result, revision, bytes: 0 })
+    const { callId, tool, args, result, handoff } = turn
+    addToolResult(evidence, { value: result, revision, asked: askedOf(tool, args), bytes: 0 })
     noteOutcome(evidence.results, callId, { tool, revision }, saysError(result))
     if (handoff === undefined) continue
     revision += 1

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../../../../schemas/json.ts'
 import { resolvePolicy } from '../../../../schemas/resolve-policy.ts'
 import { Pauses } from '../../../../src/domain/paced.ts'
 import { addToolResult, emptyEvidence } from '../../../../src/domain/validator/evidence.ts'
+import { askedOf } from '../../../../src/domain/validator/grounding/answers.ts'
 import { rowsIn } from '../../../../src/domain/validator/grounding/read-rows.ts'
 import type { RowIndex } from '../../../../src/domain/validator/grounding/row-index.ts'
 import { lookupIn, sameRows } from '../../../../src/domain/validator/grounding/same-row.ts'
@@ -76,12 +77,12 @@ for (const [what, make] of Object.entries(HOSTILE)) {
 /** Steps between two pauses, at most: some 20 ms on a slow machine. */
 const PIECE_MAX_STEPS = 200_000
 
-/** Judged by three results: the contexts themselves, before and after, and neither. */
+/** Judged by three answers to one question: neither, and the contexts themselves, before and after. */
 function judgedInPieces([before, after]: readonly [Json, Json]): { readonly pieces: number; readonly most: number } {
   const evidence = emptyEvidence(7)
   const documents = { before: { facts: before } as JsonObject, after: { facts: after } as JsonObject }
-  for (const [i, value] of [before, after, [before, after]].entries()) {
-    addToolResult(evidence, { value: value as Json, revision: i + 1, bytes: 1 })
+  for (const [i, value] of [[before, after], before, after].entries()) {
+    addToolResult(evidence, { value: value as Json, revision: i + 1, asked: askedOf('look_up', {}), bytes: 1 })
   }
   const pauses = new Pauses()
   const judging = judgeHandoff({ ...documents, policy: resolvePolicy({ ungrounded: 'reject' }), evidence }, pauses)

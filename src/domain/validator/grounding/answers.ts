@@ -1,0 +1,190 @@
+/**
+ * @module What tools answered, whole, and to which question. An answer that names nothing is known by what was asked alone: the next answer to
+ * the same question takes its place (JUD-36).
+ */
+import { keyWords } from '../../../../projections/key-words.ts'
+import { isJsonObject, type Json } from '../../../../schemas/json.ts'
+import type { Paced, Pauses } from '../../paced.ts'
+import { isClockKey, isCounterKey } from '../meaning/rising.ts'
+import { canonicalText } from '../report.ts'
+import { hashLongList, hashPair, hashText, hashValue, hashWideObject, type KnownHashes } from './hash.ts'
+
+/** Beyond, no answer is known to take the place of another. */
+const ENTRIES_MAX = 100_000
+/** What so many questions were answered is nobody's. */
+const ASKED_MAX = 16
+const MEMBERS_MAX = 16
+/** A context cannot hold a larger one. */
+const ANSWER_MAX_BYTES = 2 * 1024 * 1024
+const QUESTION_MAX_CHARS = 512
+const ENTRY_BYTES = 192
+
+/** Which tool, and what it was asked, as far as that says what the answer is about. */
+export interface Asked {
+  readonly tool: string
+  readonly about: string
+}
+
+export interface Answer {
+  readonly asked: Asked
+  readonly value: Json
+  readonly revision: number
+  readonly bytes: number
+}
+
+interface Question {
+  readonly tool: string
+  readonly revision: number
+  /** The latest answer and its members, as pairs of a member's hash and its value's. */
+  readonly parts: readonly (readonly [member: number, value: number])[]
+}
+
+export interface Answers {
+  readonly seed: number
+  readonly questions: Map<number, Question>
+  /** Questions that were ever answered so, with the member that was: by the hash of the value. */
+  readonly askedBy: Map<number, (readonly [question: number, member: number])[]>
+  /** What an answer looks like: what looks otherwise need not be read. */
+  readonly shapes: Set<number>
+  isFull: boolean
+}
+
+export function noAnswers(seed: number): Answers {
+  return { seed, questions: new Map(), askedBy: new Map(), shapes: new Set(), isFull: false }
+}
+
+/** Arguments that say when, how often or by which request it is asked say nothing of what about. */
+const ASKING: ReadonlySet<string> = new Set(
+  'n nonce seq sequence now timestamp timeout poll refresh|request id|correlation id|trace id|idempotency key|as of'
+    .split('|')
+    .flatMap((words, i) => (i === 0 ? words.split(' ') : [words])),
+)
+
+/** The question of a call. `digest` stands for arguments that are not small and flat. */
+export function askedOf(tool: string, args: Json | undefined, digest?: string): Asked {
+  const whole = digest ?? (args === undefined ? '' : canonicalText(args))
+  if (args === undefined || !isJsonObject(args)) return { tool, about: whole }
+  const keys = Object.keys(args)
+  if (keys.some((key) => typeof args[key] === 'object' && args[key] !== null)) return { tool, about: whole }
+  const about = canonicalText(
+    Object.fromEntries(keys.flatMap((key) => (isAsking(key) ? [] : [[key, args[key] as Json]]))),
+  )
+  return { tool, about: about.length > QUESTION_MAX_CHARS ? whole : about }
+}
+
+function isAsking(key: string): boolean {
+  const words = keyWords(key)
+  return isCounterKey(words) || isClockKey(words) || ASKING.has(words.join(' '))
+}
+
+/** Remembers an answer, and of an object its lists and objects: an agent may keep either. */
+export function* addAnswer(answers: Answers, { asked, value, revision, bytes }: Answer, pauses: Pauses): Paced<void> {
+  if (answers.isFull) return
+  const { seed, questions, askedBy, shapes } = answers
+  const { tool } = asked
+  const question = hashText(seed, `${tool}\n${asked.about}`)
+  const parts: [number, number][] = []
+  const hashes: KnownHashes = new Map()
+  for (const [member, part] of bytes > ANSWER_MAX_BYTES ? [] : partsOf(value)) {
+    const pair: [number, number] = [hashText(seed, member), yield* wholeHash(seed, part, { hashes, pauses })]
+    parts.push(pair)
+    shapes.add(shapeHash(seed, part))
+    const asking = askedBy.get(pair[1]) ?? []
+    if (asking.length <= ASKED_MAX && !asking.some(([q, m]) => q === question && m === pair[0])) {
+      asking.push([question, pair[0]])
+      askedBy.set(pair[1], asking)
+    }
+  }
+  // One that is kept beside the events may be read after a later one.
+  if (revision >= (questions.get(question)?.revision ?? 0)) questions.set(question, { tool, revision, parts })
+  if (questions.size + askedBy.size + shapes.size <= ENTRIES_MAX) return
+  answers.isFull = true
+  for (const each of [questions, askedBy, shapes]) each.clear()
+}
+
+function partsOf(value: Json): readonly (readonly [string, Json])[] {
+  if (!isJsonObject(value)) return [['', value]]
+  const inside = Object.keys(value).filter((key) => typeof value[key] === 'object' && value[key] !== null)
+  return [['', value], ...inside.slice(0, MEMBERS_MAX).map((key) => [`/${key}`, value[key] as Json] as const)]
+}
+
+/**
+ * The latest answer, where it is `after` and an earlier one to the same question was `before`. Undefined too where another question to the tool
+ * was once answered `before` and is not `after` now: then nobody can say which of them is meant.
+ */
+export function replacing(
+  { questions, askedBy }: Answers,
+  { before, after }: { readonly before: number; readonly after: number },
+): { readonly tool: string; readonly revision: number } | undefined {
+  const asked = askedBy.get(before) ?? []
+  if (asked.length > ASKED_MAX) return undefined
+  const now = asked.map(([question, member]) => {
+    const { tool, revision, parts } = questions.get(question) as Question
+    return { tool, revision, isAfter: parts.some(([m, value]) => m === member && value === after) }
+  })
+  const found = now.find(({ isAfter }) => isAfter)
+  return found === undefined || now.some(({ tool, isAfter }) => tool === found.tool && !isAfter) ? undefined : found
+}
+
+export function shapeHash(seed: number, value: Json): number {
+  if (Array.isArray(value)) return 0
+  if (!isJsonObject(value)) return 1
+  let shape = 2
+  for (const key of Object.keys(value)) shape = (shape + hashText(seed, key)) | 0
+  return shape
+}
+
+interface Hashing {
+  readonly hashes: KnownHashes
+  readonly pauses: Pauses
+}
+
+/** Of a whole value, wherever it stands; read in pieces. */
+export function* wholeHash(seed: number, value: Json, hashing: Hashing): Paced<number> {
+  yield* hashInside(seed, value, hashing)
+  return hashPair(seed, 3, hashValue(seed, '', value, hashing.hashes))
+}
+
+/** What lies deeper is hashed first, so that no step reads more than the members of one list or object. */
+function* hashInside(seed: number, value: Json, { hashes, pauses }: Hashing): Paced<void> {
+  const waiting: { readonly key: string; readonly value: Json; readonly isOpen: boolean }[] = [
+    { key: '', value, isOpen: false },
+  ]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { key, value: inside, isOpen } = next
+    if (typeof inside !== 'object' || inside === null) continue
+    if (!isOpen) {
+      waiting.push({ key, value: inside, isOpen: true })
+      const names = Object.keys(inside)
+      for (const name of names) {
+        const member = (inside as { readonly [name: string]: Json })[name] as Json
+        if (typeof member !== 'object' || member === null) continue
+        waiting.push({ key: Array.isArray(inside) ? key : name, value: member, isOpen: false })
+      }
+      pauses.count(names.length)
+    } else if (isJsonObject(inside)) yield* hashWideObject({ seed, key, object: inside }, hashes, pauses)
+    else yield* hashLongList({ seed, key, list: inside }, hashes, pauses)
+    if (pauses.due()) yield
+  }
+}
+
+export function answersBytes({ questions, askedBy, shapes }: Answers): number {
+  return ENTRY_BYTES * (2 * questions.size + askedBy.size + shapes.size)
+}
+
+/** Plain JSON for a cached fold. */
+export interface AnswersDump {
+  readonly isFull: boolean
+  readonly questions: readonly (readonly [number, Question])[]
+  readonly askedBy: readonly (readonly [number, readonly (readonly [number, number])[]])[]
+  readonly shapes: readonly number[]
+}
+
+export function dumpAnswers({ isFull, questions, askedBy, shapes }: Answers): AnswersDump {
+  return { isFull, questions: [...questions], askedBy: [...askedBy], shapes: [...shapes] }
+}
+
+export function loadAnswers(seed: number, { isFull, questions, askedBy, shapes }: AnswersDump): Answers {
+  const asked = askedBy.map(([value, asking]): [number, (readonly [number, number])[]] => [value, [...asking]])
+  return { seed, isFull, questions: new Map(questions), askedBy: new Map(asked), shapes: new Set(shapes) }
+}

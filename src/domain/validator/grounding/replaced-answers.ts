@@ -1,0 +1,127 @@
+/** @module Changes inside an answer that was kept whole, where the next answer to the same question has taken its place, whole (JUD-36). */
+import { keyWords, singular } from '../../../../projections/key-words.ts'
+import { isReference } from '../../../../projections/list-identity.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { type Token, valueAt } from '../../../../schemas/json-pointer.ts'
+import type { Paced, Pauses } from '../../paced.ts'
+import type { Change } from '../established/changes.ts'
+import { type Answers, replacing, shapeHash, wholeHash } from './answers.ts'
+import { hashScalar, type KnownHashes } from './hash.ts'
+
+const PLACE_STEPS = 5
+/** A sentence is what it is; a word or a number may be there by accident. */
+const TELLING_MIN_CHARS = 40
+
+export interface Documents {
+  readonly before: JsonObject
+  readonly after: JsonObject
+  readonly changes: readonly Change[]
+}
+
+type Replaced = { readonly after: Json; readonly revision: number | undefined }
+
+interface Search {
+  readonly answers: Answers
+  readonly hashes: KnownHashes
+  readonly pauses: Pauses
+  readonly known: Map<object, Replaced>
+}
+
+/** Events of the answers that made these changes. */
+export function* replacedAnswers(
+  answers: Answers,
+  { before, after, changes }: Documents,
+  pauses: Pauses,
+): Paced<ReadonlyMap<Change, number>> {
+  const found = new Map<Change, number>()
+  if (answers.questions.size === 0) return found
+  const search = { answers, hashes: new Map(), pauses, known: new Map() }
+  for (const change of changes) {
+    if (change.kind === 'duplicate' || change.kind === 'shadow') continue
+    const revision = yield* replacedAround(change, [before, after], search)
+    if (revision !== undefined) found.set(change, revision)
+    if (pauses.due()) yield
+  }
+  return found
+}
+
+/** From the place of the change outwards. */
+function* replacedAround(change: Change, documents: readonly [Json, Json], search: Search): Paced<number | undefined> {
+  const { place, afterPlace = place } = change
+  const [was, is] = [valuesOn(documents[0], place), valuesOn(documents[1], afterPlace)]
+  search.pauses.count(PLACE_STEPS * was.length)
+  for (let depth = Math.min(was.length, is.length); depth >= 1; depth -= 1) {
+    const pair = [was[depth - 1] as Json, is[depth - 1] as Json] as const
+    const revision = yield* replacedBy(pair, `${place[depth - 1]}`, search)
+    if (revision !== undefined) return revision
+  }
+  return undefined
+}
+
+/** What stands at each token of a place, as far as the way goes. */
+function valuesOn(document: Json, place: readonly Token[]): readonly Json[] {
+  const values: Json[] = []
+  let here = document
+  for (const token of place) {
+    const next = valueAt(here, [`${token}`])
+    if (next === undefined) break
+    values.push(next)
+    here = next
+  }
+  return values
+}
+
+function* replacedBy([was, is]: readonly [Json, Json], key: string, search: Search): Paced<number | undefined> {
+  if (typeof was !== 'object' || was === null) return yield* judged([was, is], key, search)
+  const known = search.known.get(was)
+  if (known !== undefined && known.after === is) return known.revision
+  const revision = yield* judged([was, is], key, search)
+  search.known.set(was, { after: is, revision })
+  return revision
+}
+
+function* judged([was, is]: readonly [Json, Json], key: string, search: Search): Paced<number | undefined> {
+  const { answers, hashes, pauses } = search
+  const { seed, shapes } = answers
+  if (Array.isArray(was) !== Array.isArray(is) || isJsonObject(was) !== isJsonObject(is)) return undefined
+  if (!shapes.has(shapeHash(seed, was)) || !shapes.has(shapeHash(seed, is))) return undefined
+  const before = yield* wholeHash(seed, was, { hashes, pauses })
+  if (!answers.askedBy.has(before)) return undefined
+  const found = replacing(answers, { before, after: yield* wholeHash(seed, is, { hashes, pauses }) })
+  if (found === undefined || isOther(was, is, seed)) return undefined
+  return isTelling(was) || isNamedAfter(key, found.tool) ? found.revision : undefined
+}
+
+/** Whether two objects refer to different things; of lists the members may come and go. */
+function isOther(was: Json, is: Json, seed: number): boolean {
+  if (!isJsonObject(was) || !isJsonObject(is)) return false
+  return Object.keys(was).some((key) => {
+    const [a, b] = [was[key] as Json, is[key]]
+    if (b === undefined) return false
+    if (typeof a === 'object' || typeof b === 'object') return isOther(a, b, seed)
+    return isReference(key) && hashScalar(seed, key, a) !== hashScalar(seed, key, b)
+  })
+}
+
+/** Says so much that no other thing says the same by accident. */
+function isTelling(value: Json): boolean {
+  if (typeof value === 'string') return value.length >= TELLING_MIN_CHARS
+  return typeof value === 'object' && value !== null && hasLeaves(value, 2)
+}
+
+function hasLeaves(value: Json, wanted: number): boolean {
+  let left = wanted
+  const waiting: Json[] = [value]
+  for (let next = waiting.pop(); next !== undefined && left > 0; next = waiting.pop()) {
+    if (typeof next !== 'object' || next === null) left -= 1
+    else for (const each of Object.values(next).slice(0, wanted)) waiting.push(each as Json)
+  }
+  return left <= 0
+}
+
+/** `weather` of `get_weather`. */
+function isNamedAfter(key: string, tool: string): boolean {
+  const words = new Set(keyWords(tool).map(singular))
+  const own = keyWords(key).map(singular)
+  return own.length > 0 && own.every((word) => words.has(word))
+}
