@@ -15,6 +15,8 @@ export const ANCESTORS_MAX = 256
 interface View {
   readonly forwardOrder: readonly string[]
   readonly callOf: (callId: string) => CallState | undefined
+  /** What has been found of ancestors, so that calls under the same ones do not walk up to them again. */
+  readonly answered: Map<string, boolean>
 }
 
 /** Closes the scope and fixes the plan. Asked again for the same scope, the running rollback answers. */
@@ -84,12 +86,19 @@ function isUndoable(view: View, call: CallState): boolean {
 
 /** A call that names its compensation answers for the calls it made itself. */
 function answeredByAncestor(view: View, call: CallState): boolean {
-  let parent = call.parentCall === undefined ? undefined : view.callOf(call.parentCall)
-  for (let depth = 0; parent !== undefined && depth < ANCESTORS_MAX; depth += 1) {
-    if (typeof parent.compensate === 'object' && parent.status !== 'failed') return true
-    parent = parent.parentCall === undefined ? undefined : view.callOf(parent.parentCall)
+  const below: string[] = []
+  let isAnswered: boolean | undefined
+  for (let at: CallState | undefined = call; isAnswered === undefined; ) {
+    const known = view.answered.get(at.callId)
+    const parent: CallState | undefined = at.parentCall === undefined ? undefined : view.callOf(at.parentCall)
+    below.push(at.callId)
+    if (known !== undefined) isAnswered = known
+    else if (parent === undefined || below.length > ANCESTORS_MAX) isAnswered = false
+    else if (typeof parent.compensate === 'object' && parent.status !== 'failed') isAnswered = true
+    else at = parent
   }
-  return false
+  for (const callId of below) view.answered.set(callId, isAnswered)
+  return isAnswered
 }
 
 export interface RollbackStep {
@@ -125,6 +134,7 @@ function viewOf(state: RunState, outcomes: readonly OutcomeInHand[]): View {
   return {
     forwardOrder: state.forwardOrder,
     callOf: (callId) => changed.get(callId) ?? state.calls[slot(callId)],
+    answered: new Map(),
   }
 }
 

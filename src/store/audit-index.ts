@@ -102,6 +102,12 @@ export interface RunPlace {
 }
 
 /** What a stretch of the walk says of each run in it; the first and the last of them may go on in others. */
+/** `next`: there are more rows from this revision on. */
+export interface MissingStretch {
+  readonly missing: readonly number[]
+  readonly next?: number
+}
+
 export interface RunStretch {
   readonly groups: readonly RunGroup[]
   /** Undefined where the walk is over. */
@@ -154,8 +160,12 @@ export interface AuditIndex extends DerivedFile {
     filter: Pick<AuditFilter, 'run'>,
     walk: { readonly after: RunPlace | undefined; readonly rows: number },
   ): RunStretch
-  /** Revisions of a run that are not there, the first `limit` of them. */
-  missingRevisions(view: AuditView, run: string, limit: number): readonly number[]
+  /** Revisions of a run that are not there, from one on, as far as so many rows tell: at most `limit` of them, and where to go on. */
+  missingRevisions(
+    view: AuditView,
+    run: string,
+    walk: { readonly from: number; readonly rows: number; readonly limit: number },
+  ): MissingStretch
   /** Sums over one window; the sums of all windows make the answer. */
   spend(
     view: AuditView,

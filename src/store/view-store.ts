@@ -62,7 +62,7 @@ export interface RunFilter {
   /** RFC 3339; exclusive, by start of the run. */
   readonly until?: string
   /** Only rows after this one in (startedAt, runId) descending order. */
-  readonly after?: { readonly startedAt: string; readonly runId: string }
+  readonly after?: RunPlace
   readonly limit: number
 }
 
@@ -74,6 +74,18 @@ export interface FaultRow {
   readonly code: string
   /** When it was put on record; RFC 3339, UTC. */
   readonly foundAt: string
+}
+
+/** Of a run in the list. */
+export interface RunPlace {
+  readonly startedAt: string
+  readonly runId: string
+}
+
+/** `next`: the rows do not fill the page, and there are runs behind this place that nobody looked at. */
+export interface RunStretch {
+  readonly rows: readonly RunRow[]
+  readonly next?: RunPlace
 }
 
 /** A cached fold of one run. `text` is opaque here; its mac is checked by the ledger that wrote it. */
@@ -107,8 +119,8 @@ export interface ViewStore extends DerivedFile {
   runRow(tenant: string, runId: string): RunRow | undefined
   /** Rows, faults and the new checkpoint in one transaction; false, and nothing, where `from` is no longer the checkpoint's position. */
   saveRuns(rows: readonly RunRow[], to: ViewProgress, faults?: readonly FaultRow[]): boolean
-  /** Newest first. */
-  listRuns(filter: RunFilter): readonly RunRow[]
+  /** Newest first, of a bounded number of runs that are looked at (`looked`), whether they fit or not. */
+  listRuns(filter: RunFilter, looked?: number): RunStretch
   /** Of a tenant, or of all; in order of stream and revision. */
   faults(of: { readonly tenant?: string; readonly stream?: string; readonly limit: number }): readonly FaultRow[]
   /** A text of one of the ledger's followers, which survives a start. */

@@ -65,6 +65,22 @@ compensation('a scope is itself and the paths below it', () => {
   assert.equal(plan(events), [[4], [3], [2], [1]])
 })
 
+compensation('a plan looks at each call a few times, however deep its calls are nested (F113)', () => {
+  const [chain, leaves] = [200, 300]
+  const nested = Array.from({ length: chain }, (_, at) => called(at + 1, at === 0 ? {} : { parentCall: id(at) })).flat()
+  const deepest = Array.from({ length: leaves }, (_, at) => called(chain + at + 1, { parentCall: id(chain) })).flat()
+  const state = given(started(), ...nested, ...deepest).state()
+  let looks = 0
+  const calls = new Proxy(state.calls, {
+    get: (target, name) => {
+      looks += 1
+      return Reflect.get(target, name)
+    },
+  })
+  assert.is(compensationPlan({ ...state, calls }, undefined).length, chain + leaves)
+  assert.ok(looks <= 4 * (chain + leaves), `${looks} looks at ${chain + leaves} calls`)
+})
+
 compensation('the intent is on record with its plan; asked again, nothing is added', () => {
   given(started(), ...called(1))
     .when((state, env) => decideCompensation(state, { reason: 'why' }, env))

@@ -78,7 +78,7 @@ test('the list is newest first, filters combine, and pages meet without a gap', 
   )
   views.saveRuns([...rows, run({ tenant: 'beta', runId: 'r99', tags: ['all'] })], { ...RUNS, position: '1' })
   const ids = (filter: Partial<Parameters<typeof views.listRuns>[0]>): readonly string[] =>
-    views.listRuns({ tenant: 'acme', limit: 100, ...filter }).map(({ runId }) => runId)
+    views.listRuns({ tenant: 'acme', limit: 100, ...filter }).rows.map(({ runId }) => runId)
   const newest = rows.map(({ runId }) => runId).toReversed()
 
   assert.equal(ids({}), newest)
@@ -90,12 +90,69 @@ test('the list is newest first, filters combine, and pages meet without a gap', 
 
   const paged: string[] = []
   for (let after: { startedAt: string; runId: string } | undefined; ; ) {
-    const page = views.listRuns({ tenant: 'acme', limit: 5, ...(after === undefined ? {} : { after }) })
+    const page = views.listRuns({ tenant: 'acme', limit: 5, ...(after === undefined ? {} : { after }) }).rows
     paged.push(...page.map(({ runId }) => runId))
     after = page.at(-1)
     if (page.length < 5) break
   }
   assert.equal(paged, newest)
+})
+
+test('a statement of the list looks at a bounded number of runs, whatever the filter, and goes on from there (F109)', () => {
+  using views = openSqliteViews({ path: ':memory:' })
+  const rows = Array.from({ length: 300 }, (_, index) =>
+    run({
+      runId: `r${String(index).padStart(3, '0')}`,
+      startedAt: at(Math.floor(index / 20)),
+      status: index === 7 ? 'failed' : 'open',
+      tags: index % 50 === 0 ? ['rare'] : [],
+      agents: [`agent-${index % 3}`],
+      rejections: index % 40,
+      waiting: index % 90 === 0 ? 1 : 0,
+      openCalls: index % 4,
+      inDoubtCalls: index % 100 === 3 ? 1 : 0,
+      ...(index % 4 > 0 && { leaseUntil: at(index % 20) }),
+      ...(index % 5 === 0 && { compensation: index % 2 === 0 ? 'compensated' : 'partial' }),
+    }),
+  )
+  views.saveRuns(rows, { ...RUNS, position: '1' })
+  const newest = rows.toReversed()
+  type Filter = Partial<Parameters<typeof views.listRuns>[0]>
+  const cases: readonly (readonly [filter: Filter, fits: (row: RunRow) => boolean, looks: number])[] = [
+    [{}, () => true, 300],
+    [{ status: 'failed' }, ({ status }) => status === 'failed', 300],
+    [{ name: 'none' }, () => false, 300],
+    [{ tag: 'rare', agent: 'agent-1' }, ({ tags, agents }) => tags.length > 0 && agents[0] === 'agent-1', 300],
+    [
+      { refused: true, since: at(3), until: at(9) },
+      (row) => row.rejections > 0 && row.startedAt >= at(3) && row.startedAt < at(9),
+      120,
+    ],
+    [{ waiting: true }, ({ waiting }) => waiting > 0, 300],
+    [{ withOpenCalls: true }, ({ openCalls }) => openCalls > 0, 225],
+    [{ inDoubt: true }, ({ openCalls, inDoubtCalls }) => openCalls > 0 && inDoubtCalls > 0, 225],
+    [{ leaseOverAt: at(2) }, ({ leaseUntil = at(23), openCalls }) => openCalls > 0 && leaseUntil < at(2), 225],
+    [
+      { compensation: 'partial', withOpenCalls: true },
+      (row) => row.compensation === 'partial' && row.openCalls > 0,
+      30,
+    ],
+  ]
+  for (const [filter, fits, looks] of cases) {
+    const found: RunRow[] = []
+    let after: Filter['after']
+    let stretches = 0
+    for (; ; stretches += 1) {
+      const page = views.listRuns({ tenant: 'acme', limit: 1000, ...filter, ...(after && { after }) }, 10)
+      assert.ok(page.rows.length <= 10)
+      found.push(...page.rows)
+      after = page.next
+      if (after === undefined) break
+    }
+    const what = JSON.stringify(filter)
+    assert.equal(found, newest.filter(fits), what)
+    assert.is(stretches, Math.floor(looks / 10), what)
+  }
 })
 
 test('a cached fold is kept for each projection, the last one only', () => {

@@ -112,7 +112,8 @@ const stepOrRevision = problem('invalid-query', 'ask for a step or for a revisio
 
 const notACursor = problem('invalid-cursor', 'this is no cursor of this list with these filters')
 
-async function listRuns({ edge, caller, path, query, access }: Ask<z.output<typeof ListQuery>>): Promise<Response> {
+async function listRuns(ask: Ask<z.output<typeof ListQuery>>): Promise<Response> {
+  const { edge, caller, path, query, access } = ask
   const { cursor, limit = PAGE_DEFAULT, ...filters } = query
   const { inDoubt, overdue, ...texts } = filters
   const scope = ['runs', caller.tenant, filters]
@@ -126,7 +127,9 @@ async function listRuns({ edge, caller, path, query, access }: Ask<z.output<type
     ...(inDoubt === 'true' && { inDoubt: true as const }),
     ...(overdue === 'true' && { overdue: true as const }),
   }
-  const { items, asOf } = await edge.ledger.listRuns(caller, { ...params, ...(after && { after }), limit })
+  const found = await withSlot(ask, () => edge.ledger.listRuns(caller, { ...params, ...(after && { after }), limit }))
+  if (found instanceof Response) return found
+  const { items, asOf } = found
   if (access !== undefined) access.count = items.length
   const last = items.length < limit ? undefined : items.at(-1)
   const nextCursor = last === undefined ? null : encodeCursor(edge.ledger.places, scope, rowPlace(last))

@@ -20,7 +20,7 @@ import type {
 import type { EventStore } from '../../store/event-store.ts'
 import { type EventDeps, eventsOf, type FoundEvent, linksOf } from './audit-events.ts'
 import type { AsOf } from './audit-reads.ts'
-import { runGroups, spanOf, summedGroups } from './sliced-groups.ts'
+import { missingRevisions, runGroups, spanOf, summedGroups } from './sliced-groups.ts'
 
 /** Missing revisions that a row names; it counts them all. */
 const MISSING_SHOWN = 20
@@ -65,18 +65,23 @@ export async function runsAnswer(
   }
   const shown = items.slice(0, limit)
   const next = items.length > limit ? { next: [shown.at(-1)?.run ?? ''] } : {}
-  return { items: shown.map((group) => runBody(group, view, index)), ...next, total }
+  const bodies: JsonObject[] = []
+  for (const group of shown) bodies.push(await runBody(group, { index, view, pace }))
+  return { items: bodies, ...next, total }
 }
 
-function runBody(group: RunGroup, view: AuditView, index: AuditIndex): JsonObject {
+async function runBody(
+  group: RunGroup,
+  { index, view, pace }: Pick<GroupAsk, 'view' | 'pace'> & Pick<GroupDeps, 'index'>,
+): Promise<JsonObject> {
   const { run, events, firstRevision, lastRevision, firstTime, lastTime, rejections, end } = group
   const missingCount = lastRevision + 1 - events
+  const missing = missingCount === 0 ? [] : await missingRevisions(index, view, { run, limit: MISSING_SHOWN, pace })
   return {
     run,
     started: firstTime,
     last: lastTime,
-    ...{ events, firstRevision, lastRevision, missingCount },
-    missing: missingCount === 0 ? [] : index.missingRevisions(view, run, MISSING_SHOWN),
+    ...{ events, firstRevision, lastRevision, missingCount, missing },
     status: end === undefined ? 'open' : (declarationOf(end.type)?.changes.run ?? end.type),
     rejections,
     links: { run: `/v1/runs/${run}`, events: `/v1/runs/${run}/events` },
@@ -226,14 +231,22 @@ export async function sampleAnswer(
   seed: string,
 ): Promise<GroupAnswer> {
   const drawn: { readonly rank: string; readonly group: RunGroup }[] = []
-  for await (const group of runGroups(index, view, { filter, pace }))
-    drawn.push({ rank: rankOf(seed, group.run), group })
-  drawn.sort((a, b) => (a.rank < b.rank ? -1 : 1))
-  const start = typeof after?.[0] === 'number' ? after[0] : 0
-  const items = drawn
-    .slice(start, start + limit)
-    .map(({ rank, group }) => ({ ...runBody(group, view, index), rank, seed }))
-  return { items, ...(start + limit < drawn.length && { next: [start + limit] }), total: drawn.length }
+  const keepFirst = (): unknown => drawn.sort((a, b) => (a.rank < b.rank ? -1 : 1)).splice(limit + 1)
+  const last = texts(after)?.[0] ?? ''
+  let total = 0
+  for await (const group of runGroups(index, view, { filter, pace })) {
+    total += 1
+    const rank = rankOf(seed, group.run)
+    if (rank > last) drawn.push({ rank, group })
+    // What is kept is a page or two, and no sort is longer for more runs.
+    if (drawn.length > 2 * (limit + 1)) keepFirst()
+  }
+  keepFirst()
+  const items: JsonObject[] = []
+  for (const { rank, group } of drawn.slice(0, limit))
+    items.push({ ...(await runBody(group, { index, view, pace })), rank, seed })
+  const isMore = drawn.length > limit
+  return { items, ...(isMore && { next: [drawn[limit - 1]?.rank ?? ''] }), total }
 }
 
 function rankOf(seed: string, run: string): string {

@@ -47,6 +47,23 @@ export async function* runGroups(
   if (begun !== undefined && isWanted(begun)) yield begun
 }
 
+/** The first `limit` revisions of a run that are not there. Throws `ReaderLeftError`. */
+export async function missingRevisions(
+  index: Pick<AuditIndex, 'missingRevisions'>,
+  view: AuditView,
+  { run, limit, pace }: { readonly run: string; readonly limit: number; readonly pace: Pace | undefined },
+): Promise<readonly number[]> {
+  const found: number[] = []
+  for (let from: number | undefined = 0; from !== undefined; ) {
+    await (pace === undefined ? nextTurn() : pace.turn())
+    const walk = { from, rows: STRETCH_ROWS, limit: limit - found.length }
+    const { missing, next } = index.missingRevisions(view, run, walk)
+    found.push(...missing)
+    from = next
+  }
+  return found
+}
+
 /** Two parts of one run, the earlier revisions first. */
 function joined(first: RunGroup, then: RunGroup): RunGroup {
   const end = (then.end?.leaf ?? -1) > (first.end?.leaf ?? -1) ? then.end : first.end

@@ -1,4 +1,5 @@
 /** @module The run list: a disposable view that catches up when it is asked for, and while nothing is appended. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import {
   endsCall,
@@ -16,9 +17,10 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { parseStream, runStream } from '../../../schemas/names.ts'
 import { withinRun } from '../../access/token-binding.ts'
 import { DEADLINE_GRACE_MS } from '../../domain/decision.ts'
+import type { Pace } from '../../resources/work-queue.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
-import type { FaultRow, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
+import type { FaultRow, RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
 import type { Caller, RunListFilter } from '../ledger.ts'
 import { type FollowerOptions, QuietFollower } from './quiet-follower.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from './seen-record.ts'
@@ -47,11 +49,14 @@ export class RunList implements Disposable {
   #isSame = false
   /** Changes whenever faults came in, or the file was made anew. */
   #faultsSeen = 0
+  /** Times that the file was made anew. */
+  #timesMade = 0
 
   constructor(store: EventStore, views: ViewStore, { nowMs, ...upkeep }: RunListOptions) {
     this.#nowMs = nowMs
     views.onRenewed(() => {
       this.#faultsSeen += 1
+      this.#timesMade += 1
     })
     this.#store = store
     this.#views = views
@@ -72,9 +77,30 @@ export class RunList implements Disposable {
       const leaseOverAt = new Date(this.#nowMs() - DEADLINE_GRACE_MS).toISOString()
       const narrowed = { ...(agent !== undefined && { agent }), ...(overdue === true && { leaseOverAt }) }
       const own = { ...filter, ...narrowed, tenant }
-      const rows = isForeign ? [] : this.#views.listRuns(own)
-      return { items: rows.map((row) => this.#shown(row, leaseOverAt)), asOf: this.#checkpoint()?.position }
+      const asOf = this.#checkpoint()?.position
+      const rows = isForeign ? [] : await this.#rowsOf(own, caller.pace)
+      return { items: rows.map((row) => this.#shown(row, leaseOverAt)), asOf }
     })
+  }
+
+  /** A stretch of the list after the other, so that a filter that few runs fit holds up nobody. */
+  async #rowsOf(filter: RunFilter, pace: Pace | undefined): Promise<readonly RunRow[]> {
+    const made = this.#timesMade
+    const found: RunRow[] = []
+    let { after } = filter
+    for (;;) {
+      const { rows, next } = this.#views.listRuns({
+        ...filter,
+        ...(after && { after }),
+        limit: filter.limit - found.length,
+      })
+      // The stretches before are of a list that is no more.
+      if (this.#timesMade !== made) return this.#rowsOf(filter, pace)
+      found.push(...rows)
+      if (next === undefined) return found
+      after = next
+      await (pace === undefined ? nextTurn() : pace.turn())
+    }
   }
 
   #shown(row: RunRow, leaseOverAt: string): JsonObject {

@@ -7,6 +7,7 @@ import type {
   KeyGroup,
   KeyPage,
   LeafWindow,
+  MissingStretch,
   RunGroup,
   RunPlace,
   RunStretch,
@@ -59,21 +60,27 @@ function endOf(text: string): { readonly leaf: number; readonly type: string } {
 export function missingRevisions(
   db: Database,
   { tenant, size }: AuditView,
-  { run, limit }: { readonly run: string; readonly limit: number },
-): readonly number[] {
+  {
+    run,
+    from,
+    rows,
+    limit,
+  }: { readonly run: string; readonly from: number; readonly rows: number; readonly limit: number },
+): MissingStretch {
   const found = db
     .prepare<unknown[], number>(
-      'SELECT revision FROM events WHERE tenant = ? AND run = ? AND leaf < ? ORDER BY revision',
+      'SELECT revision FROM events WHERE tenant = ? AND run = ? AND leaf < ? AND revision >= ? ORDER BY revision LIMIT ?',
     )
     .pluck()
+    .all(tenant, run, size, from, rows)
   const missing: number[] = []
-  let next = 0
-  for (const revision of found.iterate(tenant, run, size)) {
+  let next = from
+  for (const revision of found) {
     for (; next < revision && missing.length < limit; next += 1) missing.push(next)
-    if (missing.length === limit) break
     next = revision + 1
   }
-  return missing
+  const isOver = found.length < rows || missing.length === limit
+  return { missing, ...(!isOver && { next }) }
 }
 
 type WindowPage = KeyPage & { readonly window: LeafWindow }

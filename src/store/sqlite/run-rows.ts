@@ -64,33 +64,59 @@ export function fromRunRow(columns: RunColumns): RunRow {
   }
 }
 
-/** Newest first, along the index on (tenant, started_at, run_id), so that a page costs the same wherever it starts. */
-export function runQuery(filter: RunFilter): { readonly sql: string; readonly values: readonly unknown[] } {
-  const { tenant, status, name, tag, agent, compensation, refused, since, until, after, limit } = filter
-  const { waiting, withOpenCalls, inDoubt, leaseOverAt } = filter
-  const conditions: readonly (readonly [sql: string, value: string | undefined])[] = [
+export interface RunQuery {
+  /** The rows that fit, of the next `looked` rows of an index. */
+  readonly rows: string
+  /** Where these rows end; no row where the index has no more. */
+  readonly end: string
+  /** Of the rows of the index; of the filter, for `rows` alone. */
+  readonly along: readonly unknown[]
+  readonly filters: readonly unknown[]
+}
+
+/**
+ * Newest first, along the index on (tenant, started_at, run_id) or one that holds fewer runs: a statement looks at `looked` rows of it and no
+ * more, however few of them fit, and wherever the page begins.
+ */
+export function runQuery(filter: RunFilter, looked: number): RunQuery {
+  const { tenant, compensation, since, until, after, limit } = filter
+  const hasOpenCalls = filter.withOpenCalls === true || filter.inDoubt === true || filter.leaseOverAt !== undefined
+  const along: Conditions = [
     ['tenant = ?', tenant],
-    ['status = ?', status],
-    ['name = ?', name],
-    ['EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)', tag],
-    ['EXISTS (SELECT 1 FROM json_each(agents) WHERE value = ?)', agent],
     ['compensation = ?', compensation],
-    ['lease_until < ?', leaseOverAt],
     ['started_at >= ?', since],
     ['started_at < ?', until],
+    ['(started_at, run_id) < (?, ?)', after && [after.startedAt, after.runId]],
+    // The condition of the partial index.
+    ['open_calls > 0', hasOpenCalls && compensation === undefined ? [] : undefined],
   ]
-  const used = conditions.filter(([, value]) => value !== undefined)
-  const texts = used.map(([sql]) => sql)
-  const values: unknown[] = used.map(([, value]) => value)
-  if (refused === true) texts.push('rejections > 0')
-  if (waiting === true) texts.push('waiting > 0')
-  // An open call is the condition of the partial index.
-  if (withOpenCalls === true || inDoubt === true || leaseOverAt !== undefined) texts.push('open_calls > 0')
-  if (inDoubt === true) texts.push('in_doubt_calls > 0')
-  if (after !== undefined) {
-    texts.push('(started_at, run_id) < (?, ?)')
-    values.push(after.startedAt, after.runId)
+  const index = compensation !== undefined ? 'runs_rolled_back' : hasOpenCalls ? 'runs_open_calls' : 'runs_newest'
+  const filters: Conditions = [
+    ['r.status = ?', filter.status],
+    ['r.name = ?', filter.name],
+    ['EXISTS (SELECT 1 FROM json_each(r.tags) WHERE value = ?)', filter.tag],
+    ['EXISTS (SELECT 1 FROM json_each(r.agents) WHERE value = ?)', filter.agent],
+    ['r.lease_until < ?', filter.leaseOverAt],
+    ['r.rejections > 0', filter.refused && []],
+    ['r.waiting > 0', filter.waiting && []],
+    ['r.open_calls > 0', hasOpenCalls ? [] : undefined],
+    ['r.in_doubt_calls > 0', filter.inDoubt && []],
+  ]
+  const order = 'ORDER BY started_at DESC, run_id DESC'
+  const stretch = `FROM runs INDEXED BY ${index} WHERE ${textOf(along)} ${order}`
+  return {
+    rows: `SELECT r.* FROM (SELECT rowid AS place ${stretch} LIMIT ${looked}) CROSS JOIN runs r ON r.rowid = place
+      WHERE ${textOf(filters) || 'true'} LIMIT ?`,
+    end: `SELECT started_at AS startedAt, run_id AS runId ${stretch} LIMIT 1 OFFSET ${looked - 1}`,
+    along: valuesOf(along),
+    filters: [...valuesOf(filters), limit],
   }
-  const sql = `SELECT * FROM runs WHERE ${texts.join(' AND ')} ORDER BY started_at DESC, run_id DESC LIMIT ?`
-  return { sql, values: [...values, limit] }
 }
+
+/** With its value, or its values; undefined: not asked for. */
+type Conditions = readonly (readonly [sql: string, value: string | readonly string[] | undefined])[]
+
+const textOf = (conditions: Conditions): string =>
+  conditions.flatMap(([sql, value]) => (value === undefined ? [] : [sql])).join(' AND ')
+
+const valuesOf = (conditions: Conditions): readonly unknown[] => conditions.flatMap(([, value]) => value ?? [])

@@ -226,9 +226,8 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
   readonly spend: AuditIndex['spend'] = (view, filter, page) => spendGroups(this.#db, view, { filter, page })
   readonly keys: AuditIndex['keys'] = (view, filter, page) => keyGroups(this.#db, view, { filter, page })
 
-  missingRevisions(view: AuditView, run: string, limit: number): readonly number[] {
-    return missingRevisions(this.#db, view, { run, limit })
-  }
+  readonly missingRevisions: AuditIndex['missingRevisions'] = (view, run, walk) =>
+    missingRevisions(this.#db, view, { run, ...walk })
 }
 
 const TEXT_FIRST = 'audit_text t CROSS JOIN events e ON e.seq = t.rowid'

@@ -1,6 +1,16 @@
 /** @module The views' file: tables that are made anew from the event store whenever they are lost, damaged or of another version. */
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
-import type { FaultRow, FoldRow, RunFilter, RunRow, ViewCheckpoint, ViewProgress, ViewStore } from '../view-store.ts'
+import type {
+  FaultRow,
+  FoldRow,
+  RunFilter,
+  RunPlace,
+  RunRow,
+  RunStretch,
+  ViewCheckpoint,
+  ViewProgress,
+  ViewStore,
+} from '../view-store.ts'
 import { openDisposable, openForReading, type ReadFile } from './disposable-file.ts'
 import type { Database } from './open.ts'
 import { RowSeal } from './row-seal.ts'
@@ -109,12 +119,12 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
     this.seal?.add(table, Number(at.get(...key)))
   }
 
-  listRuns(filter: RunFilter): readonly RunRow[] {
-    const { sql, values } = runQuery(filter)
-    return this.#db
-      .prepare<unknown[], RunColumns>(sql)
-      .all(...values)
-      .map(fromRunRow)
+  listRuns(filter: RunFilter, looked = LOOKED_ROWS): RunStretch {
+    const { rows, end, along, filters } = runQuery(filter, looked)
+    const found = this.#db.prepare<unknown[], RunColumns>(rows).all(...along, ...filters)
+    const isFull = found.length >= filter.limit
+    const next = isFull ? undefined : this.#db.prepare<unknown[], RunPlace>(end).get(...along)
+    return { rows: found.map(fromRunRow), ...(next && { next }) }
   }
 
   loadFold(stream: string, projection: string): FoldRow | undefined {
@@ -125,6 +135,9 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
     this.#writing(() => this.#statements.saveFold.run({ stream, revision, projection, text, mac }))
   }
 }
+
+/** Rows that one statement looks at: a millisecond. */
+const LOOKED_ROWS = 500
 
 /** Where the list has got to is a row of the file, and covered like the others. */
 const SEALED_AS = 'views'

@@ -2,10 +2,12 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { AuditRow } from '../../../schemas/audit-fields.ts'
-import { runGroups, summedGroups } from '../../../src/ledger/audit/sliced-groups.ts'
+import { missingRevisions, runGroups, summedGroups } from '../../../src/ledger/audit/sliced-groups.ts'
 import { windowedRows } from '../../../src/ledger/audit/windowed-rows.ts'
 import { Stretch } from '../../../src/resources/stretch.ts'
-import type { LeafPage, LeafWindow, RunGroup, RunPlace } from '../../../src/store/audit-index.ts'
+import { type Pace, ReaderLeftError } from '../../../src/resources/work-queue.ts'
+import type { AuditIndex, LeafPage, LeafWindow, RunGroup, RunPlace } from '../../../src/store/audit-index.ts'
+import { openSqliteAudit } from '../../../src/store/sqlite/sqlite-audit.ts'
 
 const test = suite('audit: rows a stretch at a time')
 
@@ -139,6 +141,56 @@ test('runs that are walked a few rows at a time are those of one walk, none twic
       },
     ),
   )
+})
+
+test('the revisions that a run lacks are found a bounded number of rows at a time (F112)', async () => {
+  using index = openSqliteAudit({ path: ':memory:' })
+  const gaps = new Set([0, 1, 700, 701, 1999, ...Array.from({ length: 40 }, (_, at) => 2100 + 2 * at)])
+  const revisions = Array.from({ length: 2400 }, (_, revision) => revision).filter((revision) => !gaps.has(revision))
+  const texts = {
+    tenant: 'acme',
+    run: 'one',
+    time: '2026-01-01T00:00:00.000Z',
+    actor: 'a',
+    principal: 'a',
+    kid: 'k',
+    type: 'T',
+  }
+  const entries = revisions.map((revision, leaf) => ({
+    row: {
+      ...texts,
+      position: String(leaf),
+      id: `e${leaf}`,
+      clocked: false,
+      stream: 'run-acme.one',
+      leaf,
+      revision,
+      rules: [],
+    },
+    charges: [],
+    text: '',
+  }))
+  index.save({ entries, states: new Map(), foreign: [], progress: { position: '9', digest: 'd' } }, undefined)
+  const view = { tenant: 'acme', size: revisions.length }
+  const walks: number[] = []
+  const counted: Pick<AuditIndex, 'missingRevisions'> = {
+    missingRevisions: (of, run, walk) => {
+      walks.push(walk.rows)
+      return index.missingRevisions(of, run, walk)
+    },
+  }
+  const first = (limit: number) => missingRevisions(counted, view, { run: 'one', limit, pace: undefined })
+  assert.equal(await first(1000), [...gaps])
+  assert.ok(walks.length >= 4 && Math.max(...walks) <= 500, walks.join())
+  assert.equal(await first(3), [0, 1, 700])
+  const gone: Pace = {
+    turn: () => {
+      throw new ReaderLeftError()
+    },
+    leave: () => undefined,
+  }
+  const left = missingRevisions(counted, view, { run: 'one', limit: 3, pace: gone }).catch((error: unknown) => error)
+  assert.instance(await left, ReaderLeftError)
 })
 
 test('sums made window by window are those of one statement, whatever the page (F79)', async () => {

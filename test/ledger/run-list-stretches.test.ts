@@ -1,0 +1,94 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { Followed } from '../../src/ledger/followed.ts'
+import { RunList } from '../../src/ledger/read/run-list.ts'
+import { type Pace, ReaderLeftError } from '../../src/resources/work-queue.ts'
+import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
+import type { RunRow, ViewStore } from '../../src/store/view-store.ts'
+
+const test = suite('run list: stretches')
+
+const RUNS = 2000
+const TO = { projection: 'runs', version: 1, from: undefined, position: '1', digest: 'd' }
+
+const rows = Array.from({ length: RUNS }, (_, index): RunRow => {
+  const time = new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString()
+  const texts = { tenant: 'acme', runId: `r${index}`, name: 'n', tags: [], agents: [], actor: 'a', fold: '{}' }
+  const counts = { revision: 0, step: 0, rejections: 0, calls: 0, waiting: 0, openCalls: 0, inDoubtCalls: 0, tokens: 0 }
+  return { ...texts, ...counts, status: index === 0 ? 'failed' : 'open', startedAt: time, updatedAt: time }
+})
+
+interface Home extends Disposable {
+  readonly list: RunList
+  readonly views: ViewStore
+}
+
+function home(): Home {
+  const views = openSqliteViews({ path: ':memory:' })
+  views.saveRuns(rows, TO)
+  const list = new RunList(openMemoryStore(), views, {
+    nowMs: () => 0,
+    appendsSoFar: () => 0,
+    followed: new Followed(() => 0),
+  })
+  const close = (): void => {
+    list[Symbol.dispose]()
+    views[Symbol.dispose]()
+  }
+  return { list, views, [Symbol.dispose]: close }
+}
+
+const pace = (turn: () => Promise<void> | undefined): Pace => ({ turn, leave: () => undefined })
+const FAILED = { status: 'failed', limit: 10 }
+
+test('a filter that one of two thousand runs fits gives other work its turns while it looks, and finds it (F109)', async () => {
+  using at = home()
+  let turns = 0
+  const counting = pace(() => {
+    turns += 1
+    return undefined
+  })
+  const { items } = await at.list.list({ tenant: 'acme', actor: 'a', pace: counting }, FAILED)
+  assert.equal(
+    items.map(({ runId }) => runId),
+    ['r0'],
+  )
+  assert.ok(turns >= 4, `${turns} turns`)
+})
+
+test('a look through the list ends when its reader leaves (F109)', async () => {
+  using at = home()
+  let turns = 0
+  const leaving = pace(() => {
+    turns += 1
+    if (turns === 2) throw new ReaderLeftError()
+    return undefined
+  })
+  const looked = at.list.list({ tenant: 'acme', actor: 'a', pace: leaving }, FAILED)
+  assert.instance(await looked.catch((error: unknown) => error), ReaderLeftError)
+  assert.is(turns, 2)
+})
+
+test('a list that is made anew while it is looked through is looked through again: no answer of two halves (F109)', async () => {
+  using at = home()
+  let turns = 0
+  const renewing = pace(() => {
+    turns += 1
+    if (turns === 1) {
+      at.views.renew('a test')
+      at.views.saveRuns(
+        rows.map((row) => ({ ...row, status: row.runId === 'r1999' ? 'failed' : 'open' })),
+        TO,
+      )
+    }
+    return undefined
+  })
+  const { items } = await at.list.list({ tenant: 'acme', actor: 'a', pace: renewing }, FAILED)
+  assert.equal(
+    items.map(({ runId }) => runId),
+    ['r1999'],
+  )
+})
+
+test.run()
