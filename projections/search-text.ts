@@ -30,8 +30,13 @@ export interface Snippet {
   readonly after: string
 }
 
+/** Neither accents nor other forms of a character. */
+const PLAIN = /^[\x20-\x7e]*$/
+const PLAIN_WORD = /[a-z0-9]+/g
+
 /** Lower case, without accents and compatibility forms. */
 export function wordsOf(text: string): readonly string[] {
+  if (PLAIN.test(text)) return text.toLowerCase().match(PLAIN_WORD) ?? []
   return (
     text
       .normalize('NFKD')
@@ -51,7 +56,7 @@ export function parsePhrases(text: string): Phrases | undefined {
 /** The words of a body, with a border between its texts; empty where it has none. */
 export function searchableText(data: JsonObject): string {
   const texts: string[] = []
-  for (const { value } of leaves(data)) {
+  for (const value of textsOf(data)) {
     const words = wordsOf(value)
     if (words.length > 0) texts.push(words.join(' '))
   }
@@ -66,10 +71,11 @@ export function matchesText(phrases: Phrases, data: JsonObject): boolean {
 
 /** Where the first phrase is found that is found in one text. */
 export function snippetOf(phrases: Phrases, data: JsonObject): Snippet | undefined {
-  for (const { path, value } of leaves(data)) {
+  const paths: string[] = []
+  for (const [at, value] of textsOf(data, paths).entries()) {
     for (const [first = ''] of phrases) {
       const place = placeOf(first, value)
-      if (place !== undefined) return { path, ...around(value, place) }
+      if (place !== undefined) return { path: paths[at] ?? '', ...around(value, place) }
     }
   }
   return undefined
@@ -89,24 +95,23 @@ function around(value: string, { from, to }: { from: number; to: number }): Omit
   return { before: part(from - SNIPPET_CHARS, from), match: part(from, end), after: part(end, end + SNIPPET_CHARS) }
 }
 
-interface Leaf {
-  readonly path: string
-  readonly value: string
-}
-
-/** Of a body: what the ledger adds of the run as it stands then says nothing that the events before it do not. */
-function* leaves({ snapshot: _, ...said }: JsonObject): Generator<Leaf> {
-  yield* leavesBelow(said)
-}
-
-function* leavesBelow(value: Json, path = ''): Generator<Leaf> {
-  if (typeof value === 'number') yield { path, value: String(value) }
-  else if (typeof value === 'string' && !IDENTIFIER.test(value)) yield { path, value }
-  else if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) yield* leavesBelow(item, `${path}/${index}`)
-  } else if (isJsonObject(value)) {
-    for (const [name, member] of Object.entries(value)) {
-      if (!UNREAD.has(name)) yield* leavesBelow(member, path + pointerStep(name))
+/** Texts and numbers of a body, in its order; `paths` is given the JSON Pointer of each, which an index has no use for. */
+function textsOf(data: JsonObject, paths?: string[]): readonly string[] {
+  const texts: string[] = []
+  const walk = (value: Json, path: string): void => {
+    if (typeof value === 'number' || (typeof value === 'string' && !IDENTIFIER.test(value))) {
+      texts.push(String(value))
+      paths?.push(path)
+    } else if (Array.isArray(value)) {
+      for (let at = 0; at < value.length; at += 1) walk(value[at] as Json, paths === undefined ? '' : `${path}/${at}`)
+    } else if (isJsonObject(value)) {
+      for (const name in value) {
+        // What the ledger adds of the run as it stands then says nothing that the events before it do not.
+        if (UNREAD.has(name) || (value === data && name === 'snapshot')) continue
+        walk(value[name] as Json, paths === undefined ? '' : path + pointerStep(name))
+      }
     }
   }
+  walk(data, '')
+  return texts
 }

@@ -15,8 +15,9 @@ export type AuditColumns = Readonly<Record<AuditColumn, string | number | null>>
 /** Stands between the texts of a list, before the first and after the last: none of them holds one. */
 const LIST_BORDER = '\n'
 
-export function toAuditColumns(row: AuditRow): AuditColumns {
-  return Object.fromEntries(AUDIT_COLUMNS.map((name) => [name, toColumn(row[name])])) as AuditColumns
+/** In the order of `AUDIT_COLUMNS`: an index that is being made binds millions of them, and by name takes twice as long. */
+export function toAuditColumns(row: AuditRow): readonly (string | number | null)[] {
+  return AUDIT_COLUMNS.map((name) => toColumn(row[name]))
 }
 
 function toColumn(value: AuditRow[AuditColumn]): string | number | null {

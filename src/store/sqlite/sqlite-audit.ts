@@ -272,7 +272,7 @@ function prepareStatements(db: Database) {
     ),
     seq: db.prepare<unknown[], number>('SELECT seq FROM events WHERE tenant = ? AND leaf = ?').pluck(),
     saveEvent: db.prepare(
-      `INSERT INTO events (${AUDIT_COLUMNS.join(', ')}) VALUES (${AUDIT_COLUMNS.map((name) => `@${name}`).join(', ')})`,
+      `INSERT INTO events (${AUDIT_COLUMNS.join(', ')}) VALUES (${AUDIT_COLUMNS.map(() => '?').join(', ')})`,
     ),
     saveCharge: db.prepare(`INSERT INTO charges (seq, agent, tokens, whole, nano, currency, provider, model)
       VALUES (@seq, @agent, @tokens, @whole, @nano, @currency, @provider, @model)`),
