@@ -22,6 +22,13 @@ test('there is an example of every event type, and each fits the schema of its t
   }
 })
 
+test('what is added to lists, and the policy that a tenant declared, stand among the examples', () => {
+  const types = Object.entries<readonly object[]>(EXAMPLES).flatMap(([type, bodies]) =>
+    bodies.some((body) => 'add' in body || 'tenantPolicy' in body) ? [type] : [],
+  )
+  assert.equal(types.sort(), ['BranchOffered', 'BranchReceived', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunStarted'])
+})
+
 test('a store with every event type verifies, seal by seal and link by link', async () => {
   await using store = await storeOfEveryEvent()
   const keys = checkKeys(testRing('every event'))

@@ -53,6 +53,8 @@ export const FORK_BODIES = {
       confidence: 1,
       score: 0.5,
       payload: { facts: { hill: 'Gurten' } },
+      add: { constraints: ['on foot'] },
+      rules: 2,
       output: digest('output'),
     },
   ],
@@ -65,6 +67,8 @@ export const FORK_BODIES = {
       report: digest('refused'),
       confidence: 0,
       payload: { facts: {} },
+      add: { facts: { river: 'Aare' } },
+      rules: 2,
       findings: [
         { rule: 'manifest-violation', severity: 'error', path: '/facts', message: '/facts is not its own to write' },
       ],
