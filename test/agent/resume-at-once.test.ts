@@ -44,8 +44,9 @@ processes(
     using folder = tempFolder()
     assert.is((await runCommand([process.execPath, CHILD, folder.path, 'here', 'die'])).signal, 'SIGKILL')
     const ended = await runCommand([process.execPath, CHILD, folder.path, 'here'])
-    const { output, waitedMs } = JSON.parse(ended.stdout)
+    const { output, waitedMs, waitsMs } = JSON.parse(ended.stdout)
     assert.is(output, 2, ended.stderr)
+    assert.equal(waitsMs, [], 'nothing is waited for')
     assert.ok(waitedMs < FAR_BELOW_LEASE_MS, `${waitedMs} ms`)
     await using cs = await openLedger({ path: folder.file('data') })
     assert.equal(await causesOf(cs), ['owner-gone'])
@@ -58,8 +59,9 @@ processes('over HTTP: a ledger of the same machine sees that the owner is gone (
   const home = `${server.url} ${await server.token()}`
   assert.is((await runCommand([process.execPath, CHILD, folder.path, home, 'die'])).signal, 'SIGKILL')
   const ended = await runCommand([process.execPath, CHILD, folder.path, home])
-  const { output, waitedMs } = JSON.parse(ended.stdout)
+  const { output, waitedMs, waitsMs } = JSON.parse(ended.stdout)
   assert.is(output, 2, ended.stderr)
+  assert.equal(waitsMs, [], 'nothing is waited for')
   assert.ok(waitedMs < FAR_BELOW_LEASE_MS, `${waitedMs} ms`)
 })
 
