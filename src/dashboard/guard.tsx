@@ -7,6 +7,7 @@ import { accessRefusal } from '../access/check-access.ts'
 import { goesOnRecord, readOf } from '../access/on-record.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { IndexBuildingError } from '../ledger/audit/index-building.ts'
+import { ViewBehindError } from '../ledger/read/view-behind.ts'
 import { OverloadedError } from '../resources/overloaded-error.ts'
 import { ReaderLeftError } from '../resources/work-queue.ts'
 import type { Principal } from '../signing/tokens.ts'
@@ -198,6 +199,9 @@ function failed(frame: Frame, error: unknown): Promise<Response> {
   }
   if (error instanceof IndexBuildingError) {
     return problemPage(frame, { ...deps.explain('index-building'), detail: error.message })
+  }
+  if (error instanceof ViewBehindError) {
+    return problemPage(frame, { ...deps.explain('view-behind'), detail: error.message })
   }
   if (error instanceof StoreUnavailableError) {
     return problemPage(frame, { ...deps.explain('store-unavailable'), detail: 'The store cannot be read now.' })

@@ -7,6 +7,7 @@ import type { RateFault } from '../access/rates.ts'
 import { DamagedIndexError } from '../ledger/audit/audit-reads.ts'
 import { IndexBuildingError } from '../ledger/audit/index-building.ts'
 import type { Caller } from '../ledger/ledger.ts'
+import { ViewBehindError } from '../ledger/read/view-behind.ts'
 import { OverloadedError } from '../resources/overloaded-error.ts'
 import { type Pace, ReaderLeftError } from '../resources/work-queue.ts'
 import type { Principal } from '../signing/tokens.ts'
@@ -155,6 +156,10 @@ export function failure(error: unknown, edge: Pick<Edge, 'log'>, c: EdgeContext)
       problem('index-building', message, { retryAfterMs, evidence: { progress: { ...progress } } }),
       c.req.path,
     )
+  }
+  if (error instanceof ViewBehindError) {
+    const { message, retryAfterMs } = error
+    return problemResponse(problem('view-behind', message, { retryAfterMs }), c.req.path)
   }
   if (error instanceof StoreUnavailableError) {
     const { retryAfterMs } = error

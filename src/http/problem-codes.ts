@@ -22,6 +22,7 @@ type HttpCode =
   | 'too-many-streams'
   | 'not-ready'
   | 'index-building'
+  | 'view-behind'
   | 'internal'
 
 export type ProblemCode = RefusalCode | HttpCode
@@ -116,6 +117,7 @@ export const STATUS = {
   'too-many-streams': 429,
   'not-ready': 503,
   'index-building': 503,
+  'view-behind': 503,
   'stream-damaged': 500,
   internal: 500,
 } as const satisfies Record<ProblemCode, number>

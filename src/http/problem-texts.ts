@@ -208,6 +208,10 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     "The auditors' index is being made",
     'It goes on by itself; ask again after `Retry-After`. `progress` says how far it is.',
   ),
+  'view-behind': text(
+    'What this answer rests on cannot follow the store',
+    'Nothing is lost. Make room on the disk of the data folder, or mend it; then ask again.',
+  ),
   'stream-damaged': text(
     'The record of the run is damaged',
     'Stop writing, keep a copy of the store, and run `countersign verify`: it names the first bad event.',

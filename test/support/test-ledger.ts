@@ -12,6 +12,7 @@ import type { Effects, KeySource, Log, TenantPolicies } from '../../src/ledger/p
 import type { MemoryBudget } from '../../src/resources/memory-budget.ts'
 import type { WorkQueue } from '../../src/resources/work-queue.ts'
 import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
+import type { AuditIndex } from '../../src/store/audit-index.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import { openSqliteAudit } from '../../src/store/sqlite/sqlite-audit.ts'
 import { openSqliteLogs } from '../../src/store/sqlite/sqlite-log.ts'
@@ -92,6 +93,7 @@ export interface TestLedgerOptions {
   readonly audit?: boolean | 'unrecorded'
   /** How long a question of auditors waits for the index. */
   readonly auditWaitMs?: number
+  readonly auditIndex?: AuditIndex
   /** Keep the Merkle logs; checkpoints are signed when the test asks for them. */
   readonly merkleLogs?: boolean
 }
@@ -124,7 +126,7 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       ...(options.log && { log: options.log }),
       ...(options.merkleLogs === true && { logs: { store: openSqliteLogs({ path: ':memory:' }), maxDelayMs: 0 } }),
       ...(options.audit === true && {
-        audit: { index: openSqliteAudit({ path: ':memory:' }), waitMs: options.auditWaitMs },
+        audit: { index: options.auditIndex ?? openSqliteAudit({ path: ':memory:' }), waitMs: options.auditWaitMs },
       }),
       ...(options.memory && { memory: options.memory }),
       ...(options.work && { work: options.work }),

@@ -22,15 +22,13 @@ import type { EventStore, Position, ReadRecord } from '../../store/event-store.t
 import type { Sealer } from '../identity/sealer.ts'
 import { ledgerEvent } from '../read/parse-record.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from '../read/seen-record.ts'
+import { ViewBehindError } from '../read/view-behind.ts'
 import { type IndexProgress, percentOf } from './index-building.ts'
 
 /** Parts of the index's share. What falls out is read again from the index when the next event asks for it. */
 const PARTS = { states: 0.5, claims: 0.25, ours: 0.25 } as const
 /** A parsed state takes about so many times its text. */
 const STATE_FACTOR = 4
-
-/** The index's own file takes no writes, as on a full disk: it answers from where it is, and `asOf` says so. */
-export class IndexBehindError extends Error {}
 
 export interface ProjectionDeps {
   readonly store: Pick<EventStore, 'readAll' | 'recordAt' | 'end' | 'comparePositions'>
@@ -143,7 +141,7 @@ export class AuditProjection {
     } catch (cause) {
       this.#forget()
       if (cause instanceof DerivedFileRenewedError) throw cause
-      throw new IndexBehindError("the auditors' index cannot be written", { cause })
+      throw new ViewBehindError("the auditors' index", cause)
     }
   }
 

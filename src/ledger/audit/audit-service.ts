@@ -11,6 +11,7 @@ import { againIfRenewed } from '../../store/derived-file.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
+import { ViewBehindError } from '../read/view-behind.ts'
 import { eventBody, eventsOf, type FoundEvent, linksOf } from './audit-events.ts'
 import {
   accessItems,
@@ -31,7 +32,7 @@ import type {
   AuditRefusal,
   MatchedEvent,
 } from './audit-reads.ts'
-import { questionFault, spendBy } from './question-fault.ts'
+import { beyondLog, otherLog, questionFault, spendBy } from './question-fault.ts'
 import { windowedRows } from './windowed-rows.ts'
 
 /** Rows of a page of `matching`. */
@@ -72,7 +73,7 @@ export class AuditService implements UnrecordedReads {
 
   async ask(caller: Caller, question: AuditQuestion, page: AuditPageRequest): Promise<AuditPage | AuditRefusal> {
     return againIfRenewed(async () => {
-      await this.#deps.catchUp()
+      await this.#reach(caller.tenant, page.treeSize)
       const request = this.#indexQuestion(caller, question, page)
       if ('code' in request) return request
       const answer = await this.#answer(request)
@@ -97,7 +98,7 @@ export class AuditService implements UnrecordedReads {
     { asOf }: { readonly asOf: AsOf },
   ): Promise<AuditRefusal | undefined> {
     return againIfRenewed(async () => {
-      await this.#deps.catchUp()
+      await this.#reach(caller.tenant, asOf.treeSize)
       const query = this.#matchingAsked(caller, filter, asOf)
       return 'code' in query ? query : undefined
     })
@@ -112,7 +113,7 @@ export class AuditService implements UnrecordedReads {
     filter: EventQuery,
     { asOf, afterLeaf }: { readonly asOf: AsOf; readonly afterLeaf?: number },
   ): AsyncGenerator<readonly MatchedEvent[], void> {
-    await againIfRenewed(() => this.#deps.catchUp())
+    await againIfRenewed(() => this.#reach(caller.tenant, asOf.treeSize))
     const question = this.#matchingAsked(caller, filter, asOf)
     if ('code' in question) throw new RangeError(question.detail)
     const { index, store } = this.#deps
@@ -127,6 +128,16 @@ export class AuditService implements UnrecordedReads {
       if (last === undefined) return
       yield await eventsOf({ store }, rows, caller.pace)
       after = last.leaf
+    }
+  }
+
+  /** Where the index cannot follow the store it answers of what it holds whole, and of nothing newer. */
+  async #reach(tenant: string, treeSize: number | undefined): Promise<void> {
+    try {
+      await this.#deps.catchUp()
+    } catch (error) {
+      const isThere = treeSize !== undefined && treeSize > 0 && this.#deps.index.size(tenant) >= treeSize
+      if (!(error instanceof ViewBehindError && isThere)) throw error
     }
   }
 
@@ -273,17 +284,6 @@ function asOfPin(
 ): AsOf {
   if (pin === undefined) return { treeSize: 0, position: null, eventId: null }
   return { treeSize: pin.size, position: pin.position, eventId: pin.eventId }
-}
-
-function beyondLog(size: number): AuditRefusal {
-  const detail = `the log has ${size} events and no more: ask as of at most so many`
-  return { ok: false, code: 'invalid-query', detail }
-}
-
-const otherLog: AuditRefusal = {
-  ok: false,
-  code: 'cursor-gone',
-  detail: 'the log that these pages were pinned to is another one now: begin anew',
 }
 
 /** The definition's own conditions go first: no caller widens them. */

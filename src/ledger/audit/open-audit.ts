@@ -7,7 +7,7 @@ import type { Sealer } from '../identity/sealer.ts'
 import type { Effects } from '../ports.ts'
 import { QuietFollower } from '../read/quiet-follower.ts'
 import { AccessLog } from './access-log.ts'
-import { AuditProjection, IndexBehindError } from './audit-projection.ts'
+import { AuditProjection } from './audit-projection.ts'
 import type { AuditReads } from './audit-reads.ts'
 import { AuditService } from './audit-service.ts'
 import { orBuilding } from './index-building.ts'
@@ -44,7 +44,7 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const inLulls = (): boolean => !onlyIfAsked || index.progress() !== undefined
   const follower = new QuietFollower((goOn) => projection.pass(goOn), { appendsSoFar, followed: lag, inLulls })
   const building = { waitMs, progress: () => projection.progress }
-  const catchUp = () => orBuilding(follower.catchUp().catch(unlessBehind), building)
+  const catchUp = () => orBuilding(follower.catchUp(), building)
   const log = new AccessLog({ store, sealer, effects, writer: effects.newId(), memory })
   const service = new AuditService({ store, index, sealer, catchUp })
   return {
@@ -57,8 +57,4 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
       await log[Symbol.asyncDispose]()
     },
   }
-}
-
-function unlessBehind(error: unknown): void {
-  if (!(error instanceof IndexBehindError)) throw error
 }

@@ -2,7 +2,7 @@
 import type { FilterName } from '../../../schemas/audit-fields.ts'
 import type { SpendBy } from '../../store/audit-index.ts'
 import type { AuditQueryDefinition } from './audit-queries.ts'
-import type { AuditQuestion } from './audit-reads.ts'
+import type { AuditQuestion, AuditRefusal } from './audit-reads.ts'
 
 export const SPEND_BY: readonly SpendBy[] = ['run', 'agent', 'model', 'day', 'month', 'tenant']
 
@@ -33,4 +33,15 @@ function spendFault(question: AuditQuestion): string | undefined {
   if (seed !== undefined && name !== 'sample') return `the query ${name} takes no seed`
   if (name === 'sample' && (seed ?? '') === '') return 'the query sample needs a seed: the root hash of a checkpoint'
   return undefined
+}
+
+export function beyondLog(size: number): AuditRefusal {
+  const detail = `the log has ${size} events and no more: ask as of at most so many`
+  return { ok: false, code: 'invalid-query', detail }
+}
+
+export const otherLog: AuditRefusal = {
+  ok: false,
+  code: 'cursor-gone',
+  detail: 'the log that these pages were pinned to is another one now: begin anew',
 }

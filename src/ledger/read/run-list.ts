@@ -24,13 +24,7 @@ import type { FaultRow, RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../
 import type { Caller, RunListFilter } from '../ledger.ts'
 import { type FollowerOptions, QuietFollower } from './quiet-follower.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from './seen-record.ts'
-
-/** The view's own file takes no writes, as on a full disk: it answers from where it is, and `asOf` says so. */
-class ViewBehindError extends Error {}
-
-function unlessBehind(error: unknown): void {
-  if (!(error instanceof ViewBehindError)) throw error
-}
+import { ViewBehindError } from './view-behind.ts'
 
 /** The last record that the list has seen. */
 export function runListReached(views: Pick<ViewStore, 'checkpoint'>): ViewCheckpoint | undefined {
@@ -70,7 +64,7 @@ export class RunList implements Disposable {
     const outside = withinRun(caller, undefined)
     if (outside !== undefined) throw new RangeError(outside.detail)
     return againIfRenewed(async () => {
-      await this.catchUp().catch(unlessBehind)
+      await this.catchUp()
       // A token of one agent lists the runs that this agent has a part in.
       const { tenant, agent = filter.agent } = caller
       const isForeign = filter.agent !== undefined && filter.agent !== agent
@@ -176,7 +170,7 @@ export class RunList implements Disposable {
       return isSaved
     } catch (cause) {
       if (cause instanceof DerivedFileRenewedError) throw cause
-      throw new ViewBehindError('the run list cannot be written', { cause })
+      throw new ViewBehindError('the run list', cause)
     }
   }
 
