@@ -8,14 +8,21 @@ export interface Checkpoint {
   readonly origin: string
   readonly size: number
   readonly root: Uint8Array
-  /** Opaque lines after the third. We write none; others may. */
+  /** Lines after the third. Ours name the tree of streams (`stream-tree.ts`); other logs may write others. */
   readonly extensions: readonly string[]
 }
 
 /** The text that is signed. Throws `TypeError` for what has no such text. */
-export function formatCheckpoint({ origin, size, root }: Omit<Checkpoint, 'extensions'>): string {
-  const text = `${origin}\n${size}\n${toBase64(root)}\n`
-  if (parseCheckpoint(text)?.origin !== origin || root.length !== HASH_BYTES) throw new TypeError('not a checkpoint')
+export function formatCheckpoint({
+  origin,
+  size,
+  root,
+  extensions = [],
+}: Omit<Checkpoint, 'extensions'> & Partial<Checkpoint>): string {
+  const text = `${[origin, size, toBase64(root), ...extensions].join('\n')}\n`
+  const read = parseCheckpoint(text)
+  const isOne = read?.origin === origin && read.extensions.length === extensions.length && root.length === HASH_BYTES
+  if (!isOne) throw new TypeError('not a checkpoint')
   return text
 }
 

@@ -54,6 +54,21 @@ export interface TileRow {
   readonly hashes: Uint8Array
 }
 
+/** What the first leaves of a log hold of one stream: key, count and digest of `src/merkle/stream-tree.ts`. */
+export interface StreamHeadRow {
+  readonly key: Uint8Array
+  readonly events: number
+  readonly digest: Uint8Array
+}
+
+export interface StreamHeads {
+  readonly tenant: string
+  /** So many leaves these heads are of. */
+  readonly size: number
+  /** Those that changed since the size before. */
+  readonly heads: readonly StreamHeadRow[]
+}
+
 /** The last record that the projection has seen, leaf or not. */
 export interface LogProgress {
   readonly position: Position
@@ -87,6 +102,15 @@ export interface LogStore extends DerivedFile {
   /** From `from` up to, not including, `to`. */
   leaves(tenant: string, from: number, to: number): readonly LeafRow[]
   tile(tenant: string, level: number, index: number): Uint8Array | undefined
+  /** How many leaves the heads of a log's streams are of; 0 before the first. */
+  headsSize(tenant: string): number
+  head(tenant: string, key: Uint8Array): StreamHeadRow | undefined
+  /** Those whose keys are at least `from` and below `below`, by key; at most `limit`. */
+  heads(tenant: string, from: Uint8Array, below: Uint8Array | undefined, limit: number): readonly StreamHeadRow[]
+  /** In one transaction; false, and nothing, where the heads are no longer of `from` leaves. */
+  saveHeads(heads: StreamHeads, from: number): boolean
+  /** Drops the heads of a log: they are made again from its first leaf. */
+  dropHeads(tenant: string): void
   /** All of it and the new progress in one transaction; false, and nothing, where `from` is no longer the progress. */
   save(batch: LogBatch, from: Position | undefined): boolean
 }

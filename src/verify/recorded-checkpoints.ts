@@ -10,11 +10,15 @@ import { CompactTree } from '../merkle/compact-tree.ts'
 import { HASH_BYTES, sameHash } from '../merkle/hashes.ts'
 import { parseVerifierKey } from '../merkle/note-key.ts'
 import { openNote, parseNote } from '../merkle/signed-note.ts'
+import { streamsRoot } from '../merkle/stream-tree.ts'
+import { StreamTreeBuilder } from '../merkle/stream-tree-builder.ts'
 import { digestText } from '../signing/digests.ts'
 import { isValueStream, logTenant } from '../signing/stream-tenant.ts'
 
 /** Leaves of all logs that may wait for the checkpoint that covers them: 32 bytes each. */
 const WAITING_MAX = 4 * 1024 * 1024
+/** Streams of one log whose tree is made: some 400 bytes each. */
+const STREAMS_MAX = 1024 * 1024
 const FIRST_CAPACITY = 256
 
 export interface RecordedCheckpointsOptions {
@@ -57,7 +61,7 @@ export class RecordedCheckpoints {
     const wrong =
       type === 'CheckpointSigned' && stream === ledgerStream(tenant) ? this.#judge(log, tenant, data) : undefined
     if (wrong !== undefined) this.#drop(tenant)
-    else if (this.#waiting < WAITING_MAX) this.#waiting += log.add(digest)
+    else if (this.#waiting < WAITING_MAX && log.streams < STREAMS_MAX) this.#waiting += log.add(stream, digest)
     else this.#overflow(tenant)
     return wrong
   }
@@ -77,7 +81,10 @@ export class RecordedCheckpoints {
     const before = log.waiting
     const fits = sameHash(log.rootAt(size), checkpoint?.root ?? new Uint8Array(0))
     this.#waiting -= before - log.waiting
-    return fits ? undefined : `the ${size} events that it covers are not those that come before it`
+    if (!fits) return `the ${size} events that it covers are not those that come before it`
+    const streams = streamsRoot(checkpoint?.extensions ?? [])
+    if (streams === undefined || sameHash(log.streamsRoot(), streams)) return undefined
+    return `the streams that it names are not those of the ${size} events before it`
   }
 
   #logOf(tenant: string): GrowingLog {
@@ -103,7 +110,10 @@ export class RecordedCheckpoints {
 /** One tree up to its last checkpoint, and the leaves behind it. */
 class GrowingLog {
   readonly #tree = new CompactTree()
+  readonly #heads = new StreamTreeBuilder()
   #leaves = Buffer.alloc(0)
+  /** Of the leaves that wait. */
+  #streams: string[] = []
   #waiting = 0
   dropped = false
 
@@ -119,8 +129,18 @@ class GrowingLog {
     return this.#tree.size + this.#waiting
   }
 
+  get streams(): number {
+    return this.#heads.streams
+  }
+
+  /** Of the leaves up to the last checkpoint. */
+  streamsRoot(): Uint8Array {
+    return this.#heads.root()
+  }
+
   /** Returns how many leaves wait longer now. */
-  add(digest: string): number {
+  add(stream: string, digest: string): number {
+    this.#streams.push(stream)
     const at = this.#waiting * HASH_BYTES
     if (at === this.#leaves.length)
       this.#leaves = Buffer.concat([this.#leaves], Math.max(FIRST_CAPACITY, 2 * this.#waiting) * HASH_BYTES)
@@ -133,8 +153,11 @@ class GrowingLog {
   rootAt(size: number): Uint8Array {
     const count = size - this.#tree.size
     for (let i = 0; i < count; i += 1) {
-      this.#tree.append(Uint8Array.prototype.slice.call(this.#leaves, i * HASH_BYTES, (i + 1) * HASH_BYTES))
+      const leaf = Uint8Array.prototype.slice.call(this.#leaves, i * HASH_BYTES, (i + 1) * HASH_BYTES)
+      this.#tree.append(leaf)
+      this.#heads.take(this.#streams[i] ?? '', leaf)
     }
+    this.#streams = this.#streams.slice(count)
     this.#leaves.copyWithin(0, count * HASH_BYTES, this.#waiting * HASH_BYTES)
     this.#waiting -= count
     return this.#tree.root()
@@ -143,6 +166,7 @@ class GrowingLog {
   drop(): void {
     this.dropped = true
     this.#leaves = Buffer.alloc(0)
+    this.#streams = []
     this.#waiting = 0
   }
 }

@@ -8,6 +8,7 @@ import { CompactTree } from '../../merkle/compact-tree.ts'
 import { HASH_BYTES, leafHash, sameHash } from '../../merkle/hashes.ts'
 import { noteSigner } from '../../merkle/note-key.ts'
 import { signNote } from '../../merkle/signed-note.ts'
+import { streamsLine } from '../../merkle/stream-tree.ts'
 import { TILE_WIDTH } from '../../merkle/tile-path.ts'
 import { dataDigest, digestText } from '../../signing/digests.ts'
 import { logTenant } from '../../signing/stream-tenant.ts'
@@ -17,6 +18,7 @@ import { appendFact } from '../identity/append-fact.ts'
 import type { LogDeps } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
+import type { GrowingHeads, StreamHeads } from './stream-heads.ts'
 
 /** Appends handed over at once: they share a commit. */
 const APPENDS_AT_ONCE = 64
@@ -27,6 +29,9 @@ interface Reread {
   readonly tree: CompactTree
   /** The root that the projection has. */
   readonly root: Uint8Array
+  readonly heads: GrowingHeads
+  /** Index of the next leaf: heads may have to be made from an earlier one on. */
+  next: number
   /** The leaves that the projection has, a tile at a time. */
   tile?: { readonly index: number; readonly hashes: Uint8Array }
 }
@@ -39,10 +44,12 @@ export interface SignedCheckpoint {
 export class CheckpointSigner {
   readonly #deps: LogDeps
   readonly #projection: LogProjection
+  readonly #heads: StreamHeads
 
-  constructor(deps: LogDeps, projection: LogProjection) {
+  constructor(deps: LogDeps, projection: LogProjection, heads: StreamHeads) {
     this.#deps = deps
     this.#projection = projection
+    this.#heads = heads
   }
 
   /**
@@ -72,7 +79,11 @@ export class CheckpointSigner {
       const tree = CompactTree.of(signedSize, projected.read)
       const last = note === undefined ? undefined : readCheckpoint(note, this.#projection.verifier(tenant))
       const continues = signedSize === 0 || (last?.size === signedSize && sameHash(tree.root(), last.root))
-      if (continues) return { row, tree, root: projected.rootAt(size) }
+      if (continues) {
+        if (this.#heads.size(tenant) > size) this.#heads.drop(tenant)
+        const heads = this.#heads.grow(tenant)
+        return { row, tree, root: projected.rootAt(size), heads, next: Math.min(signedSize, heads.size) }
+      }
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
     }
@@ -88,7 +99,7 @@ export class CheckpointSigner {
     const { store, logStore } = this.#deps
     const byTenant = new Map(due.map((each) => [each.row.tenant, each]))
     const ends = due.map(({ row }) => logStore.leaf(row.tenant, row.size - 1)?.position ?? '')
-    const starts = due.map(({ row }) => logStore.leaf(row.tenant, row.signedSize - 1)?.position)
+    const starts = due.map(({ row, next }) => logStore.leaf(row.tenant, next - 1)?.position)
     const until = ends.reduce((a, b) => (store.comparePositions(a, b) >= 0 ? a : b))
     const after = starts.reduce((a, b) =>
       a === undefined || b === undefined ? undefined : store.comparePositions(a, b) <= 0 ? a : b,
@@ -104,26 +115,32 @@ export class CheckpointSigner {
 
   /** Only the next leaf's own bytes are taken: other records, and one that changed since it was read, are passed over. */
   #grow(reread: Reread, record: ReadRecord): void {
-    const { row, tree } = reread
-    if (tree.size >= row.size) return
-    if (!record.header.includes(`"dataDigest":"${dataDigest(record.salt, record.data)}"`)) return
-    const leaf = leafHash(record.header)
-    if (sameHash(leaf, this.#projectedLeaf(reread))) tree.append(leaf)
+    const { row, tree, heads, next } = reread
+    if (next >= row.size) return
+    const { header, stream } = record
+    if (!header.includes(`"dataDigest":"${dataDigest(record.salt, record.data)}"`)) return
+    if (!header.includes(`"stream":${JSON.stringify(stream)}`)) return
+    const leaf = leafHash(header)
+    if (!sameHash(leaf, this.#projectedLeaf(reread))) return
+    if (next >= heads.size && !heads.add(stream, leaf)) return
+    if (next >= tree.size) tree.append(leaf)
+    reread.next += 1
   }
 
   /** Hash of the next leaf, as the projection has it. */
   #projectedLeaf(reread: Reread): Uint8Array {
-    const { row, tree } = reread
-    const index = Math.floor(tree.size / TILE_WIDTH)
+    const { row, next } = reread
+    const index = Math.floor(next / TILE_WIDTH)
     if (reread.tile?.index !== index) {
       reread.tile = { index, hashes: this.#deps.logStore.tile(row.tenant, 0, index) ?? new Uint8Array(0) }
     }
-    const at = (tree.size % TILE_WIDTH) * HASH_BYTES
+    const at = (next % TILE_WIDTH) * HASH_BYTES
     return reread.tile.hashes.subarray(at, at + HASH_BYTES)
   }
 
-  #isProven({ row, tree, root }: Reread): boolean {
-    if (tree.size === row.size && sameHash(tree.root(), root)) return true
+  #isProven({ row, tree, root, heads }: Reread): boolean {
+    if (tree.size === row.size && sameHash(tree.root(), root)) return heads.save() && heads.size === row.size
+    this.#heads.drop(row.tenant)
     this.#alarm(
       row.tenant,
       'the stored events are not those that were read before: nothing is signed; run "countersign verify"',
@@ -140,7 +157,8 @@ export class CheckpointSigner {
       return undefined
     }
     const verifier = this.#projection.verifier(tenant)
-    const text = formatCheckpoint({ origin: verifier.name, size, root })
+    const extensions = [streamsLine(await this.#heads.root(tenant))]
+    const text = formatCheckpoint({ origin: verifier.name, size, root, extensions })
     const note = signNote(text, [noteSigner(verifier.name, keys.current().checkpointKey)])
     if (readCheckpoint(note, verifier)?.size !== size)
       throw new TypeError('the signature does not verify under its own key')

@@ -3,10 +3,11 @@ import type { NoteVerifier } from '../../merkle/note-key.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { cacheWithin, type SizedCache, textBytes } from '../../resources/sized-cache.ts'
 import type { Expectation } from '../../signing/check.ts'
+import type { HashedGroups } from './stream-heads.ts'
 import type { TenantTree } from './tenant-tree.ts'
 
 /** Parts of the logs' share; cosignatures have another (`witness-posts.ts`). */
-const PARTS = { trees: 0.5, streams: 0.25, verifiers: 0.05 } as const
+const PARTS = { trees: 0.5, streams: 0.25, verifiers: 0.05, heads: 0.1 } as const
 /** A stream's state beside its texts. */
 const STREAM_BYTES = 192
 /** A tenant's verifier with its key. */
@@ -23,6 +24,8 @@ export interface LogCaches {
   readonly streams: SizedCache<StreamState>
   /** By the log's name. */
   readonly verifiers: SizedCache<NoteVerifier>
+  /** Groups of each tenant's tree of streams. */
+  readonly heads: SizedCache<HashedGroups>
 }
 
 export function logCaches(memory: MemoryBudget): LogCaches {
@@ -30,6 +33,7 @@ export function logCaches(memory: MemoryBudget): LogCaches {
     trees: cacheWithin(memory, 'logs', PARTS.trees),
     streams: cacheWithin(memory, 'logs', PARTS.streams),
     verifiers: cacheWithin(memory, 'logs', PARTS.verifiers),
+    heads: cacheWithin(memory, 'logs', PARTS.heads),
   }
 }
 

@@ -3,12 +3,15 @@ import { proveConsistency } from '../../merkle/consistency.ts'
 import { formatEntryBundle } from '../../merkle/entry-bundle.ts'
 import { emptyRoot, HASH_BYTES } from '../../merkle/hashes.ts'
 import { proveInclusion } from '../../merkle/inclusion.ts'
+import { type StreamPath, streamsRoot } from '../../merkle/stream-tree.ts'
 import { TILE_WIDTH, type TileId, tileWidth } from '../../merkle/tile-path.ts'
 import { formatTlogProof } from '../../merkle/tlog-proof.ts'
 import type { Position, ReadRecord } from '../../store/event-store.ts'
 import type { LeafRow } from '../../store/log-store.ts'
 import type { LogDeps } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
+import { readCheckpoint } from './read-checkpoint.ts'
+import type { StreamHeads } from './stream-heads.ts'
 import {
   type ConsistencyProof,
   type InclusionProof,
@@ -26,15 +29,23 @@ import type { WitnessPosts } from './witness-posts.ts'
 
 type Reads = Omit<TenantLogs, 'publish' | 'maxDelayMs'>
 
+interface ReadsParts {
+  readonly projection: LogProjection
+  readonly posts: WitnessPosts
+  readonly heads: StreamHeads
+}
+
 export class LogReads implements Reads {
   readonly #deps: LogDeps
   readonly #projection: LogProjection
   readonly #posts: WitnessPosts
+  readonly #heads: StreamHeads
 
-  constructor(deps: LogDeps, projection: LogProjection, posts: WitnessPosts) {
+  constructor(deps: LogDeps, { projection, posts, heads }: ReadsParts) {
     this.#deps = deps
     this.#projection = projection
     this.#posts = posts
+    this.#heads = heads
   }
 
   verifierKey(tenant: string): string {
@@ -117,6 +128,12 @@ export class LogReads implements Reads {
     if (note === undefined || last === undefined) return undefined
     const { position, eventId } = last
     return { size: tree.signedSize, root: rootOf(tree, tree.signedSize), note, position, eventId }
+  }
+
+  async streamPath(tenant: string, stream: string, { size, note }: PublishedTree): Promise<StreamPath | undefined> {
+    const checkpoint = readCheckpoint(note, this.#projection.verifier(tenant))
+    const root = checkpoint && streamsRoot(checkpoint.extensions)
+    return root === undefined ? undefined : this.#heads.path(tenant, stream, size, root)
   }
 
   leafIndex(tenant: string, eventId: string): number | undefined {

@@ -13,6 +13,7 @@ import { guardStart } from './log-guard.ts'
 import { LogProjection } from './log-projection.ts'
 import { LogReads } from './log-reads.ts'
 import { CHECKPOINT_DELAY_MS, type LogSettings } from './log-settings.ts'
+import { StreamHeads } from './stream-heads.ts'
 import type { TenantLogs } from './tenant-logs.ts'
 import { type PostedLogs, WitnessPosts } from './witness-posts.ts'
 
@@ -43,18 +44,20 @@ export async function guardedLogs(
   const caches = logCaches(deps.memory)
   const guard = { deps, projection: new LogProjection(deps, found?.origin ?? '', caches), kept: settings.kept }
   await againIfRenewed(() => guardStart(guard, found))
-  return (origin) => openTenantLogs(deps, new LogProjection(deps, origin, caches), { ...settings, origin })
+  const heads = new StreamHeads({ logStore: deps.logStore, cache: caches.heads })
+  return (origin) =>
+    openTenantLogs(deps, { projection: new LogProjection(deps, origin, caches), heads }, { ...settings, origin })
 }
 
 /** Starts following the store. Disposing it publishes once more, as far as a short wait allows; the stores stay open. */
 function openTenantLogs(
   deps: LogDeps,
-  projection: LogProjection,
+  { projection, heads }: { readonly projection: LogProjection; readonly heads: StreamHeads },
   { origin, maxDelayMs = CHECKPOINT_DELAY_MS, kept, witnesses = [] }: LogSettings & { readonly origin: string },
 ): OpenLogs {
-  const signer = new CheckpointSigner(deps, projection)
+  const signer = new CheckpointSigner(deps, projection, heads)
   const posts = new WitnessPosts(witnesses, postedLogs(projection), deps)
-  const reads = new LogReads(deps, projection, posts)
+  const reads = new LogReads(deps, { projection, posts, heads })
   const keep = kept && checkpointKeeper(kept, { deps, projection, origin })
   let publishing: Promise<void> | undefined
 
@@ -105,6 +108,7 @@ function openTenantLogs(
     published: (tenant) => reads.published(tenant),
     leafRecords: (tenant, size) => reads.leafRecords(tenant, size),
     leafIndex: (tenant, eventId) => reads.leafIndex(tenant, eventId),
+    streamPath: (tenant, stream, tree) => reads.streamPath(tenant, stream, tree),
     publish: () => publish(),
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer)

@@ -1,4 +1,5 @@
 /** @module The Merkle logs as HTTP and the command line see them: one a tenant, of what its last checkpoint covers and no more. */
+import type { StreamPath } from '../../merkle/stream-tree.ts'
 import type { TileId } from '../../merkle/tile-path.ts'
 import type { Position, RecordPages } from '../../store/event-store.ts'
 
@@ -106,6 +107,8 @@ export interface TenantLogs {
   leafIndex(tenant: string, eventId: string): number | undefined
   /** The records of the first `size` leaves, in their order, as the store holds them now. Throws `LogGapError` where one is gone. */
   leafRecords(tenant: string, size: number): RecordPages
+  /** Shows that a stream has exactly so many events up to that checkpoint; undefined where it names no tree of streams, or is not the last one. */
+  streamPath(tenant: string, stream: string, tree: PublishedTree): Promise<StreamPath | undefined>
   /** Follows the store to where it is now, and signs every log that is due. */
   publish(): Promise<void>
 }

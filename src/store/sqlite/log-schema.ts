@@ -39,6 +39,18 @@ CREATE TABLE tiles (
   hashes BLOB NOT NULL,
   UNIQUE (log, level, idx)
 ) STRICT;
+CREATE TABLE head_sizes (
+  log INTEGER PRIMARY KEY,
+  size INTEGER NOT NULL
+) STRICT;
+CREATE TABLE stream_heads (
+  id INTEGER PRIMARY KEY,
+  log INTEGER NOT NULL,
+  key BLOB NOT NULL,
+  events INTEGER NOT NULL,
+  digest BLOB NOT NULL,
+  UNIQUE (log, key)
+) STRICT;
 CREATE TABLE progress (
   only INTEGER PRIMARY KEY CHECK (only = 1),
   position TEXT NOT NULL,
@@ -55,5 +67,7 @@ export const LOG_SEALED = [
     name: 'log_streams',
     columns: ['stream', 'next_revision', 'prev_digest', 'prev_time', 'min_ring_index', 'is_foreign'],
   },
+  { name: 'head_sizes', columns: ['log', 'size'] },
+  { name: 'stream_heads', columns: ['log', 'key', 'events', 'digest'] },
   { name: 'progress', columns: ['position', 'stream', 'revision', 'digest'] },
 ] as const

@@ -4,11 +4,22 @@
  */
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type { Position } from '../event-store.ts'
-import type { LeafRow, LogBatch, LogProgress, LogRow, LogStop, LogStore, LogStreamRow } from '../log-store.ts'
+import type {
+  LeafRow,
+  LogBatch,
+  LogProgress,
+  LogRow,
+  LogStop,
+  LogStore,
+  LogStreamRow,
+  StreamHeadRow,
+  StreamHeads,
+} from '../log-store.ts'
 import { openDisposable, openForReading, type ReadFile } from './disposable-file.ts'
 import { LOG_SCHEMA, LOG_SEALED } from './log-schema.ts'
 import type { Database } from './open.ts'
 import { RowSeal } from './row-seal.ts'
+import { SqliteHeads } from './sqlite-heads.ts'
 
 /** A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
 export function openSqliteLogs(options: DerivedFileOptions): LogStore {
@@ -109,11 +120,13 @@ function prepareStatements(db: Database) {
 class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
   readonly #statements
   readonly seal: RowSeal | undefined
+  readonly #heads: SqliteHeads
   readonly #save
 
   constructor(db: Database, guard: FileGuard | undefined) {
     this.seal = guard && new RowSeal(db, guard, LOG_SEALED)
     this.#statements = prepareStatements(db)
+    this.#heads = new SqliteHeads(db, { seal: this.seal, close: () => this.seal?.close(SEALED_AS) })
     this.#save = db.transaction((batch: LogBatch, from: Position | undefined) => {
       if (this.progress()?.position !== from) return false
       this.#write(batch)
@@ -168,6 +181,26 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
 
   tile(tenant: string, level: number, index: number): Uint8Array | undefined {
     return this.#statements.tile.get(tenant, level, index)
+  }
+
+  headsSize(tenant: string): number {
+    return this.#heads.headsSize(tenant)
+  }
+
+  head(tenant: string, key: Uint8Array): StreamHeadRow | undefined {
+    return this.#heads.head(tenant, key)
+  }
+
+  heads(tenant: string, from: Uint8Array, below: Uint8Array | undefined, limit: number): readonly StreamHeadRow[] {
+    return this.#heads.heads(tenant, from, below, limit)
+  }
+
+  saveHeads(heads: StreamHeads, from: number): boolean {
+    return this.#heads.saveHeads(heads, from)
+  }
+
+  dropHeads(tenant: string): void {
+    this.#heads.dropHeads(tenant)
   }
 
   save(batch: LogBatch, from: Position | undefined): boolean {

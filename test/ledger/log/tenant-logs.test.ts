@@ -7,6 +7,8 @@ import { verifyConsistency } from '../../../src/merkle/consistency.ts'
 import { parseEntryBundle } from '../../../src/merkle/entry-bundle.ts'
 import { leafHash } from '../../../src/merkle/hashes.ts'
 import { verifyInclusion } from '../../../src/merkle/inclusion.ts'
+import { provesHead, streamsLine } from '../../../src/merkle/stream-tree.ts'
+import { StreamTreeBuilder } from '../../../src/merkle/stream-tree-builder.ts'
 import { parseTlogProof } from '../../../src/merkle/tlog-proof.ts'
 import { openMemoryStore } from '../../../src/store/memory/memory-store.ts'
 import { openSqliteLogs } from '../../../src/store/sqlite/sqlite-log.ts'
@@ -41,6 +43,27 @@ function rootOf(headers: readonly string[]): string {
   return hex(tree.root())
 }
 
+/** The line of the last checkpoint is the root over all streams that it covers, and each of them has a path to it. */
+async function holdsStreams(at: TestLogs, tenant: string): Promise<void> {
+  const { size, extensions } = checkpointOf(at, tenant)
+  const builder = new StreamTreeBuilder()
+  const counts = new Map<string, number>()
+  for (const header of (await headersOf(at, tenant)).slice(0, size)) {
+    const { stream } = JSON.parse(header) as { stream: string }
+    builder.take(stream, leafHash(header))
+    counts.set(stream, (counts.get(stream) ?? 0) + 1)
+  }
+  assert.equal(extensions, [streamsLine(builder.root())])
+  const published = given(at.logs.published(tenant))
+  for (const [stream, events] of counts) {
+    const shown = given(await at.logs.streamPath(tenant, stream, published))
+    assert.is(shown.head.events, events)
+    assert.ok(provesHead({ ...shown, root: builder.root() }))
+  }
+  assert.is(await at.logs.streamPath(tenant, `run-${tenant}.unknown`, published), undefined)
+  assert.is(await at.logs.streamPath(tenant, [...counts.keys()][0] ?? '', { ...published, size: size - 1 }), undefined)
+}
+
 for (const kind of ['memory', 'sqlite'] as const) {
   const opened = async (): Promise<TestLogs & { readonly folder: Disposable }> => {
     const folder = tempFolder()
@@ -66,6 +89,25 @@ for (const kind of ['memory', 'sqlite'] as const) {
       assert.is(headers.length, size + 1, 'all but the checkpoint itself')
       assert.is(hex(root), rootOf(headers.slice(0, size)))
     }
+  })
+
+  test(`${kind}: each checkpoint names the tree of its streams, and shows of each how many events it has (LOG-24)`, async () => {
+    await using at = await opened()
+    for (const [turn, count] of [3, 0, 60, 5].entries()) {
+      await Promise.all([at.fill('acme', `run-${turn}`, count), at.fill('beta', 'one', 1), at.fill('acme', 'again', 2)])
+      await at.logs.publish()
+      for (const tenant of ['acme', 'beta']) await holdsStreams(at, tenant)
+    }
+  })
+
+  test(`${kind}: a file of the logs that was made anew names the same streams at its next checkpoint (LOG-24)`, async () => {
+    await using at = await opened()
+    await at.fill('acme', 'one', 40)
+    await at.logs.publish()
+    at.logStore.renew('a test')
+    await at.fill('acme', 'two', 3)
+    await at.logs.publish()
+    await holdsStreams(at, 'acme')
   })
 
   test(`${kind}: every event is proven by a file that an auditor checks with the verifier key alone (LOG-9)`, async () => {

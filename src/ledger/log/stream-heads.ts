@@ -1,0 +1,185 @@
+/**
+ * @module How many events each stream of a log has up to its last checkpoint, and the tree over that (LOG-24). Grown when a checkpoint is
+ * signed, from the same stored bytes; writers pay nothing for it.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { GROUP_BITS, type Groups, groupOf, groupSubtree, pathFrom, rootOfGroups } from '../../merkle/grouped-streams.ts'
+import {
+  grownDigest,
+  NO_EVENTS,
+  provesHead,
+  type StreamHead,
+  type StreamPath,
+  type Subtree,
+  streamKey,
+} from '../../merkle/stream-tree.ts'
+import type { SizedCache } from '../../resources/sized-cache.ts'
+import type { LogStore } from '../../store/log-store.ts'
+
+/** Leaves that are held before their heads are saved. */
+const LEAVES_AT_ONCE = 4_096
+/** Groups, or rows of them, that are hashed before others have a turn. */
+const GROUPS_AT_ONCE = 64
+const ROWS_AT_ONCE = 512
+/** A group's hash with its place in the map. */
+const GROUP_BYTES = 160
+const BITS_OF_BYTE = 8
+const ALL = 2 ** 31 - 1
+
+/** The tree's groups as far as they are hashed. */
+export interface HashedGroups {
+  readonly groups: Map<number, Subtree>
+  /** Groups to be hashed again. */
+  readonly dirty: Set<number>
+}
+
+interface HeadsDeps {
+  readonly logStore: LogStore
+  readonly cache: SizedCache<HashedGroups>
+}
+
+export class StreamHeads {
+  readonly #logStore: LogStore
+  readonly #cache: SizedCache<HashedGroups>
+  /** Trees whose groups are being listed. */
+  readonly #listing = new Map<string, { readonly hashed: HashedGroups; readonly done: Promise<HashedGroups> }>()
+
+  constructor({ logStore, cache }: HeadsDeps) {
+    this.#logStore = logStore
+    this.#cache = cache
+    logStore.onRenewed(() => cache.clear())
+  }
+
+  /** So many leaves the heads are of. */
+  size(tenant: string): number {
+    return this.#logStore.headsSize(tenant)
+  }
+
+  /** Goes on behind the leaf that was taken last. */
+  grow(tenant: string): GrowingHeads {
+    return new GrowingHeads(tenant, this.#logStore, (keys) => this.#touched(tenant, keys))
+  }
+
+  /** Where what was grown turned out to be none of the log. */
+  drop(tenant: string): void {
+    this.#cache.delete(tenant)
+    this.#logStore.dropHeads(tenant)
+  }
+
+  async root(tenant: string): Promise<Uint8Array> {
+    return rootOfGroups(await this.#groups(tenant))
+  }
+
+  /** Head and path of a stream in the tree of `size` leaves; undefined where that is not the present one, or it does not make `root`. */
+  async path(tenant: string, stream: string, size: number, root: Uint8Array): Promise<StreamPath | undefined> {
+    const groups = await this.#groups(tenant)
+    const key = streamKey(stream)
+    const heads = this.#group(tenant, groupOf(key))
+    const head = heads.find((each) => Buffer.compare(each.key, key) === 0)
+    if (head === undefined || this.size(tenant) !== size) return undefined
+    const found = { head, path: pathFrom(groups, heads, key), root }
+    return provesHead(found) ? found : undefined
+  }
+
+  #touched(tenant: string, keys: Iterable<Uint8Array>): void {
+    const known = [this.#cache.get(tenant), this.#listing.get(tenant)?.hashed]
+    for (const key of keys) for (const hashed of known) hashed?.dirty.add(groupOf(key))
+  }
+
+  async #groups(tenant: string): Promise<Groups> {
+    const hashed = this.#cache.get(tenant) ?? (await this.#listed(tenant))
+    let done = 0
+    for (const group of hashed.dirty) {
+      hashed.dirty.delete(group)
+      const subtree = groupSubtree(this.#group(tenant, group))
+      if (subtree.streams === 'none') hashed.groups.delete(group)
+      else hashed.groups.set(group, subtree)
+      done += 1
+      if (done % GROUPS_AT_ONCE === 0) await nextTurn()
+    }
+    this.#cache.set(tenant, hashed, GROUP_BYTES * (1 + hashed.groups.size))
+    return hashed.groups
+  }
+
+  #listed(tenant: string): Promise<HashedGroups> {
+    const listing = this.#listing.get(tenant)
+    if (listing !== undefined) return listing.done
+    const hashed: HashedGroups = { groups: new Map(), dirty: new Set() }
+    const done = this.#listInto(hashed, tenant).finally(() => this.#listing.delete(tenant))
+    this.#listing.set(tenant, { hashed, done })
+    return done
+  }
+
+  async #listInto(hashed: HashedGroups, tenant: string): Promise<HashedGroups> {
+    let from: Uint8Array = new Uint8Array(0)
+    for (;;) {
+      const rows = this.#logStore.heads(tenant, from, undefined, ROWS_AT_ONCE)
+      for (const { key } of rows) hashed.dirty.add(groupOf(key))
+      const last = rows.at(-1)
+      if (last === undefined) return hashed
+      from = Buffer.concat([last.key, Uint8Array.of(0)])
+      await nextTurn()
+    }
+  }
+
+  #group(tenant: string, group: number): readonly StreamHead[] {
+    const below = group + 1 < 2 ** GROUP_BITS ? borderOf(group + 1) : undefined
+    return this.#logStore.heads(tenant, borderOf(group), below, ALL)
+  }
+}
+
+/** The smallest key of a group, as far as it is in all of them. */
+function borderOf(group: number): Uint8Array {
+  const bits = group << (2 * BITS_OF_BYTE - GROUP_BITS)
+  return Uint8Array.of(bits >> BITS_OF_BYTE, bits & 0xff)
+}
+
+/** The heads of one log while its leaves go by, in their order. */
+export class GrowingHeads {
+  readonly #tenant: string
+  readonly #logStore: LogStore
+  readonly #saved: (keys: Iterable<Uint8Array>) => void
+  readonly #waiting = new Map<string, Uint8Array[]>()
+  #savedSize: number
+  #size: number
+
+  constructor(tenant: string, logStore: LogStore, saved: (keys: Iterable<Uint8Array>) => void) {
+    this.#tenant = tenant
+    this.#logStore = logStore
+    this.#saved = saved
+    this.#savedSize = logStore.headsSize(tenant)
+    this.#size = this.#savedSize
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** False where somebody else changed the heads meanwhile, or the file was made anew: the next pass begins again. */
+  add(stream: string, leaf: Uint8Array): boolean {
+    const leaves = this.#waiting.get(stream)
+    if (leaves === undefined) this.#waiting.set(stream, [leaf])
+    else leaves.push(leaf)
+    this.#size += 1
+    return this.#size - this.#savedSize < LEAVES_AT_ONCE || this.save()
+  }
+
+  save(): boolean {
+    if (this.#size === this.#savedSize) return true
+    const heads = [...this.#waiting].map(([stream, leaves]) => this.#head(streamKey(stream), leaves))
+    if (!this.#logStore.saveHeads({ tenant: this.#tenant, size: this.#size, heads }, this.#savedSize)) return false
+    this.#saved(heads.map(({ key }) => key))
+    this.#waiting.clear()
+    this.#savedSize = this.#size
+    return true
+  }
+
+  #head(key: Uint8Array, leaves: readonly Uint8Array[]): StreamHead {
+    const known = this.#logStore.head(this.#tenant, key)
+    return {
+      key,
+      events: (known?.events ?? 0) + leaves.length,
+      digest: leaves.reduce(grownDigest, known?.digest ?? NO_EVENTS),
+    }
+  }
+}

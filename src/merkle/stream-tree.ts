@@ -1,0 +1,126 @@
+/**
+ * @module The tree of streams beside a log's tree of events: how many events each stream has up to a checkpoint, and the digest over them.
+ * Its root is an extension line of the checkpoint, so that "this stream has exactly these n events" is one path of logarithmic length.
+ *
+ * Keys are SHA-256 of a stream's name, read bit by bit from the most significant one. No stream: 32 zero bytes. One stream: the hash of its
+ * head. Several: the hash of the two halves by the next bit. So each set of heads has one root, in whatever order they were met.
+ */
+import { hash } from 'node:crypto'
+import { fromBase64, toBase64 } from './base64.ts'
+import { HASH_BYTES, sameHash } from './hashes.ts'
+
+/** What a log holds of one stream up to some size. */
+export interface StreamHead {
+  /** 32 bytes: `streamKey` of the name. */
+  readonly key: Uint8Array
+  readonly events: number
+  /** 32 bytes: `grownDigest` over the leaves, in their order. */
+  readonly digest: Uint8Array
+}
+
+/** Apart from the prefixes of RFC 6962, so that no hash of one tree is one of the other. */
+const HEAD_PREFIX = 0x10
+const NODE_PREFIX = 0x11
+const DIGEST_PREFIX = 0x12
+const COUNT_BYTES = 8
+const KEY_BITS = 8 * HASH_BYTES
+const LINE_NAME = 'streams/v1'
+
+/** Of a stream without events. */
+export const NO_EVENTS: Uint8Array = new Uint8Array(HASH_BYTES)
+/** Root of the tree without streams. */
+const NO_STREAMS: Uint8Array = new Uint8Array(HASH_BYTES)
+
+export function streamKey(stream: string): Uint8Array {
+  return hash('sha256', stream, 'buffer')
+}
+
+/** The digest of a stream's leaves with one more at their end. */
+export function grownDigest(digest: Uint8Array, leaf: Uint8Array): Uint8Array {
+  return hashOf(DIGEST_PREFIX, digest, leaf)
+}
+
+function headHash({ key, events, digest }: StreamHead): Uint8Array {
+  const count = Buffer.alloc(COUNT_BYTES)
+  count.writeBigUInt64BE(BigInt(events))
+  return hashOf(HEAD_PREFIX, key, count, digest)
+}
+
+function hashOf(prefix: number, ...parts: readonly Uint8Array[]): Uint8Array {
+  return hash('sha256', Buffer.concat([Uint8Array.of(prefix), ...parts]), 'buffer')
+}
+
+/** A part of the tree: how many streams it has, where it is none or one, and its hash. */
+export interface Subtree {
+  readonly streams: 'none' | 'one' | 'several'
+  readonly hash: Uint8Array
+}
+
+export const EMPTY_SUBTREE: Subtree = { streams: 'none', hash: NO_STREAMS }
+
+/** Two halves as one; a stream that is alone stands for all the levels above it. */
+export function joined(left: Subtree, right: Subtree): Subtree {
+  if (left.streams === 'none' && right.streams !== 'several') return right
+  if (right.streams === 'none' && left.streams !== 'several') return left
+  return { streams: 'several', hash: hashOf(NODE_PREFIX, left.hash, right.hash) }
+}
+
+/** The subtree of streams whose keys agree in their first `depth` bits. */
+export function subtreeOf(heads: readonly StreamHead[], depth: number): Subtree {
+  const [first] = heads
+  if (first === undefined) return EMPTY_SUBTREE
+  if (heads.length === 1) return { streams: 'one', hash: headHash(first) }
+  const [left, right] = halves(heads, depth)
+  return joined(subtreeOf(left, depth + 1), subtreeOf(right, depth + 1))
+}
+
+function halves(heads: readonly StreamHead[], depth: number): readonly [readonly StreamHead[], readonly StreamHead[]] {
+  if (depth >= KEY_BITS) throw new RangeError('two heads of one stream')
+  const right = heads.filter(({ key }) => bitOf(key, depth) === 1)
+  return [right.length === 0 ? heads : heads.filter(({ key }) => bitOf(key, depth) === 0), right]
+}
+
+/** Hashes beside the way from a stream up to depth `depth`, the lowest first. Throws `RangeError` where the stream is not among the heads. */
+export function pathWithin(heads: readonly StreamHead[], key: Uint8Array, depth: number): readonly Uint8Array[] {
+  if (heads.length <= 1) {
+    if (heads[0] === undefined || !sameHash(heads[0].key, key)) throw new RangeError('there is no such stream')
+    return []
+  }
+  const [left, right] = halves(heads, depth)
+  const [own, other] = bitOf(key, depth) === 0 ? [left, right] : [right, left]
+  return [...pathWithin(own, key, depth + 1), subtreeOf(other, depth + 1).hash]
+}
+
+export interface StreamPath {
+  /** The head whose place in the tree is shown. */
+  readonly head: StreamHead
+  /** The lowest first. */
+  readonly path: readonly Uint8Array[]
+  readonly root: Uint8Array
+}
+
+/** Whether the tree of that root has this head, and so no other for its stream. */
+export function provesHead({ head, path, root }: StreamPath): boolean {
+  if (path.length > KEY_BITS || path.some(({ length }) => length !== HASH_BYTES)) return false
+  const made = path.reduce((own, sibling, at) => {
+    const isRight = bitOf(head.key, path.length - 1 - at) === 1
+    return isRight ? hashOf(NODE_PREFIX, sibling, own) : hashOf(NODE_PREFIX, own, sibling)
+  }, headHash(head))
+  return sameHash(made, root)
+}
+
+export function bitOf(key: Uint8Array, at: number): 0 | 1 {
+  return (((key[at >> 3] ?? 0) >> (7 - (at & 7))) & 1) === 1 ? 1 : 0
+}
+
+/** The extension line of a checkpoint that names the root. */
+export function streamsLine(root: Uint8Array): string {
+  return `${LINE_NAME} ${toBase64(root)}`
+}
+
+/** The root that a checkpoint's extension lines name; undefined where none does, and where more than one does. */
+export function streamsRoot(extensions: readonly string[]): Uint8Array | undefined {
+  const lines = extensions.filter((line) => line.startsWith(`${LINE_NAME} `))
+  const root = lines.length === 1 ? fromBase64(lines[0]?.slice(LINE_NAME.length + 1) ?? '') : undefined
+  return root?.length === HASH_BYTES ? root : undefined
+}
