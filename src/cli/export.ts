@@ -3,7 +3,6 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { EventQuery } from '../../schemas/event-query.ts'
 import { Tenant } from '../../schemas/names.ts'
 import { FORMAT_NAMES, isFormatName } from '../export/formats.ts'
 import type { Arguments } from './arguments.ts'
@@ -34,7 +33,7 @@ export async function exportEvents(inputs: Arguments): Promise<number> {
   return EXIT.ok
 }
 
-function wantedExport({ text }: Arguments): WantedExport {
+function wantedExport({ text, has }: Arguments): WantedExport {
   const format = text('bundle') === undefined ? (text('format') ?? 'jsonl') : 'bundle'
   if (format === 'bundle' && (text('format') ?? text('out')) !== undefined)
     throw usageFailure('--bundle names the file of a bundle: --format and --out go without it')
@@ -42,21 +41,27 @@ function wantedExport({ text }: Arguments): WantedExport {
     throw usageFailure(`--format is one of: ${FORMAT_NAMES.join(', ')}; a bundle is made with --bundle FILE.tar`)
   const tenant = Tenant.safeParse(text('tenant') ?? 'default')
   if (!tenant.success) throw usageFailure(`--tenant: ${tenant.error.issues[0]?.message}`)
-  return { format, tenant: tenant.data, query: queryOf({ text }) }
+  const wholeLog = has('whole-log')
+  if (wholeLog && format !== 'bundle') throw usageFailure('--whole-log goes with --bundle')
+  return { format, tenant: tenant.data, query: queryOf({ text }), ...(wholeLog && { proof: 'log' }) }
 }
 
-function remoteExport({ text }: Arguments, { query, format }: WantedExport): AsyncIterable<Uint8Array> {
+function remoteExport({ text }: Arguments, wanted: WantedExport): AsyncIterable<Uint8Array> {
   const url = text('url') ?? ''
   if (!URL.canParse(url) || !/^https?:/.test(url)) throw usageFailure(`--url: "${url}" is no http(s) address`)
   if (text('tenant') !== undefined) throw usageFailure('--tenant: over --url the tenant is that of the token')
   const token = text('token') ?? process.env.COUNTERSIGN_TOKEN
   if (token === undefined || token === '')
     throw usageFailure('--url needs a token of scope audit:export: set COUNTERSIGN_TOKEN, or give --token')
-  return downloaded({ url: `${url.replace(/\/+$/, '')}${pathOf(query, format)}`, token })
+  return downloaded({ url: `${url.replace(/\/+$/, '')}${pathOf(wanted)}`, token })
 }
 
-function pathOf(query: EventQuery, format: WantedExport['format']): string {
-  if (format === 'bundle') return `/v1/bundle?${queryParameters(query)}`
+function pathOf({ query, format, proof }: WantedExport): string {
+  if (format === 'bundle') {
+    const asked = queryParameters(query)
+    if (proof !== undefined) asked.set('proof', proof)
+    return `/v1/bundle?${asked}`
+  }
   const { run, ...filter } = query
   const parameters = queryParameters(filter)
   parameters.set('format', format)

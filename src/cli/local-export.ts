@@ -3,6 +3,7 @@ import type { EventQuery } from '../../schemas/event-query.ts'
 import { openLedger, readIdentity } from '../compose.ts'
 import type { Settings } from '../config.ts'
 import { prepareBundle } from '../export/bundle/issue-bundle.ts'
+import type { BundleProof } from '../export/bundle/statement.ts'
 import type { FormatName } from '../export/formats.ts'
 import { prepareExport } from '../export/issue-export.ts'
 import { silentLog } from '../ledger/effects.ts'
@@ -13,6 +14,8 @@ export interface WantedExport {
   readonly format: FormatName | 'bundle'
   readonly tenant: string
   readonly query: EventQuery
+  /** Of a bundle: what shows that nothing was left out. */
+  readonly proof?: BundleProof | undefined
 }
 
 /** Who exports, on record, where nobody signed in. */
@@ -30,6 +33,8 @@ export async function* localExport(settings: Settings, wanted: WantedExport): As
   yield* prepared.value.chunks()
 }
 
-function prepare(ledger: Ledger, caller: Caller, { format, query }: WantedExport) {
-  return format === 'bundle' ? prepareBundle(ledger, caller, query) : prepareExport(ledger, caller, { format, query })
+function prepare(ledger: Ledger, caller: Caller, { format, query, proof }: WantedExport) {
+  return format === 'bundle'
+    ? prepareBundle(ledger, caller, query, { proof })
+    : prepareExport(ledger, caller, { format, query })
 }

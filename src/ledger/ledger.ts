@@ -8,6 +8,7 @@ import type { EventBody } from '../../schemas/events.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Refusal } from '../domain/refusal.ts'
+import type { StreamPath } from '../merkle/stream-tree.ts'
 import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
 import type { RunFilter } from '../store/view-store.ts'
@@ -141,6 +142,10 @@ export interface LedgerExports {
   sealedPin(caller: Caller): Promise<SealedPin | undefined>
   /** The first `size` events of the tenant's log, in its order. Throws `LogGapError` where the store lost one. */
   leaves(caller: Caller, size: number): AsyncIterable<readonly LedgerEvent[]>
+  /** Shows how many events a run has up to the pin; undefined where its checkpoint does not say so, or is not the last one any more. */
+  streamPath(caller: Caller, runId: string, pin: SealedPin): Promise<StreamPath | undefined>
+  /** The first `count` events of a run. */
+  runEvents(caller: Caller, runId: string, count: number): AsyncIterable<readonly LedgerEvent[]>
   /** Proof file of an event against a sealed pin (C2SP tlog-proof). Throws `RangeError` where the pin does not cover it. */
   proofFile(caller: Caller, eventId: string, pin: SealedPin): string
   /** A document signed with the key of the tenant's log (DSSE); undefined where no log is kept, and so no name for its key. */

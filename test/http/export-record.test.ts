@@ -24,6 +24,8 @@ function exportsOf({ exports }: Ledger): Ledger['exports'] {
     pin: (...asked) => exports.pin(...asked),
     sealedPin: (caller) => exports.sealedPin(caller),
     leaves: (...asked) => exports.leaves(...asked),
+    streamPath: (...asked) => exports.streamPath(...asked),
+    runEvents: (...asked) => exports.runEvents(...asked),
     proofFile: (...asked) => exports.proofFile(...asked),
     sign: (...asked) => exports.sign(...asked),
     now: () => exports.now(),

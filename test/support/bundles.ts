@@ -5,17 +5,22 @@ import { pipeline } from 'node:stream/promises'
 import { extract } from 'tar-stream'
 import type { EventQuery } from '../../schemas/event-query.ts'
 import { prepareBundle } from '../../src/export/bundle/issue-bundle.ts'
+import type { BundleProof } from '../../src/export/bundle/statement.ts'
 import type { Caller, Ledger } from '../../src/ledger/ledger.ts'
 
 export const AUDITOR: Caller = { tenant: 'acme', actor: 'auditor' }
 
-/** Writes a bundle; throws where it is refused. */
+/** Writes a bundle, with the whole log where nothing else is named; throws where it is refused. */
 export async function writeBundle(
   ledger: Ledger,
   file: string,
-  { query = {}, caller = AUDITOR }: { readonly query?: EventQuery; readonly caller?: Caller } = {},
+  {
+    query = {},
+    caller = AUDITOR,
+    proof = 'log',
+  }: { readonly query?: EventQuery; readonly caller?: Caller; readonly proof?: BundleProof } = {},
 ): Promise<void> {
-  const prepared = await prepareBundle(ledger, caller, query)
+  const prepared = await prepareBundle(ledger, caller, query, { proof })
   if (!prepared.ok) throw new Error(JSON.stringify(prepared))
   await prepared.value.start()
   await pipeline(Readable.from(prepared.value.chunks()), createWriteStream(file))

@@ -67,7 +67,7 @@ export function forgedBundle(base: Files, { headers, lines, predicate, note, tra
   facts.nextPass()
   const key = noteSigner(log.name, log.key).verifier.text
   const files: [string, string][] = [
-    ['README.txt', readmeText(predicate)],
+    ['README.txt', readmeText(predicate, 'log')],
     ['checkpoint', checkpoint],
     ['events.jsonl', [...head, ...lines, last].join('')],
     ['jwks.json', jwksText(key)],

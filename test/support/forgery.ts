@@ -2,7 +2,12 @@
 import type { KeyObject } from 'node:crypto'
 import { signedTrailerText, TRAILER_PAYLOAD_TYPE, type TrailerFacts } from '../../schemas/export-trailer.ts'
 import { textFile } from '../../src/export/bundle/bundle-file.ts'
-import { type BundlePredicate, STATEMENT_PAYLOAD_TYPE, statementText } from '../../src/export/bundle/statement.ts'
+import {
+  type BundlePredicate,
+  type BundleProof,
+  STATEMENT_PAYLOAD_TYPE,
+  statementText,
+} from '../../src/export/bundle/statement.ts'
 import { tarChunks } from '../../src/export/bundle/write-tar.ts'
 import { exportDigest, exportTrailer } from '../../src/export/jsonl.ts'
 import { formatCheckpoint } from '../../src/merkle/checkpoint.ts'
@@ -62,10 +67,15 @@ export function predicateOf(files: Files): BundlePredicate {
 }
 
 /** The same files under a manifest that names them, by their digests as they are now. */
-export function signedAgain(files: Files, log: LogKey, predicate: BundlePredicate = predicateOf(files)): Files {
+export function signedAgain(
+  files: Files,
+  log: LogKey,
+  predicate: BundlePredicate = predicateOf(files),
+  proof: BundleProof = 'log',
+): Files {
   const named = [...files].filter(([name]) => !name.startsWith('manifest.'))
   const subjects = named.map(([name, content]) => ({ ...textFile(name, ''), sha256: sha256Of(content) }))
-  return withManifest(new Map(named), statementText(subjects, predicate), log)
+  return withManifest(new Map(named), statementText(subjects, predicate, proof), log)
 }
 
 /** The files under a manifest of these very bytes, signed. */
@@ -89,10 +99,16 @@ function sha256Of(content: Buffer): string {
 }
 
 /** A checkpoint over these headers. */
-export function checkpointOf(headers: readonly string[], { name, key }: LogKey): string {
+export function checkpointOf(
+  headers: readonly string[],
+  { name, key }: LogKey,
+  extensions: readonly string[] = [],
+): string {
   const tree = new CompactTree()
   for (const header of headers) tree.append(leafHash(header))
-  return signNote(formatCheckpoint({ origin: name, size: tree.size, root: tree.root() }), [noteSigner(name, key)])
+  return signNote(formatCheckpoint({ origin: name, size: tree.size, root: tree.root(), extensions }), [
+    noteSigner(name, key),
+  ])
 }
 
 /** As the ledger packs it. */

@@ -23,6 +23,10 @@ export function transferCommands(program: CliCommand): void {
     )
     .flags(
       flag('--bundle <file.tar>', 'events, log, checkpoint, signed manifest, report and verify.mjs in one new file'),
+      flag(
+        '--whole-log',
+        'with --bundle of one run: prove it by the headers of the whole log, not by the tree of streams that the checkpoint names',
+      ),
       choice('--format <format>', 'format of the lines (default: jsonl)', Object.keys(FORMATS)),
       flag('--out <file>', 'a new file, which bears its name once it is whole (default: standard output)'),
       tenantFlag(),

@@ -8,6 +8,7 @@ import { type Refused, refusedBy } from '../export-refusal.ts'
 import { orUnbegun } from '../or-unbegun.ts'
 import { unprovableMember } from './bundle-query.ts'
 import { type BundleRequest, planBundle } from './plan-bundle.ts'
+import type { BundleProof } from './statement.ts'
 import { tarChunks } from './write-tar.ts'
 
 export const BUNDLE_CONTENT_TYPE = 'application/x-tar'
@@ -22,8 +23,18 @@ export interface PreparedBundle {
 
 export type Bundled = { readonly ok: true; readonly value: PreparedBundle } | Refused
 
+export interface BundleOptions {
+  /** `stream`, the default for a run: the tree of streams that the checkpoint names. `log`: the headers of the whole log. */
+  readonly proof?: BundleProof | undefined
+}
+
 /** Signs a checkpoint over what the log holds now, and plans the bundle on it. */
-export async function prepareBundle(ledger: Ledger, caller: Caller, query: EventQuery): Promise<Bundled> {
+export async function prepareBundle(
+  ledger: Ledger,
+  caller: Caller,
+  query: EventQuery,
+  { proof = query.run === undefined ? 'log' : 'stream' }: BundleOptions = {},
+): Promise<Bundled> {
   // A bundle holds the headers of the whole log: a token that is good for one run or one agent must not read them.
   if (caller.run !== undefined || caller.agent !== undefined) return refusedBy(BOUND)
   const member = unprovableMember(query)
@@ -32,13 +43,34 @@ export async function prepareBundle(ledger: Ledger, caller: Caller, query: Event
     const found = await ledger.run(caller, query.run)
     if (!found.ok) return refusedBy(found.refusal)
   }
-  const pin = await ledger.exports.sealedPin(caller)
-  if (pin === undefined) return { ok: false, code: 'not-found', detail: NO_CHECKPOINT }
-  const request: BundleRequest = { ledger, caller, query, pin, exportId: randomUUID() }
+  if (proof === 'stream' && query.run === undefined) return { ok: false, code: 'invalid-query', detail: NO_RUN }
+  const pinned = await pinnedFor(ledger, caller, proof === 'stream' ? query.run : undefined)
+  if (pinned === undefined) return { ok: false, code: 'not-found', detail: NO_CHECKPOINT }
+  const request: BundleRequest = { ledger, caller, query, ...pinned, exportId: randomUUID() }
   const chunks = (signal?: AbortSignal) => chunksOf({ ...request, ...(signal && { signal }) })
   return { ok: true, value: { start: () => recordStart(request), chunks } }
 }
 
+const PIN_TRIES = 3
+
+/**
+ * A checkpoint that was signed meanwhile is another tree of streams: then the newer one is taken. Where none says what it takes, as after the
+ * logs' file was made anew, the whole log does.
+ */
+async function pinnedFor(
+  ledger: Ledger,
+  caller: Caller,
+  runId: string | undefined,
+): Promise<Pick<BundleRequest, 'pin' | 'stream'> | undefined> {
+  for (let tries = 1; ; tries += 1) {
+    const pin = await ledger.exports.sealedPin(caller)
+    if (pin === undefined) return undefined
+    const stream = runId === undefined ? undefined : await ledger.exports.streamPath(caller, runId, pin)
+    if (stream !== undefined || runId === undefined || tries === PIN_TRIES) return { pin, stream }
+  }
+}
+
+const NO_RUN = 'proof: the tree of streams shows that one run is whole: name it with run, or ask for proof=log'
 const BOUND = refusal(
   'run-mismatch',
   "a bundle holds the headers of the tenant's whole log, and this token is bound to one run or agent",

@@ -7,18 +7,21 @@ import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { Caller, Ledger, SealedPin } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
+import { toBase64 } from '../../merkle/base64.ts'
 import { CompactTree } from '../../merkle/compact-tree.ts'
-import { leafHash } from '../../merkle/hashes.ts'
+import { leafHash, sameHash } from '../../merkle/hashes.ts'
+import { grownDigest, NO_EVENTS, type StreamPath } from '../../merkle/stream-tree.ts'
 import { digestText } from '../../signing/digests.ts'
 import { exportHead, exportLine, exportTrailer } from '../jsonl.ts'
 import { signedTrailer } from '../signed-trailer.ts'
 import { type BundleFile, ChangedContentError, linesFile, Measure, textFile } from './bundle-file.ts'
 import { answersTo, completePart, isSelected } from './bundle-query.ts'
-import { type BundlePredicate, STATEMENT_PAYLOAD_TYPE, statementText } from './statement.ts'
+import { type BundlePredicate, type BundleProof, STATEMENT_PAYLOAD_TYPE, statementText } from './statement.ts'
 import { type Gathered, jwksText, PROOFS_MAX, ReportFacts, readmeText, reportHtml } from './verifier.ts'
 
 const EVENTS = 'events.jsonl'
 const LOG = 'log.jsonl'
+const STREAM = 'stream.json'
 
 export interface BundleRequest {
   readonly ledger: Ledger
@@ -26,6 +29,8 @@ export interface BundleRequest {
   readonly query: EventQuery
   readonly pin: SealedPin
   readonly exportId: string
+  /** Shows how many events the run has, instead of the whole log. */
+  readonly stream?: StreamPath | undefined
   /** Aborts when nobody wants the bundle any more. */
   readonly signal?: AbortSignal
 }
@@ -41,17 +46,18 @@ export async function planBundle(request: BundleRequest): Promise<BundlePlan> {
   const predicate = predicateOf(request, measured)
   const { pin, ledger, caller } = request
   const signed: readonly BundleFile[] = [
-    textFile('README.txt', readmeText(predicate)),
+    textFile('README.txt', readmeText(predicate, proofOf(request))),
     textFile('checkpoint', pin.note),
     eventsFile(request, measured),
     textFile('jwks.json', jwksText(pin.verifierKey)),
-    linesFile(LOG, measured.log.result(), () => logLines(request)),
+    ...(request.stream === undefined ? [linesFile(LOG, measured.log.result(), () => logLines(request))] : []),
     ...measured.proven.map((id) => textFile(`proofs/${id}.tlog-proof`, ledger.exports.proofFile(caller, id, pin))),
     textFile('report.html', reportHtml(measured.facts, predicate)),
+    ...(request.stream === undefined ? [] : [textFile(STREAM, streamText(request.stream))]),
     textFile('verifier-key.txt', `${pin.verifierKey}\n`),
     textFile('verify.mjs', readFileSync(new URL('./verify.mjs', import.meta.url), 'utf8')),
   ]
-  const statement = statementText(signed, predicate)
+  const statement = statementText(signed, predicate, proofOf(request))
   const envelope = ledger.exports.sign(caller, STATEMENT_PAYLOAD_TYPE, Buffer.from(statement))
   if (envelope === undefined) throw new TypeError('a bundle needs the key of a log')
   const files = [
@@ -80,10 +86,14 @@ async function measure(request: BundleRequest): Promise<Measured> {
   const ids: string[] = []
   let last: string | undefined
   let events = 0
-  lines.add(headOf(query))
+  let digest = NO_EVENTS
+  lines.add(headOf(request))
   for await (const { event, selected } of leavesOf(request)) {
-    log.add(`${event.texts.header}\n`)
-    tree.append(leafHash(event.texts.header))
+    const leaf = leafHash(event.texts.header)
+    if (request.stream === undefined) {
+      log.add(`${event.texts.header}\n`)
+      tree.append(leaf)
+    } else digest = grownDigest(digest, leaf)
     if (!selected) continue
     lines.add(exportLine(event.texts))
     facts.take(event)
@@ -92,7 +102,11 @@ async function measure(request: BundleRequest): Promise<Measured> {
     if (ids.length <= PROOFS_MAX) ids.push(event.header.id)
     last = event.header.id
   }
-  if (tree.size !== pin.tree.size || digestText(tree.root()) !== pin.tree.root) throw new ChangedContentError(LOG)
+  const isSigned =
+    request.stream === undefined
+      ? tree.size === pin.tree.size && digestText(tree.root()) === pin.tree.root
+      : sameHash(digest, request.stream.head.digest)
+  if (!isSigned) throw new ChangedContentError(request.stream === undefined ? LOG : EVENTS)
   await takeAgain(request, [facts, answers])
   const ends = [ids[0], last].filter((id) => id !== undefined)
   return { facts, lines, log, events, matching: answers.count, proven: events <= PROOFS_MAX ? ids : [...new Set(ends)] }
@@ -108,7 +122,8 @@ async function takeAgain(request: BundleRequest, gathered: readonly Gathered[]):
   }
 }
 
-function predicateOf({ ledger, caller, query, pin, exportId }: BundleRequest, measured: Measured): BundlePredicate {
+function predicateOf(request: BundleRequest, measured: Measured): BundlePredicate {
+  const { ledger, caller, query, pin, exportId } = request
   const { actor, principal, via } = caller
   const { events, matching, proven } = measured
   return {
@@ -117,7 +132,7 @@ function predicateOf({ ledger, caller, query, pin, exportId }: BundleRequest, me
     origin: pin.note.slice(0, pin.note.indexOf('\n')),
     tenant: caller.tenant,
     query,
-    complete: completePart(query),
+    complete: partOf(request),
     exportedBy: { actor, ...(principal !== undefined && { principal }), ...(via && { via }) },
     time: ledger.exports.now(),
     timeZone: 'UTC',
@@ -127,15 +142,28 @@ function predicateOf({ ledger, caller, query, pin, exportId }: BundleRequest, me
   }
 }
 
-async function* leavesOf({
-  ledger,
-  caller,
-  query,
-  pin,
-  signal,
-}: BundleRequest): AsyncGenerator<{ readonly event: LedgerEvent; readonly selected: boolean }, void> {
-  const part = completePart(query)
-  for await (const page of ledger.exports.leaves(caller, pin.tree.size)) {
+const proofOf = ({ stream }: BundleRequest): BundleProof => (stream === undefined ? 'log' : 'stream')
+
+/** What the bundle is complete for: with the tree of streams, the run as a whole, whatever else was asked of it. */
+function partOf({ query, stream }: BundleRequest): EventQuery {
+  return stream === undefined ? completePart(query) : { run: query.run }
+}
+
+function streamText({ head, path }: StreamPath): string {
+  const { events, digest } = head
+  return `${JSON.stringify({ events, digest: digestText(digest), path: path.map(toBase64) })}\n`
+}
+
+async function* leavesOf(
+  request: BundleRequest,
+): AsyncGenerator<{ readonly event: LedgerEvent; readonly selected: boolean }, void> {
+  const { ledger, caller, query, pin, signal, stream } = request
+  const part = partOf(request)
+  const pages =
+    stream === undefined
+      ? ledger.exports.leaves(caller, pin.tree.size)
+      : ledger.exports.runEvents(caller, query.run ?? '', stream.head.events)
+  for await (const page of pages) {
     // The log is measured as a whole before the first byte leaves.
     signal?.throwIfAborted()
     for (const event of page) yield { event, selected: isSelected(event.header, caller.tenant, part) }
@@ -150,7 +178,7 @@ async function* logLines(request: BundleRequest): AsyncGenerator<string, void> {
 function eventsFile(request: BundleRequest, { lines, events }: Measured): BundleFile {
   const { ledger, caller, query, pin } = request
   const { run } = query
-  const filter = filterOf(query)
+  const filter = filterOf(request)
   const trailer = exportTrailer(
     signedTrailer(ledger, caller, {
       ledgerId: ledger.ledgerId,
@@ -166,19 +194,19 @@ function eventsFile(request: BundleRequest, { lines, events }: Measured): Bundle
   )
   lines.add(trailer)
   return linesFile(EVENTS, lines.result(), async function* () {
-    yield headOf(query)
+    yield headOf(request)
     for await (const { event, selected } of leavesOf(request)) if (selected) yield exportLine(event.texts)
     yield trailer
   })
 }
 
 /** What was taken besides the run; undefined where it is all of the run, or of the tenant. */
-function filterOf(query: EventQuery): JsonObject | undefined {
-  const { run: _, ...filter } = completePart(query)
+function filterOf(request: BundleRequest): JsonObject | undefined {
+  const { run: _, ...filter } = partOf(request)
   return Object.keys(filter).length === 0 ? undefined : (filter as JsonObject)
 }
 
-function headOf(query: EventQuery): string {
-  const filter = filterOf(query)
+function headOf(request: BundleRequest): string {
+  const filter = filterOf(request)
   return filter === undefined ? '' : exportHead(filter)
 }

@@ -5,7 +5,15 @@ import type { BundleFile } from './bundle-file.ts'
 export const STATEMENT_PAYLOAD_TYPE = 'application/vnd.in-toto+json'
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1'
 /** Known to `verify.mjs`; another version has another name. */
-const PREDICATE_TYPE = 'urn:countersign:evidence-bundle:v1'
+const PREDICATE_TYPES = {
+  /** Completeness rests on the headers of the whole log. */
+  log: 'urn:countersign:evidence-bundle:v1',
+  /** On the tree of streams that the checkpoint names. */
+  stream: 'urn:countersign:evidence-bundle:v2',
+} as const
+
+/** What shows that nothing was left out of a bundle. */
+export type BundleProof = keyof typeof PREDICATE_TYPES
 
 export interface BundlePredicate {
   readonly exportId: string
@@ -28,8 +36,12 @@ export interface BundlePredicate {
 }
 
 /** The text that is signed. It does not end in a line feed. */
-export function statementText(files: readonly BundleFile[], predicate: BundlePredicate): string {
+export function statementText(
+  files: readonly BundleFile[],
+  predicate: BundlePredicate,
+  proof: BundleProof = 'log',
+): string {
   const subject = files.map(({ name, sha256 }) => ({ name, digest: { sha256 } }))
-  const statement = { _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate }
+  const statement = { _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPES[proof], predicate }
   return JSON.stringify(statement, null, 2)
 }

@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import type { CallFacts } from '../../../projections/event-facts.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
-import type { BundlePredicate } from './statement.ts'
+import type { BundlePredicate, BundleProof } from './statement.ts'
 
 /** The worst that was found. */
 export type BundleWord = Verdict | 'CONSISTENT, NOT AUTHENTICATED'
@@ -48,6 +48,8 @@ export interface BundleVerdict {
   readonly matching: number
   readonly macs: number
   readonly keyGiven?: boolean
+  /** What shows that nothing was left out; absent where the manifest could not be read. */
+  readonly proof?: BundleProof
   /** What the verdict is about; absent where the manifest could not be read. */
   readonly about?: { readonly log: string; readonly key: string; readonly size: number; readonly query: EventQuery }
 }
@@ -99,7 +101,7 @@ interface Verifier {
     how?: { readonly paint?: (word: BundleWord) => string; readonly keyFrom?: string | undefined },
   ) => readonly string[]
   /** The texts of a bundle: whoever checks it makes them again. */
-  readonly readmeText: (predicate: BundlePredicate) => string
+  readonly readmeText: (predicate: BundlePredicate, proof: BundleProof) => string
   readonly ReportFacts: new (isEarlier?: boolean, maxBytes?: number) => ReportFacts
   /** `isAnswer` judges an event by what the claim of its call says of what the query asks for. */
   readonly AnswerCount: new (

@@ -7,7 +7,8 @@
  *   1. the archive holds plain files under known names, once each, with nothing beside them;
  *   2. the manifest was signed with the log's key (DSSE) and names the digest of every file;
  *   3. the checkpoint was signed with the same key (C2SP signed note): size and root of the log; and by the witnesses that you name;
- *   4. log.jsonl, the headers of ALL events of the log, makes that very root (RFC 6962), each header continuing its stream;
+ *   4. log.jsonl, the headers of ALL events of the log, makes that very root (RFC 6962), each header continuing its stream; or, in a bundle
+ *      of one run, stream.json shows in the tree of streams that the checkpoint names how many events the run has, and their digest;
  *   5. events.jsonl holds exactly those events of the log that the query asks for, none left out, each with the body that was sealed;
  *      which those are is worked out here from the query, whatever the manifest says;
  *   6. proofs, report.html, README.txt and the rest are those that these events make;
@@ -26,14 +27,18 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
 const MANIFESTS = ['manifest.dsse.json', 'manifest.json']
-const SIGNED = 'README.txt checkpoint events.jsonl jwks.json log.jsonl report.html verifier-key.txt verify.mjs'.split(
-  ' ',
-)
-const FILES = [...SIGNED, ...MANIFESTS]
+const SIGNED = 'README.txt checkpoint events.jsonl jwks.json report.html verifier-key.txt verify.mjs'.split(' ')
+/** What shows that nothing was left out: the headers of the whole log, or, of one run, the tree of streams that the checkpoint names. */
+const PROOFS = { log: 'log.jsonl', stream: 'stream.json' }
+const NEEDED = [...SIGNED, ...MANIFESTS]
+const FILES = [...NEEDED, ...Object.values(PROOFS)]
 const PROOF_NAME = /^proofs\/[0-9a-f-]{36}\.tlog-proof$/
 /** Bundles of so many events have a proof file for each; of larger ones the first and the last event have. */
 export const PROOFS_MAX = 256
-const PREDICATE_TYPE = 'urn:countersign:evidence-bundle:v1'
+const PREDICATE_TYPES = new Map([
+  ['urn:countersign:evidence-bundle:v1', 'log'],
+  ['urn:countersign:evidence-bundle:v2', 'stream'],
+])
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json'
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1'
 const TRAILER_TYPE = 'application/vnd.countersign.export-trailer+json'
@@ -86,9 +91,10 @@ class Stop extends Error {
 }
 
 function checkBundle(bundle, options, found, fail) {
-  for (const name of FILES) if (!bundle.files.has(name)) fail('INCOMPLETE', 'file-missing', `${name} is missing`)
+  for (const name of NEEDED) if (!bundle.files.has(name)) fail('INCOMPLETE', 'file-missing', `${name} is missing`)
   const key = keyOf(textOf(bundle, 'verifier-key.txt'), options, found, fail)
-  const manifest = checkManifest(bundle, key, fail)
+  const { manifest, proof } = checkManifest(bundle, key, fail)
+  found.proof = proof
   found.about = aboutOf(manifest, key)
   const note = textOf(bundle, 'checkpoint')
   const checkpoint = openCheckpoint(note, key, 'the checkpoint')
@@ -101,7 +107,8 @@ function checkBundle(bundle, options, found, fail) {
       ? undefined
       : openCheckpoint(options.checkpoint, key, 'the checkpoint that was kept')
   if (earlier !== undefined) found.about.kept = earlier.size
-  const log = checkLog(bundle, { manifest, checkpoint, earlier }, fail)
+  const check = proof === 'stream' ? checkStream : checkLog
+  const log = check(bundle, { manifest, checkpoint, earlier }, fail)
   found.leaves = log.size
   const maker = digestOfFile(fileOf(bundle, 'verify.mjs'))
   const facts = new ReportFacts(EARLIER_VERIFIERS.includes(maker))
@@ -109,7 +116,7 @@ function checkBundle(bundle, options, found, fail) {
   found.about.period = facts.first === undefined ? undefined : [facts.first, facts.last]
   checkCounts(manifest.counts, found, fail)
   checkProofs(bundle, { proven, note, checkpoint, manifest, events: found.events }, fail)
-  checkTexts(bundle, { manifest, key, facts, maker }, fail)
+  checkTexts(bundle, { manifest, proof, key, facts, maker }, fail)
 }
 
 /** The key that everything is checked with: the reader's, or else the one in the bundle, which authenticates nothing. */
@@ -391,26 +398,33 @@ function checkManifest(bundle, key, fail) {
     throw new Stop('TAMPERED', 'manifest-signature', `the manifest is not what the key of ${key.name} has signed`)
 
   const statement = jsonOf(body.toString(), 'the manifest')
-  if (statement.predicateType !== PREDICATE_TYPE)
+  const { predicateType } = statement
+  const proof = PREDICATE_TYPES.get(predicateType)
+  if (proof === undefined)
     throw new Stop('UNVERIFIABLE', 'manifest-type', 'this verifier does not know that kind of manifest')
   const { subject, predicate } = statement
-  const expected = { _type: STATEMENT_TYPE, subject: subject.map(subjectOf), predicateType: PREDICATE_TYPE, predicate }
+  const expected = { _type: STATEMENT_TYPE, subject: subject.map(subjectOf), predicateType, predicate }
   if (JSON.stringify(expected, null, 2) !== body.toString())
     fail('TAMPERED', 'manifest-form', 'the manifest is not written as a bundle writes it')
-  checkSubjects(bundle, subject, fail)
-  checkPredicate(predicate, key, fail)
-  return predicate
+  checkSubjects(bundle, { subject, proof }, fail)
+  checkPredicate(predicate, { key, proof }, fail)
+  return { manifest: predicate, proof }
 }
 
 const subjectOf = ({ name, digest }) => ({ name, digest: { sha256: digest.sha256 } })
 
 /** Each file is named, once, by its digest; and nothing is named that is not there. */
-function checkSubjects(bundle, subject, fail) {
+function checkSubjects(bundle, { subject, proof }, fail) {
+  const needed = [...NEEDED, PROOFS[proof]]
+  if (!bundle.files.has(PROOFS[proof])) fail('INCOMPLETE', 'file-missing', `${PROOFS[proof]} is missing`)
+  for (const file of Object.values(PROOFS))
+    if (!needed.includes(file) && bundle.files.has(file))
+      fail('TAMPERED', 'foreign-file', `${file} does not belong in a bundle of this kind`)
   const digests = new Map(subject.map(({ name, digest }) => [name, digest.sha256]))
   if (digests.size !== subject.length) fail('TAMPERED', 'manifest-form', 'the manifest names a file twice')
   for (const [file, digest] of digests) {
     const there = bundle.files.get(file)
-    if (there === undefined && !FILES.includes(file)) fail('INCOMPLETE', 'file-missing', `${shown(file)} is missing`)
+    if (there === undefined && !needed.includes(file)) fail('INCOMPLETE', 'file-missing', `${shown(file)} is missing`)
     if (there !== undefined && digestOfFile(there) !== digest)
       fail('TAMPERED', 'file-digest', `${shown(file)} is not the file that the manifest names`)
   }
@@ -462,7 +476,7 @@ const PREDICATE = {
 const sorted = (object) => JSON.stringify(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)))
 
 /** The manifest may say only what is known here, and of what must be in the bundle only what follows from the query. */
-function checkPredicate(predicate, { name }, fail) {
+function checkPredicate(predicate, { key: { name }, proof }, fail) {
   for (const [member, is] of Object.entries(PREDICATE))
     if (!isOf({ [member]: is })({ [member]: predicate[member] }))
       throw new Stop('TAMPERED', 'manifest-form', `the manifest's ${member} is nothing that a bundle can prove`)
@@ -471,7 +485,9 @@ function checkPredicate(predicate, { name }, fail) {
   const { origin, query, complete } = predicate
   if (origin !== name)
     fail('TAMPERED', 'other-log', `the manifest is about the log ${shown(origin)}, the key is of ${name}`)
-  if (sorted(complete) !== sorted(completePart(query)))
+  if (proof === 'stream' && query.run === undefined)
+    throw new Stop('TAMPERED', 'manifest-form', 'the manifest is about one run and names none')
+  if (sorted(complete) !== sorted(proof === 'stream' ? { run: query.run } : completePart(query)))
     fail('TAMPERED', 'other-scope', 'the manifest claims to be complete for less, or other, than its query asks for')
 }
 
@@ -491,10 +507,18 @@ function openCheckpoint(note, { name, id, key }, what) {
   const [origin, size, root = '', ...more] = text.slice(0, -1).split('\n')
   const hash = base64(root)
   const isCheckpoint =
-    origin === name && /^(0|[1-9]\d{0,15})$/.test(size) && hash?.length === HASH_BYTES && more.length === 0
+    origin === name && /^(0|[1-9]\d{0,15})$/.test(size) && hash?.length === HASH_BYTES && !more.includes('')
   if (!isNote || !isOurs || !isCheckpoint)
     throw new Stop('TAMPERED', 'checkpoint', `${what} is not signed with the key of ${name}: altered, or another log's`)
-  return { what, text, signatures, tenant: origin.slice(origin.lastIndexOf('/') + 1), size: Number(size), root: hash }
+  const tenant = origin.slice(origin.lastIndexOf('/') + 1)
+  return { what, text, signatures, tenant, size: Number(size), root: hash, streams: streamsOf(more) }
+}
+
+/** The root of the tree of streams: one extension line of a checkpoint names it. */
+function streamsOf(lines) {
+  const named = lines.filter((line) => line.startsWith('streams/v1 '))
+  const root = named.length === 1 ? base64(named[0].slice('streams/v1 '.length)) : undefined
+  return root?.length === HASH_BYTES ? root : undefined
 }
 
 /**
@@ -547,7 +571,7 @@ function createTree() {
 
 /** Every header once: the roots, the chain of each stream, and the events that the bundle must hold (`wanted`: index by leaf hash). */
 function checkLog(bundle, { manifest, checkpoint, earlier }, fail) {
-  const tree = createTree()
+  const [tree, heads] = [createTree(), createStreamTree()]
   const [streams, wanted, roots] = [new Map(), new Map(), new Map([[0, tree.root()]])]
   const complete = completePart(manifest.query)
   for (const line of linesOf(bundle, 'log.jsonl', fail)) {
@@ -560,6 +584,7 @@ function checkLog(bundle, { manifest, checkpoint, earlier }, fail) {
       fail('TAMPERED', 'other-tenant', `${place(header)} is of another tenant than the log`)
     if (isSelected(header, manifest.tenant, complete)) wanted.set(leaf.toString('latin1'), tree.size)
     tree.add(leaf)
+    if (checkpoint.streams !== undefined) heads.add(header.stream, leaf)
     if (tree.size === earlier?.size || tree.size === checkpoint.size) roots.set(tree.size, tree.root())
   }
   const { size } = tree
@@ -571,7 +596,109 @@ function checkLog(bundle, { manifest, checkpoint, earlier }, fail) {
   }
   if (size > checkpoint.size)
     fail('TAMPERED', 'root', `the log holds ${size - checkpoint.size} events more than its checkpoint covers`)
-  return { size, wanted }
+  if (size === checkpoint.size && checkpoint.streams !== undefined && !heads.root().equals(checkpoint.streams))
+    fail('TAMPERED', 'streams', 'the tree of streams that the checkpoint names is not the one of these events')
+  return { size, ...placesInLog(wanted) }
+}
+
+/** Where each event stands that the bundle must hold, and at last which of them it does not hold. */
+function placesInLog(wanted) {
+  let before = -1
+  const placeOf = ({ header }, leaf, fail) => {
+    const name = leaf.toString('latin1')
+    const index = wanted.get(name)
+    if (index === undefined)
+      fail('TAMPERED', 'not-in-log', `${place(header)} is not in the log, outside the query, or there twice`)
+    else if (index < before) fail('TAMPERED', 'order', `${place(header)} stands out of order`)
+    wanted.delete(name)
+    before = index ?? before
+    return index
+  }
+  return { placeOf, end: (bundle, fail) => nameMissing(bundle, new Set(wanted.values()), fail) }
+}
+
+// The tree of streams: SHA-256 of a stream's name is its key, read bit by bit. A part of the tree without streams is 32 zero bytes, one with
+// a single stream the hash of its head, any other the hash of its two halves by the next bit. A head is key, number of events, and the digest
+// over their leaves.
+
+const NOTHING = Buffer.alloc(HASH_BYTES)
+const grown = (digest, leaf) => sha256(Buffer.of(0x12), digest, leaf)
+const bitOf = (key, at) => (key[at >> 3] >> (7 - (at & 7))) & 1
+
+function headHash({ key, events, digest }) {
+  const count = Buffer.alloc(8)
+  count.writeBigUInt64BE(BigInt(events))
+  return sha256(Buffer.of(0x10), key, count, digest)
+}
+
+const pairHash = (left, right) => sha256(Buffer.of(0x11), left, right)
+
+function createStreamTree() {
+  const heads = new Map()
+  const add = (stream, leaf) => {
+    const head = heads.get(stream) ?? { key: sha256(stream), events: 0, digest: NOTHING }
+    heads.set(stream, { key: head.key, events: head.events + 1, digest: grown(head.digest, leaf) })
+  }
+  const rootOf = (some, depth) => {
+    if (some.length <= 1) return some.length === 0 ? NOTHING : headHash(some[0])
+    const half = (bit) => some.filter(({ key }) => bitOf(key, depth) === bit)
+    return pairHash(rootOf(half(0), depth + 1), rootOf(half(1), depth + 1))
+  }
+  return { add, root: () => rootOf([...heads.values()], 0) }
+}
+
+const PATH_MAX = 8 * HASH_BYTES
+
+/** Of one run: the checkpoint says how many events it has and what their digest is, and stream.json shows where it says so. */
+function checkStream(bundle, { manifest, checkpoint, earlier }, fail) {
+  const stream = `run-${manifest.tenant}.${manifest.query.run}`
+  const text = textOf(bundle, 'stream.json')
+  const { events, digest, path } = jsonOf(text, 'stream.json')
+  const isForm =
+    isCount(events) &&
+    isDigest(digest) &&
+    Array.isArray(path) &&
+    path.length <= PATH_MAX &&
+    path.every((hash) => typeof hash === 'string' && base64(hash)?.length === HASH_BYTES)
+  if (!isForm || text !== `${JSON.stringify({ events, digest, path })}\n`)
+    throw new Stop('TAMPERED', 'stream-form', 'stream.json is not written as a bundle writes it')
+  const head = { key: sha256(stream), events, digest: Buffer.from(digest.slice('sha256:'.length), 'hex') }
+  const root = path.map(base64).reduce((own, sibling, at) => {
+    const isRight = bitOf(head.key, path.length - 1 - at) === 1
+    return isRight ? pairHash(sibling, own) : pairHash(own, sibling)
+  }, headHash(head))
+  if (checkpoint.streams === undefined || !root.equals(checkpoint.streams))
+    fail('TAMPERED', 'stream-path', 'the checkpoint does not say that the run has these events, and no more')
+  if (earlier?.size === checkpoint.size && !earlier.root.equals(checkpoint.root))
+    fail('TAMPERED', 'root', `the log is not the one that ${earlier.what} signed`)
+  else if (earlier !== undefined && earlier.size !== checkpoint.size)
+    fail('UNVERIFIABLE', 'kept-checkpoint', NO_LOG_HERE)
+  return { size: checkpoint.size, ...eventsOfStream({ stream, head }) }
+}
+
+const NO_LOG_HERE =
+  'a bundle of one run has no log to hold an earlier checkpoint against: ask for one with the whole log, or hold the two checkpoints against each other with a consistency proof'
+
+/** Takes the events of the run, each continuing the one before, and at last counts and digests them. */
+function eventsOfStream({ stream, head }) {
+  const streams = new Map()
+  let [count, digest] = [0, NOTHING]
+  const placeOf = ({ header, headerText }, leaf, fail) => {
+    if (JSON.stringify(header) !== headerText)
+      fail('TAMPERED', 'header-form', `${place(header)} is not written as a header is`)
+    if (header.stream !== stream) fail('TAMPERED', 'other-stream', `${place(header)} is none of the run's events`)
+    checkChain(header, hexDigest(leaf), streams, fail)
+    count += 1
+    digest = grown(digest, leaf)
+    return undefined
+  }
+  const end = (_, fail) => {
+    if (count < head.events)
+      fail('INCOMPLETE', 'event-missing', `the run has ${head.events} events, ${count} of them are here`)
+    else if (count > head.events || !digest.equals(head.digest))
+      fail('TAMPERED', 'other-events', 'the events of the run are not those that the checkpoint covers')
+  }
+  return { placeOf, end }
 }
 
 function checkChain(header, digest, streams, fail) {
@@ -620,7 +747,6 @@ function isSelected(header, tenant, { run, types, actor, principal, kid, since, 
 function checkEvents(bundle, { manifest, key, checkpoint, log, facts, options }, found, fail) {
   const [answers, macFits] = [answersOf(manifest), macCheck(options, found)]
   const [proven, digest] = [new ProvenEvents(), crypto.createHash('sha256')]
-  let before = -1
   let trailer
   const head = headOf(manifest.complete)
   let at = 0
@@ -644,13 +770,7 @@ function checkEvents(bundle, { manifest, key, checkpoint, log, facts, options },
     }
     const { header, headerText, salt, dataText } = event
     const leaf = leafHash(headerText)
-    const name = leaf.toString('latin1')
-    const index = log.wanted.get(name)
-    if (index === undefined)
-      fail('TAMPERED', 'not-in-log', `${place(header)} is not in the log, outside the query, or there twice`)
-    else if (index < before) fail('TAMPERED', 'order', `${place(header)} stands out of order`)
-    log.wanted.delete(name)
-    before = index ?? before
+    const index = log.placeOf(event, leaf, fail)
     if (hexDigest(sha256(Buffer.from(salt, 'base64url'), dataText)) !== header.dataDigest)
       fail('TAMPERED', 'data-digest', `the body of ${place(header)} is not the one that was sealed`)
     if (!macFits(event)) fail('TAMPERED', 'mac', `the mac of ${place(header)} does not fit`)
@@ -660,7 +780,7 @@ function checkEvents(bundle, { manifest, key, checkpoint, log, facts, options },
   }
   takeAgain(bundle, [answers, facts])
   found.matching = answers.count
-  nameMissing(bundle, new Set(log.wanted.values()), fail)
+  log.end(bundle, fail)
   const digestText = hexDigest(digest.digest())
   checkTrailer(trailer, { manifest, key, checkpoint, events: found.events, digest: digestText }, fail)
   if (options.runKey !== undefined && found.macs === 0)
@@ -828,7 +948,8 @@ function checkProofs(bundle, { proven, note, checkpoint, manifest, events }, fai
   const word = events === 0 ? 'none' : proven.length === events ? 'every event' : 'first and last event'
   if (manifest.proofs !== word) fail('TAMPERED', 'proofs', `the manifest promises other proof files than for ${word}`)
   const expected = new Set()
-  for (const { id, leaf, index } of proven) {
+  let before = -1
+  for (const { id, leaf, index: placed } of proven) {
     const name = `proofs/${id}.tlog-proof`
     expected.add(name)
     if (!bundle.files.has(name)) {
@@ -837,13 +958,18 @@ function checkProofs(bundle, { proven, note, checkpoint, manifest, events }, fai
     }
     const lines = textOf(bundle, name).slice(0, -note.length).split('\n')
     const path = lines.slice(2, -2).map(base64)
+    // Without the log, the file itself says where its event stands; the events of a run stand in their order.
+    const index = placed ?? Number(/^index (0|[1-9]\d{0,15})$/.exec(lines[1])?.[1])
     const isForm =
+      (placed !== undefined || index > before) &&
+      index < checkpoint.size &&
       textOf(bundle, name).endsWith(`\n\n${note}`) &&
       lines[0] === 'c2sp.org/tlog-proof@v1' &&
       lines[1] === `index ${index}` &&
       path.every((hash) => hash?.length === HASH_BYTES)
     if (!isForm || !includes({ index, size: checkpoint.size, leaf, path, root: checkpoint.root }))
       fail('TAMPERED', 'proof', `${shown(name)} does not prove its event against the checkpoint`)
+    before = index
   }
   for (const name of bundle.files.keys())
     if (PROOF_NAME.test(name) && !expected.has(name))
@@ -865,11 +991,11 @@ function includes({ index, size, leaf, path, root }) {
   return last === 0 && hash.equals(root)
 }
 
-function checkTexts(bundle, { manifest, key, facts, maker }, fail) {
+function checkTexts(bundle, { manifest, proof, key, facts, maker }, fail) {
   const compare = (name, text, why) => {
     if (textOf(bundle, name) !== text) fail('TAMPERED', 'other-text', `${name} is not ${why}`)
   }
-  compare('README.txt', readmeText(manifest), 'the one that this manifest makes')
+  compare('README.txt', readmeText(manifest, proof), 'the one that this manifest makes')
   compare('jwks.json', jwksText(key), 'the key of the log')
   compare('report.html', reportHtml(facts, manifest), 'the one that these events make')
   if (maker !== ownDigest() && !EARLIER_VERIFIERS.includes(maker))
@@ -893,7 +1019,7 @@ export function jwksText(key) {
 }
 
 /** README.txt: what is in a bundle, and how to check it. Its bytes are part of the format. */
-export function readmeText({ origin, tenant, query, complete, checkpoint, counts, proofs, time }) {
+export function readmeText({ origin, tenant, query, complete, checkpoint, counts, proofs, time }, proof) {
   const whole = JSON.stringify(query) === JSON.stringify(complete)
   const rest = whole
     ? ''
@@ -913,16 +1039,24 @@ the key. A checkpoint that you kept from before shows that the history up to it 
 
   report.html         the same to read: who, what, when, verdicts, open points
   events.jsonl        the events, one a line: sealed header, salt, body; the last line counts them
-  log.jsonl           the headers of ALL events of the log, one a line, in order: they make the root that the checkpoint signed, and so
-                      show that no event is missing. They hold no payload, but the names of runs, actors and types of the whole tenant.
+${PROOF_TEXTS[proof]}
   checkpoint          size and root of the log, a signed note (C2SP tlog-checkpoint), with the cosignatures of witnesses
-  proofs/             for ${proofs}: a proof file of its own (C2SP tlog-proof), for other tools; log.jsonl proves every event
+  proofs/             for ${proofs}: a proof file of its own (C2SP tlog-proof), for other tools; ${PROOFS[proof]} proves every event
   verifier-key.txt    the key that signed, as a verifier key (C2SP signed-note); jwks.json has it as a JWK
   manifest.json       query, counts and the digest of each file (in-toto Statement v1); manifest.dsse.json is the same, signed (DSSE)
   verify.mjs          the verifier: one file, to be read before it is believed
 
 None of this shows that what was recorded is true, nor that everything that happened was recorded.
 `
+}
+
+/** What README.txt says of the file that shows that nothing is missing. */
+const PROOF_TEXTS = {
+  log: `  log.jsonl           the headers of ALL events of the log, one a line, in order: they make the root that the checkpoint signed, and so
+                      show that no event is missing. They hold no payload, but the names of runs, actors and types of the whole tenant.`,
+  stream: `  stream.json         how many events the run has, and their digest, with the way to the tree of streams that the checkpoint names: so
+                      none is missing, and nothing of other runs is here. That tree is the word of the log's signer, the same to all
+                      who hold the checkpoint; a bundle with the whole log, or "countersign verify" of the store, makes it again.`,
 }
 
 // What has to be remembered of many names between one event and the next, in a bounded number of bytes.
@@ -1489,11 +1623,16 @@ export function reportLines(found, { paint = (word) => word, keyFrom: from = '--
   return [
     ...faults.slice(0, SHOWN_MAX).map((fault) => `${paint(fault.verdict)}  ${fault.code}  ${plain(fault.message)}`),
     ...(rest > 0 ? [`... and ${rest} more (--json lists up to 1000)`] : []),
-    `${paint(verdict)}  ${events} events, ${matching} of them answer the query, held against all ${leaves} of the log`,
+    `${paint(verdict)}  ${events} events, ${matching} of them answer the query, held against ${HELD_AGAINST[found.proof]?.(leaves) ?? 'nothing'}`,
     ...aboutLines(found, from).map(plain),
     ...notes.map((note) => `note: ${plain(note)}`),
     'not shown by this: that what was recorded is true, nor that all that happened was recorded',
   ]
+}
+
+const HELD_AGAINST = {
+  log: (leaves) => `all ${leaves} of the log`,
+  stream: (leaves) => `what the checkpoint of ${leaves} says of the run`,
 }
 
 /** In words what the verdict is about. */

@@ -1,5 +1,5 @@
 /** @module The evidence bundle: a tar that proves itself offline. */
-import type { z } from 'zod'
+import { z } from 'zod'
 import { type EventQuery, EventQueryParams } from '../../../schemas/event-query.ts'
 import { DISCLOSE_KEYS, EXPORT } from '../../access/access.ts'
 import { BUNDLE_CONTENT_TYPE, prepareBundle } from '../../export/bundle/issue-bundle.ts'
@@ -9,6 +9,15 @@ import { openStream } from '../open-stream.ts'
 import { NoQuery } from '../query.ts'
 import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 
+const BundleParams = EventQueryParams.extend({
+  proof: z
+    .enum(['stream', 'log'])
+    .optional()
+    .describe(
+      'what shows that nothing was left out: `stream` (of one run, the default there) a path in the tree of streams that the checkpoint names; `log` the headers of the whole log',
+    ),
+})
+
 export const bundleRoutes: readonly GuardedRoute[] = [
   readRoute({
     path: '/v1/bundle',
@@ -16,7 +25,7 @@ export const bundleRoutes: readonly GuardedRoute[] = [
       'The evidence for a run, a query or the whole tenant as one tar: events, log, checkpoint, signed manifest, report, verifier',
     tag: 'history',
     access: EXPORT,
-    query: EventQueryParams,
+    query: BundleParams,
     produces: BUNDLE_CONTENT_TYPE,
     handle: bundle,
   }),
@@ -40,10 +49,11 @@ async function disclosedKeys({ edge, caller, run, path }: Ask): Promise<Response
   return found.ok ? json(200, found.value) : problemResponse(found.refusal, path)
 }
 
-async function bundle(ask: Ask<z.output<typeof EventQueryParams>>): Promise<Response> {
+async function bundle(ask: Ask<z.output<typeof BundleParams>>): Promise<Response> {
   const { edge, caller, path } = ask
-  const query: EventQuery = ask.query
-  const prepared = await prepareBundle(edge.ledger, caller, query)
+  const { proof, ...rest } = ask.query
+  const query: EventQuery = rest
+  const prepared = await prepareBundle(edge.ledger, caller, query, { proof })
   if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)
   const { start, chunks } = prepared.value
   const name = query.run ?? caller.tenant

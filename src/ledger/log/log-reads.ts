@@ -35,7 +35,27 @@ interface ReadsParts {
   readonly heads: StreamHeads
 }
 
-export class LogReads implements Reads {
+/** The methods of a class do not come along when its parts are put together. */
+export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
+  const reads = new LogReads(deps, parts)
+  return {
+    verifierKey: (tenant) => reads.verifierKey(tenant),
+    state: (tenant) => reads.state(tenant),
+    checkpoint: (tenant) => reads.checkpoint(tenant),
+    tile: (tenant, tile) => reads.tile(tenant, tile),
+    entries: (tenant, tile) => reads.entries(tenant, tile),
+    inclusion: (tenant, leaf, size) => reads.inclusion(tenant, leaf, size),
+    consistency: (tenant, from, to) => reads.consistency(tenant, from, to),
+    proofFile: (tenant, eventId) => reads.proofFile(tenant, eventId),
+    treeAt: (tenant, position) => reads.treeAt(tenant, position),
+    published: (tenant) => reads.published(tenant),
+    leafRecords: (tenant, size) => reads.leafRecords(tenant, size),
+    leafIndex: (...leaf) => reads.leafIndex(...leaf),
+    streamPath: (...asked) => reads.streamPath(...asked),
+  }
+}
+
+class LogReads implements Reads {
   readonly #deps: LogDeps
   readonly #projection: LogProjection
   readonly #posts: WitnessPosts
@@ -130,7 +150,11 @@ export class LogReads implements Reads {
     return { size: tree.signedSize, root: rootOf(tree, tree.signedSize), note, position, eventId }
   }
 
-  async streamPath(tenant: string, stream: string, { size, note }: PublishedTree): Promise<StreamPath | undefined> {
+  async streamPath(
+    tenant: string,
+    stream: string,
+    { size, note }: Pick<PublishedTree, 'size' | 'note'>,
+  ): Promise<StreamPath | undefined> {
     const checkpoint = readCheckpoint(note, this.#projection.verifier(tenant))
     const root = checkpoint && streamsRoot(checkpoint.extensions)
     return root === undefined ? undefined : this.#heads.path(tenant, stream, size, root)

@@ -11,7 +11,7 @@ import { logCaches } from './log-caches.ts'
 import type { LogDeps } from './log-deps.ts'
 import { guardStart } from './log-guard.ts'
 import { LogProjection } from './log-projection.ts'
-import { LogReads } from './log-reads.ts'
+import { logReads } from './log-reads.ts'
 import { CHECKPOINT_DELAY_MS, type LogSettings } from './log-settings.ts'
 import { StreamHeads } from './stream-heads.ts'
 import type { TenantLogs } from './tenant-logs.ts'
@@ -57,7 +57,6 @@ function openTenantLogs(
 ): OpenLogs {
   const signer = new CheckpointSigner(deps, projection, heads)
   const posts = new WitnessPosts(witnesses, postedLogs(projection), deps)
-  const reads = new LogReads(deps, { projection, posts, heads })
   const keep = kept && checkpointKeeper(kept, { deps, projection, origin })
   let publishing: Promise<void> | undefined
 
@@ -96,19 +95,7 @@ function openTenantLogs(
 
   return {
     maxDelayMs,
-    verifierKey: (tenant) => reads.verifierKey(tenant),
-    state: (tenant) => reads.state(tenant),
-    checkpoint: (tenant) => reads.checkpoint(tenant),
-    tile: (tenant, tile) => reads.tile(tenant, tile),
-    entries: (tenant, tile) => reads.entries(tenant, tile),
-    inclusion: (tenant, leaf, size) => reads.inclusion(tenant, leaf, size),
-    consistency: (tenant, from, to) => reads.consistency(tenant, from, to),
-    proofFile: (tenant, eventId) => reads.proofFile(tenant, eventId),
-    treeAt: (tenant, position) => reads.treeAt(tenant, position),
-    published: (tenant) => reads.published(tenant),
-    leafRecords: (tenant, size) => reads.leafRecords(tenant, size),
-    leafIndex: (tenant, eventId) => reads.leafIndex(tenant, eventId),
-    streamPath: (tenant, stream, tree) => reads.streamPath(tenant, stream, tree),
+    ...logReads(deps, { projection, posts, heads }),
     publish: () => publish(),
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer)

@@ -108,7 +108,11 @@ export interface TenantLogs {
   /** The records of the first `size` leaves, in their order, as the store holds them now. Throws `LogGapError` where one is gone. */
   leafRecords(tenant: string, size: number): RecordPages
   /** Shows that a stream has exactly so many events up to that checkpoint; undefined where it names no tree of streams, or is not the last one. */
-  streamPath(tenant: string, stream: string, tree: PublishedTree): Promise<StreamPath | undefined>
+  streamPath(
+    tenant: string,
+    stream: string,
+    tree: Pick<PublishedTree, 'size' | 'note'>,
+  ): Promise<StreamPath | undefined>
   /** Follows the store to where it is now, and signs every log that is due. */
   publish(): Promise<void>
 }

@@ -1,5 +1,7 @@
 /** @module What leaves the ledger: the place that an export is pinned to, what proves it, and its facts on record. */
 import type { JsonObject } from '../../../schemas/json.ts'
+import { runStream } from '../../../schemas/names.ts'
+import type { StreamPath } from '../../merkle/stream-tree.ts'
 import { formatTlogProof } from '../../merkle/tlog-proof.ts'
 import { digestText } from '../../signing/digests.ts'
 import { type DsseEnvelope, signDsse } from '../../signing/dsse.ts'
@@ -73,6 +75,19 @@ export class Exports implements LedgerExports {
     const { logs } = this.#deps
     if (logs === undefined) return
     for await (const page of pacedPages(logs.leafRecords(tenant, size), pace)) yield page.map(ledgerEvent)
+  }
+
+  async streamPath({ tenant }: Caller, runId: string, { tree, note }: SealedPin): Promise<StreamPath | undefined> {
+    return this.#deps.logs?.streamPath(tenant, runStream(tenant, runId), { size: tree.size, note })
+  }
+
+  async *runEvents(
+    { tenant, pace }: Caller,
+    runId: string,
+    count: number,
+  ): AsyncGenerator<readonly LedgerEvent[], void> {
+    const pages = this.#deps.store.readStream(runStream(tenant, runId), { from: 0, to: count - 1 })
+    for await (const page of pacedPages(pages, pace)) yield page.map(ledgerEvent)
   }
 
   proofFile({ tenant }: Caller, eventId: string, { tree, note }: SealedPin): string {
