@@ -35,7 +35,7 @@ function grouped(heads: readonly StreamHead[]): { groups: Groups; of: (key: Uint
   return { groups, of: (key) => byGroup.get(groupOf(key)) ?? [] }
 }
 
-test('the root is the one of its definition, in whatever order and groups the streams are met (LOG-24)', () => {
+test('the root is the one of its definition, in whatever order and groups the streams are met (LOG-27)', () => {
   assert.equal(Buffer.from(subtreeOf([], 0).hash), Buffer.alloc(32))
   const one = headOf('run-acme.0', 2)
   const count = Buffer.alloc(8)
@@ -55,7 +55,7 @@ test('the root is the one of its definition, in whatever order and groups the st
   }
 })
 
-test('each stream has a path to the root, and no path shows another count, digest or name (LOG-24)', () => {
+test('each stream has a path to the root, and no path shows another count, digest or name (LOG-27)', () => {
   const random = seededRandom(24)
   for (const size of [1, 2, 3, 17, 4_000]) {
     const heads = headsOf(size)
@@ -80,7 +80,7 @@ test('each stream has a path to the root, and no path shows another count, diges
   }
 })
 
-test('an inner node cannot be passed off as a head, nor a path be longer than a key (LOG-24)', () => {
+test('an inner node cannot be passed off as a head, nor a path be longer than a key (LOG-27)', () => {
   const heads = headsOf(2)
   const root = subtreeOf(heads, 0).hash
   const [head] = heads

@@ -39,13 +39,13 @@ async function judged(linesOf: (streams: StreamTreeBuilder) => readonly string[]
   return recorded.take(header, data, digestText(leafHash('its own')))
 }
 
-test('a checkpoint that names other streams than the events before it make is found, whoever signed it (LOG-24)', async () => {
+test('a checkpoint that names other streams than the events before it make is found, whoever signed it (LOG-27)', async () => {
   assert.is(await judged((streams) => [streamsLine(streams.root())]), undefined)
   const less = await judged(() => [streamsLine(new StreamTreeBuilder().root())])
   assert.match(less ?? '', /the streams that it names are not those of the 14 events before it/)
 })
 
-test('a checkpoint without a line for its streams, as earlier releases signed it, is as good (LOG-24)', async () => {
+test('a checkpoint without a line for its streams, as earlier releases signed it, is as good (LOG-27)', async () => {
   assert.is(await judged(() => []), undefined)
   assert.is(await judged(() => ['a line of somebody else']), undefined)
 })

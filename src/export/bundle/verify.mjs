@@ -1270,7 +1270,7 @@ class OpenList {
 
 /** What a reader of the report must not miss: types that record a failure or are notable in themselves, as the catalogue of events has it. */
 const NOTABLE =
-  /^(?:EnvelopeRejected|JudgementRecorded|RunRewound|RequestRefused|BudgetExceeded|Approval.*|ToolCallFailed|ToolCallInDoubt|ToolCallResolved|Compensation.*|RunFailed|RunCompensated|ReservationExpired|RunKeyDisclosed)$/
+  /^(?:EnvelopeRejected|JudgementRecorded|RunRewound|RequestRefused|BudgetExceeded|Approval.*|ToolCallFailed|ToolCallInDoubt|ToolCallResolved|Compensation.*|RunFailed|RunCompensated|ReservationExpired|RunKeyDisclosed|IntegrityFaultFound)$/
 /** Types that are a failure unless a member of the body says otherwise; reports of earlier verifiers did not list them. */
 const SUCCEEDS = {
   ResultNotRecorded: ['', []],

@@ -1,5 +1,5 @@
 /**
- * @module How many events each stream of a log has up to its last checkpoint, and the tree over that (LOG-24). Grown when a checkpoint is
+ * @module How many events each stream of a log has up to its last checkpoint, and the tree over that (LOG-27). Grown when a checkpoint is
  * signed, from the same stored bytes; writers pay nothing for it.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'

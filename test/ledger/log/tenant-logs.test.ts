@@ -91,7 +91,7 @@ for (const kind of ['memory', 'sqlite'] as const) {
     }
   })
 
-  test(`${kind}: each checkpoint names the tree of its streams, and shows of each how many events it has (LOG-24)`, async () => {
+  test(`${kind}: each checkpoint names the tree of its streams, and shows of each how many events it has (LOG-27)`, async () => {
     await using at = await opened()
     for (const [turn, count] of [3, 0, 60, 5].entries()) {
       await Promise.all([at.fill('acme', `run-${turn}`, count), at.fill('beta', 'one', 1), at.fill('acme', 'again', 2)])
@@ -100,7 +100,7 @@ for (const kind of ['memory', 'sqlite'] as const) {
     }
   })
 
-  test(`${kind}: a file of the logs that was made anew names the same streams at its next checkpoint (LOG-24)`, async () => {
+  test(`${kind}: a file of the logs that was made anew names the same streams at its next checkpoint (LOG-27)`, async () => {
     await using at = await opened()
     await at.fill('acme', 'one', 40)
     await at.logs.publish()
