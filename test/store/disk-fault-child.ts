@@ -3,6 +3,7 @@
  * It appends in rounds while the n-th operation fails, waits until the store is ready again, and tells for each append what it was
  * answered, what the store held when it was ready, and what the file holds in the end.
  */
+import { closeSync, fstatSync, openSync, truncateSync, writeSync } from 'node:fs'
 import { type EventStore, NO_STREAM, type StoreStatus } from '../../src/store/event-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { armDisk, type Fault, seenOperations } from '../support/disk-fault.ts'
@@ -20,11 +21,14 @@ export interface FaultRun {
   readonly atEnd: readonly string[]
   readonly reopened: readonly string[]
   readonly wentDown: boolean
+  readonly states: readonly string[]
   /** An append succeeded after all that. */
   readonly cameBack: boolean
 }
 
 export interface Sweep extends Omit<Fault, 'nth'> {
+  /** The store is first stopped by a sync that fails; the fault strikes when it opens its file again. */
+  readonly atReopening?: true
   readonly from: number
   readonly to: number
 }
@@ -32,16 +36,21 @@ export interface Sweep extends Omit<Fault, 'nth'> {
 const ROUNDS = 6
 const APPENDS_A_ROUND = 4
 
-async function run(path: string, fault: Fault): Promise<FaultRun> {
+const STOP: Fault = { op: 'sync', error: 'EIO', nth: 1 }
+
+async function run(path: string, fault: Fault, atReopening: boolean): Promise<FaultRun> {
   const store = await openSqliteStore({ path })
   const answers: { kind: string; ids: readonly string[] }[] = []
   let onFailure: readonly string[] | undefined
   let wentDown = false
+  const states: string[] = []
   const unwatch = store.onStatus(({ state }) => {
+    states.push(state)
+    if (atReopening && !wentDown) armDisk(fault)
     wentDown ||= state !== 'ready' && state !== 'full'
   })
 
-  armDisk(fault)
+  armDisk(atReopening ? STOP : fault)
   for (let round = 0; round < ROUNDS; round += 1) {
     const asked = Array.from({ length: APPENDS_A_ROUND }, (_, each) =>
       appendOf(`run-acme.${round}-${each}`, NO_STREAM, 2),
@@ -50,7 +59,7 @@ async function run(path: string, fault: Fault): Promise<FaultRun> {
     for (const [index, { kind }] of results.entries()) {
       answers.push({ kind, ids: asked[index]?.records.map(({ id }) => id) ?? [] })
     }
-    if (results.some(({ kind }) => kind !== 'appended')) onFailure ??= await idsOf(store)
+    if (results.some(({ kind }) => kind !== 'appended')) onFailure ??= await idsOf(store).catch(noneOfThem)
     await ready(store)
   }
   const cameBack = await appendsAgain(store)
@@ -62,7 +71,50 @@ async function run(path: string, fault: Fault): Promise<FaultRun> {
   const again = await openSqliteStore({ path })
   const reopened = await idsOf(again)
   await again[Symbol.asyncDispose]()
-  return { nth: fault.nth, seen, answers, onFailure, atEnd, reopened, wentDown, cameBack }
+  return { nth: fault.nth, seen, answers, onFailure, atEnd, reopened, wentDown, states, cameBack }
+}
+
+/** The disk may fail the read as well: that answers nothing. */
+const noneOfThem = (): undefined => undefined
+
+export interface DamagedRun {
+  readonly states: readonly { readonly state: string; readonly detail?: string }[]
+  readonly answer: string
+}
+
+/** The file is damaged while the store is stopped. Ends when the store has given up. */
+async function runDamaged(path: string): Promise<DamagedRun> {
+  const store = await openSqliteStore({ path })
+  for (let stream = 0; stream < 20; stream += 1) await store.append(appendOf(`run-acme.${stream}`, NO_STREAM, 2))
+  const states: StoreStatus[] = []
+  const hasFailed = new Promise<void>((resolve) => {
+    const stop = store.onStatus((status) => {
+      if (states.length === 0) damage(path)
+      states.push(status)
+      if (status.state !== 'failed') return
+      stop()
+      resolve()
+    })
+  })
+  armDisk(STOP)
+  await store.append(appendOf('run-acme.last', NO_STREAM))
+  // What waits for a store that has failed holds no process.
+  const held = setInterval(noneOfThem, 1_000)
+  await hasFailed
+  const { kind } = await store.append(appendOf('run-acme.after', NO_STREAM))
+  await store[Symbol.asyncDispose]()
+  clearInterval(held)
+  return { states, answer: kind }
+}
+
+/** All but the first page, which says what the file is; and the log. */
+function damage(path: string): void {
+  const PAGE_BYTES = 4096
+  const file = openSync(path, 'r+')
+  for (let at = PAGE_BYTES; at < fstatSync(file).size; at += PAGE_BYTES)
+    writeSync(file, Buffer.alloc(PAGE_BYTES, 7), 0, PAGE_BYTES, at)
+  closeSync(file)
+  truncateSync(`${path}-wal`, 0)
 }
 
 /** The armed operation may come only now, hence the second try. */
@@ -75,8 +127,8 @@ async function appendsAgain(store: EventStore): Promise<boolean> {
 }
 
 async function ready(store: EventStore): Promise<void> {
-  // A full disk is tried again by the next append.
-  const isOpen = ({ state }: StoreStatus): boolean => state === 'ready' || state === 'full'
+  // A full disk is tried again by the next append; a store that has failed never comes back.
+  const isOpen = ({ state }: StoreStatus): boolean => state !== 'unavailable'
   if (isOpen(store.status())) return
   await new Promise<void>((resolve) => {
     const stop = store.onStatus((status) => {
@@ -88,7 +140,12 @@ async function ready(store: EventStore): Promise<void> {
 }
 
 const [folder = '', sweepText = '{}'] = process.argv.slice(2)
-const { from, to, ...fault } = JSON.parse(sweepText) as Sweep
+if (sweepText === 'damaged') {
+  process.stdout.write(JSON.stringify(await runDamaged(`${folder}/damaged.sqlite`)))
+  process.exit(0)
+}
+const { from, to, atReopening = false, ...fault } = JSON.parse(sweepText) as Sweep
 const runs: FaultRun[] = []
-for (let nth = from; nth <= to; nth += 1) runs.push(await run(`${folder}/${fault.op}-${nth}.sqlite`, { ...fault, nth }))
+for (let nth = from; nth <= to; nth += 1)
+  runs.push(await run(`${folder}/${fault.op}-${nth}.sqlite`, { ...fault, nth }, atReopening))
 process.stdout.write(`${JSON.stringify(runs.map(({ onFailure = null, ...rest }) => ({ ...rest, onFailure })))}\n`)

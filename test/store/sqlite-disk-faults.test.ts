@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert'
 import { buildFaultyDisk } from '../support/disk-fault.ts'
 import { bundledProgram } from '../support/program.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import type { FaultRun, Sweep } from './disk-fault-child.ts'
+import type { DamagedRun, FaultRun, Sweep } from './disk-fault-child.ts'
 
 const CHILD = bundledProgram('test/store/disk-fault-child.js')
 
@@ -28,8 +28,8 @@ function checkPromises(run: FaultRun): void {
     else if (kind === 'unknown') assert.ok(found === 0 || found === ids.length, `${where}: all or none`)
     else assert.is(found, 0, `${where}: a refused append is not there`)
     // An answer by reading must stand: what the first read after the failure says is what the file says for ever.
-    if (kind === 'unknown')
-      assert.is(run.onFailure?.filter((id) => ids.includes(id)).length, found, `${where}: settled for good`)
+    if (kind === 'unknown' && run.onFailure !== undefined && run.onFailure !== null)
+      assert.is(run.onFailure.filter((id) => ids.includes(id)).length, found, `${where}: settled for good`)
   }
   const failed = run.answers.some(({ kind }) => kind === 'unknown' || kind === 'unavailable')
   if (failed) assert.ok(run.wentDown, `${where}: fail-stop`)
@@ -39,22 +39,22 @@ function checkPromises(run: FaultRun): void {
 function sweep(title: string, options: Sweep, check: (runs: readonly FaultRun[]) => void = () => undefined): void {
   const claim = env === undefined ? test.skip : test
   claim(env === undefined ? `${title} (skipped: no C compiler here)` : title, async () => {
-    const runs = await runChild(options)
+    const runs = (await runChild(options)) as readonly FaultRun[]
     assert.is(runs.length, options.to - options.from + 1)
     for (const run of runs) checkPromises(run)
     check(runs)
   })
 }
 
-async function runChild(options: Sweep): Promise<readonly FaultRun[]> {
+async function runChild(options: Sweep | 'damaged'): Promise<unknown> {
   const stores = mkdtempSync(folder.file('sweep-'))
-  const args = ['--enable-source-maps', CHILD, stores, JSON.stringify(options)]
+  const args = ['--enable-source-maps', CHILD, stores, typeof options === 'string' ? options : JSON.stringify(options)]
   const child = spawn(process.execPath, args, { env: env ?? {}, stdio: ['ignore', 'pipe', 'inherit'] })
   const chunks: Buffer[] = []
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
   const [code] = await once(child, 'close')
   assert.is(code, 0)
-  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as FaultRun[]
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'))
 }
 
 function kindsOf(runs: readonly FaultRun[]): readonly string[] {
@@ -89,6 +89,37 @@ sweep(
   'a full disk is told as full, with certainty, and the store goes on',
   { op: 'write', error: 'ENOSPC', from: 1, to: 6 },
   (runs) => assert.equal(kindsOf(runs), ['appended', 'full']),
+)
+
+/** A read that fails when the store opens its file again, or gives half of what was asked for. */
+for (const cutShort of [false, true]) {
+  sweep(
+    `a ${cutShort ? 'short' : 'failed'} read at reopening is not taken for damage: the store is opened again (F114)`,
+    { op: 'read', error: 'EIO', cutShort, atReopening: true, from: 3, to: cutShort ? 4 : 5 },
+    (runs) => {
+      for (const { nth, states } of runs) assert.not.ok(states.includes('failed'), `read ${nth}: ${states}`)
+    },
+  )
+}
+
+sweep('a file that cannot be opened again once is opened later (F114)', {
+  op: 'open',
+  error: 'EIO',
+  atReopening: true,
+  from: 2,
+  to: 4,
+})
+
+const claim = env === undefined ? test.skip : test
+claim(
+  'damage that is met at three openings in a row is believed: the store has failed, and says what to do (F114)',
+  async () => {
+    const { states, answer } = (await runChild('damaged')) as DamagedRun
+    const opened = states.map(({ state }) => state)
+    assert.equal(opened, ['unavailable', 'unavailable', 'unavailable', 'failed'])
+    assert.match(states.at(-1)?.detail ?? '', /damaged.*"countersign verify".*start again with a copy that verifies/)
+    assert.is(answer, 'unavailable')
+  },
 )
 
 sweep('a failed truncation of the log costs no acknowledged append', { op: 'truncate', error: 'EIO', from: 1, to: 2 })

@@ -41,6 +41,12 @@ export interface SqliteStoreOptions {
 
 const REOPEN_FIRST_MS = 25
 const REOPEN_LONGEST_MS = 2_000
+/** A disk that fails to read a page looks like damage: it is believed when it was met so many times in a row. */
+const DAMAGE_BELIEVED = 3
+const WHAT_TO_DO =
+  ' (met at three openings in a row; no other is tried): run "countersign verify", look at the disk, and start again with a copy that verifies'
+
+const isDamage = (error: unknown): boolean => error instanceof StoreOpenError && error.code === 'store-corrupt'
 /** What callers are told to wait: most reopenings take less. */
 const REOPEN_RETRY_MS = 500
 
@@ -211,6 +217,7 @@ class SqliteStore implements EventStore {
 
   /** Never COMMIT again in place: after a failed sync the next one succeeds and proves nothing. */
   async #reopen(): Promise<void> {
+    let timesDamaged = 0
     for (
       let waitMs = REOPEN_FIRST_MS;
       !this.#closing.signal.aborted;
@@ -221,9 +228,13 @@ class SqliteStore implements EventStore {
         return await this.open()
       } catch (error) {
         if (this.#closing.signal.aborted) return
-        const corrupt = error instanceof StoreOpenError && error.code === 'store-corrupt'
-        this.#setStatus({ state: corrupt ? 'failed' : 'unavailable', detail: String(error) })
-        if (corrupt) return
+        timesDamaged = isDamage(error) ? timesDamaged + 1 : 0
+        const hasFailed = timesDamaged === DAMAGE_BELIEVED
+        this.#setStatus({
+          state: hasFailed ? 'failed' : 'unavailable',
+          detail: `${error}${hasFailed ? WHAT_TO_DO : ''}`,
+        })
+        if (hasFailed) return
       }
     }
   }
