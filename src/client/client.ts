@@ -39,6 +39,8 @@ export interface EventRecord {
   readonly header: JsonObject
   readonly data: JsonObject
   readonly digest: string
+  /** Whether its mac and its body's digest fit, as the ledger found. */
+  readonly seal?: 'valid' | 'invalid'
 }
 
 interface Page {

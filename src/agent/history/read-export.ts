@@ -1,15 +1,16 @@
-/** @module A run from its JSONL export: each event's digest and link is checked before a word of it is believed. Macs need the ledger's keys: `countersign verify`. */
+/** @module A run from its JSONL export: each event's digest and link is checked before a word of it is believed. Where the ledger at hand has the run, the file is held against it. */
 import { readFile } from 'node:fs/promises'
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
+import { LedgerError } from '../../client/errors.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
 import { dataDigest, recordDigest, sha256Hex } from '../../signing/digests.ts'
 import { AgentError } from '../errors.ts'
-import type { RunEvent } from '../runtime/connection.ts'
+import type { Connection, RunEvent } from '../runtime/connection.ts'
 
 /** Throws `not-an-export` for a file that is cut or no export of one run, and `export-altered`, naming the line. */
 export async function readExport(
   file: string,
-): Promise<{ readonly runId: string; readonly events: readonly RunEvent[] }> {
+): Promise<{ readonly runId: string; readonly events: readonly RunEvent[]; readonly digest: string }> {
   const text = await readFile(file, 'utf8')
   const lines = text.split('\n').filter((line) => line !== '')
   const records = lines.map((line) => parsedLine(line))
@@ -27,7 +28,32 @@ export async function readExport(
     const { type, time } = header as JsonObject
     return { type: String(type), time: String(time), data: data as JsonObject }
   })
-  return { runId: run, events: told }
+  return { runId: run, events: told, digest: String(before.digest) }
+}
+
+/**
+ * Whether the ledger at hand holds the same events: their links lead to the digest of the last one, and the ledger checks seals as it reads. False where it
+ * has no such run. Throws `export-altered` where it holds another record of the run.
+ */
+export async function isHeldBy(
+  connection: Pick<Connection, 'events'>,
+  file: string,
+  { runId, events, digest }: Awaited<ReturnType<typeof readExport>>,
+): Promise<boolean> {
+  let revision = 0
+  let held: string | undefined
+  try {
+    for await (const event of connection.events(runId)) {
+      held = event.digest
+      revision += 1
+      if (revision === events.length) break
+    }
+  } catch (error) {
+    if (error instanceof LedgerError && error.problem.code === 'run-not-found') return false
+    throw error
+  }
+  if (revision === events.length && held === digest) return true
+  throw altered(file, events.length, `the ledger at hand has another record of the run ${runId}`)
 }
 
 /** The link that the next event must have. */

@@ -12,7 +12,7 @@ import { awaitForgotten, type Body } from '../runtime/live-run.ts'
 import { runOf } from '../runtime/run.ts'
 import { Session } from '../runtime/session.ts'
 import { outcomeIn, type RunOutcome } from '../saga/outcome.ts'
-import { readExport } from './read-export.ts'
+import { isHeldBy, readExport } from './read-export.ts'
 import { RecordedHistory } from './recorded-history.ts'
 import type { RecordedRun } from './recorded-run.ts'
 
@@ -23,6 +23,11 @@ export type ReplaySource = string | { readonly file: string }
 export interface ReplayResult<Output> {
   readonly verdict: 'exact'
   readonly runId: string
+  /**
+   * What the record was checked by before a word of it was believed: `seals` where the ledger at hand holds these events, whose macs it checks; `links` for a
+   * file of another ledger: its digests and links alone, which whoever has the file can make anew. `countersign verify` checks it with that ledger's keys.
+   */
+  readonly checked: 'seals' | 'links'
   /** Forward calls that were served. */
   readonly calls: number
   readonly end: 'completed' | 'failed' | 'compensated' | 'open'
@@ -39,14 +44,14 @@ export async function replayRun<Input, Output>(
   source: ReplaySource,
   body: Body<Input, Output>,
 ): Promise<ReplayResult<Awaited<Output>>> {
-  const { runId, events } = await sourceOf(home.connection, source)
+  const { runId, events, checked } = await sourceOf(home.connection, source)
   const record = await recordIn(home.connection, { runId, events }, Number.POSITIVE_INFINITY)
   mustTellRequests(record)
   const recollection = new RecordedHistory(record, 'replay-diverged')
   const session = new Session({ runId, registry: home.registry, history: recollection, values: home.connection })
   const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [] }
   const calls = [...new Set(record.calls.values())].filter(({ phase }) => phase !== 'compensation').length
-  const document = { verdict: 'exact', runId, calls, end: record.end?.kind ?? 'open' } as const
+  const document = { verdict: 'exact', runId, checked, calls, end: record.end?.kind ?? 'open' } as const
 
   const input = home.registry.codecs.decode(record.input) as Input
   const came = await ended(session, () => runWithin(execution, () => body(runOf(execution, input))))
@@ -105,10 +110,11 @@ function diverged(expected: Json, actual: JsonObject, cause?: unknown): ResumeDi
 async function sourceOf(
   connection: Connection,
   source: ReplaySource,
-): Promise<{ runId: string; events: AsyncIterable<RunEvent> }> {
-  if (typeof source === 'string') return { runId: source, events: connection.events(source) }
-  const { runId, events } = await readExport(source.file)
-  return { runId, events: each(events) }
+): Promise<{ runId: string; events: AsyncIterable<RunEvent>; checked: ReplayResult<unknown>['checked'] }> {
+  if (typeof source === 'string') return { runId: source, events: connection.events(source), checked: 'seals' }
+  const exported = await readExport(source.file)
+  const isHeld = await isHeldBy(connection, source.file, exported)
+  return { runId: exported.runId, events: each(exported.events), checked: isHeld ? 'seals' : 'links' }
 }
 
 async function* each(events: readonly RunEvent[]): AsyncGenerator<RunEvent, void> {

@@ -20,6 +20,8 @@ export interface RunEvent {
   readonly type: string
   readonly time: string
   readonly data: JsonObject
+  /** Of its sealed header, as the ledger that was asked names it. */
+  readonly digest?: string
 }
 
 /** A claim names the process that will carry it out. */

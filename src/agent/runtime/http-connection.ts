@@ -1,9 +1,10 @@
 /** @module The ledger behind HTTP. */
 import type { JsonObject } from '../../../schemas/json.ts'
-import type { Client, EventRecord } from '../../client/client.ts'
+import type { Client } from '../../client/client.ts'
 import { LedgerError } from '../../client/errors.ts'
 import { ownProcess } from '../../resources/process-identity.ts'
-import { type Connection, ownedBy, type Problem, type Reply, type RunEvent } from './connection.ts'
+import { type Connection, ownedBy, type Problem, type Reply } from './connection.ts'
+import { linkedEvents, sealedEvents } from './sealed-events.ts'
 
 const CREATED = 201
 const REFUSED = 400
@@ -32,7 +33,10 @@ export function httpConnection(client: Client, owner = ownProcess()): Connection
     approval: (runId, approvalId) => client.approval(runId, approvalId),
     value: (runId, digest) => client.value(runId, digest),
     budget: (runId) => client.budget(runId),
-    events: (runId, type) => runEvents(client.events(runId, { type })),
+    events: (runId, type) =>
+      type === undefined
+        ? linkedEvents(runId, client.events(runId))
+        : sealedEvents(runId, client.events(runId, { type })),
     runs: async function* (filter) {
       for await (const row of client.runs(filter)) yield String(row.runId)
     },
@@ -65,10 +69,6 @@ function problemOf(body: JsonObject): Problem {
     ...(typeof retryAfterMs === 'number' && { retryAfterMs }),
     evidence: body,
   }
-}
-
-async function* runEvents(records: AsyncIterable<EventRecord>): AsyncGenerator<RunEvent, void> {
-  for await (const { header, data } of records) yield { type: String(header.type), time: String(header.time), data }
 }
 
 async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {

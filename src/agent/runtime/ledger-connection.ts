@@ -9,7 +9,8 @@ import { exportText } from '../../export/issue-export.ts'
 import type { ApprovalPlace, Caller, Found, Ledger, Outcome } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { policyError, schemaErrors } from '../../signing/schema-errors.ts'
-import { type Connection, ownedBy, type Problem, type Reply, type RunEvent } from './connection.ts'
+import { type Connection, ownedBy, type Problem, type Reply } from './connection.ts'
+import { linkedEvents } from './sealed-events.ts'
 
 const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
   start: requests.StartRun,
@@ -83,9 +84,9 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
     value: async (runId, digest) => JSON.parse(foundValue(await ledger.value(caller, runId, digest))) as Json,
     budget: async (runId) => foundValue(await ledger.budget(caller, runId)),
     events: async function* (runId, type) {
-      for await (const { header, data } of eventsOf(ledger, caller, runId)) {
-        if (type === undefined || header.type === type) yield { type: header.type, time: header.time, data } as RunEvent
-      }
+      // Linked as a whole, whatever is asked for of it.
+      for await (const event of linkedEvents(runId, eventsOf(ledger, caller, runId)))
+        if (type === undefined || event.type === type) yield event
     },
     runs: (filter) => runsOf(ledger, caller, filter),
     exportRun: (runId) => exportText(ledger, caller, { format: 'jsonl', query: { run: runId } }),

@@ -1,0 +1,45 @@
+/** @module Events as a ledger reads them out: one whose seal is broken, or that does not continue the one before, is believed by nobody here. */
+import type { JsonObject } from '../../../schemas/json.ts'
+import { LedgerError } from '../../client/errors.ts'
+import type { RunEvent } from './connection.ts'
+
+interface ReadEvent {
+  readonly header: {
+    readonly type?: unknown
+    readonly time?: unknown
+    readonly prev?: unknown
+    readonly revision?: unknown
+  }
+  readonly data: JsonObject
+  readonly digest: string
+  /** As the ledger found it. */
+  readonly seal?: unknown
+}
+
+const REFUSED_STATUS = 409
+
+/** All of a run's events, from the first on. Throws `LedgerError` (`stream-damaged`). */
+export async function* linkedEvents(runId: string, events: AsyncIterable<ReadEvent>): AsyncGenerator<RunEvent, void> {
+  let before: string | undefined
+  for await (const event of events) {
+    if (event.header.prev !== before) throw damaged(runId, event, 'does not continue the one before it')
+    before = event.digest
+    yield sealedEvent(runId, event)
+  }
+}
+
+/** Some of them: their seals are what can be told. Throws like `linkedEvents`. */
+export async function* sealedEvents(runId: string, events: AsyncIterable<ReadEvent>): AsyncGenerator<RunEvent, void> {
+  for await (const event of events) yield sealedEvent(runId, event)
+}
+
+function sealedEvent(runId: string, event: ReadEvent): RunEvent {
+  const { header, data, digest, seal } = event
+  if (seal === 'invalid') throw damaged(runId, event, 'is not as it was sealed')
+  return { type: String(header.type), time: String(header.time), data, digest }
+}
+
+function damaged(runId: string, { header }: ReadEvent, what: string): LedgerError {
+  const detail = `event ${header.revision} of the run ${runId} ${what}: run "countersign verify"`
+  return new LedgerError(REFUSED_STATUS, { code: 'stream-damaged', detail })
+}
