@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -5,6 +7,8 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { resolvePolicy } from '../../../schemas/resolve-policy.ts'
 import { byCodePoint, isEqualInPython, relayEntities } from '../../../src/domain/validator/relay.ts'
 import { type Verdict, validateHandoff } from '../../../src/domain/validator/validate.ts'
+import { relayVerdicts } from '../../support/relay-verdicts.ts'
+import { ROOT } from '../../support/source-root.ts'
 
 const test = suite('policy relay')
 const policy = resolvePolicy('relay')
@@ -148,6 +152,12 @@ test('without booleans and numbers Python and JSON agree on what is equal', () =
       assert.is(isEqualInPython(a, b), isEqualInPython(b, a))
     }),
   )
+})
+
+test('the verdicts on pairs of usual contexts are those that were recorded', () => {
+  const recorded = readFileSync(join(ROOT, 'test/vectors/validator/relay.txt'), 'utf8').trim().split('\n')
+  assert.ok(recorded.length > 1_500)
+  assert.equal(relayVerdicts(), recorded)
 })
 
 test.run()
