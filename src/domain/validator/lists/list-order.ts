@@ -13,11 +13,16 @@ const PLACED_BY: ReadonlySet<string> = new Set(
 /** What comes one after the other, where the members say it by nothing but their places. */
 const SCHEDULES: ReadonlySet<string> = new Set('timeline schedule programme program lineup'.split(' '))
 
+/** What is tried or asked first, and what only where that does not decide. */
+const PRECEDENCES: ReadonlySet<string> = new Set(
+  'tiebreak tiebreaks tiebreaker tiebreakers breakers precedence fallback fallbacks failover'.split(' '),
+)
+
 /** Numbers stand in a list for their places; a key may name an order as well. */
 export function isOrdered(list: readonly Json[], kind: PlaceKind): boolean {
   const isSchedule = SCHEDULES.has(kind.words.at(-1) ?? '')
   if (isSchedule && list.length > 0 && list.every((member) => typeof member === 'string')) return true
-  if (namesOrder(kind.words)) return !list.some(saysItsPlace)
+  if (namesOrder(kind.words) || PRECEDENCES.has(kind.words.at(-1) ?? '')) return !list.some(saysItsPlace)
   return !kind.isCode && list.length > 0 && list.every((member) => typeof member === 'number')
 }
 

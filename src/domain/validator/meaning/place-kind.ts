@@ -24,6 +24,8 @@ const CODES: ReadonlySet<string> = new Set(
 )
 /** A unit of a single letter is more often something else. */
 const UNIT_SUFFIX_MIN_CHARS = 2
+/** A shorter key that reads like a unit is more often something else: `bar`, `min`. */
+const UNIT_NAME_MIN_CHARS = 5
 const TEMPERATURE = /^temp(?:erature)?$/
 
 const memo = new Map<string, PlaceKind>()
@@ -44,7 +46,8 @@ export function placeKind(key: string, isEntities: boolean): PlaceKind {
 }
 
 function unitOf(words: readonly string[], last: string): Unit | undefined {
-  if (words.length < 2) return undefined
+  // `litres`, `minutes`: the whole key.
+  if (words.length < 2) return last.length >= UNIT_NAME_MIN_CHARS ? readUnit(last) : undefined
   if (last.length >= UNIT_SUFFIX_MIN_CHARS) return readUnit(last)
   return TEMPERATURE.test(words.at(-2) ?? '') ? readUnit(last.toUpperCase()) : readUnit(last)
 }

@@ -5,6 +5,7 @@ const STATE_WORD_MAX_CHARS = 64
 /** Lists of words with one meaning: within a list of ended words, one may stand for the other. */
 const INITIAL = [
   'draft, drafted',
+  'proposed, suggested, envisaged',
   'open, opened, new, reported, detected',
   'todo, to do, not started, backlog, unassigned',
   'pending, queued, waiting, awaiting, requested, created, tbd',

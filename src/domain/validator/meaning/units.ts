@@ -63,6 +63,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     [1e-2, 'cl', 'cL'],
     [0.1, 'dl', 'dL'],
     [1, 'l', 'L', 'litre', 'litres', 'liter', 'liters'],
+    [100, 'hl', 'hL', 'hectolitre', 'hectolitres', 'hectoliter', 'hectoliters'],
   ],
   ratio: [
     [1e-2, '%', 'percent', 'pct', 'per cent'],
@@ -104,6 +105,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     [1e-4, 'cm2', 'cm²'],
     [1, 'm2', 'm²', 'sqm', 'square metre', 'square metres', 'square meter', 'square meters'],
     [1e4, 'ha', 'hectare', 'hectares'],
+    [4046.8564224, 'acre', 'acres'],
     [1e6, 'km2', 'km²'],
   ],
   speed: [
