@@ -106,7 +106,7 @@ class Courier {
     let retryMs = FIRST_RETRY_MS
     for (const tenant of this.#waiting) {
       if (signal.aborted) break
-      const answer = await this.#ask(tenant)
+      const answer = await this.#ask(tenant).catch((error: unknown) => this.#unread(tenant, error))
       // Put at the end again, the other logs go first.
       this.#waiting.delete(tenant)
       if (answer?.ok !== false || answer.code !== 'unreachable') {
@@ -137,6 +137,14 @@ class Courier {
     if (answer.code !== 'unreachable') this.#keep(tenant, { note: note.text, knownSize })
     return answer
   }
+
+  /** The file of the logs cannot be read now: asked again later, as where the witness is away. */
+  #unread(tenant: string, err: unknown): Cosigning {
+    const message = 'the checkpoint cannot be read for its witness: tried again later'
+    this.#options.log.warn({ tenant, witness: this.#options.witness.verifier.name, err }, message)
+    return { ok: false, code: 'unreachable', message }
+  }
+
   #keep(tenant: string, post: Post): void {
     this.#posts.set(tenant, post, textBytes(post.note) + textBytes(post.lines ?? ''))
   }
