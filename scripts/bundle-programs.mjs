@@ -49,10 +49,12 @@ function programsBelow(dist) {
 /** A module in a bundle still finds the files beside its own place, but starts the bundled form of another program. */
 function placesOfModules({ dist, programs }) {
   const below = (path) => relative(dist, path).replaceAll(sep, '/')
+  // An example that names itself starts itself.
+  const isProgram = (file, target) => programs.includes(file) && (target !== undefined || file.startsWith('examples/'))
   const rewrite = (text, path) =>
     text.replace(/new URL\('([^']+\.js)', import\.meta\.url\)|import\.meta\.url/g, (_whole, target) => {
       const file = target === undefined ? below(path) : below(resolve(dirname(path), target))
-      const bundled = target !== undefined && programs.includes(file) ? `./${nameOf(file)}.js` : `../${file}`
+      const bundled = isProgram(file, target) ? `./${nameOf(file)}.js` : `../${file}`
       const url = `new URL('${bundled}', import.meta.url)`
       return target === undefined ? `${url}.href` : url
     })

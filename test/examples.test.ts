@@ -1,31 +1,59 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { ExampleRun } from './examples-child.ts'
 import { cleanEnv, runCommand } from './support/command-line.ts'
 import { bundledProgram } from './support/program.ts'
 import { tempFolder } from './support/temp-folder.ts'
 
 const examples = suite('examples')
 
-/** What an example prints, run in a folder of its own without a key or a network. */
-async function printed(name: string, cwd?: string): Promise<string[]> {
-  using folder = tempFolder()
-  const file = bundledProgram(`examples/${name}.js`)
-  const { code, stdout, stderr } = await runCommand([process.execPath, file], {
-    cwd: cwd ?? folder.path,
-    env: cleanEnv(),
-  })
-  assert.is(code, 0, stderr)
-  return stdout.trim().split('\n')
-}
+/** All but the one whose process dies: in one process, which has no key and needs no network. */
+const NAMES = [
+  'first',
+  'first',
+  'order-saga',
+  'large-values',
+  'parallel-saga',
+  'repair',
+  'approval',
+  'retries',
+  'billing',
+  'nested-runs',
+  'doubt',
+  'replay',
+  'scripted-loop',
+  'three-agents',
+  'manifest',
+  'fork-join',
+  'branch',
+]
+const CHILD = bundledProgram('test/examples-child.js')
+let runs: readonly ExampleRun[] = []
 
-examples('first: the run gives its output; run again, its record', async () => {
-  using folder = tempFolder()
-  assert.equal(await printed('first', folder.path), ['charging 2500 to card-1', 'label for payment-1'])
-  assert.equal(await printed('first', folder.path), ['label for payment-1'])
+examples.before(async () => {
+  const env = { ...cleanEnv(), COUNTERSIGN_EXAMPLES: JSON.stringify(NAMES) }
+  const { code, stdout, stderr } = await runCommand([process.execPath, CHILD], { env })
+  assert.is(code, 0, stderr)
+  runs = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as ExampleRun)
 })
 
-examples('order saga: undone newest first, what stands is said', async () => {
-  assert.equal(await printed('order-saga'), [
+/** What an example printed; `time` counts from 0. */
+function printed(name: string, time = 0): readonly string[] {
+  const run = runs.filter((each) => each.name === name)[time]
+  assert.is(run?.error, undefined)
+  return run?.lines ?? []
+}
+
+examples('first: the run gives its output; run again, its record', () => {
+  assert.equal(printed('first'), ['charging 2500 to card-1', 'label for payment-1'])
+  assert.equal(printed('first', 1), ['label for payment-1'])
+})
+
+examples('order saga: undone newest first, what stands is said', () => {
+  assert.equal(printed('order-saga'), [
     'put back book x 2',
     'refund 2500 cents of p-1',
     'no carrier goes to Atlantis',
@@ -33,8 +61,8 @@ examples('order saga: undone newest first, what stands is said', async () => {
   ])
 })
 
-examples('large values: by reference, refused as an answer, and as a digest alone', async () => {
-  assert.equal(await printed('large-values'), [
+examples('large values: by reference, refused as an answer, and as a digest alone', () => {
+  assert.equal(printed('large-values'), [
     'search Oslo',
     'search Norway',
     'search Norway',
@@ -45,8 +73,8 @@ examples('large values: by reference, refused as an answer, and as a digest alon
   ])
 })
 
-examples('parallel saga: the last group first, the report says each step', async () => {
-  const lines = await printed('parallel-saga')
+examples('parallel saga: the last group first, the report says each step', () => {
+  const lines = printed('parallel-saga')
   assert.is(lines[0], 'SUCCESS')
   assert.equal(lines.slice(1, 3).sort(), ['cancel car in Oslo', 'cancel hotel in Oslo'])
   assert.is(lines[3], 'cancel flight in Oslo')
@@ -55,8 +83,8 @@ examples('parallel saga: the last group first, the report says each step', async
   assert.match(lines[9] ?? '', /^ {2}3 +pay +failed +1 .*card declined$/)
 })
 
-examples('repair: refused, the agent is shown what was established, and says why it changed', async () => {
-  assert.equal(await printed('repair'), [
+examples('repair: refused, the agent is shown what was established, and says why it changed', () => {
+  assert.equal(printed('repair'), [
     '- contradicted at /order/qty: was established with another value; keep it, or supersede it with a reason (established: 6; you gave: 5)',
     'accepted at try 2: superseded /order/qty 6 -> 5',
   ])
@@ -64,8 +92,8 @@ examples('repair: refused, the agent is shown what was established, and says why
 
 examples(
   'approval: over the limit nothing is paid before somebody else said yes, and then once, while every process was dead',
-  async () => {
-    assert.equal(await printed('approval'), [
+  () => {
+    assert.equal(printed('approval'), [
       'small: paid 90000',
       'large: waits for an approval',
       'tara sees pay {"cents":250000,"invoice":"invoice-2"}: over 1,000.00',
@@ -81,8 +109,8 @@ examples(
   },
 )
 
-examples('retries: of the tool alone, and of the whole saga', async () => {
-  assert.equal(await printed('retries'), [
+examples('retries: of the tool alone, and of the whole saga', () => {
+  assert.equal(printed('retries'), [
     'scope tool: SUCCESS after 3 attempts, the saga begun 1 time',
     'hold a seat',
     'let the seat go',
@@ -91,34 +119,35 @@ examples('retries: of the tool alone, and of the whole saga', async () => {
   ])
 })
 
-examples(
-  'billing: the call that might overshoot is refused before it is made, and what was sent is undone',
-  async () => {
-    assert.equal(await printed('billing'), [
-      'the model is asked: write to Ada',
-      'the model is asked: write to Bob',
-      'void the invoice for Bob',
-      'void the invoice for Ada',
-      'budget-exceeded: up to 0.0030775 more, of 0.008 USD 0.00544 are spent',
-      'COMPENSATED',
-    ])
-  },
-)
-
-examples('crash and resume: one charge', async () => {
-  assert.equal(await printed('crash-and-resume'), ['the first process ended by SIGKILL', 'label 36', 'charges: 1'])
+examples('billing: the call that might overshoot is refused before it is made, and what was sent is undone', () => {
+  assert.equal(printed('billing'), [
+    'the model is asked: write to Ada',
+    'the model is asked: write to Bob',
+    'void the invoice for Bob',
+    'void the invoice for Ada',
+    'budget-exceeded: up to 0.0030775 more, of 0.008 USD 0.00544 are spent',
+    'COMPENSATED',
+  ])
 })
 
-examples('nested runs: resumed and undone with the run around them', async () => {
-  assert.equal(await printed('nested-runs'), [
+examples('crash and resume: one charge', async () => {
+  using folder = tempFolder()
+  const program = bundledProgram('examples/crash-and-resume.js')
+  const { code, stdout, stderr } = await runCommand([process.execPath, program], { cwd: folder.path, env: cleanEnv() })
+  assert.is(code, 0, stderr)
+  assert.equal(stdout.trim().split('\n'), ['the first process ended by SIGKILL', 'label 36', 'charges: 1'])
+})
+
+examples('nested runs: resumed and undone with the run around them', () => {
+  assert.equal(printed('nested-runs'), [
     "[ 'truck to Bern', 'truck to Basel' ]",
     'no more than two trucks a day: COMPENSATED',
     'cancelled truck to Chur, cancelled truck to Basel, cancelled truck to Bern, refunded 2500',
   ])
 })
 
-examples('doubt: resolved by hand, and undone', async () => {
-  assert.equal(await printed('doubt'), [
+examples('doubt: resolved by hand, and undone', () => {
+  assert.equal(printed('doubt'), [
     'released 2 seats',
     'whether charge was executed is not known: IN_DOUBT',
     'in doubt: charge [2500]',
@@ -127,16 +156,16 @@ examples('doubt: resolved by hand, and undone', async () => {
   ])
 })
 
-examples('replay: served from the record, and the first divergence', async () => {
-  const lines = await printed('replay')
+examples('replay: served from the record, and the first divergence', () => {
+  const lines = printed('replay')
   assert.equal(lines.slice(0, 2), ['searching Oslo', 'booking Oslo Inn'])
   assert.match(lines[2] ?? '', /^exact: 2 calls served, output \{.*"b-1".*\}$/)
   assert.match(lines[3] ?? '', /^replay-diverged: \{"tool":"book","args":\["Oslo Inn",3\]/)
   assert.is(lines.length, 4)
 })
 
-examples('scripted loop: the model hears what the tools said, and mends its mistake', async () => {
-  assert.equal(await printed('scripted-loop'), [
+examples('scripted loop: the model hears what the tools said, and mends its mistake', () => {
+  assert.equal(printed('scripted-loop'), [
     'find_flights: ["HAT070","HAT069"]',
     'book_flight: HAT070 is full: take another flight',
     'book_flight: {"booking":"b-HAT069"}',
@@ -144,8 +173,8 @@ examples('scripted loop: the model hears what the tools said, and mends its mist
   ])
 })
 
-examples('three agents: a contradiction is refused with its findings, rewound and mended', async () => {
-  assert.equal(await printed('three-agents'), [
+examples('three agents: a contradiction is refused with its findings, rewound and mended', () => {
+  assert.equal(printed('three-agents'), [
     'refused: contradicted at /facts/revenue: 391 billion is no 400 billion',
     'the analyst was asked 2 times',
     'the writer was shown facts, analysis, not entities',
@@ -155,12 +184,12 @@ examples('three agents: a contradiction is refused with its findings, rewound an
   ])
 })
 
-examples('manifest: an agent that returns its own section only is accepted, and the entities stay', async () => {
-  assert.equal(await printed('manifest'), ['{"entities":["Apple"],"summary":"revenue up","analysis":"growth at 5%"}'])
+examples('manifest: an agent that returns its own section only is accepted, and the entities stay', () => {
+  assert.equal(printed('manifest'), ['{"entities":["Apple"],"summary":"revenue up","analysis":"growth at 5%"}'])
 })
 
-examples('fork and join: each strategy, what lost is undone, a conflict is named', async () => {
-  const lines = await printed('fork-join')
+examples('fork and join: each strategy, what lost is undone, a conflict is named', () => {
+  const lines = [...printed('fork-join')]
   assert.equal([...lines.splice(1, 2)].sort(), ['hold a room at Inn', 'hold a room at Palace'])
   assert.equal(lines, [
     'union of weather and guide: {"facts":["two nights in Oslo","rain on Sunday"],"guests":2,"museums":["Munch","Fram"]}',
@@ -172,8 +201,8 @@ examples('fork and join: each strategy, what lost is undone, a conflict is named
   ])
 })
 
-examples('branch: replayed, branched from a step, and stopped where it has not come that way', async () => {
-  assert.equal(await printed('branch'), [
+examples('branch: replayed, branched from a step, and stopped where it has not come that way', () => {
+  assert.equal(printed('branch'), [
     'researching sales',
     'writing, sober',
     'replay exact: sober: sales doubled',

@@ -4,57 +4,40 @@ import * as assert from 'uvu/assert'
 import { runCommand } from '../support/command-line.ts'
 import { bundledProgram } from '../support/program.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { lived, type Scenario } from './killed-life.ts'
 
 const kill = suite('a killed process')
 
 const CHILD = bundledProgram('test/agent/kill-child.js')
 
-const FOLDERS = {
-  blind: tempFolder(),
-  checked: tempFolder(),
-  uuid: tempFolder(),
-  undo: tempFolder(),
-  branch: tempFolder(),
-  unwind: tempFolder(),
-  model: tempFolder(),
-}
-process.on('exit', () => {
-  for (const folder of Object.values(FOLDERS)) folder[Symbol.dispose]()
-})
-
 interface Story {
-  readonly signals: readonly unknown[]
+  readonly signal: unknown
   readonly said: readonly unknown[]
   readonly effects: readonly string[]
 }
 
-/** A life that ends badly and those after it, one after another. Each waits for leases to be over: the stories go on side by side. */
-async function storyOf(scenario: keyof typeof FOLDERS, lives: number): Promise<Story> {
-  const folder = FOLDERS[scenario]
-  const signals: unknown[] = []
+/** A process that dies, and lives after it in this one, one after another. They wait for leases to be over: the stories go on side by side. */
+async function storyOf(scenario: Scenario, lives: number): Promise<Story> {
+  using folder = tempFolder()
+  const { signal } = await runCommand([process.execPath, CHILD, folder.path, scenario])
   const said: unknown[] = []
-  for (let life = 0; life < lives; life += 1) {
-    const fate = life === 0 ? ['die'] : []
-    const ended = await runCommand([process.execPath, CHILD, folder.path, scenario, ...fate])
-    signals.push(ended.signal)
-    if (life > 0) said.push(ended.stdout === '' ? ended.stderr : JSON.parse(ended.stdout))
-  }
-  return { signals, said, effects: readFileSync(folder.file('effects'), 'utf8').trim().split('\n') }
+  for (let life = 0; life < lives; life += 1) said.push(await lived(scenario, { folder: folder.path, dies: false }))
+  return { signal, said, effects: readFileSync(folder.file('effects'), 'utf8').trim().split('\n') }
 }
 
 const STORIES = {
-  blind: storyOf('blind', 2),
-  checked: storyOf('checked', 3),
-  uuid: storyOf('uuid', 2),
-  undo: storyOf('undo', 2),
-  branch: storyOf('branch', 3),
-  unwind: storyOf('unwind', 3),
-  model: storyOf('model', 2),
+  blind: storyOf('blind', 1),
+  checked: storyOf('checked', 2),
+  uuid: storyOf('uuid', 1),
+  undo: storyOf('undo', 1),
+  branch: storyOf('branch', 2),
+  unwind: storyOf('unwind', 2),
+  model: storyOf('model', 1),
 }
 
 kill('between effect and settle: without a check the call is in doubt, and the effect is one', async () => {
-  const { signals, said, effects } = await STORIES.blind
-  assert.is(signals[0], 'SIGKILL')
+  const { signal, said, effects } = await STORIES.blind
+  assert.is(signal, 'SIGKILL')
   assert.equal(said, [{ code: 'call-in-doubt', status: 'OPEN' }])
   assert.is(effects.length, 1)
 })
@@ -82,16 +65,16 @@ const deeds = (effects: readonly string[]) => effects.map((line) => line.split('
 
 kill('in a fork: resumed, each call has one effect, what lost is undone, and the winner stays the winner', async () => {
   for (const story of [STORIES.branch, STORIES.unwind]) {
-    const { signals, said, effects } = await story
-    assert.is(signals[0], 'SIGKILL')
+    const { signal, said, effects } = await story
+    assert.is(signal, 'SIGKILL')
     assert.equal(said, [{ output: ['Palace'] }, { output: ['Palace'] }])
     assert.equal(deeds(effects), ['book Inn', 'book Palace', 'cancel Inn'])
   }
 })
 
 kill("between a model's answer and its settle: charged as an estimate, asked again, and the run ends", async () => {
-  const { signals, said, effects } = await STORIES.model
-  assert.is(signals[0], 'SIGKILL')
+  const { signal, said, effects } = await STORIES.model
+  assert.is(signal, 'SIGKILL')
   const money = ['BudgetReserved', 'ReservationExpired', 'BudgetReserved', 'UsageRecorded']
   assert.equal(said, [{ output: ['said', ...money] }])
   assert.is(effects.length, 2)

@@ -10,6 +10,8 @@ import { tamper } from '../support/tamper.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const serve = suite('cli: serve')
+/** By the first server, from its start to its end. */
+let said = ''
 
 serve('the first start makes keys that only their owner may read, and a later one keeps them', async () => {
   using folder = tempFolder()
@@ -20,17 +22,15 @@ serve('the first start makes keys that only their owner may read, and a later on
   assert.is(statSync(folder.file('.countersign')).mode & 0o777, 0o700)
   assert.is((await first.stop()).code, 0)
   assert.not.ok(existsSync(folder.file('.countersign/store.db.owner')))
+  said = first.said
 
   const second = await startServer({ data: folder.file('.countersign') })
   assert.is((await second.stop('SIGINT')).code, 0)
   assert.is(statSync(keyFile).ino, made.ino)
 })
 
-serve('without a terminal stdout is a log of JSON lines and nothing else', async () => {
-  using folder = tempFolder()
-  const server = await startServer({ data: folder.file('.countersign') })
-  await server.stop()
-  const lines = server.said.trimEnd().split('\n')
+serve('without a terminal stdout is a log of JSON lines and nothing else', () => {
+  const lines = said.trimEnd().split('\n')
   assert.equal(
     lines.map((line) => (JSON.parse(line) as { msg: string }).msg),
     ['listening', 'closing', 'closed'],
@@ -56,7 +56,8 @@ serve('a second process on the same store is told which process owns it, and whe
   using folder = tempFolder()
   await using server = await startServer({ data: folder.file('.countersign') })
   for (const args of [['serve', '--port', '0'], ['rebuild'], ['import', '-', '--format', 'openai']]) {
-    const { code, stderr } = await countersign(args, { cwd: folder.path })
+    const runs = args[0] === 'serve' ? countersign : runInProcess
+    const { code, stderr } = await runs(args, { cwd: folder.path })
     assert.is(code, 1, args[0])
     assert.ok(stderr.includes(server.url), stderr)
     assert.ok(stderr.includes(String(server.pid)))

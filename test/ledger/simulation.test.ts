@@ -6,7 +6,7 @@ import { simulate } from '../support/simulation/simulate.ts'
 const simulation = suite('simulated histories')
 
 const ONE = process.env.COUNTERSIGN_SIMULATION_SEED
-const SEEDS = ONE === undefined ? Array.from({ length: rounds(300, 10_000) }, (_, n) => n + 1) : [Number(ONE)]
+const SEEDS = ONE === undefined ? Array.from({ length: rounds(150, 10_000) }, (_, n) => n + 1) : [Number(ONE)]
 
 /** What went wrong, and how to see it again. */
 async function failureOf(seed: number, options = {}): Promise<string | undefined> {
@@ -34,9 +34,9 @@ simulation('a seed is one history, whenever it runs', async () => {
 })
 
 simulation('a store that forgets what it acknowledged is found out', async () => {
-  const seeds = Array.from({ length: 30 }, (_, n) => n + 1)
+  const seeds = Array.from({ length: 20 }, (_, n) => n + 1)
   const failures = await Promise.all(seeds.map((seed) => failureOf(seed, { lies: 0.05 })))
-  assert.ok(failures.filter((failure) => failure !== undefined).length > 10)
+  assert.ok(failures.filter((failure) => failure !== undefined).length > 5)
 })
 
 simulation.run()

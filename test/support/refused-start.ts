@@ -8,7 +8,7 @@ export function serveToEnd(data: string, options: CommandOptions = {}): Promise<
   return within(countersign(['serve', '--port', '0', '--data', data], options), 'the end of the start')
 }
 
-export function assertOneLine({ code, stdout, stderr }: CommandResult, pattern: RegExp): void {
+export function assertOneLine({ code, stdout, stderr }: Omit<CommandResult, 'signal'>, pattern: RegExp): void {
   assert.is(code, 1, stdout + stderr)
   const lines = stderr.trimEnd().split('\n')
   assert.is(lines.length, 1, stderr)

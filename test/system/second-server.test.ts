@@ -4,6 +4,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { countersign } from '../support/command-line.ts'
 import { startNode } from '../support/eventstoredb-node.ts'
+import { runInProcess } from '../support/in-process-command.ts'
 import { assertOneLine, serveToEnd } from '../support/refused-start.ts'
 import { startServer } from '../support/server-process.ts'
 import { startLedgers } from '../support/shared-store.ts'
@@ -48,7 +49,8 @@ test('a second process on the data folder of a store on a server is told who has
   const said = [String(first?.pid), first?.url ?? '?', '--data', '--keys']
   const place = ['--store', node.url, '--data', first?.data ?? '']
   for (const command of [['serve', '--port', '0'], ['export', '--tenant', 'acme'], ['rebuild']]) {
-    const refused = await countersign([...command, ...place])
+    const runs = command[0] === 'serve' ? countersign : runInProcess
+    const refused = await runs([...command, ...place])
     assertOneLine(refused, /the data folder .* is in use by process/)
     for (const word of said) assert.ok(refused.stderr.includes(word), refused.stderr)
   }
@@ -56,9 +58,9 @@ test('a second process on the data folder of a store on a server is told who has
     const client = await server?.client()
     assert.is((await client?.post('/v1/runs', { id: `r${index}`, name: 'r' }))?.status, 201)
   }
-  assert.is((await countersign(['verify', ...place])).code, 0)
+  assert.is((await runInProcess(['verify', ...place])).code, 0)
   await first?.kill()
-  assert.is((await countersign(['export', '--tenant', 'acme', ...place])).code, 0)
+  assert.is((await runInProcess(['export', '--tenant', 'acme', ...place])).code, 0)
 })
 
 test('another store does not take the data folder of a serving ledger along (F125)', async () => {
@@ -83,7 +85,7 @@ test('a key file that others may read refuses the start and says how to mend it 
   await server.stop()
   chmodSync(join(server.data, 'keys.json'), 0o644)
   assertOneLine(await serveToEnd(server.data), /chmod 600/)
-  const token = await countersign(['token', '--scope', 'runs:read', '--data', server.data])
+  const token = await runInProcess(['token', '--scope', 'runs:read', '--data', server.data])
   assertOneLine(token, /chmod 600/)
 
   chmodSync(join(server.data, 'keys.json'), 0o600)
