@@ -1,17 +1,19 @@
+import { Readable } from 'node:stream'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { recordAt, scanAll } from '../../src/store/eventstoredb/all-reads.ts'
 import { sendAppend } from '../../src/store/eventstoredb/append-sender.ts'
-import type { Connection } from '../../src/store/eventstoredb/connection.ts'
+import { Connection } from '../../src/store/eventstoredb/connection.ts'
 import { LastPosition } from '../../src/store/eventstoredb/last-position.ts'
 import { watchForEvents } from '../../src/store/eventstoredb/live-watch.ts'
+import { RetentionCheck } from '../../src/store/eventstoredb/retention-check.ts'
 import { readHead, readRange } from '../../src/store/eventstoredb/stream-reads.ts'
 import { Wakeups } from '../../src/store/wakeups.ts'
 
 const test = suite('eventstoredb: who is asked')
 
-/** A connection whose client notes what each call asks for and answers none of them. */
-function noting() {
+/** A connection whose client notes what each call asks for and answers none of them, but for reads of all with `readAll`. */
+function noting(readAll?: () => Readable) {
   const asked: { readonly call: string; readonly requiresLeader: unknown }[] = []
   const note = (call: string, options: object): never => {
     asked.push({ call, requiresLeader: 'requiresLeader' in options && options.requiresLeader })
@@ -20,7 +22,11 @@ function noting() {
   const client = {
     appendToStream: (_: string, __: unknown, options: object) => note('append', options),
     readStream: (_: string, options: object) => note('read', options),
-    readAll: (options: object) => note('read all', options),
+    readAll: (options: object) => {
+      if (readAll === undefined) return note('read all', options)
+      asked.push({ call: 'read all', requiresLeader: 'requiresLeader' in options && options.requiresLeader })
+      return readAll()
+    },
     subscribeToAll: (options: object) => note('subscribe', options),
   }
   const carried = async (fn: (client: never) => unknown): Promise<unknown> => fn(client as never)
@@ -31,8 +37,8 @@ function noting() {
     call: carried,
     read: carried,
     closing: new AbortController().signal,
-    timings: { callMs: 10, pollMs: 10_000, settleMs: 10 },
-    shared: { current: client },
+    timings: { callMs: 10_000, pollMs: 10_000, settleMs: 10, probeCallMs: 10_000 },
+    shared: { current: client, replace: () => undefined },
   } as unknown as Connection
   return { asked, connection }
 }
@@ -67,6 +73,18 @@ test('(A144) appends, heads, pages, the end and the live watch go to the leader:
   assert.equal(
     asked.filter(({ requiresLeader }) => requiresLeader !== true),
     [],
+  )
+})
+
+test('(A144) so do the probe for the end of an outage, and both steps of the look for what the server may forget', async () => {
+  const { asked, connection } = noting()
+  await Connection.prototype.probe.call(connection).catch(isNoted)
+  await new RetentionCheck(connection).look().catch(isNoted)
+  const last = noting(() => Readable.from([{ event: { position: { commit: 9n, prepare: 9n } } }]))
+  await new RetentionCheck(last.connection).look().catch(isNoted)
+  assert.equal(
+    [...asked, ...last.asked],
+    ['read', 'read all', 'read all', 'subscribe'].map((call) => ({ call, requiresLeader: true })),
   )
 })
 
