@@ -35,7 +35,6 @@ export async function serve(args: Arguments): Promise<number> {
     throw error
   })
   log.info({ signal }, 'closing')
-  for (const again of SIGNALS) process.once(again, () => process.exit(EXIT.failed))
   await closeInTime(service)
   log.info({}, 'closed')
   return EXIT.ok
@@ -65,11 +64,13 @@ function greet(settings: Settings, url: string, version: string): void {
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
-/** The first one; a later one finds no listener of this call. */
+/** The first one. A second one ends the process at once, whatever it is doing. */
 function nextSignal(): Promise<(typeof SIGNALS)[number]> {
   return new Promise((resolveSignal) => {
+    let isTaken = false
     const take = (signal: NodeJS.Signals): void => {
-      for (const each of SIGNALS) process.off(each, take)
+      if (isTaken) process.exit(EXIT.failed)
+      isTaken = true
       resolveSignal(signal as (typeof SIGNALS)[number])
     }
     for (const signal of SIGNALS) process.on(signal, take)
