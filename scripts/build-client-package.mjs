@@ -11,10 +11,8 @@ const OUT = resolve(process.argv[2] ?? join(ROOT, 'dist', 'client-package'))
 const ENTRIES = { index: 'src/client/index', agent: 'src/agent/over-http' }
 /** Rooms whose code the package may hold. */
 const ROOMS = /^(schemas|projections|src\/(client|agent|signing|resources))\//
-/** Small, and in the bundle with their licences, so that nothing has to be installed. */
-const BUNDLED = ['ipaddr.js', 'minisearch']
 /** Loaded when first used; the package does its other work without them. */
-const OPTIONAL = ['undici', 'gpt-tokenizer']
+const OPTIONAL = ['undici', 'ipaddr.js', 'minisearch', 'gpt-tokenizer']
 
 const description = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
@@ -25,7 +23,6 @@ await writeClientTypes({ dist: join(ROOT, 'dist'), out: join(OUT, 'types'), entr
 writeFileSync(join(OUT, 'package.json'), `${JSON.stringify(clientDescription(), null, 2)}\n`)
 copyFileSync(join(ROOT, 'LICENSE'), join(OUT, 'LICENSE'))
 copyFileSync(join(ROOT, 'docs', 'client.md'), join(OUT, 'README.md'))
-writeFileSync(join(OUT, 'THIRD-PARTY-LICENSES.txt'), BUNDLED.map(licenceOf).join('\n\n'))
 
 async function writePrograms() {
   const { metafile } = await build({
@@ -43,15 +40,11 @@ async function writePrograms() {
     metafile: true,
     logLevel: 'warning',
   })
-  const foreign = Object.keys(metafile.inputs).filter((file) => !ROOMS.test(file) && !isBundledPackage(file))
+  const foreign = Object.keys(metafile.inputs).filter((file) => !ROOMS.test(file))
   if (foreign.length > 0) throw new Error(`countersign-client must not hold ${foreign.join(', ')}`)
   const outputs = metafile.outputs
   const inNode = outsideOf(outputs, relative(ROOT, join(OUT, 'index.js')).replaceAll(sep, '/'))
   if (inNode.length > 0) throw new Error(`the client must run in a browser, without ${inNode.join(', ')}`)
-}
-
-function isBundledPackage(file) {
-  return BUNDLED.some((name) => file.startsWith(`node_modules/${name}/`))
 }
 
 /** What a program imports from outside of the package, itself or through its shared parts. */
@@ -63,7 +56,8 @@ function outsideOf(outputs, file, seen = new Set()) {
 
 function clientDescription() {
   const { version, license, engines, peerDependencies, dependencies } = description
-  const peers = { ...peerDependencies, undici: dependencies.undici }
+  const loaded = OPTIONAL.filter((name) => dependencies[name] !== undefined)
+  const peers = { ...peerDependencies, ...Object.fromEntries(loaded.map((name) => [name, dependencies[name]])) }
   return {
     name: 'countersign-client',
     version,
@@ -80,8 +74,4 @@ function clientDescription() {
     peerDependencies: peers,
     peerDependenciesMeta: Object.fromEntries(Object.keys(peers).map((name) => [name, { optional: true }])),
   }
-}
-
-function licenceOf(name) {
-  return `${name}\n\n${readFileSync(join(ROOT, 'node_modules', name, name === 'minisearch' ? 'LICENSE.txt' : 'LICENSE'), 'utf8')}`
 }

@@ -102,20 +102,26 @@ function chunksOf(text) {
 }
 
 function textOf({ head, declared, imported, passedOn, needed }) {
-  const lines = []
+  const named = new Map()
   for (const [kind, list] of [
     ['import', imported],
     ['export', passedOn],
   ]) {
     for (const [local, { name, target, type }] of list) {
       if (!needed.has(local)) continue
-      const what = name === local ? name : `${name} as ${local}`
-      lines.push(
-        `${kind} ${kind === 'import' ? 'type ' : type}{ ${what} } from '${target.replace(/^(\..+)\.ts$/, '$1.js')}'`,
-      )
+      const key = `${kind} ${kind === 'import' ? 'type ' : type}|${target.replace(/^(\..+)\.ts$/, '$1.js')}`
+      named.set(key, [...(named.get(key) ?? []), name === local ? name : `${name} as ${local}`])
     }
   }
-  const chunks = [...declared].filter(([name]) => needed.has(name)).flatMap(([, texts]) => texts)
+  const lines = [...named].map(([key, names]) => {
+    const [how, target] = key.split('|')
+    return `${how}{ ${names.join(', ')} } from '${target}'`
+  })
+  const chunks = [...declared]
+    .filter(([name]) => needed.has(name))
+    .flatMap(([, texts]) =>
+      texts.map((text) => text.replace(/^(?: {4})+/gm, (indent) => ' '.repeat(indent.length / 4))),
+    )
   const first = chunks[0]?.startsWith(head ?? ' ') ? '' : `${head ?? ''}\n`
   return `${first}${lines.join('\n')}\n${chunks.join('')}export {}\n`
 }

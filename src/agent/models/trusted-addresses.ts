@@ -1,5 +1,6 @@
 /** @module Which addresses may be dialled: what was named, and nothing else. Pure. */
-import ipaddr from 'ipaddr.js'
+import { isIP, isIPv6 } from 'node:net'
+import type ipaddr from 'ipaddr.js'
 import { AgentError } from '../errors.ts'
 
 interface NamedHost {
@@ -10,9 +11,14 @@ interface NamedHost {
 
 interface NamedBlock {
   readonly kind: 'block'
-  readonly block: readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
+  readonly range: string
+  /** Undefined: this one address, whatever form it is written in. */
+  readonly bits: number | undefined
   readonly port: number | undefined
 }
+
+/** What knows the forms and the special ranges of addresses; loaded when the first one is to be judged. */
+export type AddressLibrary = typeof ipaddr
 
 export type Trusted = NamedHost | NamedBlock
 
@@ -27,7 +33,7 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:'
 /** Addresses of cloud machinery that lie among public ones: the host agent of Azure. */
 const MACHINERY: ReadonlySet<string> = new Set(['168.63.129.16'])
 /** All that is assigned for global unicast (IANA): what lies outside is of no use to a client. */
-const GLOBAL_V6 = ipaddr.parseCIDR('2000::/3')
+const GLOBAL_V6 = '2000::/3'
 
 /** Host names, `host:port`, addresses and CIDR blocks. Throws `invalid-allow`. */
 export function parseTrusted(allow: readonly string[]): Trusted[] {
@@ -37,12 +43,14 @@ export function parseTrusted(allow: readonly string[]): Trusted[] {
 
 function parseEntry(entry: string): Trusted {
   if (entry.includes('/')) {
-    if (!ipaddr.isValidCIDR(entry))
+    const [, range = '', bits = ''] = /^([\da-f:.]+)\/(\d{1,3})$/i.exec(entry) ?? []
+    const bitsMax = isIPv6(range) ? 128 : 32
+    if (isIP(range) === 0 || Number(bits) > bitsMax)
       throw invalid(`${entry} is no CIDR block such as 10.1.0.0/16: name hosts without a scheme`)
-    return { kind: 'block', block: ipaddr.parseCIDR(entry), port: undefined }
+    return { kind: 'block', range, bits: Number(bits), port: undefined }
   }
   // A bare IPv6 address has colons of its own.
-  const literal = ipaddr.IPv6.isValid(entry) ? `[${entry}]` : entry
+  const literal = isIPv6(entry) ? `[${entry}]` : entry
   const url = URL.canParse(`http://${literal}`) ? new URL(`http://${literal}`) : undefined
   const portText = /:(\d+)$/.exec(literal)?.[1]
   if (url === undefined || url.username !== '' || url.pathname !== '/' || url.search !== '' || entry === '') {
@@ -50,29 +58,28 @@ function parseEntry(entry: string): Trusted {
   }
   const host = bare(url.hostname)
   const port = portText === undefined ? undefined : Number(portText)
-  if (!ipaddr.isValid(host)) return { kind: 'host', host, port }
-  const address = ipaddr.process(host)
-  return { kind: 'block', block: [address, address.kind() === 'ipv4' ? 32 : 128], port }
+  return isIP(host) === 0 ? { kind: 'host', host, port } : { kind: 'block', range: host, bits: undefined, port }
 }
 
 /** Why nothing at all may be dialled under this name; undefined: its addresses decide. */
 export function hostFault(trusted: readonly Trusted[], target: Target): string | undefined {
   const host = bare(target.host)
-  if (ipaddr.isValid(host) || isNamed(trusted, { ...target, host })) return undefined
+  if (isIP(host) !== 0 || isNamed(trusted, { ...target, host })) return undefined
   return `${host}:${target.port} is not among what may be dialled`
 }
 
 /** Why this address may not be dialled for the target; undefined: it may. */
-export function addressFault(trusted: readonly Trusted[], target: Target, address: string): string | undefined {
-  if (!ipaddr.isValid(address)) return `${address} is no address`
-  const plain = ipaddr.process(address)
-  if (
-    trusted.some((each) => each.kind === 'block' && isIn(plain, each) && (each.port ?? target.port) === target.port)
-  ) {
-    return undefined
-  }
-  if (ipaddr.isValid(bare(target.host))) return `the address ${address} is not among what may be dialled`
-  return isPublic(plain)
+export function addressFault(
+  library: AddressLibrary,
+  { trusted, target, address }: { trusted: readonly Trusted[]; target: Target; address: string },
+): string | undefined {
+  if (!library.isValid(address)) return `${address} is no address`
+  const plain = library.process(address)
+  const isNamed = (each: Trusted): boolean =>
+    each.kind === 'block' && isIn(library, plain, each) && (each.port ?? target.port) === target.port
+  if (trusted.some(isNamed)) return undefined
+  if (isIP(bare(target.host)) !== 0) return `the address ${address} is not among what may be dialled`
+  return isPublic(library, plain)
     ? undefined
     : `${target.host} resolves to ${address}, which is not public: allow its block to dial it`
 }
@@ -83,14 +90,18 @@ function isNamed(trusted: readonly Trusted[], { host, port, protocol }: Target):
   )
 }
 
-function isIn(address: ipaddr.IPv4 | ipaddr.IPv6, { block: [range, bits] }: NamedBlock): boolean {
-  return address.kind() === range.kind() && address.match(range, bits)
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+
+function isIn(library: AddressLibrary, address: Address, { range, bits }: NamedBlock): boolean {
+  if (bits === undefined) return library.process(range).toNormalizedString() === address.toNormalizedString()
+  const block = library.parse(range)
+  return address.kind() === block.kind() && address.match(block, bits)
 }
 
 /** A unicast address of the public internet, in no range that means something else, whatever form it was written in. */
-function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+function isPublic(library: AddressLibrary, address: Address): boolean {
   if (address.range() !== 'unicast' || MACHINERY.has(address.toString())) return false
-  return address.kind() === 'ipv4' || address.match(...GLOBAL_V6)
+  return address.kind() === 'ipv4' || address.match(library.parseCIDR(GLOBAL_V6))
 }
 
 export function portOf(port: string, protocol: string): number {

@@ -4,7 +4,14 @@ import { isIP } from 'node:net'
 import type { buildConnector } from 'undici'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import { AgentError } from '../errors.ts'
-import { addressFault, hostFault, parseTrusted, portOf, type Trusted } from './trusted-addresses.ts'
+import {
+  type AddressLibrary,
+  addressFault,
+  hostFault,
+  parseTrusted,
+  portOf,
+  type Trusted,
+} from './trusted-addresses.ts'
 
 /** Which addresses may be dialled, and the bounds of an exchange in bytes and milliseconds. */
 export interface TrustOptions {
@@ -66,23 +73,26 @@ export function trustedFetch(options: TrustOptions): Fetch {
   }
 }
 
+/** What the address behind a name is judged by. */
+interface Trust {
+  readonly trusted: readonly Trusted[]
+  readonly lookup: NonNullable<TrustOptions['lookup']>
+  readonly library: AddressLibrary
+}
+
 async function openTrusted(trusted: readonly Trusted[], { lookup = systemLookup }: TrustOptions) {
-  const { Agent, buildConnector, fetch } = await import('undici').catch((cause: unknown) => {
-    throw new AgentError('package-missing', 'trustedFetch needs the package undici: npm install undici', {
-      cause: String(cause),
-    })
+  const needed = Promise.all([import('undici'), import('ipaddr.js')])
+  const [{ Agent, buildConnector, fetch }, { default: library }] = await needed.catch((cause: unknown) => {
+    const advice = 'trustedFetch needs the packages undici and ipaddr.js: npm install undici ipaddr.js'
+    throw new AgentError('package-missing', advice, { cause: String(cause) })
   })
-  const connect = trustedConnector(buildConnector({ timeout: CONNECT_MS }), trusted, lookup)
+  const connect = trustedConnector(buildConnector({ timeout: CONNECT_MS }), { trusted, lookup, library })
   return { fetch, dispatcher: new Agent({ connect }) }
 }
 
-function trustedConnector(
-  connect: buildConnector.connector,
-  trusted: readonly Trusted[],
-  lookup: NonNullable<TrustOptions['lookup']>,
-): buildConnector.connector {
+function trustedConnector(connect: buildConnector.connector, trust: Trust): buildConnector.connector {
   return (query, done) => {
-    checkedAddress(trusted, query, lookup)
+    checkedAddress(trust, query)
       .then((address) => {
         // A certificate is for the name that was asked for, not for its address.
         const servername = query.servername ?? (isIP(query.hostname) === 0 ? query.hostname : undefined)
@@ -94,15 +104,16 @@ function trustedConnector(
 
 /** One address, all of whose siblings may be dialled as well: a name that mixes them is up to something. */
 async function checkedAddress(
-  trusted: readonly Trusted[],
+  { trusted, lookup, library }: Trust,
   { hostname, port, protocol }: buildConnector.Options,
-  lookup: NonNullable<TrustOptions['lookup']>,
 ): Promise<string> {
   const target = { host: hostname, port: portOf(port, protocol), protocol }
   const named = hostFault(trusted, target)
   if (named !== undefined) throw refused(named, hostname)
   const addresses = isIP(hostname) === 0 ? await lookup(hostname) : [hostname]
-  const fault = addresses.map((each) => addressFault(trusted, target, each)).find((each) => each !== undefined)
+  const fault = addresses
+    .map((address) => addressFault(library, { trusted, target, address }))
+    .find((each) => each !== undefined)
   const [address] = addresses
   if (fault !== undefined || address === undefined) throw refused(fault ?? `${hostname} has no address`, hostname)
   return address

@@ -45,7 +45,10 @@ export function byRelevance({ query, embed }: RelevanceOptions = {}): Slicer {
 
 /** BM25 as `minisearch` computes it. */
 async function wordScores(query: string, texts: readonly string[]): Promise<number[]> {
-  const { default: MiniSearch } = await import('minisearch')
+  const { default: MiniSearch } = await import('minisearch').catch((cause: unknown) => {
+    const advice = 'byRelevance without an embedder needs the package minisearch: npm install minisearch'
+    throw new AgentError('package-missing', advice, { cause: String(cause) })
+  })
   const index = new MiniSearch({ fields: ['text'] })
   index.addAll(texts.map((text, id) => ({ id, text })))
   const scores = texts.map(() => 0)
