@@ -11,6 +11,7 @@ const LATEST = {
   ToolCallSucceeded: 2,
   ToolCallResolved: 2,
   CompensationSucceeded: 2,
+  AccessRecorded: 2,
 } satisfies { readonly [T in EventType]?: number }
 
 export function latestBodyVersion(type: string): number {

@@ -140,7 +140,7 @@ function edgeOf(
   issuers: WatchedFile<readonly TrustedIssuer[]>,
 ): (served: Served, draining: AbortSignal) => App {
   const trusted = latest(issuers)
-  const { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, values } = settings
+  const { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, values } = settings
   const valueBodyMaxBytes = values.maxBytes + AROUND_VALUE_BYTES
   return ({ ledger, keys: source, memory, work }, draining) => {
     const keys = latest(source)
@@ -152,7 +152,7 @@ function edgeOf(
       version,
       memory,
       work,
-      settings: { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, valueBodyMaxBytes },
+      settings: { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, valueBodyMaxBytes },
       draining,
     })
   }
@@ -176,10 +176,14 @@ interface Trust {
   readonly trusted: () => readonly TrustedIssuer[]
 }
 
-function verifierFor({ issuer, audience }: Settings, { keys, initial, trusted, memory }: Trust): TokenVerifier {
+function verifierFor(
+  { issuer, audience, payloadScope }: Settings,
+  { keys, initial, trusted, memory }: Trust,
+): TokenVerifier {
   const { tokenSecret: sharedSecret } = initial
   const cacheMaxBytes = memory.limitOf('tokens')
-  const verifier = createTokenVerifier({ keys, trusted, sharedSecret, issuer, audience, now: Date.now, cacheMaxBytes })
+  const rules = { issuer, audience, payloadScope, now: Date.now, cacheMaxBytes }
+  const verifier = createTokenVerifier({ keys, trusted, sharedSecret, ...rules })
   memory.watch('tokens', () => verifier.cacheBytes)
   return verifier
 }

@@ -34,6 +34,8 @@ export interface Settings {
   readonly policy?: string
   readonly judge?: string
   readonly witnesses?: string
+  readonly payloadScope: 'implied' | 'required'
+  readonly strictAccess: boolean
   readonly openMetrics: boolean
   readonly requestLog: boolean
   readonly values: { readonly inlineMaxBytes: number; readonly maxBytes: number }
@@ -82,6 +84,8 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     ...(judge !== undefined && { judge }),
     ...(witnesses !== undefined && { witnesses }),
     ...(memoryBytes !== undefined && { memoryBytes }),
+    payloadScope: inputs.checked('payload-scope') as Settings['payloadScope'],
+    strictAccess: inputs.checked('strict-access') === true,
     openMetrics: inputs.checked('open-metrics') === true,
     requestLog: inputs.checked('request-log') === true,
     values: { inlineMaxBytes: inputs.number('value-inline-bytes'), maxBytes: inputs.number('value-max-bytes') },

@@ -153,6 +153,18 @@ export const SETTINGS = {
     fallback: 'false',
     schema: Switch,
   },
+  'payload-scope': {
+    about:
+      'who reads bodies, such as contexts, arguments and results: `implied`, whoever has `runs:read`; `required`, only who has `payloads:read`',
+    fallback: 'implied',
+    schema: z.enum(['implied', 'required'], 'takes implied or required'),
+  },
+  'strict-access': {
+    about:
+      'every read of bodies is on record before it is answered; `false` counts those by `runs:read` and records them within a minute',
+    fallback: 'false',
+    schema: Switch,
+  },
   'open-metrics': { about: 'serve `/metrics` without a token', fallback: 'false', schema: Switch },
 } as const satisfies Record<string, Setting>
 

@@ -16,7 +16,7 @@ export const AccessEntry = z.strictObject({
   actor: Name,
   principal: Name.optional(),
   via: z.array(Name).max(VIA_MAX).optional(),
-  /** What was asked: `events`, `export`, `tail`, `replay`, `page`, or `audit/<name>` of a named query. */
+  /** What was asked: `payloads` of bodies read by a scope of the run's own, `events`, `export`, `tail`, `replay`, `page`, or `audit/<name>` of a named query. */
   query: z.string().min(1).max(64),
   /** The run it was about, where it was about one. */
   run: z.string().max(128).optional(),
@@ -34,9 +34,18 @@ export const AccessEntry = z.strictObject({
   count: z.int().min(0).optional(),
   /** Of a replay or a verification. */
   verdict: z.enum(['VERIFIED', 'TAMPERED', 'INCOMPLETE', 'UNVERIFIABLE']).optional(),
+  /** Of several reads of bodies that are one entry: when the last of them was, `at` being the first. */
+  until: z.string().regex(TIME_PATTERN).optional(),
+  /** How many they were. */
+  reads: z.int().min(1).optional(),
   /** The answer broke off before its end. */
   cut: z.literal(true).optional(),
 })
+
+/** Of a body with these entries. */
+export function accessVersion(entries: readonly Pick<AccessEntry, 'until' | 'reads'>[]): 1 | 2 {
+  return entries.some(({ until, reads }) => until !== undefined || reads !== undefined) ? 2 : 1
+}
 
 export const AccessRecorded = eventType({
   family: 'access',
@@ -45,10 +54,13 @@ export const AccessRecorded = eventType({
   says: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   changes: {},
-  schema: z.strictObject({
-    v: z.literal(1),
-    entries: z.array(AccessEntry).min(1).max(ACCESS_ENTRIES_MAX),
-  }),
+  schema: z
+    .strictObject({
+      /** 2: an entry stands for several reads. */
+      v: z.union([z.literal(1), z.literal(2)]),
+      entries: z.array(AccessEntry).min(1).max(ACCESS_ENTRIES_MAX),
+    })
+    .refine(({ v, entries }) => v === accessVersion(entries), 'version 2 holds entries of several reads, and 1 none'),
 })
 
 export type AccessEntry = z.infer<typeof AccessEntry>

@@ -13,6 +13,8 @@ export interface TokenAccess {
   readonly runNamedBehind?: true
   /** A token bound to a run or to an agent needs this scope, whatever others it has. */
   readonly scopeIfBound?: Scope
+  /** Gives bodies: what agents handed over, called tools with and got back. Read by a scope of the run's own it is counted, by whom and how often. */
+  readonly payloads?: true
   /** What lies behind puts the read on record itself, or it is one that nobody needs on record. */
   readonly recordedBehind?: true
 }
@@ -22,6 +24,10 @@ export type Access = 'open' | TokenAccess
 
 /** A run's own state and history. */
 export const READ_RUNS = { scopes: ['runs:read', 'audit:read'] } as const satisfies TokenAccess
+/** What stands in the bodies of its events. A `runs:read` gives it as well where the settings say so. */
+export const READ_PAYLOADS = { scopes: ['payloads:read', 'audit:read'], payloads: true } as const satisfies TokenAccess
+/** Bodies of several runs, each held against the token's run by what lies behind. */
+export const READ_OWN_PAYLOADS = { ...READ_PAYLOADS, runNamedBehind: true } as const satisfies TokenAccess
 /** Each row or answer is held against the token's run by what lies behind. */
 export const READ_OWN_RUNS = { ...READ_RUNS, runNamedBehind: true } as const satisfies TokenAccess
 export const WRITE_RUNS = { scopes: ['runs:write'] } as const satisfies TokenAccess
@@ -33,7 +39,10 @@ export const SET_MANIFESTS = {
   scopeIfBound: 'runs:admin',
 } as const satisfies TokenAccess
 /** What waits for a decision, with the arguments: whoever decides has to see them. */
-export const READ_APPROVALS = { scopes: ['approvals:write', 'runs:read', 'audit:read'] } as const satisfies TokenAccess
+export const READ_APPROVALS = {
+  scopes: ['approvals:write', 'payloads:read', 'audit:read'],
+  payloads: true,
+} as const satisfies TokenAccess
 export const READ_ALL_APPROVALS = { ...READ_APPROVALS, allAgents: true } as const satisfies TokenAccess
 /** A person's yes or no: an agent's token has none. */
 export const DECIDE_APPROVALS = { scopes: ['approvals:write'], allAgents: true } as const satisfies TokenAccess

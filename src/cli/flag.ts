@@ -47,12 +47,16 @@ const SETTING_VALUES: Readonly<Record<SettingName, string>> = {
   'value-inline-bytes': 'bytes',
   'value-max-bytes': 'bytes',
   'request-log': 'boolean',
+  'payload-scope': 'how',
+  'strict-access': 'boolean',
   'open-metrics': 'boolean',
 }
 const SETTING_CHOICES: Partial<Record<SettingName, readonly string[]>> = {
   'log-level': ['silent', 'error', 'warn', 'info', 'debug'],
   policy: ['default', 'relay'],
   'request-log': ['true', 'false'],
+  'payload-scope': ['implied', 'required'],
+  'strict-access': ['true', 'false'],
   'open-metrics': ['true', 'false'],
 }
 const SETTINGS_HEADING = 'Settings (or COUNTERSIGN_* variables):'

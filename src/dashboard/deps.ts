@@ -47,6 +47,8 @@ export interface DashboardDeps {
   /** A slot for a long read of the tenant, to be called when it ends; else the code of the problem why there is none. */
   readonly acquireStream: (tenant: string, kind: 'replay' | 'page') => (() => void) | 'too-many-streams' | 'overloaded'
   readonly memory: MemoryBudget
+  /** A read of bodies is on record before it is answered, whichever scope it is read by. */
+  readonly strictAccess: boolean
   /** Begins what a page reads: its pace, which throws `ReaderLeftError` when the reader left or the session or its token is over; then call `end`. */
   readonly beginReading: (c: DashboardContext, reader: PageReader) => { readonly pace: Pace; readonly end: () => void }
   /** A stream of server-sent events, which ends with its reader, its token, its session or the server; else the code of the problem why not. */

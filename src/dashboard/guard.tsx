@@ -181,7 +181,12 @@ function parsedQuery(schema: z.ZodObject, search: URLSearchParams): ParsedQuery 
 /** Readings that only an audit scope allows are on record before they are answered, as those of the API are (LOG-20). */
 async function recordReading(route: PageRoute, { c, deps, caller, run, noted }: View): Promise<void> {
   const { audit } = deps.ledger
-  if (audit === undefined || (noted.verdict === undefined && !goesOnRecord(route.access, caller))) return
+  if (audit === undefined) return
+  const isPayload = route.access.payloads === true
+  const isOnRecord =
+    noted.verdict !== undefined || goesOnRecord(route.access, caller) || (isPayload && deps.strictAccess)
+  if (!isOnRecord && isPayload) audit.notePayloads(caller, run)
+  if (!isOnRecord) return
   const page = route.path.replaceAll(/\/?:\w+/g, '').replace(/^\//, '')
   const query = noted.verdict === undefined ? `page/${page}` : 'replay'
   await audit.record(caller, { ...readOf(query, run, new URL(c.req.url).searchParams), ...noted })

@@ -24,6 +24,8 @@ export interface HttpSettings extends RateSettings {
   readonly openMetrics: boolean
   /** A line of the log for each request. */
   readonly requestLog: boolean
+  /** A read of bodies is on record before it is answered, whichever scope it is read by. */
+  readonly strictAccess: boolean
 }
 
 const HTTP_DEFAULTS: HttpSettings = {
@@ -39,6 +41,7 @@ const HTTP_DEFAULTS: HttpSettings = {
   tokenCheckMs: 500,
   openMetrics: false,
   requestLog: false,
+  strictAccess: false,
 }
 
 /** The little of a logger that this edge needs; pino fits. */

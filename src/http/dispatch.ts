@@ -89,7 +89,11 @@ async function guarded(
   const ask = { c, edge, caller, run, item, path, query: query.value }
   if (route.body !== undefined) return withBody(route, ask)
   if (edge.memory.account('answers').isFull) return problemResponse(answersUnsent, path)
-  if (access === undefined) return route.handle(ask)
+  if (access === undefined) {
+    const answered = await route.handle(ask)
+    if (route.access.payloads === true && answered.status < REFUSED_STATUS) edge.ledger.audit?.notePayloads(caller, run)
+    return answered
+  }
   const response = await route.handle({ ...ask, access })
   // What was refused gave nothing away; a stream records itself before it ends.
   if (response.status < REFUSED_STATUS && access.streamed === undefined) await access.record()
@@ -181,7 +185,8 @@ export interface Reading {
 
 /** The note of a read that goes on record (LOG-20): what the handler adds to it, and when it is written. Undefined where nobody reads by an audit scope. */
 export function accessNote(route: GuardedRoute, { c, edge, caller, run }: Reading): AccessNote | undefined {
-  if (route.method !== 'get' || !goesOnRecord(route.access, caller)) return undefined
+  const isStrict = edge.settings.strictAccess && route.access.payloads === true
+  if (route.method !== 'get' || !(isStrict || goesOnRecord(route.access, caller))) return undefined
   // Asked for last: a ledger whose store is away has none to give.
   const { audit } = edge.ledger
   if (audit === undefined) return undefined

@@ -24,6 +24,7 @@ export function mountDashboard(app: OpenAPIHono<EdgeEnv>, { edge, metrics }: Gat
     },
     rates,
     memory,
+    strictAccess: edge.settings.strictAccess,
     acquireStream: (tenant, kind) => slots.acquire(tenant, kind),
     beginReading: (c, reader) => beginReading(edge, c as unknown as EdgeContext, reader),
     openLive: (c, live) => openLivePage(edge, c as unknown as EdgeContext, live),

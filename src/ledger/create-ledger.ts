@@ -73,7 +73,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const approvals = new ApprovalReads({ queries, reader, list, effects })
   const audit =
     options.audit &&
-    openAudit({ store, followed: followed('audit'), ...upkeep, lag: lag.audit, ...options.audit, readOnly })
+    openAudit({ store, followed: followed('audit'), ...upkeep, lag: lag.audit, ...options.audit, readOnly, log })
   const exports = new Exports({ store, logs, keys, effects, facts })
   const finish = finishOnce([list, audit])
   const stopWatching = watched(founding, { stats, runs })

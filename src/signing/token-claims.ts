@@ -8,6 +8,7 @@ import { isWellFormed } from './well-formed.ts'
 export const SCOPES = [
   'runs:write',
   'runs:read',
+  'payloads:read',
   'runs:admin',
   'approvals:write',
   'audit:read',

@@ -53,6 +53,8 @@ export interface TokenVerifierOptions extends Omit<TrustSettings, 'trusted'> {
   readonly maxLifetimeSeconds?: number
   /** Verified tokens kept. Default 10,000. */
   readonly cacheMaxBytes?: number
+  /** `implied`, the default: whoever has `runs:read` has `payloads:read`, as tokens of before that scope. `required`: that scope alone gives bodies. */
+  readonly payloadScope?: 'implied' | 'required'
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
@@ -194,7 +196,12 @@ function judge(payload: JWTPayload, how: Verification): TokenResult {
   const longest = onlyReadsMetrics(claims.scopes)
     ? SCRAPE_TOKEN_MAX_SECONDS
     : (how.maxLifetimeSeconds ?? TOKEN_MAX_SECONDS)
-  return lifetime > longest ? refused('token-lifetime') : { ok: true, claims }
+  return lifetime > longest ? refused('token-lifetime') : { ok: true, claims: withImplied(claims, how) }
+}
+
+function withImplied(claims: Principal, { payloadScope = 'implied' }: TokenVerifierOptions): Principal {
+  if (payloadScope === 'required' || !claims.scopes.has('runs:read')) return claims
+  return { ...claims, scopes: new Set([...claims.scopes, 'payloads:read']) }
 }
 
 export function onlyReadsMetrics(scopes: ReadonlySet<string>): boolean {

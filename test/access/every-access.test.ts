@@ -62,7 +62,7 @@ async function statusOf(edge: TestEdge, claims: object): Promise<(page: (typeof 
 }
 
 test('(A140) a token that lacks the scope, or is bound to another run or to one agent, is refused on every page as on the API', async () => {
-  await using edge = await testEdge({ audit: true, merkleLogs: true })
+  await using edge = await testEdge({ audit: true, merkleLogs: true, payloadScope: 'required' })
   await edge.started('r')
   for (const scope of ALL_SCOPES) {
     const status = await statusOf(edge, { scopes: [scope] })

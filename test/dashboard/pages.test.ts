@@ -89,7 +89,7 @@ test('a token without the scope is told which one the page needs (A12)', async (
   for (const path of PATHS) {
     const response = await writer.get(path)
     assert.is(response.status, 403, path)
-    assert.match(await response.text(), /needs the scope runs:read or audit:read/)
+    assert.match(await response.text(), /needs the scope (runs|payloads):read or audit:read/)
   }
 })
 

@@ -17,7 +17,7 @@ test('every route but health, keys, description and problem pages needs a token 
 })
 
 test('each scope opens the routes that name it and no other (A12)', async () => {
-  await using edge = await testEdge()
+  await using edge = await testEdge({ payloadScope: 'required' })
   await edge.started('r')
   const routes = (await describedRoutes(edge)).filter(({ scopes }) => scopes.length > 0)
   assert.ok(routes.length > 25, 'the walk must see the routes')

@@ -38,7 +38,7 @@ test('a token that was issued names its caller', async () => {
       actor: 'bot',
       principal: 'alice',
       via: ['desk', 'hub'],
-      scopes: new Set(['runs:write', 'runs:read']),
+      scopes: new Set(['runs:write', 'runs:read', 'payloads:read']),
       run: 'r1',
       agent: 'writer',
       expiresAt: (seconds + 600) * 1000,

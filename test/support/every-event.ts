@@ -255,6 +255,19 @@ const ACCESS_BODIES = {
         { at: '2026-01-02T03:04:05.678Z', actor: 'auditor', query: 'replay', verdict: 'TAMPERED', cut: true },
       ],
     },
+    {
+      v: 2,
+      entries: [
+        {
+          at: '2026-01-02T03:04:05.678Z',
+          until: '2026-01-02T03:05:01.234Z',
+          actor: 'ann',
+          query: 'payloads',
+          run: RUN,
+          reads: 7,
+        },
+      ],
+    },
   ],
 } satisfies { readonly [T in EventType]?: readonly EventBody<T>[] }
 

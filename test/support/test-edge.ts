@@ -20,6 +20,7 @@ const AUDIENCE = 'test-audience'
 export const ALL_SCOPES = [
   'runs:write',
   'runs:read',
+  'payloads:read',
   'runs:admin',
   'approvals:write',
   'audit:read',
@@ -57,6 +58,7 @@ export interface TestEdgeOptions extends TestLedgerOptions {
   /** Of tokens and of the edge, instead of the real one; the ledger has its own. */
   readonly now?: () => number
   readonly trusted?: TokenVerifierOptions['trusted']
+  readonly payloadScope?: 'implied' | 'required'
   /** Wraps the ledger, to make it fail or wait. */
   readonly wrap?: (ledger: Ledger) => Ledger
 }
@@ -67,7 +69,8 @@ export async function testEdge(options: TestEdgeOptions = {}): Promise<TestEdge>
   const draining = new AbortController()
   const logs: Logged[] = []
   const now = options.now ?? Date.now
-  const trust = { ...(options.trusted && { trusted: options.trusted }) }
+  const { trusted, payloadScope } = options
+  const trust = { ...(trusted && { trusted }), ...(payloadScope && { payloadScope }) }
   const verifier = createTokenVerifier({ keys: inner.keys.current, issuer: ISSUER, audience: AUDIENCE, now, ...trust })
   const app = createApp({
     ledger: options.wrap?.(inner.ledger) ?? inner.ledger,

@@ -44,7 +44,11 @@ export interface TestClock {
 
 function unrecordedAudit(store: EventStore, keys: KeySource): AuditReads {
   const index = openSqliteAudit({ path: ':memory:' })
-  return { ...bound(auditOfStore({ store, index, sealer: new Sealer(keys) })), record: async () => undefined }
+  return {
+    ...bound(auditOfStore({ store, index, sealer: new Sealer(keys) })),
+    record: async () => undefined,
+    notePayloads: () => undefined,
+  }
 }
 
 const bound = (reads: UnrecordedReads): UnrecordedReads => ({

@@ -1,7 +1,7 @@
 /** @module The established context as it was at any step: going through a run's time, step by step. */
 import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { READ_RUNS } from '../../access/access.ts'
+import { READ_PAYLOADS } from '../../access/access.ts'
 import { orRefused, pageRoute } from '../page.ts'
 import { Crumbs } from '../parts/crumbs.tsx'
 import { Data } from '../parts/data.tsx'
@@ -12,7 +12,7 @@ import { Step } from './diff-page.tsx'
 
 export const contextPage = pageRoute({
   path: '/runs/:run/context',
-  access: READ_RUNS,
+  access: READ_PAYLOADS,
   query: z.object({ step: Step.optional() }),
   handle: async ({ deps, caller, run, query }) => {
     const at = query.step === undefined ? {} : { step: query.step }

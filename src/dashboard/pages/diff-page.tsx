@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { ResolvedPolicy } from '../../../schemas/policy.ts'
 import type { Supersession } from '../../../schemas/values.ts'
-import { READ_RUNS } from '../../access/access.ts'
+import { READ_PAYLOADS } from '../../access/access.ts'
 import { validateHandoff } from '../../domain/validator/validate.ts'
 import { diffContexts } from '../diff/context-diff.ts'
 import { DiffTable } from '../diff/diff-table.tsx'
@@ -32,7 +32,7 @@ const ENVELOPES_PAGE = 500
 
 export const diffPage = pageRoute({
   path: '/runs/:run/diff',
-  access: READ_RUNS,
+  access: READ_PAYLOADS,
   query: DiffQuery,
   handle: async (view) => {
     const { run, query } = view

@@ -1,7 +1,7 @@
 /** @module Calls in doubt of the whole tenant: what nobody but a person can go on from. */
 import { z } from 'zod'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { READ_OWN_RUNS } from '../../access/access.ts'
+import { READ_OWN_PAYLOADS } from '../../access/access.ts'
 import { seeOther } from '../answer.tsx'
 import { orRefused, pageRoute } from '../page.ts'
 import { Data, Time } from '../parts/data.tsx'
@@ -17,7 +17,7 @@ const DoubtsQuery = z.object({ after: Place.optional(), resolved: z.string().max
 
 export const doubtsPage = pageRoute({
   path: '/doubts',
-  access: READ_OWN_RUNS,
+  access: READ_OWN_PAYLOADS,
   query: DoubtsQuery,
   handle: async ({ c, deps, caller, query }) => {
     if (caller.run !== undefined) return seeOther(c, runPath(caller.run))

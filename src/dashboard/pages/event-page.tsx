@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Finding } from '../../../schemas/finding.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { READ_RUNS, READ_TENANT } from '../../access/access.ts'
+import { READ_PAYLOADS, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { PAGE_HEADERS } from '../headers.ts'
@@ -26,7 +26,7 @@ export function revisionOf({ c }: View): number {
 
 export const eventPage = pageRoute({
   path: '/runs/:run/events/:revision',
-  access: READ_RUNS,
+  access: READ_PAYLOADS,
   query: NoQuery,
   handle: async (view) => {
     const { caller, deps, run } = view
@@ -165,7 +165,7 @@ function Member({ value }: { readonly value: string }) {
 /** The texts as they were signed, and the proof: for scripts, and for tools that read JSON. */
 export const evidenceRoute = pageRoute({
   path: '/runs/:run/events/:revision/evidence',
-  access: READ_RUNS,
+  access: READ_PAYLOADS,
   query: NoQuery,
   handle: async (view) => {
     const { caller, deps, run } = view

@@ -1,6 +1,6 @@
 /** @module A refused handoff, whole: who for whom, what changed, on what evidence it was refused, what it cost, what was undone, and the proof. */
 import { z } from 'zod'
-import { READ_RUNS } from '../../access/access.ts'
+import { READ_PAYLOADS } from '../../access/access.ts'
 import { seeOther } from '../answer.tsx'
 import { orRefused, pageRoute } from '../page.ts'
 import { RefusalBody } from '../parts/refusal-body.tsx'
@@ -12,7 +12,7 @@ import { revisionOf } from './event-page.tsx'
 
 export const refusalPage = pageRoute({
   path: '/runs/:run/refusals/:revision',
-  access: READ_RUNS,
+  access: READ_PAYLOADS,
   query: z.object({}),
   handle: async (view) => {
     const found = await readRefusal(view, revisionOf(view))
@@ -29,7 +29,7 @@ export const refusalPage = pageRoute({
 /** The newest one: where the list's badge leads. */
 export const latestRefusal = pageRoute({
   path: '/runs/:run/refusals',
-  access: READ_RUNS,
+  access: READ_PAYLOADS,
   query: z.object({}),
   handle: async (view) => {
     const run = runOf(orRefused(await view.deps.ledger.run(view.caller, view.run)))

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { ResolveCall } from '../../../schemas/requests.ts'
-import { READ_RUNS, WRITE_RUNS } from '../../access/access.ts'
+import { READ_PAYLOADS, WRITE_RUNS } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import { parseStrictText } from '../../signing/strict-json.ts'
 import { seeOther } from '../answer.tsx'
@@ -19,7 +19,7 @@ const REASON_MAX_CHARS = 4_000
 
 export const resolvePage = pageRoute({
   path: PATH,
-  access: READ_RUNS,
+  access: READ_PAYLOADS,
   query: NO_QUERY,
   handle: (view) => shown(view),
 })
@@ -63,7 +63,7 @@ interface Fault {
 async function shown(view: View, fault?: Fault): Promise<Page> {
   const { c, deps, caller, run } = view
   const callId = c.req.param('call') ?? ''
-  const mayRead = mayOpen(READ_RUNS, caller, run)
+  const mayRead = mayOpen(READ_PAYLOADS, caller, run)
   const call: JsonObject = mayRead ? orRefused(await deps.ledger.call(caller, run, callId)) : { callId }
   return {
     title: 'Resolve a call in doubt',

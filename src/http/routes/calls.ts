@@ -1,7 +1,7 @@
 /** @module Tool calls: claim, settle, renew, resolve, read; and the rollback that undoes them. */
 import { z } from 'zod'
 import { ClaimCall, RenewCall, ResolveCall, SettleCall, StartCompensation } from '../../../schemas/requests.ts'
-import { READ_RUNS, WRITE_RUNS } from '../../access/access.ts'
+import { READ_PAYLOADS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse, json, jsonText, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
@@ -61,11 +61,12 @@ export const callRoutes: readonly GuardedRoute[] = [
     summary:
       'Calls without an outcome, of all runs, newest run first: `in-doubt` are those that wait for somebody to resolve them',
     tag,
-    access: READ_RUNS,
+    access: READ_PAYLOADS,
     query: OpenCallsQuery,
     handle: listOpenCalls,
   }),
   pageRoute({
+    access: READ_PAYLOADS,
     path: '/v1/runs/{run}/calls',
     summary: 'Calls with status, attempts and outcome, in order of claim',
     tag,
@@ -75,7 +76,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/calls/{call}',
     summary: 'One call',
     tag,
-    access: READ_RUNS,
+    access: READ_PAYLOADS,
     query: NoQuery,
     handle: async ({ edge, caller, run, item, path }) => foundResponse(await edge.ledger.call(caller, run, item), path),
   }),
@@ -112,7 +113,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/values/{digest}',
     summary: 'A large value of a call, by the digest in its `argsRef` or `resultRef`: its canonical JSON text',
     tag,
-    access: READ_RUNS,
+    access: READ_PAYLOADS,
     query: NoQuery,
     handle: async (ask) => {
       const { edge, caller, run, item, path } = ask
@@ -135,7 +136,7 @@ export const callRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/compensations',
     summary: "The rollback's plan with the state of each action",
     tag: 'compensations',
-    access: READ_RUNS,
+    access: READ_PAYLOADS,
     query: NoQuery,
     handle: async (ask) => {
       const { edge, caller, run, path } = ask

@@ -1,6 +1,6 @@
 /** @module Handoffs: post one, read them, read what was found in them, and the manifests that bound them. */
 import { PostEnvelope, RecordJudgement, RegisterManifest } from '../../../schemas/requests.ts'
-import { READ_RUNS, SET_MANIFESTS, WRITE_RUNS } from '../../access/access.ts'
+import { READ_PAYLOADS, READ_RUNS, SET_MANIFESTS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse } from '../answers.ts'
 import { commandRoute } from '../command-route.ts'
 import { pageRoute } from '../page-route.ts'
@@ -30,12 +30,14 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     command: (body) => ({ kind: 'judgement', body }),
   }),
   pageRoute({
+    access: READ_PAYLOADS,
     path: '/v1/runs/{run}/envelopes',
     summary: 'Envelopes, accepted and rejected, oldest first',
     tag,
     read: (ledger, ...request) => ledger.envelopes(...request),
   }),
   pageRoute({
+    access: READ_PAYLOADS,
     path: '/v1/runs/{run}/findings',
     summary: 'Findings of rejected envelopes, and warnings of accepted ones',
     tag,

@@ -1,7 +1,7 @@
 /** @module The history, page by page: of a run, and of the tenant. All pages of one listing are one snapshot. */
 import { z } from 'zod'
 import { runStream } from '../../../schemas/names.ts'
-import { READ_RUNS, READ_TENANT } from '../../access/access.ts'
+import { READ_PAYLOADS, READ_TENANT } from '../../access/access.ts'
 import type { EventFilter, SealedPlaces } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import type { Position } from '../../store/event-store.ts'
@@ -29,7 +29,7 @@ export const eventRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/events',
     summary: "A run's events by revision: the sealed records",
     tag,
-    access: READ_RUNS,
+    access: READ_PAYLOADS,
     query: RunQuery,
     handle: runEvents,
   }),

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
 import type { Json } from '../../../schemas/json.ts'
-import { EXPORT, READ_RUNS } from '../../access/access.ts'
+import { EXPORT, READ_PAYLOADS } from '../../access/access.ts'
 import { FORMAT_NAMES } from '../../export/formats.ts'
 import { prepareExport } from '../../export/issue-export.ts'
 import type { ReplayLine } from '../../ledger/ledger.ts'
@@ -51,7 +51,7 @@ export const exportRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/replay',
     summary: 'Reread, verify and fold a run anew: one line a step, a verdict last',
     tag,
-    access: READ_RUNS,
+    access: READ_PAYLOADS,
     query: NoQuery,
     produces,
     handle: async (ask) => {

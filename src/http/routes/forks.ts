@@ -1,6 +1,6 @@
 /** @module Forks: open one over the context as it stands, report each branch, join; and read them. */
 import { JoinFork, ReportBranch, StartFork } from '../../../schemas/requests.ts'
-import { READ_RUNS, WRITE_RUNS } from '../../access/access.ts'
+import { READ_PAYLOADS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse } from '../answers.ts'
 import { commandRoute } from '../command-route.ts'
 import { NoQuery } from '../query.ts'
@@ -23,7 +23,7 @@ export const forkRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/forks',
     summary: 'Forks with the state of each branch, oldest first',
     tag,
-    access: READ_RUNS,
+    access: READ_PAYLOADS,
     query: NoQuery,
     handle: async ({ edge, caller, run, path }) => foundResponse(await edge.ledger.forks(caller, run), path),
   }),

@@ -4,7 +4,7 @@ import { Instant } from '../../../schemas/audit-fields.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { CompleteRun, FailRun, Rollback, StartRun } from '../../../schemas/requests.ts'
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
-import { READ_RUNS, WRITE_NAMED_RUNS, WRITE_RUNS } from '../../access/access.ts'
+import { READ_PAYLOADS, READ_RUNS, WRITE_NAMED_RUNS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse, json, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
@@ -64,7 +64,7 @@ export const runRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/context',
     summary: 'The established context, now or as it was at a step or revision',
     tag,
-    access: READ_RUNS,
+    access: READ_PAYLOADS,
     query: ContextQuery,
     handle: async (ask) => {
       const { edge, caller, run, path, query } = ask

@@ -1,6 +1,6 @@
 /** @module Tails: of a run, and of the tenant. They end with the token, with the server, or when the reader leaves. */
 import { z } from 'zod'
-import { READ_RUNS, READ_TENANT } from '../../access/access.ts'
+import { READ_PAYLOADS, READ_TENANT } from '../../access/access.ts'
 import { problemResponse } from '../answers.ts'
 import { judgeCursor, startCursor } from '../event-cursor.ts'
 import { EVENT_STREAM, openStream } from '../open-stream.ts'
@@ -19,7 +19,7 @@ export const tailRoutes: readonly GuardedRoute[] = [
     path: '/v1/runs/{run}/tail',
     summary: "A run's events: history, then live",
     tag,
-    access: READ_RUNS,
+    access: READ_PAYLOADS,
     query: TailQuery,
     produces,
     handle: async (ask) => {

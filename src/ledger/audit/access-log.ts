@@ -2,7 +2,7 @@
  * @module Who read what (LOG-20): one entry a read, one event for all reads of a moment, in `access-<tenant>.<writer>`, a
  * stream that this process alone writes. A read is answered when its entry is durable, and not at all where it cannot be.
  */
-import { ACCESS_ENTRIES_MAX, type AccessEntry } from '../../../schemas/events/access-recorded.ts'
+import { ACCESS_ENTRIES_MAX, type AccessEntry, accessVersion } from '../../../schemas/events/access-recorded.ts'
 import { accessStream } from '../../../schemas/names.ts'
 import { type AccessRead, recordedFilters } from '../../access/on-record.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
@@ -66,15 +66,19 @@ export class AccessLog implements AsyncDisposable {
    * Resolves when the read is on record. Throws `StoreUnavailableError` where it cannot be put there now, `OverloadedError` where too many
    * wait for it.
    */
-  async record(caller: Caller, read: AccessRead): Promise<void> {
-    const entry = entryOf(caller, read, new Date(this.#deps.effects.nowMs()).toISOString())
+  record(caller: Caller, read: AccessRead): Promise<void> {
+    return this.recordEntry(caller.tenant, entryOf(caller, read, new Date(this.#deps.effects.nowMs()).toISOString()))
+  }
+
+  /** The same of an entry that is made already. */
+  async recordEntry(tenant: string, entry: AccessEntry): Promise<void> {
     const account = this.#deps.memory.account('access')
     // Twice: as it waits, and in the text of the event that it becomes a part of.
-    const release = account.take(2 * (weigh(entry) + textBytes(caller.tenant)), caller.tenant)
+    const release = account.take(2 * (weigh(entry) + textBytes(tenant)), tenant)
     if (release === undefined) throw new OverloadedError('too many reads wait to be put on record', RETRY_MS)
     try {
       await new Promise<void>((recorded, failed) => {
-        const writer = this.#writer(caller.tenant)
+        const writer = this.#writer(tenant)
         writer.waiting.push({ entry, recorded, failed })
         this.#start(writer)
       })
@@ -138,7 +142,7 @@ export class AccessLog implements AsyncDisposable {
     const { tenant } = writer
     writer.at ??= await this.#placeOf(tenant)
     const { at } = writer
-    const data = { v: 1, entries: JSON.parse(JSON.stringify(entries)) }
+    const data = { v: accessVersion(entries), entries: JSON.parse(JSON.stringify(entries)) }
     const { append, next } = sealFact(this.#deps, { tenant, type: 'AccessRecorded', data, at })
     const result = await this.#deps.store.append(append)
     if (result.kind === 'appended' || (await wasWritten(this.#deps.store, append))) {

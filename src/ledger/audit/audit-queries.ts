@@ -145,9 +145,9 @@ export const AUDIT_QUERIES = {
   access: {
     summary: 'Who read, exported, replayed or verified what, and when',
     shape: 'access',
-    filters: ['actor', ...by('when')],
+    filters: ['actor', 'run', ...by('when')],
     preset: { types: ['AccessRecorded', 'ExportStarted', 'ExportIssued'] },
-    columns: ['at', 'actor', 'principal', 'query', 'filters', 'count', 'verdict'],
+    columns: ['at', 'until', 'actor', 'principal', 'query', 'run', 'reads', 'filters', 'count', 'verdict'],
   },
   verifications: {
     summary: 'The verification history: replays and verifications with their verdicts',

@@ -71,6 +71,8 @@ export interface AuditReads {
    * recorded by itself. Throws `StoreUnavailableError` where the store takes no writes: then nothing may be answered.
    */
   record(caller: Caller, read: AccessRead): Promise<void>
+  /** Counts a read of a run's bodies by a scope of its own: it is on record within a minute. `run` is empty where it was about several. */
+  notePayloads(caller: Caller, run: string): void
   /** An event of the tenant by its id. */
   event(caller: Caller, eventId: string): Promise<MatchedEvent | undefined>
   /** Why `matching` would not take this query; undefined where it does. */

@@ -55,7 +55,7 @@ interface IndexQuestion extends GroupAsk {
 }
 
 /** Without the record of who asked: whoever answers others puts `recordedReads` in front. */
-export type UnrecordedReads = Omit<AuditReads, 'record'>
+export type UnrecordedReads = Omit<AuditReads, 'record' | 'notePayloads'>
 
 export class AuditService implements UnrecordedReads {
   readonly #deps: AuditDeps

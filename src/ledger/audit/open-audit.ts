@@ -4,13 +4,14 @@ import type { AuditIndex } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { Followed } from '../followed.ts'
 import type { Sealer } from '../identity/sealer.ts'
-import type { Effects } from '../ports.ts'
+import type { Effects, Log } from '../ports.ts'
 import { QuietFollower } from '../read/quiet-follower.ts'
 import { AccessLog } from './access-log.ts'
 import { AuditProjection } from './audit-projection.ts'
 import type { AuditReads } from './audit-reads.ts'
 import { AuditService } from './audit-service.ts'
 import { orBuilding } from './index-building.ts'
+import { PayloadReads } from './payload-reads.ts'
 import { recordedReads } from './recorded-reads.ts'
 
 export interface OpenAuditDeps {
@@ -23,6 +24,7 @@ export interface OpenAuditDeps {
   readonly appendsSoFar: () => number
   readonly lag: Followed
   readonly memory: MemoryBudget
+  readonly log: Log
   readonly onlyIfAsked?: boolean
   /** How long a question waits for an index that lags; then `IndexBuildingError`. Absent: until it is there. */
   readonly waitMs?: number | undefined
@@ -36,6 +38,9 @@ export interface OpenAudit extends AsyncDisposable {
   finish(signal: AbortSignal): Promise<void>
 }
 
+const NO_LOG = { record: async () => undefined }
+const NOBODY = { note: () => undefined }
+
 /** Disposing it ends the following in lulls and waits for what is being recorded; the index stays open: who opened it closes it. */
 export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const { store, followed, index, sealer, effects, appendsSoFar, lag, onlyIfAsked = false, readOnly, memory } = deps
@@ -46,14 +51,16 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const building = { waitMs, progress: () => projection.progress }
   const catchUp = () => orBuilding(follower.catchUp(), building)
   const log = new AccessLog({ store, sealer, effects, writer: effects.newId(), memory })
+  const payloads = new PayloadReads({ log, effects, warn: deps.log.warn })
   const service = new AuditService({ store, index, sealer, catchUp })
   return {
-    reads: recordedReads(service, readOnly === true ? { record: async () => undefined } : log),
+    reads: readOnly === true ? recordedReads(service, NO_LOG, NOBODY) : recordedReads(service, log, payloads),
     finish: async (signal) => {
       if (index.progress() !== undefined) await follower.finish(signal)
     },
     [Symbol.asyncDispose]: async () => {
       follower[Symbol.dispose]()
+      await payloads[Symbol.asyncDispose]()
       await log[Symbol.asyncDispose]()
     },
   }

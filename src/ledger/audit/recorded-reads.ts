@@ -3,13 +3,19 @@ import type { AccessRead } from '../../access/on-record.ts'
 import type { AccessLog } from './access-log.ts'
 import type { AsOf, AuditQuestion, AuditReads } from './audit-reads.ts'
 import type { UnrecordedReads } from './audit-service.ts'
+import type { PayloadReads } from './payload-reads.ts'
 
-export function recordedReads(reads: UnrecordedReads, log: Pick<AccessLog, 'record'>): AuditReads {
+export function recordedReads(
+  reads: UnrecordedReads,
+  log: Pick<AccessLog, 'record'>,
+  payloads: Pick<PayloadReads, 'note'>,
+): AuditReads {
   return {
     asOf: (caller) => reads.asOf(caller),
     matchingRefusal: (caller, filter, range) => reads.matchingRefusal(caller, filter, range),
     matching: (caller, filter, range) => reads.matching(caller, filter, range),
     record: (caller, read) => log.record(caller, read),
+    notePayloads: (caller, run) => payloads.note(caller, run),
     ask: async (caller, question, page) => {
       const answer = await reads.ask(caller, question, page)
       if (answer.ok) await log.record(caller, readOf(question, answer.asOf, answer.items.length))

@@ -1,0 +1,91 @@
+/**
+ * @module Who read the bodies of which run by a scope of its own (LOG-26): counted as they read, and put on record a while later, one entry for
+ * all reads of an interval. Reads by an audit scope are on record one by one, before they are answered.
+ */
+import type { AccessEntry } from '../../../schemas/events/access-recorded.ts'
+import type { Caller } from '../ledger.ts'
+import type { Effects, Log } from '../ports.ts'
+import type { AccessLog } from './access-log.ts'
+
+/** Reads of so long are one entry. */
+const INTERVAL_MS = 60_000
+/** Of so many readers and runs nobody waits for the interval's end. */
+const ENTRIES_MAX = 5_000
+const QUERY = 'payloads'
+
+interface Counted {
+  readonly tenant: string
+  readonly entry: Omit<AccessEntry, 'until' | 'reads'>
+  until: string
+  reads: number
+}
+
+export interface PayloadReadsDeps {
+  readonly log: Pick<AccessLog, 'recordEntry'>
+  readonly effects: Pick<Effects, 'nowMs'>
+  readonly warn: Log['warn']
+}
+
+export class PayloadReads implements AsyncDisposable {
+  readonly #deps: PayloadReadsDeps
+  readonly #timer: NodeJS.Timeout
+  #counted = new Map<string, Counted>()
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(deps: PayloadReadsDeps) {
+    this.#deps = deps
+    this.#timer = setInterval(() => void this.flush(), INTERVAL_MS).unref()
+  }
+
+  /** Costs a read no more than a count. */
+  note({ tenant, actor, principal, via }: Caller, run: string): void {
+    const at = new Date(this.#deps.effects.nowMs()).toISOString()
+    const key = JSON.stringify([tenant, run, actor, principal, via])
+    const known = this.#counted.get(key)
+    if (known !== undefined) {
+      known.reads += 1
+      known.until = at
+      return
+    }
+    const who = { actor, ...(principal !== undefined && { principal }), ...(via !== undefined && { via: [...via] }) }
+    const entry = { at, ...who, query: QUERY, ...(run !== '' && { run }) }
+    this.#counted.set(key, { tenant, entry, until: at, reads: 1 })
+    if (this.#counted.size >= ENTRIES_MAX) void this.flush()
+  }
+
+  /** Resolves once what was counted so far is on record. What cannot be put there now stays counted. */
+  flush(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#write())
+    return this.#writing
+  }
+
+  async #write(): Promise<void> {
+    const counted = this.#counted
+    this.#counted = new Map()
+    const written = [...counted].map(async ([key, { tenant, entry, until, reads }]) => {
+      try {
+        await this.#deps.log.recordEntry(tenant, { ...entry, until, reads })
+      } catch (error) {
+        this.#putBack(key, { tenant, entry, until, reads })
+        throw error
+      }
+    })
+    const failed = (await Promise.allSettled(written)).find((each) => each.status === 'rejected')
+    if (failed !== undefined) {
+      const fields = { err: failed.reason as unknown, readers: this.#counted.size }
+      this.#deps.warn(fields, 'who read bodies could not be put on record yet')
+    }
+  }
+
+  #putBack(key: string, before: Counted): void {
+    const since = this.#counted.get(key)
+    if (since === undefined && this.#counted.size >= ENTRIES_MAX) return
+    const reads = before.reads + (since?.reads ?? 0)
+    this.#counted.set(key, { ...before, until: since?.until ?? before.until, reads })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer)
+    await this.flush()
+  }
+}

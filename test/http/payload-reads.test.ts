@@ -1,0 +1,137 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Json, JsonObject } from '../../schemas/json.ts'
+import { PayloadReads } from '../../src/ledger/audit/payload-reads.ts'
+import { collect } from '../support/records.ts'
+import { drive, ok } from '../support/run-driver.ts'
+import { bearer, type TestEdge, type TestEdgeOptions, testEdge } from '../support/test-edge.ts'
+import { signedIn } from '../support/ui-client.ts'
+
+const test = suite('http: who read the bodies of a run')
+
+async function seeded(options: TestEdgeOptions = {}): Promise<TestEdge> {
+  const edge = await testEdge({ audit: true, ...options })
+  const run = drive(edge.inner, 'order', { tenant: edge.tenant, actor: 'alice' })
+  await run.start()
+  ok(await run.hand('ann', { facts: { secret: 'p-7' } }))
+  return edge
+}
+
+async function recorded({ inner, tenant }: TestEdge): Promise<readonly JsonObject[]> {
+  const records = await collect(inner.store.readAll({ tenant }))
+  const events = records.filter(({ stream }) => stream.startsWith(`access-${tenant}.`))
+  return events.flatMap(({ data }) => {
+    const { v, entries } = JSON.parse(data) as { v: Json; entries: readonly JsonObject[] }
+    return entries.map(({ actor = null, query = null, run = null, reads = null }) => ({ v, actor, query, run, reads }))
+  })
+}
+
+const PAYLOADS = ['context', 'envelopes', 'findings', 'calls', 'events', 'replay', 'compensations']
+const STATES = [
+  '/v1/runs',
+  '/v1/runs/order',
+  '/v1/runs/order/budget',
+  '/v1/runs/order/manifests',
+  '/ui/runs',
+  '/ui/runs/order',
+]
+
+test('reads of bodies by runs:read are on record, one entry for all of a reader and a run: who, which, how often (LOG-26, A219)', async () => {
+  const edge = await seeded()
+  const olga = await bearer(edge, { subject: 'olga', scopes: ['runs:read'] })
+  for (const name of PAYLOADS) {
+    const answer = await edge.get(`/v1/runs/order/${name}`, olga)
+    assert.is(answer.status, 200, name)
+    await answer.text()
+  }
+  for (const path of STATES.filter((each) => each.startsWith('/v1'))) await edge.get(path, olga)
+  assert.is((await edge.get('/v1/runs/nobody/context', olga)).status, 404)
+  const ben = await signedIn(edge, { subject: 'ben', scopes: ['runs:read'] })
+  for (const page of ['context', 'events/1', 'diff?from=0&to=1'])
+    assert.is((await ben.get(`/ui/runs/order/${page}`)).status, 200)
+  await ben.get('/ui/runs/order')
+  assert.equal(await recorded(edge), [], 'nothing is written for each of them')
+  await edge.inner.ledger[Symbol.asyncDispose]()
+  assert.equal(
+    (await recorded(edge)).filter(({ reads }) => reads !== null),
+    [
+      { v: 2, actor: 'olga', query: 'payloads', run: 'order', reads: PAYLOADS.length },
+      { v: 2, actor: 'ben', query: 'payloads', run: 'order', reads: 3 },
+    ],
+  )
+})
+
+test('under strict access each read of bodies is on record before it is answered (LOG-26, A220)', async () => {
+  await using edge = await seeded({ settings: { strictAccess: true } })
+  const olga = await bearer(edge, { subject: 'olga', scopes: ['runs:read'] })
+  assert.is((await edge.get('/v1/runs/order/context', olga)).status, 200)
+  assert.is((await edge.get('/v1/runs/order', olga)).status, 200)
+  const ben = await signedIn(edge, { subject: 'ben', scopes: ['runs:read'] })
+  await ben.get('/ui/runs/order/context')
+  assert.equal(await recorded(edge), [
+    { v: 1, actor: 'olga', query: 'runs/context', run: 'order', reads: null },
+    { v: 1, actor: 'ben', query: 'page/runs/context', run: 'order', reads: null },
+  ])
+  const rows = (await (await edge.get('/v1/audit/access?run=order')).json()) as { items: readonly JsonObject[] }
+  assert.equal(
+    rows.items.map(({ actor, run }) => [actor, run]),
+    [
+      ['olga', 'order'],
+      ['ben', 'order'],
+    ],
+  )
+})
+
+test('where payloads:read is required, runs:read gives states and digests alone, over HTTP and on the pages (HTTP-13, A221)', async () => {
+  await using edge = await seeded({ payloadScope: 'required' })
+  const states = await bearer(edge, { scopes: ['runs:read', 'runs:write'] })
+  const bodies = await bearer(edge, { scopes: ['payloads:read'] })
+  for (const name of [...PAYLOADS, 'tail', 'forks']) {
+    const refused = await edge.get(`/v1/runs/order/${name}`, states)
+    const { code, required } = (await refused.json()) as JsonObject
+    assert.equal([refused.status, code, required], [403, 'scope-missing', ['payloads:read', 'audit:read']], name)
+    if (name === 'tail') continue
+    const answered = await edge.get(`/v1/runs/order/${name}`, bodies)
+    assert.is(answered.status, 200, name)
+    await answered.text()
+  }
+  const client = await signedIn(edge, { scopes: ['runs:read'] })
+  for (const path of STATES) {
+    const answer = path.startsWith('/ui') ? await client.get(path) : await edge.get(path, states)
+    assert.is(answer.status, 200, path)
+    assert.not.match(await answer.text(), /p-7/, path)
+  }
+  for (const page of ['context', 'events/1', 'diff?from=0&to=1']) {
+    const answer = await client.get(`/ui/runs/order/${page}`)
+    assert.is(answer.status, 403, page)
+    assert.not.match(await answer.text(), /p-7/, page)
+  }
+})
+
+test('what cannot be put on record stays counted, and is written when the store takes it (LOG-26)', async () => {
+  const entries: object[] = []
+  let isAway = true
+  const recordEntry = async (_: string, entry: object): Promise<void> => {
+    if (isAway) throw new Error('the store is away')
+    entries.push(entry)
+  }
+  let nowMs = Date.parse('2026-01-01T00:00:00.000Z')
+  const warned: string[] = []
+  await using reads = new PayloadReads({
+    log: { recordEntry },
+    effects: { nowMs: () => nowMs },
+    warn: (_, message) => void warned.push(message),
+  })
+  const olga = { tenant: 'acme', actor: 'olga', principal: 'dana' }
+  reads.note(olga, 'order')
+  await reads.flush()
+  assert.equal([entries.length, warned.length], [0, 1])
+  nowMs += 5_000
+  reads.note(olga, 'order')
+  isAway = false
+  await reads.flush()
+  const [at, until] = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:00:05.000Z']
+  assert.equal(entries, [{ at, actor: 'olga', principal: 'dana', query: 'payloads', run: 'order', until, reads: 2 }])
+})
+
+test.run()
