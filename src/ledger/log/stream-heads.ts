@@ -16,10 +16,11 @@ import {
 import type { SizedCache } from '../../resources/sized-cache.ts'
 import type { LogStore } from '../../store/log-store.ts'
 
-/** Leaves that are held before their heads are saved. */
+/** Leaves, and streams of them, that are held before their heads are saved: some ten milliseconds of work. */
 const LEAVES_AT_ONCE = 4_096
-/** Groups, or rows of them, that are hashed before others have a turn. */
-const GROUPS_AT_ONCE = 64
+const STREAMS_AT_ONCE = 256
+/** Groups that are hashed, and rows that are listed, before others have a turn. */
+const GROUPS_AT_ONCE = 16
 const ROWS_AT_ONCE = 512
 /** A group's hash with its place in the map. */
 const GROUP_BYTES = 160
@@ -161,7 +162,8 @@ export class GrowingHeads {
     if (leaves === undefined) this.#waiting.set(stream, [leaf])
     else leaves.push(leaf)
     this.#size += 1
-    return this.#size - this.#savedSize < LEAVES_AT_ONCE || this.save()
+    const isFull = this.#waiting.size >= STREAMS_AT_ONCE || this.#size - this.#savedSize >= LEAVES_AT_ONCE
+    return !isFull || this.save()
   }
 
   save(): boolean {

@@ -201,6 +201,17 @@ for (const kind of ['memory', 'sqlite'] as const) {
   })
 }
 
+test('of more streams than are saved at once each is counted, before and after the file was made anew (LOG-27)', async () => {
+  await using at = await testLogs()
+  await Promise.all(Array.from({ length: 300 }, (_, n) => at.fill('acme', `r${n}`, n % 3 === 0 ? 1 : 0)))
+  await at.logs.publish()
+  await holdsStreams(at, 'acme')
+  at.logStore.renew('a test')
+  await at.fill('acme', 'last', 1)
+  await at.logs.publish()
+  await holdsStreams(at, 'acme')
+})
+
 test('two processes on one store sign the same root, and the one that comes second drops its own', async () => {
   await using store = openMemoryStore()
   await using one = await testLogs({ store })
