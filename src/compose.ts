@@ -22,7 +22,7 @@ import {
   isOnServer,
   type KeyPlace,
   LOG_FILE,
-  type StorePlace,
+  STORE_FILE,
   VIEWS_FILE,
 } from './places.ts'
 import { watchPolicies } from './policy-file.ts'
@@ -97,7 +97,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
       store: opened.add(openLogs(settings, { onRenewed, guard: logFileGuard(keys) })),
       maxDelayMs: settings.checkpointDelayMs,
       witnesses: readWitnesses(settings.witnesses),
-      ...keptBeside(settings.store),
+      ...keptBeside(settings),
     }
     const audit = {
       index: opened.add(openAuditIndex(settings, { onRenewed, guard: fileGuard(keys, 'audit') })),
@@ -190,8 +190,11 @@ function derivedPath({ store, data }: Settings, name: string): string {
   return store.kind === 'memory' ? ':memory:' : join(data, name)
 }
 
-function keptBeside(place: StorePlace): { kept?: CheckpointFile } {
-  return place.kind === 'sqlite' ? { kept: new CheckpointFile(`${place.path}${CHECKPOINTS_SUFFIX}`) } : {}
+/** Beside the store's file; of a store on a server, which forgets along with its checkpoints, each process in its own data folder. */
+function keptBeside({ store, data }: Settings): { kept?: CheckpointFile } {
+  if (store.kind === 'memory') return {}
+  const beside = store.kind === 'sqlite' ? store.path : join(data, STORE_FILE)
+  return { kept: new CheckpointFile(`${beside}${CHECKPOINTS_SUFFIX}`) }
 }
 
 /** Two processes that each made keys for a store they share would found two ledgers on it. */

@@ -10,11 +10,17 @@ import { realEffects, silentLog } from './effects.ts'
 import { Followed } from './followed.ts'
 import { discloseRunKeys } from './identity/disclose-keys.ts'
 import { LedgerFacts } from './identity/ledger-facts.ts'
-import { type LedgerIdentityDeps, openLedgerIdentity, recordRotations } from './identity/ledger-identity.ts'
+import {
+  type LedgerIdentityDeps,
+  openLedgerIdentity,
+  recordRotations,
+  refuseForeignKeys,
+} from './identity/ledger-identity.ts'
 import { Sealer } from './identity/sealer.ts'
 import { openIntegrity } from './integrity/open-integrity.ts'
 import type { Caller, Found, Ledger, LedgerFollower, LedgerStats, ReplayLine } from './ledger.ts'
 import type { LedgerOptions } from './ledger-options.ts'
+import { LogStartError } from './log/log-deps.ts'
 import { guardedLogs } from './log/open-tenant-logs.ts'
 import { ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
@@ -56,7 +62,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const lag = lagOf(stats)
   const appendsSoFar = () => stats.handedOverTotal
   const upkeep = { sealer, effects, appendsSoFar, memory }
-  const openLogs = await guardedLogs(options.logs, { ...upkeep, lag: lag.logs, store: followed('logs'), keys, log })
+  const openLogs = await logsOf(options, { ...upkeep, lag: lag.logs, store: followed('logs'), keys, log }, founding)
   const { ledgerId, origin } = await openLedgerIdentity(founding)
   const logs = openLogs?.(origin)
 
@@ -107,6 +113,20 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
       // Last: the log's checkpoint and the record of who read are events too.
       if (readOnly !== true) await finish()
     },
+  }
+}
+
+async function logsOf(
+  { logs }: LedgerOptions,
+  deps: Parameters<typeof guardedLogs>[1],
+  founding: LedgerIdentityDeps,
+): ReturnType<typeof guardedLogs> {
+  try {
+    return await guardedLogs(logs, deps)
+  } catch (error) {
+    // A checkpoint that another ledger's keys do not verify is not damaged: what is wrong are the keys.
+    if (error instanceof LogStartError && error.code === 'kept-checkpoints-damaged') await refuseForeignKeys(founding)
+    throw error
   }
 }
 

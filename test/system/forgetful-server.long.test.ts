@@ -90,4 +90,28 @@ test('limits and soft deletion: verify is INCOMPLETE and names them, and VERIFIE
   })
 })
 
+test('what a scavenge took while no ledger was running is named after the next start, and on record, also where every limit was lifted before it (F148)', async () => {
+  await withRuns(async (shared, operator) => {
+    const [server] = shared.servers
+    // The last checkpoint is written at the end.
+    assert.equal(await server?.stop(), { code: 0, signal: null })
+    await operator.setStreamMetadata(STREAM, { maxCount: 1 })
+    shared.node.log.scavenge()
+    await operator.setStreamMetadata(STREAM, {})
+
+    await server?.start()
+    const client = await server?.client()
+    const isNamed = (): true | undefined =>
+      server?.said.includes('the log has it, the store has not') ? true : undefined
+    await eventually(isNamed, 'the line in the log')
+    const onRecord = async (): Promise<true | undefined> => {
+      const found = (await client?.get('/v1/integrity'))?.text ?? ''
+      return /"code":"missing"/.test(found) && found.includes(STREAM.replace('run-acme.', '')) ? true : undefined
+    }
+    await eventually(onRecord, 'the place on record')
+    const envelope = { agent: 'a', payload: { step: 2 } }
+    assert.is((await client?.post('/v1/runs/r2/envelopes', envelope))?.status, 201, 'every other run is written on')
+  })
+})
+
 test.run()

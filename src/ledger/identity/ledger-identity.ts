@@ -65,6 +65,12 @@ export async function openLedgerIdentity(deps: LedgerIdentityDeps): Promise<Even
   )
 }
 
+/** Writes nothing. Throws `IdentityError` where the keys do not belong to the ledger in this store; an empty store has none. */
+export async function refuseForeignKeys(deps: LedgerIdentityDeps): Promise<void> {
+  const known = await readSystemStream(deps)
+  if (known !== undefined) checkIdentity(deps, known)
+}
+
 function nothingHere(): IdentityError {
   return new IdentityError('no-ledger', 'there is no ledger in this store yet: name the store with --data or --store')
 }

@@ -5,6 +5,7 @@ import type { FaultRow } from '../../store/view-store.ts'
 import type { Caller, Found, LedgerStats } from '../ledger.ts'
 import type { LedgerOptions } from '../ledger-options.ts'
 import type { Effects } from '../ports.ts'
+import { lookForFirstEvents } from './first-events.ts'
 import type { Integrity, IntegrityFault, IntegrityState } from './integrity.ts'
 import { type IntegrityDeps, IntegrityFaults } from './integrity-faults.ts'
 import { Scrub } from './scrub.ts'
@@ -26,7 +27,17 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
   const { logs, scrubDays = 0, readOnly = false } = deps
   const faults = new IntegrityFaults({ ...deps, readOnly })
   const scrub = new Scrub({ ...deps, logStore: logs?.store, faults, days: scrubDays })
-  if (scrubDays > 0 && !readOnly) scrub.start()
+  const stop = new AbortController()
+  let looking: Promise<void> | undefined
+  if (scrubDays > 0 && !readOnly) {
+    scrub.start()
+    // Nobody else writes a file, or lets it forget.
+    if (logs !== undefined && deps.store.exclusive !== true) {
+      looking = lookForFirstEvents({ ...deps, logStore: logs.store, faults }, stop.signal).catch((error: unknown) =>
+        deps.log.warn({ err: error }, 'whether the store still holds the beginning of every stream is not known'),
+      )
+    }
+  }
   return {
     integrity: {
       state: (caller) => stateOf(caller, { faults, scrub, scrubDays }),
@@ -48,6 +59,8 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
     },
     [Symbol.asyncDispose]: async () => {
       scrub[Symbol.dispose]()
+      stop.abort()
+      await looking
       await scrub.stopped()
       await faults.settled()
     },

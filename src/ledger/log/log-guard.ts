@@ -53,15 +53,19 @@ function checkpointOf({ projection, kept }: Guard, tenant: string, note: string)
   )
 }
 
-/** Whether the record that the projection saw last is still where it was. */
-async function projectionFits({ store, logStore }: LogDeps): Promise<boolean> {
+/** Whether the record that the projection saw last is still where it was. Where it is not, that is said: no checkpoint may cover it yet. */
+async function projectionFits({ store, logStore, log }: LogDeps): Promise<boolean> {
   const seen = logStore.progress()
   if (seen === undefined) return true
   const { stream, revision, position, digest } = seen
   for await (const page of store.readStream(stream, { from: revision, to: revision })) {
     const record = page[0]
-    return record !== undefined && record.position === position && recordDigest(record.header) === digest
+    if (record?.position === position && recordDigest(record.header) === digest) return true
   }
+  log.error(
+    { stream, revision, position },
+    'the store no longer holds the last event that this process saw in it: an older copy, a standby that lagged when it was promoted, or another store. What came after it is lost where nobody puts it back; run "countersign verify" with the last checkpoint you hold',
+  )
   return false
 }
 
@@ -103,12 +107,20 @@ function refuseLess({ projection, kept, deps }: Guard, checkpoint: TenantCheckpo
     )
     return
   }
+  const error = lossOf(checkpoint, tree.size, kept)
+  // A run that the server deleted for good must not stop all the others: what is gone is named, and the log is not carried on.
+  if (deps.store.status().forgetting?.some(({ loss }) => loss === 'gone') !== true) throw error
+  deps.log.error({ tenant, code: error.code }, error.message)
+}
+
+function lossOf({ tenant, size }: TenantCheckpoint, found: number, kept: CheckpointFile | undefined): LogStartError {
   const way = `put the newer store back; only if it is lost for good, move ${kept?.path} away, keep it, and tell those who audit this ledger`
-  if (tree.size < size) {
-    const message = `the store holds ${tree.size} events of the log ${tenant}, its last checkpoint covers ${size}: an old copy, or its -wal file is gone; ${way}`
-    throw new LogStartError('store-behind-checkpoint', message)
+  if (found < size) {
+    const why = 'an old copy, a standby that lagged when it was promoted, or a -wal file that is gone'
+    const message = `the store holds ${found} events of the log ${tenant}, its last checkpoint covers ${size}: ${why}; ${way}`
+    return new LogStartError('store-behind-checkpoint', message)
   }
-  throw new LogStartError(
+  return new LogStartError(
     'history-rewritten',
     `the first ${size} events of the log ${tenant} are not those that were signed; ${way}`,
   )

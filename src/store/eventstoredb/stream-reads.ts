@@ -57,11 +57,13 @@ export async function* readStreamPages(deps: ReadDeps, stream: string, options: 
     const left = backwards ? next - Math.max(from, 0) + 1 : last - next + 1
     if (left < 1) return
     const count = Math.min(PAGE_RECORDS, left)
-    const { records, cut } = await readPage(deps, { stream, next, count, backwards })
+    const { records: found, cut } = await readPage(deps, { stream, next, count, backwards })
+    // Where the server has forgotten what was asked for, it begins with what it still has.
+    const records = found.filter(({ revision }) => revision >= from && revision <= last)
     const end = records.at(-1)
     if (end === undefined) return
     yield records
-    if (records.length < count && !cut) return
+    if (found.length < count && !cut) return
     next = end.revision + (backwards ? -1 : 1)
   }
 }

@@ -36,6 +36,8 @@ const EMPTY = new Uint8Array(0)
 interface Stream {
   readonly events: LoggedEvent[]
   tombstoned: boolean
+  /** First revision that the last scavenge left. */
+  scavenged?: number
 }
 
 export class EventLog {
@@ -115,7 +117,8 @@ export class EventLog {
     if (stream?.tombstoned === true) return 'deleted'
     if (stream === undefined || this.isSoftDeleted(name)) return 'missing'
     const { truncateBefore, maxCount } = this.#retention(name)
-    const first = Math.max(truncateBefore, maxCount === undefined ? 0 : stream.events.length - maxCount)
+    const counted = maxCount === undefined ? 0 : stream.events.length - maxCount
+    const first = Math.max(truncateBefore, counted, stream.scavenged ?? 0)
     return stream.events.slice(first)
   }
 
@@ -134,6 +137,10 @@ export class EventLog {
       const visible = this.visible(stream)
       return typeof visible === 'string' || revision >= (visible[0]?.revision ?? 0n)
     })
+    for (const [name, stream] of this.#streams) {
+      const visible = this.visible(name)
+      stream.scavenged = typeof visible === 'string' ? stream.events.length - 1 : Number(visible[0]?.revision ?? 0)
+    }
     this.all.splice(0, this.all.length, ...kept)
   }
 
