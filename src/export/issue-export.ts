@@ -5,7 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { EventQuery } from '../../schemas/event-query.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import { ofAllAgents, withinRun } from '../access/token-binding.ts'
+import { ofAllAgents, withinRun } from '../access/check-access.ts'
 import type { Caller, ExportPin, Ledger } from '../ledger/ledger.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { Position } from '../store/event-store.ts'

@@ -1,11 +1,11 @@
 /**
  * @module Strict JSON (REC-12 to REC-15): nothing that comes in is silently altered, and nothing stalls the process.
  */
+import { isUtf8 } from 'node:buffer'
 import type { Json } from '../../schemas/json.ts'
 import { type JsonError, type JsonResult, jsonFailure } from './json-error.ts'
 import { type ScanLimits, scanJson } from './json-scan.ts'
 import { checkValue } from './json-value.ts'
-import { decodeUtf8, invalidUtf8At } from './utf8.ts'
 import { isWellFormed } from './well-formed.ts'
 
 export type { JsonResult } from './json-error.ts'
@@ -74,4 +74,29 @@ function limitsOf(options: StrictJsonOptions): ScanLimits {
     maxDepth: Math.min(options.maxDepth ?? JSON_MAX_DEPTH, DEPTH_CEILING),
     maxKeys: options.maxKeys ?? JSON_MAX_KEYS,
   }
+}
+
+/** The text of valid UTF-8 (RFC 3629), where nothing is replaced by U+FFFD; undefined for anything else. A byte order mark stays in the text as U+FEFF. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  if (!isUtf8(bytes)) return undefined
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+}
+
+/** Offset of the first byte that no valid text has there; the length where the bytes are valid. */
+function invalidUtf8At(bytes: Uint8Array): number {
+  let at = 0
+  while (at < bytes.length) {
+    const length = sequenceLength(bytes[at] ?? 0)
+    if (length === 0 || !isUtf8(bytes.subarray(at, at + length))) return at
+    at += length
+  }
+  return at
+}
+
+function sequenceLength(lead: number): number {
+  if (lead < 0x80) return 1
+  if (lead < 0xc2) return 0
+  if (lead < 0xe0) return 2
+  if (lead < 0xf0) return 3
+  return lead < 0xf5 ? 4 : 0
 }

@@ -4,7 +4,7 @@ import { type AuditRow, SEARCH_MAX_TERMS } from '../../../schemas/audit-fields.t
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
-import { ofAllAgents, withinRun } from '../../access/token-binding.ts'
+import { ofAllAgents, withinRun } from '../../access/check-access.ts'
 import { allEnded } from '../../resources/all-ended.ts'
 import type { AuditFilter, AuditIndex, AuditView, LeafPage } from '../../store/audit-index.ts'
 import { againIfRenewed } from '../../store/derived-file.ts'

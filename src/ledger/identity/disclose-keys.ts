@@ -1,7 +1,7 @@
 /** @module All keys of one run, for whoever is to check its macs: on record first, and only once nothing can follow. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
-import { ofAllAgents, withinRun } from '../../access/token-binding.ts'
+import { ofAllAgents, withinRun } from '../../access/check-access.ts'
 import { readHeader } from '../../signing/header-reader.ts'
 import { ringIndex } from '../../signing/key-ring.ts'
 import type { EventStore } from '../../store/event-store.ts'

@@ -1,6 +1,6 @@
 /** @module The history as events: of a run, of a tenant, and live. */
 import { parseStream, runStream } from '../../../schemas/names.ts'
-import { ofAllAgents, ofWholeTenant, withinRun } from '../../access/token-binding.ts'
+import { ofAllAgents, ofWholeTenant, withinRun } from '../../access/check-access.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'

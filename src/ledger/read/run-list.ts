@@ -15,7 +15,7 @@ import { EVENTS, type EventType, isRunEventType, type RunEventType } from '../..
 import type { Header } from '../../../schemas/header.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { parseStream, runStream } from '../../../schemas/names.ts'
-import { withinRun } from '../../access/token-binding.ts'
+import { withinRun } from '../../access/check-access.ts'
 import { DEADLINE_GRACE_MS } from '../../domain/decision.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'

@@ -1,7 +1,7 @@
 /** @module The way of a command into the write path: bounds of the token, the id of a new run, branches, batches. */
 
 import type { StartRun } from '../../../schemas/requests.ts'
-import { asAgent, commandRefusal } from '../../access/token-binding.ts'
+import { asAgent, commandRefusal } from '../../access/check-access.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { weigh } from '../../resources/weigh.ts'
 import { runIdFromKey } from '../../signing/request-mark.ts'

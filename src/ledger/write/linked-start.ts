@@ -5,7 +5,7 @@
 import type { Command } from '../../../schemas/commands.ts'
 import { isJsonObject } from '../../../schemas/json.ts'
 import type { StartRun } from '../../../schemas/requests.ts'
-import { withinRun } from '../../access/token-binding.ts'
+import { withinRun } from '../../access/check-access.ts'
 import { depthBelow, type ParentClaim } from '../../domain/child-run.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import type { BranchOrigin } from '../../domain/run-life.ts'

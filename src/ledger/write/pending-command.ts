@@ -1,10 +1,13 @@
-/** @module A command on its way through the write path, and what one try at it came to. */
+/** @module A command on its way through the write path, what one try at it came to, and the outcome that its caller gets. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import { requestId } from '../../signing/request-mark.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
-import type { AnsweredEvent } from '../responses/response-parts.ts'
+import type { Reader } from '../read/reader.ts'
+import type { AnsweredEvent, CommandResponse } from '../responses/response-parts.ts'
+import type { Stats } from '../stats.ts'
+import type { RunAggregate } from './run-aggregate.ts'
 
 /** One command on its way, with what earlier tries learned. */
 export interface PendingCommand {
@@ -43,4 +46,29 @@ export function pendingCommand(
   const scope = { tenant: caller.tenant, run: runId, actor: caller.actor }
   const id = info.idempotency === undefined ? undefined : requestId(scope, info.idempotency.key)
   return { caller, runId, command, info, requestId: id, contexts: new Map(), events: new Map() }
+}
+
+export interface OutcomeDeps {
+  readonly reader: Reader
+  readonly stats: Stats
+}
+
+/** The answer of a command as its caller gets it, with what has to be read for it. */
+export async function outcomeOf(
+  { reader, stats }: OutcomeDeps,
+  run: RunAggregate,
+  answer: CommandResponse,
+  of: { readonly revision: number; readonly replayed: boolean },
+): Promise<Outcome> {
+  if (answer.kind === 'body') {
+    const { created, plan, body } = answer
+    const full = plan === undefined ? body : { ...body, plan: await reader.planDetails(run.stream, plan) }
+    return { ok: true, created, runId: run.runId, body: full, ...of }
+  }
+  stats.refused(answer.refusal.code)
+  if (answer.restored === undefined) return { ok: false, refusal: answer.refusal, ...of }
+  const { revision, body } = answer.restored
+  const restored = { ...(await reader.envelopeAt(run.stream, revision)), ...body }
+  const evidence = { ...answer.refusal.evidence, restored }
+  return { ok: false, refusal: { ...answer.refusal, evidence }, ...of }
 }

@@ -1,7 +1,9 @@
-/** @module Since which event each value of the context stands: a tree that holds the places that have changed, and nothing else. */
+/** @module Since which event each value of the context stands: a tree that holds the places that have changed, and nothing else; and which handoff established what a finding is about (JUD-26). */
 import { isEqual } from '../../../../projections/json-equality.ts'
+import type { EstablishedStep, RunState } from '../../../../projections/run-state.ts'
+import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json } from '../../../../schemas/json.ts'
-import type { Token } from '../../../../schemas/json-pointer.ts'
+import { parsePointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
 
 export interface Since {
   readonly revision: number
@@ -42,4 +44,29 @@ function isContainer(value: Json): value is { [key: string]: Json } {
 /** Of a tree that was loaded, too: a key may be called as a member that every object has. */
 function childOf({ below }: Since, key: string): Since | undefined {
   return below !== undefined && Object.hasOwn(below, key) ? below[key] : undefined
+}
+
+/** Findings about something established, each with what established it; others as they are. `since` is as old as the state. */
+export function withEstablishingStep(
+  findings: readonly Finding[],
+  { context, lineage }: Pick<RunState, 'context' | 'lineage'>,
+  since: Since,
+): Finding[] {
+  return findings.map((finding) => {
+    const tokens = finding.before === undefined ? undefined : parsePointer(finding.of ?? finding.path)
+    if (tokens === undefined || valueAt(context, tokens) === undefined) return finding
+    const { step, revision, eventId } = stepAt(lineage, sinceAt(since, tokens))
+    return { ...finding, established: { step, revision, eventId } }
+  })
+}
+
+/** The last step no later than a revision; the first one where there is none: what a run begins with was never changed. */
+function stepAt(lineage: readonly EstablishedStep[], revision: number): EstablishedStep {
+  let [low, high] = [0, lineage.length - 1]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if ((lineage[middle] as EstablishedStep).revision <= revision) low = middle
+    else high = middle - 1
+  }
+  return lineage[low] as EstablishedStep
 }
