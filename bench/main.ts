@@ -11,6 +11,7 @@ import { httpAppend } from './http-append.ts'
 import { inProcess } from './in-process.ts'
 import { judgeHold } from './judge-hold.ts'
 import { judgePairs } from './judge-pairs.ts'
+import { judgeSlowest } from './judge-slowest.ts'
 import { longRun } from './long-run.ts'
 import { busyWarning, describeMachine, type Machine, machineLine } from './machine.ts'
 import { merkleLog } from './merkle-log.ts'
@@ -29,6 +30,7 @@ const GROUPS: readonly BenchGroup[] = [
   canonical,
   judgePairs,
   judgeHold,
+  judgeSlowest,
   verifySpeed,
   longRun,
   exportMemory,

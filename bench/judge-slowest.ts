@@ -1,0 +1,100 @@
+/** @module P20: the slowest of the labelled handoffs, and the longest hold by 200 KB of members that look alike. */
+import { readFileSync } from 'node:fs'
+import type { JsonObject } from '../schemas/json.ts'
+import { resolvePolicy } from '../schemas/resolve-policy.ts'
+import { judgeHandoff } from '../src/domain/validator/validate.ts'
+import type { Bench, BenchGroup } from './bench.ts'
+import { median, Samples } from './statistics.ts'
+
+const PAIRS = 'test/vectors/validator/judgement.jsonl'
+/** The best of so many: what else the machine does is no part of it. */
+const TRIES = 20
+const ALIKE = 3_000
+
+const SLOWEST = 'P20 pair'
+const HELD = 'P20 alike'
+
+interface Pair {
+  readonly before: JsonObject
+  readonly after: JsonObject
+}
+
+export const judgeSlowest: BenchGroup = { name: 'the slowest handoffs', ids: [SLOWEST, HELD], open }
+
+async function open(): Promise<Bench> {
+  const pairs = readFileSync(PAIRS, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Pair)
+  const samples = new Samples()
+  return {
+    round: async () => {
+      samples.add(SLOWEST, Math.max(...pairs.map((pair) => quickest(pair).allMs)))
+      samples.add(HELD, Math.max(...alikePairs().map((pair) => quickest(pair).longestMs)))
+    },
+    rows: () => [
+      {
+        id: SLOWEST,
+        what: `slowest of ${pairs.length} labelled handoffs`,
+        unit: 'ms',
+        numerator: median(samples.of(SLOWEST)),
+        bound: 'at-most',
+        floor: 1,
+        target: 0.5,
+      },
+      {
+        id: HELD,
+        what: 'longest hold of the event loop by 200 KB of members that look alike',
+        unit: 'ms',
+        numerator: median(samples.of(HELD)),
+        bound: 'at-most',
+        floor: 20,
+        target: 10,
+      },
+    ],
+    [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+/** Turned round, with another number in each, another word in each, and without every second one. */
+function alikePairs(): readonly Pair[] {
+  const rows = Array.from({ length: ALIKE }, (_, i) => ({
+    sort: 'same',
+    text: 'the same words in each',
+    n: i % 5,
+    at: 'here',
+  }))
+  const changed = [
+    [...rows].reverse(),
+    rows.map((row) => ({ ...row, n: row.n + 1 })),
+    rows.map((row) => ({ ...row, text: 'other words in each' })),
+    rows.filter((_, i) => i % 2 === 0),
+  ]
+  return changed.map((after) => ({ before: { facts: { rows } }, after: { facts: { rows: after } } }))
+}
+
+/** Of some tries the shortest, in all and from one pause to the next. */
+function quickest({ before, after }: Pair): { allMs: number; longestMs: number } {
+  const best = { allMs: Number.POSITIVE_INFINITY, longestMs: Number.POSITIVE_INFINITY }
+  const policy = resolvePolicy()
+  for (let n = 0; n < TRIES; n += 1) {
+    const judging = judgeHandoff({ before, after, policy })
+    const startedMs = processorMs()
+    let [lastMs, longestMs] = [startedMs, 0]
+    for (let done = false; !done; ) {
+      done = judging.next().done === true
+      const nowMs = processorMs()
+      longestMs = Math.max(longestMs, nowMs - lastMs)
+      lastMs = nowMs
+    }
+    best.allMs = Math.min(best.allMs, lastMs - startedMs)
+    best.longestMs = Math.min(best.longestMs, longestMs)
+  }
+  return best
+}
+
+/** Time of the processor: who else runs on the machine is no part of it. */
+function processorMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}
