@@ -6,6 +6,7 @@ import type { EventType } from '../schemas/events.ts'
 
 /** Types whose body has come in more versions than the first. */
 const LATEST = {
+  ApprovalRequested: 2,
   EnvelopeAccepted: 2,
   ToolCallClaimed: 2,
   ToolCallSucceeded: 2,

@@ -43,7 +43,8 @@ type ChargesOf<T extends RunEventType> = (state: ChargeState, data: EventBody<T>
 
 /** Types that say in the catalogue that they change the bill. */
 const CHARGES = {
-  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
+  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...passOver('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...passOver(
     'RunResumed',
     'RunBranched',

@@ -19,6 +19,14 @@ export const APPROVAL_FOLDS = {
     approval.denial = { ...personOf(header), ...(comment === undefined ? {} : { comment }) }
     decide(state, approval, { status: 'denied', revision: header.revision })
   },
+  ApprovalWithdrawn: (state, { approvalId }) => {
+    const approval = state.approvals[slot(approvalId)]
+    if (approval === undefined) return
+    approval.grants.length = 0
+    approval.status = 'pending'
+    delete approval.decidedRevision
+    state.pendingApprovals[slot(approvalId)] = true
+  },
   ApprovalExpired: (state, { approvalId }, { revision }) =>
     decide(state, state.approvals[slot(approvalId)], { status: 'expired', revision }),
 } satisfies Partial<FoldTable<RunState>>

@@ -25,7 +25,8 @@ export function foldBudget(state: BudgetState, event: RecordedEvent): void {
 }
 
 const BUDGET_FOLDS = {
-  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
+  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...passOver('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...passOver(
     'RunStarted',
     'RunResumed',

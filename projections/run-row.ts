@@ -6,7 +6,7 @@ import { type BudgetState, foldBudget, isOnBudget } from './run-budget.ts'
 import { type Slots, slot, zeroSpend } from './run-state.ts'
 
 export const RUN_ROW_PROJECTION = 'run-list'
-export const RUN_ROW_VERSION = 5
+export const RUN_ROW_VERSION = 6
 
 export interface RunRowState {
   name: string
@@ -20,7 +20,9 @@ export interface RunRowState {
   rejections: number
   calls: number
   /** Approvals that somebody can still decide. */
-  waiting: Slots<true>
+  approvals: Slots<true>
+  /** Waits for a signal or a time. */
+  waits: Slots<true>
   /** How the last rollback of the whole run ended. */
   compensation?: string
   /** Calls without an outcome, those of models aside: when the lease of each ends, or `IN_DOUBT`. */
@@ -59,7 +61,8 @@ function startedRow({ data, header }: Extract<RecordedEvent, { type: 'RunStarted
     step: data.branchOf?.atStep ?? 0,
     rejections: 0,
     calls: 0,
-    waiting: {},
+    approvals: {},
+    waits: {},
     open: {},
     budget: {
       agents: {},
@@ -85,7 +88,7 @@ const COUNT_FOLDS = {
     'ManifestRegistered',
     'RequestRefused',
   ),
-  ...passOver('JudgementRecorded', 'SnapshotTaken', 'ResultNotRecorded', 'CompensationStarted'),
+  ...passOver('JudgementRecorded', 'SignalPassedOver', 'SnapshotTaken', 'ResultNotRecorded', 'CompensationStarted'),
   ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
   ...eachOf(endCall, 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
   ...eachOf(endCall, 'CompensationSucceeded', 'CompensationFailed'),
@@ -106,17 +109,29 @@ const COUNT_FOLDS = {
     row.step = toStep
   },
   ApprovalRequested: (row, { approvalId, agent }) => {
-    row.waiting[slot(approvalId)] = true
+    row.approvals[slot(approvalId)] = true
     if (agent !== undefined) row.budget.agents[slot(agent)] = true
   },
   ApprovalGranted: (row, { approvalId, complete }) => {
-    if (complete) delete row.waiting[slot(approvalId)]
+    if (complete) delete row.approvals[slot(approvalId)]
   },
   ApprovalDenied: (row, { approvalId }) => {
-    delete row.waiting[slot(approvalId)]
+    delete row.approvals[slot(approvalId)]
+  },
+  ApprovalWithdrawn: (row, { approvalId }) => {
+    row.approvals[slot(approvalId)] = true
   },
   ApprovalExpired: (row, { approvalId }) => {
-    delete row.waiting[slot(approvalId)]
+    delete row.approvals[slot(approvalId)]
+  },
+  WaitStarted: (row, { waitId }) => {
+    row.waits[slot(waitId)] = true
+  },
+  SignalReceived: (row, { waitId }) => {
+    if (waitId !== undefined) delete row.waits[slot(waitId)]
+  },
+  WaitEnded: (row, { waitId }) => {
+    delete row.waits[slot(waitId)]
   },
   ToolCallClaimed: (row, { attempt, agent, callId, phase, compensates, leaseUntil }) => {
     if (attempt === 1) row.calls += 1

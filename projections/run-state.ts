@@ -9,8 +9,9 @@ import type { ResolvedPolicy } from '../schemas/policy.ts'
 import type { RunStatus } from '../schemas/run-status.ts'
 import type { BudgetLimits, ManifestBody, OnUnknown, Phase } from '../schemas/values.ts'
 import type { ApprovalState } from './approval-state.ts'
+import type { HeldSignal, WaitState } from './wait-state.ts'
 
-export const RUN_PROJECTION_VERSION = 9
+export const RUN_PROJECTION_VERSION = 10
 
 /** SHA-256 over the JCS bytes of `{}`: the context of a run that has not been handed anything. */
 export const EMPTY_CONTEXT_DIGEST = 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'
@@ -227,6 +228,13 @@ export interface RunState {
   approvalKeys: Slots<string>
   /** Approvals that somebody can still decide, in order of request. */
   pendingApprovals: Slots<true>
+  waits: Slots<WaitState>
+  /** Key of the place -> its wait. */
+  waitKeys: Slots<string>
+  /** Waits that have not ended, oldest first. */
+  openWaits: Slots<true>
+  /** Signals for waits to come, oldest first. */
+  heldSignals: Slots<HeldSignal>
   compensations: CompensationState[]
   forks: Slots<ForkState>
   /** The fork that has not been joined: as long as it is open, nothing else changes the context. */

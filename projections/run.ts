@@ -10,6 +10,7 @@ import { foldBudget } from './run-budget.ts'
 import { CALL_FOLDS, endLeases } from './run-calls.ts'
 import { FORK_FOLDS, foldSigned } from './run-forks.ts'
 import { EMPTY_CONTEXT_DIGEST, RUN_PROJECTION_VERSION, type RunState, slot, zeroSpend } from './run-state.ts'
+import { WAIT_FOLDS } from './run-waits.ts'
 
 export const runProjection: Projection<RunState | undefined> = {
   name: 'run',
@@ -40,6 +41,7 @@ const RUN_FOLDS = {
   ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded'),
   ...CALL_FOLDS,
   ...APPROVAL_FOLDS,
+  ...WAIT_FOLDS,
   ...FORK_FOLDS,
   /** Begins the state, and changes none. */
   RunStarted: null,
@@ -104,6 +106,10 @@ function startedRun(data: EventBody<'RunStarted'>, header: Header): RunState {
     approvals: {},
     approvalKeys: {},
     pendingApprovals: {},
+    waits: {},
+    waitKeys: {},
+    openWaits: {},
+    heldSignals: {},
     compensations: [],
     forks: {},
     forkScopes: {},

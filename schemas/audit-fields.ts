@@ -152,6 +152,15 @@ export const AUDIT_FIELDS = {
       },
     },
   },
+  approval: {
+    ...{ ...fact, indexed: true },
+    filters: {
+      approval: {
+        ...{ group: 'call', compare: '=', schema: z.uuid(), label: 'Approval id', proof: 'body' },
+        about: 'that ask for the approval with this id, decide on it, or use it',
+      },
+    },
+  },
   reservation: { ...fact, indexed: true },
   /** The call that this one undoes. */
   compensates: { ...fact, indexed: true },

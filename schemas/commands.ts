@@ -21,6 +21,7 @@ import type {
   StartFork,
   StartRun,
 } from './requests.ts'
+import type { SendSignal, StartWait } from './waiting.ts'
 
 /** One change of a run that a client asks for: its kind, whom it is about, and the body of its request. */
 export type Command =
@@ -35,6 +36,9 @@ export type Command =
   | { readonly kind: 'resolve'; readonly callId: string; readonly body: ResolveCall }
   | { readonly kind: 'grant'; readonly approvalId: string; readonly body: DecideApproval }
   | { readonly kind: 'deny'; readonly approvalId: string; readonly body: DecideApproval }
+  | { readonly kind: 'withdraw'; readonly approvalId: string; readonly body: DecideApproval }
+  | { readonly kind: 'wait'; readonly body: StartWait }
+  | { readonly kind: 'signal'; readonly name: string; readonly body: SendSignal }
   | { readonly kind: 'compensate'; readonly body: StartCompensation }
   | { readonly kind: 'reserve'; readonly body: PostReservation }
   | { readonly kind: 'settle-reservation'; readonly reservationId: string; readonly body: SettleReservation }

@@ -26,6 +26,7 @@ const FACT_MEMBERS = {
   agent: ['agent'],
   tool: ['tool'],
   call: ['callId'],
+  approval: ['approvalId'],
   reservation: ['reservationId'],
   compensates: ['compensates'],
   provider: ['provider', 'usage'],

@@ -9,6 +9,7 @@ import { ApprovalDenied } from './events/approval-denied.ts'
 import { ApprovalExpired } from './events/approval-expired.ts'
 import { ApprovalGranted } from './events/approval-granted.ts'
 import { ApprovalRequested } from './events/approval-requested.ts'
+import { ApprovalWithdrawn } from './events/approval-withdrawn.ts'
 import { BranchOffered } from './events/branch-offered.ts'
 import { BranchReceived } from './events/branch-received.ts'
 import { BudgetExceeded } from './events/budget-exceeded.ts'
@@ -42,6 +43,8 @@ import { RunKeyDisclosed } from './events/run-key-disclosed.ts'
 import { RunResumed } from './events/run-resumed.ts'
 import { RunRewound } from './events/run-rewound.ts'
 import { RunStarted } from './events/run-started.ts'
+import { SignalPassedOver } from './events/signal-passed-over.ts'
+import { SignalReceived } from './events/signal-received.ts'
 import { SnapshotTaken } from './events/snapshot-taken.ts'
 import { ToolCallClaimed } from './events/tool-call-claimed.ts'
 import { ToolCallFailed } from './events/tool-call-failed.ts'
@@ -51,6 +54,8 @@ import { ToolCallResolved } from './events/tool-call-resolved.ts'
 import { ToolCallSucceeded } from './events/tool-call-succeeded.ts'
 import { UsageRecorded } from './events/usage-recorded.ts'
 import { ValueStored } from './events/value-stored.ts'
+import { WaitEnded } from './events/wait-ended.ts'
+import { WaitStarted } from './events/wait-started.ts'
 
 /** Events of a run, in its stream. */
 export const RUN_EVENTS = {
@@ -65,7 +70,12 @@ export const RUN_EVENTS = {
   ApprovalRequested,
   ApprovalGranted,
   ApprovalDenied,
+  ApprovalWithdrawn,
   ApprovalExpired,
+  WaitStarted,
+  SignalReceived,
+  SignalPassedOver,
+  WaitEnded,
   ToolCallClaimed,
   ToolCallLeaseRenewed,
   ToolCallSucceeded,

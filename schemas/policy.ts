@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { isWithinPolicySize, PLACE_POLICY, POLICY_TOO_LARGE } from './place-policy.ts'
 import { NAME_MAX_CHARS, RULES_NOW } from './value-forms.ts'
+import { SignalPolicy } from './waiting.ts'
 
 /** A policy names at most so many critical keys, and as many protected and free ones. */
 export const CRITICAL_KEYS_MAX = 64
@@ -36,6 +37,8 @@ export const PolicyObject = z
     protect: Protect.optional(),
     free: TopLevelKeys.optional(),
     snapshotEvery: SnapshotEvery.optional(),
+    /** What becomes of a signal that no wait is there for. */
+    signals: SignalPolicy.optional(),
     ...PLACE_POLICY,
   })
   .superRefine((policy, context) => {
@@ -74,6 +77,7 @@ export const ResolvedPolicy = z.strictObject({
   judge: PLACE_POLICY.judge,
   approve: PLACE_POLICY.approve,
   overshoot: PLACE_POLICY.overshoot,
+  signals: SignalPolicy.optional(),
 })
 
 export type Policy = z.infer<typeof Policy>

@@ -22,6 +22,7 @@ export function resolvePolicy(input: Policy = 'default'): ResolvedPolicy {
     snapshotEvery: inputs.snapshotEvery ?? 1,
     ...(inputs.approve === undefined ? {} : { approve: inputs.approve }),
     ...(inputs.overshoot === undefined ? {} : { overshoot: inputs.overshoot }),
+    ...(inputs.signals === undefined ? {} : { signals: inputs.signals }),
   }
   if (base === 'relay' || inputs.rules === 1) return first
   return {

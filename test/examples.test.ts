@@ -16,6 +16,7 @@ const NAMES = [
   'parallel-saga',
   'repair',
   'approval',
+  'waiting',
   'retries',
   'billing',
   'nested-runs',
@@ -105,6 +106,21 @@ examples(
       'denied',
       'another, resumed: the call of pay was not approved and did not run: no such supplier',
       'bank: invoice-1 90000, invoice-2 250000',
+    ])
+  },
+)
+
+examples(
+  'waiting: an order waits for a delivery over lives of its process, and is rolled back where none comes in time',
+  () => {
+    assert.equal(printed('waiting'), [
+      'order-1: waits for the signal delivered',
+      'carrier: the payload does not fit the schema of the wait for it; the wait goes on',
+      'carrier: delivered',
+      'order-1, resumed: parcel p-7',
+      'order-2: not delivered in time, and rolled back',
+      'replay: exact',
+      'shop: charged order-1, charged order-2, refunded order-2',
     ])
   },
 )

@@ -10,7 +10,7 @@ export const ApprovalDenied = eventType({
   label: 'Approval denied',
   activity: 'update',
   says: { verdict: 'denied', outcome: 'failure', severity: 'medium' },
-  facts: ['tool'],
+  facts: ['tool', 'approval'],
   notable: true,
   changes: {},
   schema: z.strictObject({

@@ -9,7 +9,7 @@ export const ApprovalExpired = eventType({
   label: 'Approval expired',
   activity: 'update',
   says: { verdict: 'expired', outcome: 'failure', severity: 'medium' },
-  facts: ['tool'],
+  facts: ['tool', 'approval'],
   notable: true,
   changes: {},
   schema: z.strictObject({ v: z.literal(1), approvalId: Uuid, tool: Name }),

@@ -10,7 +10,7 @@ export const ApprovalGranted = eventType({
   label: 'Approval granted',
   activity: 'update',
   says: { verdict: 'granted', outcome: 'success', severity: 'low' },
-  facts: ['tool'],
+  facts: ['tool', 'approval'],
   notable: true,
   changes: {},
   schema: z.strictObject({

@@ -46,6 +46,12 @@ export const READ_APPROVALS = {
 export const READ_ALL_APPROVALS = { ...READ_APPROVALS, allAgents: true } as const satisfies TokenAccess
 /** A person's yes or no: an agent's token has none. */
 export const DECIDE_APPROVALS = { scopes: ['approvals:write'], allAgents: true } as const satisfies TokenAccess
+/** What comes from outside the run: a token that is bound to it, as its agents' are, does not send it unless it says so. */
+export const SEND_SIGNALS = {
+  scopes: ['signals:write', 'runs:write'],
+  allAgents: true,
+  scopeIfBound: 'signals:write',
+} as const satisfies TokenAccess
 /** The tenant's whole history. */
 export const READ_TENANT = { scopes: ['audit:read'], allAgents: true } as const satisfies TokenAccess
 /** The auditors' index records each question with its answer; hashes and proofs are meant to be shared. */

@@ -51,6 +51,8 @@ export type AgentErrorCode =
   | 'run-rolled-back'
   | 'run-failed'
   | 'run-waiting'
+  | 'wait-timed-out'
+  | 'invalid-wait'
   | 'not-an-export'
   | 'export-altered'
   | 'invalid-serve'

@@ -134,6 +134,26 @@ export class RunWaiting extends AgentError {
   }
 }
 
+/**
+ * The time of a wait came before its signal (`wait-timed-out`): the same live, on resume and on replay. `evidence` has `name`, `waitId` and `until`.
+ * @example
+ * ```ts
+ * import { open, WaitTimedOut } from 'countersign/agent'
+ *
+ * await using cs = await open({ path: ':memory:' })
+ * const answer = await cs.run({ name: 'order' }, async (run) =>
+ *   run.waitFor('confirmed', { until: 10 }).catch((error) => (error instanceof WaitTimedOut ? 'nobody confirmed' : Promise.reject(error))),
+ * )
+ * console.log(answer) // nobody confirmed
+ * ```
+ */
+export class WaitTimedOut extends AgentError {
+  static override readonly errorName = 'WaitTimedOut'
+  constructor(of: { readonly runId: string; readonly name: string; readonly waitId: Json; readonly until: Json }) {
+    super('wait-timed-out', `the signal ${of.name} did not come in time`, { ...of })
+  }
+}
+
 /** Of a resume, of a replay, or of the part of another run that a branch is served. */
 export type DivergenceCode = 'resume-diverged' | 'replay-diverged' | 'branch-diverged'
 

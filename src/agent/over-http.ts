@@ -38,6 +38,7 @@ export {
   RecordedFailure,
   ResumeDiverged,
   RunWaiting,
+  WaitTimedOut,
 } from './errors.ts'
 export type {
   BranchReceipt,
@@ -117,7 +118,7 @@ export type {
 export type { CountTokens } from './pipeline/token-counter.ts'
 export type { Approval, ApprovalRef, Approvals, DecisionOptions } from './runtime/approvals.ts'
 export { currentCall } from './runtime/execution-context.ts'
-export type { DoubtfulCallReport, RecoverOptions, Recovery } from './runtime/recover.ts'
+export type { DoubtfulCallReport, RecoverOptions, Recovery, RunWait, WaitingRun } from './runtime/recover.ts'
 export type { Resolution, ResolvedCall } from './runtime/resolve-call.ts'
 export type { Branch, BranchContext, Run } from './runtime/run.ts'
 export type { BudgetOptions, Cost, RunOptions } from './runtime/run-options.ts'
@@ -127,3 +128,6 @@ export { outcomeOf } from './saga/outcome.ts'
 export type { SagaResult, StepReport, StepStatus } from './saga/saga-result.ts'
 export { sagaReport } from './saga/saga-result.ts'
 export type { SagaStep, SagaSteps } from './saga/saga-steps.ts'
+export type { SentSignal, SignalOptions } from './waits/send-signal.ts'
+export type { Until, WaitOptions } from './waits/wait-for.ts'
+export type { RunWaitNotice } from './waits/wait-notice.ts'

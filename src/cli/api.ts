@@ -23,7 +23,8 @@ export type Params = Readonly<Record<string, string | number | undefined>>
 
 export interface Api extends AsyncDisposable {
   get(path: string, params?: Params): Promise<JsonObject>
-  post(path: string, body: object): Promise<JsonObject>
+  /** `key`: the caller's own idempotency key; default: a new one. */
+  post(path: string, body: object, key?: string): Promise<JsonObject>
   /** Items of all pages, at most `limit`; the answer of the first page comes with each. */
   items(path: string, params: Params, limit?: number): AsyncIterable<JsonObject>
   /** A streamed answer as it comes. */
@@ -174,7 +175,10 @@ export function apiOver(
   }
   return {
     get,
-    post: async (path, body) => (await said(() => transport.json({ method: 'POST', path, body }))).body,
+    post: async (path, body, key) => {
+      const headers = key === undefined ? {} : { 'idempotency-key': key }
+      return (await said(() => transport.json({ method: 'POST', path, body, headers }))).body
+    },
     items: (path, params, limit) => items(get, { path, params, limit }),
     text: (path, params, signal) => streamed(transport, path + search(params), signal),
     [Symbol.asyncDispose]: close,
@@ -188,6 +192,9 @@ async function* items(
   let left = limit
   for (let cursor: string | undefined; left > 0; ) {
     const page = await get(path, { ...params, limit: Math.min(left, PAGE_ITEMS), cursor })
+    for (const run of Array.isArray(page.unreadable) ? (page.unreadable as readonly JsonObject[]) : []) {
+      process.stderr.write(`countersign: the run ${run.runId} cannot be read (${run.code}): the list is without it\n`)
+    }
     const found = Array.isArray(page.items) ? (page.items as readonly JsonObject[]) : []
     yield* found
     left -= found.length

@@ -20,8 +20,9 @@ export async function listApprovals(args: Arguments): Promise<number> {
 
 export const grantApproval = (args: Arguments): Promise<number> => decide(args, 'grant')
 export const denyApproval = (args: Arguments): Promise<number> => decide(args, 'deny')
+export const withdrawApproval = (args: Arguments): Promise<number> => decide(args, 'withdraw')
 
-async function decide(args: Arguments, how: 'grant' | 'deny'): Promise<number> {
+async function decide(args: Arguments, how: 'grant' | 'deny' | 'withdraw'): Promise<number> {
   const path = `/v1/runs/${runIdOf(args)}/approvals/${encodeURIComponent(args.positionals[1] ?? '')}`
   const comment = args.text('comment')
   await using api = await deciding(args)

@@ -15,6 +15,9 @@ const PATHS: Readonly<Record<Exclude<Command['kind'], 'start'>, string>> = {
   resolve: 'calls/*/resolve',
   grant: 'approvals/*/grant',
   deny: 'approvals/*/deny',
+  withdraw: 'approvals/*/withdraw',
+  wait: 'waits',
+  signal: 'signals/*',
   compensate: 'compensations',
   reserve: 'reservations',
   'settle-reservation': 'reservations/*/settle',
@@ -45,6 +48,7 @@ export function batchItem({ runId, command }: BatchItem): object {
     ...('reservationId' in command && { reservation: command.reservationId }),
     ...('approvalId' in command && { approval: command.approvalId }),
     ...('forkId' in command && { fork: command.forkId }),
+    ...(command.kind === 'signal' && { signal: command.name }),
     body: command.body,
   }
 }
@@ -53,5 +57,6 @@ function itemOf(command: Command): string {
   if ('callId' in command) return command.callId
   if ('reservationId' in command) return command.reservationId
   if ('approvalId' in command) return command.approvalId
+  if (command.kind === 'signal') return command.name
   return 'forkId' in command ? command.forkId : ''
 }

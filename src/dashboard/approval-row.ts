@@ -15,6 +15,8 @@ const ApprovalSchema = z.object({
   agent: Text.optional(),
   args: JsonValue.optional(),
   argsDigest: Text,
+  argsRef: z.object({ digest: Text, bytes: z.number() }).optional(),
+  argsPreview: Text.optional(),
   status: Text,
   needs: z.array(ApprovalNeed),
   requestedAt: Text,

@@ -23,6 +23,7 @@ const RowSchema = z.object({
   step: Whole,
   rejections: Whole,
   calls: Whole,
+  waiting: Whole,
   tokens: Whole,
   cost: Text.optional(),
   currency: Text.optional(),
@@ -63,6 +64,19 @@ const RunSchema = z.object({
   calls: Whole,
   openCalls: z.array(z.object({ callId: Text, tool: Text, status: Text, overdue: z.boolean().optional() })),
   openReservations: z.array(Text),
+  waiting: z
+    .array(
+      z.object({
+        for: z.enum(['approval', 'signal', 'time']),
+        approvalId: Text.optional(),
+        tool: Text.optional(),
+        name: Text.optional(),
+        since: Text,
+        until: Text.optional(),
+      }),
+    )
+    .default([]),
+  heldSignals: z.array(z.object({ signalId: Text, name: Text, receivedAt: Text })).default([]),
   childOf: z.object({ run: Text, callId: Text, depth: Whole }).optional(),
   children: z.array(z.object({ run: Text, callId: Text, tool: Text.optional(), status: Text.optional() })),
 })

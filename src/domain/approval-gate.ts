@@ -92,7 +92,7 @@ function mismatch({ approvalId, argsDigest }: ApprovalState, gated: GatedClaim, 
   })
 }
 
-function usedRefusal({ approvalId, callId = '' }: ApprovalState): Refusal {
+export function usedRefusal({ approvalId, callId = '' }: ApprovalState): Refusal {
   return refusal('approval-used', 'the approval was used for another call; one that is made again needs its own', {
     pointer: '/approval',
     evidence: { approvalId, callId },

@@ -2,7 +2,7 @@
 import type { ApprovalState, Person } from '../../projections/approval-state.ts'
 import { type RunState, slot } from '../../projections/run-state.ts'
 import type { ApprovalNeed, DecideApproval } from '../../schemas/approval.ts'
-import { approvalExpired, expiredApproval, isExpired } from './approval-gate.ts'
+import { approvalExpired, expiredApproval, isExpired, usedRefusal } from './approval-gate.ts'
 import { append, type Decision, type Env, type Refused, refuse } from './decision.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotCompensate, refuseOnRecord } from './run-rules.ts'
@@ -35,6 +35,39 @@ export function decideDenial(state: RunState, decision: OnApproval, env: Env): D
   return append({ type: 'ApprovalDenied', data: decidedBody(approval, decision, env) })
 }
 
+/** What was granted, in whole or in part, and not used: by whoever may decide on it. The call waits anew, with the same end. */
+export function decideWithdrawal(state: RunState, decision: OnApproval, env: Env): Decision {
+  const { approvalId, body } = decision
+  const refused = (why: Refusal): Refused => refuseDecision(state, env, { ...decision, refused: why })
+  const approval = state.approvals[slot(approvalId)]
+  if (approval === undefined) return refused(notFound(approvalId))
+  const isGranted = approval.status === 'granted' || (approval.status === 'pending' && approval.grants.length > 0)
+  if (!isGranted) return refused(approval.status === 'used' ? usedRefusal(approval) : nothingGranted(approval))
+  const closed = mustBeOpen(state) ?? mustNotCompensate(state, approval.scope)
+  if (closed !== undefined) return refuse(closed)
+  if (isExpired(approval, state, env)) {
+    return { ...refuse(approvalExpired(approval)), before: [expiredApproval(approval)] }
+  }
+  if (body.argsDigest !== approval.argsDigest) return refused(otherArguments(approval, body))
+  const fault = roleMissing(approval, env)
+  if (fault !== undefined) return refused(fault)
+  return append({ type: 'ApprovalWithdrawn', data: decidedBody(approval, decision, env) })
+}
+
+function notFound(approvalId: string): Refusal {
+  return refusal('approval-not-found', `this run has no approval ${approvalId}`)
+}
+
+function nothingGranted({ approvalId, status }: ApprovalState): Refusal {
+  return refusal(
+    'approval-decided',
+    `there is nothing to withdraw: the approval is ${status}, and nobody's yes stands`,
+    {
+      evidence: { approvalId, status },
+    },
+  )
+}
+
 function decidedBody({ approvalId, tool, argsDigest, needs }: ApprovalState, { body }: OnApproval, env: Env) {
   const roles = countedRoles({ needs }, env)
   return {
@@ -49,7 +82,7 @@ function decidable(state: RunState, decision: OnApproval, env: Env): { readonly 
   const { approvalId, body } = decision
   const refused = (why: Refusal): Refused => refuseDecision(state, env, { ...decision, refused: why })
   const approval = state.approvals[slot(approvalId)]
-  if (approval === undefined) return refused(refusal('approval-not-found', `this run has no approval ${approvalId}`))
+  if (approval === undefined) return refused(notFound(approvalId))
   if (approval.status !== 'pending') return refused(decidedAlready(approval))
   const closed = mustBeOpen(state) ?? mustNotCompensate(state, approval.scope)
   if (closed !== undefined) return refuse(closed)

@@ -37,7 +37,8 @@ const ROLES = {
   ...eachOf('outcome', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallResolved'),
   ...eachOf('outcome', 'CompensationSucceeded', 'CompensationFailed'),
   ...eachOf('moment', 'JudgementRecorded', 'RunRewound', 'RequestRefused', 'BudgetExceeded', 'CompensationStarted'),
-  ...eachOf('moment', 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
+  ...eachOf('moment', 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...eachOf('moment', 'WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...eachOf(
     'none',
     'RunResumed',

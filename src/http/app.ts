@@ -27,6 +27,7 @@ import { logRoutes } from './routes/log.ts'
 import { runRoutes } from './routes/runs.ts'
 import { systemRoutes } from './routes/system.ts'
 import { tailRoutes } from './routes/tails.ts'
+import { waitRoutes } from './routes/waits.ts'
 import { createStreamSlots } from './stream-slots.ts'
 
 const runRoutesAll = [
@@ -34,6 +35,7 @@ const runRoutesAll = [
   ...envelopeRoutes,
   ...callRoutes,
   ...approvalRoutes,
+  ...waitRoutes,
   ...forkRoutes,
   ...budgetRoutes,
   ...eventRoutes,

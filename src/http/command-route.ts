@@ -24,6 +24,7 @@ export interface CommandRoute<Body extends object> {
   readonly body: z.ZodType<Body>
   readonly command: (body: Body, item: string) => Command
   readonly location?: CommandSpec['location']
+  readonly isAccepted?: CommandSpec['isAccepted']
   readonly access: TokenAccess
   /** Its body carries arguments or a result, which may be large. */
   readonly takesValue?: boolean
@@ -39,13 +40,14 @@ export interface ReadyCommand {
 
 /** A route that hands one command to the ledger. */
 export function commandRoute<Body extends object>(route: CommandRoute<Body>): GuardedRoute {
-  const { path, summary, tag, access, body, location, takesValue, execute = executeNow } = route
+  const { path, summary, tag, access, body, location, isAccepted, takesValue, execute = executeNow } = route
   // `checkBody` hands over what `body` has parsed, and nothing else.
   const spec = {
     kind: route.kind,
     body,
     command: route.command,
     ...(location && { location }),
+    ...(isAccepted && { isAccepted }),
     ...(takesValue && { takesValue }),
   } as unknown as CommandSpec
   return {
@@ -57,6 +59,7 @@ export function commandRoute<Body extends object>(route: CommandRoute<Body>): Gu
     access,
     query: NoQuery,
     ...(location && { answers: { 201: 'Recorded anew.' } }),
+    ...(isAccepted && { answers: { 202: 'Recorded, and held for later.' } }),
     ...(takesValue && { takesValue }),
     spec,
     handle: async (ask) => {
@@ -123,6 +126,7 @@ function readRun(ledger: Ledger, caller: Principal, run: string): ReturnType<Led
 
 /** The status and body of an outcome: the same alone and in a batch. */
 export function outcomeStatus(outcome: Success, spec: CommandSpec): number {
+  if (spec.isAccepted?.(outcome) === true) return 202
   return outcome.created && spec.location !== undefined ? 201 : 200
 }
 

@@ -104,6 +104,24 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
   'currency-mismatch': text('Another currency', 'Use the one currency of the run.'),
   'reservation-not-found': text('No such reservation', 'Check the reservation id.'),
   'reservation-ended': text('The reservation has ended', 'Record what was used with `POST /v1/runs/{run}/usage`.'),
+  'schema-invalid': text('The JSON Schema does not compile', 'Mend the schema; `detail` says what is wrong with it.'),
+  'wait-not-found': text('No such wait', 'Check run and id; `GET /v1/runs/{run}/waits` lists them.'),
+  'waits-full': text(
+    'The run waits for too much',
+    'A run has at most as many open waits as `limit` says: wait for fewer things at once.',
+  ),
+  'signal-not-awaited': text(
+    'Nobody waits for this signal',
+    "The run's policy refuses signals that no wait is there for (`signals: refuse`). Check the name, or send it again once the run waits: `GET /v1/runs/{run}/waits`.",
+  ),
+  'signal-invalid': text(
+    "The payload does not fit the wait's schema",
+    'Mend what `faults` names and send it again. The wait goes on.',
+  ),
+  'signals-full': text(
+    'The run holds too many signals',
+    'Signals that no wait has taken fill the run: let it take some, or send them to another run.',
+  ),
   'approval-pending': text(
     'The call waits for an approval',
     'Ask again later (`Prefer: wait=20` holds the answer). Whoever may decide finds it at `GET /v1/approvals`, and at `/ui/approvals`.',

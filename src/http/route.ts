@@ -54,6 +54,8 @@ export interface CommandSpec {
   readonly body: z.ZodType<object>
   readonly command: (body: object, item: string) => Command
   readonly takesValue?: boolean
+  /** Whether what the command asks for has yet to come about: 202. */
+  readonly isAccepted?: (outcome: Extract<Outcome, { ok: true }>) => boolean
   /** Set where the command makes a resource: its path, for 201 and `Location`. */
   readonly location?: (outcome: Extract<Outcome, { ok: true }>, runPath: string) => string
 }

@@ -22,7 +22,7 @@ import type { Caller, Found, Ledger, LedgerFollower, LedgerStats, ReplayLine } f
 import type { LedgerOptions } from './ledger-options.ts'
 import { LogStartError } from './log/log-deps.ts'
 import { guardedLogs } from './log/open-tenant-logs.ts'
-import { ApprovalReads } from './read/approval-reads.ts'
+import { type ApprovalReadDeps, ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
 import { Exports } from './read/exports.ts'
 import { History, type HistoryQueries } from './read/history.ts'
@@ -33,6 +33,7 @@ import { reportFaults } from './read/record-seal.ts'
 import { replayRecords } from './read/replay.ts'
 import { RunList } from './read/run-list.ts'
 import { RingSealedPlaces } from './read/sealed-places.ts'
+import { waitReads } from './read/wait-reads.ts'
 import { Stats } from './stats.ts'
 import { watchStore } from './store-watch.ts'
 import { ValueStore } from './values/value-store.ts'
@@ -76,7 +77,6 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const list = new RunList(followed('runs'), views, { appendsSoFar, followed: lag.runs, nowMs: effects.nowMs })
   const facts = new LedgerFacts({ store, sealer, effects })
   const integrity = openIntegrity({ ...options, effects, log, list, sealer, facts, store: followed('scrub') })
-  const approvals = new ApprovalReads({ queries, reader, list, effects })
   const audit =
     options.audit &&
     openAudit({ store, followed: followed('audit'), ...upkeep, lag: lag.audit, ...options.audit, readOnly, log })
@@ -92,7 +92,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...createCommands({ write, queries, newId: effects.newId }),
     ...queriesOf(queries),
     run: (caller, runId) => integrity.marked(caller, runId, queries.run(caller, runId)),
-    ...approvalsOf(approvals),
+    ...waitingOf({ queries, reader, list, effects }),
     ...historyOf(new History(store, queries, sealer)),
     ...outwardOf(exports, sealer),
     discloseRunKeys: (caller, runId) => discloseRunKeys({ write, store, sealer, ledgerId }, caller, runId),
@@ -214,11 +214,16 @@ function queriesOf(queries: Queries): RunQueries {
   }
 }
 
-function approvalsOf(reads: ApprovalReads): Pick<Ledger, 'approvals' | 'approval' | 'pendingApprovals'> {
+/** What runs wait for: decisions, signals, times. */
+function waitingOf(
+  deps: ApprovalReadDeps,
+): Pick<Ledger, 'approvals' | 'approval' | 'pendingApprovals' | 'waits' | 'wait'> {
+  const reads = new ApprovalReads(deps)
   return {
     approvals: (caller, runId, page) => reads.approvals(caller, runId, page),
     approval: (caller, runId, approvalId) => reads.approval(caller, runId, approvalId),
     pendingApprovals: (caller, page) => reads.pendingApprovals(caller, page),
+    ...waitReads(deps),
   }
 }
 

@@ -96,6 +96,23 @@ export interface OpenCalls {
   /** Present where there may be more. */
   readonly next?: OpenCallsPlace
   readonly asOf: Position | undefined
+  /** Runs of this page that cannot be looked into. */
+  readonly unreadable?: readonly UnreadableRun[]
+}
+
+/** A run of which a list cannot say whether it belongs there: its stream is damaged. */
+export interface UnreadableRun {
+  readonly runId: string
+  readonly code: string
+  readonly detail: string
+}
+
+export interface PendingApprovals {
+  readonly items: readonly JsonObject[]
+  /** Present where there may be more. */
+  readonly next?: ApprovalPlace
+  /** Runs of this page that cannot be looked into. */
+  readonly unreadable?: readonly UnreadableRun[]
 }
 
 /** Where an export ends: a place in the store, and the tenant's tree there. */
@@ -188,7 +205,10 @@ export interface Ledger extends AsyncDisposable {
   pendingApprovals(
     caller: Caller,
     page: { readonly from?: ApprovalPlace; readonly limit: number },
-  ): Promise<{ items: readonly JsonObject[]; next?: ApprovalPlace }>
+  ): Promise<Found<PendingApprovals>>
+  /** Waits for signals and times with how they ended, in order of start. */
+  waits(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>>
+  wait(caller: Caller, runId: string, waitId: string): Promise<Found<JsonObject>>
   budget(caller: Caller, runId: string): Promise<Found<JsonObject>>
   /** A value that the run's events name: its canonical text, as `application/json`. */
   value(caller: Caller, runId: string, digest: string): Promise<Found<string>>

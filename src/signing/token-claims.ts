@@ -11,6 +11,7 @@ export const SCOPES = [
   'payloads:read',
   'runs:admin',
   'approvals:write',
+  'signals:write',
   'audit:read',
   'audit:export',
   'metrics:read',

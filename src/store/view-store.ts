@@ -20,8 +20,10 @@ export interface RunRow {
   readonly step: number
   readonly rejections: number
   readonly calls: number
-  /** Approvals that somebody can still decide. */
+  /** What an open run waits for: approvals, signals, times. */
   readonly waiting: number
+  /** Of these the approvals that somebody can still decide. */
+  readonly approvals: number
   /** Calls without an outcome, those of models aside: claimed, or in doubt. */
   readonly openCalls: number
   /** Of the open calls, those in doubt. */
@@ -47,8 +49,10 @@ export interface RunFilter {
   readonly agent?: string
   /** Only runs in which a handoff was refused. */
   readonly refused?: true
-  /** Only runs that wait for somebody's decision. */
+  /** Only runs that wait for a decision, a signal or a time. */
   readonly waiting?: true
+  /** Only runs that wait for somebody's decision. */
+  readonly withApprovals?: true
   /** Only runs whose last rollback ended so. */
   readonly compensation?: string
   /** Only runs with a call that has no outcome. */

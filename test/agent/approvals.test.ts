@@ -5,6 +5,7 @@ import { agent } from '../../src/agent/loop/agent.ts'
 import { ScriptedModel } from '../../src/agent/loop/scripted-model.ts'
 import { ApprovalDenied } from '../../src/agent/loop/tool-error.ts'
 import type { Approval } from '../../src/agent/runtime/approvals.ts'
+import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { outcomeOf } from '../../src/agent/saga/outcome.ts'
 import { eventually, within } from '../support/within.ts'
@@ -110,6 +111,53 @@ for (const { name, open } of HOMES) {
     assert.equal(effects, [])
     assert.is(await life(home.process(), 5_000), 1)
     assert.equal(effects, [5_000])
+  })
+
+  test('a grant that is withdrawn before it is used pays nothing; granted again, the next life pays once (RUN-90)', async () => {
+    await using home = await open()
+    const effects: unknown[] = []
+    const life = () => {
+      const cs = home.process()
+      const pay = paying(cs, effects)
+      return cs.run({ id: 'r', whenWaiting: 'leave' }, async () => pay(5_000))
+    }
+    await rejection(life())
+    const bob = await home.as('bob')
+    const approval = await pending(home, bob)
+    await bob.approvals.grant(approval)
+    assert.is(await (await home.as('carol')).approvals.withdraw(approval, { comment: 'wait' }), 'pending')
+    assert.is(codeOf(await rejection(life())), 'run-waiting')
+    assert.equal(effects, [])
+    await bob.approvals.grant(approval)
+    assert.is(await life(), 1)
+    assert.is(codeOf(await rejection(bob.approvals.withdraw(approval))), 'approval-used')
+    assert.equal(effects, [5_000])
+  })
+
+  test('after a crash it is told what each open run waits for, with its name, input and tags, and what is due (RUN-64, RUN-66)', async () => {
+    await using home = await open()
+    const cs = home.process()
+    const pay = paying(cs, [])
+    const leave = (id: string, body: (run: Run) => Promise<unknown>) =>
+      rejection(
+        cs.run({ id, name: id, input: { of: id }, tags: ['t'], whenWaiting: 'leave' }, (run) => body(run as never)),
+      )
+    await leave('pays', async () => pay(5_000))
+    await leave('asks', async (run) => run.waitFor('go', { until: new Date(Date.now() + 3_600_000) }))
+    await leave('sleeps', async (run) => run.sleep(new Date(Date.now() + 1)))
+    const { open: runs, waiting } = await home.process().recover()
+    assert.equal([...runs].sort(), ['asks', 'pays', 'sleeps'])
+    const seen = Object.fromEntries(waiting.map(({ runId, ...rest }) => [runId, rest]))
+    assert.equal([seen.pays?.name, seen.pays?.input, seen.pays?.tags], ['pays', { of: 'pays' }, ['t']])
+    assert.equal(
+      seen.pays?.waitsFor.map(({ for: what, name }) => [what, name]),
+      [['approval', 'pay']],
+    )
+    assert.equal(
+      seen.asks?.waitsFor.map(({ for: what, name }) => [what, name]),
+      [['signal', 'go']],
+    )
+    assert.equal([seen.pays?.due, seen.asks?.due, seen.sleeps?.waitsFor[0]?.for], [false, false, 'time'])
   })
 
   test('a denial is an error that the code can deal with, the same live, on resume and on replay (RUN-65)', async () => {

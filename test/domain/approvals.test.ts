@@ -7,7 +7,7 @@ import type { EventBody } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
 import type { ClaimCall } from '../../schemas/requests.ts'
 import { resolvePolicy } from '../../schemas/resolve-policy.ts'
-import { decideDenial, decideGrant } from '../../src/domain/approvals.ts'
+import { decideDenial, decideGrant, decideWithdrawal } from '../../src/domain/approvals.ts'
 import { decideClaim } from '../../src/domain/calls.ts'
 import type { Draft, Env } from '../../src/domain/decision.ts'
 import { underTenantPolicy } from '../../src/domain/validator/policy/with-tenant.ts'
@@ -225,6 +225,54 @@ test('a yes and a no are signed with what they are about; a no is final, for eve
     .when(deny(1, { comment: 'too much' }), { actor: 'bob' })
     .appends(['ApprovalDenied', { argsDigest: digestOf(PAY), comment: 'too much' }])
   given(ruled(), request(1), denied(1)).when(claim()).refused('approval-denied').recorded()
+})
+
+const withdraw =
+  (n: number, body: Partial<DecideApproval> = {}) =>
+  (state: RunState, env: Env) =>
+    decideWithdrawal(state, { approvalId: id(n), body: { argsDigest: digestOf(PAY), ...body } }, env)
+const withdrawn = (n: number): Draft => ({
+  type: 'ApprovalWithdrawn',
+  data: { v: 1, approvalId: id(n), tool: 'pay', argsDigest: digestOf(PAY) },
+})
+
+test('what was granted and not used is withdrawn by whoever may decide; the call waits anew, and takes every yes again (RUN-90)', () => {
+  given(ruled(), request(1), granted(1))
+    .when(withdraw(1, { comment: 'another account' }), { actor: 'carol' })
+    .appends(['ApprovalWithdrawn', { approvalId: id(1), comment: 'another account' }])
+    .leads(({ approvals, pendingApprovals }) => {
+      const [approval] = Object.values(approvals)
+      assert.equal([approval?.status, approval?.grants], ['pending', []])
+      assert.is(Object.keys(pendingApprovals).length, 1)
+    })
+  given(ruled(), request(1), granted(1), withdrawn(1)).when(claim()).refused('approval-pending').recorded()
+  given(ruled(), request(1), granted(1), withdrawn(1)).when(grant(1), { actor: 'bob' }).appends('ApprovalGranted')
+  given(ruled(), request(1), granted(1, { complete: false }))
+    .when(withdraw(1), { actor: 'bob' })
+    .appends('ApprovalWithdrawn')
+})
+
+test('what was used, or never granted, is not withdrawn, nor by who may not decide, nor on other arguments (RUN-90)', () => {
+  given(ruled(), request(1), granted(1), ...used(2, 1))
+    .when(withdraw(1))
+    .refused('approval-used')
+    .recorded('RequestRefused')
+  given(ruled(), request(1)).when(withdraw(1)).refused('approval-decided').recorded('RequestRefused')
+  given(ruled(), request(1), denied(1)).when(withdraw(1)).refused('approval-decided').recorded('RequestRefused')
+  given(ruled(), request(1), granted(1))
+    .when(withdraw(1), { ms: 60_000 })
+    .refused('approval-expired')
+    .recorded('ApprovalExpired')
+  given(ruled(), request(1), granted(1))
+    .when(withdraw(1, { argsDigest: digestOf('x') }))
+    .refused('approval-mismatch')
+  given(
+    ruled(),
+    request(1, { needs: [{ source: 'policy', reason: 'much', quorum: 1, roles: ['treasurer'] }] }),
+    granted(1, { roles: ['treasurer'] }),
+  )
+    .when(withdraw(1), { actor: 'bob' })
+    .refused('approval-role-missing')
 })
 
 const undecidable: readonly [what: string, code: string, events: readonly Draft[], record: readonly string[]][] = [

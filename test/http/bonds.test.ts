@@ -8,8 +8,12 @@ const test = suite('http: what bound tokens may do')
 /** What concerns the whole run, or all agents: a token of one agent does none of it, whatever its scopes. */
 const NOT_FOR_AN_AGENT = [
   'GET /v1/approvals',
+  'GET /v1/integrity',
   'POST /v1/runs/{run}/approvals/{approval}/grant',
   'POST /v1/runs/{run}/approvals/{approval}/deny',
+  'POST /v1/runs/{run}/approvals/{approval}/withdraw',
+  'POST /v1/runs/{run}/waits',
+  'POST /v1/runs/{run}/signals/{signal}',
   'POST /v1/runs/{run}/rollback',
   'POST /v1/runs/{run}/judgements',
   'POST /v1/runs/{run}/manifests',
@@ -77,6 +81,9 @@ test('(A58) a batch is no way around the bond', async () => {
     { op: 'judgement', run: 'r', body: { step: 1, verdict: 'accept', judge: 'ann' } },
     { op: 'grant', run: 'r', approval: 'x', body: { argsDigest: `sha256:${'0'.repeat(64)}` } },
     { op: 'deny', run: 'r', approval: 'x', body: { argsDigest: `sha256:${'0'.repeat(64)}` } },
+    { op: 'withdraw', run: 'r', approval: 'x', body: { argsDigest: `sha256:${'0'.repeat(64)}` } },
+    { op: 'wait', run: 'r', body: { name: 'go' } },
+    { op: 'signal', run: 'r', signal: 'go', body: {} },
   ]
   const answer = await bodyOf(await edge.post('/v1/batch', { items }, headers))
   const codes = (answer.items as readonly { body: { code: string } }[]).map(({ body }) => body.code)

@@ -92,15 +92,19 @@ test("another tenant's ids are answered like ids that nobody has (A11)", async (
     fork: '0190f0f0-0000-7000-8000-000000000002',
     event: '0190f0f0-0000-7000-8000-000000000003',
     approval: '0190f0f0-0000-7000-8000-000000000004',
+    wait: '0190f0f0-0000-7000-8000-000000000005',
+    signal: 'zzzzz-signal',
   }
   const plain = (text: string, ids: Ids) =>
     Object.entries(ids).reduce((rest, [name, id]) => rest.replaceAll(id, `<${name}>`), text)
-  const withId = (await describedRoutes(edge)).filter(({ path }) => /\{(run|call|reservation|fork|event)\}/.test(path))
+  const withId = (await describedRoutes(edge)).filter(({ path }) =>
+    /\{(run|call|reservation|fork|event|wait)\}/.test(path),
+  )
   assert.ok(withId.length > 20)
   for (const route of withId) {
     const body = route.method === 'POST' ? bodyOfRoute(route.path) : undefined
     for (const run of ['', own.run]) {
-      if (run !== '' && !/\{(call|reservation|fork|event)\}/.test(route.path)) continue
+      if (run !== '' && !/\{(call|reservation|fork|event|wait)\}/.test(route.path)) continue
       const [foreign = ''] = targetsOf(route, run === '' ? theirs : { ...theirs, run })
       const [unknown = ''] = targetsOf(route, run === '' ? nobody : { ...nobody, run })
       const [a, b] = [await raw(given, foreign, body), await raw(given, unknown, body)]

@@ -15,7 +15,17 @@ const TO = { projection: 'runs', version: 1, from: undefined, position: '1', dig
 const rows = Array.from({ length: RUNS }, (_, index): RunRow => {
   const time = new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString()
   const texts = { tenant: 'acme', runId: `r${index}`, name: 'n', tags: [], agents: [], actor: 'a', fold: '{}' }
-  const counts = { revision: 0, step: 0, rejections: 0, calls: 0, waiting: 0, openCalls: 0, inDoubtCalls: 0, tokens: 0 }
+  const counts = {
+    revision: 0,
+    step: 0,
+    rejections: 0,
+    calls: 0,
+    waiting: 0,
+    approvals: 0,
+    openCalls: 0,
+    inDoubtCalls: 0,
+    tokens: 0,
+  }
   return { ...texts, ...counts, status: index === 0 ? 'failed' : 'open', startedAt: time, updatedAt: time }
 })
 

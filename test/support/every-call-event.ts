@@ -1,6 +1,7 @@
 /** @module Bodies of calls, compensations and budgets, in each of the shapes that mean something else (`every-event.ts`). */
 import { createHash } from 'node:crypto'
 import type { EventBody, EventType } from '../../schemas/events.ts'
+import type { Json } from '../../schemas/json.ts'
 
 const digest = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`
 const uuid = (n: number): string => `01890a5d-ac96-774b-8cce-${String(n).padStart(12, '0')}`
@@ -46,14 +47,47 @@ const ofApproval = (n: number, tool: string) => {
   return { v: 1 as const, approvalId: uuid(n), tool, argsDigest: digest(`args ${n}`) }
 }
 
+const wait = (n: number, of: Partial<EventBody<'WaitStarted'>>): EventBody<'WaitStarted'> => {
+  return { v: 1, waitId: uuid(n), key: digest(`wait ${n}`), ...of }
+}
+
+const signal = (n: number, name: string, payload: Json): EventBody<'SignalReceived'> => {
+  return { v: 1, signalId: uuid(n), name, payload, payloadDigest: digest(`payload ${n}`) }
+}
+
 export const CALL_BODIES = {
-  ApprovalRequested: [request(70, 'wire'), request(71, 'pay'), { ...request(72, 'sell'), onDenied: 'rollback' }],
+  ApprovalRequested: [
+    request(70, 'wire'),
+    request(71, 'pay'),
+    { ...request(72, 'sell'), onDenied: 'rollback' },
+    request(73, 'lend'),
+  ],
   ApprovalGranted: [
     { ...ofApproval(70, 'wire'), roles: ['treasurer'], comment: 'once more', complete: false },
     { ...ofApproval(70, 'wire'), complete: true },
   ],
   ApprovalDenied: [{ ...ofApproval(71, 'pay'), comment: '=too much' }],
+  ApprovalWithdrawn: [{ ...ofApproval(73, 'lend'), roles: ['treasurer'], comment: 'another account' }],
   ApprovalExpired: [{ v: 1, approvalId: uuid(72), tool: 'sell' }],
+  WaitStarted: [
+    wait(60, { name: 'confirmed', until, schema: { type: 'object' }, scope: 'step:ann', occurrence: 0 }),
+    wait(61, { until }),
+    wait(62, { name: 'answer', parentCall: uuid(1) }),
+    wait(63, { name: 'never', until }),
+  ],
+  SignalReceived: [
+    { ...signal(65, 'confirmed', { by: '=bob' }), waitId: uuid(60) },
+    signal(66, 'answer', 'no'),
+    signal(67, 'answer', { yes: true }),
+  ],
+  SignalPassedOver: [
+    { v: 1, signalId: uuid(66), name: 'answer', waitId: uuid(62), faults: [{ path: '', message: 'is no object' }] },
+  ],
+  WaitEnded: [
+    { v: 1, waitId: uuid(62), outcome: 'signalled', signalId: uuid(67) },
+    { v: 1, waitId: uuid(61), outcome: 'elapsed' },
+    { v: 1, waitId: uuid(63), outcome: 'timed-out' },
+  ],
   ToolCallClaimed: [
     claim(1, 'charge', { agent: 'ann', scope: 'step:ann', occurrence: 0, group: 'g', compensate: { tool: 'undo' } }),
     claim(2, 'ship', { agent: 'ann', compensate: 'none', reservationId: uuid(82) }),

@@ -11,6 +11,8 @@ export interface Ids {
   readonly reservation: string
   readonly fork: string
   readonly approval: string
+  readonly wait: string
+  readonly signal: string
   /** Of a large value of a call. */
   readonly digest: string
   readonly event: string
@@ -23,6 +25,8 @@ const PARAMETERS: Readonly<Record<string, (ids: Ids) => string>> = {
   reservation: ({ reservation }) => reservation,
   fork: ({ fork }) => fork,
   approval: ({ approval }) => approval,
+  wait: ({ wait }) => wait,
+  signal: ({ signal }) => signal,
   digest: ({ digest }) => digest,
   event: ({ event }) => event,
   tile: () => '0/000.p/1',

@@ -15,7 +15,10 @@ export const BODIES: Readonly<Record<string, object>> = {
   '/v1/runs/{run}/calls/{call}/renew': { fence: 1 },
   '/v1/runs/{run}/calls/{call}/resolve': { outcome: 'executed', evidence: 'seen' },
   '/v1/runs/{run}/approvals/{approval}/grant': { argsDigest: `sha256:${'0'.repeat(64)}` },
+  '/v1/runs/{run}/approvals/{approval}/withdraw': { argsDigest: `sha256:${'0'.repeat(64)}` },
   '/v1/runs/{run}/approvals/{approval}/deny': { argsDigest: `sha256:${'0'.repeat(64)}` },
+  '/v1/runs/{run}/waits': { name: 'go' },
+  '/v1/runs/{run}/signals/{signal}': { payload: 'x' },
   '/v1/runs/{run}/compensations': { reason: 'because' },
   '/v1/runs/{run}/reservations': { agent: 'a', tokens: 1 },
   '/v1/runs/{run}/reservations/{reservation}/settle': { usage: { tokens: 1 } },
@@ -60,7 +63,7 @@ export async function ask(
 ): Promise<{ status: number; body: string }> {
   const target = path
     .replace('{run}', given.run)
-    .replace(/\{(call|reservation|fork|approval)\}/, SOME_ID)
+    .replace(/\{(call|reservation|fork|approval|wait|signal)\}/, SOME_ID)
     .replace('{code}', 'internal')
   const body = BODIES[path]
   if (method === 'POST' && body === undefined) throw new Error(`no body is known for ${path}`)

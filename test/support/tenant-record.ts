@@ -35,6 +35,9 @@ export async function record(edge: TestEdge, tenant: string, who: string): Promi
   const sought = { tool: `${who}-pay`, args: { note }, agent, approve: {} }
   const asked = await ledger.execute(caller, run, { kind: 'claim', body: sought }, {})
   const approval = String(asked.ok ? '' : asked.refusal.evidence?.approvalId)
+  const signal = `${who}-signal`
+  const { waitId } = await does({ kind: 'wait', body: { name: signal } })
+  await does({ kind: 'signal', name: signal, body: { payload: { note } } })
   let event = ''
   for await (const page of ledger.tenantEvents(caller, {})) event ||= page[0]?.header.id ?? ''
   return {
@@ -43,6 +46,8 @@ export async function record(edge: TestEdge, tenant: string, who: string): Promi
     reservation: String(reservationId),
     fork: String(forkId),
     approval,
+    wait: String(waitId),
+    signal,
     digest,
     event,
   }

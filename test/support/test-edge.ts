@@ -23,6 +23,7 @@ export const ALL_SCOPES = [
   'payloads:read',
   'runs:admin',
   'approvals:write',
+  'signals:write',
   'audit:read',
   'audit:export',
   'admin',

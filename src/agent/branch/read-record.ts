@@ -43,7 +43,7 @@ async function recordBefore(connection: Connection, { type, data }: RunEvent): P
 /** What a branch goes on from. Its rollbacks, its end and its manifests are its own. */
 function inherited(record: RecordedRun): RecordedRun {
   const scopes = new Set([...record.rollbacks.flatMap(({ scope }) => scope ?? []), ...(record.inherited?.scopes ?? [])])
-  record.inherited = { until: record.events, calls: new Set(record.calls.keys()), scopes }
+  record.inherited = { until: record.events, calls: new Set([...record.calls.keys(), ...record.waits.keys()]), scopes }
   record.rollbacks.length = 0
   record.handoffs.manifests.clear()
   delete record.end

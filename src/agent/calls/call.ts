@@ -53,7 +53,7 @@ export async function callTool(
 }
 
 /** Refusals after which this process is not the run's any more. */
-const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'unauthenticated'])
+export const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'unauthenticated'])
 
 class Call {
   readonly #identity: CallIdentity

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { AgentError, failureOf } from '../errors.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
+import type { OnWaiting } from '../waits/wait-notice.ts'
 import type { OnApproval } from './approval-notice.ts'
 import { BACKOFF_DEFAULT, type Backoff, backoffMs } from './backoff.ts'
 import { Codecs } from './codecs.ts'
@@ -142,6 +143,12 @@ function compensateSpec(name: string, compensate: ToolOptions['compensate']): Co
 /** A function that `cs.tool` made. */
 export type AnyTool = (...args: never[]) => unknown
 
+interface Notices {
+  readonly onWait?: OnWait | undefined
+  readonly onApproval?: OnApproval | undefined
+  readonly onWaiting?: OnWaiting | undefined
+}
+
 /** Tools of one runtime, by name, and what all of them share. */
 export class ToolRegistry {
   readonly codecs: Codecs
@@ -149,14 +156,17 @@ export class ToolRegistry {
   readonly onWait: OnWait
   /** Told where a call waits for an approval. */
   readonly onApproval: OnApproval | undefined
+  /** Told where a run waits for a signal or a time. */
+  readonly onWaiting: OnWaiting | undefined
   readonly #specs = new Map<string, ToolSpec>()
   readonly #aliases = new Map<string, ToolSpec>()
   readonly #tools = new Map<string, AnyTool>()
 
-  constructor(codecs = NO_CODECS, onWait: OnWait = warnOfWait, onApproval?: OnApproval) {
+  constructor(codecs = NO_CODECS, { onWait = warnOfWait, onApproval, onWaiting }: Notices = {}) {
     this.codecs = codecs
     this.onWait = onWait
     this.onApproval = onApproval
+    this.onWaiting = onWaiting
   }
 
   add(spec: ToolSpec, tool?: AnyTool): void {

@@ -12,8 +12,8 @@ export interface NewWork {
 }
 
 /** Calls that no registry names. Of these, one in the place of another tells that it was renamed. */
-const KINDS = ['run.once:', 'agent:', 'model:', 'cs.run:'] as const
-const OWN = /^run\.(now|uuid|patched:.*)$/s
+const KINDS = ['run.once:', 'run.waitFor:', 'agent:', 'model:', 'cs.run:'] as const
+const OWN = /^run\.(now|uuid|sleep|patched:.*)$/s
 const SHOWN_MAX = 10
 
 /** Whether a recorded call that is still to be asked for never will be, by its name. */

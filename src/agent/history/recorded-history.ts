@@ -59,7 +59,9 @@ export class RecordedHistory {
     this.run = run
     this.#code = code
     const waiting = [...run.approvals.values()].map(({ call }) => call)
-    const forward = [...run.calls.values(), ...waiting].filter(({ phase }) => phase !== 'compensation')
+    const forward = [...run.calls.values(), ...run.waits.values(), ...waiting].filter(
+      ({ phase }) => phase !== 'compensation',
+    )
     this.#unasked = new Map(forward.map((call) => [call.callId, call]))
     for (const call of forward) {
       addTo(this.#byPlace, placeOf(call), call)

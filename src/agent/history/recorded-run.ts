@@ -8,6 +8,7 @@ import { foldHandoffs, noHandoffs, type RecordedHandoffs } from '../pipeline/rec
 import type { Problem, RunEvent } from '../runtime/connection.ts'
 import { budgetRefusal } from './budget-refusal.ts'
 import { isOutcome, OUTCOME_TYPES, outcomeOf, type RecordedOutcome } from './recorded-outcome.ts'
+import { endWait, recordedWait, waitOutcome } from './recorded-waits.ts'
 
 export interface RecordedAttempt {
   readonly claimedAt: string
@@ -84,6 +85,10 @@ export interface RecordedRun {
   readonly refusals: Map<string, RecordedRefusal>
   /** Calls that waited, or wait, for an approval and were not made, by key: the newest of each. */
   readonly approvals: Map<string, RecordedApproval>
+  /** Waits for signals and times, each as a call of its place. */
+  readonly waits: Map<string, RecordedCall>
+  /** Payloads of signals that wait for a wait. */
+  readonly heldSignals: Map<string, Json>
   readonly rollbacks: RecordedRollback[]
   readonly handoffs: RecordedHandoffs
   readonly forks: RecordedFork[]
@@ -105,6 +110,8 @@ export function newRecord(): RecordedRun {
     byKey: new Map(),
     refusals: new Map(),
     approvals: new Map(),
+    waits: new Map(),
+    heldSignals: new Map(),
     rollbacks: [],
     handoffs: noHandoffs({ criticalKeys: [] }),
     forks: [],
@@ -135,7 +142,7 @@ const fork = (run: RecordedRun, event: RunEvent): void => foldForks(run.forks, e
 const FOLDS = {
   ...passOver('RunResumed', 'RunBranched', 'ChildRunStarted', 'RunKeyDisclosed', 'RequestRefused', 'SnapshotTaken'),
   ...passOver('ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'UsageRecorded', 'BudgetReleased'),
-  ...passOver('ReservationExpired', 'ApprovalGranted'),
+  ...passOver('ReservationExpired', 'ApprovalGranted', 'ApprovalWithdrawn', 'SignalPassedOver'),
   ...eachOf(handoff, 'JudgementRecorded', 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
   ...eachOf(fork, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   ...eachOf(foldOutcome, ...OUTCOME_TYPES),
@@ -153,6 +160,19 @@ const FOLDS = {
       detail: `the approval of ${tool} expired`,
       comment: null,
     }),
+  WaitStarted: (run, { time }, data) => {
+    const wait: RecordedCall = recordedWait(data, { runId: run.runId, time })
+    run.waits.set(data.waitId, wait)
+    run.byKey.set(slotOf('forward', wait.key), [wait])
+  },
+  SignalReceived: (run, { time }, { signalId, payload, waitId }) => {
+    if (waitId === undefined) run.heldSignals.set(signalId, payload)
+    else endWait(run.waits.get(waitId), { time, after: run.events, outcome: waitOutcome('signalled', payload) })
+  },
+  WaitEnded: (run, { time }, { waitId, outcome, signalId = '' }) => {
+    const came = waitOutcome(outcome, run.heldSignals.get(signalId))
+    endWait(run.waits.get(waitId), { time, after: run.events, outcome: came })
+  },
   ToolCallClaimed: foldClaim,
   BudgetExceeded: foldRefusal,
   CompensationStarted: (run, _, { scope, reason }) => {
@@ -170,7 +190,8 @@ const FOLDS = {
 } satisfies { readonly [T in RunEventType]: FoldOf<T> | null }
 
 function foldRequest(run: RecordedRun, _: RunEvent, data: EventBody<'ApprovalRequested'>): void {
-  const { approvalId, key, tool, phase, args, argsDigest, scope, occurrence = 0, parentCall, onDenied } = data
+  const { approvalId, key, tool, phase, argsDigest, scope, occurrence = 0, parentCall, onDenied } = data
+  const args = data.args ?? { argsRef: (data.argsRef as JsonObject | undefined) ?? null }
   const identity = { callId: approvalId, key, tool, phase, args, argsDigest, scope, occurrence, parentCall }
   run.approvals.set(slotOf(phase, key), {
     call: { ...identity, runId: run.runId, compensate: undefined, attempts: [] },

@@ -8,7 +8,9 @@ export interface Approval {
   readonly approvalId: string
   readonly runId: string
   readonly tool: string
-  readonly args: Json
+  /** Absent where they are too large to be shown whole: then `argsPreview` is how their JSON text begins. */
+  readonly args?: Json
+  readonly argsPreview?: string
   /** A decision is bound to it. */
   readonly argsDigest: string
   /** `pending`, `granted`, `denied`, `expired`, `used`, or `closed` where the run ended first. */
@@ -57,11 +59,13 @@ export interface Approvals {
   /** Gives the status now: `granted`, or `pending` while others have to say yes, too. */
   grant(approval: ApprovalRef, options?: DecisionOptions): Promise<string>
   deny(approval: ApprovalRef, options?: DecisionOptions): Promise<string>
+  /** Takes back what was granted and not used yet: the call waits again. Throws `approval-used`. */
+  withdraw(approval: ApprovalRef, options?: DecisionOptions): Promise<string>
 }
 
 export function approvalsOf(connection: Connection, open: <T>(work: () => Promise<T>) => Promise<T>): Approvals {
   const decide = async (
-    kind: 'grant' | 'deny',
+    kind: 'grant' | 'deny' | 'withdraw',
     { runId, approvalId, argsDigest }: ApprovalRef,
     { comment }: DecisionOptions,
   ): Promise<string> => {
@@ -77,6 +81,7 @@ export function approvalsOf(connection: Connection, open: <T>(work: () => Promis
     get: (runId, approvalId) => open(async () => approvalOf(await connection.approval(runId, approvalId))),
     grant: (approval, options = {}) => open(() => decide('grant', approval, options)),
     deny: (approval, options = {}) => open(() => decide('deny', approval, options)),
+    withdraw: (approval, options = {}) => open(() => decide('withdraw', approval, options)),
   }
 }
 

@@ -40,6 +40,8 @@ export interface Connection extends AsyncDisposable {
   execute(runId: string, command: Command, options?: { readonly idempotencyKey?: string }): Promise<Reply>
   /** Commands of one run, carried out in order. */
   batch(runId: string, commands: readonly Command[]): Promise<readonly Reply[]>
+  /** State of a run: totals, what is open, what it waits for. */
+  run(runId: string): Promise<JsonObject>
   /** The context that is established now. */
   context(runId: string): Promise<JsonObject>
   /** All calls of a run, in order of their latest claim. */

@@ -26,6 +26,7 @@ export function httpConnection(client: Client, owner = ownProcess()): Connection
       }
       return replies
     },
+    run: (runId) => client.run(runId),
     context: (runId) => client.context(runId),
     calls: (runId) => collect(client.calls(runId)),
     compensations: (runId) => client.compensations(runId),

@@ -3,10 +3,11 @@ import type { z } from 'zod'
 import { DecideApproval } from '../../../schemas/approval.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import * as requests from '../../../schemas/requests.ts'
+import { SendSignal, StartWait } from '../../../schemas/waiting.ts'
 import type { Command } from '../../client/commands.ts'
 import { LedgerError, UnreachableError } from '../../client/errors.ts'
 import { exportText } from '../../export/issue-export.ts'
-import type { ApprovalPlace, Caller, Found, Ledger, Outcome } from '../../ledger/ledger.ts'
+import type { ApprovalPlace, Caller, Found, Ledger, Outcome, PendingApprovals } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { policyError, schemaErrors } from '../../signing/schema-errors.ts'
 import { type Connection, ownedBy, type Problem, type Reply } from './connection.ts'
@@ -24,6 +25,9 @@ const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
   resolve: requests.ResolveCall,
   grant: DecideApproval,
   deny: DecideApproval,
+  withdraw: DecideApproval,
+  wait: StartWait,
+  signal: SendSignal,
   compensate: requests.StartCompensation,
   reserve: requests.PostReservation,
   'settle-reservation': requests.SettleReservation,
@@ -64,7 +68,7 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
       const fault = bodyFault(command)
       if (fault !== undefined) return { ok: false, problem: fault }
       const body = command.body as JsonObject
-      const idempotency = { key: idempotencyKey ?? '', method: 'AGENT', path: command.kind, body }
+      const idempotency = { key: idempotencyKey ?? '', method: 'AGENT', path: pathOf(command), body }
       const info = idempotencyKey === undefined ? {} : { idempotency }
       return replyOf(await ledger.execute(caller, runId, command, info))
     },
@@ -75,6 +79,7 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
       const outcomes = [...(await ledger.executeBatch(caller, items, {}))]
       return faults.map((problem) => (problem === undefined ? replyOf(outcomes.shift()) : { ok: false, problem }))
     },
+    run: async (runId) => foundValue(await ledger.run(caller, runId)),
     context: async (runId) => foundValue(await ledger.context(caller, runId, {})),
     calls: (runId) => allCalls(ledger, caller, runId),
     compensations: async (runId) =>
@@ -92,6 +97,11 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
     exportRun: (runId) => exportText(ledger, caller, { format: 'jsonl', query: { run: runId } }),
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** What a key is bound to beside the body. */
+function pathOf(command: Command): string {
+  return command.kind === 'signal' ? `signal/${command.name}` : command.kind
 }
 
 function bodyFault(command: Command): Problem | undefined {
@@ -133,7 +143,9 @@ async function allCalls(ledger: Ledger, caller: Caller, runId: string): Promise<
 async function* pendingApprovals(ledger: Ledger, caller: Caller): AsyncGenerator<JsonObject, void> {
   let from: ApprovalPlace | undefined
   do {
-    const page = await ledger.pendingApprovals(caller, { limit: PAGE_ITEMS, ...(from !== undefined && { from }) })
+    const page: PendingApprovals = foundValue(
+      await ledger.pendingApprovals(caller, { limit: PAGE_ITEMS, ...(from !== undefined && { from }) }),
+    )
     yield* page.items
     from = page.next
   } while (from !== undefined)

@@ -1,10 +1,11 @@
 /** @module After a crash: finishes rollbacks that were interrupted, asks the tools about calls in doubt, and lists what is left to people. */
-import type { Json } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { isChildCall } from '../calls/child-run.ts'
 import { argumentsOf } from '../calls/kept-value.ts'
 import { resolveDoubt } from '../calls/resolve-doubt.ts'
 import type { RollbackStatus, RunOutcome } from '../saga/outcome.ts'
 import { isDoubtful, rollBack } from '../saga/roll-back.ts'
+import type { Connection } from './connection.ts'
 import type { Home } from './live-run.ts'
 
 /** A call of which nobody could tell whether it was executed. */
@@ -15,6 +16,29 @@ export interface DoubtfulCallReport {
   readonly args: Json
 }
 
+/** An open run that waits for decisions, signals or times. */
+export interface WaitingRun {
+  readonly runId: string
+  readonly name: string
+  readonly input: Json
+  readonly tags: readonly string[]
+  readonly waitsFor: readonly RunWait[]
+  /** The time of one of its waits has come: a resume goes on from there. */
+  readonly due: boolean
+}
+
+/** What a run waits for. */
+export interface RunWait {
+  readonly for: 'approval' | 'signal' | 'time'
+  /** Of the approval or of the wait. */
+  readonly id: string
+  /** Of the tool that is to be approved, or of the signal. */
+  readonly name?: string
+  /** RFC 3339. */
+  readonly since: string
+  readonly until?: string
+}
+
 /** What `recover` finished, and what it leaves to people. */
 export interface Recovery {
   /** Rollbacks that were under way, or had ended otherwise, and how they ended now. */
@@ -23,6 +47,8 @@ export interface Recovery {
   readonly inDoubt: readonly DoubtfulCallReport[]
   /** Runs to resume, by `run({id})` with the same code. */
   readonly open: readonly string[]
+  /** Of these, the runs that wait for somebody or for a time: whoever resumes one that is not `due` waits on. */
+  readonly waiting: readonly WaitingRun[]
 }
 
 /** How far back `recover` looks. */
@@ -44,6 +70,7 @@ export async function recover(home: Home, { since }: RecoverOptions = {}): Promi
   const rolledBack: RunOutcome[] = []
   const inDoubt: DoubtfulCallReport[] = []
   const open: string[] = []
+  const waiting: WaitingRun[] = []
   // The list is read to its end first: what is done below changes it.
   const runIds: string[] = []
   for await (const runId of home.connection.runs({ status: 'open' })) runIds.push(runId)
@@ -56,15 +83,42 @@ export async function recover(home: Home, { since }: RecoverOptions = {}): Promi
   for (const runId of runIds) {
     const outcome = await finishRollback(home, runId)
     inDoubt.push(...(await doubtsOf(home, runId)))
-    if (outcome === undefined) open.push(runId)
-    else rolledBack.push(outcome)
+    if (outcome !== undefined) rolledBack.push(outcome)
+    else {
+      open.push(runId)
+      const waits = await waitingRun(home.connection, runId)
+      if (waits !== undefined) waiting.push(waits)
+    }
   }
   for (const { runId, verdict } of ended) {
     const outcome = await finishRollback(home, runId)
     if (outcome !== undefined && outcome.status !== verdict) rolledBack.push(outcome)
     inDoubt.push(...(await doubtsOf(home, runId)))
   }
-  return { rolledBack, inDoubt, open }
+  return { rolledBack, inDoubt, open, waiting }
+}
+
+async function waitingRun(connection: Connection, runId: string): Promise<WaitingRun | undefined> {
+  const { name, tags, waiting } = await connection.run(runId)
+  if (!Array.isArray(waiting)) return undefined
+  let input: Json = null
+  for await (const { data } of connection.events(runId, 'RunStarted')) {
+    input = data.input ?? null
+    break
+  }
+  const waitsFor = (waiting as readonly JsonObject[]).map(waitOf)
+  const due = waitsFor.some(({ until }) => until !== undefined && Date.parse(until) <= Date.now())
+  return { runId, name: String(name), input, tags: tags as readonly string[], waitsFor, due }
+}
+
+function waitOf({ for: what, approvalId, waitId, tool, name = tool, since, until }: JsonObject): RunWait {
+  return {
+    for: what as RunWait['for'],
+    id: String(approvalId ?? waitId),
+    ...(name !== undefined && { name: String(name) }),
+    since: String(since),
+    ...(until !== undefined && { until: String(until) }),
+  }
 }
 
 async function finishRollback(home: Home, runId: string): Promise<RunOutcome | undefined> {

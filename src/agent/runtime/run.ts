@@ -17,6 +17,7 @@ import { isCovered } from '../saga/outcome.ts'
 import { carrySaga, type SagaOptions } from '../saga/saga.ts'
 import type { SagaResult } from '../saga/saga-result.ts'
 import type { SagaSteps } from '../saga/saga-steps.ts'
+import { type Until, type WaitOptions, waitFor } from '../waits/wait-for.ts'
 import { currentExecution, type ExecutionContext, runWithin, signalAt } from './execution-context.ts'
 import { scopeBelow } from './scope.ts'
 
@@ -66,6 +67,13 @@ export interface Run<Input = Json, Keeps = never> {
    * by the code of before, which then goes the old way. `id` names the change.
    */
   patched(id: string): Promise<boolean>
+  /**
+   * Waits for a signal of this name, sent to the run by `cs.signal`, `countersign signals send` or `POST /v1/runs/{run}/signals/{name}`; gives its payload. One
+   * that came before the wait ends it at once. Nothing is held meanwhile, and the process may exit: a resume waits on. Throws `WaitTimedOut`, `invalid-wait`.
+   */
+  waitFor<Payload = Json>(name: string, options?: WaitOptions): Promise<Payload>
+  /** Waits for a time, or for so many milliseconds from when it was first asked. The process may exit meanwhile: a resume sleeps what is left. */
+  sleep(until: Until): Promise<void>
   /** A branch of the code with a place of its own: give one to each that runs beside others. */
   scope<T>(name: string, fn: (run: Run<Input, Keeps>) => T): Promise<Awaited<T>>
   /**
@@ -126,6 +134,11 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
       const asked = session.patches.get(at) ?? (passedBefore(here(), tool) ? false : once(tool, () => true))
       session.patches.set(at, asked)
       return asked
+    },
+    waitFor: async <Payload>(name: string, options: WaitOptions = {}) =>
+      (await waitFor(here(), { ...options, name })) as Payload,
+    sleep: async (until) => {
+      await waitFor(here(), { until })
     },
     scope: async <T>(name: string, fn: (run: Run<Input>) => T): Promise<Awaited<T>> => {
       const inner = { ...here(), scope: scopeBelow(here(), name) }

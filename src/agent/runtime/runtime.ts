@@ -23,6 +23,8 @@ import { type CountTokens, tokenCounter } from '../pipeline/token-counter.ts'
 import { runSaga } from '../saga/run-saga.ts'
 import type { SagaResult } from '../saga/saga-result.ts'
 import type { SagaSteps } from '../saga/saga-steps.ts'
+import { type SentSignal, type SignalOptions, sendSignal } from '../waits/send-signal.ts'
+import type { RunWaitNotice } from '../waits/wait-notice.ts'
 import { type Approvals, approvalsOf } from './approvals.ts'
 import type { Connection } from './connection.ts'
 import { type Body, type Home, liveRun } from './live-run.ts'
@@ -81,6 +83,11 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
   readonly tools: readonly AnyTool[]
   /** Calls that wait for somebody's yes, and the decision on them, in the name of this runtime's caller. */
   readonly approvals: Approvals
+  /**
+   * Sends a signal to a run: it ends the oldest wait for it (`delivered`), or is there for the next one (`held`). With a `requestId`, the same signal sent again is
+   * the one of before. Throws `LedgerRefused`: `signal-invalid`, `signal-not-awaited`, `signals-full`, `run-ended`.
+   */
+  signal(runId: string, name: string, payload?: unknown, options?: SignalOptions): Promise<SentSignal>
   /** Runs the code over a recorded run, without calling a tool; throws at the first divergence. */
   replay<Output, Input = null>(
     source: ReplaySource,
@@ -113,6 +120,8 @@ export interface RuntimeOptions<C extends readonly Codec[] = readonly []> {
   readonly onWait?: (notice: WaitNotice) => void
   /** Told once of each call that waits for an approval: tell somebody who may decide. Default: nobody is told. */
   readonly onApproval?: (notice: ApprovalNotice) => void
+  /** Told once in a life of the run of each wait for a signal or a time. Default: nobody is told. */
+  readonly onWaiting?: (notice: RunWaitNotice) => void
 }
 
 function startRun(home: Home, options: RunOptions<never>, body: Body<never, unknown>): Promise<unknown> {
@@ -122,9 +131,9 @@ function startRun(home: Home, options: RunOptions<never>, body: Body<never, unkn
 /** Throws `invalid-prices`. */
 export function createRuntime<const C extends readonly Codec[] = readonly []>(
   connection: Connection,
-  { tokens, prices, codecs, onWait, onApproval }: RuntimeOptions<C> = {},
+  { tokens, prices, codecs, ...notices }: RuntimeOptions<C> = {},
 ): Countersign<Kept<C>> {
-  const registry = new ToolRegistry(new Codecs(codecs), onWait, onApproval)
+  const registry = new ToolRegistry(new Codecs(codecs), notices)
   const home = {
     connection,
     registry,
@@ -155,6 +164,8 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
     recover: (options?: RecoverOptions) => open(() => recover(home, options)),
     resolve: (callId: string, resolution: Resolution) => open(() => resolveCall(home, callId, resolution)),
     approvals: approvalsOf(connection, open),
+    signal: (runId: string, name: string, payload?: unknown, options?: SignalOptions) =>
+      open(() => sendSignal(connection, { runId, name, payload }, options)),
     replay: (source: ReplaySource, body: Body<never, unknown>) => open(() => replayRun(home, source, body)),
     branch: (run: string, options: BranchRunOptions, body: Body<never, unknown>) =>
       open(() => branchRun(home, { run, options, body })),

@@ -14,6 +14,7 @@ export function approvalsCommands(program: CliCommand): void {
   for (const [name, description] of [
     ['grant', 'say yes to a call with exactly the arguments that the approval has; it is signed with your name'],
     ['deny', 'say no to a call: it does not run'],
+    ['withdraw', 'take back a yes that was not used yet: the call waits again'],
   ] as const) {
     asking(group.command(name), 'approvals:write')
       .description(`${description}. Over the store itself, this command owns the ledger meanwhile`)

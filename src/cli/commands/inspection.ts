@@ -13,12 +13,14 @@ import { asItWas, asking, limitFlag } from './asking.ts'
 import { callsCommands } from './calls.ts'
 import { filterFlags } from './filter-flags.ts'
 import { runsCommands } from './runs.ts'
+import { signalsCommands } from './signals.ts'
 
 export function inspectionCommands(program: CliCommand): void {
   program.commandsGroup('Look into it:')
   runsCommands(program)
   callsCommands(program)
   approvalsCommands(program)
+  signalsCommands(program)
   asking(program.command('report'))
     .description('one run on one page: who, what, when, verdicts, spending, open points, limits of the proof')
     .argument('<run>', 'id of the run')

@@ -9,7 +9,11 @@ export function runsCommands(program: CliCommand): void {
   asking(group.command('list'))
     .description('runs by what they are, newest first')
     .flags(
-      flag('--status <status>', 'only runs with this status', RUN_STATUSES),
+      flag(
+        '--status <status>',
+        'only runs with this status; waiting: open, and waits for a decision, a signal or a time',
+        [...RUN_STATUSES, 'waiting'],
+      ),
       flag('--name <name>', 'only runs of this name'),
       flag('--tag <tag>', 'only runs with this tag'),
       flag('--agent <agent>', 'only runs that this agent took part in'),

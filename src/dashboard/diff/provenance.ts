@@ -48,7 +48,8 @@ interface Question {
 
 /** What an event is to a value: where it may come from, or what established it. */
 const ROLES = {
-  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
+  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...passOver('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...passOver(
     'RunResumed',
     'RunBranched',

@@ -5,15 +5,17 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS, READ_RUNS } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import { seeOther } from '../answer.tsx'
-import { approvalOf } from '../approval-row.ts'
+import { type Approval, approvalOf } from '../approval-row.ts'
 import { diffContexts } from '../diff/context-diff.ts'
 import { DiffTable } from '../diff/diff-table.tsx'
+import { count } from '../format.ts'
 import { orRefused, pageRoute, Refused, type View } from '../page.ts'
-import { ApprovalFacts, ApprovalList, DecisionForm } from '../parts/approval.tsx'
+import { ApprovalFacts, ApprovalList, DecisionForm, WithdrawForm } from '../parts/approval.tsx'
 import { Crumbs } from '../parts/crumbs.tsx'
 import { Badge, Data } from '../parts/data.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { BudgetFacts } from '../parts/run-head.tsx'
+import { Unreadable } from '../parts/unreadable.tsx'
 import { approvalPath } from '../paths.ts'
 import { type Run, runOf } from '../run-row.ts'
 
@@ -25,13 +27,18 @@ export const approvalQueue = pageRoute({
   access: READ_ALL_APPROVALS,
   query: z.object({}),
   handle: async ({ deps, caller, noted }) => {
-    const { items, next } = await deps.ledger.pendingApprovals(caller, { limit: QUEUE_SHOWN })
+    const { items, next, unreadable } = orRefused(await deps.ledger.pendingApprovals(caller, { limit: QUEUE_SHOWN }))
     noted.count = items.length
     const approvals = items.map(approvalOf)
     return {
       title: 'Approvals',
       nav: 'approvals',
-      body: <ApprovalList approvals={approvals} more={next !== undefined} />,
+      body: (
+        <>
+          <Unreadable runs={unreadable} />
+          <ApprovalList approvals={approvals} more={next !== undefined} />
+        </>
+      ),
     }
   },
 })
@@ -45,6 +52,8 @@ export const approvalPage = pageRoute({
     const approval = approvalOf(orRefused(await deps.ledger.approval(caller, run, approvalIn(view))))
     const around = mayOpen(READ_RUNS, caller, run) ? await aroundIt(view) : undefined
     const decides = approval.status === 'pending' && mayOpen(DECIDE_APPROVALS, caller, run)
+    const isGranted = approval.status === 'granted' || (approval.status === 'pending' && approval.grants.length > 0)
+    const withdraws = isGranted && mayOpen(DECIDE_APPROVALS, caller, run)
     return {
       title: `Approval of ${approval.tool}`,
       nav: 'approvals',
@@ -60,9 +69,10 @@ export const approvalPage = pageRoute({
           <ApprovalFacts approval={approval} />
           <section class="card" aria-labelledby="arguments-title">
             <h2 id="arguments-title">Arguments</h2>
-            <JsonView value={approval.args ?? null} />
+            <Arguments approval={approval} />
           </section>
           {decides && <DecisionForm approval={approval} csrf={view.session.csrf} />}
+          {withdraws && <WithdrawForm approval={approval} csrf={view.session.csrf} />}
           {around !== undefined && <Around {...around} />}
         </>
       ),
@@ -85,7 +95,7 @@ export const decideApproval = pageRoute({
       ...(comment.trim() !== '' && { comment }),
     })
     const kind = form.get('decision')
-    if (!body.success || (kind !== 'grant' && kind !== 'deny')) {
+    if (!body.success || (kind !== 'grant' && kind !== 'deny' && kind !== 'withdraw')) {
       const detail = body.error?.issues[0]?.message ?? 'The form says neither yes nor no.'
       throw new Refused({ code: 'invalid-body', detail })
     }
@@ -94,6 +104,21 @@ export const decideApproval = pageRoute({
     return seeOther(c, approvalPath(run, approvalId))
   },
 })
+
+function Arguments({ approval: { args = null, argsPreview, argsRef } }: { readonly approval: Approval }) {
+  if (argsRef === undefined) return <JsonView value={args} />
+  return (
+    <>
+      <p class="notice notice-warn">
+        These are {count(argsRef.bytes)} bytes, too many to be shown here: this is how they begin. You decide on the
+        digest of all of them; read the rest by <code>GET /v1/runs/…/values/{argsRef.digest}</code> first.
+      </p>
+      <pre class="data">
+        <Data text={argsPreview ?? ''} />
+      </pre>
+    </>
+  )
+}
 
 function approvalIn({ c }: View): string {
   return c.req.param('approval') ?? ''

@@ -5,6 +5,7 @@ import { READ_OWN_PAYLOADS } from '../../access/access.ts'
 import { seeOther } from '../answer.tsx'
 import { orRefused, pageRoute } from '../page.ts'
 import { Data, Time } from '../parts/data.tsx'
+import { Unreadable } from '../parts/unreadable.tsx'
 import { DOUBTS, resolvePath, runPath, withQuery } from '../paths.ts'
 import { clipped } from '../visible.ts'
 
@@ -23,14 +24,19 @@ export const doubtsPage = pageRoute({
     if (caller.run !== undefined) return seeOther(c, runPath(caller.run))
     const [startedAt = '', runId = '', claim = ''] = query.after?.split('~') ?? []
     const after = query.after === undefined ? {} : { after: { startedAt, runId, claim: Number(claim) } }
-    const { items, next } = orRefused(
+    const { items, next, unreadable } = orRefused(
       await deps.ledger.openCalls(caller, { inDoubt: true, limit: PAGE_ROWS, ...after }),
     )
     const place = next === undefined ? undefined : `${next.startedAt}~${next.runId}~${next.claim}`
     return {
       title: 'Calls in doubt',
       nav: 'doubts',
-      body: <Doubts items={items} next={place} isFirst={query.after === undefined} resolved={query.resolved} />,
+      body: (
+        <>
+          <Unreadable runs={unreadable} />
+          <Doubts items={items} next={place} isFirst={query.after === undefined} resolved={query.resolved} />
+        </>
+      ),
     }
   },
 })

@@ -46,6 +46,10 @@ export function FilterForm({ query }: { readonly query: RunQuery }) {
         <input id="f-overdue" type="checkbox" name="overdue" value="true" checked={query.overdue !== undefined} />
         <label for="f-overdue">Lease overdue</label>
       </div>
+      <div class="check">
+        <input id="f-waiting" type="checkbox" name="waiting" value="true" checked={query.waiting !== undefined} />
+        <label for="f-waiting">Waits</label>
+      </div>
       <button type="submit" class="button">
         Filter
       </button>

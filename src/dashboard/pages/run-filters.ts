@@ -29,6 +29,7 @@ export const RunQuery = z.object({
   since: When.optional(),
   until: When.optional(),
   refused: True.optional(),
+  waiting: True.optional(),
   after: z
     .string()
     .regex(/^[0-9TZ:.-]{24}~[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'this is no place in the list')
@@ -44,7 +45,7 @@ function instantOf(text: string): string {
 }
 
 export function filterOf(query: RunQuery, limit: number): RunListFilter {
-  const { after, refused, inDoubt, overdue, ...texts } = query
+  const { after, refused, inDoubt, overdue, waiting, ...texts } = query
   const [startedAt = '', runId = ''] = after?.split('~') ?? []
   const params = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined))
   return {
@@ -52,6 +53,7 @@ export function filterOf(query: RunQuery, limit: number): RunListFilter {
     ...(refused === undefined ? {} : { refused: true }),
     ...(inDoubt === undefined ? {} : { inDoubt: true }),
     ...(overdue === undefined ? {} : { overdue: true }),
+    ...(waiting === undefined ? {} : { waiting: true }),
     ...(after === undefined ? {} : { after: { startedAt, runId } }),
     limit,
   }

@@ -81,6 +81,7 @@ function QuickFilters({ query, nowMs }: { readonly query: RunQuery; readonly now
     { label: 'Refused a handoff', given: { refused: 'true' }, on: query.refused !== undefined },
     { label: 'Last 24 hours', given: { since: yesterday }, on: false },
     { label: 'Open', given: { status: 'open' }, on: query.status === 'open' },
+    { label: 'Waiting', given: { waiting: 'true' }, on: query.waiting !== undefined },
     { label: 'Failed', given: { status: 'failed' }, on: query.status === 'failed' },
     { label: 'Rolled back', given: { status: 'compensated' }, on: query.status === 'compensated' },
     ...ROLLBACKS.map(([label, compensation]) => {
@@ -173,6 +174,7 @@ function RunRow({ row }: { readonly row: Row }) {
       </th>
       <td>
         <StatusBadge {...row} />
+        {row.waiting > 0 && <span class="muted sub">waits for {plural(row.waiting, 'thing')}</span>}
       </td>
       <td>
         {rejections > 0 && (

@@ -47,7 +47,7 @@ function ApprovalTable({ approvals }: { readonly approvals: readonly Approval[] 
               </th>
               <td>
                 <code>
-                  <Data text={clipped(JSON.stringify(approval.args ?? null), ARGS_CHARS)} />
+                  <Data text={clipped(approval.argsPreview ?? JSON.stringify(approval.args ?? null), ARGS_CHARS)} />
                 </code>
               </td>
               <td>
@@ -168,6 +168,29 @@ export function DecisionForm({ approval, csrf }: { readonly approval: Approval; 
         </button>{' '}
         <button type="submit" name="decision" value="deny" class="button">
           Deny
+        </button>
+      </p>
+    </form>
+  )
+}
+
+export function WithdrawForm({ approval, csrf }: { readonly approval: Approval; readonly csrf: string }) {
+  return (
+    <form
+      method="post"
+      action={approvalPath(approval.runId, approval.approvalId)}
+      class="card decision"
+      aria-labelledby="withdraw-title"
+    >
+      <h2 id="withdraw-title">Take it back</h2>
+      <p class="muted">Nothing has run by this approval yet. Withdrawn, the call waits for its approval again.</p>
+      <input type="hidden" name="csrf" value={csrf} />
+      <input type="hidden" name="argsDigest" value={approval.argsDigest} />
+      <label for="withdraw-comment">Comment</label>
+      <textarea id="withdraw-comment" name="comment" rows={3} maxlength={COMMENT_MAX_CHARS}></textarea>
+      <p>
+        <button type="submit" name="decision" value="withdraw" class="button">
+          Withdraw
         </button>
       </p>
     </form>

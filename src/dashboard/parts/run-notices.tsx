@@ -4,6 +4,7 @@ import { eventPath, refusalPath, resolvePath } from '../paths.ts'
 import type { Run } from '../run-row.ts'
 import type { Mark, RunStory } from '../story/story-parts.ts'
 import { Data, Time } from './data.tsx'
+import { Waits } from './run-waits.tsx'
 
 /** Newest first; the picture has them all. */
 const REFUSALS_SHOWN = 5
@@ -13,7 +14,8 @@ export function RunNotices({ run, story }: { readonly run: Run; readonly story: 
   const shown = rejected.slice(-REFUSALS_SHOWN).reverse()
   const doubtful = run.openCalls.filter(({ status }) => status === 'in-doubt')
   const overdue = run.openCalls.filter((call) => call.overdue === true && call.status !== 'in-doubt')
-  if (shown.length === 0 && doubtful.length === 0 && overdue.length === 0) return null
+  const quiet = run.waiting.length === 0 && run.heldSignals.length === 0
+  if (quiet && shown.length === 0 && doubtful.length === 0 && overdue.length === 0) return null
   return (
     <section aria-label="What needs a look" class="notices">
       {shown.length > 0 && (
@@ -30,6 +32,7 @@ export function RunNotices({ run, story }: { readonly run: Run; readonly story: 
         </div>
       )}
       <OpenCalls run={run} story={story} calls={doubtful} what="outcome is not known: someone has to resolve it" />
+      <Waits run={run} />
       <OpenCalls run={run} story={story} calls={overdue} what="lease is over and no outcome was recorded" />
     </section>
   )

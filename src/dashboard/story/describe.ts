@@ -30,6 +30,12 @@ function labelled(type: string, { error }: JsonObject): string {
   return typeof message === 'string' ? `${words(type)}: ${clipped(message, TEXT_CHARS)}` : words(type)
 }
 
+const WAIT_ENDS = {
+  signalled: 'A wait ended with a signal that was held',
+  'timed-out': 'A wait for a signal timed out',
+  elapsed: 'A sleep ended',
+} as const
+
 /** Types that nothing more is said of than `labelled` says are passed over. */
 const TEXTS = {
   ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunKeyDisclosed', 'ToolCallLeaseRenewed'),
@@ -54,7 +60,16 @@ const TEXTS = {
     `${tool} approved${complete ? '' : ', others are still to be asked'}`,
   ApprovalDenied: ({ data: { tool, comment } }) =>
     `${tool} denied${comment === undefined ? '' : `: ${clipped(comment, TEXT_CHARS)}`}`,
+  ApprovalWithdrawn: ({ data: { tool } }) => `The approval of ${tool} was withdrawn: it is asked for anew`,
   ApprovalExpired: ({ data }) => `The approval of ${data.tool} expired`,
+  WaitStarted: ({ data: { name, until } }) => {
+    const what = name === undefined ? 'Sleeps' : `Waits for the signal ${clipped(name, TEXT_CHARS)}`
+    return until === undefined ? what : `${what} until ${until}`
+  },
+  SignalReceived: ({ data: { name, waitId } }) =>
+    `Signal ${clipped(name, TEXT_CHARS)} received${waitId === undefined ? ', and held' : ''}`,
+  SignalPassedOver: ({ data }) => `Signal ${clipped(data.name, TEXT_CHARS)} does not fit what is waited for`,
+  WaitEnded: ({ data }) => WAIT_ENDS[data.outcome],
   JudgementRecorded: ({ data }) => `${data.judge} judged step ${data.step}: ${data.verdict}`,
   SnapshotTaken: ({ data }) => `Snapshot of step ${data.step}`,
   ToolCallClaimed: ({ data: { tool, compensates, attempt } }) =>

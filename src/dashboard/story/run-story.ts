@@ -108,7 +108,15 @@ const MARKS = {
   EnvelopeAccepted: handoffMark,
   EnvelopeRejected: handoffMark,
   RunRewound: rewindMark,
-  ...eachOf(approvalMark, 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
+  ...eachOf(otherMark, 'WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
+  ...eachOf(
+    approvalMark,
+    'ApprovalRequested',
+    'ApprovalGranted',
+    'ApprovalDenied',
+    'ApprovalWithdrawn',
+    'ApprovalExpired',
+  ),
   RequestRefused: ({ header, data }) => ({ ...placeOf(header), kind: 'refused', lane: '', text: data.code }),
   BudgetExceeded: ({ header, data }) => ({
     ...placeOf(header),

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { canonicalText } from '../validator/report.ts'
 import { compileDocument } from './compile-node.ts'
 import { type Check, faultsOf, type SchemaFault, startEvaluation } from './evaluation.ts'
@@ -30,7 +30,7 @@ export type CheckedPayload =
   | { readonly kind: 'too-expensive' }
 
 export type CompiledSchema =
-  | { readonly ok: true; readonly check: (payload: JsonObject) => CheckedPayload }
+  | { readonly ok: true; readonly check: (payload: Json) => CheckedPayload }
   /** `message` is for whoever registers the schema. */
   | { readonly ok: false; readonly message: string }
 
@@ -84,7 +84,7 @@ function compileNew(schema: JsonObject): Remembered {
   }
 }
 
-function checkPayload(check: Check, payload: JsonObject): CheckedPayload {
+function checkPayload(check: Check, payload: Json): CheckedPayload {
   const run = startEvaluation({ stepsLeft: CHECK_STEPS_MAX })
   try {
     check(payload, run, undefined)

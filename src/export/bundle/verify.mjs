@@ -454,7 +454,7 @@ const maybe = (is) => Object.assign((value) => is(value), { optional: true })
 
 /** What a query can ask and a bundle can prove; words, rules and verdicts are for the index of the ledger alone. */
 const QUERY = { run: maybe(isText), types: maybe(isList), since: maybe(isTime), until: maybe(isTime) }
-for (const name of ['actor', 'principal', 'agent', 'tool', 'call', 'provider', 'model', 'kid'])
+for (const name of ['actor', 'principal', 'agent', 'tool', 'call', 'approval', 'provider', 'model', 'kid'])
   QUERY[name] = maybe(isText)
 
 const PREDICATE = {
@@ -885,6 +885,7 @@ function isAnswer({ query, tenant }, { header, data }, claim) {
     agent: data.agent ?? claim.agent,
     tool: data.tool ?? claim.tool,
     call: data.callId,
+    approval: data.approvalId,
     provider: data.provider ?? data.usage?.provider,
     model: data.model ?? data.usage?.model,
   }
@@ -1270,7 +1271,7 @@ class OpenList {
 
 /** What a reader of the report must not miss: types that record a failure or are notable in themselves, as the catalogue of events has it. */
 const NOTABLE =
-  /^(?:EnvelopeRejected|JudgementRecorded|RunRewound|RequestRefused|BudgetExceeded|Approval.*|ToolCallFailed|ToolCallInDoubt|ToolCallResolved|Compensation.*|RunFailed|RunCompensated|ReservationExpired|RunKeyDisclosed|IntegrityFaultFound)$/
+  /^(?:EnvelopeRejected|JudgementRecorded|RunRewound|RequestRefused|BudgetExceeded|Approval.*|Wait.*|Signal.*|ToolCallFailed|ToolCallInDoubt|ToolCallResolved|Compensation.*|RunFailed|RunCompensated|ReservationExpired|RunKeyDisclosed|IntegrityFaultFound)$/
 /** Types that are a failure unless a member of the body says otherwise; reports of earlier verifiers did not list them. */
 const SUCCEEDS = {
   ResultNotRecorded: ['', []],

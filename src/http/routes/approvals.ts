@@ -61,6 +61,15 @@ export const approvalRoutes: readonly GuardedRoute[] = [
     body: DecideApproval,
     command: (body, approvalId) => ({ kind: 'deny', approvalId, body }),
   }),
+  commandRoute({
+    path: '/v1/runs/{run}/approvals/{approval}/withdraw',
+    summary: 'Take back what was granted and not used yet: the call waits for its approval again',
+    tag,
+    access: DECIDE_APPROVALS,
+    kind: 'withdraw',
+    body: DecideApproval,
+    command: (body, approvalId) => ({ kind: 'withdraw', approvalId, body }),
+  }),
 ]
 
 async function listPending(ask: Ask<z.output<typeof ListQuery>>): Promise<Response> {
@@ -73,11 +82,12 @@ async function listPending(ask: Ask<z.output<typeof ListQuery>>): Promise<Respon
     edge.ledger.pendingApprovals(caller, { limit, ...(from !== undefined && { from }) }),
   )
   if (found instanceof Response) return found
-  const { items, next } = found
+  if (!found.ok) return problemResponse(found.refusal, path)
+  const { items, next, unreadable } = found.value
   if (ask.access !== undefined) ask.access.count = items.length
   const { startedAt = '', runId = '', after = null } = next ?? {}
   const nextCursor = next === undefined ? null : encodeCursor(edge.ledger.places, scope, [startedAt, runId, after])
-  return json(200, { items, nextCursor })
+  return json(200, { items, nextCursor, ...(unreadable && { unreadable: unreadable.map((run) => ({ ...run })) }) })
 }
 
 function placeOf(parts: readonly unknown[] | undefined): ApprovalPlace | undefined {

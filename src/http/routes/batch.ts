@@ -43,6 +43,7 @@ const BatchBody = z.strictObject({
         reservation: Name.optional(),
         fork: Name.optional(),
         approval: Name.optional(),
+        signal: Name.optional(),
         body: JsonRecord,
       }),
     )
@@ -50,14 +51,14 @@ const BatchBody = z.strictObject({
     .max(BATCH_MAX_ITEMS),
 })
 /** What a command may be about beside its run. */
-type OnWhat = 'call' | 'reservation' | 'fork' | 'approval'
+type OnWhat = 'call' | 'reservation' | 'fork' | 'approval' | 'signal'
 type Item = z.output<typeof BatchBody>['items'][number]
 
 export function batchRoute(ops: ReadonlyMap<string, BatchOp>): GuardedRoute {
   return {
     method: 'post',
     path: '/v1/batch',
-    summary: `Up to ${BATCH_MAX_ITEMS} commands: {items: [{run, op, call?, reservation?, fork?, approval?, body}]} -> {items: [{status, body}]}`,
+    summary: `Up to ${BATCH_MAX_ITEMS} commands: {items: [{run, op, call?, reservation?, fork?, approval?, signal?, body}]} -> {items: [{status, body}]}`,
     tag: 'runs',
     access: WRITE_NAMED_RUNS,
     query: NoQuery,
@@ -138,7 +139,7 @@ function judgeStart(item: Item, op: BatchOp): Judged {
 
 function judgeOnRun(item: Item, op: BatchOp, caller: Principal): Judged {
   const { run = '', body } = item
-  const request = /\{(call|reservation|fork|approval)\}/.exec(op.path)?.[1] as OnWhat | undefined
+  const request = /\{(call|reservation|fork|approval|signal)\}/.exec(op.path)?.[1] as OnWhat | undefined
   const on = request === undefined ? '' : item[request]
   const path = op.path.replace('{run}', () => run).replace(`{${request}}`, () => on ?? '')
   if (item.run === undefined) return { path, problem: badItem('/run', 'this member is required') }
@@ -155,7 +156,7 @@ interface Target {
   readonly op: BatchOp
   readonly path: string
   readonly runId: string
-  /** The call, reservation, fork or approval. */
+  /** The call, reservation, fork, approval or signal. */
   readonly on: string
 }
 

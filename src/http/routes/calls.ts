@@ -35,11 +35,12 @@ async function listOpenCalls(ask: Ask<z.output<typeof OpenCallsQuery>>): Promise
   const found = await withSlot(ask, () => edge.ledger.openCalls(caller, page))
   if (found instanceof Response) return found
   if (!found.ok) return problemResponse(found.refusal, path)
-  const { items, next, asOf } = found.value
+  const { items, next, asOf, unreadable } = found.value
   if (access !== undefined) access.count = items.length
   const after = next === undefined ? null : [next.startedAt, next.runId, next.claim]
   const nextCursor = after === null ? null : encodeCursor(edge.ledger.places, scope, after)
-  return json(200, { items, nextCursor, asOf: await edge.ledger.lastEventId(caller, asOf) })
+  const named = unreadable && { unreadable: unreadable.map((run) => ({ ...run })) }
+  return json(200, { items, nextCursor, asOf: await edge.ledger.lastEventId(caller, asOf), ...named })
 }
 
 export const callRoutes: readonly GuardedRoute[] = [

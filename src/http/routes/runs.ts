@@ -23,6 +23,7 @@ const ListQuery = z.strictObject({
   compensation: z.enum(ROLLBACK_VERDICTS).optional(),
   inDoubt: z.literal('true', 'takes true').optional(),
   overdue: z.literal('true', 'takes true').optional(),
+  waiting: z.literal('true', 'takes true').optional(),
   since: Instant.optional(),
   until: Instant.optional(),
   cursor: CursorText.optional(),
@@ -115,7 +116,7 @@ const notACursor = problem('invalid-cursor', 'this is no cursor of this list wit
 async function listRuns(ask: Ask<z.output<typeof ListQuery>>): Promise<Response> {
   const { edge, caller, path, query, access } = ask
   const { cursor, limit = PAGE_DEFAULT, ...filters } = query
-  const { inDoubt, overdue, ...texts } = filters
+  const { inDoubt, overdue, waiting, ...texts } = filters
   const scope = ['runs', caller.tenant, filters]
   const place = cursor === undefined ? undefined : decodeCursor(edge.ledger.places, scope, cursor)
   const [startedAt, runId] = place ?? []
@@ -125,6 +126,7 @@ async function listRuns(ask: Ask<z.output<typeof ListQuery>>): Promise<Response>
   const params = {
     ...Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined)),
     ...(inDoubt === 'true' && { inDoubt: true as const }),
+    ...(waiting === 'true' && { waiting: true as const }),
     ...(overdue === 'true' && { overdue: true as const }),
   }
   const found = await withSlot(ask, () => edge.ledger.listRuns(caller, { ...params, ...(after && { after }), limit }))

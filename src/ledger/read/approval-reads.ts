@@ -6,18 +6,37 @@ import { runStream } from '../../../schemas/names.ts'
 import { isExpired } from '../../domain/approval-gate.ts'
 import { refusal } from '../../domain/refusal.ts'
 import { weigh } from '../../resources/weigh.ts'
-import type { ApprovalPlace, Caller, Found, Ledger } from '../ledger.ts'
+import type { ApprovalPlace, Caller, Found, Ledger, PendingApprovals, UnreadableRun } from '../ledger.ts'
 import type { Effects } from '../ports.ts'
 import type { Queries } from './queries.ts'
 import type { Reader } from './reader.ts'
 import type { RunList } from './run-list.ts'
+import { unreadableMember, unreadableRun } from './unreadable.ts'
 
 /** A page ends with the item that reaches this: arguments may be half a megabyte each. */
 const PAGE_MAX_BYTES = 4 * 1024 * 1024
+/** Of the canonical text of arguments that are kept beside the events. */
+const PREVIEW_CHARS = 4_096
+
 /** Runs looked at for one page of the tenant's list. */
 const RUNS_PAGE = 100
 
-interface ApprovalReadDeps {
+interface PageOf {
+  readonly after: number
+  readonly limit: number
+  readonly maxBytes: number
+  readonly pendingOnly: boolean
+}
+
+interface Page {
+  readonly items: readonly JsonObject[]
+  /** What they weigh together. */
+  readonly bytes: number
+  /** Present where there are more. */
+  readonly next?: number
+}
+
+export interface ApprovalReadDeps {
   readonly queries: Queries
   readonly reader: Reader
   readonly list: RunList
@@ -32,8 +51,11 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
   }
 
   /** All of one run, in order of request; `after` is the request's revision. */
-  approvals(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>> {
-    return this.#page(caller, runId, { ...page, pendingOnly: false })
+  async approvals(caller: Caller, runId: string, page: { after: number; limit: number }): Promise<Found<JsonObject>> {
+    const found = await this.#page(caller, runId, { ...page, maxBytes: PAGE_MAX_BYTES, pendingOnly: false })
+    if (!found.ok) return found
+    const { items, next } = found.value
+    return { ...found, value: { items, ...(next !== undefined && { next }) } }
   }
 
   async approval(caller: Caller, runId: string, approvalId: string): Promise<Found<JsonObject>> {
@@ -47,28 +69,41 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
     return { ok: false, refusal: refusal('approval-not-found', `this run has no approval ${approvalId}`) }
   }
 
-  /** What somebody in this tenant can still decide, by run, newest run first. */
+  /** What somebody in this tenant can still decide, by run, newest run first. A run that cannot be read is named, and hides no other one. */
   async pendingApprovals(
     caller: Caller,
     page: { readonly from?: ApprovalPlace; readonly limit: number },
-  ): Promise<{ items: readonly JsonObject[]; next?: ApprovalPlace }> {
+  ): Promise<Found<PendingApprovals>> {
     const items: JsonObject[] = []
+    const unreadable: UnreadableRun[] = []
+    const answer = (next?: ApprovalPlace): Found<PendingApprovals> => {
+      const value = { items, ...(next !== undefined && { next }), ...unreadableMember(unreadable) }
+      return { ok: true, revision: 0, value }
+    }
     let { from } = page
     let bytes = 0
     for (;;) {
       const runs = await this.#waitingRuns(caller, from)
       for (const { runId, startedAt } of runs) {
+        await caller.pace?.turn()
         const after = from?.runId === runId ? (from.after ?? -1) : -1
         const limit = page.limit - items.length
-        const found = await this.#page(caller, runId, { after, limit, pendingOnly: true })
-        const got = found.ok ? (found.value.items as readonly JsonObject[]) : []
-        items.push(...got)
-        bytes += got.reduce((sum, item) => sum + weigh(item), 0)
-        const more = found.ok && typeof found.value.next === 'number' ? found.value.next : undefined
+        const found = await this.#page(caller, runId, {
+          after,
+          limit,
+          maxBytes: PAGE_MAX_BYTES - bytes,
+          pendingOnly: true,
+        })
+        const broken = found.ok ? undefined : unreadableRun(runId, found.refusal)
+        if (broken !== undefined) unreadable.push(broken)
+        else if (!found.ok) return found
+        items.push(...(found.ok ? found.value.items : []))
+        bytes += found.ok ? found.value.bytes : 0
+        const more = found.ok ? found.value.next : undefined
         from = { startedAt, runId, ...(more !== undefined && { after: more }) }
-        if (items.length >= page.limit || bytes >= PAGE_MAX_BYTES || more !== undefined) return { items, next: from }
+        if (items.length >= page.limit || bytes >= PAGE_MAX_BYTES || more !== undefined) return answer(from)
       }
-      if (runs.length < RUNS_PAGE) return { items }
+      if (runs.length < RUNS_PAGE) return answer()
     }
   }
 
@@ -78,18 +113,16 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
     from: ApprovalPlace | undefined,
   ): Promise<readonly { runId: string; startedAt: string }[]> {
     const place = from === undefined ? undefined : { startedAt: from.startedAt, runId: from.runId }
-    const filter = { status: 'open', waiting: true as const, limit: RUNS_PAGE, ...(place && { after: place }) }
+    const filter = { status: 'open', withApprovals: true as const, limit: RUNS_PAGE, ...(place && { after: place }) }
     const { items } = await this.#deps.list.list(caller, filter)
     const rows = items.map(({ runId, startedAt }) => ({ runId: String(runId), startedAt: String(startedAt) }))
     return from?.after === undefined || place === undefined ? rows : [place, ...rows]
   }
 
-  #page(
-    caller: Caller,
-    runId: string,
-    { after, limit, pendingOnly }: { after: number; limit: number; pendingOnly: boolean },
-  ): Promise<Found<JsonObject>> {
-    return this.#deps.queries.read(caller, runId, (state) => {
+  async #page(caller: Caller, runId: string, page: PageOf): Promise<Found<Page>> {
+    const { after, limit, maxBytes, pendingOnly } = page
+    let read: Page = { items: [], bytes: 0 }
+    const found = await this.#deps.queries.read(caller, runId, (state) => {
       const all = Object.values(state.approvals).filter(({ revision }) => revision > after)
       const listed = all
         .map((approval) => ({ shown: this.#shown(state, approval), revision: approval.revision }))
@@ -100,16 +133,18 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
         const items: JsonObject[] = []
         let bytes = 0
         for (const each of query) {
-          if (bytes >= PAGE_MAX_BYTES) break
+          if (bytes >= maxBytes) break
           await caller.pace?.turn()
           const item = await this.#withArguments(caller, runId, each)
           bytes += weigh(item)
           items.push(item)
         }
         const last = query[items.length - 1]
-        return { items, ...(listed.length > items.length && last && { next: last.revision }) }
+        read = { items, bytes, ...(listed.length > items.length && last && { next: last.revision }) }
+        return {}
       }
     })
+    return found.ok ? { ...found, value: read } : found
   }
 
   /** As it stands now: past its end nobody can decide it any more, though no event says so yet, nor in a run that has ended. */
@@ -133,6 +168,18 @@ export class ApprovalReads implements Pick<Ledger, 'approvals' | 'approval' | 'p
     { shown, revision }: { readonly shown: JsonObject; readonly revision: number },
   ): Promise<JsonObject> {
     const event = await this.#deps.reader.eventAt(runStream(caller.tenant, runId), revision)
-    return event?.type === 'ApprovalRequested' ? { ...shown, args: event.data.args } : shown
+    if (event?.type !== 'ApprovalRequested') return shown
+    const { args, argsRef } = event.data
+    if (argsRef === undefined) return { ...shown, args: args ?? null }
+    const found = await this.#deps.queries.value(caller, runId, argsRef.digest)
+    // What is too large to be shown whole is shown as it begins: the digest of all of it is what is decided on.
+    const preview = found.ok ? { argsPreview: begin(found.value) } : {}
+    return { ...shown, argsRef: argsRef as JsonObject, ...preview }
   }
+}
+
+/** Not through the middle of a character. */
+function begin(text: string): string {
+  const end = text.codePointAt(PREVIEW_CHARS - 1) ?? 0
+  return text.slice(0, end > 0xffff ? PREVIEW_CHARS - 1 : PREVIEW_CHARS)
 }

@@ -3,10 +3,11 @@ import type { RunState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
 import { openCalls } from '../../domain/lease.ts'
-import type { Caller, Found, OpenCalls, OpenCallsPage, OpenCallsPlace } from '../ledger.ts'
+import type { Caller, Found, OpenCalls, OpenCallsPage, OpenCallsPlace, UnreadableRun } from '../ledger.ts'
 import type { Queries, ShownCall } from './queries.ts'
 import type { Reader } from './reader.ts'
 import type { RunList } from './run-list.ts'
+import { unreadableMember, unreadableRun } from './unreadable.ts'
 
 export interface OpenCallsDeps {
   readonly list: RunList
@@ -29,19 +30,27 @@ export async function openCallsOf(
   const { items: rows, asOf } = await deps.list.list(caller, filter)
   const runs = rows.map(({ runId, startedAt }) => placeOf(String(startedAt), String(runId), BEFORE_ALL))
   const items: JsonObject[] = []
+  const unreadable: UnreadableRun[] = []
   for (const { startedAt, runId, claim } of after === undefined ? runs : [after, ...runs]) {
     await caller.pace?.turn()
     const found = await inRun(deps, caller, { runId, after: claim, limit: limit - items.length, inDoubt })
-    // A run that cannot be read is named to whoever looks at it, and hides no other one.
-    if (!found.ok && found.refusal.code === 'stream-damaged') continue
+    const broken = found.ok ? undefined : unreadableRun(runId, found.refusal)
+    if (broken !== undefined) {
+      unreadable.push(broken)
+      continue
+    }
     if (!found.ok) return found
     items.push(...(found.value.items as readonly JsonObject[]))
     const { next = AFTER_ALL } = found.value
     if (items.length >= limit)
-      return { ...found, value: { items, next: placeOf(startedAt, runId, Number(next)), asOf } }
+      return {
+        ...found,
+        value: { items, next: placeOf(startedAt, runId, Number(next)), asOf, ...unreadableMember(unreadable) },
+      }
   }
   const last = runs.length < RUNS_MAX ? undefined : runs.at(-1)
-  return { ok: true, revision: 0, value: { items, ...(last && { next: { ...last, claim: AFTER_ALL } }), asOf } }
+  const end = last && { next: { ...last, claim: AFTER_ALL } }
+  return { ok: true, revision: 0, value: { items, ...end, asOf, ...unreadableMember(unreadable) } }
 }
 
 const placeOf = (startedAt: string, runId: string, claim: number): OpenCallsPlace => ({ startedAt, runId, claim })

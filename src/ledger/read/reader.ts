@@ -7,14 +7,17 @@ import type { ResolveCall, SettleCall } from '../../../schemas/requests.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
 import { refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
+import { waitKey } from '../../domain/waits.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
+import { jsonDigest } from '../../signing/digests.ts'
 import type { EventStore, ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import { callOutcome, claimedArguments } from '../responses/call-outcome.ts'
 import { recordedFork } from '../responses/fork-reads.ts'
 import type { AnsweredEvent, CommandResponse } from '../responses/response-parts.ts'
 import { compensationBody, planOf, runOrigin } from '../responses/responses.ts'
+import { waitAnswer } from '../responses/wait-responses.ts'
 import type { ValueStore } from '../values/value-store.ts'
 import type { RunAggregate } from '../write/run-aggregate.ts'
 import type { RunAggregates } from '../write/run-aggregates.ts'
@@ -108,6 +111,12 @@ export class Reader {
     return { agent, mode, payload }
   }
 
+  /** What a signal said. */
+  async payloadAt(stream: string, revision: number): Promise<Json> {
+    const event = await this.eventAt(stream, revision)
+    return event?.type === 'SignalReceived' ? event.data.payload : null
+  }
+
   /** What a call came to: the outcome on record, read where it stands. */
   async outcomeOf(stream: string, call: CallState): Promise<JsonObject> {
     if (call.outcomeRevision === undefined) return {}
@@ -160,6 +169,11 @@ export class Reader {
     if (command.kind === 'branched') {
       const noted = { ...place, branch: command.body.run, atStep: command.body.atStep }
       return () => ({ kind: 'body', created: false, body: noted })
+    }
+    if (command.kind === 'wait') {
+      const wait = state.waits[slot(state.waitKeys[slot(waitKey(command.body, jsonDigest))] ?? '')]
+      const answer = wait === undefined ? { created: false, body: place } : waitAnswer(wait, place)
+      return () => ({ kind: 'body', ...answer })
     }
     const fork = recordedFork(this, command, { stream: run.stream, state, place })
     if (fork !== undefined) return fork

@@ -4,6 +4,7 @@ import { type CallState, establishedDigest, type RunState } from '../../../proje
 import type { JsonObject } from '../../../schemas/json.ts'
 import { isLeaseOver, openCalls } from '../../domain/lease.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
+import { openWaits } from '../../domain/waits.ts'
 import { budgetBody, runOrigin } from '../responses/responses.ts'
 import type { LeaseClock } from '../write/lease-clock.ts'
 import type { RunAggregate } from '../write/run-aggregate.ts'
@@ -77,12 +78,26 @@ function childrenOf({ children, calls }: RunState): JsonObject[] {
 
 /** What the run waits for, where it does: nothing of that runs, and nothing holds a lease. */
 function waitingBody(state: RunState): JsonObject {
+  if (state.status !== 'open') return {}
   const approvals = Object.keys(state.pendingApprovals).flatMap((key) => state.approvals[key] ?? [])
-  if (state.status !== 'open' || approvals.length === 0) return {}
-  const shown = approvals.slice(0, WAITING_SHOWN).map(({ approvalId, tool, requestedAt, expiresAt }) => {
+  const forApproval = approvals.slice(0, WAITING_SHOWN).map(({ approvalId, tool, requestedAt, expiresAt }) => {
     return { for: 'approval', approvalId, tool, since: requestedAt, until: expiresAt }
   })
-  return { waiting: shown }
+  const forOther = openWaits(state)
+    .slice(0, WAITING_SHOWN)
+    .map(({ waitId, name, startedAt, until }) => ({
+      ...(name === undefined ? { for: 'time' } : { for: 'signal', name }),
+      ...{ waitId, since: startedAt },
+      ...(until !== undefined && { until }),
+    }))
+  const waiting = [...forApproval, ...forOther]
+  const held = Object.values(state.heldSignals).slice(0, WAITING_SHOWN)
+  return {
+    ...(waiting.length > 0 && { waiting }),
+    ...(held.length > 0 && {
+      heldSignals: held.map(({ signalId, name, receivedAt }) => ({ signalId, name, receivedAt })),
+    }),
+  }
 }
 
 export function contextBody(state: RunState, headDigest: string): JsonObject {

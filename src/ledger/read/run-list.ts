@@ -219,7 +219,9 @@ function bodyOf(type: RunEventType, text: string): unknown {
 }
 
 function rowOf(tenant: string, runId: string, state: RunRowState): RunRow {
-  const { name, status, tags, actor, startedAt, updatedAt, revision, step, rejections, calls, waiting, budget } = state
+  const { name, status, tags, actor, startedAt, updatedAt, revision, step, rejections, calls, budget } = state
+  const approvals = status === 'open' ? Object.keys(state.approvals).length : 0
+  const waits = status === 'open' ? Object.keys(state.waits).length : 0
   return {
     tenant,
     runId,
@@ -234,7 +236,8 @@ function rowOf(tenant: string, runId: string, state: RunRowState): RunRow {
     step,
     rejections,
     calls,
-    waiting: status === 'open' ? Object.keys(waiting).length : 0,
+    waiting: approvals + waits,
+    approvals,
     openCalls: openCallsOf(state),
     ...leasesOf(state),
     ...(state.compensation === undefined ? {} : { compensation: state.compensation }),

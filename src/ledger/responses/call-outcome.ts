@@ -11,7 +11,8 @@ export function callOutcome(event: RecordedEvent): JsonObject {
 type OfType<T extends RecordedEvent['type']> = Extract<RecordedEvent, { type: T }>
 
 const OUTCOMES = {
-  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
+  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...passOver('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...passOver(
     'RunStarted',
     'RunResumed',

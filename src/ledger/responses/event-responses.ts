@@ -7,6 +7,7 @@ import { budgetExceeded } from '../../domain/limits.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import { branchBody } from './fork-responses.ts'
 import { type AnsweredEvent, type CommandResponse, inRecordOrder } from './response-parts.ts'
+import { signalBody } from './wait-responses.ts'
 
 type Said = { readonly body: JsonObject } | { readonly refusal: Refusal }
 
@@ -22,7 +23,9 @@ export function responseOfEvents(events: readonly AnsweredEvent[], runId: string
 const SAID = {
   ...passOver('RunStarted', 'RunResumed', 'RunCompleted', 'RunFailed', 'RunCompensated', 'SnapshotTaken'),
   ...passOver('EnvelopeRejected', 'RunRewound', 'ForkStarted', 'ForkJoined', 'ResultNotRecorded'),
-  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
+  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...passOver('WaitStarted', 'SignalPassedOver', 'WaitEnded'),
+  SignalReceived: (main) => ({ body: signalBody(main) }),
   ...passOver('ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved'),
   ...passOver('CompensationStarted', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
   ...passOver('BudgetReserved', 'UsageRecorded', 'BudgetReleased', 'ReservationExpired'),
@@ -78,7 +81,8 @@ export function placeOf(main: AnsweredEvent, events: readonly AnsweredEvent[], r
 
 /** Facts that a decision meets or draws along; the event before or after them is what the request asked for. */
 const CONSEQUENCES = {
-  ...eachOf(false, 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
+  ...eachOf(false, 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...eachOf(false, 'WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...eachOf(true, 'SnapshotTaken', 'RunCompensated', 'ResultNotRecorded'),
   /** Of a refused handoff; a rollback by hand is asked for. */
   RunRewound: 'contradiction',

@@ -14,12 +14,16 @@ export function inRecordOrder(value: Json | object): Json {
 }
 
 export type CommandResponse =
-  /** `plan`: the actions of a rollback, whose arguments and results are read and added. */
+  /**
+   * `plan`: the actions of a rollback, whose arguments and results are read and added. `signalAt`: where the signal stands that ended a wait; its
+   * payload is read and added.
+   */
   | {
       readonly kind: 'body'
       readonly created: boolean
       readonly body: JsonObject
       readonly plan?: readonly (readonly CallState[])[]
+      readonly signalAt?: number
     }
   | {
       readonly kind: 'refusal'

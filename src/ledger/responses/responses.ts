@@ -11,6 +11,7 @@ import { refusal } from '../../domain/refusal.ts'
 import { mainOf, placeOf, responseOfEvents } from './event-responses.ts'
 import { joinedBody, joinRefusal, startedForkBody } from './fork-responses.ts'
 import { type AnsweredEvent, type CommandResponse, inRecordOrder } from './response-parts.ts'
+import { waitedFor } from './wait-responses.ts'
 
 /** The answer to the request that appended `events`; `state` is the run right after them. */
 export function responseTo(events: readonly AnsweredEvent[], state: RunState): CommandResponse {
@@ -23,6 +24,8 @@ export function responseTo(events: readonly AnsweredEvent[], state: RunState): C
     ...placeOf(main, events, state.runId),
     ...(main.type === 'ForkJoined' ? joinBody(main, events, state) : makeBy(BODIES, main, state)),
   }
+  const waited = waitedFor(main, { events, state })
+  if (waited !== undefined) return { kind: 'body', ...waited }
   if (main.type !== 'CompensationStarted') return { kind: 'body', created: main.type !== 'RunResumed', body }
   return { kind: 'body', created: true, body, plan: planOf(state, main.data.compensationId) }
 }
@@ -34,7 +37,8 @@ interface RequestEvents {
 
 /** Events that refuse what was asked for, where the run is part of the answer. */
 const REFUSALS = {
-  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
+  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...passOver('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...passOver(
     'RunStarted',
     'RunResumed',
@@ -113,7 +117,8 @@ const BODIES = {
   // These say it all: see `responseOfEvents`.
   ...passOver('EnvelopeAccepted', 'JudgementRecorded', 'ManifestRegistered', 'ToolCallClaimed', 'BranchOffered'),
   ...passOver('BranchReceived', 'RunKeyDisclosed', 'RunBranched', 'ChildRunStarted'),
-  ...eachOf(decidedBody, 'ApprovalGranted', 'ApprovalDenied'),
+  ...passOver('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
+  ...eachOf(decidedBody, 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn'),
   ...eachOf(callBody, 'ToolCallLeaseRenewed', 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt'),
   ...eachOf(callBody, 'ToolCallResolved', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
   RunStarted: ({ data: { tenantPolicy } }, state) => ({
@@ -164,7 +169,7 @@ function rewoundBody(main: Extract<AnsweredEvent, { type: 'RunRewound' }>, state
 
 /** Decided: where the approval stands now. */
 function decidedBody(
-  { data }: Extract<AnsweredEvent, { type: 'ApprovalGranted' | 'ApprovalDenied' }>,
+  { data }: Extract<AnsweredEvent, { type: 'ApprovalGranted' | 'ApprovalDenied' | 'ApprovalWithdrawn' }>,
   state: RunState,
 ): JsonObject {
   const { approvalId, tool, argsDigest } = data

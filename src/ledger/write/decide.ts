@@ -2,7 +2,7 @@
 import type { ManifestState, RunState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { foreignWork } from '../../access/agent-work.ts'
-import { decideDenial, decideGrant } from '../../domain/approvals.ts'
+import { decideDenial, decideGrant, decideWithdrawal } from '../../domain/approvals.ts'
 import { decideReservation } from '../../domain/budget.ts'
 import { decideClaim } from '../../domain/calls.ts'
 import { decideChildStarted } from '../../domain/child-run.ts'
@@ -21,6 +21,7 @@ import { decideRenew, decideResolve, decideSettle } from '../../domain/settle.ts
 import { decideRelease, decideSettleReservation, decideUsage } from '../../domain/usage.ts'
 import { settle } from '../../domain/validator/evidence.ts'
 import { isOverdue } from '../../domain/validator/grounding/recorded-results.ts'
+import { decideSignal, decideWait } from '../../domain/waits.ts'
 import { checkAgentSignature, envelopeSigningInput, isLowS, signatureSpellings } from '../../signing/agent-signature.ts'
 import { digestText, sha256 } from '../../signing/digests.ts'
 import type { Caller } from '../ledger.ts'
@@ -35,7 +36,7 @@ export interface DecideInput {
   readonly env: Env
   /** Contexts read for a rollback, by revision. */
   readonly contexts: ReadonlyMap<number, JsonObject>
-  /** Events read for a join, by revision. */
+  /** Events read for a join or a signal, by revision. */
   readonly events: ReadonlyMap<number, AnsweredEvent>
   readonly tenantPolicy: TenantPolicies | undefined
 }
@@ -80,6 +81,12 @@ function* decideOnRun(state: RunState, input: DecideInput): Paced<Decision> {
       return decideGrant(state, command, env)
     case 'deny':
       return decideDenial(state, command, env)
+    case 'withdraw':
+      return decideWithdrawal(state, command, env)
+    case 'wait':
+      return decideWait(state, { ...command.body, eventAt: (at) => input.events.get(at) }, env)
+    case 'signal':
+      return decideSignal(state, { ...command, eventAt: (at) => input.events.get(at) }, env)
     case 'compensate':
       return decideCompensation(state, command.body, env)
     case 'reserve':

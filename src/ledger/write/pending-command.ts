@@ -61,8 +61,12 @@ export async function outcomeOf(
   of: { readonly revision: number; readonly replayed: boolean },
 ): Promise<Outcome> {
   if (answer.kind === 'body') {
-    const { created, plan, body } = answer
-    const full = plan === undefined ? body : { ...body, plan: await reader.planDetails(run.stream, plan) }
+    const { created, plan, signalAt, body } = answer
+    const full = {
+      ...body,
+      ...(plan !== undefined && { plan: await reader.planDetails(run.stream, plan) }),
+      ...(signalAt !== undefined && { payload: await reader.payloadAt(run.stream, signalAt) }),
+    }
     return { ok: true, created, runId: run.runId, body: full, ...of }
   }
   stats.refused(answer.refusal.code)

@@ -40,7 +40,8 @@ interface Hearing {
 
 /** What is no evidence under either rule set: neither the run's input, nor what was handed over, nor how a call ended. */
 export const NO_EVIDENCE = {
-  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalExpired'),
+  ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
+  ...passOver('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...passOver(
     'RunResumed',
     'RunBranched',

@@ -221,8 +221,16 @@ const LEFT_BYTES = {
   ...eachOf(EVENT_BYTES, 'RunKeyDisclosed', 'RequestRefused', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
   ...eachOf(EVENT_BYTES, 'ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved'),
   ...eachOf(EVENT_BYTES, 'ResultNotRecorded', 'CompensationSucceeded', 'CompensationFailed', 'CompensationInDoubt'),
-  ...eachOf(CALL_BYTES, 'ApprovalRequested'),
-  ...eachOf(EVENT_BYTES, 'ApprovalGranted', 'ApprovalExpired'),
+  ...eachOf(CALL_BYTES, 'ApprovalRequested', 'WaitStarted'),
+  ...eachOf(
+    EVENT_BYTES,
+    'ApprovalGranted',
+    'ApprovalWithdrawn',
+    'ApprovalExpired',
+    'SignalReceived',
+    'SignalPassedOver',
+    'WaitEnded',
+  ),
   ...eachOf(EVENT_BYTES, 'BudgetReserved', 'BudgetReleased', 'ReservationExpired', 'BudgetExceeded'),
   ...eachOf(EVENT_BYTES, 'BranchOffered', 'BranchReceived', 'ForkJoined'),
 } satisfies Record<RunEventType, number | 'whole'>

@@ -281,8 +281,12 @@ export class WritePath {
     }
     if (before.length === 0) return this.#unrecorded.refuse(run, refusal)
     // Facts met on the way are no answer: the request stays unremembered, as every one that records nothing of its own.
-    const decided: Decision = { kind: 'append', drafts: before }
-    return this.#appender.append(run, pending, { decision: decided, texts, instead: refusal })
+    const decided = { kind: 'append', drafts: before } as const
+    const append = (placed: Decision & { kind: 'append' }): Attempt =>
+      this.#appender.append(run, pending, { decision: placed, texts, instead: refusal })
+    return isOfCall(pending.command)
+      ? this.#large.placed(run, pending, { decision: decided, texts }, append)
+      : append(decided)
   }
 }
 

@@ -17,6 +17,7 @@ export interface RunColumns {
   readonly rejections: number
   readonly calls: number
   readonly waiting: number
+  readonly approvals: number
   readonly open_calls: number
   readonly in_doubt_calls: number
   readonly lease_until: string | null
@@ -28,9 +29,9 @@ export interface RunColumns {
 }
 
 export function toRunColumns(row: RunRow): RunColumns {
-  const { tenant, name, status, actor, revision, step, rejections, calls, waiting, tokens, fold } = row
+  const { tenant, name, status, actor, revision, step, rejections, calls, waiting, approvals, tokens, fold } = row
   return {
-    ...{ tenant, name, status, actor, revision, step, rejections, calls, waiting, tokens, fold },
+    ...{ tenant, name, status, actor, revision, step, rejections, calls, waiting, approvals, tokens, fold },
     run_id: row.runId,
     tags: JSON.stringify(row.tags),
     agents: JSON.stringify(row.agents),
@@ -46,10 +47,10 @@ export function toRunColumns(row: RunRow): RunColumns {
 }
 
 export function fromRunRow(columns: RunColumns): RunRow {
-  const { tenant, name, status, actor, revision, step, rejections, calls, waiting, tokens, cost, currency, fold } =
-    columns
+  const { tenant, name, status, actor, revision, step, rejections, calls, waiting, approvals } = columns
+  const { tokens, cost, currency, fold } = columns
   return {
-    ...{ tenant, name, status, actor, revision, step, rejections, calls, waiting, tokens, fold },
+    ...{ tenant, name, status, actor, revision, step, rejections, calls, waiting, approvals, tokens, fold },
     runId: columns.run_id,
     tags: JSON.parse(columns.tags) as string[],
     agents: JSON.parse(columns.agents) as string[],
@@ -81,6 +82,7 @@ export interface RunQuery {
 export function runQuery(filter: RunFilter, looked: number): RunQuery {
   const { tenant, compensation, since, until, after, limit } = filter
   const hasOpenCalls = filter.withOpenCalls === true || filter.inDoubt === true || filter.leaseOverAt !== undefined
+  const isWaiting = filter.waiting === true || filter.withApprovals === true
   const along: Conditions = [
     ['tenant = ?', tenant],
     ['compensation = ?', compensation],
@@ -89,8 +91,10 @@ export function runQuery(filter: RunFilter, looked: number): RunQuery {
     ['(started_at, run_id) < (?, ?)', after && [after.startedAt, after.runId]],
     // The condition of the partial index.
     ['open_calls > 0', hasOpenCalls && compensation === undefined ? [] : undefined],
+    ['waiting > 0', isWaiting && compensation === undefined && !hasOpenCalls ? [] : undefined],
   ]
-  const index = compensation !== undefined ? 'runs_rolled_back' : hasOpenCalls ? 'runs_open_calls' : 'runs_newest'
+  const more = hasOpenCalls ? 'runs_open_calls' : isWaiting ? 'runs_waiting' : 'runs_newest'
+  const index = compensation !== undefined ? 'runs_rolled_back' : more
   const filters: Conditions = [
     ['r.status = ?', filter.status],
     ['r.name = ?', filter.name],
@@ -99,6 +103,7 @@ export function runQuery(filter: RunFilter, looked: number): RunQuery {
     ['r.lease_until < ?', filter.leaseOverAt],
     ['r.rejections > 0', filter.refused && []],
     ['r.waiting > 0', filter.waiting && []],
+    ['r.approvals > 0', filter.withApprovals && []],
     ['r.open_calls > 0', hasOpenCalls ? [] : undefined],
     ['r.in_doubt_calls > 0', filter.inDoubt && []],
   ]

@@ -35,6 +35,7 @@ function merged(run: PolicyObject, tenant: PolicyObject): PolicyObject {
     base: run.base ?? tenant.base,
     rules: run.rules ?? tenant.rules,
     snapshotEvery: run.snapshotEvery ?? tenant.snapshotEvery,
+    signals: run.signals === 'refuse' ? run.signals : (tenant.signals ?? run.signals),
     criticalKeys: union(run.criticalKeys, tenant.criticalKeys),
     protect: protectedByBoth(run.protect, tenant.protect),
     free: common(run.free, tenant.free),

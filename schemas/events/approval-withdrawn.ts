@@ -1,0 +1,25 @@
+/** @module ApprovalWithdrawn: somebody who may decide takes back what was granted, before it is used: the call is waited for anew (RUN-90). */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Digest, Name } from '../names.ts'
+import { COMMENT_MAX_CHARS } from '../value-forms.ts'
+import { Uuid } from '../values.ts'
+
+export const ApprovalWithdrawn = eventType({
+  family: 'call',
+  label: 'Approval withdrawn',
+  activity: 'update',
+  says: { verdict: 'denied', outcome: 'failure', severity: 'medium' },
+  facts: ['tool', 'approval'],
+  notable: true,
+  changes: {},
+  schema: z.strictObject({
+    v: z.literal(1),
+    approvalId: Uuid,
+    tool: Name,
+    argsDigest: Digest,
+    /** Of the token, as far as they count here. */
+    roles: z.array(Name).optional(),
+    comment: z.string().max(COMMENT_MAX_CHARS).optional(),
+  }),
+})

@@ -1,0 +1,24 @@
+/** @module SignalReceived: somebody outside says something to the run. It ends the wait that it names; without one it is held for a wait to come (RUN-67). */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Digest, Name } from '../names.ts'
+import { JsonValue, Uuid } from '../values.ts'
+
+export const SignalReceived = eventType({
+  family: 'run',
+  label: 'Signal received',
+  activity: 'create',
+  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  facts: [],
+  notable: true,
+  changes: {},
+  schema: z.strictObject({
+    v: z.literal(1),
+    signalId: Uuid,
+    name: Name,
+    payload: JsonValue,
+    payloadDigest: Digest,
+    /** The wait that it ends. */
+    waitId: Uuid.optional(),
+  }),
+})

@@ -1,0 +1,38 @@
+/** @module What comes from outside to a run that waits for it (RUN-67). */
+import { recordable } from '../calls/recordable.ts'
+import { AgentError, LedgerRefused } from '../errors.ts'
+import type { Connection } from '../runtime/connection.ts'
+
+/** Of one signal. */
+export interface SignalOptions {
+  /** The sender's own id of it: sent again under the same one, it is the same signal. */
+  readonly requestId?: string
+}
+
+/** What became of a signal. */
+export interface SentSignal {
+  readonly signalId: string
+  /** It ended a wait, or is there for the next one of its name. */
+  readonly status: 'delivered' | 'held'
+  readonly waitId?: string
+}
+
+/** Throws `LedgerRefused`, `not-recordable`. */
+export async function sendSignal(
+  connection: Connection,
+  { runId, name, payload = null }: { readonly runId: string; readonly name: string; readonly payload: unknown },
+  { requestId }: SignalOptions = {},
+): Promise<SentSignal> {
+  const recorded = recordable(payload)
+  if (!recorded.ok) throw new AgentError('not-recordable', `the payload of ${name} cannot be sent: ${recorded.reason}`)
+  const command = { kind: 'signal', name, body: { payload: recorded.value } } as const
+  const options = requestId === undefined ? {} : { idempotencyKey: requestId }
+  const reply = await connection.execute(runId, command, options)
+  if (!reply.ok) throw new LedgerRefused(reply.problem)
+  const { signalId, status, waitId } = reply.body
+  return {
+    signalId: String(signalId),
+    status: status === 'held' ? 'held' : 'delivered',
+    ...(typeof waitId === 'string' && { waitId }),
+  }
+}

@@ -1,0 +1,178 @@
+/** @module `run.waitFor` and `run.sleep`: a wait from the ask to its end, served from the record, or asked about until the ledger says that it is over (RUN-66). */
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { NAME_MAX_CHARS } from '../../../schemas/value-forms.ts'
+import type { StartWait } from '../../../schemas/waiting.ts'
+import { pause } from '../../client/transport.ts'
+import { HALTING } from '../calls/call.ts'
+import { type CallIdentity, identifyCall } from '../calls/call-identity.ts'
+import { identifying } from '../calls/recordable.ts'
+import { toolSpec } from '../calls/tool-spec.ts'
+import { AgentError, LedgerRefused, RunWaiting, WaitTimedOut } from '../errors.ts'
+import { type ExecutionContext, signalAt } from '../runtime/execution-context.ts'
+import { liveOf, reach, textOf } from '../runtime/session.ts'
+import { waitTool } from './wait-call.ts'
+import type { RunWaitNotice } from './wait-notice.ts'
+
+/** Until when: a time, or milliseconds from now by the ledger's clock. What the wait was given first counts, also on a resume. */
+export type Until = Date | number
+
+/** How long a wait lasts, and what ends it. */
+export interface WaitOptions {
+  /** Default: as long as it takes. */
+  readonly until?: Until
+  /** JSON Schema (2020-12) that the payload has to fit: the ledger refuses to its sender what does not. At most 64 KiB. */
+  readonly schema?: object
+}
+
+export interface Waited extends WaitOptions {
+  /** Absent: only time ends it. */
+  readonly name?: string
+}
+
+const FIRST_LOOK_MS = 100
+const LOOK_MS = 2_000
+const SLEEP_MS = 60_000
+
+/** The payload of the signal; null where only time ends it. Throws `WaitTimedOut`, `invalid-wait`. */
+export async function waitFor(execution: ExecutionContext, asked: Waited): Promise<Json> {
+  const body = waitBody(asked)
+  if (execution.undoing === true) throw invalid('a compensation cannot wait: it would hold up the rollback')
+  const { session } = execution
+  session.mustBeActive()
+  execution.branch?.signal.throwIfAborted()
+  const spec = toolSpec(
+    { name: waitTool(asked.name), input: undefined, takes: 'value', execute: () => null },
+    { compensate: 'not-needed', dedupe: 'position' },
+  )
+  const identity = identifyCall(execution, spec, null)
+  try {
+    session.history?.expect(identity)
+  } catch (error) {
+    throw error instanceof Error ? session.halt(error) : error
+  }
+  const shared = { name: spec.name, givenUp: execution.branch?.givenUp }
+  return session.joined(`forward ${identity.key}`, shared, () => new Wait(identity, body).ended())
+}
+
+class Wait {
+  readonly #identity: CallIdentity
+  readonly #body: StartWait
+  #isNoticed = false
+  #lookMs = FIRST_LOOK_MS
+
+  constructor(identity: CallIdentity, body: StartWait) {
+    this.#identity = identity
+    this.#body = body
+  }
+
+  async ended(): Promise<Json> {
+    const { execution, tool } = this.#identity
+    const { session } = execution
+    const known = this.#remembered()
+    if (known !== undefined) return this.#outcome(known)
+    await session.mayGoLive({ what: 'call', name: tool, scope: execution.scope })
+    for (;;) {
+      signalAt(execution)?.throwIfAborted()
+      session.mustBeActive()
+      const answer = await this.#ask()
+      if (answer.status !== 'waiting') return this.#outcome(answer)
+      await this.#again(answer)
+    }
+  }
+
+  /** As the ledger would say it. Undefined: it has to be asked. */
+  #remembered(): JsonObject | undefined {
+    const { session } = this.#identity.execution
+    const match = session.history?.next(this.#identity)
+    if (match?.kind === 'outcome') {
+      const { waitId = '', until = null } = match.call.args as JsonObject
+      if (match.outcome.kind === 'failed') return { status: 'timed-out', waitId, until }
+      return { status: 'signalled', payload: match.outcome.result }
+    }
+    if (session.live !== undefined) return undefined
+    if (match?.kind === 'open') throw session.halt(this.#waiting(match.call.args as JsonObject))
+    throw session.halt(session.history?.unknown(this.#identity) ?? new TypeError('a session is live, or has a record'))
+  }
+
+  #outcome({ status, payload = null, waitId = '', until = null }: JsonObject): Json {
+    if (status !== 'timed-out') return payload
+    const { name = '' } = this.#body
+    throw new WaitTimedOut({ runId: this.#identity.execution.session.runId, name, waitId, until })
+  }
+
+  async #ask(): Promise<JsonObject> {
+    const { execution, occurrence } = this.#identity
+    const { session, scope } = execution
+    const { connection, fence } = liveOf(session)
+    const parentCall = execution.ancestors.at(-1)?.callId
+    const body = {
+      ...{ ...this.#body, occurrence, runFence: fence },
+      ...(scope !== undefined && { scope }),
+      ...(parentCall !== undefined && { parentCall }),
+    }
+    const reply = await reach(session, () => connection.execute(session.runId, { kind: 'wait', body }))
+    if (reply.ok) return reply.body
+    const refused = new LedgerRefused(reply.problem)
+    throw HALTING.has(refused.code) ? session.halt(refused) : refused
+  }
+
+  /** Throws `RunWaiting`, and halts the run, where it is not to wait in this process; rejects where the signal is aborted. */
+  async #again(answer: JsonObject): Promise<void> {
+    const { execution } = this.#identity
+    const { session } = execution
+    if (!this.#isNoticed) {
+      this.#isNoticed = true
+      session.registry.onWaiting?.(this.#notice(answer))
+    }
+    if (session.whenWaiting === 'leave') throw session.halt(this.#waiting(answer))
+    const untilMs = typeof answer.until === 'string' ? Date.parse(answer.until) - Date.now() : Number.POSITIVE_INFINITY
+    const lookMs = this.#body.name === undefined ? SLEEP_MS : this.#lookMs
+    // Where the two clocks differ, the ledger's counts: it is asked again until it says that the time has come.
+    await pause(Math.max(FIRST_LOOK_MS / 2, Math.min(lookMs, untilMs)), signalAt(execution))
+    this.#lookMs = Math.min(this.#lookMs * 2, LOOK_MS)
+  }
+
+  #notice(answer: JsonObject): RunWaitNotice {
+    const { name } = this.#body
+    return {
+      runId: this.#identity.execution.session.runId,
+      waitId: textOf(answer, 'waitId'),
+      ...(name !== undefined && { name }),
+      ...(typeof answer.until === 'string' && { until: answer.until }),
+    }
+  }
+
+  #waiting(answer: JsonObject): RunWaiting {
+    const { name } = this.#body
+    const what = name === undefined ? 'the run sleeps' : `the run waits for the signal ${name}`
+    return new RunWaiting(what, { ...this.#notice(answer) })
+  }
+}
+
+/** Throws `invalid-wait`. */
+function waitBody({ name, until, schema }: Waited): StartWait {
+  if (name !== undefined && (typeof name !== 'string' || name === '' || name.length > NAME_MAX_CHARS))
+    throw invalid(`the name of a signal is 1 to ${NAME_MAX_CHARS} characters`)
+  if (name === undefined && until === undefined) throw invalid('run.sleep takes a time, or milliseconds from now')
+  if (schema !== undefined && (typeof schema !== 'object' || schema === null || '~standard' in schema))
+    throw invalid('the schema of a wait is a JSON Schema, as z.toJSONSchema(...) gives one: the ledger checks by it')
+  const recorded = schema === undefined ? undefined : identifying(schema)
+  if (recorded?.ok === false) throw invalid(`the schema of a wait is no JSON: ${recorded.reason}`)
+  return {
+    ...(name !== undefined && { name }),
+    ...(until !== undefined && untilOf(until)),
+    ...(recorded !== undefined && { schema: recorded.value as JsonObject }),
+  }
+}
+
+function untilOf(until: Until): Pick<StartWait, 'until' | 'forMs'> {
+  if (until instanceof Date) {
+    if (Number.isNaN(until.getTime())) throw invalid('until is no time: an invalid Date')
+    return { until: until.toISOString() }
+  }
+  if (typeof until !== 'number' || !Number.isFinite(until) || until < 0)
+    throw invalid('until is a Date, or milliseconds from now, 0 or more')
+  return { forMs: Math.ceil(until) }
+}
+
+const invalid = (message: string): AgentError => new AgentError('invalid-wait', message)

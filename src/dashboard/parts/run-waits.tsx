@@ -1,0 +1,66 @@
+/** @module What a run waits for: decisions, signals, times; and the signals that wait for it. */
+import { plural } from '../format.ts'
+import { approvalPath } from '../paths.ts'
+import type { Run } from '../run-row.ts'
+import { Data, Time } from './data.tsx'
+
+export function Waits({ run }: { readonly run: Run }) {
+  const { waiting, heldSignals } = run
+  if (waiting.length === 0 && heldSignals.length === 0) return null
+  return (
+    <div class="notice">
+      {waiting.length > 0 && (
+        <>
+          <h2>The run waits for {plural(waiting.length, 'thing')}</h2>
+          <ul>
+            {waiting.map((wait) => (
+              <li>
+                <What run={run} wait={wait} />{' '}
+                <span class="muted">
+                  since <Time time={wait.since} />
+                  {wait.until !== undefined && (
+                    <>
+                      , until <Time time={wait.until} />
+                    </>
+                  )}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {heldSignals.length > 0 && (
+        <>
+          <h2>{plural(heldSignals.length, 'signal')} came that no wait was there for</h2>
+          <ul>
+            {heldSignals.map(({ name, receivedAt }) => (
+              <li>
+                <Data text={name} />{' '}
+                <span class="muted">
+                  <Time time={receivedAt} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  )
+}
+
+function What({ run, wait }: { readonly run: Run; readonly wait: Run['waiting'][number] }) {
+  const { approvalId, tool = '', name = '' } = wait
+  if (approvalId !== undefined) {
+    return (
+      <a class="strong" href={approvalPath(run.runId, approvalId)}>
+        the approval of <Data text={tool} />
+      </a>
+    )
+  }
+  if (wait.for === 'time') return <span class="strong">a time</span>
+  return (
+    <span class="strong">
+      the signal <Data text={name} />
+    </span>
+  )
+}

@@ -1,0 +1,49 @@
+/** @module What runs wait for beside calls, and the signals that end it. */
+import { SendSignal, StartWait } from '../../../schemas/waiting.ts'
+import { READ_PAYLOADS, SEND_SIGNALS, WRITE_RUNS } from '../../access/access.ts'
+import { foundResponse } from '../answers.ts'
+import { commandRoute, textMember } from '../command-route.ts'
+import { pageRoute } from '../page-route.ts'
+import { NoQuery } from '../query.ts'
+import { type GuardedRoute, readRoute } from '../route.ts'
+
+const tag = 'waiting'
+
+export const waitRoutes: readonly GuardedRoute[] = [
+  commandRoute({
+    path: '/v1/runs/{run}/waits',
+    summary:
+      'Wait for a signal, for a time, or for whichever comes first; asked again at the same place, how that stands',
+    tag,
+    access: WRITE_RUNS,
+    kind: 'wait',
+    body: StartWait,
+    command: (body) => ({ kind: 'wait', body }),
+    location: ({ body }, runPath) => `${runPath}/waits/${textMember(body, 'waitId')}`,
+  }),
+  pageRoute({
+    path: '/v1/runs/{run}/waits',
+    summary: 'Waits of a run with how they ended, in order of start',
+    tag,
+    access: READ_PAYLOADS,
+    read: (ledger, ...request) => ledger.waits(...request),
+  }),
+  readRoute({
+    path: '/v1/runs/{run}/waits/{wait}',
+    summary: 'One wait: what for, until when, how it ended, and with which payload',
+    tag,
+    access: READ_PAYLOADS,
+    query: NoQuery,
+    handle: async ({ edge, caller, run, item, path }) => foundResponse(await edge.ledger.wait(caller, run, item), path),
+  }),
+  commandRoute({
+    path: '/v1/runs/{run}/signals/{signal}',
+    summary: 'Send a signal to a run: it ends the oldest wait for it, or is held for one to come',
+    tag,
+    access: SEND_SIGNALS,
+    kind: 'signal',
+    body: SendSignal,
+    command: (body, name) => ({ kind: 'signal', name, body }),
+    isAccepted: ({ body }) => body.status === 'held',
+  }),
+]
