@@ -13,6 +13,7 @@ const NOTHING_YET: LedgerStats = {
   hotRuns: 0,
   integrity: { faults: 0 },
   lagEvents: [],
+  building: [],
 }
 
 /** Whatever is asked of it but its status and its counters throws `StoreUnavailableError`. */

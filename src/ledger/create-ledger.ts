@@ -101,7 +101,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...listsOf({ list, queries, reader }),
     integrity: integrity.integrity,
     status: () => store.status(),
-    stats: () => stats.snapshot({ hotRuns: runs.size, integrity: integrity.stats(), lagEvents: lagsOf(lag) }),
+    stats: () => stats.snapshot({ hotRuns: runs.size, integrity: integrity.stats(), ...lagsOf(lag) }),
     drain: () => runs.drained(),
     [Symbol.asyncDispose]: async () => {
       stopWatching()
@@ -167,11 +167,17 @@ function lagOf(stats: Stats): Record<LedgerFollower, Followed> {
   return { runs: new Followed(eventsSoFar), audit: new Followed(eventsSoFar), logs: new Followed(eventsSoFar) }
 }
 
-function lagsOf(lag: Record<LedgerFollower, Followed>): LedgerStats['lagEvents'] {
-  return FOLLOWERS.flatMap((name) => {
-    const { lagEvents: events } = lag[name]
-    return events === undefined ? [] : [{ name, events }]
-  })
+function lagsOf(lag: Record<LedgerFollower, Followed>): Pick<LedgerStats, 'lagEvents' | 'building'> {
+  return {
+    lagEvents: FOLLOWERS.flatMap((name) => {
+      const { lagEvents: events } = lag[name]
+      return events === undefined ? [] : [{ name, events }]
+    }),
+    building: FOLLOWERS.flatMap((name) => {
+      const { building } = lag[name]
+      return building === undefined ? [] : [{ name, ...building }]
+    }),
+  }
 }
 
 function recordNewKey(founding: LedgerIdentityDeps): void {

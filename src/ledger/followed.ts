@@ -1,8 +1,11 @@
 /** @module How far a view, the auditors' index or the logs lag behind: events of this process that their last whole pass has not seen. */
 
+import type { IndexProgress } from './audit/index-building.ts'
+
 export class Followed {
   readonly #eventsSoFar: () => number
   #seen: number | undefined
+  #building: () => IndexProgress | undefined = () => undefined
 
   /** `eventsSoFar`: events that this process has made durable. */
   constructor(eventsSoFar: () => number) {
@@ -15,6 +18,15 @@ export class Followed {
     return () => {
       this.#seen = events
     }
+  }
+
+  /** Asked for `building`, which is undefined while nothing is being made from far behind. */
+  watchBuilding(building: () => IndexProgress | undefined): void {
+    this.#building = building
+  }
+
+  get building(): IndexProgress | undefined {
+    return this.#building()
   }
 
   /** Undefined before the first whole pass: nobody has counted yet. */

@@ -13,6 +13,7 @@ import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
 import type { RunFilter } from '../store/view-store.ts'
 import type { AuditReads } from './audit/audit-reads.ts'
+import type { IndexProgress } from './audit/index-building.ts'
 import type { Integrity } from './integrity/integrity.ts'
 import type { LedgerEvent } from './ledger-event.ts'
 import type { TenantLogs } from './log/tenant-logs.ts'
@@ -289,6 +290,8 @@ export interface LedgerStats {
   }
   /** Events of this process that the run list, the auditors' index and the logs have not seen; without those that made no whole pass yet. */
   readonly lagEvents: readonly { readonly name: LedgerFollower; readonly events: number }[]
+  /** What is being made from far behind, as at a first start on a full store: what rests on it waits, or answers 503. */
+  readonly building: readonly (IndexProgress & { readonly name: LedgerFollower })[]
 }
 
 /** What follows the store beside the ledger. */

@@ -48,7 +48,7 @@ export class Stats {
     this.#storeFaults.set(key, known)
   }
 
-  snapshot(more: Pick<LedgerStats, 'hotRuns' | 'integrity' | 'lagEvents'>): LedgerStats {
+  snapshot(more: Pick<LedgerStats, 'hotRuns' | 'integrity' | 'lagEvents' | 'building'>): LedgerStats {
     return {
       appendedEvents: this.#appendedEvents,
       appends: this.#appends,

@@ -63,14 +63,17 @@ test('while the index is being made every question is told so, with how far it i
   const store = wrapStore(inner, {
     readAll: async function* (...args: Parameters<typeof inner.readAll>) {
       for await (const page of inner.readAll(...args)) {
-        for (const record of page) yield [record]
-        if (isHeld) await held
+        for (const record of page) {
+          yield [record]
+          if (isHeld) await held
+        }
       }
     },
   })
   await using edge = await testEdge({ audit: true, auditWaitMs: 100, store })
   await edge.started('r')
   isHeld = true
+  for (const run of ['s', 't', 'u', 'v', 'w', 'x']) await edge.started(run)
   for (const path of ['/v1/audit/events', '/v1/audit/open-calls', '/v1/audit/rejections']) {
     const answer = await edge.get(path)
     assert.is(answer.status, 503, path)
@@ -81,10 +84,14 @@ test('while the index is being made every question is told so, with how far it i
     }
     assert.is(code, 'index-building')
     assert.ok(progress.percent <= 99 && progress.indexedEvents > 0, JSON.stringify(progress))
+    const ready = await edge.app.request('/readyz')
+    assert.is(ready.status, 200, 'appends are taken meanwhile')
+    assert.equal(await ready.json(), { status: 'ready', store: 'ready', building: [{ name: 'audit', ...progress }] })
   }
   goOn()
   const { items } = await get(edge, '/v1/audit/events')
   assert.ok(items.length > 0)
+  assert.equal(await (await edge.app.request('/readyz')).json(), { status: 'ready', store: 'ready' })
 })
 
 test('every row leads to its event, and the event is the sealed record', async () => {

@@ -46,7 +46,10 @@ const openRoutes: readonly OpenRoute[] = [
 function readiness(c: EdgeContext, { ledger, draining }: Edge): Response {
   const { state, detail } = ledger.status()
   if (draining.aborted) return problemResponse(problem('not-ready', 'the server is stopping'), c.req.path)
-  if (state === 'ready') return json(200, { status: 'ready', store: state })
+  if (state === 'ready') {
+    const building = ledger.stats().building.map((each) => ({ ...each }))
+    return json(200, { status: 'ready', store: state, ...(building.length > 0 && { building }) })
+  }
   const reason = state === 'full' ? 'the disk of the store is full: it takes no appends' : detail
   return problemResponse(
     problem('not-ready', reason ?? `the store is ${state}`, { evidence: { store: state } }),

@@ -23,7 +23,7 @@ import type { Sealer } from '../identity/sealer.ts'
 import { ledgerEvent } from '../read/parse-record.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from '../read/seen-record.ts'
 import { ViewBehindError } from '../read/view-behind.ts'
-import { type IndexProgress, percentOf } from './index-building.ts'
+import { building, type IndexProgress, percentOf } from './index-building.ts'
 
 /** Parts of the index's share. What falls out is read again from the index when the next event asks for it. */
 const PARTS = { states: 0.5, claims: 0.25, ours: 0.25 } as const
@@ -74,6 +74,7 @@ export class AuditProjection {
   readonly #ours: SizedCache<typeof OURS>
   #isSame = false
   #progress: IndexProgress = { indexedEvents: 0, percent: 0 }
+  #building: IndexProgress | undefined
 
   constructor(deps: ProjectionDeps) {
     this.#deps = deps
@@ -90,9 +91,18 @@ export class AuditProjection {
     return this.#progress
   }
 
+  /** While a pass runs that has a way to go. */
+  get building(): IndexProgress | undefined {
+    return this.#building
+  }
+
   /** Follows the store to where it is at the call; stops after a page where `goOn` says no. */
-  pass(goOn: () => boolean): Promise<void> {
-    return againIfRenewed(() => this.#pass(goOn))
+  async pass(goOn: () => boolean): Promise<void> {
+    try {
+      await againIfRenewed(() => this.#pass(goOn))
+    } finally {
+      this.#building = undefined
+    }
   }
 
   async #pass(goOn: () => boolean): Promise<void> {
@@ -111,6 +121,7 @@ export class AuditProjection {
       from = page.at(-1)?.position
       events += page.length
       this.#progress = { indexedEvents: events, percent: percentOf(from, until) }
+      this.#building = building(this.#progress)
       onProgress?.(events)
       if (!goOn()) return
     }

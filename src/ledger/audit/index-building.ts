@@ -8,6 +8,13 @@ export interface IndexProgress {
 }
 
 const RETRY_AFTER_MS = 2_000
+/** What is further than this is nearly there: a pass like any other. */
+const NEARLY_PERCENT = 99
+
+/** The progress of a pass that has a way to go. */
+export function building(progress: IndexProgress): IndexProgress | undefined {
+  return progress.percent < NEARLY_PERCENT ? progress : undefined
+}
 
 /** The index is too far behind to wait for: it goes on being made, and nothing was answered. */
 export class IndexBuildingError extends Error {

@@ -48,6 +48,7 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const projection = new AuditProjection({ store: followed, index, sealer, memory })
   const inLulls = (): boolean => !onlyIfAsked || index.progress() !== undefined
   const follower = new QuietFollower((goOn) => projection.pass(goOn), { appendsSoFar, followed: lag, inLulls })
+  lag.watchBuilding(() => projection.building)
   const building = { waitMs, progress: () => projection.progress }
   const catchUp = () => orBuilding(follower.catchUp(), building)
   const log = new AccessLog({ store, sealer, effects, writer: effects.newId(), memory })

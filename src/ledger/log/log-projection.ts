@@ -20,6 +20,7 @@ import { isValueStream, streamTenant } from '../../signing/stream-tenant.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { Position, ReadRecord } from '../../store/event-store.ts'
 import type { LeafRow, LogBatch, LogStreamRow } from '../../store/log-store.ts'
+import { building, type IndexProgress, percentOf } from '../audit/index-building.ts'
 import { reportFaults } from '../read/record-seal.ts'
 import { type LogCaches, type StreamState, streamBytes, VERIFIER_BYTES } from './log-caches.ts'
 import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
@@ -43,6 +44,7 @@ export class LogProjection {
   /** The file was filled from the store's first event on by this process, so that it lacks no stream. */
   #fromStart = false
   #catchingUp: Promise<void> | undefined
+  #building: IndexProgress | undefined
 
   constructor(deps: LogDeps, origin: string, caches: LogCaches) {
     this.#deps = deps
@@ -57,8 +59,14 @@ export class LogProjection {
     if (this.#catchingUp !== undefined) await this.#catchingUp.catch(() => undefined)
     this.#catchingUp ??= againIfRenewed(() => this.#pass(signal)).finally(() => {
       this.#catchingUp = undefined
+      this.#building = undefined
     })
     await this.#catchingUp
+  }
+
+  /** While a pass runs that has a way to go. */
+  get building(): IndexProgress | undefined {
+    return this.#building
   }
 
   tree(tenant: string): TenantTree {
@@ -110,9 +118,12 @@ export class LogProjection {
     const until = await store.end()
     if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return
     let from = after
+    let events = 0
     for await (const page of store.readAll({ after, until })) {
       if (!(await this.#folded(page, from))) return this.#pass(signal)
       from = page.at(-1)?.position
+      events += page.length
+      this.#building = building({ indexedEvents: events, percent: percentOf(from, until) })
       if (signal?.aborted === true) return
     }
   }

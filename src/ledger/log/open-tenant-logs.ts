@@ -55,6 +55,7 @@ function openTenantLogs(
   { projection, heads }: { readonly projection: LogProjection; readonly heads: StreamHeads },
   { origin, maxDelayMs = CHECKPOINT_DELAY_MS, kept, witnesses = [] }: LogSettings & { readonly origin: string },
 ): OpenLogs {
+  deps.lag?.watchBuilding(() => projection.building)
   const signer = new CheckpointSigner(deps, projection, heads)
   const posts = new WitnessPosts(witnesses, postedLogs(projection), deps)
   const keep = kept && checkpointKeeper(kept, { deps, projection, origin })
