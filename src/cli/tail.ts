@@ -1,6 +1,7 @@
 /** @module `countersign tail [-f]`: the last events, and with `-f` every one that comes, until the reader has had enough. */
 import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import { RunId } from '../../schemas/names.ts'
+import { frames } from '../client/sse-frames.ts'
 import { pause } from '../client/transport.ts'
 import { type Api, openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
@@ -65,26 +66,6 @@ async function follow(api: Api, { args, run, after }: Followed, print: (event: J
     }
     await pause(AGAIN_MS, stop.signal).catch(() => undefined)
   }
-}
-
-interface Frame {
-  readonly id: string | undefined
-  readonly data: string | undefined
-}
-
-/** Server-sent events: fields of a frame end with an empty line. */
-export async function* frames(chunks: AsyncIterable<string>): AsyncGenerator<Frame, void> {
-  let rest = ''
-  for await (const chunk of chunks) {
-    const parts = (rest + chunk).split('\n\n')
-    rest = parts.pop() ?? ''
-    for (const part of parts) yield { id: fieldOf(part, 'id'), data: fieldOf(part, 'data') }
-  }
-}
-
-function fieldOf(frame: string, name: string): string | undefined {
-  const line = frame.split('\n').find((each) => each.startsWith(`${name}: `))
-  return line?.slice(name.length + 2)
 }
 
 /** As the listing shows it, as far as the header says it. */

@@ -1,6 +1,7 @@
 /** @module A client of the ledger's HTTP interface. It needs `fetch` and nothing of Node, so it runs in a browser as well. */
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { type BatchItem, batchItem, type Command, commandPath, runPath } from './commands.ts'
+import { tailEvents } from './tail-events.ts'
 import { type Ask, createTransport, type TransportOptions } from './transport.ts'
 
 /** Where the ledger is and how it is asked. Times are milliseconds. */
@@ -87,6 +88,8 @@ export interface Client {
   envelopes(runId: string, options?: AskOptions): AsyncIterable<JsonObject>
   events(runId: string, filter?: Query, options?: AskOptions): AsyncIterable<EventRecord>
   runs(filter?: Query, options?: AskOptions): AsyncIterable<JsonObject>
+  /** Events of a run, or of all that the token may read: those there are, then those that come. Ends with the signal, or when its reader leaves. */
+  tail(runId?: string, options?: AskOptions): AsyncIterable<EventRecord>
   /** The JSONL export of a run, in portions of text. */
   exportRun(runId: string, options?: AskOptions): AsyncIterable<string>
 }
@@ -156,6 +159,12 @@ export function createClient(options: ClientOptions): Client {
     events: (runId, filter = {}, options = {}) =>
       pages(`${runPath(runId)}/events`, filter, options) as AsyncIterable<Json> as AsyncIterable<EventRecord>,
     runs: (filter = {}, options = {}) => pages('/v1/runs', filter, options),
+    tail: (runId, { signal } = {}) =>
+      tailEvents(
+        transport,
+        runId === undefined ? '/v1/tail' : `${runPath(runId)}/tail`,
+        signal,
+      ) as AsyncIterable<Json> as AsyncIterable<EventRecord>,
     exportRun: (runId, { signal } = {}) => transport.text({ method: 'GET', path: `${runPath(runId)}/export`, signal }),
   }
 }

@@ -1,6 +1,7 @@
 /** @module The ledger as the runtime sees it: the same over HTTP and in process. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Command } from '../../client/commands.ts'
+import type { RunFilter, TailOptions } from './read-types.ts'
 
 /** A refusal of the ledger: a stable code, a sentence, and its evidence. */
 export interface Problem {
@@ -22,6 +23,22 @@ export interface RunEvent {
   readonly data: JsonObject
   /** Of its sealed header, as the ledger that was asked names it. */
   readonly digest?: string
+}
+
+/** An event as it comes. `runId` is absent of the ledger's own. */
+export interface TailedEvent {
+  readonly eventId: string
+  readonly runId?: string
+  readonly revision: number
+  readonly type: string
+  /** RFC 3339 in UTC. */
+  readonly time: string
+  readonly actor: string
+  readonly data: JsonObject
+  /** Of its sealed header. */
+  readonly digest: string
+  /** `invalid`: it is not as it was sealed. */
+  readonly seal?: 'valid' | 'invalid'
 }
 
 /** A claim names the process that will carry it out. */
@@ -61,9 +78,16 @@ export interface Connection extends AsyncDisposable {
   runs(filter: {
     readonly status: 'open' | 'compensated'
     /** How the last rollback ended. */
-    readonly compensation?: string
+    readonly compensation?: NonNullable<RunFilter['compensation']>
     readonly since?: string
   }): AsyncIterable<string>
+  /** The same, and any other run, as the list shows them. */
+  runRows(filter: RunFilter): AsyncIterable<JsonObject>
+  /** Events of a run or of the tenant: those there are, then those that come. Ends with the signal. */
+  tail(options: Omit<TailOptions, 'types'>): AsyncIterable<TailedEvent>
   /** The JSONL export of a run. */
   exportRun(runId: string): AsyncIterable<string>
 }
+
+/** What is read of a run by its id. */
+export type Reads = Pick<Connection, 'value' | 'calls' | 'budget'>

@@ -4,7 +4,7 @@ import type { Client } from '../../client/client.ts'
 import { LedgerError } from '../../client/errors.ts'
 import { ownProcess } from '../../resources/process-identity.ts'
 import { type Connection, ownedBy, type Problem, type Reply } from './connection.ts'
-import { linkedEvents, sealedEvents } from './sealed-events.ts'
+import { linkedEvents, sealedEvents, tailedEvent } from './sealed-events.ts'
 
 const CREATED = 201
 const REFUSED = 400
@@ -40,6 +40,10 @@ export function httpConnection(client: Client, owner = ownProcess()): Connection
         : sealedEvents(runId, client.events(runId, { type })),
     runs: async function* (filter) {
       for await (const row of client.runs(filter)) yield String(row.runId)
+    },
+    runRows: (filter) => client.runs({ ...filter }),
+    tail: async function* ({ runId, signal }) {
+      for await (const record of client.tail(runId, { ...(signal && { signal }) })) yield tailedEvent(record)
     },
     exportRun: (runId) => client.exportRun(runId),
     [Symbol.asyncDispose]: async () => {},

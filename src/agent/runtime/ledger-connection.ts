@@ -11,7 +11,8 @@ import type { ApprovalPlace, Caller, Found, Ledger, Outcome, PendingApprovals } 
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { policyError, schemaErrors } from '../../signing/schema-errors.ts'
 import { type Connection, ownedBy, type Problem, type Reply } from './connection.ts'
-import { linkedEvents } from './sealed-events.ts'
+import type { RunFilter } from './read-types.ts'
+import { linkedEvents, tailedEvent } from './sealed-events.ts'
 
 const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
   start: requests.StartRun,
@@ -94,6 +95,12 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
         if (type === undefined || event.type === type) yield event
     },
     runs: (filter) => runsOf(ledger, caller, filter),
+    runRows: (filter) => rowsOf(ledger, caller, filter),
+    tail: async function* ({ runId, signal = new AbortController().signal }) {
+      if (runId !== undefined) foundValue(await ledger.run(caller, runId))
+      for await (const page of ledger.tail(caller, runId === undefined ? {} : { runId }, signal))
+        if (page !== 'caught-up') for (const event of page) yield tailedEvent(event)
+    },
     exportRun: (runId) => exportText(ledger, caller, { format: 'jsonl', query: { run: runId } }),
     [Symbol.asyncDispose]: close,
   }
@@ -160,10 +167,14 @@ async function* runsOf(
   caller: Caller,
   filter: Parameters<Connection['runs']>[0],
 ): AsyncGenerator<string, void> {
+  for await (const row of rowsOf(ledger, caller, filter)) yield String(row.runId)
+}
+
+async function* rowsOf(ledger: Ledger, caller: Caller, filter: RunFilter): AsyncGenerator<JsonObject, void> {
   let after: { startedAt: string; runId: string } | undefined
   for (;;) {
     const { items } = await ledger.listRuns(caller, { ...filter, limit: PAGE_ITEMS, ...(after && { after }) })
-    for (const row of items) yield String(row.runId)
+    yield* items
     const last = items.at(-1)
     if (last === undefined || items.length < PAGE_ITEMS) return
     after = { startedAt: String(last.startedAt), runId: String(last.runId) }

@@ -18,7 +18,10 @@ import { carrySaga, type SagaOptions } from '../saga/saga.ts'
 import type { SagaResult } from '../saga/saga-result.ts'
 import type { SagaSteps } from '../saga/saga-steps.ts'
 import { type Until, type WaitOptions, waitFor } from '../waits/wait-for.ts'
+import type { Reads } from './connection.ts'
 import { currentExecution, type ExecutionContext, runWithin, signalAt } from './execution-context.ts'
+import type { RunBudget, RunCall } from './read-types.ts'
+import { budgetOf, callsOf } from './reads.ts'
 import { scopeBelow } from './scope.ts'
 
 /** A branch of `run.fork`. */
@@ -97,6 +100,10 @@ export interface Run<Input = Json, Keeps = never> {
   step(agent: string, x: StepAgent, options?: StepOptions): Promise<StepResult>
   /** Moves the context back to an earlier step. Calls and what they did stay. */
   rollback(options?: RollbackOptions): Promise<Rewound>
+  /** Its calls as the ledger has them now, oldest first. What the code decides by goes through `run.once`, or a resume may decide otherwise. */
+  calls(): Promise<readonly RunCall[]>
+  /** What it has spent and reserved by now, with its limits. As for `calls`. */
+  budget(): Promise<RunBudget>
   /** The established context; on resume and replay the one of then. */
   context(): Promise<Established>
 }
@@ -151,7 +158,15 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
     step: (agent, x, options = {}) => runStep(here(), agent, { x, options }),
     rollback: (options = {}) => rollBackContext(here(), options),
     context: () => establishedContext(session),
+    calls: async () => callsOf(readsOf(session), session.runId),
+    budget: async () => budgetOf(readsOf(session), session.runId),
   }
+}
+
+/** A replay reads where the ledger at hand has the run. Throws `no-active-run` where there is none. */
+function readsOf({ values, runId }: ExecutionContext['session']): Reads {
+  if (values !== undefined) return values
+  throw new AgentError('no-active-run', `nobody here can read the run ${runId}`, { runId })
 }
 
 /** The record was made here by the code of before: it goes on beyond this place, and holds no sign of the change. */

@@ -26,9 +26,11 @@ import type { SagaSteps } from '../saga/saga-steps.ts'
 import { type SentSignal, type SignalOptions, sendSignal } from '../waits/send-signal.ts'
 import type { RunWaitNotice } from '../waits/wait-notice.ts'
 import { type Approvals, approvalsOf } from './approvals.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, TailedEvent } from './connection.ts'
 import { type Body, type Home, liveRun } from './live-run.ts'
 import { startHere } from './nested-run.ts'
+import type { RunFilter, RunSummary, TailOptions } from './read-types.ts'
+import { listedRuns, tailed } from './reads.ts'
 import { type RecoverOptions, type Recovery, recover } from './recover.ts'
 import { type Resolution, type ResolvedCall, resolveCall } from './resolve-call.ts'
 import type { RunOptions } from './run-options.ts'
@@ -102,6 +104,10 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
     options: BranchRunOptions,
     body: Body<Input, Output, Keeps>,
   ): Promise<Recorded<Awaited<Output>, Keeps>>
+  /** Runs of the tenant, newest first. */
+  runs(filter?: RunFilter): AsyncIterable<RunSummary>
+  /** Events as they are recorded, by anybody: first those there are, then those that come, until the signal, or its reader leaves. */
+  tail(options?: TailOptions): AsyncIterable<TailedEvent>
   /** The JSONL export of a run, in portions of text. */
   export(runId: string): AsyncIterable<string>
   /** Closes the ledger where this process opened it. */
@@ -169,6 +175,8 @@ export function createRuntime<const C extends readonly Codec[] = readonly []>(
     replay: (source: ReplaySource, body: Body<never, unknown>) => open(() => replayRun(home, source, body)),
     branch: (run: string, options: BranchRunOptions, body: Body<never, unknown>) =>
       open(() => branchRun(home, { run, options, body })),
+    runs: (filter?: RunFilter) => listedRuns(connection, filter),
+    tail: (options?: TailOptions) => tailed(connection, options),
     export: (runId: string) => connection.exportRun(runId),
     close,
     [Symbol.asyncDispose]: close,

@@ -1,7 +1,7 @@
 /** @module Events as a ledger reads them out: one whose seal is broken, or that does not continue the one before, is believed by nobody here. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { LedgerError } from '../../client/errors.ts'
-import type { RunEvent } from './connection.ts'
+import type { RunEvent, TailedEvent } from './connection.ts'
 
 interface ReadEvent {
   readonly header: {
@@ -14,6 +14,28 @@ interface ReadEvent {
   readonly digest: string
   /** As the ledger found it. */
   readonly seal?: unknown
+}
+
+/** As whoever follows a tail is given it. */
+export function tailedEvent({
+  header,
+  data,
+  digest,
+  seal,
+}: {
+  readonly header: object
+  readonly data: JsonObject
+  readonly digest: string
+  readonly seal?: 'valid' | 'invalid' | undefined
+}): TailedEvent {
+  const { id, stream, revision, type, time, actor } = header as JsonObject
+  const runId = /^run-[^.]*\.(.*)$/.exec(String(stream))?.[1]
+  return {
+    eventId: String(id),
+    ...(runId !== undefined && { runId }),
+    ...{ revision: Number(revision), type: String(type), time: String(time), actor: String(actor), data, digest },
+    ...(seal !== undefined && { seal }),
+  }
 }
 
 const REFUSED_STATUS = 409

@@ -14,7 +14,7 @@ import { type Judge, Judging } from '../pipeline/judge.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
 import { noHandoffs } from '../pipeline/recorded-handoffs.ts'
 import { type TokenCounter, tokenCounter } from '../pipeline/token-counter.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Reads } from './connection.ts'
 import type { RunOptions } from './run-options.ts'
 
 export interface SessionOptions {
@@ -24,7 +24,7 @@ export interface SessionOptions {
   readonly live?: { readonly connection: Connection; readonly claims: ClaimQueue; readonly fence: number }
   readonly history?: RecordedHistory
   /** Where a replay reads values that are kept beside the events; a live session asks its connection. */
-  readonly values?: Pick<Connection, 'value'>
+  readonly values?: Reads
   readonly signal?: AbortSignal
   /** Of the policy that a new run is started with; a recorded one tells its own. */
   readonly policy?: ExtendPolicy
@@ -49,7 +49,7 @@ export class Session {
   readonly registry: ToolRegistry
   readonly live: SessionOptions['live']
   readonly history: RecordedHistory | undefined
-  readonly values: Pick<Connection, 'value'> | undefined
+  readonly values: Reads | undefined
   readonly signal: AbortSignal | undefined
   readonly pipeline: Pipeline
   readonly judging: Judging
