@@ -1,10 +1,12 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Header } from '../../schemas/header.ts'
+import { valueStream } from '../../schemas/names.ts'
 import { formatCheckpoint } from '../../src/merkle/checkpoint.ts'
 import { CompactTree } from '../../src/merkle/compact-tree.ts'
 import { leafHash } from '../../src/merkle/hashes.ts'
-import { noteSigner } from '../../src/merkle/note-key.ts'
+import { noteSigner, noteVerifier } from '../../src/merkle/note-key.ts'
 import { signNote } from '../../src/merkle/signed-note.ts'
 import { streamsLine } from '../../src/merkle/stream-tree.ts'
 import { StreamTreeBuilder } from '../../src/merkle/stream-tree-builder.ts'
@@ -48,6 +50,117 @@ test('a checkpoint that names other streams than the events before it make is fo
 test('a checkpoint without a line for its streams, as earlier releases signed it, is as good (LOG-27)', async () => {
   assert.is(await judged(() => []), undefined)
   assert.is(await judged(() => ['a line of somebody else']), undefined)
+})
+
+interface Made {
+  readonly origin: string
+  readonly size: number
+  readonly root: Uint8Array
+}
+
+interface LogOfTwoRuns {
+  /** Of which the events are. */
+  readonly made: Made
+  readonly recorded: RecordedCheckpoints
+  /** What is wrong with a checkpoint on record that names this in its body, and that in its note. */
+  readonly judge: (body?: Partial<Made>, note?: Partial<Made> | string, key?: KeyObject) => string | undefined
+  /** Takes an event that is no checkpoint. */
+  readonly take: (shape: Partial<Header>) => string | undefined
+}
+
+/** The events of a log, taken; checkpoints come behind them. Signatures are checked where `signed`. */
+async function logOfTwoRuns({ signed = true } = {}): Promise<LogOfTwoRuns> {
+  await using at = await testLogs()
+  await at.fill('acme', 'one', 4)
+  await at.fill('acme', 'two', 2)
+  const ofLog = (origin: string): string => noteVerifier(origin, at.keys.checkpointKey).text
+  const [tree, recorded] = [new CompactTree(), new RecordedCheckpoints(signed ? { verifierKey: ofLog } : {})]
+  const records = await collect(at.store.readAll({ tenant: 'acme' }))
+  for (const { header: text, data } of records) {
+    recorded.take(JSON.parse(text) as Header, data, digestText(leafHash(text)))
+    tree.append(leafHash(text))
+  }
+  const last = JSON.parse(records.at(-1)?.header ?? '') as Header
+  const made = { origin: 'ledger.example/acme', size: tree.size, root: tree.root() }
+  const signedNote = (of: Made, key: KeyObject): string =>
+    signNote(formatCheckpoint({ ...of, extensions: [] }), [noteSigner(of.origin, key)])
+  let revision = -1
+  return {
+    made,
+    recorded,
+    judge: (body = {}, note = {}, key = at.keys.checkpointKey) => {
+      const { origin, size, root } = { ...made, ...body }
+      const text = typeof note === 'string' ? note : signedNote({ ...made, ...note }, key)
+      const data = JSON.stringify({ v: 1, origin, size, root: digestText(root), note: text })
+      revision += 1
+      const header = { ...last, stream: 'ledger-acme', revision, type: 'CheckpointSigned' } as Header
+      return recorded.take(header, data, digestText(leafHash(`checkpoint ${revision}`)))
+    },
+    take: (shape) => recorded.take({ ...last, ...shape }, '{}', digestText(leafHash('another event'))),
+  }
+}
+
+const OTHER_ROOT = new Uint8Array(32)
+
+test('a checkpoint on record whose note says another origin, size or root than its body is found (A177)', async () => {
+  assert.is((await logOfTwoRuns()).judge(), undefined)
+  const wrong = /not of the log, size and root that it names/
+  const beta = { origin: 'ledger.example/beta' }
+  for (const [body, note] of [
+    [{}, { size: 13 }],
+    [{ size: 13 }, {}],
+    [{}, { root: OTHER_ROOT }],
+    [{ root: OTHER_ROOT }, {}],
+    [{}, beta],
+    [beta, {}],
+    [beta, beta],
+    [{}, 'no note'],
+  ] as const)
+    assert.match((await logOfTwoRuns()).judge(body, note) ?? '', wrong, JSON.stringify([body, note]))
+})
+
+test('a checkpoint on record that the key of its log did not sign is found, where there are keys (A177)', async () => {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  assert.match((await logOfTwoRuns()).judge({}, {}, privateKey) ?? '', /not signed by the log's key/)
+  assert.is((await logOfTwoRuns({ signed: false })).judge({}, {}, privateKey), undefined)
+})
+
+test('a checkpoint on record covers more than the one before it, no more than came before it, and just that (A177)', async () => {
+  const log = await logOfTwoRuns()
+  const { size } = log.made
+  const more = { size: size + 1 }
+  assert.match(
+    (await logOfTwoRuns()).judge(more, more) ?? '',
+    new RegExp(`covers ${size + 1} events of the log, and only ${size} `),
+  )
+  const other = { root: OTHER_ROOT }
+  assert.match((await logOfTwoRuns()).judge(other, other) ?? '', /are not those that come before it/)
+  assert.is(log.judge(), undefined)
+  assert.match(log.judge() ?? '', /no more than the checkpoint before it/)
+})
+
+test('what is wrong with a log is said once, and of a log that was given up nothing (A177)', async () => {
+  const log = await logOfTwoRuns()
+  const other = { root: OTHER_ROOT }
+  assert.ok(log.judge(other, other))
+  assert.is(log.judge(other, other), undefined)
+  for (const [stream, isGivenUp] of [
+    ['run-acme.one', true],
+    [undefined, true],
+    ['run-beta.one', false],
+    [valueStream('acme', '0'.repeat(64)), false],
+  ] as const) {
+    const given = await logOfTwoRuns()
+    given.recorded.giveUp(stream)
+    assert.is(given.judge(other, other) === undefined, isGivenUp, String(stream))
+  }
+})
+
+test('values and streams without a first event are no leaves of the log that a checkpoint on record covers (A177)', async () => {
+  const log = await logOfTwoRuns()
+  assert.is(log.take({ stream: valueStream('acme', '0'.repeat(64)), revision: 0 }), undefined)
+  assert.is(log.take({ stream: 'run-acme.foreign', revision: 3 }), undefined)
+  assert.is(log.judge(), undefined)
 })
 
 test.run()
