@@ -18,7 +18,7 @@ import { type ServerChild, startChild } from './server-child.ts'
 import { Samples } from './statistics.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-const STREAMS = 64
+export const STREAMS = 64
 /** Short, in turns: a pause of the collector or of the machine is shared by both. */
 const SLICES = 4
 
@@ -61,7 +61,7 @@ async function close(store: EventStore, client: EventStoreDBClient, node: Server
 }
 
 /** Envelopes as a ledger seals them. */
-async function sealedRecords(options: BenchOptions): Promise<readonly AppendRecord[]> {
+export async function sealedRecords(options: BenchOptions): Promise<readonly AppendRecord[]> {
   using folder = makeTempFolder(options.folder)
   await using local = await openLocalLedger(folder.at('data'))
   await startRun(local.ledger, 'template', RARE_SNAPSHOTS)
@@ -74,9 +74,9 @@ async function sealedRecords(options: BenchOptions): Promise<readonly AppendReco
 }
 
 /** Appends one event to the stream that expects this revision. Rejects where it is not written. */
-type AppendOne = (stream: number, revision: number) => Promise<void>
+export type AppendOne = (stream: number, revision: number) => Promise<void>
 
-function throughAdapter(store: EventStore, templates: readonly AppendRecord[]): AppendOne {
+export function throughAdapter(store: EventStore, templates: readonly AppendRecord[]): AppendOne {
   const run = uuidV7()
   return async (stream, revision) => {
     const template = templateOf(templates, revision)
@@ -115,7 +115,7 @@ function templateOf<T>(templates: readonly T[], index: number): T {
 const revisions = new Map<AppendOne, number[]>()
 
 /** Each stream waits for its own append before it sends the next. */
-async function perSecond(append: AppendOne, milliseconds: number): Promise<number> {
+export async function perSecond(append: AppendOne, milliseconds: number): Promise<number> {
   const next = revisions.get(append) ?? Array.from({ length: STREAMS }, () => 0)
   revisions.set(append, next)
   const startedMs = performance.now()

@@ -16,6 +16,7 @@ import { longRun } from './long-run.ts'
 import { busyWarning, describeMachine, type Machine, machineLine } from './machine.ts'
 import { merkleLog } from './merkle-log.ts'
 import { type BenchOptions, isWanted, readOptions, USAGE } from './options.ts'
+import { postgres } from './postgres.ts'
 import { formatNotes, formatTable, type Row, rowStatus, selectRows } from './report.ts'
 import { scaleTable } from './scale.ts'
 import { starvation } from './starvation.ts'
@@ -39,6 +40,7 @@ const GROUPS: readonly BenchGroup[] = [
   toolCall,
   auditQuery,
   eventStoreDb,
+  postgres,
 ]
 const EXIT = { ok: 0, floorMissed: 1, usage: 2, broken: 3 } as const
 
