@@ -11,7 +11,7 @@ const source = suite('key source')
 const NOW = '2026-01-01T00:00:00.000Z'
 const NEVER_MS = 2 ** 30
 
-source('a rotated file is noticed when the keys are asked for, and whoever listens is told once', () => {
+source('a rotated file is noticed when the keys are read, and each listener is notified once', () => {
   using folder = tempFolder()
   const path = folder.file('keys.json')
   const keys = createLedgerKeys(NOW, randomBytes)

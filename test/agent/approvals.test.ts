@@ -134,7 +134,7 @@ for (const { name, open } of HOMES) {
     assert.equal(effects, [5_000])
   })
 
-  test('after a crash it is told what each open run waits for, with its name, input and tags, and what is due (RUN-64, RUN-66)', async () => {
+  test('after a crash the next process learns what each open run waits for, with its name, input and tags, and what is due (RUN-64, RUN-66)', async () => {
     await using home = await open()
     const cs = home.process()
     const pay = paying(cs, [])

@@ -151,7 +151,7 @@ for (const { name, open } of HOMES) {
     },
   )
 
-  fork('a tool in flight in a branch that lost is told by its signal, ends, and what it did is undone', async () => {
+  fork('a tool in flight in a branch that lost is aborted by its signal, ends, and what it did is undone', async () => {
     await using home = await open()
     const cs = home.process()
     const { run, log } = scene(cs)

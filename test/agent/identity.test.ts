@@ -97,7 +97,7 @@ values('a result is what JSON makes of it, unless nothing would be left of a par
 })
 
 values(
-  'a codec that fails is told with the path; a tag twice is refused; a record of a missing codec is not guessed at',
+  'a codec that fails is reported with the path; a tag twice is refused; a record of a missing codec is not guessed at',
   () => {
     const kept = identifying({ at: [new Date(Number.NaN)] }, new Codecs([dateCodec]))
     assert.match(kept.ok ? '' : kept.reason, /the codec Date cannot record what is at \/at\/0/)
@@ -139,7 +139,7 @@ for (const { name, open } of HOMES) {
     assert.is(codeOf(input), 'not-recordable')
   })
 
-  calls('a result of which nothing would be left is told, and the run is rolled back (RUN-11, A152)', async () => {
+  calls('a result of which nothing would be left is reported, and the run is rolled back (RUN-11, A152)', async () => {
     await using home = await open()
     const cs = home.process()
     const undone: unknown[] = []

@@ -75,7 +75,7 @@ opening('served from the same process: its pages and its API show what it writes
   assert.is((await fetch(`${url}/v1/runs/shown`)).status, 401)
   assert.match(await (await fetch(`${url}/ui/sign-in`)).text(), /Countersign/)
   const locked = await runCommand([process.execPath, BIN, 'serve', '--data', path, '--port', '0'])
-  assert.ok(locked.stderr.includes(url) || locked.stdout.includes(url), 'a second process is told where it is')
+  assert.ok(locked.stderr.includes(url) || locked.stdout.includes(url), 'a second process learns where it is')
 
   const port = Number(new URL(url).port)
   const refused = await rejection(open({ path: folder.file('other'), serve: port }))

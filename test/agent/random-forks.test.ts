@@ -44,7 +44,7 @@ const plans: fc.Arbitrary<Plan> = fc.array(
 const FROZEN = { facts: ['one'] }
 const nameOf = (fork: number, index: number): string => `f${fork}b${index}`
 
-/** Effects by idempotency key, and what each life was told of each fork. */
+/** Effects by idempotency key, and the winners that each life learned of each fork. */
 class World {
   readonly done = new Map<string, string>()
   readonly undone = new Map<string, string>()
@@ -141,7 +141,7 @@ function check(plan: Plan, world: World, output: Json): void {
     const { winners, changes } = verdictOf(fork, f, { told: outcomes[f] ?? null, frozen: expected })
     assert.equal(outcomes[f], winners)
     for (const { winners: told } of world.told.filter((each) => each.fork === f))
-      assert.equal(told, winners, 'every life is told the same')
+      assert.equal(told, winners, 'every life learns the same')
     expected = { ...expected, ...changes }
     for (const [b, { calls }] of fork.branches.entries()) {
       const name = nameOf(f, b)

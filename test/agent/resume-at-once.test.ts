@@ -21,7 +21,7 @@ const FAR_BELOW_LEASE_MS = 60_000
 
 const processes = suite('a lease of a process that was killed')
 
-processes('a process is told from every other one, and known to be gone once it is (F88)', async () => {
+processes('a process is distinguished from every other one, and known to be gone once it is (F88)', async () => {
   const own = ownProcess() ?? ''
   assert.match(own, /^p:[\w-]{16}:\d+:\d+$/)
   assert.is(isProcessGone(own), false)

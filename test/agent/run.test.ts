@@ -66,7 +66,7 @@ for (const { name, open } of HOMES) {
     assert.is(outcomeOf(error)?.runId, 'r')
   })
 
-  run('what cannot be undone is told: left standing, failed, not needed', async () => {
+  run('what cannot be undone is reported: left standing, failed, not needed', async () => {
     await using home = await open()
     const cs = home.process()
     const mail = cs.tool(() => 'sent', { name: 'mail' })

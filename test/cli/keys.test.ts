@@ -78,7 +78,7 @@ keys('a rotation beside another one is refused', async () => {
   assert.match(stderr, /rotating/)
 })
 
-keys('a token says what it was asked to say', async () => {
+keys('a token has the claims that were requested', async () => {
   using folder = tempFolder()
   const cwd = folder.path
   await foundLedger(cwd)

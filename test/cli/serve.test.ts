@@ -52,7 +52,7 @@ serve('the lines that a newcomer is shown work when they are pasted into a shell
   assert.match(verified, /^VERIFIED {2}\d+ events of \d streams/)
 })
 
-serve('a second process on the same store is told which process owns it, and where that one serves (F12)', async () => {
+serve('a second process on the same store learns which process owns it, and where that one serves (F12)', async () => {
   using folder = tempFolder()
   await using server = await startServer({ data: folder.file('.countersign') })
   for (const args of [['serve', '--port', '0'], ['rebuild'], ['import', '-', '--format', 'openai']]) {

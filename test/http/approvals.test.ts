@@ -80,7 +80,7 @@ test('a claim under an idempotency key is asked again once it is approved: waiti
   assert.is((await edge.post('/v1/runs/r/calls', PAY, keyed)).status, 201)
 })
 
-test('two who decide at once make one decision, in each of 20 rounds; the other is told so, and is on record (RUN-62)', async () => {
+test('two who decide at once make one decision, in each of 20 rounds; the other is refused, and is on record (RUN-62)', async () => {
   await using edge = await testEdge()
   const [bob, carol] = [await approver(edge), await approver(edge, { subject: 'carol' })]
   for (let round = 0; round < 20; round += 1) {

@@ -53,7 +53,7 @@ test('pages are walked by their cursor, pinned to the size of the log that the f
   )
 })
 
-test('while the index is being made every question is told so, with how far it is and when to ask again, and never answered in part (F130)', async () => {
+test('while the index is being built every query is refused, with its progress and when to try again, and never answered in part (F130)', async () => {
   const inner = openMemoryStore()
   let goOn = (): void => undefined
   let isHeld = false

@@ -36,7 +36,7 @@ test('in any window no more passes than the burst and the rate allow; obeying th
   )
 })
 
-test('a tenant that floods is told when to come back; another tenant does not notice (A40)', async () => {
+test('a tenant that floods learns when to come back; another tenant does not notice (A40)', async () => {
   await using edge = await testEdge({ settings: { ratePerSecond: 1, rateBurst: 20 } })
   const answers = await Promise.all(Array.from({ length: 60 }, () => edge.get('/v1/runs')))
   const refused = answers.filter(({ status }) => status === 429)

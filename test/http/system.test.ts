@@ -186,7 +186,7 @@ test('a request log has a line for each request, pages too, with who sent it and
   assert.not.match(JSON.stringify(seen), /canary/)
 })
 
-test('what breaks inside is told by an id that is in the log, without a word of it (F25)', async () => {
+test('an internal error is answered with an id that is in the log, and without details (F25)', async () => {
   const breaking = (ledger: Ledger): Ledger => ({ ...ledger, run: () => Promise.reject(new Error('secret canary')) })
   await using edge = await testEdge({ wrap: breaking })
   const response = await edge.get('/v1/runs/r')

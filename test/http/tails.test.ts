@@ -54,7 +54,7 @@ test('a reader that comes back with its last id, by header or query, misses noth
   }
 })
 
-test('an id that leads nowhere is told once to resync, and everything follows anew (STR-29)', async () => {
+test('a tail from an id that leads nowhere says once to resync, and everything follows anew (STR-29)', async () => {
   await using edge = await testEdge()
   await edge.started('r')
   const end = (await edge.inner.ledger.end()) ?? ''

@@ -45,7 +45,7 @@ test('a claim that would rather wait gets the outcome when the call settles', as
   for (const response of await waiting) assert.equal([response.status, (await bodyOf(response)).result], [200, 'paid'])
 })
 
-test('a claim that waits is told of a failure too, and may then run the call itself', async () => {
+test('a claim that waits hears of a failure too, and may then run the call itself', async () => {
   const readers = watched()
   await using edge = await testEdge({ wrap: readers.wrap })
   const { callId, fence } = await claimed(edge)

@@ -199,7 +199,7 @@ idempotency("a key is the caller's own, within one run", async () => {
   )
 })
 
-idempotency('while the first request is under way its repeat is told so', async () => {
+idempotency('while the first request is under way its repeat is refused as in flight', async () => {
   await using test = await testLedger()
   const run = drive(test, 'r')
   await run.start()

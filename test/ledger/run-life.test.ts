@@ -186,7 +186,7 @@ life('another tenant finds nothing', async () => {
 })
 
 life(
-  'a refusal is recorded once for the same actor, and at most 20 times a minute; beyond, the caller is told to wait (STR-12)',
+  'a refusal is recorded once for the same actor, and at most 20 times a minute; beyond that, the caller has to wait (STR-12)',
   async () => {
     await using test = await testLedger()
     const run = drive(test, 'r')

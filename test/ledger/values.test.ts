@@ -222,7 +222,7 @@ values('a value whose size is over a limit is never taken for one below it', () 
 })
 
 values(
-  'cut into parts, at any size and with any characters, a text comes back whole, and another is told from it (REC-19)',
+  'cut into parts, at any size and with any characters, a text comes back whole, and another is distinguished from it (REC-19)',
   () => {
     fc.assert(
       fc.property(

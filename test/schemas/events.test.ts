@@ -54,7 +54,7 @@ test('a body with findings or a refusal code declares that auditors find it by t
   }
 })
 
-test('what auditors find as refused, failed or in doubt is a failure wherever else it is told', () => {
+test('what auditors find as refused, failed or in doubt is a failure wherever else it is reported', () => {
   const failing: readonly (Verdict | null)[] = [
     'rejected',
     'refused',

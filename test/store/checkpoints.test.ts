@@ -16,7 +16,7 @@ test('SQLite never copies the log by itself, which hides a failed sync (F47)', (
   db.close()
 })
 
-test('a copy that fails is told, once: the writer stops there (F47)', () => {
+test('a copy that fails is reported once: the writer stops there (F47)', () => {
   const failing = {
     open: true,
     prepare: (sql: string) => ({

@@ -86,7 +86,7 @@ sweep('half a written frame is unknown, never half an append', {
 })
 
 sweep(
-  'a full disk is told as full, with certainty, and the store goes on',
+  'a full disk is reported as full, with certainty, and the store goes on',
   { op: 'write', error: 'ENOSPC', from: 1, to: 6 },
   (runs) => assert.equal(kindsOf(runs), ['appended', 'full']),
 )

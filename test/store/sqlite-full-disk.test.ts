@@ -29,7 +29,7 @@ async function fill(store: EventStore): Promise<{ readonly acked: readonly strin
 }
 
 const claim = mounted ? test : test.skip
-claim('a full disk is told with certainty, reads go on, and appends succeed once there is room', async () => {
+claim('a full disk is reported with certainty, reads go on, and appends succeed once there is room', async () => {
   const ballast = `${disk}/ballast`
   writeFileSync(ballast, Buffer.alloc(1024 * 1024))
   const path = `${disk}/ledger.sqlite`

@@ -146,7 +146,7 @@ test('a history whose end is damaged takes no append', async () => {
   assert.is((await refusal(torn)).code, 'store-corrupt')
 })
 
-test('a place that cannot be reached is told plainly', async () => {
+test('a place that cannot be reached is reported plainly', async () => {
   using folder = tempFolder()
   assert.is((await refusal(folder.file('missing/folders/ledger.sqlite'))).code, 'store-unreadable')
   mkdirSync(folder.file('a-folder'))
@@ -156,7 +156,7 @@ test('a place that cannot be reached is told plainly', async () => {
 })
 
 const asOther = process.getuid?.() === 0 ? test : test.skip
-asOther('a file that this user may not write is told plainly', async () => {
+asOther('a file that this user may not write is reported plainly', async () => {
   using folder = tempFolder()
   const path = folder.file('ledger.sqlite')
   await filledStore(path)

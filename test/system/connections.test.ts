@@ -6,7 +6,7 @@ import { eventually, within } from '../support/within.ts'
 
 const test = suite('connections and rates')
 
-test('a tenant over its rate is told 429 and when to come back; another tenant is served all the while (A40)', async () => {
+test('a tenant over its rate gets 429 and learns when to come back; another tenant is served all the while (A40)', async () => {
   await using server = await startServer({ args: ['--rate-per-second', '20', '--rate-burst', '40'] })
   const loud = await server.client({ tenant: 'loud' })
   const quiet = await server.client({ tenant: 'quiet' })

@@ -42,7 +42,7 @@ test('two servers started at once on one empty folder: one serves, the other nam
   assert.match(String(refused?.reason), /in use|exists already/)
 })
 
-test('a second process on the data folder of a store on a server is told who has it; with a folder of its own it serves beside (F125)', async () => {
+test('a second process on the data folder of a store on a server learns who has it; with a folder of its own it serves beside (F125)', async () => {
   await using node = await startNode()
   await using ledgers = await startLedgers({ url: node.url, processes: 2 })
   const [first, beside] = ledgers.servers

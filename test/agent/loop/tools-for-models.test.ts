@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { agent, type Message, type Model, open, ScriptedModel, type ToolDescription } from '../../../src/agent/index.ts'
 import { codeOf, rejection } from '../homes.ts'
 
-const test = suite('what a model is told of tools')
+const test = suite('what a model learns about tools')
 
 const told = (tools: ToolDescription[][]): Model => {
   return (_messages, described) => {

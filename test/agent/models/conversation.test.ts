@@ -164,7 +164,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
   })
 }
 
-test('conversations side by side, redacted, broken off or begun anew: each request is told as it was sent (RUN-84)', async () => {
+test('conversations side by side, redacted, broken off or begun anew: each request is read back as it was sent (RUN-84)', async () => {
   await using home = await IN_PROCESS.open()
   const cs = home.process()
   const secret = 'CANARY'
@@ -187,7 +187,7 @@ test('conversations side by side, redacted, broken off or begun anew: each reque
   })
   const { whole, chars } = await recordedIn(home, 'talks')
   const texts = (requests: readonly JsonObject[]) => requests.map((each) => canonicalJson(each)).sort()
-  assert.ok(isDeepStrictEqual(texts(whole), texts(sent)), 'each is told as it was sent')
+  assert.ok(isDeepStrictEqual(texts(whole), texts(sent)), 'each is read back as it was sent')
   assert.not.ok(JSON.stringify(whole).includes(secret))
   assert.ok(chars * 1.5 < JSON.stringify(sent).length)
 })

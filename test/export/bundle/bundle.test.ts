@@ -89,7 +89,7 @@ test('every query that a bundle takes is answered by verify.mjs as by the ledger
   }
 })
 
-test('a query that only the index can answer, and a token bound to a run, get no bundle and are told why', async () => {
+test('a query that only the index can answer, and a token bound to a run, get no bundle and the reason why', async () => {
   await using home = await testLogs()
   await worked(home)
   for (const query of [{ text: 'apple' }, { rule: 'critical-key-removed' }, { verdict: 'rejected' }] as const) {
