@@ -60,8 +60,8 @@ test('a changed byte anywhere fails the check that it concerns', async () => {
   const moved = lines.map((line, index) => (index === 2 ? swap(line, 4) : line)).join('\n')
   assert.is((await verdicts({ ...evidence, proofFile: moved }, key)).inclusion, 'bad')
   const resized = (evidence.proofFile ?? '').replace(
-    /\n(\d+)\n([A-Za-z0-9+/]{43}=)\n\n/,
-    (_, size, root) => `\n${Number(size) + 1}\n${root}\n\n`,
+    /\n(\d+)\n([A-Za-z0-9+/]{43}=)\n/,
+    (_, size, root) => `\n${Number(size) + 1}\n${root}\n`,
   )
   assert.is((await verdicts({ ...evidence, proofFile: resized }, key)).signature, 'bad')
 })
