@@ -89,7 +89,7 @@ function None({ isFirst, isLast }: { readonly isFirst: boolean; readonly isLast:
 function DoubtTable({ items }: { readonly items: readonly JsonObject[] }) {
   return (
     <div class="table-scroll">
-      <table>
+      <table class="listed">
         <thead>
           <tr>
             <th scope="col">Since</th>
@@ -134,7 +134,9 @@ function DoubtRow({ item }: { readonly item: JsonObject }) {
         </code>
       </td>
       <td>
-        <a href={runPath(String(runId))}>{String(runId)}</a>{' '}
+        <a href={runPath(String(runId))}>
+          <Data text={String(runId)} />
+        </a>{' '}
         {run !== runId && (
           <span class="muted">
             <Data text={String(run)} />

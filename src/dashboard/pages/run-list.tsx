@@ -125,7 +125,7 @@ function NoRuns({ query }: { readonly query: RunQuery }) {
 function RunTable({ rows }: { readonly rows: readonly Row[] }) {
   return (
     <div class="table-scroll">
-      <table class="runs">
+      <table class="runs listed">
         <thead>
           <tr>
             <th scope="col">Run</th>
@@ -164,7 +164,7 @@ function RunRow({ row }: { readonly row: Row }) {
     <tr id={`run-${runId}`}>
       <th scope="row">
         <a class="row-link" href={runPath(runId)}>
-          {runId}
+          <Data text={runId} />
         </a>
         {name !== runId && (
           <span class="muted sub">
@@ -172,11 +172,11 @@ function RunRow({ row }: { readonly row: Row }) {
           </span>
         )}
       </th>
-      <td>
+      <td data-label="Status">
         <StatusBadge {...row} />
         {row.waiting > 0 && <span class="muted sub">waits for {plural(row.waiting, 'thing')}</span>}
       </td>
-      <td>
+      <td data-label="Refused">
         {rejections > 0 && (
           <a href={refusalsPath(runId)}>
             <Badge kind="refused" text={plural(rejections, 'handoff')} />
@@ -184,19 +184,25 @@ function RunRow({ row }: { readonly row: Row }) {
           </a>
         )}
       </td>
-      <td class="number">{count(step)}</td>
-      <td class="number">{count(calls)}</td>
-      <td class="number">{tokens === 0 ? <span class="muted">0</span> : count(tokens)}</td>
-      <td class="number">
+      <td class="number" data-label="Steps">
+        {count(step)}
+      </td>
+      <td class="number" data-label="Calls">
+        {count(calls)}
+      </td>
+      <td class="number" data-label="Tokens">
+        {tokens === 0 ? <span class="muted">0</span> : count(tokens)}
+      </td>
+      <td class="number" data-label="Cost">
         {cost === undefined || cost === '0' ? <span class="muted">0</span> : money(cost, currency)}
       </td>
-      <td>
+      <td data-label="Started by">
         <Data text={actor} />
       </td>
-      <td>
+      <td data-label="Started">
         <Time time={startedAt} />
       </td>
-      <td>
+      <td data-label="Last event">
         <Time time={updatedAt} />
       </td>
     </tr>

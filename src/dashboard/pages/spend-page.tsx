@@ -120,7 +120,7 @@ function Chart({ title, by, page, query }: ChartProps) {
   return (
     <section class="card chart" aria-label={title}>
       <h2>{title}</h2>
-      <table>
+      <table class="listed">
         <thead class="visually-hidden">
           <tr>
             <th scope="col">{title}</th>
@@ -153,7 +153,13 @@ function Row({ item, by, share }: { readonly item: JsonObject; readonly by: stri
   return (
     <tr>
       <th scope="row">
-        {by === 'run' && key !== '' ? <a href={runPath(key)}>{key}</a> : <Data text={key === '' ? 'not said' : key} />}
+        {by === 'run' && key !== '' ? (
+          <a href={runPath(key)}>
+            <Data text={key} />
+          </a>
+        ) : (
+          <Data text={key === '' ? 'not said' : key} />
+        )}
       </th>
       <td class="bar-cell">
         <svg

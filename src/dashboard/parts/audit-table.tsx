@@ -27,7 +27,7 @@ export interface AuditTableProps {
 export function AuditTable({ columns, items }: AuditTableProps) {
   return (
     <div class="table-scroll">
-      <table>
+      <table class="listed">
         <thead>
           <tr>
             {columns.map((column) => (
@@ -39,7 +39,7 @@ export function AuditTable({ columns, items }: AuditTableProps) {
           {items.map((item) => (
             <tr>
               {columns.map((column) => (
-                <td>
+                <td data-label={headOf(column)}>
                   <Cell column={column} item={item} />
                 </td>
               ))}
@@ -60,7 +60,12 @@ function Cell({ column, item }: { readonly column: string; readonly item: JsonOb
   const value = item[column]
   if (value === undefined || value === null) return null
   const { run, revision } = item
-  if (column === 'run' && typeof value === 'string') return <a href={runPath(value)}>{value}</a>
+  if (column === 'run' && typeof value === 'string')
+    return (
+      <a href={runPath(value)}>
+        <Data text={value} />
+      </a>
+    )
   if (column === 'revision' && typeof run === 'string' && typeof revision === 'number') {
     const refused = item.type === 'EnvelopeRejected'
     const href = refused ? refusalPath(run, revision) : eventPath(run, revision)

@@ -1,10 +1,15 @@
 /** @module Text and JSON out of a record: data to look at, escaped by the renderer, with hidden characters named. */
-import { visibleParts } from '../visible.ts'
+import { visibleParts, visibleText } from '../visible.ts'
+
+/** A name of more characters than a column has room for: it is clipped there, and its title has it whole. */
+const LONG_NAME = /^\S{32,256}$/
+/** A text with a word so long that it has to break within. */
+const LONG_WORD = /\S{32}/
 
 /** Isolated, so that its direction ends where it ends. */
 export function Data({ text }: { readonly text: string }) {
   return (
-    <bdi>
+    <bdi {...fit(text)}>
       {visibleParts(text).map((part) =>
         part.kind === 'text' ? (
           part.text
@@ -16,6 +21,11 @@ export function Data({ text }: { readonly text: string }) {
       )}
     </bdi>
   )
+}
+
+function fit(text: string): { readonly class?: string; readonly title?: string } {
+  if (LONG_NAME.test(text)) return { class: 'long', title: visibleText(text) }
+  return LONG_WORD.test(text) ? { class: 'wraps' } : {}
 }
 
 export function Time({ time }: { readonly time: string }) {

@@ -6,7 +6,7 @@ import { Actor, Badge, Data, Time } from './data.tsx'
 export function EventTable({ run, rows }: { readonly run: string; readonly rows: readonly EventRow[] }) {
   return (
     <div class="table-scroll">
-      <table class="events">
+      <table class="events listed">
         <thead>
           <tr>
             <th scope="col" class="number">

@@ -59,7 +59,10 @@ function FaultTable({ faults, more }: { readonly faults: IntegrityState['faults'
                   <Data text={`${stream} @ ${revision}`} />
                 ) : (
                   <>
-                    <a href={runPath(run)}>{run}</a> <a href={eventPath(run, revision)}>event {revision}</a>
+                    <a href={runPath(run)}>
+                      <Data text={run} />
+                    </a>{' '}
+                    <a href={eventPath(run, revision)}>event {revision}</a>
                   </>
                 )}
               </th>

@@ -33,7 +33,10 @@ export function RunHead({ run, caller, csrf }: RunHeadProps) {
             <a href="/ui/runs">Runs</a>
           </p>
           <h1>
-            <a href={runPath(runId)}>{runId}</a> <StatusBadge {...standing} />
+            <a href={runPath(runId)}>
+              <Data text={runId} />
+            </a>{' '}
+            <StatusBadge {...standing} />
           </h1>
           {name !== runId && (
             <p class="muted">
@@ -97,7 +100,10 @@ function Children({ run: { children } }: { readonly run: Run }) {
       <ul>
         {children.slice(0, CHILDREN_SHOWN).map(({ run, tool = '', status = '' }) => (
           <li>
-            <a href={runPath(run)}>{run}</a> <Data text={tool.replace(/^cs\.run:/, '')} />
+            <a href={runPath(run)}>
+              <Data text={run} />
+            </a>{' '}
+            <Data text={tool.replace(/^cs\.run:/, '')} />
             <span class="muted"> {status}</span>
           </li>
         ))}

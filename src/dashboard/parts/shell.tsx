@@ -9,7 +9,7 @@ import { APPROVALS, AUDIT, asset, auditPath, DOUBTS, LOG, RUNS, SIGN_OUT, SPEND,
 import { visibleText } from '../visible.ts'
 import { Data } from './data.tsx'
 
-const SHEETS = ['base.css', 'parts.css', 'picture.css', 'detail.css']
+const SHEETS = ['base.css', 'parts.css', 'picture.css', 'detail.css', 'fit.css']
 
 export interface SignedIn {
   readonly caller: Principal

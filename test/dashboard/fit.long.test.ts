@@ -1,0 +1,109 @@
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { PAGES } from '../../src/dashboard/dashboard.tsx'
+import { AUDIT_QUERIES } from '../../src/ledger/audit/audit-queries.ts'
+import { countersign } from '../support/command-line.ts'
+import { seedShowcase } from '../support/dashboard-seed.ts'
+import { findChromium } from '../support/find-chromium.ts'
+import { LONG_RUN, seedLongNames } from '../support/long-names-seed.ts'
+import { makeSeededFolder } from '../support/seeded-folder.ts'
+import { startServer } from '../support/server-process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const test = suite('dashboard: pages fit what shows them')
+
+const executablePath = findChromium()
+if (executablePath === undefined) console.log('skipped: no Chromium')
+const claim = executablePath === undefined ? test.skip : test
+
+const WIDTHS = [390, 768, 1440]
+const RUN = `/ui/runs/${LONG_RUN}`
+const OF_RUN = ['', '?scale=time', '/context', '/diff?from=0&to=1', '/refusals', '/events/0', '/events/1', '/events/3']
+const PATHS = [
+  '/ui/sign-in',
+  '/ui/runs',
+  ...OF_RUN.map((rest) => RUN + rest),
+  ...['/ui/doubts', '/ui/approvals', '/ui/spend', '/ui/log', '/ui/audit'],
+  ...Object.keys(AUDIT_QUERIES).map((name) => `/ui/audit/${name}${name === 'search' ? '?text=claims' : ''}`),
+]
+
+async function withPage(body: (page: Page, url: string) => Promise<void>): Promise<void> {
+  using folder = tempFolder()
+  await makeSeededFolder(folder.path, {
+    seed: async (seeding) => {
+      await seedShowcase(seeding)
+      await seedLongNames(seeding)
+    },
+  })
+  await using server = await startServer({ data: folder.path })
+  const browser: Browser = await chromium.launch({ executablePath: executablePath ?? '', args: ['--no-sandbox'] })
+  try {
+    const page = await browser.newPage()
+    const scope = 'runs:read runs:write approvals:write audit:read audit:export'
+    const args = ['token', '--data', folder.path, '--tenant', 'acme', '--sub', 'a'.repeat(200), '--scope', scope]
+    const made = await countersign(args, { cwd: folder.path })
+    await page.goto(`${server.url}/ui`)
+    await page.getByLabel('Access token').fill(made.stdout.trim())
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.waitForURL(`${server.url}/ui/runs`)
+    await body(page, server.url)
+  } finally {
+    await browser.close()
+  }
+}
+
+claim('no page is wider than its viewport at 390, 768 and 1440 pixels, whatever the names in it', async () => {
+  assert.ok(PAGES.length > 0)
+  await withPage(async (page, url) => {
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 })
+      for (const path of PATHS) {
+        const response = await page.goto(url + path)
+        assert.ok((response?.status() ?? 500) < 500, path)
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+        assert.ok(wide <= width, `${path} is ${wide} pixels wide at ${width}`)
+      }
+    }
+  })
+})
+
+claim('on a phone a row of a table is a list, and no letter stands alone on its line', async () => {
+  await withPage(async (page, url) => {
+    await page.setViewportSize({ width: 390, height: 900 })
+    for (const path of ['/ui/runs', '/ui/spend', '/ui/doubts', '/ui/audit/events']) {
+      await page.goto(url + path)
+      const narrow = await page.evaluate(() =>
+        [...document.querySelectorAll('table.listed td, table.listed tbody th')]
+          .filter((cell) => cell.textContent !== '' && cell.getBoundingClientRect().width < 200)
+          .map((cell) => `${cell.textContent} ${cell.getBoundingClientRect().width}`),
+      )
+      assert.equal(narrow, [], path)
+      assert.ok((await page.locator('table.listed').count()) > 0, path)
+    }
+  })
+})
+
+claim('on paper nothing is cut: no box of a printed page hides or scrolls what it holds', async () => {
+  await withPage(async (page, url) => {
+    // A4 at 96 dots an inch, less the margins.
+    await page.setViewportSize({ width: 718, height: 1_000 })
+    await page.emulateMedia({ media: 'print' })
+    for (const path of PATHS) {
+      await page.goto(url + path)
+      const cut = await page.evaluate(() =>
+        [...document.querySelectorAll('main *')]
+          .filter((box) => box instanceof HTMLElement && !box.classList.contains('visually-hidden'))
+          .filter((box) => getComputedStyle(box).overflowX !== 'visible' && box.scrollWidth > box.clientWidth + 1)
+          .map((box) => `${box.tagName}.${box.className} ${box.scrollWidth} in ${box.clientWidth}`),
+      )
+      assert.equal(cut, [], path)
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+      assert.ok(wide <= 718, `${path} is ${wide} pixels wide on paper`)
+    }
+    const pdf = await page.pdf({ format: 'A4' })
+    assert.ok(pdf.length > 1_000)
+  })
+})
+
+test.run()
