@@ -52,7 +52,7 @@ for (const width of executablePath === undefined ? [] : [390, 1440]) {
     assert.ok((await life(folder, paid)) instanceof RunWaiting)
     {
       await using server = await startServer({ data: folder.path })
-      const browser: Browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+      const browser: Browser = await chromium.launch({ executablePath: executablePath ?? '', args: ['--no-sandbox'] })
       try {
         const page = await browser.newPage({ javaScriptEnabled: false, viewport: { width, height: 900 } })
         await signIn(page, server.url, folder.path)
