@@ -55,7 +55,7 @@ test('its store verifies, each of its runs replays, and it goes on under the sam
   assert.equal(await verdict(data), [0, 'VERIFIED', ''])
   assert.equal(await verdict([...data, '--checkpoint', folder.file('checkpoint.txt')]), [0, 'VERIFIED', ''])
   const out = folder.file('now.tar')
-  assert.is((await runInProcess(['export', '--bundle', out, '--run', 'trip-1', ...data])).code, 0)
+  assert.is((await runInProcess(['export', '--bundle', out, '--run', 'trip-1', '--whole-log', ...data])).code, 0)
   assert.equal(await verdict([out, ...data, '--checkpoint', folder.file('checkpoint.txt')]), [0, 'VERIFIED', ''])
 })
 
