@@ -34,7 +34,7 @@ const LENGTHS = [
 const ADVICE = /look at the disk|make room|raise the limit|limit of open files|ulimit|restore a copy|restore it/
 /** Refusals that say "later", what follows from a run that could not be started then, and a log that stands still. */
 const LATER =
-  /: (StoreUnavailableError|DerivedFileRenewedError): |store-unavailable|store-full|: contended: |run-not-found/
+  /: (StoreUnavailableError|DerivedFileRenewedError): |store-unavailable|store-full|: contended: |run-not-found|cannot follow the store: its file takes no writes/
 
 function runs(when: FileFault['when']): readonly FileFaultRun[] {
   const faults: FileFault[] = FILES.flatMap((name) =>
