@@ -45,7 +45,7 @@ const FORGERIES: readonly (readonly [file: string, sql: string])[] = [
   [
     'views.db',
     `INSERT INTO runs SELECT 'acme', 'ghost', name, status, tags, agents, actor, started_at, updated_at, revision, step,
-      rejections, calls, waiting, open_calls, in_doubt_calls, lease_until, compensation, tokens, cost, currency, fold
+      rejections, calls, waiting, approvals, open_calls, in_doubt_calls, lease_until, compensation, tokens, cost, currency, fold
       FROM runs LIMIT 1`,
   ],
   ['views.db', `INSERT INTO faults VALUES ('acme', 'run-acme.one', 1, 'mac', '2026-01-01T00:00:00.000Z')`],

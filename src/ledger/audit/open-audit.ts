@@ -52,7 +52,7 @@ export function openAudit(deps: OpenAuditDeps): OpenAudit {
   const building = { waitMs, progress: () => projection.progress }
   const catchUp = () => orBuilding(follower.catchUp(), building)
   const log = new AccessLog({ store, sealer, effects, writer: effects.newId(), memory })
-  const payloads = new PayloadReads({ log, effects, warn: deps.log.warn })
+  const payloads = new PayloadReads({ log, effects, warn: (fields, message) => deps.log.warn(fields, message) })
   const service = new AuditService({ store, index, sealer, catchUp })
   return {
     reads: readOnly === true ? recordedReads(service, NO_LOG, NOBODY) : recordedReads(service, log, payloads),

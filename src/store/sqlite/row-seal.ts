@@ -13,6 +13,8 @@ import { fileState, readRest, saveRest } from './rest-file.ts'
 export const SEAL_TABLE = 'CREATE TABLE seal (one INTEGER PRIMARY KEY CHECK (one = 1), mac TEXT NOT NULL) STRICT;'
 
 const ROWS_AT_ONCE = 2_000
+/** Readings of all rows between which this process writes; the next one is in one go. */
+const PACED_READINGS = 3
 const MODULUS = 1n << 256n
 
 export interface SealedTable {
@@ -37,6 +39,8 @@ export class RowSeal {
   #seen = ''
   /** State of the file that the note beside it vouches for. */
   #noted = ''
+  /** Transactions of this process so far. */
+  #writes = 0
 
   constructor(db: Database, guard: FileGuard, tables: readonly SealedTable[]) {
     this.#db = db
@@ -54,7 +58,25 @@ export class RowSeal {
       this.#note()
       return true
     }
-    const before = this.#state()
+    for (let readings = 1; ; readings += 1) {
+      const [before, writes] = [this.#state(), this.#writes]
+      const sum = await this.#sumOfRows({ isPaced: readings <= PACED_READINGS })
+      // Some rows were read before, some after what this process wrote meanwhile: that says nothing.
+      if (writes !== this.#writes) continue
+      if (!this.#isSealed(sum, reached)) return false
+      this.#sum = sum
+      // Changed while it was read: whatever was read is vouched for, what is there now is read at the next question.
+      this.#seen = before
+      return true
+    }
+  }
+
+  /** Without it nothing may be written: the sum would say less than the file. */
+  get isChecked(): boolean {
+    return this.#sum !== undefined
+  }
+
+  async #sumOfRows({ isPaced }: { readonly isPaced: boolean }): Promise<bigint> {
     let sum = 0n
     for (const name of this.#tables.keys()) {
       // Without a bound at first: a row may bear any number, below zero too.
@@ -64,15 +86,10 @@ export class RowSeal {
         const last = rows.at(-1)
         if (last === undefined) break
         after = last.number
-        await nextTurn()
+        if (isPaced) await nextTurn()
       }
     }
-    sum %= MODULUS
-    if (!this.#isSealed(sum, reached)) return false
-    this.#sum = sum
-    // Changed while it was read: whatever was read is vouched for, what is there now is read at the next question.
-    this.#seen = before
-    return true
+    return sum % MODULUS
   }
 
   /** Whether the file is as this ledger's processes left it, by the note beside it: then no row is read. */
@@ -138,6 +155,7 @@ export class RowSeal {
   /** Around every transaction of this process: what others wrote before it stays to be checked. */
   writing<T>(transaction: () => T): T {
     const isClean = this.#seen === this.#state()
+    this.#writes += 1
     try {
       const done = transaction()
       if (isClean) this.#seen = this.#state()

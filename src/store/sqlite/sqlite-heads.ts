@@ -72,12 +72,13 @@ export class SqliteHeads implements Pick<LogStore, 'headsSize' | 'head' | 'heads
 
   saveHeads(heads: StreamHeads, from: number): boolean {
     const log = this.#statements.logAt.get(heads.tenant)
-    return log !== undefined && this.#sealed(() => this.#save.immediate(log, heads, from))
+    if (log === undefined || this.#seal?.isChecked === false) return false
+    return this.#sealed(() => this.#save.immediate(log, heads, from))
   }
 
   dropHeads(tenant: string): void {
     const log = this.#statements.logAt.get(tenant)
-    if (log !== undefined) this.#sealed(() => this.#drop.immediate(log))
+    if (log !== undefined && this.#seal?.isChecked !== false) this.#sealed(() => this.#drop.immediate(log))
   }
 
   #write(log: number, { key, events, digest }: StreamHeadRow): void {
