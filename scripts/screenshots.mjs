@@ -10,7 +10,7 @@ import { chromium } from 'playwright-core'
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const DIST = new URL('../dist/test/support/', import.meta.url)
 const { BIN } = await import(new URL('command-line.js', DIST).href)
-const { serveCli } = await import(new URL('cli.js', DIST).href)
+const { startServer } = await import(new URL('server-process.js', DIST).href)
 const { makeSeededFolder } = await import(new URL('seeded-folder.js', DIST).href)
 const { seedShowcase } = await import(new URL('dashboard-seed.js', DIST).href)
 const { findChromium } = await import(new URL('find-chromium.js', DIST).href)
@@ -56,7 +56,7 @@ try {
     '--scope',
     scopes,
   ])
-  const server = await serveCli({ cwd: data, args: ['--data', data] })
+  const server = await startServer({ data })
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   try {
     for (const scheme of ['light', 'dark'])

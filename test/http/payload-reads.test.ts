@@ -37,7 +37,7 @@ const STATES = [
 ]
 
 test('reads of bodies by runs:read are on record, one entry for all of a reader and a run: who, which, how often (LOG-26, A219)', async () => {
-  const edge = await seeded()
+  await using edge = await seeded()
   const olga = await bearer(edge, { subject: 'olga', scopes: ['runs:read'] })
   for (const name of PAYLOADS) {
     const answer = await edge.get(`/v1/runs/order/${name}`, olga)
