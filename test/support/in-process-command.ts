@@ -19,6 +19,9 @@ export interface CommandAnswer {
   readonly stderr: string
 }
 
+// Each command that pipes to the standard output listens to it until the process ends: here many commands share one.
+for (const stream of [process.stdout, process.stderr]) stream.setMaxListeners(0)
+
 /** What the command before is still doing: folder, environment and standard output belong to the whole process. */
 let last: Promise<unknown> = Promise.resolve()
 
@@ -37,7 +40,7 @@ async function runNow(args: readonly string[], { cwd, env, stdin }: InProcessOpt
     stdin: Object.getOwnPropertyDescriptor(process, 'stdin'),
   }
   const writes = { stdout: process.stdout.write, stderr: process.stderr.write }
-  for (const name of ['stdout', 'stderr'] as const) process[name].write = catching(texts[name])
+  for (const name of ['stdout', 'stderr'] as const) process[name].write = catching(texts[name], process[name])
   const said = (name: 'stdout' | 'stderr'): string => Buffer.concat(texts[name]).toString('utf8')
   setEnv(cleanEnv(env))
   if (cwd !== undefined) process.chdir(cwd)
@@ -65,8 +68,13 @@ function setEnv(env: NodeJS.ProcessEnv): void {
   Object.assign(process.env, env)
 }
 
-function catching(parts: Buffer[]): typeof process.stdout.write {
+/** Beginning of a warning that node gives of this process, whenever it has the time: no command said it. */
+const OF_NODE = [`(node:${process.pid}) `, '(Use `node ']
+
+function catching(parts: Buffer[], stream: NodeJS.WriteStream): typeof process.stdout.write {
+  const write = stream.write.bind(stream) as (part: string) => boolean
   return (part: string | Uint8Array, ...more: readonly unknown[]): boolean => {
+    if (typeof part === 'string' && OF_NODE.some((begin) => part.startsWith(begin))) return write(part)
     parts.push(Buffer.from(part as string))
     const written = more.find((each) => typeof each === 'function')
     if (written !== undefined) setImmediate(written as () => void)
