@@ -2,6 +2,7 @@
 import { UUID_PATTERN } from '../../schemas/header.ts'
 import { tilesForReading } from '../compose-derived.ts'
 import { openReader } from '../compose-stores.ts'
+import { readOne } from '../store/event-store.ts'
 import { type OfflineProof, proveFromTiles, proveOffline } from '../verify/offline-log.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
@@ -25,10 +26,8 @@ export async function proof({ settings, text, has, positionals }: Arguments): Pr
   if (note === undefined) throw new CliFailure(REASONS['not-published'], EXIT.unproven)
   using tiles = has('trust-nothing') ? undefined : tilesForReading(settings)
   const request = { tenant, eventId, note, verifier }
-  const headerOf = async (stream: string, revision: number): Promise<string | undefined> => {
-    for await (const [record] of reader.readStream(stream, { from: revision, to: revision })) return record?.header
-    return undefined
-  }
+  const headerOf = async (stream: string, revision: number): Promise<string | undefined> =>
+    (await readOne(reader, { stream, revision }))?.header
   const found =
     (tiles && (await proveFromTiles(tiles, headerOf, request))) ?? (await proveOffline(reader.readAll(), request))
   if (!found.ok) throw new CliFailure(REASONS[found.code], EXIT.unproven)

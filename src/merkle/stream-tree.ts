@@ -6,8 +6,9 @@
  * head. Several: the hash of the two halves by the next bit. So each set of heads has one root, in whatever order they were met.
  */
 import { hash } from 'node:crypto'
-import { fromBase64, toBase64 } from './base64.ts'
+import { toBase64 } from './base64.ts'
 import { HASH_BYTES, sameHash } from './hashes.ts'
+import { parseHash } from './text-parts.ts'
 
 /** What a log holds of one stream up to some size. */
 export interface StreamHead {
@@ -121,6 +122,5 @@ export function streamsLine(root: Uint8Array): string {
 /** The root that a checkpoint's extension lines name; undefined where none does, and where more than one does. */
 export function streamsRoot(extensions: readonly string[]): Uint8Array | undefined {
   const lines = extensions.filter((line) => line.startsWith(`${LINE_NAME} `))
-  const root = lines.length === 1 ? fromBase64(lines[0]?.slice(LINE_NAME.length + 1) ?? '') : undefined
-  return root?.length === HASH_BYTES ? root : undefined
+  return lines.length === 1 ? parseHash(lines[0]?.slice(LINE_NAME.length + 1) ?? '') : undefined
 }

@@ -157,6 +157,16 @@ export class StreamDeletedError extends Error {
   }
 }
 
+/** The event at a revision of a stream; undefined where there is none. */
+export async function readOne(
+  store: Pick<EventStore, 'readStream'>,
+  { stream, revision }: { readonly stream: string; readonly revision: number },
+): Promise<ReadRecord | undefined> {
+  for await (const [record] of store.readStream(stream, { from: revision, to: revision }))
+    if (record !== undefined) return record
+  return undefined
+}
+
 /** Thrown by `open…Store`: `code` is stable, `message` says what to do. Only `store-away` may pass by itself. */
 export class StoreOpenError extends Error {
   readonly code:

@@ -3,7 +3,7 @@
  * told to forget takes the oldest events of a stream, while nobody watched and without a trace in the stream; the log was here before.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type EventStore, StoreUnavailableError, StreamDeletedError } from '../../store/event-store.ts'
+import { type EventStore, readOne, StoreUnavailableError, StreamDeletedError } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
 import type { Effects } from '../ports.ts'
 import type { IntegrityFaults } from './integrity-faults.ts'
@@ -37,7 +37,7 @@ async function lookFor(
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      for await (const page of store.readStream(stream, { to: 0 })) if (page.length > 0) return
+      if ((await readOne(store, { stream, revision: 0 })) !== undefined) return
       await faults.confirmed({ stream, revision: 0, code: 'missing', message: 'the log has it, the store has not' })
       return
     } catch (error) {

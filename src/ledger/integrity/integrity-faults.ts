@@ -4,7 +4,7 @@
  */
 import { ledgerStream, SYSTEM_TENANT } from '../../../schemas/names.ts'
 import { streamTenant } from '../../signing/stream-tenant.ts'
-import type { EventStore, ReadRecord } from '../../store/event-store.ts'
+import { type EventStore, readOne } from '../../store/event-store.ts'
 import type { FaultRow, ViewStore } from '../../store/view-store.ts'
 import type { LedgerFacts } from '../identity/ledger-facts.ts'
 import type { Sealer, SealFault } from '../identity/sealer.ts'
@@ -93,10 +93,9 @@ export class IntegrityFaults {
     })
   }
 
-  async #isStillThere({ stream, revision }: SealFault): Promise<boolean> {
+  async #isStillThere(fault: SealFault): Promise<boolean> {
     const { store, sealer } = this.#deps
-    let record: ReadRecord | undefined
-    for await (const page of store.readStream(stream, { from: revision, to: revision })) record = page[0]
+    const record = await readOne(store, fault)
     return record === undefined || sealFaults(sealer, record).length > 0
   }
 

@@ -3,9 +3,11 @@
  * place in the tenant's log (LOG-25). So what was altered or taken away is found before anybody asks for it.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { HASH_BYTES } from '../../merkle/hashes.ts'
+import { TILE_WIDTH } from '../../merkle/tile-path.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { logTenant } from '../../signing/stream-tenant.ts'
-import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
+import { type EventStore, type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
 import type { LeafRow, LogStore } from '../../store/log-store.ts'
 import type { ViewStore } from '../../store/view-store.ts'
 import type { Sealer, SealFault } from '../identity/sealer.ts'
@@ -27,8 +29,6 @@ const SLICE_MIN = 500
 const AHEAD = 1.2
 /** Events that are checked before others have their turn. */
 const TURN_EVENTS = 64
-const TILE_LEAVES = 256
-const HASH_BYTES = 32
 /** Of leaves that are missing one behind the other, so many are named. */
 const MISSING_MAX = 100
 
@@ -152,7 +152,7 @@ export class Scrub implements Disposable {
     pass.after = record.position
     const row = await this.#leafOf(record, pass)
     if (this.#faultOf(record, row) === undefined) return
-    const fault = this.#faultOf(await this.#readAgain(record), row)
+    const fault = this.#faultOf((await readOne(this.#deps.store, record)) ?? record, row)
     if (fault !== undefined) await this.#broken(record, fault, pass)
   }
 
@@ -162,13 +162,6 @@ export class Scrub implements Disposable {
     const hash = hashOf(this.#deps.logStore, row)
     const isAnother = hash !== undefined && !hash.equals(digestBytes(recordDigest(record.header)))
     return isAnother ? { code: 'leaf', message: 'is not the event that the log has in its place' } : undefined
-  }
-
-  async #readAgain(record: ReadRecord): Promise<ReadRecord> {
-    const { stream, revision } = record
-    for await (const page of this.#deps.store.readStream(stream, { from: revision, to: revision }))
-      return page[0] ?? record
-    return record
   }
 
   /** Leaves come in the order of the store: one that is passed over is gone. Foreign streams, and what follows the stop of a log, have none. */
@@ -204,9 +197,7 @@ export class Scrub implements Disposable {
   }
 
   async #missing(row: LeafRow | undefined, pass: ScrubPass): Promise<void> {
-    if (row === undefined) return
-    for await (const page of this.#deps.store.readStream(row.stream, { from: row.revision, to: row.revision }))
-      if (page.length > 0) return
+    if (row === undefined || (await readOne(this.#deps.store, row)) !== undefined) return
     await this.#broken(row, { code: 'missing', message: 'the log has it, the store has not' }, pass)
   }
 
@@ -245,7 +236,7 @@ function idOf(header: string): string | undefined {
 }
 
 function hashOf(logStore: LogStore | undefined, { tenant, index }: LeafRow): Buffer | undefined {
-  const tile = logStore?.tile(tenant, 0, Math.floor(index / TILE_LEAVES))
-  const from = (index % TILE_LEAVES) * HASH_BYTES
+  const tile = logStore?.tile(tenant, 0, Math.floor(index / TILE_WIDTH))
+  const from = (index % TILE_WIDTH) * HASH_BYTES
   return tile === undefined ? undefined : Buffer.from(tile.subarray(from, from + HASH_BYTES))
 }

@@ -3,6 +3,7 @@ import type { Checkpoint } from '../../merkle/checkpoint.ts'
 import { sameHash } from '../../merkle/hashes.ts'
 import { recordDigest } from '../../signing/digests.ts'
 import { NOT_AUTHENTIC } from '../../store/derived-file.ts'
+import { readOne } from '../../store/event-store.ts'
 import type { CheckpointFile, FiledCheckpoints } from './checkpoint-file.ts'
 import { type LogDeps, LogStartError } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
@@ -58,10 +59,8 @@ async function projectionFits({ store, logStore, log }: LogDeps): Promise<boolea
   const seen = logStore.progress()
   if (seen === undefined) return true
   const { stream, revision, position, digest } = seen
-  for await (const page of store.readStream(stream, { from: revision, to: revision })) {
-    const record = page[0]
-    if (record?.position === position && recordDigest(record.header) === digest) return true
-  }
+  const record = await readOne(store, seen)
+  if (record?.position === position && recordDigest(record.header) === digest) return true
   log.error(
     { stream, revision, position },
     'the store no longer holds the last event that this process saw in it: an older copy, a standby that lagged when it was promoted, or another store. What came after it is lost where nobody puts it back; run "countersign verify" with the last checkpoint you hold',
@@ -73,10 +72,8 @@ async function projectionFits({ store, logStore, log }: LogDeps): Promise<boolea
 async function aStopIsOver({ store, logStore }: LogDeps, projection: LogProjection): Promise<boolean> {
   for (const { stopped } of logStore.stoppedLogs()) {
     if (stopped === undefined) continue
-    const { stream, revision } = stopped
-    for await (const page of store.readStream(stream, { from: revision, to: revision })) {
-      if (page[0] !== undefined && projection.verifies(page[0])) return true
-    }
+    const record = await readOne(store, stopped)
+    if (record !== undefined && projection.verifies(record)) return true
   }
   return false
 }

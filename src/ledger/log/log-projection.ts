@@ -18,7 +18,7 @@ import {
 import { recordDigest } from '../../signing/digests.ts'
 import { isValueStream, streamTenant } from '../../signing/stream-tenant.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
-import type { Position, ReadRecord } from '../../store/event-store.ts'
+import { type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
 import type { LeafRow, LogBatch, LogStreamRow } from '../../store/log-store.ts'
 import { building, type IndexProgress, percentOf } from '../audit/index-building.ts'
 import { reportFaults } from '../read/record-seal.ts'
@@ -212,10 +212,7 @@ export class LogProjection {
 
   /** A bit that flipped on the way here is not in the store: what does not verify is read once more before it is judged. */
   async #again(record: ReadRecord, expected: Expectation): Promise<{ record: ReadRecord; checked: CheckResult }> {
-    const { stream, revision } = record
-    let again = record
-    for await (const page of this.#deps.store.readStream(stream, { from: revision, to: revision }))
-      again = page[0] ?? again
+    const again = (await readOne(this.#deps.store, record)) ?? record
     return { record: again, checked: this.#check(again, expected) }
   }
 

@@ -11,7 +11,7 @@ import { waitKey } from '../../domain/waits.ts'
 import type { Pace } from '../../resources/work-queue.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
 import { jsonDigest } from '../../signing/digests.ts'
-import type { EventStore, ReadRecord } from '../../store/event-store.ts'
+import { type EventStore, type ReadRecord, readOne } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import { callOutcome, claimedArguments } from '../responses/call-outcome.ts'
 import { recordedFork } from '../responses/fork-reads.ts'
@@ -66,7 +66,7 @@ export class Reader {
   }
 
   async recordAt(stream: string, revision: number): Promise<ReadRecord | undefined> {
-    return (await collect(this.#store.readStream(stream, { from: revision, to: revision })))[0]
+    return readOne(this.#store, { stream, revision })
   }
 
   async eventAt(stream: string, revision: number): Promise<AnsweredEvent | undefined> {

@@ -3,6 +3,7 @@ import { finish, Pauses } from '../../domain/paced.ts'
 import { settle } from '../../domain/validator/evidence.ts'
 import { isOverdue } from '../../domain/validator/grounding/recorded-results.ts'
 import { recordDigest } from '../../signing/digests.ts'
+import { readOne } from '../../store/event-store.ts'
 import { verifiedEvents } from '../read/verified-events.ts'
 import { CACHE_EVERY_EVENTS, type LoadDeps, saveFold, takeFold } from './fold-cache.ts'
 import { type Head, RunAggregate } from './run-aggregate.ts'
@@ -20,10 +21,8 @@ export async function loadRun(deps: LoadDeps, tenant: string, runId: string): Pr
 }
 
 async function holdsHead({ store }: LoadDeps, stream: string, { revision, digest }: Head): Promise<boolean> {
-  for await (const page of store.readStream(stream, { from: revision, to: revision })) {
-    return page.some((record) => recordDigest(record.header) === digest)
-  }
-  return false
+  const record = await readOne(store, { stream, revision })
+  return record !== undefined && recordDigest(record.header) === digest
 }
 
 /** As they would have been, had the run stayed in memory. */
