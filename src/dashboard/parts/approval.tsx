@@ -1,5 +1,5 @@
 /** @module Parts of the pages about approvals: the list, the facts of one, and the form that decides it. */
-
+import type { Child } from 'hono/jsx'
 import { COMMENT_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import type { Approval } from '../approval-row.ts'
 import { plural } from '../format.ts'
@@ -148,51 +148,68 @@ export function ApprovalFacts({ approval }: { readonly approval: Approval }) {
   )
 }
 
-export function DecisionForm({ approval, csrf }: { readonly approval: Approval; readonly csrf: string }) {
+interface FormOf {
+  readonly approval: Approval
+  readonly csrf: string
+}
+
+export function DecisionForm(form: FormOf) {
   return (
-    <form
-      method="post"
-      action={approvalPath(approval.runId, approval.approvalId)}
-      class="card decision"
-      aria-labelledby="decide-title"
+    <ApprovalForm
+      {...form}
+      ids={{ title: 'decide-title', comment: 'comment' }}
+      title="Your decision"
+      note="It is signed with your name and holds for exactly these arguments, once."
     >
-      <h2 id="decide-title">Your decision</h2>
-      <p class="muted">It is signed with your name and holds for exactly these arguments, once.</p>
-      <input type="hidden" name="csrf" value={csrf} />
-      <input type="hidden" name="argsDigest" value={approval.argsDigest} />
-      <label for="comment">Comment</label>
-      <textarea id="comment" name="comment" rows={3} maxlength={COMMENT_MAX_CHARS}></textarea>
-      <p>
-        <button type="submit" name="decision" value="grant" class="button primary">
-          Approve
-        </button>{' '}
-        <button type="submit" name="decision" value="deny" class="button">
-          Deny
-        </button>
-      </p>
-    </form>
+      <button type="submit" name="decision" value="grant" class="button primary">
+        Approve
+      </button>{' '}
+      <button type="submit" name="decision" value="deny" class="button">
+        Deny
+      </button>
+    </ApprovalForm>
   )
 }
 
-export function WithdrawForm({ approval, csrf }: { readonly approval: Approval; readonly csrf: string }) {
+export function WithdrawForm(form: FormOf) {
+  return (
+    <ApprovalForm
+      {...form}
+      ids={{ title: 'withdraw-title', comment: 'withdraw-comment' }}
+      title="Take it back"
+      note="Nothing has run by this approval yet. Withdrawn, the call waits for its approval again."
+    >
+      <button type="submit" name="decision" value="withdraw" class="button">
+        Withdraw
+      </button>
+    </ApprovalForm>
+  )
+}
+
+interface ApprovalFormProps extends FormOf {
+  readonly ids: { readonly title: string; readonly comment: string }
+  readonly title: string
+  readonly note: string
+  /** Its buttons. */
+  readonly children: Child
+}
+
+/** Posts to the page of the approval, for exactly the arguments that it shows, with a comment. */
+function ApprovalForm({ approval, csrf, ids, title, note, children }: ApprovalFormProps) {
   return (
     <form
       method="post"
       action={approvalPath(approval.runId, approval.approvalId)}
       class="card decision"
-      aria-labelledby="withdraw-title"
+      aria-labelledby={ids.title}
     >
-      <h2 id="withdraw-title">Take it back</h2>
-      <p class="muted">Nothing has run by this approval yet. Withdrawn, the call waits for its approval again.</p>
+      <h2 id={ids.title}>{title}</h2>
+      <p class="muted">{note}</p>
       <input type="hidden" name="csrf" value={csrf} />
       <input type="hidden" name="argsDigest" value={approval.argsDigest} />
-      <label for="withdraw-comment">Comment</label>
-      <textarea id="withdraw-comment" name="comment" rows={3} maxlength={COMMENT_MAX_CHARS}></textarea>
-      <p>
-        <button type="submit" name="decision" value="withdraw" class="button">
-          Withdraw
-        </button>
-      </p>
+      <label for={ids.comment}>Comment</label>
+      <textarea id={ids.comment} name="comment" rows={3} maxlength={COMMENT_MAX_CHARS}></textarea>
+      <p>{children}</p>
     </form>
   )
 }
