@@ -6,6 +6,7 @@ import { type Pace, ReaderLeftError } from '../../src/resources/work-queue.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
 import type { RunRow, ViewStore } from '../../src/store/view-store.ts'
+import { runRow } from '../support/run-row.ts'
 
 const test = suite('run list: stretches')
 
@@ -14,19 +15,7 @@ const TO = { projection: 'runs', version: 1, from: undefined, position: '1', dig
 
 const rows = Array.from({ length: RUNS }, (_, index): RunRow => {
   const time = new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString()
-  const texts = { tenant: 'acme', runId: `r${index}`, name: 'n', tags: [], agents: [], actor: 'a', fold: '{}' }
-  const counts = {
-    revision: 0,
-    step: 0,
-    rejections: 0,
-    calls: 0,
-    waiting: 0,
-    approvals: 0,
-    openCalls: 0,
-    inDoubtCalls: 0,
-    tokens: 0,
-  }
-  return { ...texts, ...counts, status: index === 0 ? 'failed' : 'open', startedAt: time, updatedAt: time }
+  return runRow({ runId: `r${index}`, status: index === 0 ? 'failed' : 'open', startedAt: time, updatedAt: time })
 })
 
 interface Home extends Disposable {

@@ -4,37 +4,10 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
 import type { RunRow } from '../../src/store/view-store.ts'
+import { runRow as run } from '../support/run-row.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const test = suite('sqlite views')
-
-function run(shape: Partial<RunRow> = {}): RunRow {
-  return {
-    ...{
-      tenant: 'acme',
-      runId: 'r1',
-      name: 'triage',
-      status: 'open',
-      tags: [],
-      agents: [],
-      actor: 'agent:a',
-      fold: '{}',
-    },
-    ...{ startedAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' },
-    ...{
-      revision: 0,
-      step: 0,
-      rejections: 0,
-      calls: 0,
-      waiting: 0,
-      approvals: 0,
-      openCalls: 0,
-      inDoubtCalls: 0,
-      tokens: 0,
-    },
-    ...shape,
-  }
-}
 
 const RUNS = { projection: 'runs', version: 1, from: undefined, digest: 'd' }
 
