@@ -10,8 +10,9 @@ const AUDIT_SCOPES: ReadonlySet<Scope> = new Set<Scope>(['audit:read', 'audit:ex
 /** Parameters that say where to go on, not what is asked. */
 const PLACES: ReadonlySet<string> = new Set(['cursor', 'place', 'after', 'limit'])
 
-/** Whether the caller reads this by an audit scope alone, and whoever answers must put it on record. */
-export function goesOnRecord(access: TokenAccess, caller: Principal): boolean {
+/** Whether whoever answers must put this on record first: the caller reads it by an audit scope alone, or it is bodies under `strictAccess`. */
+export function goesOnRecord(access: TokenAccess, caller: Principal, strictAccess: boolean): boolean {
+  if (strictAccess && access.payloads === true) return true
   if (access.recordedBehind === true) return false
   return access.scopes.filter((scope) => caller.scopes.has(scope)).every((scope) => AUDIT_SCOPES.has(scope))
 }

@@ -88,7 +88,7 @@ interface Serving extends Known {
 async function served(route: PageRoute, serving: Serving): Promise<Response> {
   const { c, deps, session, caller } = serving
   const here = c.req.method === 'GET' ? hereOf(c) : ''
-  const broken = deps.ledger.integrity.state(caller).faults.length
+  const broken = deps.ledger.integrity.broken(caller)
   const frame = { c, deps, signedIn: { caller, csrf: session.csrf, here, broken } }
   const form = c.req.method === 'POST' ? await readForm(c) : new Map<string, string>()
   if (c.req.method === 'POST' && !(isOwnSite(c) && sameSecret(form?.get('csrf'), session.csrf))) {
@@ -182,11 +182,10 @@ function parsedQuery(schema: z.ZodObject, search: URLSearchParams): ParsedQuery 
 async function recordReading(route: PageRoute, { c, deps, caller, run, noted }: View): Promise<void> {
   const { audit } = deps.ledger
   if (audit === undefined) return
-  const isPayload = route.access.payloads === true
-  const isOnRecord =
-    noted.verdict !== undefined || goesOnRecord(route.access, caller) || (isPayload && deps.strictAccess)
-  if (!isOnRecord && isPayload) audit.notePayloads(caller, run)
-  if (!isOnRecord) return
+  if (noted.verdict === undefined && !goesOnRecord(route.access, caller, deps.strictAccess)) {
+    if (route.access.payloads === true) audit.notePayloads(caller, run)
+    return
+  }
   const page = route.path.replaceAll(/\/?:\w+/g, '').replace(/^\//, '')
   const query = noted.verdict === undefined ? `page/${page}` : 'replay'
   await audit.record(caller, { ...readOf(query, run, new URL(c.req.url).searchParams), ...noted })

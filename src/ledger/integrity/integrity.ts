@@ -24,9 +24,16 @@ export interface IntegrityState {
   }
 }
 
+/** Its tenant, or the run that its token is bound to. */
+interface Reader {
+  readonly tenant: string
+  readonly run?: string | undefined
+}
+
 export interface Integrity {
-  /** Of the caller's tenant, or of the run that its token is bound to. */
-  state(reader: { readonly tenant: string; readonly run?: string | undefined }): IntegrityState
+  state(reader: Reader): IntegrityState
+  /** How many events are on record as broken: every page asks. */
+  broken(reader: Reader): number
   /** Reads the whole store now, and resolves once it is read and what was found is on record. */
   scrub(): Promise<void>
   /** Resolves once what readings found so far is on record, or could not be put there. */

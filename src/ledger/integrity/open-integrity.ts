@@ -41,6 +41,7 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
   return {
     integrity: {
       state: (caller) => stateOf(caller, { faults, scrub, scrubDays }),
+      broken: (caller) => faults.onRecord(placeOf(caller)).length,
       scrub: async () => {
         await scrub.whole()
         await faults.settled()
@@ -53,7 +54,7 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
       return { ...found, value: { ...found.value, seal: 'invalid' } }
     },
     stats: () => {
-      const { last } = scrub
+      const { last } = scrub.state
       const found = faults.onRecord({}).length
       return { faults: found, ...(last && { lastPassEndedMs: Date.parse(last.endedAt) }) }
     },
@@ -73,12 +74,16 @@ interface Parts {
   readonly scrubDays: number
 }
 
-function stateOf(
-  { tenant, run }: Parameters<Integrity['state']>[0],
-  { faults, scrub, scrubDays }: Parts,
-): IntegrityState {
-  const { pass, last } = scrub
-  const found = faults.onRecord({ tenant, ...(run !== undefined && { stream: runStream(tenant, run) }) })
+type Reader = Parameters<Integrity['state']>[0]
+
+function placeOf({ tenant, run }: Reader): { readonly tenant: string; readonly stream?: string } {
+  return { tenant, ...(run !== undefined && { stream: runStream(tenant, run) }) }
+}
+
+function stateOf(reader: Reader, { faults, scrub, scrubDays }: Parts): IntegrityState {
+  const { tenant } = reader
+  const { pass, last } = scrub.state
+  const found = faults.onRecord(placeOf(reader))
   return {
     faults: found.map(shown),
     scrub: {

@@ -61,18 +61,15 @@ export class Scrub implements Disposable {
     this.#timer ??= setInterval(() => void this.#tick(), SLICE_EVERY_MS).unref()
   }
 
-  get last(): WholePass | undefined {
-    return this.#state().last
-  }
-
-  get pass(): ScrubPass | undefined {
-    return this.#state().pass
+  /** Read from the views at each call. */
+  get state(): ScrubState {
+    return scrubState(this.#deps.views.note(NOTE))
   }
 
   /** A whole pass, from here on or from where one had got to. */
   async whole(): Promise<WholePass | undefined> {
     while (await this.slice({ now: true })) await nextTurn()
-    return this.last
+    return this.state.last
   }
 
   /** The next slice, where one is due; whether the pass goes on. Slices never overlap. */
@@ -95,15 +92,11 @@ export class Scrub implements Disposable {
     }
   }
 
-  #state(): ScrubState {
-    return scrubState(this.#deps.views.note(NOTE))
-  }
-
   async #slice(now: boolean): Promise<boolean> {
     const { store, views, list } = this.#deps
     // Also shows that the views are this ledger's.
     await list.catchUp()
-    const { last, pass = await this.#begun(last, now) } = this.#state()
+    const { last, pass = await this.#begun(last, now) } = this.state
     if (pass === undefined) return false
     const { after, until } = pass
     let left = this.#quota(last)
