@@ -41,8 +41,8 @@ export function decideWithdrawal(state: RunState, decision: OnApproval, env: Env
   const refused = (why: Refusal): Refused => refuseDecision(state, env, { ...decision, refused: why })
   const approval = state.approvals[slot(approvalId)]
   if (approval === undefined) return refused(notFound(approvalId))
-  const isGranted = approval.status === 'granted' || (approval.status === 'pending' && approval.grants.length > 0)
-  if (!isGranted) return refused(approval.status === 'used' ? usedRefusal(approval) : nothingGranted(approval))
+  if (!isGranted(approval))
+    return refused(approval.status === 'used' ? usedRefusal(approval) : nothingGranted(approval))
   const closed = mustBeOpen(state) ?? mustNotCompensate(state, approval.scope)
   if (closed !== undefined) return refuse(closed)
   if (isExpired(approval, state, env)) {
@@ -52,6 +52,17 @@ export function decideWithdrawal(state: RunState, decision: OnApproval, env: Env
   const fault = roleMissing(approval, env)
   if (fault !== undefined) return refused(fault)
   return append({ type: 'ApprovalWithdrawn', data: decidedBody(approval, decision, env) })
+}
+
+/** Somebody's yes stands, alone or among those that are still needed, and was not used. */
+export function isGranted({
+  status,
+  grants,
+}: {
+  readonly status: string
+  readonly grants: readonly unknown[]
+}): boolean {
+  return status === 'granted' || (status === 'pending' && grants.length > 0)
 }
 
 function notFound(approvalId: string): Refusal {

@@ -4,6 +4,7 @@ import { DecideApproval } from '../../../schemas/approval.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { DECIDE_APPROVALS, READ_ALL_APPROVALS, READ_APPROVALS, READ_RUNS } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
+import { isGranted } from '../../domain/approvals.ts'
 import { seeOther } from '../answer.tsx'
 import { type Approval, approvalOf } from '../approval-row.ts'
 import { diffContexts } from '../diff/context-diff.ts'
@@ -52,8 +53,7 @@ export const approvalPage = pageRoute({
     const approval = approvalOf(orRefused(await deps.ledger.approval(caller, run, approvalIn(view))))
     const around = mayOpen(READ_RUNS, caller, run) ? await aroundIt(view) : undefined
     const decides = approval.status === 'pending' && mayOpen(DECIDE_APPROVALS, caller, run)
-    const isGranted = approval.status === 'granted' || (approval.status === 'pending' && approval.grants.length > 0)
-    const withdraws = isGranted && mayOpen(DECIDE_APPROVALS, caller, run)
+    const withdraws = isGranted(approval) && mayOpen(DECIDE_APPROVALS, caller, run)
     return {
       title: `Approval of ${approval.tool}`,
       nav: 'approvals',
