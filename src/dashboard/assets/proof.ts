@@ -26,8 +26,8 @@ async function check(panel: HTMLElement): Promise<void> {
   const response = await fetch(panel.dataset.evidence ?? '', { headers: { accept: 'application/json' } })
   if (!response.ok) throw new Error(`The evidence cannot be read (${response.status}). Reload the page.`)
   const evidence = (await response.json()) as Evidence
-  const field = panel.querySelector<HTMLInputElement>('input')
-  const checks = await checkEvidence(evidence, field?.value ?? '')
+  const field = panel.querySelector('textarea')
+  const checks = await checkEvidence(evidence, field?.value.trim() ?? '')
   for (const each of checks) show(panel, each)
   const worst = checks.some(({ verdict }) => verdict === 'bad')
     ? 'bad'

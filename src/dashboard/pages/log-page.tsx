@@ -142,33 +142,35 @@ function Checkpoints({ points }: { readonly points: readonly GrowthPoint[] }) {
   return (
     <section class="card" aria-labelledby="checkpoints-title">
       <h2 id="checkpoints-title">Checkpoints on record</h2>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Signed</th>
-            <th scope="col" class="number">
-              Events
-            </th>
-            <th scope="col">Root</th>
-          </tr>
-        </thead>
-        <tbody>
-          {points
-            .slice(-ROWS)
-            .reverse()
-            .map(({ time, size, root }) => (
-              <tr>
-                <td>
-                  <Time time={time} />
-                </td>
-                <td class="number">{count(size)}</td>
-                <td>
-                  <code>{root.slice('sha256:'.length, 'sha256:'.length + 16)}</code>
-                </td>
-              </tr>
-            ))}
-        </tbody>
-      </table>
+      <div class="table-scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Signed</th>
+              <th scope="col" class="number">
+                Events
+              </th>
+              <th scope="col">Root</th>
+            </tr>
+          </thead>
+          <tbody>
+            {points
+              .slice(-ROWS)
+              .reverse()
+              .map(({ time, size, root }) => (
+                <tr>
+                  <td>
+                    <Time time={time} />
+                  </td>
+                  <td class="number">{count(size)}</td>
+                  <td>
+                    <code>{root.slice('sha256:'.length, 'sha256:'.length + 16)}</code>
+                  </td>
+                </tr>
+              ))}
+          </tbody>
+        </table>
+      </div>
     </section>
   )
 }

@@ -56,14 +56,9 @@ export function ProofPanel({ run, revision, eventId, verifierKey, caller, faults
         <div class="key-field">
           <label for="verifier-key">Verifier key (put in the one you were given, and check again)</label>
           <div class="row">
-            <input
-              id="verifier-key"
-              type="text"
-              value={verifierKey}
-              spellcheck={false}
-              autocomplete="off"
-              class="mono"
-            />
+            <textarea id="verifier-key" rows={2} spellcheck={false} autocomplete="off" class="mono">
+              {verifierKey}
+            </textarea>
             <button type="button">Check again</button>
           </div>
         </div>
