@@ -31,7 +31,7 @@ test('the queue and the page of one show the arguments as data, the budget and w
     assert.not.ok(html.includes('\u202e'))
   }
   assert.match(page, /&quot;amount&quot;: 5000/)
-  assert.match(page, /of 1,000/)
+  assert.match(page, /Cap<\/dt><dd><span class="muted">1,000 tokens/)
   assert.match(page, /Acme/)
   const answer = await bob.post(path, { argsDigest: jsonDigest(ARGS), comment: 'fine', decision: 'grant' })
   assert.is(answer.status, 303)

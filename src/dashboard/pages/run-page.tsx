@@ -10,6 +10,7 @@ import { RunNotices } from '../parts/run-notices.tsx'
 import { StepTable } from '../parts/step-table.tsx'
 import { livePath, withQuery } from '../paths.ts'
 import { layoutPicture } from '../picture/layout.ts'
+import { Legend } from '../picture/legend.tsx'
 import { Overview } from '../picture/overview.tsx'
 import { RunPicture } from '../picture/run-picture.tsx'
 import { type Run, runOf } from '../run-row.ts'
@@ -94,7 +95,7 @@ function RunBody({ view, run, story, window, rows, place }: BodyProps) {
             </p>
           )}
           <RunPicture run={run.runId} picture={picture} currency={currency} />
-          <Legend />
+          <Legend picture={picture} />
         </section>
         <section aria-labelledby="steps-title">
           <h2 id="steps-title">Handoffs</h2>
@@ -109,19 +110,5 @@ function RunBody({ view, run, story, window, rows, place }: BodyProps) {
         </section>
       </div>
     </>
-  )
-}
-
-function Legend() {
-  return (
-    <ul class="legend" aria-label="Signs of the picture">
-      <li class="k-accepted">accepted handoff, with its step</li>
-      <li class="k-rejected">refused handoff</li>
-      <li class="k-rewind">rewind</li>
-      <li class="k-call">call</li>
-      <li class="k-model">model call</li>
-      <li class="k-compensation">compensation</li>
-      <li class="k-failed">failed or not known</li>
-    </ul>
   )
 }

@@ -2,7 +2,7 @@
 import { EXPORT, READ_TENANT } from '../../access/access.ts'
 import { mayOpen } from '../../access/check-access.ts'
 import type { Principal } from '../../signing/tokens.ts'
-import { count, duration, money } from '../format.ts'
+import { count, duration, money, plural } from '../format.ts'
 import { auditPath, bundlePath, downloadPath, runPath, verifyPath, withQuery } from '../paths.ts'
 import type { Run } from '../run-row.ts'
 import { Actor, Data, Time } from './data.tsx'
@@ -140,25 +140,29 @@ function Facts({ run }: { readonly run: Run }) {
   )
 }
 
-/** What was spent and reserved, with the limits: facts for a list of them. */
+/** What was spent, what is merely reserved, and what the limits are, each by itself: facts for a list of them. */
 export function BudgetFacts({ run: { budget } }: { readonly run: Run }) {
   const { tokens, cost, reservedTokens, reservedCost, currency, limits } = budget
-  const reserved = reservedTokens > 0 || reservedCost !== '0'
+  const capped = limits.tokens !== undefined || limits.cost !== undefined
   return (
     <>
-      <Fact label="Tokens">
-        {count(tokens)}
-        {limits.tokens !== undefined && <span class="muted"> of {count(limits.tokens)}</span>}
+      <Fact label="Spent">
+        {money(cost, currency)} <span class="muted">{plural(tokens, 'token')}</span>
       </Fact>
-      <Fact label="Cost">
-        {money(cost, currency)}
-        {limits.cost !== undefined && <span class="muted"> of {money(limits.cost, currency)}</span>}
+      <Fact label="Reserved">
+        {reservedTokens === 0 && reservedCost === '0' ? (
+          <span class="muted">nothing</span>
+        ) : (
+          <>
+            {money(reservedCost, currency)} <span class="muted">{plural(reservedTokens, 'token')}</span>
+          </>
+        )}
       </Fact>
-      {reserved && (
-        <Fact label="Reserved">
-          {reservedCost === '0' ? `${count(reservedTokens)} tokens` : money(reservedCost, currency)}
-        </Fact>
-      )}
+      <Fact label="Cap">
+        {limits.cost !== undefined && `${money(limits.cost, currency)} `}
+        {limits.tokens !== undefined && <span class="muted">{plural(limits.tokens, 'token')}</span>}
+        {!capped && <span class="muted">none</span>}
+      </Fact>
     </>
   )
 }

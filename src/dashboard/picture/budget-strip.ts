@@ -19,8 +19,11 @@ export interface BudgetStrip {
   readonly line: readonly { readonly x: number; readonly y: number }[]
   /** The same with what is reserved taken as spent. */
   readonly reserved: readonly { readonly x: number; readonly y: number }[]
-  /** What stands at the top, in the unit. */
-  readonly top: string
+  /** At the end of the line, in the unit. */
+  readonly spent: string
+  readonly held: string
+  /** Absent without a limit. */
+  readonly cap?: string
   readonly overshot: boolean
 }
 
@@ -58,10 +61,23 @@ export function layoutBudget(points: readonly BudgetPoint[], options: StripOptio
     kind: limit === undefined ? 'spent' : 'left',
     line: steps(({ line }) => line),
     reserved: steps(({ reserved }) => reserved),
-    top: unit === 'cost' ? fromNano(top) : String(top),
+    ...amountsSaid(spent.at(-1), limit, unit),
     overshot: limit !== undefined && spent.some(({ used }) => used > limit),
   }
 }
+
+/** What is spent and what is merely reserved stand apart. */
+function amountsSaid(
+  end: { readonly used: bigint; readonly held: bigint } | undefined,
+  limit: bigint | undefined,
+  unit: 'cost' | 'tokens',
+): Pick<BudgetStrip, 'spent' | 'held' | 'cap'> {
+  const { used, held } = end ?? { used: 0n, held: 0n }
+  const said = (amount: bigint): string => (unit === 'cost' ? decimal(amount) : String(amount))
+  return { spent: said(used), held: said(held - used), ...(limit !== undefined && { cap: said(limit) }) }
+}
+
+const decimal = (amount: bigint): string => (amount < 0n ? `-${fromNano(-amount)}` : fromNano(amount))
 
 function unitOf({ tokens, cost }: Limits, last: BudgetPoint): 'cost' | 'tokens' {
   if (cost !== undefined) return 'cost'

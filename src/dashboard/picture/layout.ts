@@ -16,7 +16,10 @@ const AXIS_PX = 26
 const ARCS_PX = 46
 const NO_ARCS_PX = 6
 const MARK_ROW_PX = 38
-const BAR_ROW_PX = 22
+/** A bar and, above it, its label. */
+export const BAR_LABEL_PX = 16
+export const BAR_PX = 9
+const BAR_ROW_PX = BAR_LABEL_PX + BAR_PX + 5
 const LANE_PAD_PX = 8
 const BUDGET_PX = 78
 const GAP_PX = 14
@@ -31,6 +34,8 @@ export interface PlacedBar {
   readonly x: number
   readonly y: number
   readonly width: number
+  /** Room of its own for the name, above the bar; a name that needs more is clipped there. */
+  readonly label: { readonly x: number; readonly width: number }
   readonly span: Span
   /** It began before the window, or goes on after it. */
   readonly cutLeft: boolean
@@ -140,6 +145,7 @@ function pointsOf({ marks, spans, window }: Shown): readonly { revision: number;
 }
 
 interface Extent {
+  readonly label: PlacedBar['label']
   readonly x: number
   readonly width: number
   readonly span: Span
@@ -148,7 +154,9 @@ interface Extent {
 }
 
 const BAR_PAD_PX = 9
-const CHAR_PX = 6.4
+/** What most letters of a label take; the label is clipped wherever a font needs more. */
+const CHAR_PX = 7
+const LABEL_MAX_PX = 200
 
 function extentOf(span: Span, window: Window, scale: Scale): Extent {
   const cutLeft = span.from < window.from
@@ -156,7 +164,11 @@ function extentOf(span: Span, window: Window, scale: Scale): Extent {
   const x1 = cutLeft ? 0 : scale.x({ revision: span.from, time: span.fromTime }) - BAR_PAD_PX
   const end = span.to === undefined || cutRight ? scale.width : scale.x({ revision: span.to, time: span.toTime ?? '' })
   const x2 = Math.min(scale.width, cutRight ? end : end + BAR_PAD_PX)
-  return { x: Math.max(0, x1), width: Math.max(2 * BAR_PAD_PX, x2 - Math.max(0, x1)), span, cutLeft, cutRight }
+  const x = Math.max(0, x1)
+  const width = Math.max(2 * BAR_PAD_PX, x2 - x)
+  const room = Math.max(width, Math.min(LABEL_MAX_PX, span.tool.length * CHAR_PX + BAR_PAD_PX))
+  const label = { x: Math.max(0, Math.min(x, scale.width - room)), width: room }
+  return { x, width, label, span, cutLeft, cutRight }
 }
 
 interface PackedLane {
@@ -165,13 +177,13 @@ interface PackedLane {
   readonly placed: readonly { readonly item: Extent; readonly row: number }[]
 }
 
-/** A name that is longer than its bar runs on beside it: the room is kept free. */
+/** A label may be longer than its bar: its room is kept free, too. */
 function packLanes(names: readonly string[], bars: readonly Extent[]): readonly PackedLane[] {
   return names.map((name) => {
     const own = bars.filter(({ span }) => span.lane === name)
-    const placed = packRows(own, ({ x, width, span }) => ({
-      from: x,
-      to: x + Math.max(width, span.tool.length * CHAR_PX + 14),
+    const placed = packRows(own, ({ x, width, label }) => ({
+      from: Math.min(x, label.x),
+      to: Math.max(x + width, label.x + label.width),
     }))
     return { name, placed, rows: placed.reduce((most, { row }) => Math.max(most, row + 1), 0) }
   })
@@ -228,7 +240,7 @@ function undoLines(bars: readonly PlacedBar[]): readonly Undo[] {
   return bars.flatMap((bar) => {
     const forward = bar.span.compensates === undefined ? undefined : byCall.get(bar.span.compensates)
     if (forward === undefined) return []
-    const middle = BAR_ROW_PX / 2 - 2
+    const middle = BAR_LABEL_PX + BAR_PX / 2
     return [
       { callId: bar.span.callId, x1: bar.x, y1: bar.y + middle, x2: forward.x + forward.width, y2: forward.y + middle },
     ]

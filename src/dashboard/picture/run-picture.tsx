@@ -1,14 +1,16 @@
 /** @module The picture as SVG. Every mark and bar is a link to its event; the table below the picture says the same in words. */
 
-import { eventPath, refusalPath } from '../paths.ts'
-import { clipped, visibleText } from '../visible.ts'
+import { count, money } from '../format.ts'
+import { visibleText } from '../visible.ts'
 import type { BudgetStrip } from './budget-strip.ts'
-import { barLabel, markLabel } from './labels.ts'
-import type { Arc, Lane, Picture, PlacedBar, Undo } from './layout.ts'
-import type { Line, PlacedMark } from './placed.ts'
+import { ClippedText } from './clipped-text.tsx'
+import { Bar } from './draw-bar.tsx'
+import { MARK_RADIUS_PX, MarkLink } from './draw-mark.tsx'
+import type { Arc, Lane, Picture, Undo } from './layout.ts'
+import type { Line } from './placed.ts'
+import { TICK_PX } from './scale.ts'
 
-export const LABELS_PX = 148
-const LABEL_CHARS = 20
+const LABELS_PX = 148
 
 export interface PictureProps {
   readonly run: string
@@ -47,9 +49,7 @@ export function RunPicture({ run, picture, currency }: PictureProps) {
           {ticks.map(({ x, label }) => (
             <g class="tick" aria-hidden="true">
               <line x1={x} y1={axisY - 6} x2={x} y2={height} />
-              <text x={x} y={axisY - 11} text-anchor="middle">
-                {label}
-              </text>
+              <ClippedText x={x - TICK_PX / 2} y={axisY - 22} width={TICK_PX} height={16} text={label} kind="tick" />
             </g>
           ))}
           {picture.budget !== undefined && <BudgetLine strip={picture.budget} width={width} />}
@@ -90,33 +90,41 @@ function LaneLabels({ picture, currency }: Pick<PictureProps, 'picture' | 'curre
     >
       {lanes.map((lane: Lane) => (
         <g>
-          <title>{visibleText(lane.name)}</title>
           <line class="lane-edge" x1={0} y1={lane.y} x2={LABELS_PX} y2={lane.y} />
-          <text x={12} y={lane.y + 24} class={lane.name === '' ? 'lane-run' : ''}>
-            {lane.name === '' ? 'the run' : clipped(visibleText(lane.name), LABEL_CHARS)}
-          </text>
+          <LaneText
+            y={lane.y + 10}
+            text={lane.name === '' ? 'the run' : visibleText(lane.name)}
+            muted={lane.name === ''}
+          />
         </g>
       ))}
-      {budget !== undefined && (
-        <g>
-          <text x={12} y={budget.y + 14} class="lane-run">
-            {budget.kind === 'left' ? 'budget left' : 'spent'}
-          </text>
-          <text x={12} y={budget.y + 32} class="small">
-            {`of ${budget.top}${budget.unit === 'cost' ? ` ${currency ?? ''}` : ' tokens'}`.replace(
-              /^of /,
-              budget.kind === 'left' ? 'of ' : '',
-            )}
-          </text>
-          {budget.overshot && (
-            <text x={12} y={budget.y + 50} class="small bad">
-              overshot
-            </text>
-          )}
-        </g>
-      )}
+      {budget !== undefined && <BudgetLabels strip={budget} currency={currency} />}
     </svg>
   )
+}
+
+function BudgetLabels({ strip, currency }: { readonly strip: BudgetStrip; readonly currency: string | undefined }) {
+  const { y, spent, held, cap, overshot } = strip
+  const said = (amount: string) => (strip.unit === 'cost' ? money(amount, currency) : `${count(Number(amount))} tokens`)
+  return (
+    <g>
+      <LaneText y={y} text={`spent ${said(spent)}`} muted />
+      <LaneText y={y + 18} text={`reserved ${said(held)}`} muted />
+      <LaneText y={y + 36} text={cap === undefined ? 'no cap' : `cap ${said(cap)}`} muted />
+      {overshot && <LaneText y={y + 54} text="overshot" kind="lane-bad" />}
+    </g>
+  )
+}
+
+interface LaneTextProps {
+  readonly y: number
+  readonly text: string
+  readonly muted?: boolean
+  readonly kind?: string
+}
+
+function LaneText({ y, text, muted = false, kind = muted ? 'lane-muted' : 'lane' }: LaneTextProps) {
+  return <ClippedText x={12} y={y} width={LABELS_PX - 18} height={18} text={text} kind={kind} />
 }
 
 function Definitions() {
@@ -142,8 +150,6 @@ function curve({ x1, y1, x2, y2 }: Line): string {
   return `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`
 }
 
-const MARK_RADIUS_PX = 12
-
 function rewindPath({ x1, y1, x2, y2, top }: Arc): string {
   const down = y2 - MARK_RADIUS_PX - 3
   return `M${x1} ${y1 - MARK_RADIUS_PX}C${x1} ${top} ${x2} ${top} ${x2} ${down}`
@@ -158,108 +164,6 @@ function UndoLine({ undo: { x1, y1, x2, y2 } }: { readonly undo: Undo }) {
       marker-end="url(#arrow-undo)"
     />
   )
-}
-
-const BAR_PX = 17
-
-function Bar({ run, bar }: { readonly run: string; readonly bar: PlacedBar }) {
-  const { x, y, width, span, cutLeft, cutRight } = bar
-  const label = barLabel(span)
-  const kind = span.compensates === undefined ? span.phase : 'compensation'
-  return (
-    <a class="item" href={eventPath(run, span.from)} aria-label={label} data-revision={span.from}>
-      <title>{label}</title>
-      <rect class={`bar bar-${kind} bar-${span.status}`} x={x} y={y} width={width} height={BAR_PX} rx={4} />
-      {span.status === 'undone' && (
-        <line class="struck" x1={x + 4} y1={y + BAR_PX / 2} x2={x + width - 4} y2={y + BAR_PX / 2} />
-      )}
-      {cutLeft && <path class="cut" d={`M${x} ${y}v${BAR_PX}`} />}
-      {cutRight && span.to === undefined && <path class="open-end" d={`M${x + width - 1} ${y}v${BAR_PX}`} />}
-      <text class="bar-text" x={x + 7} y={y + 12.5}>
-        {clipped(visibleText(span.tool), 40)}
-      </text>
-    </a>
-  )
-}
-
-function MarkLink({ run, placed, currency }: { run: string; placed: PlacedMark; currency: string | undefined }) {
-  const { x, y, mark } = placed
-  const label = markLabel(mark, currency)
-  const href = mark.kind === 'rejected' ? refusalPath(run, mark.revision) : eventPath(run, mark.revision)
-  return (
-    <a
-      class={`item mark mark-${mark.kind}${mark.cause === undefined ? '' : ` cause-${mark.cause}`}`}
-      href={href}
-      aria-label={label}
-      data-revision={mark.revision}
-    >
-      <title>{label}</title>
-      <MarkShape x={x} y={y} mark={mark} />
-    </a>
-  )
-}
-
-function MarkShape({ x, y, mark }: PlacedMark) {
-  switch (mark.kind) {
-    case 'accepted':
-      return (
-        <>
-          <circle cx={x} cy={y} r={MARK_RADIUS_PX} />
-          <text x={x} y={y + 4} text-anchor="middle">
-            {mark.step}
-          </text>
-          {mark.findings !== undefined && <circle class="warned" cx={x + 9} cy={y - 9} r={4} />}
-          {mark.supersedes !== undefined && <circle class="superseded" cx={x - 9} cy={y - 9} r={4} />}
-        </>
-      )
-    case 'rejected':
-      return (
-        <>
-          <path d={`M${x} ${y - 13}l13 13-13 13-13-13z`} />
-          <path class="cross" d={`M${x - 4} ${y - 4}l8 8m0-8-8 8`} />
-        </>
-      )
-    case 'rewind':
-      return (
-        <>
-          <circle cx={x} cy={y} r={9} />
-          <path class="glyph" d={`M${x + 4} ${y}h-8m3-3-3 3 3 3`} />
-        </>
-      )
-    default:
-      return (
-        <>
-          <rect x={x - 9} y={y - 9} width={18} height={18} rx={mark.kind === 'start' ? 9 : 4} />
-          <path class="glyph" d={glyph(mark.kind, x, y)} />
-        </>
-      )
-  }
-}
-
-function glyph(kind: string, x: number, y: number): string {
-  switch (kind) {
-    case 'start':
-      return `M${x - 2.5} ${y - 4}l6 4-6 4z`
-    case 'completed':
-      return `M${x - 4.5} ${y}l3.5 3.5 6-7`
-    case 'failed':
-      return `M${x - 4} ${y - 4}l8 8m0-8-8 8`
-    case 'refused':
-      return `M${x - 4.5} ${y}h9`
-    case 'offer':
-      return `M${x} ${y + 4}v-8m-3.5 3.5 3.5-3.5 3.5 3.5`
-    case 'branch':
-      return `M${x - 4} ${y}h8`
-    case 'fork':
-      return `M${x - 5} ${y}h3l4-4h3m-7 4 4 4h3`
-    case 'join':
-      return `M${x + 5} ${y}h-3l-4-4h-3m7 4-4 4h-3`
-    case 'undo':
-    case 'undone':
-      return `M${x + 4} ${y + 3}c0-7-8-7-8 0m0 0-2-3.5m2 3.5 3-2`
-    default:
-      return `M${x - 3} ${y}h6`
-  }
 }
 
 const points = (line: BudgetStrip['line']): string => line.map(({ x, y }) => `${round(x)},${round(y)}`).join(' ')

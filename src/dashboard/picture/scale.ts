@@ -13,9 +13,11 @@ export interface Scale {
   readonly ticks: readonly { readonly x: number; readonly label: string }[]
 }
 
-const PAD_PX = 30
+const PAD_PX = 40
 const COLUMN_PX = 36
 const WIDTH_MIN_PX = 1_160
+/** Room for what a tick says, around its line. */
+export const TICK_PX = 2 * PAD_PX
 /** Columns from one tick to the next. */
 const TICK_COLUMNS = 4
 

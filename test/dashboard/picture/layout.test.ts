@@ -2,8 +2,10 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bucketsOf } from '../../../src/dashboard/picture/buckets.ts'
-import { layoutPicture } from '../../../src/dashboard/picture/layout.ts'
+import { layoutBudget } from '../../../src/dashboard/picture/budget-strip.ts'
+import { BAR_LABEL_PX, BAR_PX, layoutPicture } from '../../../src/dashboard/picture/layout.ts'
 import { packRows } from '../../../src/dashboard/picture/pack-rows.ts'
+import { createScale } from '../../../src/dashboard/picture/scale.ts'
 import { emptyStory, foldStory } from '../../../src/dashboard/story/run-story.ts'
 import type { RunStory } from '../../../src/dashboard/story/story-parts.ts'
 import type { Caller } from '../../../src/ledger/ledger.ts'
@@ -33,6 +35,16 @@ const storyOf = (some: readonly LedgerEvent[], first = 0): RunStory => {
 }
 const whole = { from: 0, to: events.length - 1 }
 const LIMITS = { cost: '1.00', currency: 'USD' }
+
+test('what was spent never counts what is merely reserved; both stand beside the cap', () => {
+  const at = { revision: 1, time: '2026-01-01T00:00:01.000Z' }
+  const point = { ...at, tokens: 0, cost: '0.25', reservedTokens: 0, reservedCost: '0.5' }
+  const strip = (limits: { cost?: string }) =>
+    layoutBudget([point], { limits, y: 0, height: 10, scale: createScale('steps', [at]) })
+  const { spent, held, cap } = strip({}) ?? {}
+  assert.equal([spent, held, cap], ['0.25', '0.5', undefined])
+  assert.equal(strip({ cost: '1' })?.cap, '1')
+})
 
 test('a story folded in portions is the story folded at once', () => {
   const once = storyOf(events)
@@ -75,7 +87,7 @@ test('the refusal, its rewind and the compensations stand where they belong', ()
   )
 })
 
-test('nothing of the picture lies outside it, and no two bars of a lane cover each other, by step and by clock', () => {
+test('nothing of the picture lies outside it, and no two bars or names of a lane cover each other, by step and by clock', () => {
   const story = storyOf(events)
   const window = fc
     .tuple(fc.nat(whole.to), fc.nat(whole.to))
@@ -87,9 +99,12 @@ test('nothing of the picture lies outside it, and no two bars of a lane cover ea
         assert.ok(x >= 0 && x <= picture.width && y >= 0 && y <= picture.height, JSON.stringify({ x, y }))
       }
       for (const bar of picture.bars) {
-        assert.ok(bar.x >= 0 && bar.width > 0 && bar.y + 17 <= picture.height)
+        assert.ok(bar.x >= 0 && bar.width > 0 && bar.y + BAR_LABEL_PX + BAR_PX <= picture.height)
+        assert.ok(bar.label.x >= 0 && bar.label.x + bar.label.width <= picture.width)
+        const covers = (a: { x: number; width: number }, b: { x: number; width: number }) =>
+          a.x < b.x + b.width && b.x < a.x + a.width
         const covering = picture.bars.filter(
-          (other) => other !== bar && other.y === bar.y && other.x < bar.x + bar.width && bar.x < other.x + other.width,
+          (other) => other !== bar && other.y === bar.y && (covers(other, bar) || covers(other.label, bar.label)),
         )
         assert.equal(covering, [])
       }
