@@ -1,5 +1,6 @@
 // The declarations of the client package: what its entries reach, declaration by declaration as the compiler has written them, but with the
-// types that zod infers written out, so that no schema library has to be installed to read them.
+// types that zod infers written out, so that no schema library has to be installed to read them. One file for each entry, and one for the
+// schemas that both name: in the compiler's 75 files they would be a twentieth of the package larger.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -8,8 +9,10 @@ const IMPORT = /^(import|export) (type )?\{([^}]*)\}(?: from '([^']+)')?/
 const DECLARED =
   /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class|function|const|let)\s+([A-Za-z_$][\w$]*)/m
 const WORD = /[A-Za-z_$][\w$]*/g
+/** The file of what the entries share. */
+const SCHEMAS = 'schemas'
 
-/** `entries` are paths below `dist` without their ending. */
+/** `entries`: the module of each, a path below `dist` without its ending, by the name of the file that is written. */
 export async function writeClientTypes({ dist, out, entries }) {
   const modules = new Map()
   const moduleAt = (path) => {
@@ -17,16 +20,77 @@ export async function writeClientTypes({ dist, out, entries }) {
       modules.set(path, parseModule(path, forReaders(readFileSync(join(dist, `${path}.d.ts`), 'utf8'))))
     return modules.get(path)
   }
-  for (const entry of entries) {
+  for (const entry of Object.values(entries)) {
     const module = moduleAt(entry)
     for (const name of [...module.declared.keys(), ...module.passedOn.keys()]) need(moduleAt, entry, name)
   }
-  for (const [path, module] of modules) {
-    const text = module.ofZod ? await plainTypes(dist, path, module.needed) : textOf(module)
-    const file = join(out, `${path}.d.ts`)
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, text)
+  const fileOf = (path) =>
+    Object.entries(entries).find(([, entry]) => path.startsWith(`${dirname(entry)}/`))?.[0] ?? SCHEMAS
+  mkdirSync(out, { recursive: true })
+  for (const file of [...Object.keys(entries), SCHEMAS]) {
+    const paths = [...modules.keys()].filter((path) => fileOf(path) === file).sort()
+    const exported = exportsOf(moduleAt, entries[file])
+    const head = importsOf({ moduleAt, fileOf, paths, file, exported })
+    const texts = await Promise.all(paths.map((path) => declarationsOf(dist, path, moduleAt(path), file === SCHEMAS)))
+    mustDiffer(file, texts.flat())
+    writeFileSync(join(out, `${file}.d.ts`), `${[...head, ...texts.flat()].join('\n')}\nexport {}\n`)
   }
+}
+
+/** What an entry exports: its names, and where each is declared under which name. */
+function exportsOf(moduleAt, entry) {
+  if (entry === undefined) return []
+  const { passedOn } = moduleAt(entry)
+  return [...passedOn.keys()].map((local) => ({ local, ...declarerOf(moduleAt, entry, local) }))
+}
+
+function declarerOf(moduleAt, path, local) {
+  const { passedOn, imported } = moduleAt(path)
+  const source = passedOn.get(local) ?? imported.get(local)
+  return source?.path === undefined ? { path, name: local } : declarerOf(moduleAt, source.path, source.name)
+}
+
+/** The first lines of a file: what it takes from the others, and what it exports. */
+function importsOf({ moduleAt, fileOf, paths, file, exported }) {
+  const taken = paths.flatMap((path) =>
+    [...moduleAt(path).imported.keys()]
+      .filter((local) => moduleAt(path).needed.has(local))
+      .map((local) => ({ local, ...declarerOf(moduleAt, path, local) })),
+  )
+  for (const { local, name, path } of taken) {
+    if (local !== name) throw new Error(`${path}: ${name} is imported as ${local}, which one file of types cannot say`)
+  }
+  const others = [...new Set(taken.map(({ path }) => fileOf(path)))].filter((other) => other !== file)
+  const imports = others.map((other) => {
+    const names = taken.filter(({ path }) => fileOf(path) === other).map(({ name }) => name)
+    return `import type { ${sorted(names)} } from './${other}.js'`
+  })
+  const own = exported.map(({ local, name }) => (local === name ? name : `${name} as ${local}`))
+  return own.length === 0 ? imports : [...imports, `export { ${sorted(own)} }`]
+}
+
+function sorted(names) {
+  return [...new Set(names)].sort().join(', ')
+}
+
+/** The declarations of a module that anybody needs. The file of an entry exports them by a list, that of the schemas each where it stands. */
+async function declarationsOf(dist, path, { ofZod, needed, declared }, inPlace) {
+  if (ofZod) return plainTypes(dist, path, needed)
+  return [...declared]
+    .filter(([name]) => needed.has(name))
+    .flatMap(([, texts]) => texts)
+    .map((text) => text.replace(/^(?: {4})+/gm, (indent) => ' '.repeat(indent.length / 4)).trimEnd())
+    .map((text) => (inPlace ? text : text.replace(/^export (?=declare|interface|type|abstract)/m, '')))
+}
+
+/** Two modules may each declare a name, one file may not: but for the overloads of a function. */
+function mustDiffer(file, texts) {
+  const names = texts
+    .map(withoutComments)
+    .filter((code) => !/^(?:export )?declare function/m.test(code))
+    .map((code) => DECLARED.exec(code.trim())?.[1])
+  const twice = names.find((name, at) => names.indexOf(name) < at)
+  if (twice !== undefined) throw new Error(`${file}: two modules declare ${twice}; rename one of them`)
 }
 
 /** Marks a declaration, and whatever its text names. More than it needs may be marked, never less. */
@@ -48,7 +112,6 @@ function need(moduleAt, path, name) {
 function parseModule(path, text) {
   const module = {
     ofZod: /from 'zod'/.test(withoutComments(text)),
-    head: /^\/\*\*[\s\S]*?\*\//.exec(text)?.[0],
     declared: new Map(),
     imported: new Map(),
     passedOn: new Map(),
@@ -101,31 +164,6 @@ function chunksOf(text) {
   return chunks
 }
 
-function textOf({ head, declared, imported, passedOn, needed }) {
-  const named = new Map()
-  for (const [kind, list] of [
-    ['import', imported],
-    ['export', passedOn],
-  ]) {
-    for (const [local, { name, target, type }] of list) {
-      if (!needed.has(local)) continue
-      const key = `${kind} ${kind === 'import' ? 'type ' : type}|${target.replace(/^(\..+)\.ts$/, '$1.js')}`
-      named.set(key, [...(named.get(key) ?? []), name === local ? name : `${name} as ${local}`])
-    }
-  }
-  const lines = [...named].map(([key, names]) => {
-    const [how, target] = key.split('|')
-    return `${how}{ ${names.join(', ')} } from '${target}'`
-  })
-  const chunks = [...declared]
-    .filter(([name]) => needed.has(name))
-    .flatMap(([, texts]) =>
-      texts.map((text) => text.replace(/^(?: {4})+/gm, (indent) => ' '.repeat(indent.length / 4))),
-    )
-  const first = chunks[0]?.startsWith(head ?? ' ') ? '' : `${head ?? ''}\n`
-  return `${first}${lines.join('\n')}\n${chunks.join('')}export {}\n`
-}
-
 /** Examples import `countersign`, and what a file is about is for who changes it: together they would be a tenth of the package. */
 function forReaders(text) {
   return text
@@ -145,8 +183,7 @@ async function plainTypes(dist, path, names) {
     [JsonValue, 'Json'],
     [JsonRecord, 'JsonObject'],
   ])
-  const lines = [...names].sort().map((name) => declarationOf(module, name, known, path))
-  return `import type { Json, JsonObject } from './json.js'\n${lines.join('\n')}\n`
+  return [...names].sort().map((name) => declarationOf(module, name, known, path))
 }
 
 function declarationOf(module, name, known, path) {

@@ -2,7 +2,7 @@
 import type { Json } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import { AgentError } from '../errors.ts'
-import { askModel, type ModelContext } from './ask-model.ts'
+import { askModel, type ModelCallContext } from './ask-model.ts'
 import { askStream } from './ask-stream.ts'
 import { jsonable } from './jsonable.ts'
 import { bytesOf, type ModelSettings } from './model-settings.ts'
@@ -125,7 +125,7 @@ function modelAskOf(
   }
 }
 
-function sent(params: object, { maxOutputTokens, signal }: ModelContext): never {
+function sent(params: object, { maxOutputTokens, signal }: ModelCallContext): never {
   const { abortSignal } = params as Fields
   const both = abortSignal instanceof AbortSignal ? linkedSignal(signal, abortSignal) : signal
   return { ...params, ...(maxOutputTokens !== undefined && { maxOutputTokens }), abortSignal: both } as never

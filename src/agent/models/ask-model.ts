@@ -33,13 +33,13 @@ export interface ModelAsk {
 }
 
 /** What `call` of `run.model` is told: the context of the call, and the bound on its answer in tokens. */
-export interface ModelContext extends CallContext {
+export interface ModelCallContext extends CallContext {
   /** What the provider is to be told: the bound that was reserved for; undefined where nothing bounds the call. */
   readonly maxOutputTokens: number | undefined
 }
 
 export interface AnswerAsk<Answer> extends ModelAsk {
-  readonly call: (context: ModelContext) => Answer | Promise<Answer>
+  readonly call: (context: ModelCallContext) => Answer | Promise<Answer>
   readonly usage: (answer: Answer) => ModelUsage | undefined
   readonly toJson: (answer: Answer) => Json
   readonly fromJson: (json: Json) => Answer | Promise<Answer>
@@ -85,7 +85,7 @@ export interface Used {
 
 /** What one kind of model call does and tells. */
 export interface Carried {
-  readonly execute: (context: ModelContext) => Promise<JsonObject>
+  readonly execute: (context: ModelCallContext) => Promise<JsonObject>
   /** What a success used; undefined: nobody can tell. */
   readonly used: () => Used | undefined
   /** Of the last try: whether the caller had part of the answer, and what is counted of it. */

@@ -8,7 +8,7 @@ import {
   askAgainAt,
   byPosition,
   type ModelAsk,
-  type ModelContext,
+  type ModelCallContext,
   modelSpec,
   noteServed,
   type Used,
@@ -22,7 +22,7 @@ import { saidIn } from './stream-texts.ts'
 
 export interface StreamAsk<Chunk> extends ModelAsk {
   /** Dials, and gives the chunks; an abort of the context's signal ends them. */
-  readonly open: (context: ModelContext) => Promise<AsyncIterable<Chunk>>
+  readonly open: (context: ModelCallContext) => Promise<AsyncIterable<Chunk>>
   /** What the chunks say was used, as JSON. */
   readonly usage: (chunks: readonly Json[]) => ModelUsage | undefined
   /** The chunk as the caller gets it; undefined: it is none that the caller asked for. */
@@ -71,7 +71,7 @@ class LiveStream<Chunk> {
     this.#give = give
   }
 
-  readonly execute = async (context: ModelContext): Promise<JsonObject> => {
+  readonly execute = async (context: ModelCallContext): Promise<JsonObject> => {
     const stopping = new AbortController()
     const signal = linkedSignal(context.signal, stopping.signal)
     const source = await this.#ask.open({ ...context, signal })

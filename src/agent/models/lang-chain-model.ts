@@ -1,6 +1,6 @@
 /** @module A chat model of LangChain: its two innermost methods, where everything it does ends. */
 import type { Json } from '../../../schemas/json.ts'
-import { askModel, type ModelAsk, type ModelContext } from './ask-model.ts'
+import { askModel, type ModelAsk, type ModelCallContext } from './ask-model.ts'
 import { askStream } from './ask-stream.ts'
 import { jsonable } from './jsonable.ts'
 import { loaded, type Method, type RunnableSettings, usageOfChunks, usageOfMessage, withoutIds } from './lang-chain.ts'
@@ -94,7 +94,7 @@ function boundIn(params: Fields): number | undefined {
   return BOUNDS.map((name) => countIn(params[name])).find((bound) => bound !== undefined)
 }
 
-function withSignal([messages, options, ...rest]: readonly unknown[], { signal }: ModelContext): unknown[] {
+function withSignal([messages, options, ...rest]: readonly unknown[], { signal }: ModelCallContext): unknown[] {
   return [messages, { ...fieldsIn(options), signal: callersSignal(fieldsIn(options), signal) }, ...rest]
 }
 

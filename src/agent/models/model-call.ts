@@ -1,7 +1,7 @@
 /** @module `run.model`: any provider, by hand. */
 import type { Json } from '../../../schemas/json.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
-import { askModel, type ModelContext } from './ask-model.ts'
+import { askModel, type ModelCallContext } from './ask-model.ts'
 import { jsonable } from './jsonable.ts'
 import { bytesOf, type ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
@@ -15,7 +15,7 @@ export interface ModelCall<Request, Response> extends ModelSettings {
   /** Goes on record, and is what makes two calls at one place different. */
   readonly request: Request
   /** Calls the provider, with its own retries off. It is not called where the record has the answer. */
-  readonly call: (request: Request, context: ModelContext) => Response | Promise<Response>
+  readonly call: (request: Request, context: ModelCallContext) => Response | Promise<Response>
   /** What the provider says it used; undefined or absent: all that was reserved counts, as an estimate. */
   readonly usage?: (response: Response) => ModelUsage | undefined
   /** Tokens that may be used; default for the input: as counted in the request. `outputTokens` is the caller's own bound. */

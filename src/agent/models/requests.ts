@@ -1,7 +1,7 @@
 /** @module What the clients have in common: a request, options, and whether the answer comes in pieces. */
 import type { Json } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
-import { askModel, type ModelContext } from './ask-model.ts'
+import { askModel, type ModelCallContext } from './ask-model.ts'
 import { askStream } from './ask-stream.ts'
 import { jsonable } from './jsonable.ts'
 import { bytesOf, type ModelSettings } from './model-settings.ts'
@@ -85,7 +85,7 @@ function modelAskOf({ dialect, settings, request }: Asking) {
 }
 
 /** With the bound that was reserved for, where the caller named none. */
-function sent({ dialect, request }: Asking, { maxOutputTokens: bound }: ModelContext): Fields {
+function sent({ dialect, request }: Asking, { maxOutputTokens: bound }: ModelCallContext): Fields {
   return bound === undefined || dialect.boundIn(request) !== undefined ? request : dialect.bounded(request, bound)
 }
 
