@@ -54,4 +54,6 @@ export type Command =
 export interface BatchItem {
   readonly runId: string
   readonly command: Command
+  /** W3C Trace Context of this command; default: that of the request. */
+  readonly traceparent?: string
 }

@@ -1,7 +1,7 @@
 /** @module The sealed header: what the mac covers, and the record that carries it (REC-1 to REC-7). */
 import { z } from 'zod'
 import { Digest } from './names.ts'
-import { NAME_MAX_CHARS } from './value-forms.ts'
+import { NAME_MAX_CHARS, TRACEPARENT_PATTERN } from './value-forms.ts'
 
 export const HEADER_VERSION = 1
 /** Longest canonical header text, in bytes of UTF-8. */
@@ -15,8 +15,6 @@ export const TIME_PATTERN = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\
 export const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 /** 32 bytes in base64url: 43 characters, the last of which carries only 4 bits. */
 export const MAC_PATTERN = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/
-/** W3C Trace Context, version 00. */
-export const TRACEPARENT_PATTERN = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
 const Text = z.string().min(1).max(NAME_MAX_CHARS)
 const Time = z.string().regex(TIME_PATTERN)

@@ -11,6 +11,8 @@ export const MONEY_MAX_CHARS = 20
 export const MONEY_PATTERN = /^(?=(?:\.?\d){1,18}$)(0|[1-9]\d{0,8})(\.\d{1,9})?$/
 /** ISO 4217 form. */
 export const CURRENCY_PATTERN = /^[A-Z]{3}$/
+/** W3C Trace Context, version 00. */
+export const TRACEPARENT_PATTERN = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 /** The rule set of runs that start now. A run keeps the one it began with. */
 export const RULES_NOW = 2
 

@@ -13,7 +13,7 @@ const ENTRIES = { index: 'src/client/index', agent: 'src/agent/over-http' }
 /** Rooms whose code the package may hold. */
 const ROOMS = /^(schemas|projections|src\/(client|agent|signing|resources))\//
 /** Loaded when first used; the package does its other work without them. */
-const OPTIONAL = ['undici', 'ipaddr.js', 'minisearch', 'gpt-tokenizer']
+const OPTIONAL = ['undici', 'ipaddr.js', 'minisearch', 'gpt-tokenizer', '@opentelemetry/api']
 
 const description = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 

@@ -18,6 +18,8 @@ export interface CommandOptions extends AskOptions {
   readonly idempotencyKey?: string
   /** Expected revision of the run: 412 where it has moved on. */
   readonly ifMatch?: number
+  /** W3C Trace Context: recorded with what the command records. */
+  readonly traceparent?: string
   /** Seconds that a claim may be held for the outcome of the call it repeats. */
   readonly waitSeconds?: number
 }
@@ -169,8 +171,10 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-function post(path: string, body: object, { idempotencyKey, ifMatch, waitSeconds, signal }: CommandOptions): Ask {
+function post(path: string, body: object, options: CommandOptions): Ask {
+  const { idempotencyKey, ifMatch, traceparent, waitSeconds, signal } = options
   const headers = {
+    ...(traceparent !== undefined && { traceparent }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     ...(ifMatch !== undefined && { 'if-match': `"${ifMatch}"` }),
     ...(waitSeconds !== undefined && { prefer: `wait=${waitSeconds}` }),

@@ -40,7 +40,7 @@ export function commandPath(runId: string, command: Command): string {
 }
 
 /** An item as `POST /v1/batch` takes it. */
-export function batchItem({ runId, command }: BatchItem): object {
+export function batchItem({ runId, command, traceparent }: BatchItem): object {
   return {
     run: runId,
     op: command.kind,
@@ -49,6 +49,7 @@ export function batchItem({ runId, command }: BatchItem): object {
     ...('approvalId' in command && { approval: command.approvalId }),
     ...('forkId' in command && { fork: command.forkId }),
     ...(command.kind === 'signal' && { signal: command.name }),
+    ...(traceparent !== undefined && { traceparent }),
     body: command.body,
   }
 }

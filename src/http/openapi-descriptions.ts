@@ -162,6 +162,7 @@ export const MEMBERS: Texts = {
   result: 'What the tool answered, as JSON; `null` where it returns nothing.',
   selfApproval: 'Whoever asked may say yes as well; default: somebody else has to.',
   'approve.roles': 'Only tokens with one of these roles count; absent: all that may decide.',
+  traceparent: 'W3C Trace Context of a command of a batch, recorded with it; default: the one of the request.',
   tools: 'Names of the tools that the rule is about; absent: all.',
   when: 'Condition over the arguments, such as `args.amount > 1000`: the call is free only where it says no; absent: never.',
   quorum: 'How many different people have to say yes, 1 to 16; default 1.',

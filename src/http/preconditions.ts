@@ -1,5 +1,5 @@
 /** @module Headers that bind a request: If-Match, If-None-Match, Idempotency-Key, Prefer, traceparent. */
-import { TRACEPARENT_PATTERN } from '../../schemas/header.ts'
+import { TRACEPARENT_PATTERN } from '../../schemas/value-forms.ts'
 import { type Problem, problem } from './problems.ts'
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem }

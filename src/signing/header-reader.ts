@@ -5,14 +5,13 @@ import {
   type Header,
   MAC_PATTERN,
   TIME_PATTERN,
-  TRACEPARENT_PATTERN,
   UUID_PATTERN,
   VIA_MAX,
 } from '../../schemas/header.ts'
 import type { Json } from '../../schemas/json.ts'
 import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import { DIGEST_PATTERN } from '../../schemas/names.ts'
-import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
+import { NAME_MAX_CHARS, TRACEPARENT_PATTERN } from '../../schemas/value-forms.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { type HeaderParts, headerParts, sealedText } from './header-text.ts'
 import { type ReadHeader, readPlainHeader } from './plain-header.ts'

@@ -8,12 +8,11 @@ import {
   type Header,
   MAC_PATTERN,
   TIME_PATTERN,
-  TRACEPARENT_PATTERN,
   UUID_PATTERN,
   VIA_MAX,
 } from '../../schemas/header.ts'
 import { DIGEST_PATTERN } from '../../schemas/names.ts'
-import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
+import { NAME_MAX_CHARS, TRACEPARENT_PATTERN } from '../../schemas/value-forms.ts'
 import type { HeaderParts } from './header-text.ts'
 
 export interface ReadHeader {

@@ -1,7 +1,6 @@
 /** @module A tool call from the ask to its value: served from the record, or claimed, carried out and settled (RUN-1 to RUN-18). */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { ClaimCall } from '../../../schemas/requests.ts'
-import { UnreachableError } from '../../client/errors.ts'
 import { pause } from '../../client/transport.ts'
 import { InDoubt, LedgerRefused, OutcomeNotRecorded, RunWaiting } from '../errors.ts'
 import type { HistoryMatch } from '../history/recorded-history.ts'
@@ -10,8 +9,11 @@ import { endingOf, executionInside, holdForStep, isInside, leave } from '../runt
 import type { Reply } from '../runtime/connection.ts'
 import { type ExecutionContext, runWithin, signalAt } from '../runtime/execution-context.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
+import { inCallSpan, usageAttributes } from '../tracing/call-span.ts'
 import { ApprovalWait, notApproved } from './approval-wait.ts'
 import { type CallIdentity, claimOf, identifyCall } from './call-identity.ts'
+import type { CallTrace } from './call-trace.ts'
+import { unlessUnreachable } from './claim-queue.ts'
 import { type Attempted, executeCall } from './execute-call.ts'
 import { keptResult } from './kept-result.ts'
 import { type Claimed, claimedIn, keepLease } from './lease.ts'
@@ -22,14 +24,6 @@ import { resultNotRecorded, type Step, servedStep, succeededStep } from './serve
 import { type Settling, settled, settleSuccess } from './settle.ts'
 import { reservedFor, usedBy } from './spending.ts'
 import type { ToolSpec } from './tool-spec.ts'
-
-/** What became of a call, told while it happens. */
-export interface CallTrace {
-  callId?: string
-  attempts: number
-  startedAt?: string
-  endedAt?: string
-}
 
 /** Calls a tool at a place in a run. What can be told at once is: identity, divergence and recursion are judged before this returns. */
 export async function callTool(
@@ -47,7 +41,7 @@ export async function callTool(
   } catch (error) {
     throw error instanceof Error ? session.halt(error) : error
   }
-  const start = (): Promise<unknown> => new Call(identity, trace).value()
+  const start = (): Promise<unknown> => inCallSpan(identity, trace, (at) => new Call(at, trace).value())
   const shared = { name: spec.name, givenUp: execution.branch?.givenUp }
   return session.joined(`${identity.phase} ${identity.key}`, shared, start)
 }
@@ -155,7 +149,7 @@ class Call {
     const { claims } = liveOf(session)
     if (this.#identity.phase === 'model') await this.#identity.execution.step?.release?.()
     this.#reserved = await reservedFor(this.#spec, this.#args)
-    const ask = (): Promise<Reply> => claims.claim(claimOf(this.#identity, this.#reserved))
+    const ask = (): Promise<Reply> => claims.claim(claimOf(this.#identity, this.#reserved), execution.span?.traceparent)
     const reply = this.#spec.unreachable === 'run' ? await unlessUnreachable(ask) : await reach(session, ask)
     if (reply === undefined) return { kind: 'value', value: (await this.#bare()) as Json }
     if (!reply.ok) return this.#refused(new LedgerRefused(reply.problem))
@@ -215,6 +209,7 @@ class Call {
   async #carryOut(claimed: Claimed): Promise<Step> {
     const { session } = this.#identity.execution
     this.#note(claimed.callId, { startedAt: new Date().toISOString() })
+    this.#trace.carriedOut = true
     const { connection } = liveOf(session)
     using _ = keepLease(connection, session.runId, claimed)
     const { callId, attempt } = claimed
@@ -222,7 +217,12 @@ class Call {
     holdForStep(this.#identity, claimed)
     if (attempt > 1 && inside.scope !== undefined) session.restart(inside.scope)
     const attempted = await executeCall({
-      context: { idempotencyKey: callId, callId, attempt },
+      context: {
+        idempotencyKey: callId,
+        callId,
+        attempt,
+        ...(inside.span && { traceparent: inside.span.traceparent }),
+      },
       timeoutMs: this.#spec.timeoutMs,
       ...endingOf(this.#identity),
       run: (context) => runWithin({ ...inside, context }, () => this.#spec.execute(this.#args, context)),
@@ -235,6 +235,7 @@ class Call {
     }
     session.ended(callId, isInside(this.#identity, callId))
     const usage = usedBy(this.#spec, attempted, { args: this.#args, reserved: this.#reserved })
+    inside.span?.set(usageAttributes(usage))
     const { name: tool, codecs } = this.#spec
     const { record, onTooLarge } = this.#spec
     const settling = { connection, runId: session.runId, tool, claimed, usage, codecs, record, onTooLarge }
@@ -288,13 +289,4 @@ class Call {
 /** The run waits elsewhere, and this call failed by itself: that is its outcome. */
 function isBeside(halted: Error, error: unknown): boolean {
   return halted instanceof RunWaiting && error !== halted
-}
-
-async function unlessUnreachable(ask: () => Promise<Reply>): Promise<Reply | undefined> {
-  try {
-    return await ask()
-  } catch (error) {
-    if (error instanceof UnreachableError) return undefined
-    throw error
-  }
 }

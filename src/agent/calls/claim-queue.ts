@@ -1,9 +1,12 @@
 /** @module Claims asked in one tick go to the ledger as one ordered batch; those that come meanwhile make the next one. */
 import type { ClaimCall } from '../../../schemas/requests.ts'
-import type { Connection, Reply } from '../runtime/connection.ts'
+import { UnreachableError } from '../../client/errors.ts'
+import type { Connection, Reply, TracedCommand } from '../runtime/connection.ts'
 
 interface Waiting {
   readonly body: ClaimCall
+  /** Of the call: the batch is sent from the place of its first. */
+  readonly traceparent: string | undefined
   readonly resolve: (reply: Reply) => void
   readonly reject: (error: unknown) => void
 }
@@ -19,9 +22,9 @@ export class ClaimQueue {
     this.#runId = runId
   }
 
-  claim(body: ClaimCall): Promise<Reply> {
+  claim(body: ClaimCall, traceparent?: string): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ body, resolve, reject })
+      this.#waiting.push({ body, traceparent, resolve, reject })
       if (this.#sending) return
       this.#sending = true
       queueMicrotask(() => void this.#sendAll())
@@ -32,7 +35,7 @@ export class ClaimQueue {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0)
       try {
-        const replies = await this.#send(batch.map(({ body }) => body))
+        const replies = await this.#send(batch)
         for (const [i, { resolve, reject }] of batch.entries()) {
           const reply = replies[i]
           if (reply === undefined) reject(new TypeError('the ledger answered fewer claims than it was sent'))
@@ -45,11 +48,23 @@ export class ClaimQueue {
     this.#sending = false
   }
 
-  async #send(bodies: readonly ClaimCall[]): Promise<readonly Reply[]> {
-    const commands = bodies.map((body) => ({ kind: 'claim', body }) as const)
+  async #send(waiting: readonly Waiting[]): Promise<readonly Reply[]> {
+    const commands = waiting.map(
+      ({ body, traceparent }): TracedCommand => ({ command: { kind: 'claim', body }, traceparent }),
+    )
     const [first] = commands
     if (first === undefined) return []
-    if (commands.length === 1) return [await this.#connection.execute(this.#runId, first)]
-    return this.#connection.batch(this.#runId, commands)
+    if (commands.length > 1) return this.#connection.batch(this.#runId, commands)
+    return [await this.#connection.execute(this.#runId, first.command, { traceparent: first.traceparent })]
+  }
+}
+
+/** Undefined where the ledger cannot be reached. */
+export async function unlessUnreachable(ask: () => Promise<Reply>): Promise<Reply | undefined> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof UnreachableError) return undefined
+    throw error
   }
 }

@@ -15,6 +15,8 @@ export interface CallContext {
   /** From 1. */
   readonly attempt: number
   readonly callId: string
+  /** W3C Trace Context of the call, where it is traced: made to be passed on as the header `traceparent`. */
+  readonly traceparent?: string
 }
 
 /** The call to undo, as it is on record. */

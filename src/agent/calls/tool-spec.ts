@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { AgentError, failureOf } from '../errors.ts'
 import type { StepFrame } from '../runtime/step-frame.ts'
+import type { ModelOperation } from '../tracing/trace-span.ts'
 import type { OnWaiting } from '../waits/wait-notice.ts'
 import type { OnApproval } from './approval-notice.ts'
 import { BACKOFF_DEFAULT, type Backoff, backoffMs } from './backoff.ts'
@@ -59,6 +60,8 @@ export interface ToolSpec extends Spending {
   readonly phase?: 'forward' | 'model'
   /** What goes on record in place of the arguments, which identify the call all the same; default: they themselves. */
   readonly recordedAs?: (args: Json) => Json
+  /** What it is to a tracer; default: the execution of a tool. */
+  readonly operation?: ModelOperation
   /** Whose call it is, where that is not told by its place. */
   readonly agent?: string
   /** Calls made inside it stand in its own scope, and are told apart so; default: in a scope of the call, by position. */

@@ -3,8 +3,9 @@ import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import { pause } from '../../client/transport.ts'
 import { failureOf } from '../errors.ts'
 import type { Connection, Reply } from '../runtime/connection.ts'
-import { runWithin } from '../runtime/execution-context.ts'
+import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
 import { Session } from '../runtime/session.ts'
+import { inCompensationSpan } from '../tracing/call-span.ts'
 import { backoffMs } from './backoff.ts'
 import { childCompensation, isChildCall, type RollBackChild } from './child-run.ts'
 import { type Compensation, compensationOf, whatToUndo } from './compensation.ts'
@@ -121,13 +122,18 @@ async function attempt(
   const live = session?.unrecorded.has(forwardId) === true
   const what = live ? { args: recorded.args, result: session.unrecorded.get(forwardId) } : recorded
   const at = session ?? new Session({ runId, registry })
-  return executeCall({
-    context: { idempotencyKey: callId, callId, attempt },
-    timeoutMs: compensation.own.timeoutMs,
-    signal: undefined,
-    run: (context) => {
-      const place = { session: at, dedupe: 'position', ancestors: [], undoing: true, context } as const
-      return runWithin(place, () => compensation.run(what, context))
-    },
-  })
+  const place: ExecutionContext = { session: at, dedupe: 'position', ancestors: [], undoing: true }
+  return inCompensationSpan(place, { tool: compensation.tool, callId, runId }, (traced) =>
+    executeCall({
+      context: {
+        idempotencyKey: callId,
+        callId,
+        attempt,
+        ...(traced.span && { traceparent: traced.span.traceparent }),
+      },
+      timeoutMs: compensation.own.timeoutMs,
+      signal: undefined,
+      run: (context) => runWithin({ ...traced, context }, () => compensation.run(what, context)),
+    }),
+  )
 }

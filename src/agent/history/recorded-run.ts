@@ -77,6 +77,7 @@ type RecordedEnd =
 export interface RecordedRun {
   /** Whose events are folded now. */
   runId: string
+  name: string
   input: Json
   events: number
   readonly calls: Map<string, RecordedCall>
@@ -104,6 +105,7 @@ export interface RecordedRun {
 export function newRecord(): RecordedRun {
   return {
     runId: '',
+    name: '',
     input: null,
     events: 0,
     calls: new Map(),
@@ -146,7 +148,8 @@ const FOLDS = {
   ...eachOf(handoff, 'JudgementRecorded', 'ManifestRegistered', 'EnvelopeAccepted', 'EnvelopeRejected', 'RunRewound'),
   ...eachOf(fork, 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
   ...eachOf(foldOutcome, ...OUTCOME_TYPES),
-  RunStarted: (run, event, { input = null, branchOf }) => {
+  RunStarted: (run, event, { name, input = null, branchOf }) => {
+    run.name = name
     run.input = input
     run.branchOf = branchOf
     handoff(run, event)

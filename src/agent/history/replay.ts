@@ -12,6 +12,7 @@ import { awaitForgotten, type Body } from '../runtime/live-run.ts'
 import { runOf } from '../runtime/run.ts'
 import { Session } from '../runtime/session.ts'
 import { outcomeIn, type RunOutcome } from '../saga/outcome.ts'
+import { inRunSpan } from '../tracing/run-span.ts'
 import { isHeldBy, readExport } from './read-export.ts'
 import { RecordedHistory } from './recorded-history.ts'
 import type { RecordedRun } from './recorded-run.ts'
@@ -49,12 +50,15 @@ export async function replayRun<Input, Output>(
   mustTellRequests(record)
   const recollection = new RecordedHistory(record, 'replay-diverged')
   const session = new Session({ runId, registry: home.registry, history: recollection, values: home.connection })
-  const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [] }
   const calls = [...new Set(record.calls.values())].filter(({ phase }) => phase !== 'compensation').length
   const document = { verdict: 'exact', runId, checked, calls, end: record.end?.kind ?? 'open' } as const
 
   const input = home.registry.codecs.decode(record.input) as Input
-  const came = await ended(session, () => runWithin(execution, () => body(runOf(execution, input))))
+  const attributes = { 'gen_ai.conversation.id': runId, 'countersign.replayed': true }
+  const came = await inRunSpan({ name: record.name, attributes }, (span) => {
+    const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [], ...(span && { span }) }
+    return ended(session, () => runWithin(execution, () => body(runOf(execution, input))))
+  })
   if (session.halted !== undefined) throw session.halted
   session.mustBeSpent()
   if ('error' in came) {

@@ -8,6 +8,7 @@ import { backoffMs } from '../calls/backoff.ts'
 import { AgentError } from '../errors.ts'
 import { currentExecution, type ExecutionContext, joined, runWithin } from '../runtime/execution-context.ts'
 import { rollBackScope } from '../saga/roll-back-scope.ts'
+import { inSpan } from '../tracing/call-span.ts'
 import { askModel, type History, namedModel } from './ask-model.ts'
 import { type DescribedTool, describeTools, type LoopTool } from './describe-tools.ts'
 import type { Message, Model } from './messages.ts'
@@ -92,12 +93,24 @@ export function agent(options: AgentOptions): Agent {
       const begun =
         'messages' in conversation ? conversation.messages : [{ role: 'user', content: conversation.prompt } as const]
       const system = options.system === undefined || begun.some(({ role }) => role === 'system') ? [] : [options.system]
-      return await converse(loop, execution, [
-        ...system.map((content) => ({ role: 'system', content }) as const),
-        ...begun,
-      ])
+      const messages = [...system.map((content) => ({ role: 'system', content }) as const), ...begun]
+      return inAgentSpan(name, execution, (at) => converse(loop, at, messages))
     },
   }
+}
+
+function inAgentSpan(
+  name: string,
+  execution: ExecutionContext,
+  work: (at: ExecutionContext) => Promise<Answer>,
+): Promise<Answer> {
+  const attributes = {
+    'gen_ai.operation.name': 'invoke_agent',
+    'gen_ai.agent.name': name,
+    'gen_ai.conversation.id': execution.session.runId,
+  }
+  const start = { name: `invoke_agent ${name}`, kind: 'internal', attributes } as const
+  return inSpan(execution, start, work, () => ({ attributes: {} }))
 }
 
 interface Loop {

@@ -69,6 +69,7 @@ function turnSpec({ step }: ExecutionContext, { model, tools, leaseMs }: ModelTu
     // Asking again costs money and changes nothing.
     ...toolSpec(inputs, { compensate: 'not-needed', onUnknown: 'retry', ...(leaseMs !== undefined && { leaseMs }) }),
     phase: 'model',
+    operation: { operation: 'chat', name: model.name },
     ...(step !== undefined && { agent: step.agent }),
     usage: (message) => usageOf(message as AssistantMessage, model.name),
     inside: { dedupe: 'position', ...(step !== undefined && { step }) },

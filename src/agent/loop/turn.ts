@@ -1,6 +1,7 @@
 /** @module One turn: every call that the model asked for, side by side, each with its real result or an error that the model can read. */
 import { parseStrictText } from '../../signing/strict-json.ts'
-import { type CallTrace, callTool } from '../calls/call.ts'
+import { callTool } from '../calls/call.ts'
+import type { CallTrace } from '../calls/call-trace.ts'
 import { mayPassOver } from '../calls/own-failure.ts'
 import type { ToolSpec } from '../calls/tool-spec.ts'
 import { AgentError } from '../errors.ts'

@@ -2,7 +2,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { Reserve } from '../../../schemas/requests.ts'
 import type { Usage } from '../../../schemas/values.ts'
-import { type CallTrace, callTool } from '../calls/call.ts'
+import { callTool } from '../calls/call.ts'
+import type { CallTrace } from '../calls/call-trace.ts'
 import { inFull } from '../calls/spending.ts'
 import type { CallContext } from '../calls/tool-options.ts'
 import { type ToolSpec, toolSpec } from '../calls/tool-spec.ts'
@@ -110,6 +111,7 @@ export function modelSpec(execution: ExecutionContext, ask: ModelAsk, carried: C
   return {
     ...spec,
     phase: 'model',
+    operation: { operation: 'chat', name: ask.model, provider },
     recordedAs: (args) => shorter(args, conversations),
     ...(agent !== undefined && { agent }),
     timeoutMs: settings.timeout,

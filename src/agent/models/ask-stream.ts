@@ -1,7 +1,8 @@
 /** @module A streamed model call: chunks pass through as they come, the call is settled at their end. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
-import { type CallTrace, callTool } from '../calls/call.ts'
+import { callTool } from '../calls/call.ts'
+import type { CallTrace } from '../calls/call-trace.ts'
 import { RecordedFailure } from '../errors.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import {

@@ -73,6 +73,7 @@ export function agentSpec(turn: Turn): ToolSpec {
   return {
     ...spec,
     phase: 'model',
+    operation: { operation: 'invoke_agent', name: step.agent },
     agent: step.agent,
     inside: { dedupe: isFramework(x) ? 'position' : dedupe, step },
     ...(tokens !== undefined && { reserve: { agent: step.agent, tokens, deadlineMs: HOLD_MS } }),

@@ -8,6 +8,7 @@ import { AgentError, LedgerRefused } from '../errors.ts'
 import type { Reply } from '../runtime/connection.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { liveOf, reach, type Session, textOf } from '../runtime/session.ts'
+import { inHandoffSpan } from './handoff-span.ts'
 import type {
   Envelope,
   Established,
@@ -55,11 +56,13 @@ export async function handOffAt(
   const value = objectOf(payload, agent)
   const registered = manifest === undefined ? undefined : manifestRequest(agent, manifest)
   const content = handoffContent({ mode, payload: value, add, supersedes, manifestHash: registered?.hash })
-  return tracked(session, request, async () => {
+  const seen = { served: false }
+  const handedOver = async (): Promise<HandoffResult> => {
     const before = session.pipeline.view.now().context
     const overBudget = session.pipeline.refused(request, content)
     if (overBudget !== undefined) throw new LedgerRefused(overBudget)
     const fact = servedFact(session, request, content)
+    seen.served = fact !== undefined || session.live === undefined
     if (fact !== undefined) return considered(session, before, handoffResult(session, fact))
     await session.mayGoLive({ what: 'handoff', name: agent, scope })
     const refusesUnjudged = [session.pipeline.policy, manifest?.policy].some((policy) => policy?.judge === 'reject')
@@ -78,7 +81,8 @@ export async function handOffAt(
       ...(supersedes !== undefined && { supersedes: [...supersedes] }),
     }
     return considered(session, before, await posted(session, body))
-  })
+  }
+  return tracked(session, request, () => inHandoffSpan(execution, { agent, seen }, handedOver))
 }
 
 /** An accepted handoff goes to the judge, who takes the time that it takes. */

@@ -20,6 +20,7 @@ export function executionInside(
     dedupe: inside?.dedupe ?? 'position',
     ...(execution.branch !== undefined && { branch: execution.branch }),
     ...(step !== undefined && { step }),
+    ...(execution.span !== undefined && { span: execution.span }),
     ancestors: [...execution.ancestors, { callId, tool: spec.name, argsDigest, fence }],
   }
 }

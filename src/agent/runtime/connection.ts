@@ -1,6 +1,6 @@
 /** @module The ledger as the runtime sees it: the same over HTTP and in process. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import type { Command } from '../../client/commands.ts'
+import type { BatchItem, Command } from '../../client/commands.ts'
 import type { RunFilter, TailOptions } from './read-types.ts'
 
 /** A refusal of the ledger: a stable code, a sentence, and its evidence. */
@@ -15,6 +15,18 @@ export type Reply =
   /** `created`: the command recorded something new. */
   | { readonly ok: true; readonly created: boolean; readonly body: JsonObject }
   | { readonly ok: false; readonly problem: Problem }
+
+export interface ExecuteOptions {
+  readonly idempotencyKey?: string
+  /** Default: that of the code which asks. */
+  readonly traceparent?: string | undefined
+}
+
+/** A command of a batch, in whose place it was asked for. */
+export interface TracedCommand {
+  readonly command: Command
+  readonly traceparent?: string | undefined
+}
 
 /** An event as the runtime reads it. */
 export interface RunEvent {
@@ -41,6 +53,10 @@ export interface TailedEvent {
   readonly seal?: 'valid' | 'invalid'
 }
 
+export function tracedItem(runId: string, command: Command, traceparent: string | undefined): BatchItem {
+  return traceparent === undefined ? { runId, command } : { runId, command, traceparent }
+}
+
 /** A claim names the process that will carry it out. */
 export function ownedBy(owner: string | undefined, command: Command): Command {
   return owner === undefined || command.kind !== 'claim' ? command : { ...command, body: { ...command.body, owner } }
@@ -54,9 +70,9 @@ export interface Connection extends AsyncDisposable {
   readonly url?: string
   /** A path or a URL, for messages. */
   readonly place: string
-  execute(runId: string, command: Command, options?: { readonly idempotencyKey?: string }): Promise<Reply>
+  execute(runId: string, command: Command, options?: ExecuteOptions): Promise<Reply>
   /** Commands of one run, carried out in order. */
-  batch(runId: string, commands: readonly Command[]): Promise<readonly Reply[]>
+  batch(runId: string, commands: readonly TracedCommand[]): Promise<readonly Reply[]>
   /** State of a run: totals, what is open, what it waits for. */
   run(runId: string): Promise<JsonObject>
   /** The context that is established now. */

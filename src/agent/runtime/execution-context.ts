@@ -1,6 +1,7 @@
 /** @module Where in a run the code stands: it travels with asynchronous calls, and can be handed on by hand. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CallContext } from '../calls/tool-options.ts'
+import type { TraceSpan } from '../tracing/trace-span.ts'
 import type { Session } from './session.ts'
 import type { StepFrame } from './step-frame.ts'
 
@@ -21,6 +22,8 @@ export interface ExecutionContext {
   /** A tool that is called while another is undone is part of the undoing: it runs bare. */
   readonly undoing?: boolean
   readonly context?: CallContext
+  /** Of the run, or of the call in whose tool the code runs; absent: nobody traces. */
+  readonly span?: TraceSpan
 }
 
 interface BranchFrame {
@@ -46,7 +49,13 @@ interface Ancestor {
 const executions = new AsyncLocalStorage<ExecutionContext>()
 
 export const currentExecution = (): ExecutionContext | undefined => executions.getStore()
-export const runWithin = <T>(execution: ExecutionContext, fn: () => T): T => executions.run(execution, fn)
+export function runWithin<T>(execution: ExecutionContext, fn: () => T): T {
+  const { span } = execution
+  return executions.run(execution, span === undefined ? fn : () => span.within(fn))
+}
+
+/** W3C trace context of the code that runs now. */
+export const traceparentHere = (): string | undefined => executions.getStore()?.span?.traceparent
 
 /**
  * What the runtime tells the tool that is running now; undefined outside of one. For wrapped functions, whose signature is their own.

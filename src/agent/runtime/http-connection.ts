@@ -3,7 +3,8 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import type { Client } from '../../client/client.ts'
 import { LedgerError } from '../../client/errors.ts'
 import { ownProcess } from '../../resources/process-identity.ts'
-import { type Connection, ownedBy, type Problem, type Reply } from './connection.ts'
+import { type Connection, ownedBy, type Problem, type Reply, tracedItem } from './connection.ts'
+import { traceparentHere } from './execution-context.ts'
 import { linkedEvents, sealedEvents, tailedEvent } from './sealed-events.ts'
 
 const CREATED = 201
@@ -14,13 +15,17 @@ const BATCH_MAX_ITEMS = 256
 export function httpConnection(client: Client, owner = ownProcess()): Connection {
   return {
     place: client.url,
-    execute: (runId, command, options) => replyTo(() => client.execute(runId, ownedBy(owner, command), options)),
+    execute: (runId, command, { idempotencyKey, traceparent = traceparentHere() } = {}) => {
+      const key = idempotencyKey === undefined ? {} : { idempotencyKey }
+      const trace = traceparent === undefined ? {} : { traceparent }
+      return replyTo(() => client.execute(runId, ownedBy(owner, command), { ...key, ...trace }))
+    },
     batch: async (runId, commands) => {
       const replies: Reply[] = []
       for (let from = 0; from < commands.length; from += BATCH_MAX_ITEMS) {
         const items = commands
           .slice(from, from + BATCH_MAX_ITEMS)
-          .map((command) => ({ runId, command: ownedBy(owner, command) }))
+          .map(({ command, traceparent }) => tracedItem(runId, ownedBy(owner, command), traceparent))
         const answers = await client.batch(items)
         replies.push(...answers.map(({ status, body }) => itemReply(status, body)))
       }

@@ -10,7 +10,8 @@ import { exportText } from '../../export/issue-export.ts'
 import type { ApprovalPlace, Caller, Found, Ledger, Outcome, PendingApprovals } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { policyError, schemaErrors } from '../../signing/schema-errors.ts'
-import { type Connection, ownedBy, type Problem, type Reply } from './connection.ts'
+import { type Connection, ownedBy, type Problem, type Reply, tracedItem } from './connection.ts'
+import { traceparentHere } from './execution-context.ts'
 import type { RunFilter } from './read-types.ts'
 import { linkedEvents, tailedEvent } from './sealed-events.ts'
 
@@ -64,19 +65,20 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
   const { ledger, caller, place, owner, close } = options
   return {
     place,
-    execute: async (runId, given, { idempotencyKey } = {}) => {
+    execute: async (runId, given, { idempotencyKey, traceparent = traceparentHere() } = {}) => {
       const command = ownedBy(owner, given)
       const fault = bodyFault(command)
       if (fault !== undefined) return { ok: false, problem: fault }
       const body = command.body as JsonObject
       const idempotency = { key: idempotencyKey ?? '', method: 'AGENT', path: pathOf(command), body }
-      const info = idempotencyKey === undefined ? {} : { idempotency }
-      return replyOf(await ledger.execute(caller, runId, command, info))
+      const keyed = idempotencyKey === undefined ? {} : { idempotency }
+      const traced = traceparent === undefined ? {} : { traceparent }
+      return replyOf(await ledger.execute(caller, runId, command, { ...keyed, ...traced }))
     },
     batch: async (runId, given) => {
-      const commands = given.map((command) => ownedBy(owner, command))
-      const faults = commands.map(bodyFault)
-      const items = commands.filter((_, i) => faults[i] === undefined).map((command) => ({ runId, command }))
+      const all = given.map(({ command, traceparent }) => tracedItem(runId, ownedBy(owner, command), traceparent))
+      const faults = all.map(({ command }) => bodyFault(command))
+      const items = all.filter((_, i) => faults[i] === undefined)
       const outcomes = [...(await ledger.executeBatch(caller, items, {}))]
       return faults.map((problem) => (problem === undefined ? replyOf(outcomes.shift()) : { ok: false, problem }))
     },

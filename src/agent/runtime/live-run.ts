@@ -15,6 +15,8 @@ import { checkedJudge } from '../pipeline/judge.ts'
 import type { TokenCounter } from '../pipeline/token-counter.ts'
 import { NOTHING, noteOutcome, outcomeIn, type RunOutcome } from '../saga/outcome.ts'
 import { openOutcome, rollBack } from '../saga/roll-back.ts'
+import { inRunSpan } from '../tracing/run-span.ts'
+import type { TraceSpan } from '../tracing/trace-span.ts'
 import type { Connection } from './connection.ts'
 import { type ExecutionContext, runWithin } from './execution-context.ts'
 import { type Run, runOf } from './run.ts'
@@ -46,18 +48,40 @@ export interface RunRequest<Input> {
 /** Resolves with the output; an exception of the body rolls the run back and is thrown again, the same object. */
 export async function liveRun<Input, Output>(
   home: Home,
-  { options, branchOf, childOf, onFailed }: RunRequest<Input>,
+  request: RunRequest<Input>,
   body: Body<Input, Output>,
 ): Promise<Awaited<Output>> {
   home.registry.mustBeWhole()
+  const { options, branchOf, childOf } = request
   checkedJudge(options.judge)
-  const { connection, registry, counter } = home
   const origin = { ...(branchOf !== undefined && { branchOf }), ...(childOf !== undefined && { childOf }) }
-  const start = { ...startRequest(options, body.name, registry.codecs), ...origin }
-  const started = await connection.execute(options.id ?? '', { kind: 'start', body: start })
+  const start = { ...startRequest(options, body.name, home.registry.codecs), ...origin }
+  const { name, traceparent } = { ...start, traceparent: options.traceparent }
+  return inRunSpan({ name, traceparent }, (span) => startedRun(home, { ...request, start, span }, body))
+}
+
+interface StartedRun<Input> extends RunRequest<Input> {
+  readonly start: StartRun
+  readonly span: TraceSpan | undefined
+}
+
+async function startedRun<Input, Output>(
+  home: Home,
+  { options, branchOf, onFailed, start, span }: StartedRun<Input>,
+  body: Body<Input, Output>,
+): Promise<Awaited<Output>> {
+  const { connection, registry, counter } = home
+  const traced = span === undefined ? {} : { traceparent: span.traceparent }
+  const started = await connection.execute(options.id ?? '', { kind: 'start', body: start }, traced)
   if (!started.ok) throw new LedgerRefused(started.problem)
   const runId = textOf(started.body, 'runId')
-  if (started.body.status !== 'open') return (await recordedEnd(home, runId, started.body)) as Awaited<Output>
+  const hasEnded = started.body.status !== 'open'
+  span?.set({
+    'gen_ai.conversation.id': runId,
+    'countersign.run.resumed': started.body.resumed === true ? true : undefined,
+    'countersign.replayed': hasEnded ? true : undefined,
+  })
+  if (hasEnded) return (await recordedEnd(home, runId, started.body)) as Awaited<Output>
 
   const hasPast = started.body.resumed === true || branchOf !== undefined
   const record = hasPast ? await readRecord(connection, runId) : undefined
@@ -77,13 +101,14 @@ export async function liveRun<Input, Output>(
     whenOwned: options.whenOwned,
     whenWaiting: options.whenWaiting,
   })
-  const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [] }
+  const execution: ExecutionContext = { session, dedupe: 'args', ancestors: [], ...(span && { span }) }
   const run = runOf(execution, registry.codecs.decode(start.input ?? null) as Input)
   try {
     const output = await runWithin(execution, () => body(run))
-    return (await complete(session, connection, output)) as Awaited<Output>
+    return (await runWithin(execution, () => complete(session, connection, output))) as Awaited<Output>
   } catch (error) {
-    const outcome = await endFailed(home, session, { error, options })
+    const outcome = await runWithin(execution, () => endFailed(home, session, { error, options }))
+    span?.set({ 'countersign.run.status': outcome.status })
     onFailed?.(outcome)
     noteOutcome(error, outcome)
     throw error

@@ -51,6 +51,8 @@ export interface RunOptions<Input = unknown> {
    * `take-over`: they end now, and what it may be carrying out is in doubt. Where its death is proved they end now in any case.
    */
   readonly whenOwned?: 'wait' | 'refuse' | 'take-over'
+  /** W3C Trace Context that the run is part of, such as a request's header `traceparent`; another text is treated as absent. Default: the active span's. */
+  readonly traceparent?: string
   /** What a call does that waits for an approval: it waits in this process (the default), or leaves the run as it is, open, with `RunWaiting`. */
   readonly whenWaiting?: 'wait' | 'leave'
 }

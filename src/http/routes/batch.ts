@@ -12,6 +12,7 @@ import { json, problemResponse } from '../answers.ts'
 import { batchDigest } from '../batch-digest.ts'
 import { checkBody, readJson } from '../body.ts'
 import { outcomeStatus, requestInfo, runPathOf } from '../command-route.ts'
+import { validTraceparent } from '../preconditions.ts'
 import { type Problem, problem, problemBody, problemOf, statusOf } from '../problems.ts'
 import { NoQuery } from '../query.ts'
 import type { Ask, CommandSpec, GuardedRoute } from '../route.ts'
@@ -44,6 +45,7 @@ const BatchBody = z.strictObject({
         fork: Name.optional(),
         approval: Name.optional(),
         signal: Name.optional(),
+        traceparent: Name.optional(),
         body: JsonRecord,
       }),
     )
@@ -58,7 +60,7 @@ export function batchRoute(ops: ReadonlyMap<string, BatchOp>): GuardedRoute {
   return {
     method: 'post',
     path: '/v1/batch',
-    summary: `Up to ${BATCH_MAX_ITEMS} commands: {items: [{run, op, call?, reservation?, fork?, approval?, signal?, body}]} -> {items: [{status, body}]}`,
+    summary: `Up to ${BATCH_MAX_ITEMS} commands: {items: [{run, op, call?, reservation?, fork?, approval?, signal?, traceparent?, body}]} -> {items: [{status, body}]}`,
     tag: 'runs',
     access: WRITE_NAMED_RUNS,
     query: NoQuery,
@@ -124,7 +126,11 @@ const notAttempted = refusal('not-attempted', 'an earlier envelope of this run w
 function judgeItem(item: Item, ops: ReadonlyMap<string, BatchOp>, caller: Principal): Judged {
   const op = ops.get(item.op)
   if (op === undefined) return { path: '/v1/batch', problem: badItem('/op', `one of ${[...ops.keys()].join(', ')}`) }
-  return op.spec.kind === 'start' ? judgeStart(item, op) : judgeOnRun(item, op, caller)
+  const judged = op.spec.kind === 'start' ? judgeStart(item, op) : judgeOnRun(item, op, caller)
+  const traceparent = validTraceparent(item.traceparent)
+  return 'problem' in judged || traceparent === undefined
+    ? judged
+    : { ...judged, item: { ...judged.item, traceparent } }
 }
 
 /** The run is named by the item or by the body, so that later items can name it, too. */

@@ -105,8 +105,9 @@ async function inOrder(
 }
 
 /** Each item has a key of its own; the mark covers the item's place in the batch. */
-function itemInfo(all: RequestInfo, index: number, { command }: BatchItem): RequestInfo {
-  const { idempotency, ifMatch: _, ...info } = all
+function itemInfo(all: RequestInfo, index: number, { command, traceparent }: BatchItem): RequestInfo {
+  const { idempotency, ifMatch: _, ...shared } = all
+  const info = traceparent === undefined ? shared : { ...shared, traceparent }
   // Only a large batch can have large items.
   const bytes = (info.bodyBytes ?? 0) < SPREAD_FROM_BYTES ? 0 : Math.ceil(weigh(command) / WEIGHT_OF_A_BYTE)
   const rest = { ...info, bodyBytes: bytes }

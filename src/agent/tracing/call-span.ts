@@ -1,0 +1,131 @@
+/** @module The spans of calls, compensations and handoffs, with the names of the semantic conventions of generative AI (RUN-72, RUN-73). */
+import type { Usage } from '../../../schemas/values.ts'
+import type { CallIdentity } from '../calls/call-identity.ts'
+import type { CallTrace } from '../calls/call-trace.ts'
+import type { Attempted } from '../calls/execute-call.ts'
+import { currentExecution, type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
+import { failureTypeOf } from './failure-type.ts'
+import type { ModelOperation, SpanAttributes, SpanStart } from './trace-span.ts'
+
+/** Carries out a call in a span of its own. */
+export async function inCallSpan<T>(
+  identity: CallIdentity,
+  trace: CallTrace,
+  work: (at: CallIdentity) => Promise<T>,
+): Promise<T> {
+  const { execution } = identity
+  if (execution.span === undefined) return work(identity)
+  const span = execution.span.child(startOf(identity))
+  const within = { ...execution, span }
+  let failure: string | undefined
+  try {
+    return await runWithin(within, () => work({ ...identity, execution: within }))
+  } catch (error) {
+    failure = failureTypeOf(error)
+    throw error
+  } finally {
+    span.set({
+      [callIdName(identity)]: trace.callId,
+      'countersign.call.attempts': trace.carriedOut === true ? trace.attempts : undefined,
+      // Nothing ran: what is told here was recorded before.
+      'countersign.replayed': trace.callId !== undefined && trace.carriedOut !== true ? true : undefined,
+    })
+    span.end(failure)
+  }
+}
+
+function startOf({ spec, tool, phase, execution }: CallIdentity): SpanStart {
+  const agent = spec.agent ?? execution.step?.agent
+  const shared = {
+    'gen_ai.conversation.id': execution.session.runId,
+    'countersign.call.phase': phase,
+    ...(agent !== undefined && { 'gen_ai.agent.name': agent }),
+  }
+  return spec.operation === undefined ? toolStart(tool, shared) : modelStart(spec.operation, shared)
+}
+
+export function toolStart(tool: string, shared: SpanAttributes): SpanStart {
+  return {
+    name: `execute_tool ${tool}`,
+    kind: 'internal',
+    attributes: {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': tool,
+      'gen_ai.tool.type': 'function',
+      ...shared,
+    },
+  }
+}
+
+function modelStart({ operation, name, provider }: ModelOperation, shared: SpanAttributes): SpanStart {
+  const ofWhat = operation === 'invoke_agent' ? 'gen_ai.agent.name' : 'gen_ai.request.model'
+  return {
+    name: `${operation} ${name}`,
+    kind: operation === 'invoke_agent' ? 'internal' : 'client',
+    attributes: {
+      'gen_ai.operation.name': operation,
+      ...shared,
+      [ofWhat]: name,
+      'gen_ai.provider.name': provider,
+    },
+  }
+}
+
+function callIdName({ spec }: CallIdentity): string {
+  return spec.operation === undefined ? 'gen_ai.tool.call.id' : 'countersign.call.id'
+}
+
+/** Told by what ran now alone: whoever sums up tokens over traces counts each once. */
+export function usageAttributes(usage: Usage | undefined): SpanAttributes {
+  if (usage === undefined) return {}
+  const { inputTokens, outputTokens, cost, currency } = usage
+  return {
+    'gen_ai.usage.input_tokens': inputTokens,
+    'gen_ai.usage.output_tokens': outputTokens,
+    'countersign.usage.cost': cost === undefined ? undefined : `${cost} ${currency ?? ''}`.trim(),
+    'countersign.usage.estimated': usage.estimated === true ? true : undefined,
+  }
+}
+
+/** A span below that of the place, where there is one; `told` says at the end what came of it. */
+export async function inSpan<T>(
+  execution: ExecutionContext,
+  start: SpanStart,
+  work: (at: ExecutionContext) => Promise<T>,
+  told: (value: T) => { readonly attributes: SpanAttributes; readonly failure?: string | undefined },
+): Promise<T> {
+  if (execution.span === undefined) return work(execution)
+  const span = execution.span.child(start)
+  const within = { ...execution, span }
+  let failure: string | undefined
+  try {
+    const value = await runWithin(within, () => work(within))
+    const { attributes, failure: refused } = told(value)
+    span.set(attributes)
+    failure = refused
+    return value
+  } catch (error) {
+    failure = failureTypeOf(error)
+    throw error
+  } finally {
+    span.end(failure)
+  }
+}
+
+/** One try of a compensation, below the span of the code that rolls back. */
+export function inCompensationSpan(
+  place: ExecutionContext,
+  { tool, callId, runId }: { readonly tool: string; readonly callId: string; readonly runId: string },
+  work: (at: ExecutionContext) => Promise<Attempted>,
+): Promise<Attempted> {
+  const span = currentExecution()?.span
+  const start = toolStart(tool, {
+    'gen_ai.conversation.id': runId,
+    'gen_ai.tool.call.id': callId,
+    'countersign.call.phase': 'compensation',
+  })
+  return inSpan(span === undefined ? place : { ...place, span }, start, work, (attempted) => ({
+    attributes: {},
+    failure: attempted.kind === 'succeeded' ? undefined : failureTypeOf(attempted.error),
+  }))
+}

@@ -1,0 +1,29 @@
+/** @module The span of a run, from its start to its end in this process (RUN-72). */
+import { currentExecution } from '../runtime/execution-context.ts'
+import { failureTypeOf } from './failure-type.ts'
+import { rootSpan } from './open-telemetry.ts'
+import type { SpanAttributes, TraceSpan } from './trace-span.ts'
+
+/** Below the call that it is the work of, the trace that the caller names, or the span that is active. */
+export async function inRunSpan<T>(
+  { name, traceparent, attributes }: { name: string; traceparent?: string | undefined; attributes?: SpanAttributes },
+  work: (span: TraceSpan | undefined) => Promise<T>,
+): Promise<T> {
+  const start = {
+    name: `invoke_workflow ${name}`,
+    kind: 'internal',
+    attributes: { 'gen_ai.operation.name': 'invoke_workflow', 'gen_ai.workflow.name': name, ...attributes },
+  } as const
+  const around = traceparent === undefined ? currentExecution()?.span : undefined
+  const span = around === undefined ? await rootSpan(start, traceparent) : around.child(start)
+  if (span === undefined) return work(undefined)
+  let failure: string | undefined
+  try {
+    return await span.within(() => work(span))
+  } catch (error) {
+    failure = failureTypeOf(error)
+    throw error
+  } finally {
+    span.end(failure)
+  }
+}
