@@ -1,4 +1,5 @@
 /** @module The ledger as a service: the parts of `compose.ts`, the HTTP edge over them, and the server. */
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OpenLedger } from './compose.ts'
 import { type Opening, startOpening } from './compose-waiting.ts'
@@ -120,7 +121,7 @@ function failureOf(work: Promise<void>): Promise<never> {
   return failed
 }
 
-type Served = Pick<OpenLedger, 'ledger' | 'keys' | 'memory' | 'work'>
+type Served = Pick<OpenLedger, 'ledger' | 'keys' | 'memory' | 'work' | 'readers'>
 
 function waiting(opening: Opening, settings: Settings): Served {
   const status = (): StoreStatus => ({
@@ -142,7 +143,7 @@ function edgeOf(
   const trusted = latest(issuers)
   const { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, values } = settings
   const valueBodyMaxBytes = values.maxBytes + AROUND_VALUE_BYTES
-  return ({ ledger, keys: source, memory, work }, draining) => {
+  return ({ ledger, keys: source, memory, work, readers }, draining) => {
     const keys = latest(source)
     return createApp({
       ledger,
@@ -152,10 +153,18 @@ function edgeOf(
       version,
       memory,
       work,
+      ...(readers && { readers }),
+      disks: foldersOf(settings),
       settings: { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, valueBodyMaxBytes },
       draining,
     })
   }
+}
+
+/** What fills up: the folder of the data, and that of the store's file. */
+function foldersOf({ store, data }: Settings): Record<string, string> {
+  if (store.kind === 'memory') return {}
+  return { data, ...(store.kind === 'sqlite' && { store: dirname(store.path) }) }
 }
 
 type App = ReturnType<typeof createApp>

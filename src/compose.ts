@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { EVENTS, type EventBody } from '../schemas/events.ts'
 import { SYSTEM_STREAM } from '../schemas/names.ts'
 import { budgetBytes } from './compose-memory.ts'
+import { openReaders } from './compose-readers.ts'
 import { openReader, openStore } from './compose-stores.ts'
 import type { Settings } from './config.ts'
 import { httpJudge } from './judge-client.ts'
@@ -26,6 +27,7 @@ import {
   VIEWS_FILE,
 } from './places.ts'
 import { watchPolicies } from './policy-file.ts'
+import type { ReaderThreads } from './reading/reader-threads.ts'
 import { MemoryBudget } from './resources/memory-budget.ts'
 import { WorkQueue } from './resources/work-queue.ts'
 import { makeFolder } from './signing/durable-file.ts'
@@ -62,6 +64,8 @@ export interface OpenLedger extends AsyncDisposable {
   readonly store: EventStore
   readonly memory: MemoryBudget
   readonly work: WorkQueue
+  /** Absent: everything is read in this thread. */
+  readonly readers?: ReaderThreads
 }
 
 /**
@@ -120,7 +124,12 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
       ...origin,
     })
     const ledger = opened.add(withJudge(created, settings, log))
-    return { ledger, keys, store, memory, work, [Symbol.asyncDispose]: () => opened.close() }
+    const readers = openReaders(settings, log, (fault) => ledger.integrity.reported(fault))
+    if (readers !== undefined) opened.add(readers)
+    return {
+      ...{ ledger, keys, store, memory, work, ...(readers && { readers }) },
+      [Symbol.asyncDispose]: () => opened.close(),
+    }
   } catch (error) {
     await opened.close()
     throw error

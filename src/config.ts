@@ -30,6 +30,7 @@ export interface Settings {
   readonly maxConnections: number
   readonly checkpointDelayMs: number
   readonly scrubDays: number
+  readonly readThreads: number
   /** `default`, `relay`, or a file. */
   readonly policy?: string
   readonly judge?: string
@@ -80,6 +81,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     maxConnections: inputs.number('max-connections'),
     checkpointDelayMs: inputs.number('checkpoint-seconds') * MS_PER_SECOND,
     scrubDays: inputs.number('scrub-days'),
+    readThreads: inputs.number('read-threads'),
     ...(policy !== undefined && { policy }),
     ...(judge !== undefined && { judge }),
     ...(witnesses !== undefined && { witnesses }),

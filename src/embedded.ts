@@ -41,7 +41,7 @@ export async function openEmbedded(path: string): Promise<Embedded> {
   if (path === ':memory:') return openInMemory()
   const folder = resolve(path)
   await closing.get(folder)
-  const settings = { ...readSettings({ data: folder }, {}), auditIfAsked: true }
+  const settings = { ...readSettings({ data: folder }, {}), auditIfAsked: true, readThreads: 0 }
   const handle: Handle = handles.get(folder) ?? { opened: openLedger(settings, silentLog), users: 0 }
   handles.set(folder, handle)
   handle.users += 1

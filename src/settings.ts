@@ -9,6 +9,7 @@ const PORT_MAX = 65_535
 
 const CHECKPOINT_MAX_SECONDS = 86_400
 const SCRUB_MAX_DAYS = 3_650
+const READ_THREADS_MAX = 16
 
 const MIB = 1024 * 1024
 
@@ -158,6 +159,12 @@ export const SETTINGS = {
       'who reads bodies, such as contexts, arguments and results: `implied`, whoever has `runs:read`; `required`, only who has `payloads:read`',
     fallback: 'implied',
     schema: z.enum(['implied', 'required'], 'takes implied or required'),
+  },
+  'read-threads': {
+    about:
+      'threads that make exports of a store in a file, beside the one that decides and answers; 0: that one makes them too',
+    fallback: '1',
+    schema: wholeNumber(0, READ_THREADS_MAX),
   },
   'strict-access': {
     about:

@@ -40,6 +40,7 @@ const SETTING_VALUES: Readonly<Record<SettingName, string>> = {
   'max-connections': 'count',
   'checkpoint-seconds': 'seconds',
   'scrub-days': 'days',
+  'read-threads': 'count',
   policy: 'policy',
   judge: 'url',
   witnesses: 'file',

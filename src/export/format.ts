@@ -30,6 +30,8 @@ export interface FormatWriter {
 export interface ExportFormat {
   readonly contentType: string
   readonly extension: string
+  /** Its events name their leaves, which the log alone knows. */
+  readonly needsLeafIndex?: boolean
   readonly open: (scope: ExportScope) => FormatWriter
 }
 

@@ -4,11 +4,13 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import type { EventQuery } from '../../schemas/event-query.ts'
+import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { ofAllAgents, withinRun } from '../access/check-access.ts'
 import type { Caller, ExportPin, Ledger } from '../ledger/ledger.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { Position } from '../store/event-store.ts'
+import { type BodyMaker, bodyOf, type ExportBody, type MadeSoFar } from './export-body.ts'
 import { type Refused, refusedBy } from './export-refusal.ts'
 import type { ExportFormat, ExportScope } from './format.ts'
 import { FORMATS, type FormatName } from './formats.ts'
@@ -36,14 +38,20 @@ export interface PreparedExport {
 
 export type Prepared = { readonly ok: true; readonly value: PreparedExport } | Refused
 
-export async function prepareExport(ledger: Ledger, caller: Caller, request: ExportRequest): Promise<Prepared> {
+/** `elsewhere`: a thread of its own for what is read and formatted. */
+export async function prepareExport(
+  ledger: Ledger,
+  caller: Caller,
+  request: ExportRequest,
+  elsewhere?: BodyMaker,
+): Promise<Prepared> {
   const { query = {}, resume } = request
   const outside = withinRun(caller, query.run) ?? ofAllAgents(caller)
   if (outside !== undefined) return refusedBy(outside)
   const pin = await ledger.exports.pin(caller, resume?.until)
   const pages = await pagesOf(ledger, caller, { query, pin })
   if (!pages.ok) return pages
-  const inHand: ExportInHand = { ledger, caller, request, pin, pages: pages.value, exportId: randomUUID() }
+  const inHand: ExportInHand = { ledger, caller, request, pin, pages: pages.value, exportId: randomUUID(), elsewhere }
   return {
     ok: true,
     value: {
@@ -76,6 +84,7 @@ interface ExportInHand {
   readonly pin: ExportPin
   readonly pages: EventPages
   readonly exportId: string
+  readonly elsewhere: BodyMaker | undefined
 }
 
 interface PinnedQuery {
@@ -158,71 +167,78 @@ function filterOf({ run: _, ...filter }: EventQuery): JsonObject | undefined {
 }
 
 function chunksOf(inputs: ExportInHand, signal?: AbortSignal): AsyncGenerator<Uint8Array, void> {
-  const file = new File(inputs.request.resume?.offset ?? 0)
-  const cut = (events: number): Promise<void> =>
-    recordIssue(inputs, { outcome: 'cut', events, file }).catch(() => undefined)
-  return orUnbegun(fileChunks(inputs, file, { signal, cut }), () => cut(0))
+  const made = { ...NOTHING_MADE }
+  const cut = (): Promise<void> => recordIssue(inputs, 'cut', made).catch(() => undefined)
+  return orUnbegun(fileChunks(inputs, made, { signal, cut }), cut)
 }
 
-interface Made {
-  readonly outcome: 'complete' | 'cut'
-  readonly events: number
-  readonly file: File
-}
+const NOTHING_MADE: MadeSoFar = { events: 0, bytes: 0, digest: `sha256:${createHash('sha256').digest('hex')}` }
+
+type Made = { -readonly [name in keyof MadeSoFar]: MadeSoFar[name] }
 
 function recordIssue(
   { ledger, caller, request, pin, exportId }: ExportInHand,
-  { outcome, events, file }: Made,
+  outcome: 'complete' | 'cut',
+  { events, bytes, digest }: MadeSoFar,
 ): Promise<void> {
-  const counts = { outcome, events, bytes: file.bytes, digest: file.digest() }
-  const data = { ...exportedPart(request, pin, exportId), ...counts }
+  const data = { ...exportedPart(request, pin, exportId), outcome, events, bytes, digest }
   return ledger.exports.record(caller, { type: 'ExportIssued', data })
 }
 
 interface Ends {
   readonly signal: AbortSignal | undefined
   /** Puts it on record as cut. The start is on record: where this fails, too, the export counts as cut. Never rejects. */
-  readonly cut: (events: number) => Promise<void>
+  readonly cut: () => Promise<void>
 }
 
-async function* fileChunks(input: ExportInHand, file: File, { signal, cut }: Ends): AsyncGenerator<Uint8Array, void> {
-  const { ledger, caller, request, pin } = input
-  const writer = FORMATS[request.format].open(scopeOf(input))
-  const filter = filterOf(request.query ?? {})
-  let events = 0
+async function* fileChunks(input: ExportInHand, made: Made, { signal, cut }: Ends): AsyncGenerator<Uint8Array, void> {
+  const body = bodyFor(input)
   let complete = false
   try {
-    file.add(writer.head)
-    for await (const page of input.pages) {
-      // An offset far ahead gives nothing for long: it is not the yields alone that a reader can end it at.
+    for (let portion = await body.next(); portion !== undefined; portion = await body.next()) {
+      const { chunk, events, bytes, digest } = portion
+      Object.assign(made, { events, bytes, digest })
+      // Before the bytes leave: it is not the yields alone that a reader can end it at.
       signal?.throwIfAborted()
-      for (const event of page) {
-        file.add(writer.event(event))
-        events += 1
-        if (file.waiting > PORTION_CHARS) yield* file.portion()
-      }
-      yield* file.portion()
+      if (chunk.length > 0) yield chunk
     }
-    file.add(writer.rest())
-    yield* file.portion()
-    await recordIssue(input, { outcome: 'complete', events, file })
+    await recordIssue(input, 'complete', made)
     complete = true
-    const trailer = signedTrailer(ledger, caller, {
-      ledgerId: ledger.ledgerId,
-      tenant: caller.tenant,
-      run: request.query?.run ?? null,
-      ...(filter && { filter }),
-      events,
-      digest: file.digest(),
-      asOf: pin.tree?.eventId ?? null,
-      treeSize: pin.tree?.size ?? null,
-      root: pin.tree?.root ?? null,
-    })
-    file.add(writer.trailer(trailer))
-    yield* file.portion()
+    const end = await body.trailer(trailerOf(input, made))
+    if (end.length > 0) yield end
   } finally {
-    if (!complete) await cut(events)
+    await body.close()
+    if (!complete) await cut()
   }
+}
+
+function trailerOf({ ledger, caller, request, pin }: ExportInHand, { events, digest }: MadeSoFar): ExportTrailer {
+  const filter = filterOf(request.query ?? {})
+  return signedTrailer(ledger, caller, {
+    ledgerId: ledger.ledgerId,
+    tenant: caller.tenant,
+    run: request.query?.run ?? null,
+    ...(filter && { filter }),
+    events,
+    digest,
+    asOf: pin.tree?.eventId ?? null,
+    treeSize: pin.tree?.size ?? null,
+    root: pin.tree?.root ?? null,
+  })
+}
+
+/** In another thread where there is one and the file needs the store alone; else here. */
+function bodyFor(input: ExportInHand): ExportBody {
+  const { ledger, caller, request, pin, pages, elsewhere } = input
+  const { format, query = {}, resume } = request
+  const { run } = query
+  const { until } = pin
+  const offset = resume?.offset ?? 0
+  const { needsLeafIndex = false, open }: ExportFormat = FORMATS[format]
+  if (elsewhere === undefined || needsLeafIndex || until === undefined || filterOf(query) !== undefined)
+    return bodyOf({ pages, writer: open(scopeOf(input)), offset, portionChars: PORTION_CHARS })
+  const of = { ledgerId: ledger.ledgerId, tenant: caller.tenant, ...(run !== undefined && { run }) }
+  return elsewhere.body({ format, ...of, until, offset })
 }
 
 function scopeOf({ ledger, caller: { tenant }, pin, request }: ExportInHand): ExportScope {
@@ -236,39 +252,5 @@ function scopeOf({ ledger, caller: { tenant }, pin, request }: ExportInHand): Ex
       const index = ledger.logs?.leafIndex(tenant, eventId)
       return index !== undefined && index < size ? index : undefined
     },
-  }
-}
-
-/** The bytes of one file: digested whole, given from an offset on. */
-class File {
-  bytes = 0
-  readonly #hash = createHash('sha256')
-  readonly #offset: number
-  #text: string[] = []
-  waiting = 0
-
-  constructor(offset: number) {
-    this.#offset = offset
-  }
-
-  add(text: string): void {
-    this.#text.push(text)
-    this.waiting += text.length
-  }
-
-  *portion(): Generator<Uint8Array, void> {
-    const bytes = Buffer.from(this.#text.join(''))
-    this.#text = []
-    this.waiting = 0
-    if (bytes.length === 0) return
-    const known = Math.min(Math.max(this.#offset - this.bytes, 0), bytes.length)
-    this.#hash.update(bytes)
-    this.bytes += bytes.length
-    if (known < bytes.length) yield bytes.subarray(known)
-  }
-
-  /** Of all that was given in portions so far. */
-  digest(): string {
-    return `sha256:${this.#hash.copy().digest('hex')}`
   }
 }

@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events'
 import type { RateSettings } from '../access/rates.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { ReaderThreads } from '../reading/reader-threads.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
 import type { TokenVerifier } from '../signing/tokens.ts'
@@ -64,6 +65,10 @@ export interface AppOptions {
   readonly work?: WorkQueue
   /** Shared with the ledger behind; one of its own by default. */
   readonly memory?: MemoryBudget
+  /** Folders whose disks are measured, by the name that the metric gives them. */
+  readonly disks?: Readonly<Record<string, string>>
+  /** Threads that make exports; absent: the thread that answers makes them. */
+  readonly readers?: Pick<ReaderThreads, 'body' | 'stats'>
   /** Milliseconds since 1970; the real clock by default. */
   readonly now?: () => number
   /** Once aborted: `/readyz` answers 503 and every tail ends with the id to resume from. */
@@ -71,7 +76,7 @@ export interface AppOptions {
 }
 
 /** The same with every default filled in. */
-export interface AppDeps extends Required<Omit<AppOptions, 'settings'>> {
+export interface AppDeps extends Required<Omit<AppOptions, 'settings' | 'readers'>>, Pick<AppOptions, 'readers'> {
   readonly settings: HttpSettings
 }
 
@@ -83,6 +88,7 @@ export function appDeps(options: AppOptions): AppDeps {
     now: Date.now,
     memory: new MemoryBudget(),
     work: new WorkQueue(),
+    disks: {},
     ...options,
     draining,
     settings: { ...HTTP_DEFAULTS, ...options.settings },

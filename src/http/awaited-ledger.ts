@@ -1,5 +1,6 @@
 /** @module Stands in for a ledger whose store has not been reached yet: the edge lives, says that it is not ready, and answers 503 to the rest. */
-import type { Ledger, LedgerStats } from '../ledger/ledger.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { LedgerStats } from '../ledger/ledger-stats.ts'
 import { type StoreStatus, StoreUnavailableError } from '../store/event-store.ts'
 
 const RETRY_AFTER_MS = 1_000
@@ -14,6 +15,7 @@ const NOTHING_YET: LedgerStats = {
   integrity: { faults: 0 },
   lagEvents: [],
   building: [],
+  witnessFailures: [],
 }
 
 /** Whatever is asked of it but its status and its counters throws `StoreUnavailableError`. */

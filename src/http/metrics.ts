@@ -1,7 +1,9 @@
 /** @module Counters for /metrics, on a registry of their own. Labels are route patterns and codes, never what a caller sent. */
+import { statfs } from 'node:fs/promises'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { ReaderStats, ReaderThreads } from '../reading/reader-threads.ts'
 import type { MemoryBudget, SharedMemory } from '../resources/memory-budget.ts'
 import type { StreamSlots } from './stream-slots.ts'
 
@@ -23,14 +25,20 @@ export interface Measured {
   readonly slots: StreamSlots
   readonly memory: MemoryBudget
   readonly version: string
+  readonly readers?: Pick<ReaderThreads, 'stats'>
+  /** Folders by the name that the metric gives them. */
+  readonly disks: Readonly<Record<string, string>>
 }
 
-export function createMetrics({ ledger, slots, memory, version }: Measured): HttpMetrics {
+export function createMetrics({ ledger, slots, memory, version, readers, disks }: Measured): HttpMetrics {
   const registry = new Registry()
   registerLedger(registry, ledger)
   registerForgetting(registry, ledger)
   registerProcess(registry, version)
   registerMemory(registry, memory)
+  registerKeptUp(registry, ledger)
+  registerReaders(registry, readers)
+  registerDisks(registry, disks)
   const registers = [registry]
   const requests = new Counter({
     name: `${PREFIX}http_requests_total`,
@@ -116,6 +124,70 @@ function registerLag(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
     collect() {
       this.reset()
       for (const { name, events } of ledger.stats().lagEvents) this.set({ follower: name }, events)
+    },
+  })
+}
+
+/** Of what is said only once it is known, nothing is said before: 0 would say that all is well. */
+function registerKeptUp(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
+  const known = (name: string, help: string, read: () => number | undefined): void => {
+    new Gauge({
+      name: PREFIX + name,
+      help,
+      registers: [registry],
+      collect() {
+        const value = read()
+        if (value === undefined) this.remove()
+        else this.set(value)
+      },
+    })
+  }
+  known(
+    'checkpoints_current_timestamp_seconds',
+    'When every log was last found covered by its signed checkpoint.',
+    () => {
+      const { coveredAtMs } = ledger.stats()
+      return coveredAtMs === undefined ? undefined : coveredAtMs / 1000
+    },
+  )
+  known('calls_in_doubt', 'Calls in doubt, as the run list has them.', () => ledger.stats().callsInDoubt)
+  new Counter({
+    name: `${PREFIX}witness_failures_total`,
+    help: 'Times that a witness did not cosign a checkpoint, by why.',
+    labelNames: ['witness', 'code'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { witness, code, count } of ledger.stats().witnessFailures) this.inc({ witness, code }, count)
+    },
+  })
+}
+
+function registerReaders(registry: Registry, readers: Measured['readers']): void {
+  const stats = (): ReaderStats => readers?.stats() ?? { threads: 0, bodies: 0, heapBytes: 0, deaths: 0 }
+  gauge(
+    registry,
+    'reader_threads',
+    'Threads that make exports; 0: the one that writes makes them.',
+    () => stats().threads,
+  )
+  gauge(registry, 'reader_exports', 'Exports that they are making.', () => stats().bodies)
+  gauge(registry, 'reader_heap_bytes', 'Heaps of the threads that make exports.', () => stats().heapBytes)
+  counter(registry, 'reader_deaths_total', 'Ends of such a thread that nobody asked for.', () => stats().deaths)
+}
+
+function registerDisks(registry: Registry, disks: Measured['disks']): void {
+  new Gauge({
+    name: `${PREFIX}disk_free_bytes`,
+    help: 'Bytes that the disk of a folder still takes.',
+    labelNames: ['folder'],
+    registers: [registry],
+    async collect() {
+      this.reset()
+      for (const [folder, path] of Object.entries(disks)) {
+        const disk = await statfs(path).catch(() => undefined)
+        if (disk !== undefined) this.set({ folder }, disk.bavail * disk.bsize)
+      }
     },
   })
 }

@@ -18,10 +18,11 @@ import {
 } from './identity/ledger-identity.ts'
 import { Sealer } from './identity/sealer.ts'
 import { openIntegrity } from './integrity/open-integrity.ts'
-import type { Caller, Found, Ledger, LedgerFollower, LedgerStats, ReplayLine } from './ledger.ts'
+import type { Caller, Found, Ledger, ReplayLine } from './ledger.ts'
 import type { LedgerOptions } from './ledger-options.ts'
+import type { LedgerFollower, LedgerStats } from './ledger-stats.ts'
 import { LogStartError } from './log/log-deps.ts'
-import { guardedLogs } from './log/open-tenant-logs.ts'
+import { guardedLogs, type OpenLogs } from './log/open-tenant-logs.ts'
 import { type ApprovalReadDeps, ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
 import { Exports } from './read/exports.ts'
@@ -101,7 +102,8 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...listsOf({ list, queries, reader }),
     integrity: integrity.integrity,
     status: () => store.status(),
-    stats: () => stats.snapshot({ hotRuns: runs.size, integrity: integrity.stats(), ...lagsOf(lag) }),
+    stats: () =>
+      stats.snapshot({ hotRuns: runs.size, integrity: integrity.stats(), ...lagsOf(lag), ...keptUp(list, logs) }),
     drain: () => runs.drained(),
     [Symbol.asyncDispose]: async () => {
       stopWatching()
@@ -179,6 +181,18 @@ function lagsOf(lag: Record<LedgerFollower, Followed>): Pick<LedgerStats, 'lagEv
     }),
   }
 }
+
+/** What of it is known. */
+function keptUp(list: RunList, logs: OpenLogs | undefined): KeptUp {
+  const [coveredAtMs, callsInDoubt] = [logs?.coveredAtMs(), list.callsInDoubt()]
+  return {
+    witnessFailures: logs?.witnessFailures() ?? [],
+    ...(coveredAtMs !== undefined && { coveredAtMs }),
+    ...(callsInDoubt !== undefined && { callsInDoubt }),
+  }
+}
+
+type KeptUp = Pick<LedgerStats, 'witnessFailures' | 'coveredAtMs' | 'callsInDoubt'>
 
 function recordNewKey(founding: LedgerIdentityDeps): void {
   recordRotations(founding).catch((error: unknown) =>

@@ -13,9 +13,9 @@ import type { DsseEnvelope } from '../signing/dsse.ts'
 import type { Position, StoreStatus } from '../store/event-store.ts'
 import type { RunFilter } from '../store/view-store.ts'
 import type { AuditReads } from './audit/audit-reads.ts'
-import type { IndexProgress } from './audit/index-building.ts'
 import type { Integrity } from './integrity/integrity.ts'
 import type { LedgerEvent } from './ledger-event.ts'
+import type { LedgerStats } from './ledger-stats.ts'
 import type { TenantLogs } from './log/tenant-logs.ts'
 
 export type { BatchItem, Caller, Command }
@@ -272,27 +272,3 @@ export interface Ledger extends AsyncDisposable {
   /** Resolves once every append handed over so far is durable or refused. */
   drain(): Promise<void>
 }
-
-export interface LedgerStats {
-  readonly appendedEvents: number
-  readonly appends: number
-  readonly conflicts: number
-  readonly refusals: Readonly<Record<string, number>>
-  /** Times that the store stopped taking appends because of its medium. */
-  readonly storeFaults: readonly { readonly operation: string; readonly errno: string; readonly count: number }[]
-  readonly inFlightAppends: number
-  readonly hotRuns: number
-  readonly integrity: {
-    /** Events on record as broken, of all tenants; counted up to 1,000. */
-    readonly faults: number
-    /** When the last whole pass of the scrub ended, in milliseconds since 1970. */
-    readonly lastPassEndedMs?: number
-  }
-  /** Events of this process that the run list, the auditors' index and the logs have not seen; without those that made no whole pass yet. */
-  readonly lagEvents: readonly { readonly name: LedgerFollower; readonly events: number }[]
-  /** What is being made from far behind, as at a first start on a full store: what rests on it waits, or answers 503. */
-  readonly building: readonly (IndexProgress & { readonly name: LedgerFollower })[]
-}
-
-/** What follows the store beside the ledger. */
-export type LedgerFollower = 'runs' | 'audit' | 'logs'

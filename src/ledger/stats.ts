@@ -1,6 +1,8 @@
 /** @module Counters of the ledger's work, for /metrics. */
 import type { StoreFault } from '../store/event-store.ts'
-import type { LedgerStats } from './ledger.ts'
+import type { LedgerStats } from './ledger-stats.ts'
+
+type OwnStats = 'appendedEvents' | 'appends' | 'conflicts' | 'refusals' | 'storeFaults' | 'inFlightAppends'
 
 export class Stats {
   #appendedEvents = 0
@@ -48,7 +50,7 @@ export class Stats {
     this.#storeFaults.set(key, known)
   }
 
-  snapshot(more: Pick<LedgerStats, 'hotRuns' | 'integrity' | 'lagEvents' | 'building'>): LedgerStats {
+  snapshot(more: Omit<LedgerStats, OwnStats>): LedgerStats {
     return {
       appendedEvents: this.#appendedEvents,
       appends: this.#appends,

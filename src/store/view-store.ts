@@ -125,6 +125,8 @@ export interface ViewStore extends DerivedFile {
   saveRuns(rows: readonly RunRow[], to: ViewProgress, faults?: readonly FaultRow[]): boolean
   /** Newest first, of a bounded number of runs that are looked at (`looked`), whether they fit or not. */
   listRuns(filter: RunFilter, looked?: number): RunStretch
+  /** Calls in doubt of all tenants, in the first `runs` runs that have an open call. */
+  callsInDoubt(runs: number): number
   /** Of a tenant, or of all; in order of stream and revision. */
   faults(of: { readonly tenant?: string; readonly stream?: string; readonly limit: number }): readonly FaultRow[]
   /** A text of one of the ledger's followers, which survives a start. */

@@ -4,6 +4,7 @@ import { STATUS } from '../../src/http/problem-codes.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { StoreUnavailableError } from '../../src/store/event-store.ts'
 import { describedRoutes } from '../support/route-requests.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 import { bearer, bodyOf, testEdge } from '../support/test-edge.ts'
 
 const test = suite('http: health, description, metrics, problems')
@@ -122,6 +123,21 @@ test('metrics name patterns, codes and states, never what a caller sent (A37)', 
   assert.match(text, /countersign_store_state\{state="ready"\} 1/)
   assert.match(text, /countersign_event_loop_lag_seconds \d/)
   assert.not.match(text, /canary|acme|alice/)
+})
+
+test('metrics say how many calls are in doubt, once the run list has counted, and what the disks still take', async () => {
+  using folder = tempFolder()
+  await using edge = await testEdge({ disks: { data: folder.path, gone: folder.file('gone') } })
+  const metrics = async () => (await edge.get('/metrics')).text()
+  await edge.started('one')
+  assert.not.match(await metrics(), /^countersign_calls_in_doubt \d/m)
+  const claim = { tool: 'charge', args: { cents: 5 }, key: 'k' }
+  const { callId, fence } = await bodyOf(await edge.post('/v1/runs/one/calls', claim))
+  await edge.post(`/v1/runs/one/calls/${callId}/settle`, { fence, unknown: { reason: 'no answer' } })
+  await edge.get('/v1/runs')
+  assert.match(await metrics(), /^countersign_calls_in_doubt 1$/m)
+  assert.match(await metrics(), /^countersign_disk_free_bytes\{folder="data"\} \d+$/m)
+  assert.not.match(await metrics(), /folder="gone"/)
 })
 
 test('metrics say how far the run list and the index lag behind, and nothing before they have counted', async () => {

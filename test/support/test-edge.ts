@@ -2,7 +2,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Header } from '../../schemas/header.ts'
 import { createApp } from '../../src/http/app.ts'
-import type { HttpLog, HttpSettings } from '../../src/http/app-deps.ts'
+import type { AppOptions, HttpLog, HttpSettings } from '../../src/http/app-deps.ts'
 import type { EdgeEnv } from '../../src/http/edge-context.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import {
@@ -59,6 +59,7 @@ export interface TestEdgeOptions extends TestLedgerOptions {
   /** Of tokens and of the edge, instead of the real one; the ledger has its own. */
   readonly now?: () => number
   readonly trusted?: TokenVerifierOptions['trusted']
+  readonly disks?: AppOptions['disks']
   readonly payloadScope?: 'implied' | 'required'
   /** Wraps the ledger, to make it fail or wait. */
   readonly wrap?: (ledger: Ledger) => Ledger
@@ -82,6 +83,7 @@ export async function testEdge(options: TestEdgeOptions = {}): Promise<TestEdge>
     ...(options.memory && { memory: options.memory }),
     ...(options.work && { work: options.work }),
     settings: { ratePerSecond: 0, ...options.settings },
+    ...(options.disks && { disks: options.disks }),
     draining: draining.signal,
     now,
   })

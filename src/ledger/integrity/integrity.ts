@@ -1,4 +1,5 @@
 /** @module What the ledger says of events that do not verify, and of the scrub. */
+import type { SealFault } from '../identity/sealer.ts'
 
 /** An event on record as broken. */
 export interface IntegrityFault {
@@ -31,6 +32,8 @@ interface Reader {
 }
 
 export interface Integrity {
+  /** For whoever reads the store in another thread: an event that did not verify there. */
+  reported(fault: SealFault): void
   state(reader: Reader): IntegrityState
   /** How many events are on record as broken: every page asks. */
   broken(reader: Reader): number

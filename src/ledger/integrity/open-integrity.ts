@@ -2,8 +2,9 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 import { parseStream, runStream } from '../../../schemas/names.ts'
 import type { FaultRow } from '../../store/view-store.ts'
-import type { Caller, Found, LedgerStats } from '../ledger.ts'
+import type { Caller, Found } from '../ledger.ts'
 import type { LedgerOptions } from '../ledger-options.ts'
+import type { LedgerStats } from '../ledger-stats.ts'
 import type { Effects } from '../ports.ts'
 import { lookForFirstEvents } from './first-events.ts'
 import type { Integrity, IntegrityFault, IntegrityState } from './integrity.ts'
@@ -40,6 +41,7 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
   }
   return {
     integrity: {
+      reported: (fault) => deps.sealer.faultFound(fault),
       state: (caller) => stateOf(caller, { faults, scrub, scrubDays }),
       broken: (caller) => faults.onRecord(placeOf(caller)).length,
       scrub: async () => {

@@ -15,7 +15,7 @@ import { logReads } from './log-reads.ts'
 import { CHECKPOINT_DELAY_MS, type LogSettings } from './log-settings.ts'
 import { StreamHeads } from './stream-heads.ts'
 import type { TenantLogs } from './tenant-logs.ts'
-import { type PostedLogs, WitnessPosts } from './witness-posts.ts'
+import { type PostedLogs, type WitnessFailures, WitnessPosts } from './witness-posts.ts'
 
 /** The rest of the delay is for the pass itself. */
 const TURN_SHARE = 0.8
@@ -28,7 +28,11 @@ const LOOK_MS = 1_000
 /** Longest wait for the last checkpoint at the end of the process. */
 const LAST_PASS_MS = 1_500
 
-export type OpenLogs = TenantLogs & AsyncDisposable
+export interface OpenLogs extends TenantLogs, AsyncDisposable {
+  /** When every log was last found covered by its checkpoint, in milliseconds since 1970; undefined before. */
+  readonly coveredAtMs: () => number | undefined
+  readonly witnessFailures: () => readonly WitnessFailures[]
+}
 
 /**
  * Looks back before the ledger's identity is opened, since that may append; what comes back opens the logs under their origin.
@@ -60,15 +64,18 @@ function openTenantLogs(
   const posts = new WitnessPosts(witnesses, postedLogs(projection), deps)
   const keep = kept && checkpointKeeper(kept, { deps, projection, origin })
   let publishing: Promise<void> | undefined
+  let coveredAtMs: number | undefined
 
   const pass = async (signal?: AbortSignal): Promise<void> => {
     const atItsEnd = deps.lag?.passing()
+    const begunMs = deps.effects.nowMs()
     await projection.catchUp(signal)
     if (signal?.aborted === true) return
     atItsEnd?.()
     const signed = await signer.signDue(signal)
     keep?.(new Map(signed.map(({ tenant, note }) => [tenant, note])))
     if (signed.length > 0) await projection.catchUp(signal)
+    if (deps.logStore.dueLogs().length === 0) coveredAtMs = begunMs
     // Of all logs: another process may have signed, and a restart forgets who cosigned.
     if (witnesses.length > 0) for (const tenant of deps.logStore.signedTenants()) posts.post(tenant)
   }
@@ -98,6 +105,8 @@ function openTenantLogs(
     maxDelayMs,
     ...logReads(deps, { projection, posts, heads }),
     publish: () => publish(),
+    coveredAtMs: () => coveredAtMs,
+    witnessFailures: () => posts.failures(),
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer)
       stopRenewals()

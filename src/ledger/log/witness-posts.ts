@@ -32,6 +32,13 @@ interface Post {
   knownSize: number
 }
 
+export interface WitnessFailures {
+  readonly witness: string
+  /** `unreachable`, or what it refused with. */
+  readonly code: string
+  readonly count: number
+}
+
 export class WitnessPosts implements Disposable {
   readonly #couriers: readonly Courier[]
   readonly #logs: PostedLogs
@@ -63,6 +70,11 @@ export class WitnessPosts implements Disposable {
     return this.#couriers.map((courier) => courier.size(tenant))
   }
 
+  /** How often each witness did not cosign, by why, since this process started. */
+  failures(): readonly WitnessFailures[] {
+    return this.#couriers.flatMap((courier) => courier.failures())
+  }
+
   [Symbol.dispose](): void {
     this.#stop.abort()
   }
@@ -81,6 +93,7 @@ class Courier {
   readonly #options: CourierOptions
   readonly #posts: SizedCache<Post>
   readonly #waiting = new Set<string>()
+  readonly #failures = new Map<string, number>()
   #going = false
 
   constructor(options: CourierOptions) {
@@ -98,6 +111,11 @@ class Courier {
 
   size(tenant: string): { readonly name: string; readonly size: number } {
     return { name: this.#options.witness.verifier.name, size: this.#posts.get(tenant)?.knownSize ?? 0 }
+  }
+
+  failures(): readonly WitnessFailures[] {
+    const witness = this.#options.witness.verifier.name
+    return [...this.#failures].map(([code, count]) => ({ witness, code, count }))
   }
 
   async #go(): Promise<void> {
@@ -133,6 +151,7 @@ class Courier {
       this.#keep(tenant, { note: note.text, lines: answer.lines, knownSize: note.size })
       return answer
     }
+    this.#failures.set(answer.code, (this.#failures.get(answer.code) ?? 0) + 1)
     log.warn({ tenant, witness: witness.verifier.name, code: answer.code }, answer.message)
     if (answer.code !== 'unreachable') this.#keep(tenant, { note: note.text, knownSize })
     return answer

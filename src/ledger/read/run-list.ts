@@ -21,6 +21,7 @@ import type { Pace } from '../../resources/work-queue.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import type { FaultRow, RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
+import type { Followed } from '../followed.ts'
 import type { Caller, RunListFilter } from '../ledger.ts'
 import { type FollowerOptions, QuietFollower } from './quiet-follower.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from './seen-record.ts'
@@ -31,6 +32,9 @@ export function runListReached(views: Pick<ViewStore, 'checkpoint'>): ViewCheckp
   return views.checkpoint(RUN_ROW_PROJECTION, RUN_ROW_VERSION)
 }
 
+/** Runs with open calls that are looked at for a count: some milliseconds. */
+const COUNTED_RUNS = 10_000
+
 export interface RunListOptions extends Omit<FollowerOptions, 'inLulls'> {
   readonly nowMs: () => number
 }
@@ -39,6 +43,7 @@ export class RunList implements Disposable {
   readonly #store: EventStore
   readonly #views: ViewStore
   readonly #follower: QuietFollower
+  readonly #followed: Followed
   readonly #nowMs: () => number
   #isSame = false
   /** Changes whenever faults came in, or the file was made anew. */
@@ -48,6 +53,7 @@ export class RunList implements Disposable {
 
   constructor(store: EventStore, views: ViewStore, { nowMs, ...upkeep }: RunListOptions) {
     this.#nowMs = nowMs
+    this.#followed = upkeep.followed
     views.onRenewed(() => {
       this.#faultsSeen += 1
       this.#timesMade += 1
@@ -104,6 +110,15 @@ export class RunList implements Disposable {
 
   get faultsSeen(): number {
     return this.#faultsSeen
+  }
+
+  /** Calls in doubt of all tenants, as far as the list has seen the store; undefined before its first whole pass. */
+  callsInDoubt(): number | undefined {
+    try {
+      return this.#followed.lagEvents === undefined ? undefined : this.#views.callsInDoubt(COUNTED_RUNS)
+    } catch {
+      return undefined
+    }
   }
 
   /** Follows the store to where it is now. */

@@ -95,6 +95,10 @@ class SqliteViews implements Omit<ViewStore, keyof DerivedFile> {
     return this.#statements.faults.all({ tenant: tenant ?? null, stream: stream ?? null, limit })
   }
 
+  callsInDoubt(runs: number): number {
+    return this.#statements.callsInDoubt.get(runs) ?? 0
+  }
+
   note(name: string): string | undefined {
     return this.#statements.note.get(name)
   }
@@ -166,6 +170,12 @@ function prepareStatements(db: Database) {
       VALUES (@tenant, @stream, @revision, @code, @found_at)`),
     faultAt: db
       .prepare<unknown[], number>('SELECT rowid FROM faults WHERE tenant = ? AND stream = ? AND revision = ?')
+      .pluck(),
+    callsInDoubt: db
+      .prepare<unknown[], number>(
+        `SELECT sum(in_doubt_calls) FROM
+          (SELECT in_doubt_calls FROM runs INDEXED BY runs_open_calls WHERE open_calls > 0 LIMIT ?)`,
+      )
       .pluck(),
     note: db.prepare<unknown[], string>('SELECT text FROM notes WHERE name = ?').pluck(),
     saveNote: db.prepare('INSERT OR REPLACE INTO notes (name, text) VALUES (?, ?)'),

@@ -53,6 +53,7 @@ for (const [what, bend] of [
     hook.bend = (record) => (hook.reads > first ? bend(record) : record)
     await at.logs.publish()
     assert.not(at.logs.checkpoint('acme').ok)
+    assert.is(at.ledger.stats().coveredAtMs, undefined, 'events lie beyond every checkpoint')
     assert.is(
       at.lines.filter(({ level, message }) => level === 'error' && message.includes('nothing is signed')).length,
       1,
@@ -60,6 +61,7 @@ for (const [what, bend] of [
     hook.bend = undefined
     await at.logs.publish()
     assert.ok(at.logs.checkpoint('acme').ok)
+    assert.type(at.ledger.stats().coveredAtMs, 'number')
   })
 }
 

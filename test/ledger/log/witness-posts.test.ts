@@ -40,6 +40,9 @@ test('a file of the logs that cannot be read when a checkpoint is to be posted i
     assert.equal(unhandled, [])
     posts.post('acme')
     await eventually(() => added[0], 'the checkpoint at the witness')
+    const counted = await eventually(() => posts.failures()[0], 'the refusal is counted')
+    assert.equal([counted.witness, counted.count], ['w', 1])
+    assert.is.not(counted.code, 'unreachable')
   } finally {
     process.off('unhandledRejection', note)
   }

@@ -23,6 +23,7 @@ const noViews: ViewStore = {
   saveRuns: () => true,
   listRuns: () => ({ rows: [] }),
   faults: () => [],
+  callsInDoubt: () => 0,
   note: () => undefined,
   saveNote: () => undefined,
   loadFold: () => undefined,

@@ -1,0 +1,126 @@
+/** @module The body of an export, all that stands before its trailer: made in portions, counted and digested as they are made. */
+import { createHash } from 'node:crypto'
+import type { ExportTrailer } from '../../schemas/export-trailer.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
+import type { Position } from '../store/event-store.ts'
+import type { FormatWriter } from './format.ts'
+import type { FormatName } from './formats.ts'
+
+/** What of the file is made so far, the part before the offset included. */
+export interface MadeSoFar {
+  readonly events: number
+  readonly bytes: number
+  /** `sha256:` and hexadecimal digits. */
+  readonly digest: string
+}
+
+export interface BodyPortion extends MadeSoFar {
+  /** Empty where all of it lies before the offset. */
+  readonly chunk: Uint8Array
+}
+
+export interface ExportBody {
+  /** Undefined once every event is in. Rejects with what reading the store throws. */
+  next(): Promise<BodyPortion | undefined>
+  /** The end of the file, after the last portion. */
+  trailer(trailer: ExportTrailer): Promise<Uint8Array>
+  /** Gives back what it holds, wherever it is. */
+  close(): Promise<void>
+}
+
+/** All events of a tenant, or of one run, up to a position. */
+export interface BodyRequest {
+  readonly format: FormatName
+  readonly ledgerId: string
+  readonly tenant: string
+  readonly run?: string
+  readonly until: Position
+  /** So many bytes are there already. */
+  readonly offset: number
+}
+
+/** Makes bodies elsewhere than in the thread that writes. */
+export interface BodyMaker {
+  body(request: BodyRequest): ExportBody
+}
+
+export interface BodySource {
+  readonly pages: AsyncIterable<readonly LedgerEvent[]>
+  readonly writer: FormatWriter
+  readonly offset: number
+  /** A portion is given as soon as it has so many characters, and at the end of a page. */
+  readonly portionChars: number
+  /** A page that is shorter is not a portion by itself. Default: every page is one. */
+  readonly wholePages?: boolean
+}
+
+/** Made here, as it is read. */
+export function bodyOf(source: BodySource): ExportBody {
+  const file = new ExportFile(source.offset)
+  const portions = portionsOf(source, file)
+  return {
+    next: async () => {
+      const next = await portions.next()
+      return next.done === true ? undefined : next.value
+    },
+    trailer: async (trailer) => {
+      file.add(source.writer.trailer(trailer))
+      return file.portion()
+    },
+    close: () => portions.return().then(() => undefined),
+  }
+}
+
+async function* portionsOf(
+  { pages, writer, portionChars, wholePages = true }: BodySource,
+  file: ExportFile,
+): AsyncGenerator<BodyPortion, void> {
+  let events = 0
+  const portion = (): BodyPortion => ({ chunk: file.portion(), events, bytes: file.bytes, digest: file.digest() })
+  file.add(writer.head)
+  for await (const page of pages) {
+    for (const event of page) {
+      file.add(writer.event(event))
+      events += 1
+      if (file.waiting > portionChars) yield portion()
+    }
+    // Also an empty one: an offset far ahead gives nothing for long, and its reader may leave meanwhile.
+    if (wholePages) yield portion()
+  }
+  file.add(writer.rest())
+  yield portion()
+}
+
+/** The bytes of one file: digested whole, given from an offset on. */
+class ExportFile {
+  bytes = 0
+  waiting = 0
+  readonly #hash = createHash('sha256')
+  readonly #offset: number
+  #text: string[] = []
+
+  constructor(offset: number) {
+    this.#offset = offset
+  }
+
+  add(text: string): void {
+    this.#text.push(text)
+    this.waiting += text.length
+  }
+
+  /** What was added since the last one, without what lies before the offset. */
+  portion(): Uint8Array {
+    const bytes = Buffer.from(this.#text.join(''))
+    this.#text = []
+    this.waiting = 0
+    const known = Math.min(Math.max(this.#offset - this.bytes, 0), bytes.length)
+    this.#hash.update(bytes)
+    this.bytes += bytes.length
+    return bytes.subarray(known)
+  }
+
+  /** Of all that was given in portions so far. */
+  digest(): string {
+    return `sha256:${this.#hash.copy().digest('hex')}`
+  }
+}

@@ -1,0 +1,33 @@
+/** @module What a ledger counts and measures of itself, for /metrics and readiness. */
+import type { IndexProgress } from './audit/index-building.ts'
+import type { WitnessFailures } from './log/witness-posts.ts'
+
+export interface LedgerStats {
+  readonly appendedEvents: number
+  readonly appends: number
+  readonly conflicts: number
+  readonly refusals: Readonly<Record<string, number>>
+  /** Times that the store stopped taking appends because of its medium. */
+  readonly storeFaults: readonly { readonly operation: string; readonly errno: string; readonly count: number }[]
+  readonly inFlightAppends: number
+  readonly hotRuns: number
+  readonly integrity: {
+    /** Events on record as broken, of all tenants; counted up to 1,000. */
+    readonly faults: number
+    /** When the last whole pass of the scrub ended, in milliseconds since 1970. */
+    readonly lastPassEndedMs?: number
+  }
+  /** Events of this process that the run list, the auditors' index and the logs have not seen; without those that made no whole pass yet. */
+  readonly lagEvents: readonly { readonly name: LedgerFollower; readonly events: number }[]
+  /** When every log was last found covered by a signed checkpoint, in milliseconds since 1970; absent before, and where no log is kept. */
+  readonly coveredAtMs?: number
+  /** How often a witness did not cosign, by why. */
+  readonly witnessFailures: readonly WitnessFailures[]
+  /** Calls in doubt, of all tenants, as the run list has them; counted in up to 10,000 runs. Absent before its first whole pass. */
+  readonly callsInDoubt?: number
+  /** What is being made from far behind, as at a first start on a full store: what rests on it waits, or answers 503. */
+  readonly building: readonly (IndexProgress & { readonly name: LedgerFollower })[]
+}
+
+/** What follows the store beside the ledger. */
+export type LedgerFollower = 'runs' | 'audit' | 'logs'

@@ -1,0 +1,143 @@
+/** @module One thread that reads, from this side: started when it is first needed, and again after an end that nobody asked for. */
+import { Worker } from 'node:worker_threads'
+import type { SealFault } from '../ledger/identity/sealer.ts'
+import { StoreUnavailableError } from '../store/event-store.ts'
+import type { FromReader, ReadFailure, ToReader } from './protocol.ts'
+
+const MIB = 1024 * 1024
+/** Of its heap, young and old: pages and portions of the exports that it makes, and nothing that is kept. */
+export const READER_HEAP_BYTES = 256 * MIB
+const YOUNG_MIB = 32
+const RETRY_MS = 1_000
+const END_MS = 2_000
+
+export interface ReaderThreadOptions {
+  /** The thread's program. */
+  readonly file: URL
+  readonly workerData: unknown
+  readonly onFault: (fault: SealFault) => void
+  /** Called once for each end that nobody asked for. */
+  readonly onDeath: (why: string) => void
+}
+
+type Answer = Extract<FromReader, { readonly id: number }>
+
+interface Waiting {
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: Error) => void
+}
+
+/** What runs in it is lost with it: each of its bodies rejects, and whoever asks for another one starts it again. */
+export class ReaderThread {
+  readonly #options: ReaderThreadOptions
+  #worker: Worker | undefined
+  #waiting = new Map<number, Waiting>()
+  #bodies = 0
+  #heapBytes = 0
+
+  constructor(options: ReaderThreadOptions) {
+    this.#options = options
+  }
+
+  /** Bodies that are open in it. */
+  get bodies(): number {
+    return this.#bodies
+  }
+
+  /** As it said last; 0 while it does not run. */
+  get heapBytes(): number {
+    return this.#heapBytes
+  }
+
+  /** The life of the thread that a body belongs to: a later one knows nothing of it. */
+  open(id: number, request: Extract<ToReader, { kind: 'open' }>['request']): ReaderLine {
+    const worker = this.#worker ?? this.#start()
+    this.#bodies += 1
+    worker.postMessage({ kind: 'open', id, request } satisfies ToReader)
+    return {
+      ask: (message) => {
+        if (worker !== this.#worker) return Promise.reject(lost('it ended'))
+        return new Promise((resolve, reject) => {
+          this.#waiting.set(id, { resolve, reject })
+          worker.ref()
+          worker.postMessage(message)
+        })
+      },
+      closed: () => {
+        if (worker === this.#worker) this.#bodies -= 1
+      },
+    }
+  }
+
+  async end(): Promise<void> {
+    const worker = this.#worker
+    if (worker === undefined) return
+    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+    this.#forget('the server is closing')
+    worker.postMessage({ kind: 'end' } satisfies ToReader)
+    const late = setTimeout(() => void worker.terminate(), END_MS)
+    await ended
+    clearTimeout(late)
+  }
+
+  #start(): Worker {
+    const { file, workerData } = this.#options
+    const resourceLimits = {
+      maxOldGenerationSizeMb: READER_HEAP_BYTES / MIB - YOUNG_MIB,
+      maxYoungGenerationSizeMb: YOUNG_MIB,
+    }
+    const worker = new Worker(file, { workerData, name: 'reader', resourceLimits })
+    this.#worker = worker
+    // An idle one keeps no process alive.
+    worker.unref()
+    let why = 'it ended'
+    worker.on('message', (message: FromReader) => {
+      if (message.kind === 'open-failed') why = message.message
+      else this.#receive(message)
+    })
+    worker.on('error', (error) => {
+      why = error.message
+    })
+    worker.once('exit', () => {
+      if (worker !== this.#worker) return
+      this.#forget(why)
+      this.#options.onDeath(why)
+    })
+    return worker
+  }
+
+  #receive(message: FromReader): void {
+    if (message.kind === 'fault') this.#options.onFault(message.fault)
+    if (message.kind === 'memory') this.#heapBytes = message.heapBytes
+    if (!('id' in message)) return
+    const waiting = this.#waiting.get(message.id)
+    this.#waiting.delete(message.id)
+    if (this.#waiting.size === 0) this.#worker?.unref()
+    if (message.kind === 'failed') waiting?.reject(errorOf(message.failure))
+    else waiting?.resolve(message)
+  }
+
+  #forget(why: string): void {
+    const waiting = this.#waiting
+    this.#worker = undefined
+    this.#waiting = new Map()
+    this.#bodies = 0
+    this.#heapBytes = 0
+    for (const { reject } of waiting.values()) reject(lost(why))
+  }
+}
+
+/** To one body in one life of a thread. */
+export interface ReaderLine {
+  /** Rejects with `StoreUnavailableError` where the thread is no more; one question at a time. */
+  readonly ask: (message: ToReader) => Promise<Answer>
+  readonly closed: () => void
+}
+
+function lost(why: string): StoreUnavailableError {
+  return new StoreUnavailableError(`the thread that reads is gone (${why}): ask again`, RETRY_MS)
+}
+
+function errorOf({ message, retryAfterMs }: ReadFailure): Error {
+  return retryAfterMs === undefined ? new Error(message) : new StoreUnavailableError(message, retryAfterMs)
+}
