@@ -28,7 +28,7 @@ export const Instant = z.iso
 
 /** A misspelt type would find nothing and say so with a straight face. */
 const Type = z.string().refine((type) => Object.hasOwn(EVENTS, type), 'takes types of events such as EnvelopeRejected')
-const Types = z.array(Type).min(1).max(32)
+const Types = z.array(Type).min(1).max(64)
 
 export interface AuditFilterField {
   readonly group: FilterGroup
@@ -84,7 +84,7 @@ export const AUDIT_FIELDS = {
         ...{ group: 'type', compare: 'in', schema: Types, label: 'Types (with commas)', proof: 'header' },
         parameter: z
           .string()
-          .max(1_024)
+          .max(2_048)
           .transform((list) => list.split(','))
           .pipe(Types),
         about: 'of one of these types, with commas between them',

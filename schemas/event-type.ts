@@ -71,6 +71,8 @@ export interface EventType<Schema extends z.ZodObject = z.ZodObject> {
   readonly rules?: 'findings' | 'code' | readonly string[]
   /** Stands in the report of a bundle even where nothing failed. */
   readonly notable?: true
+  /** Written as a matter of course: lists for people leave it out until they ask for it. */
+  readonly routine?: true
   /** The member of the body that may be large: it is then kept beside the events, and named by `argsRef` or `resultRef`. */
   readonly large?: 'args' | 'result'
   readonly changes: Changes

@@ -53,6 +53,7 @@ export const AccessRecorded = eventType({
   activity: 'read',
   says: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
+  routine: true,
   changes: {},
   schema: z
     .strictObject({

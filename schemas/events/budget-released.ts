@@ -9,6 +9,7 @@ export const BudgetReleased = eventType({
   activity: 'update',
   says: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: ['reservation'],
+  routine: true,
   changes: { reservation: 'released', bill: true },
   schema: z.strictObject({
     v: z.literal(1),

@@ -10,6 +10,7 @@ export const BudgetReserved = eventType({
   activity: 'create',
   says: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: ['agent', 'call', 'reservation', 'provider', 'model'],
+  routine: true,
   changes: { reservation: 'open', bill: true },
   schema: z.strictObject({
     v: z.literal(1),

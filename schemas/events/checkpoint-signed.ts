@@ -12,6 +12,7 @@ export const CheckpointSigned = eventType({
   activity: 'update',
   says: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
+  routine: true,
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),

@@ -9,6 +9,7 @@ export const ExportStarted = eventType({
   activity: 'read',
   says: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
+  routine: true,
   changes: {},
   schema: z.strictObject({
     ...exported,

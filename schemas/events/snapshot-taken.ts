@@ -8,6 +8,7 @@ export const SnapshotTaken = eventType({
   activity: 'create',
   says: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
+  routine: true,
   changes: {},
   schema: Snapshot,
 })

@@ -9,6 +9,7 @@ export const ToolCallLeaseRenewed = eventType({
   activity: 'update',
   says: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: ['call'],
+  routine: true,
   changes: { call: 'renewed' },
   schema: z.strictObject({
     v: z.literal(1),

@@ -9,6 +9,7 @@ export const ValueStored = eventType({
   activity: 'create',
   says: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
+  routine: true,
   changes: {},
   schema: z
     .strictObject({

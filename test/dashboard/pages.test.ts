@@ -212,6 +212,31 @@ test('a question goes on page by page, pinned to one size of the log', async () 
   assert.is((await client.get('/ui/audit/nothing')).status, 404)
 })
 
+test('the page of events opens on what people do, says that it leaves the rest out, and shows every event by a click', async () => {
+  await using edge = await seeded()
+  const client = await signedIn(edge)
+  await client.html('/ui/spend')
+  const opened = await client.html('/ui/audit/events')
+  assert.match(opened, /Shown is what agents and people did/)
+  assert.match(opened, />RunCompleted</)
+  assert.not.match(opened, />(AccessRecorded|BudgetReserved)</)
+  const every = /<a href="([^"]+)">Show every event/.exec(opened)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  const all = await client.html(every)
+  assert.not.match(all, /Shown is what agents/)
+  assert.match(all, />AccessRecorded</)
+  const typed = await client.html('/ui/audit/events?types=AccessRecorded')
+  assert.match(typed, />AccessRecorded</)
+  assert.not.match(typed, /Shown is what agents/)
+})
+
+test('what a search found is marked in its sentence, and the member that it stands in is named', async () => {
+  await using edge = await seeded()
+  const client = await signedIn(edge)
+  const found = await client.html('/ui/audit/search?text=beneficiary')
+  assert.match(found, /bank refused: <\/bdi><mark><bdi>beneficiary<\/bdi><\/mark><bdi> not verified/)
+  assert.match(found, /<bdi>\/error\/message<\/bdi>/)
+})
+
 test('a run that does not verify is called tampered, with the event that does not fit', async () => {
   const faults = [{ revision: 3, ok: false, faults: [{ code: 'mac', message: 'the mac does not fit the header' }] }]
   const verdict = {

@@ -1,7 +1,5 @@
 /** @module The auditors' questions as pages: one a named query, made from the table of the queries. */
 import { z } from 'zod'
-import { AUDIT_FILTERS } from '../../../schemas/audit-fields.ts'
-import { EventQueryParams } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { READ_TENANT, READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
 import {
@@ -17,6 +15,7 @@ import { AuditForm } from '../parts/audit-form.tsx'
 import { AuditTable, titleOf } from '../parts/audit-table.tsx'
 import { AUDIT, auditPath, withQuery } from '../paths.ts'
 import { askAudit, placeOf, placeText } from './audit-ask.ts'
+import { type AuditFilters, filtersOf } from './audit-filters.ts'
 
 const PAGE_ROWS = 50
 
@@ -58,49 +57,23 @@ export const auditPage = pageRoute({
     if (!Object.hasOwn(AUDIT_QUERIES, name))
       throw new Refused({ code: 'not-found', detail: `There is no question ${name}.` })
     const definition: AuditQueryDefinition = AUDIT_QUERIES[name as AuditQueryName]
-    const { filter, given, extra } = filtersOf(definition, view.query)
+    const { filter, given, extra, narrowed } = filtersOf(name as AuditQueryName, view.query)
     const missing = missingOf(name, definition, { ...given, ...extra })
     const page = missing === undefined ? await answered(view, name as AuditQueryName, { filter, extra }) : undefined
     const nav = name === 'rejections' ? 'refused' : 'audit'
     const body = (
-      <AuditBody name={name} definition={definition} given={{ ...given, ...extra }} page={page} missing={missing} />
+      <AuditBody
+        name={name}
+        definition={definition}
+        given={{ ...given, ...extra }}
+        page={page}
+        missing={missing}
+        narrowed={narrowed}
+      />
     )
     return { title: titleOf(name), nav, body }
   },
 })
-
-interface Filters {
-  readonly filter: z.output<typeof EventQueryParams>
-  /** As they were typed. */
-  readonly given: Readonly<Record<string, string>>
-  readonly extra: { readonly by?: string; readonly seed?: string }
-}
-
-/** Only what the query takes; a filter that cannot be read is refused, not passed over. */
-function filtersOf(definition: AuditQueryDefinition, query: AuditParams): Filters {
-  const entries = definition.filters.flatMap((name) => {
-    const value = query[name]
-    return typeof value === 'string' ? [[name, isTime(name) ? zoned(value) : value] as const] : []
-  })
-  const params = Object.fromEntries(entries)
-  const checked = EventQueryParams.safeParse(params)
-  if (!checked.success) {
-    const [issue] = checked.error.issues
-    throw new Refused({ code: 'invalid-query', detail: `${issue?.path.join('.')}: ${issue?.message}` })
-  }
-  const texts = (['by', 'seed'] as const).flatMap((name) =>
-    typeof query[name] === 'string' ? [[name, query[name]]] : [],
-  )
-  return { filter: checked.data, given: params, extra: Object.fromEntries(texts) }
-}
-
-const isTime = (name: string): boolean => AUDIT_FILTERS.find((filter) => filter.name === name)?.input === 'time'
-
-/** What a browser's field says, without a zone, is UTC. */
-function zoned(text: string): string {
-  if (/^\d{4}-\d\d-\d\d$/.test(text)) return `${text}T00:00:00Z`
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? `${text}${text.length === 16 ? ':00' : ''}Z` : text
-}
 
 function missingOf(
   name: string,
@@ -114,7 +87,7 @@ function missingOf(
 async function answered(
   view: View<AuditParams>,
   name: AuditQueryName,
-  { filter, extra }: Pick<Filters, 'filter' | 'extra'>,
+  { filter, extra }: Pick<AuditFilters, 'filter' | 'extra'>,
 ): Promise<AuditPage> {
   const place = placeOf(view.query.place)
   if (place === undefined) throw new Refused({ code: 'invalid-cursor', detail: 'This is no place in this list.' })
@@ -128,9 +101,10 @@ interface BodyProps {
   readonly given: Readonly<Record<string, string>>
   readonly page: AuditPage | undefined
   readonly missing: string | undefined
+  readonly narrowed: boolean
 }
 
-function AuditBody({ name, definition, given, page, missing }: BodyProps) {
+function AuditBody({ name, definition, given, page, missing, narrowed }: BodyProps) {
   const next = page && placeText(page)
   return (
     <>
@@ -144,6 +118,7 @@ function AuditBody({ name, definition, given, page, missing }: BodyProps) {
         </div>
       </div>
       <AuditForm name={name} filters={definition.filters} given={given} />
+      {narrowed && <Narrowed to={withQuery(auditPath(name), { ...given, routine: 'true' })} />}
       {missing !== undefined && (
         <div class="empty">
           <p class="empty-title">Say what to look for</p>
@@ -165,6 +140,16 @@ function AuditBody({ name, definition, given, page, missing }: BodyProps) {
         </nav>
       )}
     </>
+  )
+}
+
+/** A filter that nobody typed says that it is on. */
+function Narrowed({ to }: { readonly to: string }) {
+  return (
+    <p class="notice">
+      Shown is what agents and people did. Left out is what the ledger writes as a matter of course: who read what,
+      checkpoints, reservations, renewals. <a href={to}>Show every event</a>
+    </p>
   )
 }
 

@@ -14,6 +14,7 @@ export function AuditForm({ name, filters, given }: AuditFormProps) {
   return (
     <form method="get" action={auditPath(name)} class="filters audit-filters" aria-label="Filters">
       {name === 'spend' && <Choice name="by" values={SPEND_BY} value={given.by ?? 'run'} />}
+      {given.routine !== undefined && <input type="hidden" name="routine" value={given.routine} />}
       {name === 'sample' && <Field name="seed" value={given.seed} />}
       {filters.map((name) => {
         const choices = inputOf(name)

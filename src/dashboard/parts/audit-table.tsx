@@ -74,9 +74,26 @@ function Cell({ column, item }: { readonly column: string; readonly item: JsonOb
   if (column === 'rewind' && typeof run === 'string') return <Rewind run={run} rewind={value as JsonObject} />
   if (column === 'seal') return value === 'invalid' ? <Badge kind="bad" text="broken" /> : <>fits</>
   if (column === 'verdict' && typeof value === 'string') return <Badge kind={kindOf(value)} text={value} />
+  if (column === 'snippet') return <Snippet snippet={value as JsonObject} />
   if (typeof value === 'number') return <>{count(value)}</>
   if (typeof value === 'string' && TIME_PATTERN.test(value)) return <Time time={value} />
   return <Data text={clipped(plainText(value), 300)} />
+}
+
+/** What was found, marked where it stands, and which member of the body it stands in. */
+function Snippet({ snippet: { path, before, match, after } }: { readonly snippet: JsonObject }) {
+  return (
+    <span class="snippet">
+      <Data text={String(before)} />
+      <mark>
+        <Data text={String(match)} />
+      </mark>
+      <Data text={String(after)} />
+      <code class="muted sub">
+        <Data text={String(path)} />
+      </code>
+    </span>
+  )
 }
 
 /** The rewind stands right behind the refusal. */
