@@ -17,6 +17,7 @@ const { findChromium } = await import(new URL('find-chromium.js', DIST).href)
 
 const PAGES = [
   { name: 'sign-in', path: '/ui/sign-in', signedOut: true },
+  { name: 'overview', path: '/ui/overview' },
   { name: 'runs', path: '/ui/runs' },
   { name: 'run', path: '/ui/runs/claim-2291', height: 1000 },
   { name: 'fork', path: '/ui/runs/reserve-17' },
@@ -89,7 +90,7 @@ async function signIn(page, url, token) {
   await page.goto(`${url}/ui/sign-in`)
   await page.fill('#token', token)
   await page.click('main button[type=submit]')
-  await page.waitForURL(`${url}/ui/runs`)
+  await page.waitForURL(`${url}/ui/overview`)
 }
 
 function proofChecked(page) {

@@ -15,6 +15,7 @@ import { downloadRoute } from './pages/download.ts'
 import { eventPage, evidenceRoute } from './pages/event-page.tsx'
 import { liveRun, liveRuns } from './pages/live.ts'
 import { logPage } from './pages/log-page.tsx'
+import { overviewPage } from './pages/overview-page.tsx'
 import { latestRefusal, refusalPage } from './pages/refusal-page.tsx'
 import { resolveForm, resolvePage } from './pages/resolve-page.tsx'
 import { runListPage } from './pages/run-list.tsx'
@@ -22,10 +23,11 @@ import { runPage } from './pages/run-page.tsx'
 import { chooseTheme, type SignInDeps, showSignIn, signIn, signOut } from './pages/sign-in.tsx'
 import { spendPage } from './pages/spend-page.tsx'
 import { verifyPage } from './pages/verify-page.tsx'
-import { RUNS } from './paths.ts'
+import { OVERVIEW } from './paths.ts'
 import { createSessions } from './sessions.ts'
 
 export const PAGES: readonly PageRoute[] = [
+  overviewPage,
   runListPage,
   runPage,
   liveRuns,
@@ -64,7 +66,7 @@ export function createDashboard(deps: DashboardDeps): Hono<DashboardEnv> {
 function openPages(signing: SignInDeps): readonly OpenPage[] {
   const access = 'open'
   return [
-    { method: 'get', path: '/', access, handle: (c) => seeOther(c, RUNS) },
+    { method: 'get', path: '/', access, handle: (c) => seeOther(c, OVERVIEW) },
     { method: 'get', path: '/assets/:name', access, handle: assetHandler() },
     { method: 'get', path: '/sign-in', access, handle: showSignIn(signing) },
     { method: 'post', path: '/sign-in', access, handle: signIn(signing) },

@@ -1,6 +1,7 @@
 /** @module Where each page is. What comes from a record or a caller is encoded here and nowhere else. */
 
 export const ROOT = '/ui'
+export const OVERVIEW = `${ROOT}/overview`
 export const RUNS = `${ROOT}/runs`
 export const DOUBTS = `${ROOT}/doubts`
 export const SPEND = `${ROOT}/spend`
@@ -36,10 +37,10 @@ export const asset = (name: string): string => `${ROOT}/assets/${name}`
 
 /** Where to go after signing in: a page of ours, and never anywhere else. */
 export function safeNext(next: string | undefined): string {
-  if (next === undefined || next.length > 2_048 || !/^\/ui(?:\/[\x21-\x5b\x5d-\x7e]*)?$/.test(next)) return RUNS
+  if (next === undefined || next.length > 2_048 || !/^\/ui(?:\/[\x21-\x5b\x5d-\x7e]*)?$/.test(next)) return OVERVIEW
   // `//host` and dot segments would leave the place that the text seems to name.
   const { pathname, search, host } = new URL(next, 'http://ui.invalid')
-  if (host !== 'ui.invalid' || !pathname.startsWith(ROOT) || pathname.startsWith(SIGN_IN)) return RUNS
+  if (host !== 'ui.invalid' || !pathname.startsWith(ROOT) || pathname.startsWith(SIGN_IN)) return OVERVIEW
   return pathname + search
 }
 

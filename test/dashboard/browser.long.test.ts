@@ -54,7 +54,7 @@ async function signIn(page: Page, url: string, folder: string): Promise<void> {
   await page.goto(`${url}/ui`)
   await page.getByLabel('Access token').fill(made.stdout.trim())
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.waitForURL(`${url}/ui/runs`)
+  await page.waitForURL(`${url}/ui/overview`)
 }
 
 const CLICKS_MAX = 3
@@ -77,6 +77,7 @@ interface Violation {
 }
 
 const MAIN_PAGES = [
+  '/ui/overview',
   '/ui/runs',
   `/ui/runs/${REFUSED_RUN}`,
   `/ui/runs/${FORKED_RUN}?scale=time`,
@@ -131,6 +132,7 @@ else {
 
   test('a run of the list leads to its picture; arrow keys go through it, and a mark leads to its event and proof', async () => {
     await withBrowser(async ({ page, url }) => {
+      await page.goto(`${url}/ui/runs`)
       await page.getByRole('link', { name: 'Refused a handoff' }).click()
       await page.getByRole('link', { name: REFUSED_RUN, exact: true }).click()
       assert.is(await page.locator('path.rewind').count(), 1)

@@ -22,6 +22,7 @@ const RUN = `/ui/runs/${LONG_RUN}`
 const OF_RUN = ['', '?scale=time', '/context', '/diff?from=0&to=1', '/refusals', '/events/0', '/events/1', '/events/3']
 const PATHS = [
   '/ui/sign-in',
+  '/ui/overview',
   '/ui/runs',
   ...OF_RUN.map((rest) => RUN + rest),
   ...['/ui/doubts', '/ui/approvals', '/ui/spend', '/ui/log', '/ui/audit'],
@@ -46,7 +47,7 @@ async function withPage(body: (page: Page, url: string) => Promise<void>): Promi
     await page.goto(`${server.url}/ui`)
     await page.getByLabel('Access token').fill(made.stdout.trim())
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.waitForURL(`${server.url}/ui/runs`)
+    await page.waitForURL(`${server.url}/ui/overview`)
     await body(page, server.url)
   } finally {
     await browser.close()

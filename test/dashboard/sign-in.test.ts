@@ -113,11 +113,11 @@ test('signing in leads to pages of this dashboard and nowhere else', () => {
   ]
   for (const next of outside) {
     const led = safeNext(next)
-    assert.ok(led === '/ui/runs' || led.startsWith('/ui/'), `${next} -> ${led}`)
+    assert.ok(led === '/ui/overview' || led.startsWith('/ui/'), `${next} -> ${led}`)
     assert.is(new URL(led, 'http://ours.example').host, 'ours.example')
   }
   assert.is(safeNext('/ui/runs/r1?scale=time'), '/ui/runs/r1?scale=time')
-  assert.is(safeNext('/ui/../v1/runs'), '/ui/runs')
+  assert.is(safeNext('/ui/../v1/runs'), '/ui/overview')
 })
 
 test('a link from another site brings the session along in one step, without a loop', async () => {

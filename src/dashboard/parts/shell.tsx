@@ -5,7 +5,7 @@ import { mayOpen } from '../../access/check-access.ts'
 import type { Principal } from '../../signing/tokens.ts'
 import { plural } from '../format.ts'
 import type { NavItem, Theme } from '../page.ts'
-import { APPROVALS, AUDIT, asset, auditPath, DOUBTS, LOG, RUNS, SIGN_OUT, SPEND, THEME } from '../paths.ts'
+import { APPROVALS, AUDIT, asset, auditPath, DOUBTS, LOG, OVERVIEW, RUNS, SIGN_OUT, SPEND, THEME } from '../paths.ts'
 import { visibleText } from '../visible.ts'
 import { Data } from './data.tsx'
 
@@ -51,7 +51,7 @@ export function Shell({ title, theme, version, nav, scripts = [], signedIn, chil
           Skip to the content
         </a>
         <header class="top">
-          <a class="brand" href={RUNS}>
+          <a class="brand" href={OVERVIEW}>
             <Mark />
             Countersign
           </a>
@@ -104,6 +104,7 @@ interface NavProps {
 function Navigation({ nav, caller }: NavProps) {
   const auditor = mayOpen(READ_TENANT, caller)
   const items: readonly (readonly [NavItem, string, string, boolean])[] = [
+    ['overview', 'Overview', OVERVIEW, auditor],
     ['runs', 'Runs', RUNS, true],
     ['doubts', 'In doubt', DOUBTS, mayOpen(READ_OWN_PAYLOADS, caller) && caller.run === undefined],
     ['approvals', 'Approvals', APPROVALS, mayOpen(READ_ALL_APPROVALS, caller)],

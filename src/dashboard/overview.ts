@@ -1,0 +1,106 @@
+/** @module What the overview answers of: each part asked by itself and in few rows, so that one that cannot be answered leaves the others. */
+import type { JsonObject } from '../../schemas/json.ts'
+import { toNano } from '../../schemas/money.ts'
+import { IndexBuildingError } from '../ledger/audit/index-building.ts'
+import { ViewBehindError } from '../ledger/read/view-behind.ts'
+import { Refused, type View } from './page.ts'
+import { askAudit, auditOf, numberIn, textIn } from './pages/audit-ask.ts'
+import { type Row, rowOf } from './run-row.ts'
+
+/** Rows of a part. */
+const ROWS = 5
+/** Entries of the record of reads that are looked at. */
+const READS = 100
+/** Groups of spending that are looked at for the largest. */
+const SPENDERS = 200
+/** Spending is summed from events: of a larger log that takes longer than a page may. */
+const SUMMED_EVENTS_MAX = 250_000
+
+/** `why`: what to say instead of an answer that would lack something. */
+export type Part<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string }
+
+export interface Reader {
+  readonly actor: string
+  readonly entries: number
+  readonly lastAt: string
+  /** Runs that were read, newest first. */
+  readonly runs: readonly string[]
+}
+
+export interface Spending {
+  /** By agent, the largest first. */
+  readonly items: readonly JsonObject[]
+  /** There are more agents than were looked at. */
+  readonly more: boolean
+}
+
+export interface Overview {
+  readonly rejections: Part<readonly JsonObject[]>
+  readonly refusals: Part<readonly JsonObject[]>
+  readonly failedCompensations: Part<readonly JsonObject[]>
+  readonly inDoubt: Part<readonly Row[]>
+  readonly overdue: Part<readonly Row[]>
+  readonly spend: Part<Spending>
+  readonly readers: Part<readonly Reader[]>
+}
+
+type Asking = Pick<View, 'deps' | 'caller'>
+
+export async function readOverview(view: Asking, since: string | undefined): Promise<Overview> {
+  const filter = since === undefined ? {} : { since }
+  const newest = { limit: ROWS, newestFirst: true }
+  const ask = (name: 'rejections' | 'refusals' | 'open-compensations') =>
+    partOf(async () => (await askAudit(view, { name, filter }, newest)).items)
+  const runs = (filters: { readonly inDoubt?: true; readonly overdue?: true }) =>
+    partOf(async () => (await view.deps.ledger.listRuns(view.caller, { ...filters, limit: ROWS })).items.map(rowOf))
+  const [rejections, refusals, failedCompensations, inDoubt, overdue, spend, readers] = await Promise.all([
+    ask('rejections'),
+    ask('refusals'),
+    ask('open-compensations'),
+    runs({ inDoubt: true }),
+    runs({ overdue: true }),
+    partOf(() => spenders(view, filter)),
+    partOf(() => readersOf(view)),
+  ])
+  return { rejections, refusals, failedCompensations, inDoubt, overdue, spend, readers }
+}
+
+async function partOf<T>(read: () => Promise<T>): Promise<Part<T>> {
+  try {
+    return { ok: true, value: await read() }
+  } catch (error) {
+    if (error instanceof IndexBuildingError || error instanceof ViewBehindError || error instanceof Refused)
+      return { ok: false, why: `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.` }
+    throw error
+  }
+}
+
+async function spenders(view: Asking, filter: { readonly since?: string }): Promise<Spending> {
+  const { treeSize } = await auditOf(view).asOf(view.caller)
+  if (treeSize > SUMMED_EVENTS_MAX)
+    throw new Refused({
+      code: 'index-building',
+      detail: 'the log is large: the sums take some seconds on their own page',
+    })
+  const { items, next } = await askAudit(view, { name: 'spend', filter, by: 'agent' }, { limit: SPENDERS })
+  const amount = (item: JsonObject) => toNano((textIn(item, 'cost') ?? '0').replace('-', ''))
+  const order = (a: JsonObject, b: JsonObject) =>
+    Number(amount(b) - amount(a)) || (numberIn(b, 'tokens') ?? 0) - (numberIn(a, 'tokens') ?? 0)
+  return { items: [...items].sort(order).slice(0, ROWS), more: next !== undefined }
+}
+
+async function readersOf(view: Asking): Promise<readonly Reader[]> {
+  const { items } = await askAudit(view, { name: 'access', filter: {} }, { limit: READS, newestFirst: true })
+  const readers = new Map<string, { actor: string; entries: number; lastAt: string; runs: Set<string> }>()
+  for (const item of items) {
+    const actor = textIn(item, 'principal') ?? textIn(item, 'actor') ?? ''
+    const at = textIn(item, 'until') ?? textIn(item, 'at') ?? ''
+    const known = readers.get(actor) ?? { actor, entries: 0, lastAt: at, runs: new Set<string>() }
+    const run = textIn(item, 'run')
+    known.entries += 1
+    if (at > known.lastAt) known.lastAt = at
+    if (run !== undefined) known.runs.add(run)
+    readers.set(actor, known)
+  }
+  return [...readers.values()].slice(0, ROWS).map((reader) => ({ ...reader, runs: [...reader.runs].slice(0, 3) }))
+}
