@@ -64,6 +64,11 @@ export class ConnectionRoom {
     }
   }
 
+  /** A request came on this connection that is not answered in full yet. */
+  isAsking(socket: Socket): boolean {
+    return (this.#guests.get(socket)?.asking ?? 0) > 0
+  }
+
   /** Somebody showed a good token on this connection. */
   knows(socket: Socket): void {
     const guest = this.#guests.get(socket)

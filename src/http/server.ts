@@ -15,7 +15,7 @@ export interface ServerLimits {
   readonly requestTimeoutMs: number
   /** An idle connection is kept this long. */
   readonly keepAliveTimeoutMs: number
-  /** A connection on which nothing moves is cut: a reader that stopped reading. Heartbeats are movement. */
+  /** A connection on which nothing moves for so long is cut where bytes wait for its reader, who stopped reading; not where the answer is late. */
   readonly silenceTimeoutMs: number
   readonly maxHeaderBytes: number
   /** Of all; where they are taken, strangers make room for whoever comes. */
@@ -105,6 +105,11 @@ function createNodeServer({ app, host, limits }: ServerOptions, unused: Set<Sock
     socket.once('close', () => unused.delete(socket))
   })
   server.timeout = silenceTimeoutMs
+  server.on('timeout', (socket: Socket) => {
+    const isReaderWaiting = room.isAsking(socket) && socket.writableLength === 0
+    if (isReaderWaiting) socket.setTimeout(silenceTimeoutMs)
+    else socket.destroy()
+  })
   return server
 }
 

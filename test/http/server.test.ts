@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -185,6 +186,21 @@ test('a reader that stops reading is cut after the silence, and its slot is free
   assert.is(await status(), 429, 'the slot is taken')
   await eventually(async () => ((await status()) === 200 ? true : undefined), 'a free slot')
   socket.destroy()
+})
+
+test('whoever waits for an answer that takes long is not cut off: only a reader that stopped reading is (F180)', async () => {
+  const silenceTimeoutMs = 100
+  const slow = (ledger: Ledger): Ledger => ({
+    ...ledger,
+    execute: async (...command) => {
+      await setTimeout(5 * silenceTimeoutMs)
+      return ledger.execute(...command)
+    },
+  })
+  await using at = await served({ wrap: slow, limits: { silenceTimeoutMs } })
+  const headers = { authorization: at.auth, 'content-type': 'application/json' }
+  const response = await fetch(`${at.server.url}/v1/runs/r/envelopes`, { method: 'POST', headers, body: envelope })
+  assert.is(response.status, 201)
 })
 
 test('a server that closes finishes requests, ends tails with their id, and is gone long before its grace is over (F24)', async () => {
