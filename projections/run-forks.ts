@@ -2,7 +2,7 @@
 import type { EventBody } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import type { FoldTable } from './fold-table.ts'
-import { type BranchState, type ForkState, type RunState, slot } from './run-state.ts'
+import { type BranchState, type ForkState, foldSigned, type RunState, slot } from './run-state.ts'
 
 export const FORK_FOLDS = {
   ForkStarted: foldStarted,
@@ -41,15 +41,6 @@ function foldOffered(state: RunState, data: EventBody<'BranchOffered'>, { revisi
   })
   fork.offers.push(data.branch)
   foldSigned(state, data)
-}
-
-/** What an agent signed is used once: by its digest, in records of 0.1.0 by the signature itself. */
-export function foldSigned(
-  state: RunState,
-  data: { readonly signature?: string | undefined; readonly signed?: string | undefined },
-): void {
-  const used = data.signed ?? data.signature
-  if (used !== undefined) state.signatures[slot(used)] = true
 }
 
 function foldReceived(state: RunState, data: EventBody<'BranchReceived'>, { revision }: Header): void {

@@ -281,3 +281,12 @@ export function callByKey(state: RunState, phase: Phase, key: string): CallState
   const callId = state.callKeys[slot(`${phase} ${key}`)]
   return callId === undefined ? undefined : state.calls[slot(callId)]
 }
+
+/** What an agent signed is used once: by its digest, in records of 0.1.0 by the signature itself. */
+export function foldSigned(
+  state: RunState,
+  data: { readonly signature?: string | undefined; readonly signed?: string | undefined },
+): void {
+  const used = data.signed ?? data.signature
+  if (used !== undefined) state.signatures[slot(used)] = true
+}

@@ -8,8 +8,15 @@ import { countRefusal, refusalKey } from './refusals.ts'
 import { APPROVAL_FOLDS } from './run-approvals.ts'
 import { foldBudget } from './run-budget.ts'
 import { CALL_FOLDS, endLeases } from './run-calls.ts'
-import { FORK_FOLDS, foldSigned } from './run-forks.ts'
-import { EMPTY_CONTEXT_DIGEST, RUN_PROJECTION_VERSION, type RunState, slot, zeroSpend } from './run-state.ts'
+import { FORK_FOLDS } from './run-forks.ts'
+import {
+  EMPTY_CONTEXT_DIGEST,
+  foldSigned,
+  RUN_PROJECTION_VERSION,
+  type RunState,
+  slot,
+  zeroSpend,
+} from './run-state.ts'
 import { WAIT_FOLDS } from './run-waits.ts'
 
 export const runProjection: Projection<RunState | undefined> = {

@@ -7,6 +7,7 @@ import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { addEvidence, dumpEvidence, emptyEvidence, loadEvidence } from '../../src/domain/validator/evidence.ts'
 import { validateHandoff } from '../../src/domain/validator/validate.ts'
 import { RunAggregate } from '../../src/ledger/write/run-aggregate.ts'
+import type { AppendResult } from '../../src/store/event-store.ts'
 
 const hotRun = suite('hot run')
 const DIGEST = `sha256:${'0'.repeat(64)}`
@@ -130,14 +131,11 @@ hotRun(
     for (const failure of ['conflict', 'error'] as const) {
       const run = new RunAggregate('acme', 'r')
       let fail = (): void => undefined
-      const appending = run.append(
-        () =>
-          new Promise((resolve, reject) => {
-            fail = () =>
-              failure === 'error' ? reject(new Error('the disk')) : resolve({ kind: 'conflict', actual: 7 })
-          }),
-        false,
-      )
+      const append = (): Promise<AppendResult> =>
+        new Promise((resolve, reject) => {
+          fail = () => (failure === 'error' ? reject(new Error('the disk')) : resolve({ kind: 'conflict', actual: 7 }))
+        })
+      const appending = run.append({ append }, { stream: run.stream, expectedRevision: -1, records: [] })
       const ended = appending.catch(() => undefined)
       assert.not(run.idle)
       fail()

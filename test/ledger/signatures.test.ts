@@ -1,8 +1,7 @@
 import { CompactSign, exportJWK, generateKeyPair } from 'jose'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { foldSigned } from '../../projections/run-forks.ts'
-import { type RunState, slot } from '../../projections/run-state.ts'
+import { foldSigned, type RunState, slot } from '../../projections/run-state.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import {
   ENVELOPE_TYP,

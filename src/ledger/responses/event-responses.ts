@@ -1,12 +1,14 @@
 /** @module Answers that the events of a request say by themselves: given again without a look at the run, however long it has become. */
+
 import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import type { RunEventType } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { budgetExceeded } from '../../domain/limits.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
+import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { branchBody } from './fork-responses.ts'
-import { type AnsweredEvent, type CommandResponse, inRecordOrder } from './response-parts.ts'
+import type { AnsweredEvent, CommandResponse } from './response-parts.ts'
 import { signalBody } from './wait-responses.ts'
 
 type Said = { readonly body: JsonObject } | { readonly refusal: Refusal }
@@ -57,7 +59,7 @@ function acceptedBody(main: Extract<AnsweredEvent, { type: 'EnvelopeAccepted' }>
     parent,
     contextDigest: context,
     ...(confidence === undefined ? {} : { confidence }),
-    findings: inRecordOrder((findings ?? []) as readonly Json[]),
+    findings: inCanonicalOrder((findings ?? []) as readonly Json[]),
   }
 }
 

@@ -1,16 +1,18 @@
 /** @module Answers about forks: pure functions of their events and the run right after them. */
+
 import { type ForkState, type RunState, slot } from '../../../projections/run-state.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
-import { type AnsweredEvent, inRecordOrder } from './response-parts.ts'
+import { inCanonicalOrder } from '../../signing/canonical-json.ts'
+import type { AnsweredEvent } from './response-parts.ts'
 
 type Joined = Extract<AnsweredEvent, { type: 'ForkJoined' }>
 type Reported = Extract<AnsweredEvent, { type: 'BranchOffered' | 'BranchReceived' }>
 
 /** A fork as it stands, with the context that its branches see. */
 export function forkBody(fork: ForkState, frozen: JsonObject): JsonObject {
-  return { ...forkSummary(fork), frozen: inRecordOrder(frozen) }
+  return { ...forkSummary(fork), frozen: inCanonicalOrder(frozen) }
 }
 
 /** A fork without what its branches handed over. */
@@ -27,7 +29,7 @@ export function forkSummary(fork: ForkState): JsonObject {
     parent,
     startedRevision: revision,
     ...(joinRevision === undefined ? {} : { joinRevision }),
-    branches: inRecordOrder(fork.branches),
+    branches: inCanonicalOrder(fork.branches),
     offers: [...offers],
   }
 }
@@ -44,11 +46,11 @@ export function branchBody({ type, data }: Reported): JsonObject {
     forkId,
     branch,
     ...(confidence === undefined ? {} : { confidence }),
-    findings: inRecordOrder(findings),
+    findings: inCanonicalOrder(findings),
   }
   if (type === 'BranchOffered') return { ...said, status: 'offered', output: data.output }
   const { status, error } = data
-  return { ...said, status, ...(error === undefined ? {} : { error: inRecordOrder(error) }) }
+  return { ...said, status, ...(error === undefined ? {} : { error: inCanonicalOrder(error) }) }
 }
 
 /** A fork that was joined: who was merged, the receipts, and the context that came of it. */
@@ -62,10 +64,10 @@ export function joinedBody(
     step: accepted.data.step,
     agent: accepted.data.agent,
     contextDigest: accepted.data.context,
-    context: inRecordOrder(context),
+    context: inCanonicalOrder(context),
     parent: accepted.digest,
     ...(accepted.data.confidence === undefined ? {} : { confidence: accepted.data.confidence }),
-    findings: inRecordOrder(accepted.data.findings ?? []),
+    findings: inCanonicalOrder(accepted.data.findings ?? []),
   }
 }
 
@@ -76,8 +78,8 @@ export function joinRefusal({ data, header }: Joined, runId: string): Refusal {
     runId,
     revision: header.revision,
     ...verdictBody(data),
-    ...(conflicts === undefined ? {} : { conflicts: inRecordOrder(conflicts), conflictsTotal: conflictsTotal ?? 0 }),
-    ...(findings === undefined ? {} : { findings: inRecordOrder(findings), findingsTotal: findingsTotal ?? 0 }),
+    ...(conflicts === undefined ? {} : { conflicts: inCanonicalOrder(conflicts), conflictsTotal: conflictsTotal ?? 0 }),
+    ...(findings === undefined ? {} : { findings: inCanonicalOrder(findings), findingsTotal: findingsTotal ?? 0 }),
   }
   if (outcome === 'conflict') {
     const [first] = conflicts ?? []
@@ -99,5 +101,5 @@ export function joinRefusal({ data, header }: Joined, runId: string): Refusal {
 
 function verdictBody(data: EventBody<'ForkJoined'>): JsonObject {
   const { forkId, join, outcome, winners, order, receipts, receipt } = data
-  return { forkId, join, outcome, winners, order, receipts: inRecordOrder(receipts), receipt }
+  return { forkId, join, outcome, winners, order, receipts: inCanonicalOrder(receipts), receipt }
 }

@@ -1,17 +1,11 @@
-/** @module What every answer is made with. */
+/** @module What every answer is made of. */
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import type { CallState } from '../../../projections/run-state.ts'
-import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import type { Refusal } from '../../domain/refusal.ts'
-import { canonicalJson } from '../../signing/canonical-json.ts'
 
 /** An event of a request, with its digest. */
 export type AnsweredEvent = RecordedEvent & { readonly digest: string }
-
-/** Members in the order in which they are read back: the answer given again is the same to the byte. */
-export function inRecordOrder(value: Json | object): Json {
-  return JSON.parse(canonicalJson(value as Json)) as Json
-}
 
 export type CommandResponse =
   /**

@@ -2,15 +2,17 @@
  * @module Answers: pure functions of a request's events and the run right after them, so that the same answer can be given again
  * (STR-15).
  */
+
 import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
 import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { inDoubt } from '../../domain/calls.ts'
 import { compensationPlan } from '../../domain/compensation.ts'
 import { refusal } from '../../domain/refusal.ts'
+import { inCanonicalOrder } from '../../signing/canonical-json.ts'
 import { mainOf, placeOf, responseOfEvents } from './event-responses.ts'
 import { joinedBody, joinRefusal, startedForkBody } from './fork-responses.ts'
-import { type AnsweredEvent, type CommandResponse, inRecordOrder } from './response-parts.ts'
+import type { AnsweredEvent, CommandResponse } from './response-parts.ts'
 import { waitedFor } from './wait-responses.ts'
 
 /** The answer to the request that appended `events`; `state` is the run right after them. */
@@ -84,7 +86,7 @@ function contradiction(
         revision: events.at(-1)?.header.revision ?? main.header.revision,
         rejected: { revision: main.header.revision, digest: main.digest },
         ...(confidence === undefined ? {} : { confidence }),
-        findings: inRecordOrder(findings as readonly Json[]),
+        findings: inCanonicalOrder(findings as readonly Json[]),
         findingsTotal,
       },
     }),
@@ -95,7 +97,7 @@ function contradiction(
         revision: restoredStep?.revision ?? 0,
         digest: restoredStep?.digest ?? '',
         contextDigest: state.contextDigest,
-        context: inRecordOrder(state.context),
+        context: inCanonicalOrder(state.context),
       },
     },
   }
@@ -137,7 +139,7 @@ const BODIES = {
     return { reservationId, agent, tokens, cost, deadline, budget: budgetBody(state) }
   },
   UsageRecorded: ({ data: { usage, overshoot } }, state) => ({
-    usage: inRecordOrder(usage as JsonObject),
+    usage: inCanonicalOrder(usage as JsonObject),
     ...(overshoot && { overshoot }),
     budget: budgetBody(state),
   }),
@@ -150,8 +152,8 @@ const BODIES = {
 /** Where a branch or a child came from. */
 export function runOrigin({ branchOf, childOf }: RunState): JsonObject {
   return {
-    ...(branchOf === undefined ? {} : { branchOf: inRecordOrder(branchOf) }),
-    ...(childOf === undefined ? {} : { childOf: inRecordOrder(childOf) }),
+    ...(branchOf === undefined ? {} : { branchOf: inCanonicalOrder(branchOf) }),
+    ...(childOf === undefined ? {} : { childOf: inCanonicalOrder(childOf) }),
   }
 }
 
@@ -161,7 +163,7 @@ function rewoundBody(main: Extract<AnsweredEvent, { type: 'RunRewound' }>, state
     fromStep,
     toStep,
     contextDigest: context,
-    context: inRecordOrder(state.context),
+    context: inCanonicalOrder(state.context),
     callsSince,
     parent: state.lineage.at(-1)?.digest ?? '',
   }

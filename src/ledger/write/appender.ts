@@ -87,7 +87,7 @@ export class Appender {
       if (typeof data.reservationId === 'string') leases.reserved(run, data.reservationId)
     }
     stats.handedOver()
-    const appended = run.append(() => store.append(append), store.exclusive === true)
+    const appended = run.append(store, append)
     runs.hold(run)
     return { refusedNow: answer.kind === 'refusal', settled: this.#afterAppend(run, appended, sent) }
   }

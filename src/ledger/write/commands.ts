@@ -7,7 +7,7 @@ import { weigh } from '../../resources/weigh.ts'
 import { runIdFromKey } from '../../signing/request-mark.ts'
 import type { BatchItem, Caller, Command, Ledger, Outcome, RequestInfo } from '../ledger.ts'
 import type { Queries } from '../read/queries.ts'
-import { isBranchStart, isChildStart, startBranch, startChild } from './linked-start.ts'
+import { startLinked } from './linked-start.ts'
 import type { WritePath } from './write-path.ts'
 import { notAttempted, refused } from './write-refusals.ts'
 
@@ -29,9 +29,8 @@ export function createCommands(deps: CommandDeps): Pick<Ledger, 'execute' | 'exe
       const id = command.kind === 'start' ? startedId(caller, { body: command.body, info, newId }) : runId
       const outside = commandRefusal(caller, id, command)
       if (outside !== undefined) return refused(outside)
-      if (isBranchStart(command)) return startBranch(deps, caller, { runId: id, command, info })
-      if (isChildStart(command)) return startChild(deps, caller, { runId: id, command, info })
-      return write.execute(caller, id, asAgent(caller, command), info)
+      const linked = command.kind === 'start' ? startLinked(deps, caller, { runId: id, command, info }) : undefined
+      return linked ?? write.execute(caller, id, asAgent(caller, command), info)
     },
     executeBatch: (caller, items, info) => executeBatch(deps, { caller, items, info }),
   }
@@ -94,11 +93,7 @@ async function inOrder(
   const [first, ...rest] = commands
   if (first === undefined) return []
   const { command, info } = first
-  const start = isBranchStart(command)
-    ? startBranch(deps, caller, { runId, command, info })
-    : isChildStart(command)
-      ? startChild(deps, caller, { runId, command, info })
-      : undefined
+  const start = command.kind === 'start' ? startLinked(deps, caller, { runId, command, info }) : undefined
   if (start === undefined) return deps.write.executeInOrder(caller, runId, commands)
   const started = await start
   return [started, ...(await deps.write.executeInOrder(caller, runId, rest))]

@@ -14,20 +14,38 @@ import type { Queries } from '../read/queries.ts'
 import type { WritePath } from './write-path.ts'
 import { refused } from './write-refusals.ts'
 
-export type BranchStart = Extract<Command, { kind: 'start' }> & {
+interface LinkDeps {
+  readonly write: WritePath
+  readonly queries: Queries
+}
+
+type Start = Extract<Command, { kind: 'start' }>
+
+/** Undefined where no other run knows of the one to start. */
+export function startLinked(
+  deps: LinkDeps,
+  caller: Caller,
+  { command, ...request }: { readonly runId: string; readonly command: Start; readonly info: RequestInfo },
+): Promise<Outcome> | undefined {
+  if (isBranchStart(command)) return startBranch(deps, caller, { ...request, command })
+  if (isChildStart(command)) return startChild(deps, caller, { ...request, command })
+  return undefined
+}
+
+type BranchStart = Start & {
   readonly body: { readonly branchOf: NonNullable<StartRun['branchOf']> }
 }
 
-export function isBranchStart(command: Command): command is BranchStart {
-  return command.kind === 'start' && command.body.branchOf !== undefined
+function isBranchStart(command: Start): command is BranchStart {
+  return command.body.branchOf !== undefined
 }
 
 /**
  * Two appends: the branch, then the link in the run that it left. A crash between them, or a refused link, is healed by the same request
  * again: the branch is known, and the link is made once.
  */
-export async function startBranch(
-  { write, queries }: { readonly write: WritePath; readonly queries: Queries },
+async function startBranch(
+  { write, queries }: LinkDeps,
   caller: Caller,
   request: { readonly runId: string; readonly command: BranchStart; readonly info: RequestInfo },
 ): Promise<Outcome> {
@@ -55,18 +73,18 @@ function atOrigin(refusal: Refusal): Refusal {
   return { ...refusal, pointer }
 }
 
-export type ChildStart = Extract<Command, { kind: 'start' }> & { readonly body: { readonly childOf: ParentClaim } }
+type ChildStart = Start & { readonly body: { readonly childOf: ParentClaim } }
 
-export function isChildStart(command: Command): command is ChildStart {
-  return command.kind === 'start' && command.body.childOf !== undefined
+function isChildStart(command: Start): command is ChildStart {
+  return command.body.childOf !== undefined
 }
 
 /**
  * Two appends: the link in the parent, then the child. A crash between them is healed by the same request again: the link is made once, and the child has
  * the id that it names.
  */
-export async function startChild(
-  { write, queries }: { readonly write: WritePath; readonly queries: Queries },
+async function startChild(
+  { write, queries }: LinkDeps,
   caller: Caller,
   request: { readonly runId: string; readonly command: ChildStart; readonly info: RequestInfo },
 ): Promise<Outcome> {

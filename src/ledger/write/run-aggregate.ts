@@ -14,7 +14,7 @@ import { runStream } from '../../../schemas/names.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import { addEvidence, type Evidence, emptyEvidence, evidenceBytes } from '../../domain/validator/evidence.ts'
 import { weigh } from '../../resources/weigh.ts'
-import type { AppendResult } from '../../store/event-store.ts'
+import type { Append, AppendResult, EventStore } from '../../store/event-store.ts'
 import { RecentAnswers } from './recent-answers.ts'
 import { foldResults, isSaid, NO_EVIDENCE, noteUnread } from './recorded-results.ts'
 
@@ -28,6 +28,8 @@ export interface Head {
 
 /** What a run takes beside its context and evidence, before its first event. */
 const RUN_BYTES = 8_192
+
+type AppendStore = Pick<EventStore, 'append' | 'exclusive'>
 
 export type FollowedResult =
   | AppendResult
@@ -96,20 +98,20 @@ export class RunAggregate {
   }
 
   /**
-   * Hands an append over and follows it to its outcome; anything but `appended` ends this hot run. `ahead` hands it over while those
-   * before it still wait. That takes a store which nobody else writes: elsewhere another writer's event may stand in the place of the
-   * one that failed, and what was built on that one would be appended to a stranger's, its link broken for good.
+   * Hands an append over and follows it to its outcome; anything but `appended` ends this hot run. It is handed over while those before it
+   * still wait only to a store which nobody else writes: elsewhere another writer's event may stand in the place of the one that failed, and
+   * what was built on that one would be appended to a stranger's, its link broken for good.
    */
-  async append(handOver: () => Promise<AppendResult>, ahead: boolean): Promise<FollowedResult> {
+  async append(store: AppendStore, append: Append): Promise<FollowedResult> {
     const earlier = this.#tail
-    const waits = !ahead && !this.idle
+    const waits = store.exclusive !== true && !this.idle
     this.#inFlight += 1
     // In one step: a run that seems idle before it is known to be dead would take an append onto what was never written.
     const note = (appended: boolean): void => {
       this.#inFlight -= 1
       if (!appended) this.#dead = true
     }
-    const settled = (waits ? inTurn(earlier, handOver) : handOver()).then(
+    const settled = (waits ? inTurn(earlier, store, append) : store.append(append)).then(
       (result) => {
         note(result.kind === 'appended')
         return result
@@ -153,8 +155,8 @@ export class RunAggregate {
   }
 }
 
-async function inTurn(earlier: Promise<boolean>, handOver: () => Promise<AppendResult>): Promise<FollowedResult> {
-  return (await earlier) ? handOver() : { kind: 'not-sent' }
+async function inTurn(earlier: Promise<boolean>, store: AppendStore, append: Append): Promise<FollowedResult> {
+  return (await earlier) ? store.append(append) : { kind: 'not-sent' }
 }
 
 /** What a later handoff may cite: the run's input, every established context, every recorded output of a tool. */

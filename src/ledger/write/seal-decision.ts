@@ -94,7 +94,10 @@ export class DecisionTexts {
 
   /** The canonical text of an event's or a request's body, in which values stand whose text is known. */
   bodyText(body: JsonObject): string {
-    return canonicalObject(body, (member) => (isJsonObject(member) ? this.textOf(member) : canonicalJson(member)))
+    const texts = Object.entries(body).map(([key, member]) => {
+      return [key, isJsonObject(member) ? this.textOf(member) : canonicalJson(member)] as const
+    })
+    return canonicalObject(Object.fromEntries(texts))
   }
 
   /** The canonical text. */
