@@ -31,6 +31,7 @@ import { IntegrityFaultFound } from './events/integrity-fault-found.ts'
 import { JudgementRecorded } from './events/judgement-recorded.ts'
 import { KeyRotated } from './events/key-rotated.ts'
 import { LedgerCreated } from './events/ledger-created.ts'
+import { LogKeyRotated } from './events/log-key-rotated.ts'
 import { ManifestRegistered } from './events/manifest-registered.ts'
 import { RequestRefused } from './events/request-refused.ts'
 import { ReservationExpired } from './events/reservation-expired.ts'
@@ -109,6 +110,7 @@ export const RUN_EVENTS = {
 export const LEDGER_EVENTS = {
   LedgerCreated,
   KeyRotated,
+  LogKeyRotated,
   CheckpointSigned,
   IntegrityFaultFound,
   ExportStarted,

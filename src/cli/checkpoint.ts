@@ -7,15 +7,21 @@ import { readLogCheckpoint } from '../verify/checkpoint-check.ts'
 import { proveOfflineConsistency } from '../verify/offline-log.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
-import { lastCheckpoint, logVerifier, originOf, plainNote, tenantOf } from './log-place.ts'
+import { lastCheckpoint, logVerifiers, originOf, plainNote, tenantOf } from './log-place.ts'
 import { cosignedBy } from './post-checkpoint.ts'
 import { jsonLine } from './shown.ts'
+import { ownSuccessions } from './successions.ts'
 
 export async function checkpoint({ settings, text, has }: Arguments): Promise<number> {
   const tenant = tenantOf(text('tenant'))
   if (has('key')) {
-    const verifierKey = (await logVerifier(settings, await originOf(settings, tenant))).text
+    const verifierKey = logVerifiers(settings, await originOf(settings, tenant)).at(-1)?.text
     process.stdout.write(has('json') ? jsonLine({ tenant, verifierKey }) : `${verifierKey}\n`)
+    return EXIT.ok
+  }
+  if (has('successions')) {
+    const successions = ownSuccessions(settings)
+    process.stdout.write(has('json') ? jsonLine({ successions }) : `${JSON.stringify(successions, null, 2)}\n`)
     return EXIT.ok
   }
   using reader = await openReader(settings.store)
@@ -47,7 +53,7 @@ async function cosigned(
   const witness = parseVerifierKey(key ?? '')
   if (witness === undefined)
     throw usageFailure('--witness-key is missing: the verifier key that the witness prints at its start')
-  const read = readLogCheckpoint(note, await logVerifier(settings, await originOf(settings, tenant)))
+  const read = readLogCheckpoint(note, logVerifiers(settings, await originOf(settings, tenant)))
   if (!read.ok) throw new CliFailure(`the last checkpoint on record does not verify: ${read.message}`, EXIT.unproven)
   const { checkpoint } = read
   const proofFrom = (from: number) => proveOfflineConsistency(reader.readAll(), { tenant, from, checkpoint })

@@ -1,16 +1,25 @@
 /** @module `countersign keys create|list|rotate`: a shared store's first keys; what they are, without their secrets; a new one that seals. */
-import { randomBytes } from 'node:crypto'
+import { type KeyObject, randomBytes } from 'node:crypto'
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { readIdentity } from '../compose.ts'
+import type { Settings } from '../config.ts'
 import { requireKeys } from '../key-source.ts'
+import { signSuccession } from '../merkle/key-succession.ts'
+import { noteVerifier } from '../merkle/note-key.ts'
 import { toBase64url } from '../signing/base64url.ts'
 import { makeFolder } from '../signing/durable-file.ts'
 import { createLedgerKeys, replaceKeyFile, verifierKey, writeNewKeyFile } from '../signing/key-file.ts'
 import { currentKey, rotateKeyRing } from '../signing/key-ring.ts'
-import { ed25519PublicBytes, type LedgerKeys, rotateTokenKeys } from '../signing/ledger-keys.ts'
+import {
+  ed25519PublicBytes,
+  type LedgerKeys,
+  logKeyChain,
+  rotateLogKey,
+  rotateTokenKeys,
+} from '../signing/ledger-keys.ts'
 import type { Arguments } from './arguments.ts'
-import { CliFailure, EXIT } from './failure.ts'
+import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { tenantOf } from './log-place.ts'
 import { jsonLine } from './shown.ts'
 
@@ -77,30 +86,61 @@ function asLine({ kid, use, created, retired, current }: ListedKey): string {
   return `${kid.padEnd(14)}${use.padEnd(7)}created ${created}  ${state}`
 }
 
-export function rotateKeys({ settings: { keys: place }, has }: Arguments): number {
-  const what = has('tokens') ? 'tokens' : 'ring'
+/** `ring` seals events, `tokens` signs tokens, `log` signs the logs. */
+type Rotated = 'ring' | 'tokens' | 'log'
+
+export async function rotateKeys({ settings, has }: Arguments): Promise<number> {
+  const { keys: place } = settings
+  if (has('tokens') && has('log')) throw usageFailure('one key at a time: --tokens or --log')
+  const what: Rotated = has('tokens') ? 'tokens' : has('log') ? 'log' : 'ring'
   if (place.kind === 'text') {
     throw new CliFailure('the keys come from COUNTERSIGN_KEYS: rotate them in the key file that they were taken from')
   }
   using _ = exclusively(place.path)
   const before = requireKeys(place)
   const now = new Date().toISOString()
-  const after =
-    what === 'ring'
-      ? { ...before, ring: rotateKeyRing(before.ring, now, randomBytes) }
-      : rotateTokenKeys(before, now, randomBytes)
+  const origin = what === 'log' ? await originUnder(settings, before) : ''
+  const after = rotatedKeys(before, { what, now, origin })
   replaceKeyFile(place.path, after)
-  const kid = what === 'ring' ? currentKey(after.ring).kid : after.tokenKeys.at(-1)?.kid
-  process.stdout.write(
-    has('json') ? jsonLine({ kid: kid ?? null, use: what === 'ring' ? 'seal' : 'token' }) : `${kid}\n`,
-  )
-  process.stderr.write(`${what === 'ring' ? RING_ROTATED : TOKENS_ROTATED}\n`)
+  const key = what === 'log' ? noteVerifier(origin, after.checkpointKey).text : undefined
+  const kid = key ?? (what === 'ring' ? currentKey(after.ring).kid : after.tokenKeys.at(-1)?.kid)
+  process.stdout.write(has('json') ? jsonLine({ kid: kid ?? null, use: USES[what] }) : `${kid}\n`)
+  process.stderr.write(`${SAID[what]}\n`)
   return EXIT.ok
 }
 
-const RING_ROTATED =
-  'the new key is in the key file: a running ledger takes it up within seconds; copy the file to where you keep its backup'
-const TOKENS_ROTATED = 'tokens made before are refused from now on'
+const USES = { ring: 'seal', tokens: 'token', log: 'log' } as const
+
+const SAID: Readonly<Record<Rotated, string>> = {
+  ring: 'the new key is in the key file: a running ledger takes it up within seconds; copy the file to where you keep its backup',
+  tokens: 'tokens made before are refused from now on',
+  log:
+    'the new key is in the key file, under the signature of the old one, whose private half is gone: a running ledger takes it up within seconds; ' +
+    'copy the file to its backup and to every process of this ledger, and give auditors and witnesses the new verifier key ("countersign checkpoint --key") with what "countersign checkpoint --successions" prints',
+}
+
+function rotatedKeys(
+  before: LedgerKeys,
+  { what, now, origin }: { readonly what: Rotated; readonly now: string; readonly origin: string },
+): LedgerKeys {
+  if (what === 'ring') return { ...before, ring: rotateKeyRing(before.ring, now, randomBytes) }
+  if (what === 'tokens') return rotateTokenKeys(before, now, randomBytes)
+  const succession = (from: KeyObject, to: KeyObject): string => signSuccession({ origin, from, to, time: now })
+  return rotateLogKey(before, { now, random: randomBytes, succession })
+}
+
+/** What the succession is signed for: the origin of the ledger that these keys founded. Throws `CliFailure` where they founded none. */
+async function originUnder(settings: Settings, keys: LedgerKeys): Promise<string> {
+  const identity = await readIdentity(settings)
+  if (identity === undefined)
+    throw new CliFailure(
+      'there is no ledger in this store yet, and so nothing that the key of the log has signed: start it first',
+    )
+  const [first] = logKeyChain(keys)
+  if (first === undefined || noteVerifier(identity.origin, first).text !== identity.verifierKey)
+    throw new CliFailure('these keys did not found the ledger in this store: name the key file that belongs to it')
+  return identity.origin
+}
 
 /** Two rotations at once would each drop the other's key, which may have sealed by then. */
 function exclusively(path: string): Disposable {

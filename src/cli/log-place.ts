@@ -5,6 +5,7 @@ import { readIdentity } from '../compose.ts'
 import type { Settings } from '../config.ts'
 import { readKeys } from '../key-source.ts'
 import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
+import { logKeyChain } from '../signing/ledger-keys.ts'
 import type { StoreReader } from '../store/event-store.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { isPlain } from './shown.ts'
@@ -17,16 +18,15 @@ export function tenantOf(text: string | undefined): string {
   return tenant.data
 }
 
-/** The key of a log, from the text that was given or from the key file. Throws `CliFailure` where there is neither. */
-export async function logVerifier(
-  settings: Settings,
-  origin: string | undefined,
-  value?: string,
-): Promise<NoteVerifier> {
+/**
+ * Whose checkpoints of a log count, oldest first: the key that was given, or those of the key file, of which the last one signs now.
+ * Throws `CliFailure` where there is neither.
+ */
+export function logVerifiers(settings: Settings, origin: string | undefined, value?: string): readonly NoteVerifier[] {
   if (value !== undefined) {
     const verifier = parseVerifierKey(value)
     if (verifier === undefined) throw usageFailure(`"${value}" is no verifier key`)
-    return verifier
+    return [verifier]
   }
   const keys = readKeys(settings.keys)
   if (keys === undefined || origin === undefined) {
@@ -35,7 +35,7 @@ export async function logVerifier(
       EXIT.usage,
     )
   }
-  return noteVerifier(origin, keys.checkpointKey)
+  return logKeyChain(keys).map((key) => noteVerifier(origin, key))
 }
 
 /** `<origin>/<tenant>`, as the founding event has it. */

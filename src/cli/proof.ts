@@ -6,7 +6,7 @@ import { readOne } from '../store/event-store.ts'
 import { type OfflineProof, proveFromTiles, proveOffline } from '../verify/offline-log.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
-import { lastCheckpoint, logVerifier, originOf, plainNote, tenantOf } from './log-place.ts'
+import { lastCheckpoint, logVerifiers, originOf, plainNote, tenantOf } from './log-place.ts'
 import { jsonLine } from './shown.ts'
 
 const REASONS: Readonly<Record<Extract<OfflineProof, { ok: false }>['code'], string>> = {
@@ -20,12 +20,12 @@ export async function proof({ settings, text, has, positionals }: Arguments): Pr
   const [eventId = ''] = positionals
   if (!UUID_PATTERN.test(eventId)) throw usageFailure(`"${eventId}" is no event id`)
   const tenant = tenantOf(text('tenant'))
-  const verifier = await logVerifier(settings, await originOf(settings, tenant), text('key'))
+  const verifiers = logVerifiers(settings, await originOf(settings, tenant), text('key'))
   using reader = await openReader(settings.store)
   const note = await lastCheckpoint(reader, tenant)
   if (note === undefined) throw new CliFailure(REASONS['not-published'], EXIT.unproven)
   using tiles = has('trust-nothing') ? undefined : tilesForReading(settings)
-  const request = { tenant, eventId, note, verifier }
+  const request = { tenant, eventId, note, verifiers }
   const headerOf = async (stream: string, revision: number): Promise<string | undefined> =>
     (await readOne(reader, { stream, revision }))?.header
   const found =

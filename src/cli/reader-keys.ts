@@ -3,16 +3,14 @@
  * A key that comes along with what it should prove is none, nor is one in a folder that is merely the working directory.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
 import type { Settings } from '../config.ts'
 import { readKeys } from '../key-source.ts'
 import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
-import { makeFolder, replaceFile } from '../signing/durable-file.ts'
+import { parseNote } from '../merkle/signed-note.ts'
 import { KeyFileError } from '../signing/key-file.ts'
-import type { LedgerKeys } from '../signing/ledger-keys.ts'
+import { type LedgerKeys, logKeyChain } from '../signing/ledger-keys.ts'
 import type { Arguments } from './arguments.ts'
 import { CliFailure, EXIT, usageFailure } from './failure.ts'
-import { jsonLine, oneLine } from './shown.ts'
 
 export interface ReaderKey {
   readonly verifier: NoteVerifier
@@ -35,9 +33,10 @@ export function readerKeys({ text, settings }: Arguments, origin: Origin): FindR
   const keys = ownKeys(settings, origin)
   const keyFile = keyFileName(settings)
   return (name, keyId) => {
-    const known = isNamed ? undefined : pinned.find(({ verifier }) => verifier.name === name)
+    const known = isNamed ? undefined : keyAmong(pinned, name, keyId)
     if (known !== undefined || keys === undefined) return known
-    const verifier = noteVerifier(name, keys.checkpointKey)
+    const own = logKeyChain(keys).map((key) => noteVerifier(name, key))
+    const verifier = own.find((each) => each.keyId === keyId) ?? noteVerifier(name, keys.checkpointKey)
     // A key file that merely lies in the data folder says nothing of other ledgers.
     return isNamed || keyId === undefined || keyId === verifier.keyId ? { verifier, from: keyFile } : undefined
   }
@@ -79,13 +78,26 @@ function namedKeys(named: string): FindReaderKey {
   if (!existsSync(named)) throw usageFailure('--key takes a verifier key, or a file with one a line')
   const keys = keysIn(named)
   if (keys.length === 0) throw usageFailure(`--key: ${named} holds no verifier key`)
-  return (name) => keys.find((each) => each.verifier.name === name)
+  return (name, keyId) => keyAmong(keys, name, keyId)
+}
+
+/** A log whose key was rotated has more than one: the one with that id, or else the newest, which stands last. */
+function keyAmong(keys: readonly ReaderKey[], name: string, keyId: string | undefined): ReaderKey | undefined {
+  const ofLog = keys.filter(({ verifier }) => verifier.name === name)
+  return ofLog.find(({ verifier }) => verifier.keyId === keyId) ?? ofLog.at(-1)
+}
+
+/** The reader's key for a signed note of the log of this name: one that signed it, where the reader has that. */
+export function keyForNote(findKey: FindReaderKey, name: string, note: string): ReaderKey | undefined {
+  const own = (parseNote(note)?.signatures ?? []).filter((each) => each.name === name)
+  const found = own.map(({ keyId }) => ({ keyId, key: findKey(name, keyId) }))
+  return found.find(({ keyId, key }) => key?.verifier.keyId === keyId)?.key ?? findKey(name)
 }
 
 const OTHERS_MAY_WRITE = 0o022
 
 /** Throws `CliFailure` for a file that others could have written into. */
-function pinnedKeys({ knownKeys }: Settings): readonly ReaderKey[] {
+export function pinnedKeys({ knownKeys }: Settings): readonly ReaderKey[] {
   if (knownKeys === undefined || !existsSync(knownKeys)) return []
   if ((statSync(knownKeys).mode & OTHERS_MAY_WRITE) !== 0)
     throw usageFailure(
@@ -103,28 +115,4 @@ function keysIn(path: string): readonly ReaderKey[] {
     if (verifier === undefined) throw usageFailure(`${path}: line ${index + 1} is no verifier key`)
     return [{ verifier, from: path }]
   })
-}
-
-/** `countersign keys pin KEY`: from now on what this log signs is checked with it. A log has one key: another one is refused. */
-export function pinKey({ settings, has, positionals: [text = ''] }: Arguments): number {
-  const verifier = parseVerifierKey(text.trim())
-  if (verifier === undefined)
-    throw usageFailure('keys pin takes a verifier key, as "countersign checkpoint --key" prints it')
-  const path = settings.knownKeys
-  if (path === undefined) throw usageFailure('there is no home folder to pin keys in: name a file with --known-keys')
-  const known = pinnedKeys(settings).find((each) => each.verifier.name === verifier.name)
-  if (known !== undefined && known.verifier.text !== verifier.text)
-    throw new CliFailure(
-      `another key of ${verifier.name} is pinned in ${path}: ask the operator which is right, and remove the line of the wrong one`,
-      EXIT.failed,
-    )
-  if (known === undefined) {
-    makeFolder(dirname(path))
-    const before = existsSync(path) ? readFileSync(path, 'utf8') : ''
-    replaceFile(path, `${before}${before === '' || before.endsWith('\n') ? '' : '\n'}${verifier.text}\n`)
-  }
-  const { name, keyId } = verifier
-  const line = oneLine(`${name}+${keyId} is pinned in ${path}`)
-  process.stdout.write(has('json') ? jsonLine({ name, keyId, file: path }) : `${line}\n`)
-  return EXIT.ok
 }

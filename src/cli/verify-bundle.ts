@@ -1,9 +1,11 @@
 /** @module `countersign verify BUNDLE.tar`: what the bundle's own `verify.mjs` says, with the ledger's keys where they are at hand. */
+import type { KeyObject } from 'node:crypto'
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BundleOptions, type BundleWord, reportLines, verifyBundle } from '../export/bundle/verifier.ts'
-import { noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
+import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
+import { logKeyChain } from '../signing/ledger-keys.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT, usageFailure } from './failure.ts'
@@ -83,11 +85,14 @@ function bundleKeys(inputs: Arguments): BundleKeys {
   const keys = text('key') === undefined ? ownKeys(settings, 'foreign') : undefined
   if (keys === undefined) return { options: { key }, from }
   const runKeys = createRunKeys(keys.ring)
-  const isOwn = (): boolean =>
-    used !== undefined && used.verifier.text === noteVerifier(used.verifier.name, keys.checkpointKey).text
+  const isOwn = (): boolean => used !== undefined && logKeyChain(keys).some((key) => isKeyOf(used?.verifier, key))
   const keyFor: BundleOptions['keyFor'] = ({ kid, tenant, stream }) =>
     isOwn() ? (runKeys.keyFor(kid, tenant, stream) ?? null) : undefined
   return { options: { key, keyFor }, from }
+}
+
+function isKeyOf(verifier: NoteVerifier | undefined, key: KeyObject): boolean {
+  return verifier !== undefined && verifier.text === noteVerifier(verifier.name, key).text
 }
 
 /** What a bundle whose key cannot be read is called: no log has this name. */

@@ -9,7 +9,7 @@ import { CHECKPOINTS_SUFFIX } from '../places.ts'
 import { claimedOrigin, type HeldCheckpoint, readLogCheckpoint } from '../verify/checkpoint-check.ts'
 import type { VerifyFault } from '../verify/fault.ts'
 import { CliFailure, EXIT } from './failure.ts'
-import type { FindReaderKey } from './reader-keys.ts'
+import { type FindReaderKey, keyForNote } from './reader-keys.ts'
 import { oneLine } from './shown.ts'
 
 /** Undefined where none was named. Throws `CliFailure`: unproven where the file is no checkpoint under a key that the reader has. */
@@ -18,13 +18,13 @@ export function checkpointAt(path: string | undefined, findKey: FindReaderKey): 
   const note = readFileSync(path, 'utf8')
   const origin = claimedOrigin(note)
   if (!isKeyName(origin)) throw new CliFailure(`${path} is no checkpoint`, EXIT.unproven)
-  const key = findKey(origin)
+  const key = keyForNote(findKey, origin, note)
   if (key === undefined)
     throw new CliFailure(
       `a checkpoint is checked under a key, and you have none of the log ${origin}: name it with --key, pin it with "countersign keys pin", or name the key file with --keys`,
       EXIT.usage,
     )
-  const read = readLogCheckpoint(note, key.verifier)
+  const read = readLogCheckpoint(note, [key.verifier])
   if (!read.ok) throw new CliFailure(`${path} cannot be used as a checkpoint: ${read.message}`, EXIT.unproven)
   return read
 }
@@ -85,7 +85,7 @@ function heldFrom(
   if (checkpoint === undefined || !checkpoint.origin.endsWith(`/${tenant}`))
     return { fault: { code: 'kept-checkpoint', message: `what ${path} has for ${tenant} is no checkpoint of its log` } }
   const held: HeldCheckpoint = { ok: true, checkpoint, tenant }
-  const key = findKey(checkpoint.origin)
+  const key = keyForNote(findKey, checkpoint.origin, note)
   if (key === undefined) return { held }
   const opened = openNote(note, [key.verifier])
   if (opened.ok) return { held }

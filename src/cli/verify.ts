@@ -1,10 +1,10 @@
 /** @module `countersign verify`: checks every event of a store or an export, offline; one word and one exit code say what came of it. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { readSettings, type Settings } from '../config.ts'
+import { noteVerifier } from '../merkle/note-key.ts'
 import { isOnServer } from '../places.ts'
-import { verifierKey } from '../signing/key-file.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
-import { ed25519PublicBytes } from '../signing/ledger-keys.ts'
+import { logKeyChain } from '../signing/ledger-keys.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
 import type { VerifyKeys } from '../verify/verify-records.ts'
 import { viewFormat } from '../verify/view-export.ts'
@@ -104,10 +104,10 @@ function keysFor({ text }: Arguments, settings: Settings, origin: Origin): Verif
   if (runKey !== undefined) return disclosedKeys(readRunKeyFile(runKey))
   const keys = ownKeys(settings, origin)
   if (keys === undefined) return undefined
-  const publicKey = ed25519PublicBytes(keys.checkpointKey)
+  const chain = logKeyChain(keys)
   return {
     ring: keys.ring,
     runKeys: createRunKeys(keys.ring),
-    verifierKey: (name) => verifierKey(name, publicKey),
+    verifierKeys: (name) => chain.map((key) => noteVerifier(name, key).text),
   }
 }

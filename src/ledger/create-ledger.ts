@@ -16,6 +16,7 @@ import {
   recordRotations,
   refuseForeignKeys,
 } from './identity/ledger-identity.ts'
+import { LogKeys } from './identity/log-keys.ts'
 import { Sealer } from './identity/sealer.ts'
 import { openIntegrity } from './integrity/open-integrity.ts'
 import type { Caller, Found, Ledger, ReplayLine } from './ledger.ts'
@@ -57,14 +58,15 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const { store, views, keys, effects = realEffects(), log = silentLog } = options
   const memory = options.memory ?? new MemoryBudget()
   const sealer = new Sealer(keys, memory)
+  const logKeys = new LogKeys(keys)
   const { origin: request, readOnly, work, tenantPolicy } = options
-  const founding: LedgerIdentityDeps = { store, keys, sealer, effects, log, origin: request, readOnly }
+  const founding: LedgerIdentityDeps = { store, keys, sealer, logKeys, effects, log, origin: request, readOnly }
   const stats = new Stats()
   const followed = followedBy(options)
   const lag = lagOf(stats)
   const appendsSoFar = () => stats.handedOverTotal
   const upkeep = { sealer, effects, appendsSoFar, memory }
-  const openLogs = await logsOf(options, { ...upkeep, lag: lag.logs, store: followed('logs'), keys, log }, founding)
+  const openLogs = await logsOf(options, { ...upkeep, lag: lag.logs, store: followed('logs'), logKeys, log }, founding)
   const { ledgerId, origin } = await openLedgerIdentity(founding)
   const logs = openLogs?.(origin)
 
@@ -81,7 +83,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const audit =
     options.audit &&
     openAudit({ store, followed: followed('audit'), ...upkeep, lag: lag.audit, ...options.audit, readOnly, log })
-  const exports = new Exports({ store, logs, keys, effects, facts })
+  const exports = new Exports({ store, logs, logKeys, effects, facts })
   const finish = finishOnce([list, audit])
   const stopWatching = watched(founding, { stats, runs })
 

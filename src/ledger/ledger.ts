@@ -151,6 +151,8 @@ export interface SealedPin extends ExportPin {
   readonly note: string
   /** Of the key that signed it (C2SP signed-note). */
   readonly verifierKey: string
+  /** Signed notes that lead to that key from those that signed the logs before it, oldest first. */
+  readonly successions: readonly string[]
 }
 
 export interface LedgerExports {

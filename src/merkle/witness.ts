@@ -54,7 +54,11 @@ export function judgeAddCheckpoint(request: string, known: WitnessKnowledge): Wi
   const verifiers = known.logs.get(origin)
   if (verifiers === undefined) return refused(404, 'this log is not witnessed here')
   const opened = openNote(parsed.checkpoint, verifiers)
-  if (!opened.ok) return refused(403, 'no key of this log signed the checkpoint')
+  if (!opened.ok)
+    return refused(
+      403,
+      'no key of this log that is known here signed the checkpoint: where the key was rotated, name both keys with --log',
+    )
   if (parsed.oldSize > size) return refused(400, 'the old size is larger than the checkpoint')
 
   const last = known.witnessed.get(origin) ?? { size: 0, root: emptyRoot() }

@@ -22,10 +22,21 @@ export interface TokenKey {
   readonly retired?: string
 }
 
+/** A key that signed the logs before. Its private half is gone: what it signed stays verifiable, and nothing new can be signed. */
+export interface FormerLogKey {
+  /** Public half. */
+  readonly key: KeyObject
+  readonly retired: string
+  /** Signed note in which it names the key after it. */
+  readonly succession: string
+}
+
 export interface LedgerKeys {
   readonly ring: KeyRing
   /** Ed25519; its public half is the verifier key that auditors hold. */
   readonly checkpointKey: KeyObject
+  /** Those before it, oldest first. */
+  readonly formerLogKeys: readonly FormerLogKey[]
   /** Ed25519, oldest first; the last one signs. */
   readonly tokenKeys: readonly TokenKey[]
   /** For tokens of another issuer that shares a secret (HS256). */
@@ -53,9 +64,37 @@ export function createLedgerKeys(now: string, random: RandomBytes): LedgerKeys {
   return {
     ring: createKeyRing(now, random),
     checkpointKey: ed25519FromSeed(random(SEED_BYTES)),
+    formerLogKeys: [],
     tokenKeys: [newTokenKey(1, now, random)],
   }
 }
+
+/**
+ * The same keys with a new one that signs the logs. `succession` makes the signed note in which the old key names the new one; the old
+ * private half is dropped.
+ */
+export function rotateLogKey(keys: LedgerKeys, { now, random, succession }: LogKeyRotation): LedgerKeys {
+  const checkpointKey = ed25519FromSeed(random(SEED_BYTES))
+  const former: FormerLogKey = {
+    key: createPublicKey(keys.checkpointKey),
+    retired: now,
+    succession: succession(keys.checkpointKey, checkpointKey),
+  }
+  return { ...keys, checkpointKey, formerLogKeys: [...keys.formerLogKeys, former] }
+}
+
+interface LogKeyRotation {
+  readonly now: string
+  readonly random: RandomBytes
+  readonly succession: (from: KeyObject, to: KeyObject) => string
+}
+
+/** Public halves of all keys that sign or signed the logs, oldest first. */
+export function logKeyChain({ formerLogKeys, checkpointKey }: LogKeysOf): readonly KeyObject[] {
+  return [...formerLogKeys.map(({ key }) => key), createPublicKey(checkpointKey)]
+}
+
+type LogKeysOf = Pick<LedgerKeys, 'formerLogKeys' | 'checkpointKey'>
 
 /** The same keys with a new one that signs tokens; the one before is retired at once. */
 export function rotateTokenKeys<K extends Pick<LedgerKeys, 'tokenKeys'>>(keys: K, now: string, random: RandomBytes): K {
@@ -72,6 +111,9 @@ function newTokenKey(number: number, now: string, random: RandomBytes): TokenKey
 }
 
 const SEED_BYTES = 32
+const PUBLIC_BYTES = 32
+/** Three lines and two signatures, under an origin of any length that a ledger may have. */
+const SUCCESSION_MAX_CHARS = 4_096
 /** RFC 8410 section 7: the DER of a PKCS #8 Ed25519 key up to its 32-byte seed. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
@@ -109,10 +151,22 @@ const PrivateJwk = z
     return z.NEVER
   })
 
+const PublicJwk = z
+  .strictObject({ kty: z.literal('OKP'), crv: z.literal('Ed25519'), x: z.string() })
+  .transform((jwk, context) => {
+    const bytes = fromBase64url(jwk.x)
+    if (bytes?.length === PUBLIC_BYTES) return createPublicKey({ key: jwk, format: 'jwk' })
+    context.addIssue('not an Ed25519 key')
+    return z.NEVER
+  })
+
 const KeyFile = z.strictObject({
   v: z.literal(1),
   ring: RingFile,
   checkpointKey: PrivateJwk,
+  formerLogKeys: z
+    .array(z.strictObject({ key: PublicJwk, retired: KeyTime, succession: z.string().max(SUCCESSION_MAX_CHARS) }))
+    .optional(),
   tokenKeys: z
     .array(z.strictObject({ kid: Kid, key: PrivateJwk, created: KeyTime, retired: KeyTime.optional() }))
     .min(1)
@@ -135,10 +189,11 @@ export function parseLedgerKeys(text: string, source: string): LedgerKeys {
       `${source} is not a key file: ${place} is wrong; restore it from its copy`,
     )
   }
-  const { ring, checkpointKey, tokenKeys, tokenSecret } = file.data
+  const { ring, checkpointKey, formerLogKeys = [], tokenKeys, tokenSecret } = file.data
   return {
     ring: ringFromFile(ring),
     checkpointKey,
+    formerLogKeys,
     tokenKeys: tokenKeys.map(({ kid, key, created, retired }) => ({
       kid,
       privateKey: key,
@@ -154,6 +209,7 @@ export function formatLedgerKeys(keys: LedgerKeys): string {
     v: 1,
     ring: ringToFile(keys.ring),
     checkpointKey: privateJwk(keys.checkpointKey),
+    ...(keys.formerLogKeys.length > 0 && { formerLogKeys: keys.formerLogKeys.map(formerKeyFile) }),
     tokenKeys: keys.tokenKeys.map(({ privateKey, ...key }) => ({ ...key, key: privateJwk(privateKey) })),
     ...(keys.tokenSecret && { tokenSecret: toBase64url(keys.tokenSecret) }),
   }
@@ -163,6 +219,11 @@ export function formatLedgerKeys(keys: LedgerKeys): string {
 function privateJwk(key: KeyObject): object {
   const { kty, crv, d, x } = key.export({ format: 'jwk' })
   return { kty, crv, d, x }
+}
+
+function formerKeyFile({ key, ...rest }: FormerLogKey): object {
+  const { kty, crv, x } = key.export({ format: 'jwk' })
+  return { key: { kty, crv, x }, ...rest }
 }
 
 /** `JSON.parse` quotes its input in its message. */

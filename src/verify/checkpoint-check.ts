@@ -21,12 +21,12 @@ export function claimedOrigin(note: string): string {
   return note.slice(0, Math.max(note.indexOf('\n'), 0))
 }
 
-/** A checkpoint under the key of its log. `<origin>/<tenant>` names both. */
-export function readLogCheckpoint(note: string, verifier: NoteVerifier): ReadCheckpoint {
-  const opened = openNote(note, [verifier])
+/** A checkpoint under a key of its log: that of now, or one before it. `<origin>/<tenant>` names all of them. */
+export function readLogCheckpoint(note: string, verifiers: readonly NoteVerifier[]): ReadCheckpoint {
+  const opened = openNote(note, verifiers)
   if (!opened.ok) return { ok: false, message: MESSAGES[opened.code] }
   const checkpoint = parseCheckpoint(opened.text)
-  if (checkpoint === undefined || checkpoint.origin !== verifier.name) {
+  if (checkpoint === undefined || opened.signers.some(({ name }) => name !== checkpoint.origin)) {
     return { ok: false, message: 'what was signed is no checkpoint of this log' }
   }
   return { ok: true, checkpoint, tenant: checkpoint.origin.slice(checkpoint.origin.lastIndexOf('/') + 1) }

@@ -1,9 +1,11 @@
 /** @module What verified events must say: known types and bodies, the first event of each stream, and the order of the ledger's keys. */
 
 import { knowsBody } from '../../projections/body-versions.ts'
-import { EVENTS, type EventType } from '../../schemas/events.ts'
+import { EVENTS, type EventBody, type EventType } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
 import { parseStream, SYSTEM_STREAM } from '../../schemas/names.ts'
+import { readSuccession } from '../merkle/key-succession.ts'
+import { type NoteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
 import { type KeyOrder, ringIndex } from '../signing/key-ring.ts'
 import type { VerifyFaultCode } from './fault.ts'
 
@@ -19,8 +21,8 @@ const OF_VALUE = 'ValueStored'
 export interface EventRulesOptions {
   /** Undefined where there are no keys to compare with. */
   readonly ring: KeyOrder | undefined
-  /** The verifier key that the given keys make under an origin. */
-  readonly verifierKey?: (origin: string) => string
+  /** Verifier keys that the given keys make under an origin: of all that sign or signed the logs, oldest first. */
+  readonly verifierKeys?: (origin: string) => readonly string[]
   /** Also read each body and compare it with the schema of its type. */
   readonly bodies: boolean
 }
@@ -37,6 +39,8 @@ export class EventRules {
   #announcedKid: string | undefined
   readonly #announcedKids = new Set<string>()
   #facts: LedgerFacts | undefined
+  /** Keys that the ledger said it signs its logs with, oldest first. */
+  #logKeys: readonly NoteVerifier[] = []
   /** Runs whose keys are out, by their streams. */
   readonly #disclosed = new Set<string>()
 
@@ -46,6 +50,11 @@ export class EventRules {
 
   get facts(): LedgerFacts | undefined {
     return this.#facts
+  }
+
+  /** Keys that the ledger has announced so far for its logs, oldest first; each followed by the word of the one before it. */
+  get logKeys(): readonly NoteVerifier[] {
+    return this.#logKeys
   }
 
   /** Runs whose keys were given away: their macs prove nothing any more. */
@@ -114,7 +123,9 @@ export class EventRules {
       )
     }
     if (!system) return NONE
-    return header.type === 'KeyRotated' ? this.#rotate(EVENTS.KeyRotated.schema.parse(body)) : this.#found(header, body)
+    if (header.type === 'KeyRotated') return this.#rotate(EVENTS.KeyRotated.schema.parse(body))
+    if (header.type === 'LogKeyRotated') return this.#rotateLogKey(EVENTS.LogKeyRotated.schema.parse(body))
+    return this.#found(header, body)
   }
 
   #found(header: Header, body: unknown): Found {
@@ -123,8 +134,35 @@ export class EventRules {
     const { ledgerId, origin, kid, verifierKey } = founding.data
     this.#facts = { ledgerId, origin }
     this.#announce(kid)
-    if (this.#options.verifierKey === undefined || this.#options.verifierKey(origin) === verifierKey) return NONE
+    const announced = parseVerifierKey(verifierKey)
+    this.#logKeys = announced === undefined ? [] : [announced]
+    if (this.#ownLogKey(0, verifierKey)) return NONE
     return fault('foreign-verifier-key', `the key file's checkpoint key is not this ledger's (${verifierKey})`)
+  }
+
+  /** Whether the given keys have this one at its place; an older key file has nothing to say of those behind its last. */
+  #ownLogKey(place: number, verifierKey: string): boolean {
+    const own = this.#options.verifierKeys?.(this.#facts?.origin ?? '')[place]
+    return own === undefined || own === verifierKey
+  }
+
+  #rotateLogKey(body: EventBody<'LogKeyRotated'>): Found {
+    const last = this.#logKeys.at(-1)
+    const said = readSuccession(body.succession)
+    if (
+      said?.from.text !== body.previousKey ||
+      said.to.text !== body.verifierKey ||
+      said.origin !== this.#facts?.origin
+    )
+      return fault('key-rotation', 'its note is not the succession, signed by both keys, that it names')
+    if (last?.text !== body.previousKey)
+      return fault('key-rotation', `the key of the log before it was ${last?.text}, not ${body.previousKey}`)
+    this.#logKeys = [...this.#logKeys, said.to]
+    if (this.#ownLogKey(this.#logKeys.length - 1, body.verifierKey)) return NONE
+    return fault(
+      'key-rotation',
+      `the key file has another successor of ${body.previousKey} than ${body.verifierKey}: one of the two was signed by somebody who has the old key and should not`,
+    )
   }
 
   #rotate({ kid, previousKid }: { readonly kid: string; readonly previousKid: string }): Found {

@@ -67,7 +67,7 @@ function signatureOf(trailer: ExportTrailer, findKey: FindLogKey | undefined): S
   if (verifier === undefined || verifier.keyId !== keyId)
     return {
       by: undefined,
-      missing: `its trailer is signed with ${signature.key}, a key that was not supplied`,
+      missing: notSupplied(signature.key, verifier),
       faults: [],
     }
   const text = Buffer.from(signedTrailerText(v, trailer))
@@ -80,6 +80,12 @@ function signatureOf(trailer: ExportTrailer, findKey: FindLogKey | undefined): S
     : fault(
         `the signature of the trailer is not that of ${signature.key}: the trailer was altered or made by somebody else`,
       )
+}
+
+function notSupplied(key: string, known: NoteVerifier | undefined): string {
+  const missing = `its trailer is signed with ${key}, a key that was not supplied`
+  if (known === undefined) return missing
+  return `${missing}; you have ${known.name}+${known.keyId}: if the key of this log was rotated, pin the other one, too (countersign keys pin KEY --succession FILE)`
 }
 
 function treeFaults({ trailer, tree, kept }: CompletenessInput): Completeness['faults'] {

@@ -36,7 +36,8 @@ export interface ProofRequest {
   readonly eventId: string
   /** The signed note of the last checkpoint. */
   readonly note: string
-  readonly verifier: NoteVerifier
+  /** All whose checkpoints of the log count. */
+  readonly verifiers: readonly NoteVerifier[]
 }
 
 /** The proof file of an event, made from the records of the store in its order. The macs are not checked: `verify` does that. */
@@ -44,8 +45,8 @@ export async function proveOffline(
   pages: AsyncIterable<readonly LogRecord[]>,
   request: ProofRequest,
 ): Promise<OfflineProof> {
-  const { tenant, eventId, note, verifier } = request
-  const read = readLogCheckpoint(note, verifier)
+  const { tenant, eventId, note, verifiers } = request
+  const read = readLogCheckpoint(note, verifiers)
   if (!read.ok) return { ok: false, code: 'checkpoint-invalid' }
   const { size, root } = read.checkpoint
   const leaves = new KeptTree()
@@ -75,9 +76,9 @@ export async function proveOffline(
 export async function proveFromTiles(
   { leafOf, tile }: LogTiles,
   headerOf: (stream: string, revision: number) => Promise<string | undefined>,
-  { tenant, eventId, note, verifier }: ProofRequest,
+  { tenant, eventId, note, verifiers }: ProofRequest,
 ): Promise<OfflineProof | undefined> {
-  const read = readLogCheckpoint(note, verifier)
+  const read = readLogCheckpoint(note, verifiers)
   const leaf = leafOf(tenant, eventId)
   if (!read.ok || leaf === undefined || leaf.index >= read.checkpoint.size) return undefined
   const header = await headerOf(leaf.stream, leaf.revision)

@@ -8,7 +8,7 @@ import { ledgerStream } from '../../schemas/names.ts'
 import { parseCheckpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
 import { HASH_BYTES, sameHash } from '../merkle/hashes.ts'
-import { parseVerifierKey } from '../merkle/note-key.ts'
+import { type NoteVerifier, noteVerifier } from '../merkle/note-key.ts'
 import { openNote, parseNote } from '../merkle/signed-note.ts'
 import { streamsRoot } from '../merkle/stream-tree.ts'
 import { StreamTreeBuilder } from '../merkle/stream-tree-builder.ts'
@@ -22,8 +22,8 @@ const STREAMS_MAX = 1024 * 1024
 const FIRST_CAPACITY = 256
 
 export interface RecordedCheckpointsOptions {
-  /** The verifier key that the given keys make under an origin; absent: roots are checked, signatures are not. */
-  readonly verifierKey?: (origin: string) => string
+  /** Keys that the ledger has announced so far for its logs, oldest first; absent: roots are checked, signatures are not. */
+  readonly logKeys?: () => readonly NoteVerifier[]
 }
 
 export class RecordedCheckpoints {
@@ -74,8 +74,8 @@ export class RecordedCheckpoints {
     const says = checkpoint && { origin: checkpoint.origin, size: checkpoint.size, root: digestText(checkpoint.root) }
     if (says?.origin !== origin || says.size !== size || says.root !== root || !origin.endsWith(`/${tenant}`))
       return 'its note is not of the log, size and root that it names'
-    const verifier = parseVerifierKey(this.#options.verifierKey?.(origin) ?? '')
-    if (verifier !== undefined && !openNote(note, [verifier]).ok) return "its note is not signed by the log's key"
+    const wrongKey = this.#judgeKey(log, origin, note)
+    if (wrongKey !== undefined) return wrongKey
     if (size <= log.signedSize) return `it covers ${size} events, no more than the checkpoint before it`
     if (size > log.size) return `it covers ${size} events of the log, and only ${log.size} come before it`
     const before = log.waiting
@@ -85,6 +85,19 @@ export class RecordedCheckpoints {
     const streams = streamsRoot(checkpoint?.extensions ?? [])
     if (streams === undefined || sameHash(log.streamsRoot(), streams)) return undefined
     return `the streams that it names are not those of the ${size} events before it`
+  }
+
+  /** By a key that the ledger had announced by then, and none that was succeeded in this log already. */
+  #judgeKey(log: GrowingLog, origin: string, note: string): string | undefined {
+    const announced = this.#options.logKeys?.()
+    if (announced === undefined) return undefined
+    const verifiers = announced.map(({ key }) => noteVerifier(origin, key))
+    const opened = openNote(note, verifiers)
+    if (!opened.ok) return 'its note is not signed by a key of the log that the ledger had announced'
+    const place = Math.max(...opened.signers.map((signer) => verifiers.indexOf(signer)))
+    if (place < log.keyPlace) return 'its note is signed by a key that was succeeded before it'
+    log.keyPlace = place
+    return undefined
   }
 
   #logOf(tenant: string): GrowingLog {
@@ -115,6 +128,8 @@ class GrowingLog {
   /** Of the leaves that wait. */
   #streams: string[] = []
   #waiting = 0
+  /** Of the last checkpoint's key, among those that the ledger announced. */
+  keyPlace = 0
   dropped = false
 
   get signedSize(): number {

@@ -24,8 +24,8 @@ export type SourcePages = AsyncIterable<readonly SourceItem[]> | Iterable<readon
 export interface VerifyKeys {
   readonly ring: Pick<KeyRing, 'keys'>
   readonly runKeys: RunKeys
-  /** The verifier key that the checkpoint key makes under an origin. */
-  readonly verifierKey?: (origin: string) => string
+  /** Verifier keys under an origin of all keys that sign or signed the logs, oldest first. */
+  readonly verifierKeys?: (origin: string) => readonly string[]
 }
 
 export interface VerifyOptions {
@@ -96,9 +96,10 @@ class Verification {
     this.#rules = new EventRules({
       ring: options.keys?.ring,
       bodies: depth === 'full',
-      ...(options.keys?.verifierKey && { verifierKey: options.keys.verifierKey }),
+      ...(options.keys?.verifierKeys && { verifierKeys: options.keys.verifierKeys }),
     })
-    this.#checkpoints = new RecordedCheckpoints(options.keys ?? {})
+    const isSigned = options.keys?.verifierKeys !== undefined
+    this.#checkpoints = new RecordedCheckpoints(isSigned ? { logKeys: () => this.#rules.logKeys } : {})
   }
 
   take(item: SourceItem): void {
@@ -236,10 +237,8 @@ class Verification {
   }
 
   #judgeStrangers(): void {
-    if (this.#sealed > 0 || this.#strangers.length === 0) {
-      for (const fault of this.#strangers) this.#report(fault)
-      return
-    }
+    if (this.#sealed > 0) for (const fault of this.#strangers) this.#report(fault)
+    if (this.#sealed > 0 || this.#strangers.length === 0) return
     const message = `none of the ${this.events} events was sealed with these keys: they belong to another ledger`
     this.#report({ code: 'foreign-keys', message })
   }
@@ -279,7 +278,7 @@ function disclosedText(runs: number): string {
   return `${which} were disclosed: whoever has them could have made its events anew, and only a checkpoint from before proves them`
 }
 
-/** As many are kept back until it is known whether any event at all was sealed with the given keys. */
+/** As many are held back until it is known whether any event at all was sealed with the given keys. */
 const STRANGERS_MAX = 1_000
 
 function placeOf(

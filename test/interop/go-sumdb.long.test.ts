@@ -29,6 +29,10 @@ async function checkLog(
   return { code, said: stdout + stderr }
 }
 
+async function keyOf({ url }: ServerProcess, token: string): Promise<string> {
+  return (await fetch(`${url}/v1/log/key`, { headers: { authorization: `Bearer ${token}` } })).text()
+}
+
 async function fill({ url }: ServerProcess, token: string): Promise<void> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const post = async (path: string, body: object) => {
@@ -44,7 +48,7 @@ async function fill({ url }: ServerProcess, token: string): Promise<void> {
   }
 }
 
-test('checkpoint, tiles, entries and every proof are what golang.org/x/mod/sumdb takes', async () => {
+test('checkpoint, tiles, entries and every proof are what golang.org/x/mod/sumdb takes, also behind a rotation of the key', async () => {
   using folder = tempFolder()
   const cwd = folder.path
   await using server = await startServer({ data: folder.file('.countersign'), args: ['--checkpoint-seconds', '1'] })
@@ -60,6 +64,16 @@ test('checkpoint, tiles, entries and every proof are what golang.org/x/mod/sumdb
   if (checked === undefined) return void process.stdout.write('skipped: no Go with golang.org/x/mod here\n')
   assert.is(checked.code, 0, checked.said)
   assert.is(checked.said, `${size} records, ${size} inclusion proofs, ${size} consistency proofs\n`)
+
+  const before = await keyOf(server, token)
+  assert.is((await countersign(['keys', 'rotate', '--log'], { cwd })).code, 0)
+  const grown = await eventually(async () => {
+    const answer = await fetch(`${server.url}/v1/log/checkpoint`, { headers: { authorization: `Bearer ${token}` } })
+    const published = Number((await answer.text()).split('\n')[1])
+    return published > size && (await keyOf(server, token)) !== before ? published : undefined
+  }, 'a checkpoint under the new key')
+  const again = await checkLog([server.url, token], cwd)
+  assert.is(again?.said, `${grown} records, ${grown} inclusion proofs, ${grown} consistency proofs\n`)
 })
 
 test.run()

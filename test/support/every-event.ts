@@ -215,6 +215,14 @@ const SYSTEM_BODIES = {
     { v: 1, ledgerId: uuid(100), origin: 'ledger.example', kid: 'k1', verifierKey: 'ledger.example+00000000+AA==' },
   ],
   KeyRotated: [{ v: 1, kid: 'k2', previousKid: 'k1' }],
+  LogKeyRotated: [
+    {
+      v: 1,
+      previousKey: 'ledger.example+00000000+AA==',
+      verifierKey: 'ledger.example+00000001+AA==',
+      succession: 'countersign/log-key-succession/v1\n',
+    },
+  ],
 } satisfies { readonly [T in EventType]?: readonly EventBody<T>[] }
 
 const TENANT_BODIES = {

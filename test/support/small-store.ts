@@ -5,9 +5,9 @@ import { readSettings } from '../../src/config.ts'
 import { requireKeys } from '../../src/key-source.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
 import type { Caller, Command, Ledger } from '../../src/ledger/ledger.ts'
-import { verifierKey } from '../../src/signing/key-file.ts'
+import { noteVerifier } from '../../src/merkle/note-key.ts'
 import { createRunKeys } from '../../src/signing/key-ring.ts'
-import { ed25519PublicBytes } from '../../src/signing/ledger-keys.ts'
+import { logKeyChain } from '../../src/signing/ledger-keys.ts'
 import type { VerifyKeys } from '../../src/verify/verify-records.ts'
 import { type TempFolder, tempFolder } from './temp-folder.ts'
 
@@ -46,9 +46,10 @@ export async function smallStore(fill: (ledger: Ledger) => Promise<void> = twoRu
 }
 
 export function verifyKeysOf(path: string): VerifyKeys {
-  const { ring, checkpointKey } = requireKeys({ kind: 'file', path })
-  const publicKey = ed25519PublicBytes(checkpointKey)
-  return { ring, runKeys: createRunKeys(ring), verifierKey: (origin) => verifierKey(origin, publicKey) }
+  const keys = requireKeys({ kind: 'file', path })
+  const verifierKeys = (origin: string): readonly string[] =>
+    logKeyChain(keys).map((key) => noteVerifier(origin, key).text)
+  return { ring: keys.ring, runKeys: createRunKeys(keys.ring), verifierKeys }
 }
 
 async function twoRuns(ledger: Ledger): Promise<void> {

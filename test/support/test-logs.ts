@@ -29,7 +29,10 @@ export interface TestLogs extends AsyncDisposable {
   readonly logs: TenantLogs
   readonly store: EventStore
   readonly logStore: LogStore
+  /** As they are now. */
   readonly keys: LedgerKeys
+  /** Puts others in their place, as an edit of the key file does. */
+  readonly replaceKeys: (keys: LedgerKeys) => void
   readonly lines: readonly LoggedLine[]
   /** Each time the logs' own file was made anew. */
   readonly renewals: readonly DerivedFileRenewal[]
@@ -52,7 +55,7 @@ export const ORIGIN = 'ledger.example'
 
 export async function testLogs(options: TestLogsOptions = {}): Promise<TestLogs> {
   const { folder } = options
-  const keys = options.keys ?? testStoreKeys()
+  const source = changingKeys(options.keys ?? testStoreKeys())
   const store = options.store ?? (await openStore(folder))
   const renewals: DerivedFileRenewal[] = []
   const logStore =
@@ -74,7 +77,7 @@ export async function testLogs(options: TestLogsOptions = {}): Promise<TestLogs>
     ledger = await createLedger({
       store,
       views,
-      keys: { current: () => keys, onChange: () => () => {} } satisfies KeySource,
+      keys: source,
       effects: realEffects(),
       log: memoryLog(lines),
       origin: options.origin ?? ORIGIN,
@@ -90,13 +93,32 @@ export async function testLogs(options: TestLogsOptions = {}): Promise<TestLogs>
     logs: ledger.logs,
     store,
     logStore,
-    keys,
+    get keys() {
+      return source.current()
+    },
+    replaceKeys: (keys) => source.replace(keys),
     lines,
     renewals,
     fill: (tenant, runId, count) => fill(ledger, { tenant, runId, count }),
     [Symbol.asyncDispose]: async () => {
       await ledger[Symbol.asyncDispose]()
       await closeStores()
+    },
+  }
+}
+
+function changingKeys(first: LedgerKeys): KeySource & { readonly replace: (keys: LedgerKeys) => void } {
+  const listeners = new Set<(keys: LedgerKeys) => void>()
+  let keys = first
+  return {
+    current: () => keys,
+    onChange: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    replace: (changed) => {
+      keys = changed
+      for (const listener of [...listeners]) listener(changed)
     },
   }
 }

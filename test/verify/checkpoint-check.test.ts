@@ -31,7 +31,7 @@ function noteOf(size: number, { origin = ORIGIN, key = privateKey, name = ORIGIN
 /** Codes of what is found in pages of these items. */
 async function found(items: readonly SourceItem[], ...notes: readonly string[]): Promise<readonly string[]> {
   const held = notes.map((note) => {
-    const read = readLogCheckpoint(note, LOG)
+    const read = readLogCheckpoint(note, [LOG])
     if (!read.ok) throw new Error(read.message)
     return read
   })
@@ -45,7 +45,7 @@ async function found(items: readonly SourceItem[], ...notes: readonly string[]):
 }
 
 test('a checkpoint is read under the key of its log alone, and as what it is (A178)', () => {
-  assert.is(readLogCheckpoint(noteOf(3), LOG).ok, true)
+  assert.is(readLogCheckpoint(noteOf(3), [LOG]).ok, true)
   const other = generateKeyPairSync('ed25519').privateKey
   for (const [note, message] of [
     ['no note', 'it is no signed note'],
@@ -54,7 +54,7 @@ test('a checkpoint is read under the key of its log alone, and as what it is (A1
     [noteOf(3, { origin: 'ledger.example/beta' }), 'what was signed is no checkpoint of this log'],
     [signNote('hello\n', [noteSigner(ORIGIN, privateKey)]), 'what was signed is no checkpoint of this log'],
   ] as const)
-    assert.equal(readLogCheckpoint(note, LOG), { ok: false, message })
+    assert.equal(readLogCheckpoint(note, [LOG]), { ok: false, message })
 })
 
 test('a history is held against each checkpoint that was kept, at its own size (A178)', async () => {

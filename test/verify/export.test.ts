@@ -298,7 +298,7 @@ exporting(
   async ({ store, text }) => {
     const { all, one } = linesIn(text)
     const kept = (count: number): HeldCheckpoint => {
-      const read = readLogCheckpoint(checkpointOf(all.slice(0, count).map(headerOf), LOG), findKey())
+      const read = readLogCheckpoint(checkpointOf(all.slice(0, count).map(headerOf), LOG), [findKey()])
       if (!read.ok) throw new Error(read.message)
       return read
     }

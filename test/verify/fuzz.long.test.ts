@@ -66,7 +66,7 @@ test.before(async (context) => {
   await home.logs.publish()
   const checkpoint = home.logs.checkpoint('acme')
   const note = checkpoint.ok ? checkpoint.value : ''
-  const held = readLogCheckpoint(note, verifier)
+  const held = readLogCheckpoint(note, [verifier])
   if (!held.ok) throw new Error(held.message)
   const bundles = await Promise.all(tars.map(unpackTar))
   const runKeys = createRunKeys(keys.ring)
@@ -253,7 +253,7 @@ test('5,000 exports cut, changed and signed again by the holder of the log key: 
   const part = textLines(new Map([['x', Buffer.from(exports[1] ?? '')]]), 'x').slice(0, -1)
   const verifier = noteVerifier(log.name, log.key)
   const { checkpointOf } = await import('../support/forgery.ts')
-  const kept = readLogCheckpoint(checkpointOf(whole.map(headerOf), log), verifier)
+  const kept = readLogCheckpoint(checkpointOf(whole.map(headerOf), log), [verifier])
   if (!kept.ok) throw new Error(kept.message)
   await count('exports signed again', async (random) => {
     const [lines, run] = random() < 0.7 ? [whole, null] : [part, 'one']

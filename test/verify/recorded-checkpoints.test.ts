@@ -52,6 +52,15 @@ test('a checkpoint without a line for its streams, as earlier releases signed it
   assert.is(await judged(() => ['a line of somebody else']), undefined)
 })
 
+test('a checkpoint by the key that was succeeded in its log is found, whoever has it still (A213)', async () => {
+  const { privateKey: successor } = generateKeyPairSync('ed25519')
+  const early = await logOfTwoRuns({ successor })
+  assert.is(early.judge({}, {}), undefined, 'announced, and not used yet: another process may not know of it')
+  const { judge } = await logOfTwoRuns({ successor })
+  assert.is(judge({}, {}, successor), undefined)
+  assert.match(judge({}, {}) ?? '', /a key that was succeeded before it/)
+})
+
 interface Made {
   readonly origin: string
   readonly size: number
@@ -70,15 +79,19 @@ interface LogOfTwoRuns {
 async function logOfTwoRuns({
   signed = true,
   before = [],
+  successor,
 }: {
+  /** Announced as the next key of the logs. */
+  readonly successor?: KeyObject
   readonly signed?: boolean
   readonly before?: readonly Partial<Header>[]
 } = {}): Promise<LogOfTwoRuns> {
   await using at = await testLogs()
   await at.fill('acme', 'one', 4)
   await at.fill('acme', 'two', 2)
-  const ofLog = (origin: string): string => noteVerifier(origin, at.keys.checkpointKey).text
-  const [tree, recorded] = [new CompactTree(), new RecordedCheckpoints(signed ? { verifierKey: ofLog } : {})]
+  const announced = [at.keys.checkpointKey, ...(successor ? [successor] : [])]
+  const logKeys = () => announced.map((key) => noteVerifier('ledger.example', key))
+  const [tree, recorded] = [new CompactTree(), new RecordedCheckpoints(signed ? { logKeys } : {})]
   const records = await collect(at.store.readAll({ tenant: 'acme' }))
   const last = JSON.parse(records.at(-1)?.header ?? '') as Header
   for (const shape of before) recorded.take({ ...last, ...shape }, '{}', digestText(leafHash('another event')))
@@ -125,7 +138,10 @@ test('a checkpoint on record whose note says another origin, size or root than i
 
 test('a checkpoint on record that the key of its log did not sign is found, where there are keys (A177)', async () => {
   const { privateKey } = generateKeyPairSync('ed25519')
-  assert.match((await logOfTwoRuns()).judge({}, {}, privateKey) ?? '', /not signed by the log's key/)
+  assert.match(
+    (await logOfTwoRuns()).judge({}, {}, privateKey) ?? '',
+    /not signed by a key of the log that the ledger had announced/,
+  )
   assert.is((await logOfTwoRuns({ signed: false })).judge({}, {}, privateKey), undefined)
 })
 

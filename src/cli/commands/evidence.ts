@@ -19,9 +19,10 @@ export function evidenceCommands(program: CliCommand): void {
     .flags(
       tenantFlag(),
       flag('--key', 'print the verifier key of the log instead'),
+      flag('--successions', 'print the signed notes in which earlier keys of the logs name those that followed them'),
       flag('--witness <url>', 'have a witness cosign it first'),
       flag('--witness-key <key>', 'verifier key of that witness'),
-      jsonFlag('print the note, or the key, as a member of a JSON object'),
+      jsonFlag('print the note, the key or the successions as a member of a JSON object'),
     )
     .settings(...PLACE)
     .runs(async () => (await import('../checkpoint.ts')).checkpoint)

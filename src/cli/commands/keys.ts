@@ -19,7 +19,11 @@ export function keyCommands(program: CliCommand): void {
   keys
     .command('rotate')
     .description('put a new sealing key in place; a running ledger takes it up within seconds')
-    .flags(flag('--tokens', 'rotate the key that signs tokens instead: tokens made before are refused'), jsonFlag())
+    .flags(
+      flag('--tokens', 'rotate the key that signs tokens instead: tokens made before are refused'),
+      flag('--log', 'rotate the key that signs the logs instead: the old one signs who follows it'),
+      jsonFlag(),
+    )
     .settings(...PLACE)
     .runs(async () => (await import('../keys.ts')).rotateKeys)
   keys
@@ -38,7 +42,13 @@ export function keyCommands(program: CliCommand): void {
     .command('pin')
     .description("pin the key of another ledger's log, from its operator: what it signs is checked with it from now on")
     .argument('<key>', 'verifier key, as "countersign checkpoint --key" prints it')
-    .flags(jsonFlag())
+    .flags(
+      flag(
+        '--succession <file>',
+        'of a log whose key was rotated: the notes that lead from the pinned key to this one',
+      ),
+      jsonFlag(),
+    )
     .settings('known-keys')
-    .runs(async () => (await import('../reader-keys.ts')).pinKey)
+    .runs(async () => (await import('../pin-key.ts')).pinKey)
 }

@@ -50,6 +50,7 @@ export async function planBundle(request: BundleRequest): Promise<BundlePlan> {
     textFile('checkpoint', pin.note),
     eventsFile(request, measured),
     textFile('jwks.json', jwksText(pin.verifierKey)),
+    ...successionFile(pin),
     ...(request.stream === undefined ? [linesFile(LOG, measured.log.result(), () => logLines(request))] : []),
     ...measured.proven.map((id) => textFile(`proofs/${id}.tlog-proof`, ledger.exports.proofFile(caller, id, pin))),
     textFile('report.html', reportHtml(measured.facts, predicate)),
@@ -60,12 +61,21 @@ export async function planBundle(request: BundleRequest): Promise<BundlePlan> {
   const statement = statementText(signed, predicate, proofOf(request))
   const envelope = ledger.exports.sign(caller, STATEMENT_PAYLOAD_TYPE, Buffer.from(statement))
   if (envelope === undefined) throw new TypeError('a bundle needs the key of a log')
+  // A rotation since it was pinned: asked for again, the bundle is under the new key as a whole.
+  if (!pin.verifierKey.startsWith(`${envelope.signatures[0]?.keyid}+`))
+    throw new ChangedContentError('verifier-key.txt')
   const files = [
     ...signed,
     textFile('manifest.json', statement),
     textFile('manifest.dsse.json', `${JSON.stringify(envelope)}\n`),
   ]
   return { files, events: measured.events }
+}
+
+/** Of a log whose key was rotated: whoever holds an earlier key gets from it to the one that signed. */
+function successionFile({ successions }: SealedPin): readonly BundleFile[] {
+  if (successions.length === 0) return []
+  return [textFile('key-successions.json', `${JSON.stringify(successions, null, 2)}\n`)]
 }
 
 interface Measured {

@@ -30,8 +30,10 @@ const MANIFESTS = ['manifest.dsse.json', 'manifest.json']
 const SIGNED = 'README.txt checkpoint events.jsonl jwks.json report.html verifier-key.txt verify.mjs'.split(' ')
 /** What shows that nothing was left out: the headers of the whole log, or, of one run, the tree of streams that the checkpoint names. */
 const PROOFS = { log: 'log.jsonl', stream: 'stream.json' }
+/** Of a log whose key was rotated: the signed notes that lead from its first key to the one that signed the bundle. */
+const SUCCESSIONS = 'key-successions.json'
 const NEEDED = [...SIGNED, ...MANIFESTS]
-const FILES = [...NEEDED, ...Object.values(PROOFS)]
+const FILES = [...NEEDED, SUCCESSIONS, ...Object.values(PROOFS)]
 const PROOF_NAME = /^proofs\/[0-9a-f-]{36}\.tlog-proof$/
 /** Bundles of so many events have a proof file for each; of larger ones the first and the last event have. */
 export const PROOFS_MAX = 256
@@ -92,7 +94,7 @@ class Stop extends Error {
 
 function checkBundle(bundle, options, found, fail) {
   for (const name of NEEDED) if (!bundle.files.has(name)) fail('INCOMPLETE', 'file-missing', `${name} is missing`)
-  const key = keyOf(textOf(bundle, 'verifier-key.txt'), options, found, fail)
+  const key = keyOf(bundle, options, found, fail)
   const { manifest, proof } = checkManifest(bundle, key, fail)
   found.proof = proof
   found.about = aboutOf(manifest, key)
@@ -105,7 +107,7 @@ function checkBundle(bundle, options, found, fail) {
   const earlier =
     options.checkpoint === undefined
       ? undefined
-      : openCheckpoint(options.checkpoint, key, 'the checkpoint that was kept')
+      : openCheckpoint(options.checkpoint, signerOf(options.checkpoint, key), 'the checkpoint that was kept')
   if (earlier !== undefined) found.about.kept = earlier.size
   const check = proof === 'stream' ? checkStream : checkLog
   const log = check(bundle, { manifest, checkpoint, earlier }, fail)
@@ -119,20 +121,66 @@ function checkBundle(bundle, options, found, fail) {
   checkTexts(bundle, { manifest, proof, key, facts, maker }, fail)
 }
 
-/** The key that everything is checked with: the reader's, or else the one in the bundle, which authenticates nothing. */
-function keyOf(own, { key: given }, found, fail) {
+/**
+ * The key that everything is checked with: the reader's, or the one in the bundle that follows it by the word of each key between; or else
+ * the one in the bundle alone, which authenticates nothing. `former` are those that it followed.
+ */
+function keyOf(bundle, { key: given }, found, fail) {
+  const own = textOf(bundle, 'verifier-key.txt')
   const named = typeof given === 'function' ? given(own) : given
   const key = parseKey(named ?? own)
   if (key === undefined) throw new Stop('UNVERIFIABLE', 'key', 'the key to verify with is no verifier key')
   found.keyGiven = named !== undefined
   if (!found.keyGiven) fail(CONSISTENT, 'not-authenticated', NOT_AUTHENTICATED)
-  if (own !== `${key.text}\n`)
-    fail(
-      'TAMPERED',
-      'other-key',
-      `verifier-key.txt is not the key of ${key.name} that you have: another log's, or altered`,
+  const claimed = parseKey(own)
+  const former = formerKeys(bundle, claimed, fail)
+  if (own === `${key.text}\n`) return { ...key, former }
+  if (own === `${claimed?.text}\n` && former.some(({ text }) => text === key.text)) {
+    found.notes.push(
+      `the key that you have, ${key.name}+${key.id}, was rotated: by signed notes it leads to ${claimed.name}+${claimed.id}, which signed this bundle; keep that one from now on`,
     )
-  return key
+    return { ...claimed, former }
+  }
+  fail(
+    'TAMPERED',
+    'other-key',
+    `verifier-key.txt is not the key of ${key.name} that you have: another log's, or altered; or, if the key of the log was rotated, made before: then give the key of that time`,
+  )
+  return { ...key, former: [] }
+}
+
+/** The keys of the log before the one in the bundle, oldest first: each names the next, and the last one the bundle's own. */
+function formerKeys(bundle, own, fail) {
+  if (!bundle.files.has(SUCCESSIONS) || own === undefined) return []
+  const text = textOf(bundle, SUCCESSIONS)
+  const notes = jsonOf(text, SUCCESSIONS)
+  const said = Array.isArray(notes) && notes.every((note) => typeof note === 'string') ? notes.map(successionOf) : []
+  const follows = (each, at) => each?.to.raw.equals(said[at + 1]?.from.raw ?? own.raw) === true
+  const isOfLog = (each) => own.name.slice(0, own.name.lastIndexOf('/')) === each?.from.name
+  if (said.length > 0 && said.every(follows) && said.every(isOfLog) && text === `${JSON.stringify(notes, null, 2)}\n`)
+    return said.map(({ from: { raw } }) => keyNamed(own.name, raw))
+  fail(
+    'TAMPERED',
+    'succession',
+    `${SUCCESSIONS} does not lead to the key in the bundle by the word of each key before it`,
+  )
+  return []
+}
+
+/** A succession is a signed note of two keys of the ledger, by both of them; undefined for anything else. */
+function successionOf(note) {
+  const [kind, oldText = '', newText = '', time = '', empty, ...lines] = note.split('\n')
+  const [from, to] = [parseKey(oldText), parseKey(newText)]
+  const isForm = kind === 'countersign/log-key-succession/v1' && isTime(time) && empty === '' && lines.pop() === ''
+  if (!isForm || from === undefined || to === undefined || from.name !== to.name || lines.length !== 2) return undefined
+  const text = `${kind}\n${oldText}\n${newText}\n${time}\n`
+  const isBy = ({ name, id, key }, line) => {
+    const bytes = line.startsWith(`\u2014 ${name} `) ? base64(line.slice(name.length + 3)) : undefined
+    return (
+      bytes?.subarray(0, 4).toString('hex') === id && crypto.verify(null, Buffer.from(text), key, bytes.subarray(4))
+    )
+  }
+  return isBy(from, lines[0]) && isBy(to, lines[1]) ? { from, to } : undefined
 }
 
 const NOT_AUTHENTICATED =
@@ -371,14 +419,16 @@ function parseKey(line, type = 1) {
   const typed = base64(encoded)
   if (typed?.length !== 33 || typed[0] !== type || plain(name) !== name) return undefined
   if (sha256(`${name}\n`, typed).toString('hex').slice(0, 8) !== id) return undefined
-  const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), typed.subarray(1)])
-  return {
-    name,
-    id,
-    text,
-    raw: typed.subarray(1),
-    key: crypto.createPublicKey({ key: der, format: 'der', type: 'spki' }),
-  }
+  const raw = typed.subarray(1)
+  const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), raw])
+  return { name, id, text, raw, key: crypto.createPublicKey({ key: der, format: 'der', type: 'spki' }) }
+}
+
+/** The key of these 32 bytes under another name. */
+function keyNamed(name, raw) {
+  const typed = Buffer.concat([Buffer.of(1), raw])
+  const id = sha256(`${name}\n`, typed).toString('hex').slice(0, 8)
+  return parseKey(`${name}+${id}+${typed.toString('base64')}`)
 }
 
 /** DSSE: what is signed is `DSSEv1 <length> <type> <length> <body>`, with which no signed note can begin. */
@@ -512,6 +562,17 @@ function openCheckpoint(note, { name, id, key }, what) {
     throw new Stop('TAMPERED', 'checkpoint', `${what} is not signed with the key of ${name}: altered, or another log's`)
   const tenant = origin.slice(origin.lastIndexOf('/') + 1)
   return { what, text, signatures, tenant, size: Number(size), root: hash, streams: streamsOf(more) }
+}
+
+/** What was kept may be of the time of an earlier key. */
+function signerOf(note, key) {
+  const signers = [key, ...key.former]
+  const ids = note.split('\n').map((line) => line.match(/^\u2014 \S+ (\S+)$/)?.[1])
+  const idOf = (encoded) =>
+    Buffer.from(encoded ?? '', 'base64')
+      .subarray(0, 4)
+      .toString('hex')
+  return signers.find(({ id }) => ids.some((encoded) => idOf(encoded) === id)) ?? key
 }
 
 /** The root of the tree of streams: one extension line of a checkpoint names it. */
@@ -1607,7 +1668,11 @@ function keyFrom(given) {
     .split('\n')
     .flatMap((line) => parseKey(line) ?? [])
   if (keys.length === 0) throw new TypeError('--key takes a verifier key, or a file with one a line')
-  return (own) => keys.find(({ name }) => name === parseKey(own)?.name)?.text
+  return (own) => {
+    const claimed = parseKey(own)
+    const ofLog = keys.filter(({ name }) => name === claimed?.name)
+    return (ofLog.find(({ id }) => id === claimed?.id) ?? ofLog.at(-1))?.text
+  }
 }
 
 const jsonText = (value) =>

@@ -45,6 +45,14 @@ export const logRoutes: readonly GuardedRoute[] = [
     handle: (ask) => withLogs(ask, (logs) => plain(`${logs.verifierKey(ask.caller.tenant)}\n`, TEXT, SHORT)),
   }),
   readRoute({
+    path: '/v1/log/successions',
+    summary: 'Signed notes in which earlier keys of the logs name those that followed them, oldest first',
+    tag,
+    access,
+    query: NoQuery,
+    handle: (ask) => withLogs(ask, (logs) => json(200, logs.successions())),
+  }),
+  readRoute({
     path: '/v1/log/tile/{tile}',
     deep: true,
     summary:

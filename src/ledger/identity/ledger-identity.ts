@@ -1,13 +1,14 @@
 /** @module One ledger, one identity: the founding event, and the rotations behind it (STR-3). */
 import type { EventBody } from '../../../schemas/events.ts'
 import { EVENTS } from '../../../schemas/events.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
 import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../../schemas/names.ts'
 import { checkRecord, type Expectation, firstExpectation, nextExpectation } from '../../signing/check.ts'
 import { currentKey, ringIndex } from '../../signing/key-ring.ts'
-import { ed25519PublicBytes, verifierKey } from '../../signing/ledger-keys.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { Effects, KeySource, Log } from '../ports.ts'
 import { appendFact } from './append-fact.ts'
+import type { LogKeys } from './log-keys.ts'
 import type { Sealer } from './sealer.ts'
 
 /** Where nobody named the logs: the ledger's own id keeps two ledgers' logs apart. */
@@ -30,6 +31,7 @@ export interface LedgerIdentityDeps {
   readonly store: EventStore
   readonly keys: KeySource
   readonly sealer: Sealer
+  readonly logKeys: LogKeys
   readonly effects: Effects
   readonly log: Log
   readonly origin?: string | undefined
@@ -41,6 +43,8 @@ interface SystemStream {
   readonly founding: EventBody<'LedgerCreated'>
   /** The last key the ledger said it seals with. */
   readonly kid: string
+  /** Verifier key, under the origin, of the key that the ledger said last that it signs its logs with. */
+  readonly logKey: string
   readonly next: Expectation
 }
 
@@ -55,7 +59,7 @@ export async function openLedgerIdentity(deps: LedgerIdentityDeps): Promise<Even
       continue
     }
     checkIdentity(deps, known)
-    deps.sealer.sealWith(known.kid)
+    useAnnounced(deps, known)
     if (deps.readOnly !== true) await recordRotations(deps)
     return known.founding
   }
@@ -75,10 +79,6 @@ function nothingHere(): IdentityError {
   return new IdentityError('no-ledger', 'there is no ledger in this store yet: name the store with --data or --store')
 }
 
-function ownVerifierKey(deps: LedgerIdentityDeps, origin: string): string {
-  return verifierKey(origin, ed25519PublicBytes(deps.keys.current().checkpointKey))
-}
-
 /** What kept it from being written, as far as the store said. */
 async function found(deps: LedgerIdentityDeps): Promise<string | undefined> {
   const { effects, keys } = deps
@@ -86,7 +86,8 @@ async function found(deps: LedgerIdentityDeps): Promise<string | undefined> {
   const origin = deps.origin ?? `${DEFAULT_ORIGIN}/${ledgerId}`
   const { kid } = currentKey(keys.current().ring)
   deps.sealer.sealWith(kid)
-  const data = { v: 1, ledgerId, origin, kid, verifierKey: ownVerifierKey(deps, origin) }
+  // The oldest: a key that was rotated before its ledger began is followed by its successors, on record.
+  const data = { v: 1, ledgerId, origin, kid, verifierKey: deps.logKeys.verifiers(origin)[0]?.text ?? '' }
   const at = firstExpectation(SYSTEM_STREAM)
   // Whether it was written is seen by reading on.
   const result = await appendFact(deps, { tenant: SYSTEM_TENANT, type: 'LedgerCreated', data, at })
@@ -97,6 +98,7 @@ async function readSystemStream(deps: LedgerIdentityDeps): Promise<SystemStream 
   const { store, sealer } = deps
   let founding: EventBody<'LedgerCreated'> | undefined
   let kid = ''
+  let logKey = ''
   let expected = firstExpectation(SYSTEM_STREAM)
   for await (const page of store.readStream(SYSTEM_STREAM)) {
     for (const record of page) {
@@ -106,9 +108,16 @@ async function readSystemStream(deps: LedgerIdentityDeps): Promise<SystemStream 
       const data: unknown = JSON.parse(record.data)
       if (checked.header.type === 'LedgerCreated') founding = EVENTS.LedgerCreated.schema.parse(data)
       if (checked.header.type === 'KeyRotated') kid = EVENTS.KeyRotated.schema.parse(data).kid
+      if (checked.header.type === 'LogKeyRotated') logKey = EVENTS.LogKeyRotated.schema.parse(data).verifierKey
     }
   }
-  return founding === undefined ? undefined : { founding, kid: kid === '' ? founding.kid : kid, next: expected }
+  if (founding === undefined) return undefined
+  return { founding, kid: kid || founding.kid, logKey: logKey || founding.verifierKey, next: expected }
+}
+
+function useAnnounced({ sealer, logKeys }: LedgerIdentityDeps, { founding, kid, logKey }: SystemStream): void {
+  sealer.sealWith(kid)
+  logKeys.signWith(founding.origin, logKey)
 }
 
 function systemFault(revision: number, faults: readonly { code: string; message: string }[]): IdentityError {
@@ -126,12 +135,18 @@ function systemFault(revision: number, faults: readonly { code: string; message:
   )
 }
 
-function checkIdentity(deps: LedgerIdentityDeps, { founding, kid }: SystemStream): void {
-  const own = ownVerifierKey(deps, founding.origin)
-  if (own !== founding.verifierKey) {
+function checkIdentity(deps: LedgerIdentityDeps, { founding, kid, logKey }: SystemStream): void {
+  const { origin, verifierKey } = founding
+  if (deps.logKeys.placeInFile(origin, verifierKey) !== 0) {
     throw new IdentityError(
       'foreign-verifier-key',
-      `the key file's checkpoint key is not this ledger's (${founding.verifierKey}); use the one that founded it`,
+      `the key file's checkpoint key is not this ledger's (${verifierKey}); use the one that founded it`,
+    )
+  }
+  if (deps.logKeys.placeInFile(origin, logKey) < 0) {
+    throw new IdentityError(
+      'foreign-verifier-key',
+      `the key file is older than the rotation of the log's key: it lacks ${logKey}; use the newest key file of this ledger`,
     )
   }
   if (ringIndex(deps.sealer.ring, kid) < 0) {
@@ -143,29 +158,55 @@ function checkIdentity(deps: LedgerIdentityDeps, { founding, kid }: SystemStream
 }
 
 /**
- * Puts each key that the ring has gained on record, sealed by the key before it; then the newest one seals. Throws where the store
- * does not take it: the old key goes on sealing.
+ * Puts each key that the ring has gained on record, sealed by the key before it, and each new key of the logs, signed for by the key before
+ * it; then the newest ones are used. Throws where the store does not take it: the old keys stay in use.
  */
 export async function recordRotations(deps: LedgerIdentityDeps): Promise<void> {
-  const { sealer, log, effects } = deps
+  const { sealer, logKeys, log, effects } = deps
   let tries = 0
-  for (let previousKid: string | undefined; ; ) {
+  for (let pending: Rotation | undefined; ; ) {
     sealer.reload()
+    logKeys.reload()
     const known = await readSystemStream(deps)
     if (known === undefined) return
-    sealer.sealWith(known.kid)
-    if (previousKid !== undefined && known.kid !== previousKid) {
-      log.info({ kid: known.kid, previousKid }, 'key rotated')
+    useAnnounced(deps, known)
+    if (pending?.isOnRecord(known) === true) {
+      log.info(pending.said, pending.message)
       tries = 0
     }
-    const next = sealer.ring.keys[ringIndex(sealer.ring, known.kid) + 1]
-    if (next === undefined) return
+    pending = nextRotation(deps, known)
+    if (pending === undefined) return
 
-    if (tries >= APPEND_AGAIN_MAX) throw new TypeError(`KeyRotated to ${next.kid} could not be written`)
+    if (tries >= APPEND_AGAIN_MAX) throw new TypeError(`${pending.type} could not be written`)
     if (tries > 0) await effects.sleep(ROTATE_AGAIN_MS * 2 ** tries)
     tries += 1
-    previousKid = known.kid
-    const data = { v: 1, kid: next.kid, previousKid }
-    await appendFact(deps, { tenant: SYSTEM_TENANT, type: 'KeyRotated', data, at: known.next })
+    const { type, data } = pending
+    await appendFact(deps, { tenant: SYSTEM_TENANT, type, data, at: known.next })
   }
+}
+
+interface Rotation {
+  readonly type: 'KeyRotated' | 'LogKeyRotated'
+  readonly data: JsonObject
+  readonly isOnRecord: (known: SystemStream) => boolean
+  readonly said: object
+  readonly message: string
+}
+
+/** The next key of the key file that is not on record yet. */
+function nextRotation({ sealer, logKeys }: LedgerIdentityDeps, known: SystemStream): Rotation | undefined {
+  const { kid: previousKid, founding, logKey } = known
+  const next = sealer.ring.keys[ringIndex(sealer.ring, previousKid) + 1]
+  if (next !== undefined) {
+    const { kid } = next
+    const isOnRecord = (then: SystemStream): boolean => then.kid !== previousKid
+    const data = { v: 1, kid, previousKid }
+    return { type: 'KeyRotated', data, isOnRecord, said: { kid, previousKid }, message: 'key rotated' }
+  }
+  const following = logKeys.nextAfter(founding.origin, logKey)
+  if (following === undefined) return undefined
+  const { verifierKey, previousKey } = following
+  const isOnRecord = (then: SystemStream): boolean => then.logKey !== logKey
+  const said = { verifierKey, previousKey }
+  return { type: 'LogKeyRotated', data: { v: 1, ...following }, isOnRecord, said, message: 'key of the log rotated' }
 }

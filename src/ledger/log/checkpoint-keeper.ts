@@ -38,7 +38,7 @@ export function checkpointKeeper(
 /** Checkpoints on record that the file lacks, or has an older one of. */
 function notKept(filed: CheckpointFile, { deps: { logStore }, projection }: KeeperDeps): ReadonlyMap<string, string> {
   const sizeOf = (tenant: string, note: string | undefined): number =>
-    (note === undefined ? undefined : readCheckpoint(note, projection.verifier(tenant)))?.size ?? 0
+    (note === undefined ? undefined : readCheckpoint(note, projection.verifiers(tenant)))?.size ?? 0
   const found = new Map<string, string>()
   for (const tenant of logStore.signedTenants()) {
     const note = logStore.log(tenant)?.note

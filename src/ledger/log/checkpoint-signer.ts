@@ -2,6 +2,7 @@
  * @module Signing checkpoints. Before a tree is signed, the stored bytes of every new leaf are read and hashed once more on top of the
  * last checkpoint: so the new one continues it, and a bit that flipped since the projection read it is never signed.
  */
+import type { KeyObject } from 'node:crypto'
 import { ledgerStream } from '../../../schemas/names.ts'
 import { formatCheckpoint } from '../../merkle/checkpoint.ts'
 import { CompactTree } from '../../merkle/compact-tree.ts'
@@ -45,6 +46,9 @@ export class CheckpointSigner {
   readonly #deps: LogDeps
   readonly #projection: LogProjection
   readonly #heads: StreamHeads
+  /** The key under which every log's last checkpoint is, or a newer one. */
+  #signedAnew: KeyObject | undefined
+  #warnedOf: KeyObject | undefined
 
   constructor(deps: LogDeps, projection: LogProjection, heads: StreamHeads) {
     this.#deps = deps
@@ -58,7 +62,7 @@ export class CheckpointSigner {
    */
   async signDue(signal?: AbortSignal): Promise<readonly SignedCheckpoint[]> {
     const isAborted = (): boolean => signal?.aborted === true
-    const started = this.#deps.logStore.dueLogs().flatMap((row) => this.#start(row) ?? [])
+    const started = this.#due().flatMap((row) => this.#start(row) ?? [])
     if (started.length === 0) return []
     await this.#reread(started, signal)
     if (isAborted()) return []
@@ -71,13 +75,44 @@ export class CheckpointSigner {
     return signed
   }
 
+  /** The logs that have something to sign; after a rotation of the key each log, so that what is served is under the key in use. */
+  #due(): readonly LogRow[] {
+    const { logStore, logKeys } = this.#deps
+    const due = logStore.dueLogs()
+    if (this.#signedAnew === logKeys.signer) return due
+    const rows = logStore.signedTenants().flatMap((tenant) => logStore.log(tenant) ?? [])
+    const former = rows.filter((row) => row.stopped === undefined && this.#isUnderFormerKey(row))
+    if (former.length === 0) this.#signedAnew = logKeys.signer
+    const named = new Set(due.map(({ tenant }) => tenant))
+    return [...due, ...former.filter(({ tenant, size, signedSize }) => size > signedSize && !named.has(tenant))]
+  }
+
+  #isUnderFormerKey({ tenant, note }: LogRow): boolean {
+    const place = this.#placeOf(tenant, note)
+    return place !== undefined && place < this.#signerPlace(tenant)
+  }
+
+  /** Place of a note's key among those of its log, oldest first; undefined where it is none of them. */
+  #placeOf(tenant: string, note: string | undefined): number | undefined {
+    return note === undefined ? undefined : readCheckpoint(note, this.#projection.verifiers(tenant))?.keyPlace
+  }
+
+  #signerPlace(tenant: string): number {
+    const { text } = this.#deps.logKeys.signing(this.#projection.logName(tenant))
+    return this.#projection.verifiers(tenant).findIndex((verifier) => verifier.text === text)
+  }
+
   /** The tree of the last checkpoint; undefined, with an alarm, where the hashes that are kept are not those that were signed. */
   #start(row: LogRow): Reread | undefined {
     const { tenant, size, signedSize, note } = row
     try {
       const projected = this.#projection.tree(tenant)
       const tree = CompactTree.of(signedSize, projected.read)
-      const last = note === undefined ? undefined : readCheckpoint(note, this.#projection.verifier(tenant))
+      const last = note === undefined ? undefined : readCheckpoint(note, this.#projection.verifiers(tenant))
+      if (last !== undefined && last.keyPlace > this.#signerPlace(tenant)) {
+        this.#warnOfOldKey(tenant)
+        return undefined
+      }
       const continues = signedSize === 0 || (last?.size === signedSize && sameHash(tree.root(), last.root))
       if (continues) {
         if (this.#heads.size(tenant) > size) this.#heads.drop(tenant)
@@ -149,24 +184,34 @@ export class CheckpointSigner {
   }
 
   async #sign({ row: { tenant, size }, root }: Reread): Promise<SignedCheckpoint | undefined> {
-    const { keys } = this.#deps
     const stream = ledgerStream(tenant)
     const at = this.#projection.expectation(stream)
     if (at === undefined) {
       this.#alarm(tenant, `${stream} was not written by this ledger: no checkpoint can be put on record`)
       return undefined
     }
-    const verifier = this.#projection.verifier(tenant)
+    const signer = noteSigner(this.#projection.logName(tenant), this.#deps.logKeys.signer)
+    const { verifier } = signer
     const extensions = [streamsLine(await this.#heads.root(tenant))]
     const text = formatCheckpoint({ origin: verifier.name, size, root, extensions })
-    const note = signNote(text, [noteSigner(verifier.name, keys.current().checkpointKey)])
-    if (readCheckpoint(note, verifier)?.size !== size)
+    const note = signNote(text, [signer])
+    if (readCheckpoint(note, [verifier])?.size !== size)
       throw new TypeError('the signature does not verify under its own key')
 
     const data = { v: 1, origin: verifier.name, size, root: digestText(root), note }
     const result = await appendFact(this.#deps, { tenant, type: 'CheckpointSigned', data, at })
     // Whatever else it says, the next pass reads what is there and goes on from it.
     return result.kind === 'appended' ? { tenant, note } : undefined
+  }
+
+  #warnOfOldKey(tenant: string): void {
+    const { logKeys, log } = this.#deps
+    if (this.#warnedOf === logKeys.signer) return
+    this.#warnedOf = logKeys.signer
+    log.warn(
+      { tenant },
+      "another process signs the logs with a newer key: this one signs none until it has the ledger's newest key file",
+    )
   }
 
   #alarm(tenant: string, message: string): void {

@@ -3,6 +3,7 @@ import type { NoteVerifier } from '../../merkle/note-key.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { cacheWithin, type SizedCache, textBytes } from '../../resources/sized-cache.ts'
 import type { Expectation } from '../../signing/check.ts'
+import type { LogStreamRow } from '../../store/log-store.ts'
 import type { HashedGroups } from './stream-heads.ts'
 import type { TenantTree } from './tenant-tree.ts'
 
@@ -22,8 +23,8 @@ export interface StreamState {
 export interface LogCaches {
   readonly trees: SizedCache<TenantTree>
   readonly streams: SizedCache<StreamState>
-  /** By the log's name. */
-  readonly verifiers: SizedCache<NoteVerifier>
+  /** By the log's name: those of its keys that count, as of a generation of the keys. */
+  readonly verifiers: SizedCache<{ readonly generation: number; readonly verifiers: readonly NoteVerifier[] }>
   /** Groups of each tenant's tree of streams. */
   readonly heads: SizedCache<HashedGroups>
 }
@@ -40,4 +41,27 @@ export function logCaches(memory: MemoryBudget): LogCaches {
 export function streamBytes({ expected }: StreamState): number {
   const { stream, prevDigest = '', prevTime = '' } = expected
   return STREAM_BYTES + textBytes(stream) + textBytes(prevDigest) + textBytes(prevTime)
+}
+
+export function streamRow(stream: string, { expected, foreign }: StreamState): LogStreamRow {
+  const { revision: nextRevision, prevDigest, prevTime, minRingIndex } = expected
+  return {
+    stream,
+    nextRevision,
+    ...(prevDigest !== undefined && { prevDigest }),
+    ...(prevTime !== undefined && { prevTime }),
+    minRingIndex,
+    foreign,
+  }
+}
+
+export function streamState({
+  stream,
+  nextRevision,
+  prevDigest,
+  prevTime,
+  minRingIndex,
+  foreign,
+}: LogStreamRow): StreamState {
+  return { expected: { stream, revision: nextRevision, prevDigest, prevTime, minRingIndex }, foreign }
 }

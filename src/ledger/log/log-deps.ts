@@ -3,13 +3,14 @@ import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
 import type { Followed } from '../followed.ts'
+import type { LogKeys } from '../identity/log-keys.ts'
 import type { Sealer } from '../identity/sealer.ts'
-import type { Effects, KeySource, Log } from '../ports.ts'
+import type { Effects, Log } from '../ports.ts'
 
 export interface LogDeps {
   readonly store: EventStore
   readonly logStore: LogStore
-  readonly keys: KeySource
+  readonly logKeys: LogKeys
   readonly sealer: Sealer
   readonly effects: Effects
   readonly log: Log

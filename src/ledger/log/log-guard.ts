@@ -44,7 +44,7 @@ interface TenantCheckpoint extends Checkpoint {
 }
 
 function checkpointOf({ projection, kept }: Guard, tenant: string, note: string): TenantCheckpoint {
-  const checkpoint = readCheckpoint(note, projection.verifier(tenant))
+  const checkpoint = readCheckpoint(note, projection.verifiers(tenant))
   if (checkpoint !== undefined) return { ...checkpoint, tenant }
   const advice =
     'use the key file and the checkpoints that belong to this store, or move the file away after "countersign verify"'

@@ -4,9 +4,9 @@
  */
 import { EVENTS } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
-import { ledgerStream } from '../../../schemas/names.ts'
+import { ledgerStream, SYSTEM_STREAM } from '../../../schemas/names.ts'
 import { sameHash } from '../../merkle/hashes.ts'
-import { type NoteVerifier, noteVerifier } from '../../merkle/note-key.ts'
+import type { NoteVerifier } from '../../merkle/note-key.ts'
 import {
   type CheckResult,
   checkRecord,
@@ -19,10 +19,10 @@ import { recordDigest } from '../../signing/digests.ts'
 import { isValueStream, streamTenant } from '../../signing/stream-tenant.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import { type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
-import type { LeafRow, LogBatch, LogStreamRow } from '../../store/log-store.ts'
+import type { LeafRow, LogBatch } from '../../store/log-store.ts'
 import { building, type IndexProgress, percentOf } from '../audit/index-building.ts'
 import { reportFaults } from '../read/record-seal.ts'
-import { type LogCaches, type StreamState, streamBytes, VERIFIER_BYTES } from './log-caches.ts'
+import { type LogCaches, type StreamState, streamBytes, streamRow, streamState, VERIFIER_BYTES } from './log-caches.ts'
 import { digestBytes, type LogDeps, logOrigin } from './log-deps.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import { TenantTree } from './tenant-tree.ts'
@@ -89,14 +89,20 @@ export class LogProjection {
     return !foreign && this.#check(record, expected).ok
   }
 
-  /** The key that signs a tenant's log. */
-  verifier(tenant: string): NoteVerifier {
-    const name = logOrigin(this.#origin, tenant)
+  /** Whose checkpoints of a tenant's log count, oldest first. */
+  verifiers(tenant: string): readonly NoteVerifier[] {
+    const { logKeys } = this.#deps
+    const name = this.logName(tenant)
     const known = this.#caches.verifiers.get(name)
-    if (known !== undefined) return known
-    const verifier = noteVerifier(name, this.#deps.keys.current().checkpointKey)
-    this.#caches.verifiers.set(name, verifier, VERIFIER_BYTES)
-    return verifier
+    if (known?.generation === logKeys.generation) return known.verifiers
+    const verifiers = logKeys.verifiers(name)
+    const { generation } = logKeys
+    this.#caches.verifiers.set(name, { generation, verifiers }, VERIFIER_BYTES * verifiers.length)
+    return verifiers
+  }
+
+  logName(tenant: string): string {
+    return logOrigin(this.#origin, tenant)
   }
 
   /** Drops everything that was kept: the next pass reads the store from its start. */
@@ -184,6 +190,7 @@ export class LogProjection {
         : this.#stopAt(tree, record, changes, found.checked.faults)
     }
     const { header, digest } = found.checked
+    if (header.type === 'LogKeyRotated' && stream === SYSTEM_STREAM) this.#learnKey(found.record)
     if (isCheckpoint(header) && !this.#signed(tree, found.record))
       return this.#stop(tree, record, changes, CHECKPOINT_MISMATCH)
     if (!isCheckpoint(header)) tree.lastFactIndex = tree.size
@@ -219,13 +226,25 @@ export class LogProjection {
   /** Takes a checkpoint on record over; false where it is not what this tree had at that size, under our key. */
   #signed(tree: TenantTree, { data }: ReadRecord): boolean {
     const body = EVENTS.CheckpointSigned.schema.safeParse(parsed(data))
-    const checkpoint = body.success ? readCheckpoint(body.data.note, this.verifier(tree.tenant)) : undefined
+    const verifiers = this.verifiers(tree.tenant)
+    const checkpoint = body.success ? readCheckpoint(body.data.note, verifiers) : undefined
+    const before = tree.note === undefined ? undefined : readCheckpoint(tree.note, verifiers)
+    // A key that was succeeded in this log signs no more of it.
+    if (before !== undefined && checkpoint !== undefined && checkpoint.keyPlace < before.keyPlace) return false
     if (checkpoint === undefined || checkpoint.size < 1 || checkpoint.size > tree.size) return false
     if (!sameHash(tree.rootAt(checkpoint.size), checkpoint.root)) return false
     if (checkpoint.size <= tree.signedSize) return true
     tree.signedSize = checkpoint.size
     tree.note = body.data?.note
     return true
+  }
+
+  /** Another process may have put a key on record that this one's key file lacks as yet. */
+  #learnKey({ data }: ReadRecord): void {
+    const body = EVENTS.LogKeyRotated.schema.safeParse(parsed(data))
+    if (!body.success) return
+    this.#deps.logKeys.reload()
+    this.#deps.logKeys.learn(body.data.succession)
   }
 
   #stopAt(tree: TenantTree, record: ReadRecord, changes: PageChanges, faults: readonly Fault[]): void {
@@ -272,20 +291,4 @@ function parsed(text: string): unknown {
 
 function placeOf({ position, stream, revision }: ReadRecord): { position: string; stream: string; revision: number } {
   return { position, stream, revision }
-}
-
-function streamRow(stream: string, { expected, foreign }: StreamState): LogStreamRow {
-  const { revision: nextRevision, prevDigest, prevTime, minRingIndex } = expected
-  return {
-    stream,
-    nextRevision,
-    ...(prevDigest !== undefined && { prevDigest }),
-    ...(prevTime !== undefined && { prevTime }),
-    minRingIndex,
-    foreign,
-  }
-}
-
-function streamState({ stream, nextRevision, prevDigest, prevTime, minRingIndex, foreign }: LogStreamRow): StreamState {
-  return { expected: { stream, revision: nextRevision, prevDigest, prevTime, minRingIndex }, foreign }
 }

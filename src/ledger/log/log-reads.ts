@@ -28,6 +28,7 @@ import type { TenantTree } from './tenant-tree.ts'
 import type { WitnessPosts } from './witness-posts.ts'
 
 type Reads = Omit<TenantLogs, 'publish' | 'maxDelayMs'>
+type OwnReads = Omit<Reads, 'successions'>
 
 interface ReadsParts {
   readonly projection: LogProjection
@@ -40,6 +41,7 @@ export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
   const reads = new LogReads(deps, parts)
   return {
     verifierKey: (tenant) => reads.verifierKey(tenant),
+    successions: () => deps.logKeys.successions,
     state: (tenant) => reads.state(tenant),
     checkpoint: (tenant) => reads.checkpoint(tenant),
     tile: (tenant, tile) => reads.tile(tenant, tile),
@@ -55,7 +57,7 @@ export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
   }
 }
 
-class LogReads implements Reads {
+class LogReads implements OwnReads {
   readonly #deps: LogDeps
   readonly #projection: LogProjection
   readonly #posts: WitnessPosts
@@ -69,7 +71,7 @@ class LogReads implements Reads {
   }
 
   verifierKey(tenant: string): string {
-    return this.#projection.verifier(tenant).text
+    return this.#deps.logKeys.signing(this.#projection.logName(tenant)).text
   }
 
   state(tenant: string): LogState {
@@ -155,7 +157,7 @@ class LogReads implements Reads {
     stream: string,
     { size, note }: Pick<PublishedTree, 'size' | 'note'>,
   ): Promise<StreamPath | undefined> {
-    const checkpoint = readCheckpoint(note, this.#projection.verifier(tenant))
+    const checkpoint = readCheckpoint(note, this.#projection.verifiers(tenant))
     const root = checkpoint && streamsRoot(checkpoint.extensions)
     return root === undefined ? undefined : this.#heads.path(tenant, stream, size, root)
   }

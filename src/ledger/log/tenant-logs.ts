@@ -84,8 +84,10 @@ export class LogGapError extends Error {
 export interface TenantLogs {
   /** Longest time from an append to the checkpoint that covers it, in a process that keeps up. */
   readonly maxDelayMs: number
-  /** C2SP verifier key of the tenant's log. */
+  /** C2SP verifier key of the tenant's log, of the key that signs now. */
   verifierKey(tenant: string): string
+  /** Signed notes that lead from each key that signed the logs to the one after it, oldest first. */
+  successions(): readonly string[]
   state(tenant: string): LogState
   /** The last checkpoint: the signed note, with the cosignatures that are there. */
   checkpoint(tenant: string): LogAnswer<string>

@@ -1,6 +1,8 @@
 /** @module What leaves the ledger: the place that an export is pinned to, what proves it, and its facts on record. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { runStream } from '../../../schemas/names.ts'
+import { parseVerifierKey } from '../../merkle/note-key.ts'
+import { openNote } from '../../merkle/signed-note.ts'
 import type { StreamPath } from '../../merkle/stream-tree.ts'
 import { formatTlogProof } from '../../merkle/tlog-proof.ts'
 import { digestText } from '../../signing/digests.ts'
@@ -8,16 +10,17 @@ import { type DsseEnvelope, signDsse } from '../../signing/dsse.ts'
 import { type EventStore, type Position, StoreUnavailableError } from '../../store/event-store.ts'
 import { pacedPages } from '../../store/paced-pages.ts'
 import type { LedgerFacts } from '../identity/ledger-facts.ts'
+import type { LogKeys } from '../identity/log-keys.ts'
 import type { Caller, ExportFact, ExportPin, LedgerExports, PinnedTree, SealedPin } from '../ledger.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
 import type { LogTree, TenantLogs } from '../log/tenant-logs.ts'
-import type { Effects, KeySource } from '../ports.ts'
+import type { Effects } from '../ports.ts'
 import { ledgerEvent } from './parse-record.ts'
 
 export interface ExportsDeps {
   readonly store: EventStore
   readonly logs: TenantLogs | undefined
-  readonly keys: KeySource
+  readonly logKeys: LogKeys
   readonly effects: Effects
   readonly facts: LedgerFacts
 }
@@ -34,6 +37,11 @@ function asUnavailable(error: unknown): never {
 /** What an answer is as of is no reason to refuse it. */
 function unlessUnavailable(error: unknown): undefined {
   if (!(error instanceof StoreUnavailableError)) throw error
+}
+
+function isSignedUnder(note: string, verifierKey: string): boolean {
+  const verifier = parseVerifierKey(verifierKey)
+  return verifier !== undefined && openNote(note, [verifier]).ok
 }
 
 function pinned({ size, root, eventId }: LogTree): PinnedTree {
@@ -68,7 +76,9 @@ export class Exports implements LedgerExports {
     if (logs === undefined || published === undefined) return undefined
     const { note, position } = published
     const verifierKey = logs.verifierKey(tenant)
-    return { until: position, tree: pinned(published), note, verifierKey }
+    // Right after a rotation, or where another process signs with a newer key: manifest and checkpoint are under one key.
+    if (!isSignedUnder(note, verifierKey)) return undefined
+    return { until: position, tree: pinned(published), note, verifierKey, successions: logs.successions() }
   }
 
   async *leaves({ tenant, pace }: Caller, size: number): AsyncGenerator<readonly LedgerEvent[], void> {
@@ -98,11 +108,11 @@ export class Exports implements LedgerExports {
   }
 
   sign({ tenant }: Caller, payloadType: string, payload: Uint8Array): DsseEnvelope | undefined {
-    const { logs, keys } = this.#deps
+    const { logs, logKeys } = this.#deps
     if (logs === undefined) return undefined
     // Name and id of the key, without the key itself: a hint, as DSSE has it.
     const keyid = logs.verifierKey(tenant).split('+').slice(0, 2).join('+')
-    return signDsse(payload, { payloadType, keyid, key: keys.current().checkpointKey })
+    return signDsse(payload, { payloadType, keyid, key: logKeys.signer })
   }
 
   now(): string {

@@ -1,0 +1,59 @@
+/** @module `countersign keys pin KEY`: from now on what this log signs is checked with it. */
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { successorsOf } from '../merkle/key-succession.ts'
+import { type NoteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
+import { makeFolder, replaceFile } from '../signing/durable-file.ts'
+import type { Arguments } from './arguments.ts'
+import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import { pinnedKeys } from './reader-keys.ts'
+import { jsonLine, oneLine } from './shown.ts'
+import { successionsIn } from './successions.ts'
+
+/**
+ * A log has one key: another one is refused, unless a key that is pinned already names it as its successor (`--succession FILE`). The
+ * old one stays pinned, for what it signed.
+ */
+export function pinKey({ settings, has, text: flag, positionals: [text = ''] }: Arguments): number {
+  const verifier = parseVerifierKey(text.trim())
+  if (verifier === undefined)
+    throw usageFailure('keys pin takes a verifier key, as "countersign checkpoint --key" prints it')
+  const path = settings.knownKeys
+  if (path === undefined) throw usageFailure('there is no home folder to pin keys in: name a file with --known-keys')
+  const known = pinnedKeys(settings).filter((each) => each.verifier.name === verifier.name)
+  const isKnown = known.some((each) => each.verifier.text === verifier.text)
+  const file = flag('succession')
+  if (!isKnown && known.length > 0)
+    assertSuccessor(
+      verifier,
+      known.map((each) => each.verifier),
+      { path, file },
+    )
+  if (!isKnown) {
+    makeFolder(dirname(path))
+    const before = existsSync(path) ? readFileSync(path, 'utf8') : ''
+    replaceFile(path, `${before}${before === '' || before.endsWith('\n') ? '' : '\n'}${verifier.text}\n`)
+  }
+  const { name, keyId } = verifier
+  const line = oneLine(`${name}+${keyId} is pinned in ${path}`)
+  process.stdout.write(has('json') ? jsonLine({ name, keyId, file: path }) : `${line}\n`)
+  return EXIT.ok
+}
+
+function assertSuccessor(
+  verifier: NoteVerifier,
+  known: readonly NoteVerifier[],
+  { path, file }: { readonly path: string; readonly file: string | undefined },
+): void {
+  if (file === undefined)
+    throw new CliFailure(
+      `another key of ${verifier.name} is pinned in ${path}: if its operator rotated the key of the log, have the old key vouch for the new one with --succession FILE, the file that their "countersign checkpoint --successions" prints; else ask the operator which is right, and remove the line of the wrong one`,
+      EXIT.failed,
+    )
+  const notes = successionsIn(file)
+  if (known.some((each) => successorsOf(each, notes).some(({ text }) => text === verifier.text))) return
+  throw new CliFailure(
+    `no key of ${verifier.name} that is pinned in ${path} names this one as its successor in ${file}: whoever gave you this key may not be the log's operator`,
+    EXIT.failed,
+  )
+}
