@@ -5,7 +5,6 @@ import { Agent, request } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { Bench, BenchGroup } from './bench.ts'
 import { envelopeOf } from './envelopes.ts'
-import { startRun as startBody } from './http-requests.ts'
 import { openLocalLedger, postEnvelopes, startRun } from './local-ledger.ts'
 import type { BenchOptions } from './options.ts'
 import { type Row, ratioRow } from './report.ts'
@@ -42,9 +41,18 @@ const QUANTILES = [
   { name: 'p99', share: 0.99, floor: 5 },
 ] as const
 
+/** How the writer's handoffs are judged; each writer has a run of its own. */
+const WRITERS = [
+  { run: 's0', label: '', what: '', policy: {} },
+  { run: 's1', label: ' rules-1', what: ', rule set 1', policy: { rules: 1 } },
+  { run: 's2', label: ' relay', what: ', policy relay', policy: { base: 'relay' } },
+] as const
+
+type Writer = (typeof WRITERS)[number]
+
 export const starvation: BenchGroup = {
   name: 'a writer beside the readers of another tenant',
-  ids: LOADS.flatMap(({ id }) => QUANTILES.map(({ name }) => `${id} ${name}`)),
+  ids: LOADS.flatMap(({ id }) => WRITERS.flatMap(({ label }) => QUANTILES.map(({ name }) => `${id}${label} ${name}`))),
   open,
 }
 
@@ -55,15 +63,23 @@ async function open(options: BenchOptions): Promise<Bench> {
   const server = await serveLedger(data, START_FLAGS)
   const reader = makeToken(data, 'runs:read audit:read audit:export')
   const writer = makeToken(data, 'runs:write', 'writers')
-  await post(server, writer, '/v1/runs', startBody('s', 0))
-  await times(server, writer, WARM_UP_MS)
+  for (const { run, policy } of WRITERS) {
+    await post(server, writer, { path: '/v1/runs', body: JSON.stringify({ id: run, name: 'bench', policy }) })
+  }
   const samples = new Samples()
+  /** One writer after the other: each has the server to itself, but for the readers. */
+  const timeEach = async (state: string): Promise<void> => {
+    for (const { run, label } of WRITERS) {
+      await times(server, { token: writer, run }, WARM_UP_MS)
+      add(samples, `${state}${label}`, await times(server, { token: writer, run }, options.seconds * 1000))
+    }
+  }
   return {
     round: async () => {
       // Before any reader came: what one of them leaves behind must not count as idle.
-      add(samples, 'idle', await times(server, writer, options.seconds * 1000))
+      await timeEach('idle')
       for (const load of LOADS.filter(({ id }) => isAsked(options, id))) {
-        add(samples, `${load.id} busy`, await beside(server, { reader, writer, load }, options.seconds * 1000))
+        await beside(server, { reader, load }, () => timeEach(`${load.id} busy`))
       }
     },
     rows: () => LOADS.filter(({ id }) => isAsked(options, id)).flatMap((load) => rowsOf(samples, load)),
@@ -77,13 +93,17 @@ async function open(options: BenchOptions): Promise<Bench> {
 const isAsked = ({ only }: BenchOptions, id: string): boolean =>
   only.length === 0 || only.some((asked) => asked.split(' ')[0] === id)
 
-function rowsOf(samples: Samples, { id, what }: Load): readonly Row[] {
+function rowsOf(samples: Samples, load: Load): readonly Row[] {
+  return WRITERS.flatMap((writer) => rowsOfWriter(samples, load, writer))
+}
+
+function rowsOfWriter(samples: Samples, { id, what }: Load, writer: Writer): readonly Row[] {
   return QUANTILES.map(({ name, floor }) =>
     ratioRow(samples, {
-      id: `${id} ${name}`,
-      what: `${name} of a single envelope beside ${what} of another tenant's 56,000 events ÷ idle`,
+      id: `${id}${writer.label} ${name}`,
+      what: `${name} of a single envelope${writer.what} beside ${what} of another tenant's 56,000 events ÷ idle`,
       unit: 'ms',
-      over: [`${id} busy ${name}`, `idle ${name}`],
+      over: [`${id} busy${writer.label} ${name}`, `idle${writer.label} ${name}`],
       bound: 'at-most',
       floor,
     }),
@@ -106,9 +126,9 @@ async function seed(data: string): Promise<void> {
 
 async function beside(
   server: ServerChild,
-  { reader, writer, load }: { readonly reader: string; readonly writer: string; readonly load: Load },
-  ms: number,
-): Promise<readonly number[]> {
+  { reader, load }: { readonly reader: string; readonly load: Load },
+  measure: () => Promise<void>,
+): Promise<void> {
   const script = fileURLToPath(new URL('reader-child.js', import.meta.url))
   const args = [script, server.url + load.path, reader, String(load.readers)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -116,9 +136,8 @@ async function beside(
   try {
     await once(child.stdout, 'data')
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
-    const found = await times(server, writer, ms)
+    await measure()
     if (child.exitCode !== null) throw new Error(`the readers of ${load.path} ended with ${child.exitCode}`)
-    return found
   } finally {
     child.kill('SIGKILL')
     await ended
@@ -128,12 +147,16 @@ async function beside(
 }
 
 /** Milliseconds of one envelope after the other over one connection. */
-async function times(server: ServerChild, token: string, ms: number): Promise<readonly number[]> {
+async function times(
+  server: ServerChild,
+  { token, run }: { readonly token: string; readonly run: string },
+  ms: number,
+): Promise<readonly number[]> {
   const found: number[] = []
   const endMs = performance.now() + ms
   for (let n = 0; performance.now() < endMs; n += 1) {
     const startedMs = performance.now()
-    await post(server, token, `/v1/runs/s0/envelopes`, JSON.stringify(envelopeOf(n)))
+    await post(server, token, { path: `/v1/runs/${run}/envelopes`, body: JSON.stringify(envelopeOf(n)) })
     found.push(performance.now() - startedMs)
   }
   return found
@@ -141,7 +164,11 @@ async function times(server: ServerChild, token: string, ms: number): Promise<re
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
-function post({ url }: ServerChild, token: string, path: string, body: string): Promise<void> {
+function post(
+  { url }: ServerChild,
+  token: string,
+  { path, body }: { readonly path: string; readonly body: string },
+): Promise<void> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   return new Promise((resolve, reject) => {
     const asked = request(url + path, { method: 'POST', agent, headers }, (answer) => {

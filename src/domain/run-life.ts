@@ -3,13 +3,12 @@ import { type CallState, type ReservationState, type RunState, slot } from '../.
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { PolicyObject } from '../../schemas/policy.ts'
-import type { CompleteRun, FailRun, RegisterManifest, StartRun } from '../../schemas/requests.ts'
+import type { CompleteRun, FailRun, StartRun } from '../../schemas/requests.ts'
 import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { chargedAtEnd, expiredDraft, expiredReservations } from './budget.ts'
 import type { ParentLink } from './child-run.ts'
 import { endOfRollback } from './compensation.ts'
 import { append, type Decision, type Env, refuse } from './decision.ts'
-import { compileSchema } from './json-schema/compile-schema.ts'
 import { isLeaseOver, leasesOver, type OutcomeInHand, openCalls } from './lease.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { mustBeOpen, mustNotCompensate } from './run-rules.ts'
@@ -101,19 +100,6 @@ export function decideBranched(state: RunState, body: Omit<EventBody<'RunBranche
 function notFirst(pointer: '/branchOf' | '/childOf'): Refusal {
   const message = 'a branch or a child is started alone, or by the first item of its run in a batch, and is not both'
   return refusal('not-attempted', message, { pointer })
-}
-
-export function decideManifest(state: RunState, body: RegisterManifest, env: Env): Decision {
-  const closed = mustBeOpen(state)
-  if (closed !== undefined) return refuse(closed)
-  const { agent, ...manifest } = body
-  if (manifest.schema !== undefined) {
-    const compiled = compileSchema(manifest.schema)
-    if (!compiled.ok) return refuse(refusal('manifest-invalid', compiled.message, { pointer: '/schema' }))
-  }
-  const hash = env.digestOf(manifest)
-  if (state.manifests[slot(agent)]?.hash === hash) return { kind: 'as-is' }
-  return append({ type: 'ManifestRegistered', data: { v: 1, agent, manifest, hash } })
 }
 
 /** A run completes only when nothing it started is left open, but for model calls in doubt: they have no effect, and are charged. */

@@ -4,7 +4,7 @@ import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { Position } from '../store/event-store.ts'
 
 /** A page is cut where its texts outgrow this: 500 events may hold half a megabyte each. */
-const PAGE_MAX_CHARS = 4 * 1024 * 1024
+const PAGE_MAX_CHARS = 2 * 1024 * 1024
 /** A rare filter looks at so many events in one request; the cursor goes on from there. */
 const LOOK_MAX = 10_000
 

@@ -6,6 +6,8 @@ const MIB = 1024 * 1024
 /** What one read holds at once: pages of the store, text and buffers. Of streams, while their reader reads nothing. */
 export const STREAM_BYTES = {
   page: 1 * MIB,
+  /** A page of whole events: 2 MiB of texts and the last one over it, and the answer that is made of them. */
+  events: 5 * MIB,
   tail: 1.5 * MIB,
   replay: 2 * MIB,
   export: 3 * MIB,

@@ -5,10 +5,15 @@ import { problemResponse } from './answers.ts'
 import { bearerToken, tokenRefused } from './authenticate.ts'
 import { NO_SLOT } from './open-stream.ts'
 import type { Ask } from './route.ts'
+import type { StreamKind } from './stream-slots.ts'
 
 /** What `read` gives, or the refusal where the tenant has no slot left. */
-export async function withSlot<T>({ c, edge, caller, path }: Ask, read: () => Promise<T>): Promise<T | Response> {
-  const release = edge.slots.acquire(caller.tenant, 'page')
+export async function withSlot<T>(
+  { c, edge, caller, path }: Ask,
+  read: () => Promise<T>,
+  kind: StreamKind = 'page',
+): Promise<T | Response> {
+  const release = edge.slots.acquire(caller.tenant, kind)
   if (typeof release === 'string') return problemResponse(NO_SLOT[release], path)
   let over = false
   const token = bearerToken(c.req.header('authorization')) ?? ''

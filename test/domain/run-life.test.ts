@@ -2,7 +2,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { decideCompensation } from '../../src/domain/compensation.ts'
 import type { Draft } from '../../src/domain/decision.ts'
-import { decideComplete, decideFail, decideManifest, decideStart } from '../../src/domain/run-life.ts'
+import { decideManifest, MANIFESTS_MAX_CHARS } from '../../src/domain/manifest.ts'
+import { decideComplete, decideFail, decideStart } from '../../src/domain/run-life.ts'
 import { covers } from '../../src/domain/run-rules.ts'
 import { digestOf, given, id } from '../support/decider.ts'
 import {
@@ -120,6 +121,30 @@ life('a manifest that says the same again adds nothing', () => {
     .is('as-is')
   given(started(), ended('RunFailed')).when(manifest).refused('run-ended')
 })
+
+life(
+  'the manifests of a run have a bound together, whoever registers how many; one may always become smaller (F117)',
+  () => {
+    const task = 'x'.repeat(16_000)
+    const many = Math.floor(MANIFESTS_MAX_CHARS / (task.length + 20))
+    const registered = Array.from({ length: many }, (_, n) => ({
+      type: 'ManifestRegistered' as const,
+      data: { v: 1 as const, agent: `a${n}`, manifest: { task }, hash: digestOf({ task }) },
+    }))
+    const full = given(started(), ...registered)
+    full
+      .when((state, env) => decideManifest(state, { agent: 'new', task }, env))
+      .refused('manifest-invalid', { limit: MANIFESTS_MAX_CHARS })
+    full
+      .when((state, env) =>
+        decideManifest(state, { agent: 'a0', task: `${task}${'y'.repeat(384)}`, writes: [task] }, env),
+      )
+      .refused('manifest-invalid')
+    full
+      .when((state, env) => decideManifest(state, { agent: 'a0', task: 'short' }, env))
+      .appends(['ManifestRegistered', { agent: 'a0' }])
+  },
+)
 
 life('a scope covers itself and what lies below it', () => {
   const table: readonly [string | undefined, string | undefined, boolean][] = [

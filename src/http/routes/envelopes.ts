@@ -6,6 +6,7 @@ import { commandRoute } from '../command-route.ts'
 import { pageRoute } from '../page-route.ts'
 import { NoQuery } from '../query.ts'
 import { type GuardedRoute, readRoute } from '../route.ts'
+import { withSlot } from '../with-slot.ts'
 
 const tag = 'envelopes'
 
@@ -59,6 +60,10 @@ export const envelopeRoutes: readonly GuardedRoute[] = [
     tag,
     access: READ_RUNS,
     query: NoQuery,
-    handle: async ({ edge, caller, run, path }) => foundResponse(await edge.ledger.manifests(caller, run), path),
+    handle: async (ask) => {
+      const { edge, caller, run, path } = ask
+      const found = await withSlot(ask, () => edge.ledger.manifests(caller, run))
+      return found instanceof Response ? found : foundResponse(found, path)
+    },
   }),
 ]

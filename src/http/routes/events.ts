@@ -15,6 +15,7 @@ import { problem } from '../problems.ts'
 import { CursorText, Limit, PAGE_DEFAULT, Text, Whole } from '../query.ts'
 import { type AccessNote, type Ask, type GuardedRoute, readRoute } from '../route.ts'
 import { tailScope } from '../sse.ts'
+import { withSlot } from '../with-slot.ts'
 
 const tag = 'history'
 
@@ -31,7 +32,7 @@ export const eventRoutes: readonly GuardedRoute[] = [
     tag,
     access: READ_PAYLOADS,
     query: RunQuery,
-    handle: runEvents,
+    handle: (ask) => withSlot(ask, () => runEvents(ask), 'events'),
   }),
   readRoute({
     path: '/v1/events',
@@ -39,7 +40,7 @@ export const eventRoutes: readonly GuardedRoute[] = [
     tag,
     access: READ_TENANT,
     query: TenantQuery,
-    handle: tenantEvents,
+    handle: (ask) => withSlot(ask, () => tenantEvents(ask), 'events'),
   }),
 ]
 

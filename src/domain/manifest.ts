@@ -1,0 +1,43 @@
+/** @module The decision that registers what an agent may read and change, and what its payloads look like. */
+import { type RunState, slot } from '../../projections/run-state.ts'
+import type { RegisterManifest } from '../../schemas/requests.ts'
+import type { ManifestBody } from '../../schemas/values.ts'
+import { append, type Decision, type Env, refuse } from './decision.ts'
+import { compileSchema } from './json-schema/compile-schema.ts'
+import { refusal } from './refusal.ts'
+import { mustBeOpen } from './run-rules.ts'
+
+/** Of all manifests of a run together, as JSON: its state holds those in force whole, and one answer lists them. */
+export const MANIFESTS_MAX_CHARS = 4 * 1024 * 1024
+
+export function decideManifest(state: RunState, body: RegisterManifest, env: Env): Decision {
+  const closed = mustBeOpen(state)
+  if (closed !== undefined) return refuse(closed)
+  const { agent, ...manifest } = body
+  if (manifest.schema !== undefined) {
+    const compiled = compileSchema(manifest.schema)
+    if (!compiled.ok) return refuse(refusal('manifest-invalid', compiled.message, { pointer: '/schema' }))
+  }
+  const hash = env.digestOf(manifest)
+  const before = state.manifests[slot(agent)]
+  if (before?.hash === hash) return { kind: 'as-is' }
+  const chars = charsOf(manifest) - (before === undefined ? 0 : charsOf(before.manifest))
+  if (chars > 0 && chars + manifestChars(state) > MANIFESTS_MAX_CHARS) {
+    const message = `the manifests of a run have at most ${MANIFESTS_MAX_CHARS} characters of JSON together: state what agents share in the run's policy, or start another run`
+    return refuse(refusal('manifest-invalid', message, { evidence: { limit: MANIFESTS_MAX_CHARS } }))
+  }
+  return append({ type: 'ManifestRegistered', data: { v: 1, agent, manifest, hash } })
+}
+
+const measured = new WeakMap<ManifestBody, number>()
+
+/** Each is measured once: a run may have thousands. */
+function charsOf(manifest: ManifestBody): number {
+  const chars = measured.get(manifest) ?? JSON.stringify(manifest).length
+  measured.set(manifest, chars)
+  return chars
+}
+
+function manifestChars(state: RunState): number {
+  return Object.values(state.manifests).reduce((sum, { manifest }) => sum + charsOf(manifest), 0)
+}
