@@ -1,4 +1,4 @@
-/** @module What auditors wait for: the index made anew, a walk through a query's pages, a search, a count; each over plain reading of the same rows. */
+/** @module What auditors wait for: the index rebuilt, a walk through a query's pages, a search, a count; each over plain reading of the same rows. */
 import type { JsonObject } from '../schemas/json.ts'
 import { auditOfStore } from '../src/ledger/audit/audit-of-store.ts'
 import type { AuditQuestion } from '../src/ledger/audit/audit-reads.ts'

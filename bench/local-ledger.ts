@@ -24,7 +24,7 @@ export interface LocalLedger extends AsyncDisposable {
 }
 
 export interface LocalLedgerOptions {
-  /** Views start empty, in memory: every fold and list is made anew. */
+  /** Views start empty, in memory: every fold and list is rebuilt. */
   readonly freshViews?: boolean
   /** Whose turns large handoffs are decided in; absent: each in one go. */
   readonly work?: WorkQueue

@@ -53,7 +53,7 @@ function wholeNumber(name: string, text: string, max: number): number {
   throw new TypeError(`--${name} takes a whole number from 1 to ${max}`)
 }
 
-/** Whether any of `ids` is asked for. */
+/** Whether any of `ids` is requested. */
 export function isWanted({ only }: Pick<BenchOptions, 'only'>, ids: readonly string[]): boolean {
   return only.length === 0 || ids.some((id) => only.some((asked) => matches(id, asked)))
 }

@@ -58,7 +58,7 @@ export function rowStatus({ ratio, numerator, floor, target, bound }: Row): RowS
   return holds(target) ? 'met' : 'below target'
 }
 
-/** Rows that were asked for. */
+/** Rows that were requested. */
 export function selectRows(rows: readonly Row[], only: readonly string[]): readonly Row[] {
   return only.length === 0 ? rows : rows.filter(({ id }) => only.some((asked) => matches(id, asked)))
 }

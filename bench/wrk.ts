@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-/** Over the time asked for: wrk waits for what is under way. */
+/** Over the time requested: wrk waits for what is under way. */
 const GRACE_MS = 15_000
 
 export interface LoadRequest {

@@ -16,7 +16,7 @@ const charge = cs.tool(
     compensate: {
       run: ({ args: [cents], result }, { idempotencyKey }) =>
         console.log(`refunded ${cents} of ${result.payment}, once by ${idempotencyKey.length} characters`),
-      // A refund under one key is made once, however often it is asked for.
+      // A refund under one key is made once, however often it is requested.
       onUnknown: 'retry',
     },
   },

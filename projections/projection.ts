@@ -11,7 +11,7 @@ export type RecordedEvent = RunEvent & { readonly header: Header }
  */
 export interface Projection<State> {
   readonly name: string
-  /** Raised whenever the shape or the meaning of the state changes: cached folds of another version are made anew. */
+  /** Raised whenever the shape or the meaning of the state changes: cached folds of another version are rebuilt. */
   readonly version: number
   readonly initial: () => State
   readonly evolve: (state: State, event: RecordedEvent) => State

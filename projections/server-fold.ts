@@ -8,7 +8,7 @@ import { canFold } from './body-versions.ts'
 import { eachOf } from './fold-table.ts'
 import type { RecordedEvent } from './projection.ts'
 
-/** An event as the engine hands it over, as far as it is used. `data` and `metadata` are parsed when they are asked for, and may throw. */
+/** An event as the engine hands it over, as far as it is used. `data` and `metadata` are parsed when they are requested, and may throw. */
 export interface ServerEvent {
   readonly streamId: string
   readonly sequenceNumber: number

@@ -36,7 +36,7 @@ const RULE = {
   roles: z.array(Name).min(1).max(NAMES_MAX).optional(),
   /** Milliseconds within which it has to be decided and used; default one day. */
   expiresMs: z.int().min(APPROVAL_EXPIRES_MIN_MS).max(APPROVAL_EXPIRES_MAX_MS).optional(),
-  /** Whoever asked may say yes as well. */
+  /** The requester may say yes as well. */
   selfApproval: z.boolean().optional(),
   /** What a denial is to the run: an error that its code can deal with (the default), or its end, rolled back. */
   onDenied: z.enum(['error', 'rollback']).optional(),

@@ -8,7 +8,7 @@ import { EVENTS } from './events.ts'
 import { Name, RunId } from './names.ts'
 import { VERDICTS, Verdict } from './verdict.ts'
 
-/** Raised where a field says something else of the same event, and its column is as it was: an index of before is made anew. */
+/** Raised where a field says something else of the same event, and its column is as it was: an index of before is rebuilt. */
 export const AUDIT_FIELDS_VERSION = 1
 
 /** Longest search text, and most words in it. */

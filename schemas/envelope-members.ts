@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Digest, Name } from './names.ts'
 import { HandoffMode, JsonRecord, Scope, Supersession, Tokens } from './values.ts'
 
-/** Where in the run's code it was asked for; absent where the caller keeps no places. */
+/** Where in the run's code it was requested; absent where the caller keeps no places. */
 export const place = { scope: Scope.optional(), occurrence: z.int().min(0).optional() }
 
 /** Number of the rule set that the verdict is by; absent in records of 0.1.0, and under policy `relay`. */

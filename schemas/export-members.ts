@@ -11,7 +11,7 @@ export const exported = {
   format: Name,
   /** Absent: the whole tenant. */
   run: RunId.optional(),
-  /** The query whose events were asked for. */
+  /** The query whose events were requested. */
   filter: JsonRecord.optional(),
   /** Id of the tenant's last event that the export takes into account; null where its log is empty, stopped or not kept. A store position in the first release. */
   asOf: z.string().nullable(),

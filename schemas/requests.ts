@@ -49,7 +49,7 @@ export const StartRun = z.strictObject({
 
 const RunFence = z.int().min(1).optional()
 
-/** Where in the run's code this is asked for: a resume and a replay find it by that. */
+/** Where in the run's code this is requested: a resume and a replay find it by that. */
 const Asked = { scope: Scope.optional(), occurrence: z.int().min(0).optional(), runFence: RunFence }
 
 export const PostEnvelope = z.strictObject({

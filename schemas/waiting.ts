@@ -20,7 +20,7 @@ const Until = z.iso
   .max(64)
   .refine((text) => !Number.isNaN(Date.parse(text)), 'takes a time such as 2026-01-31T12:00:00Z')
 
-/** Each wait has its place: the same place asked for again is the same wait, with what it was given first. */
+/** Each wait has its place: the same place requested again is the same wait, with what it was given first. */
 export const StartWait = z
   .strictObject({
     /** Of the signal. Absent: only time ends the wait. */
@@ -33,7 +33,7 @@ export const StartWait = z
     schema: JsonRecord.optional(),
     scope: Scope.optional(),
     occurrence: z.int().min(0).optional(),
-    /** The call in whose tool it is asked for. */
+    /** The call in whose tool it is requested. */
     parentCall: Uuid.optional(),
     runFence: z.int().min(1).optional(),
   })

@@ -46,7 +46,7 @@ if (!process.argv.includes('--if-stale') || isStale()) await build()
 async function build() {
   const startedMs = Date.now()
   const expected = expectedOutputs()
-  // The compiler believes its notes, not the files: where one is gone, it starts anew.
+  // The compiler believes its notes, not the files: where one is gone, it starts over.
   const isWhole = existsSync(BUILD_INFO) && [...expected].every((file) => existsSync(join(DIST, file)))
   if (!isWhole) rmSync(DIST, { recursive: true, force: true })
   compile()

@@ -142,7 +142,7 @@ function withJudge(ledger: Ledger, { judge }: Settings, log: Log): Ledger {
   return judgedLedger(ledger, { judge: httpJudge(judge), name: new URL(judge).host, log })
 }
 
-/** Drops the views: the next start makes them anew from the store. Throws `StoreOpenError` where a process owns the store or the data folder. */
+/** Drops the views: the next start rebuilds them from the store. Throws `StoreOpenError` where a process owns the store or the data folder. */
 export function dropViews(settings: Settings): void {
   if (settings.store.kind === 'memory') return
   makeDataFolder(settings)

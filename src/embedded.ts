@@ -10,7 +10,7 @@ import { packageVersion } from './package-version.ts'
 
 export interface Embedded {
   readonly ledger: Ledger
-  /** Shows it over HTTP, until that is closed: before the handle is given back. Rejects with node's own error where the address cannot be had. */
+  /** Shows it over HTTP, until that is closed: before the handle is returned. Rejects with node's own error where the address cannot be had. */
   readonly serve: (address: ServeAddress) => Promise<Served>
   /** Gives the handle back; the last one closes the store. */
   readonly close: () => Promise<void>
@@ -71,7 +71,7 @@ async function giveBack(folder: string, handle: Handle): Promise<void> {
   }
 }
 
-/** Its keys are made anew and kept nowhere; no folder is used. */
+/** Its keys are generated and kept nowhere; no folder is used. */
 async function openInMemory(): Promise<Embedded> {
   const keys = join(tmpdir(), `countersign-${randomUUID()}.json`)
   const settings = readSettings({ data: tmpdir(), store: 'memory:', keys }, {})

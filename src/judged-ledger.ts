@@ -50,7 +50,7 @@ class Judging {
   readonly #ledger: Ledger
   readonly #by: JudgedBy
   readonly #waiting: Job[] = []
-  /** Asked for, or being asked for: a refusal that names them asks no second time. */
+  /** Requested, or being requested: a refusal that names them asks no second time. */
   readonly #known = new Set<string>()
   readonly #ended = new AbortController()
   readonly #running = new Set<Promise<void>>()

@@ -120,7 +120,7 @@ function awayAtFirst(): Answering {
   }
 }
 
-test('a judgement that a restart or an outage lost is asked for again when the next handoff misses it (JUD-34, A175)', async () => {
+test('a judgement that a restart or an outage lost is requested again when the next handoff misses it (JUD-34, A175)', async () => {
   await using at = await judgeAt(awayAtFirst())
   await using inner = await testLedger()
   const ledger = judgedLedger(inner.ledger, { judge: httpJudge(at.url), name: 'j', log: { warn: () => undefined } })

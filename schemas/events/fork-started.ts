@@ -24,7 +24,7 @@ export const ForkStarted = eventType({
     branches: z.array(ForkBranch).min(1).max(BRANCHES_MAX),
     join: JoinStrategy,
     onDiscard: OnDiscard,
-    /** Digest of the request's own members: what "the same fork" means when it is asked for again. */
+    /** Digest of the request's own members: what "the same fork" means when it is requested again. */
     requestDigest: Digest,
   }),
 })

@@ -40,7 +40,7 @@ export const RunStarted = eventType({
     policy: ResolvedPolicy,
     /** Digest of what the operator declared for the tenant, where that is: `policy` holds it merged with what the run declared. */
     tenantPolicy: Digest.optional(),
-    /** Digest of the request's own members: what "the same run" means when the id is asked for again. */
+    /** Digest of the request's own members: what "the same run" means when the id is requested again. */
     requestDigest: Digest,
     branchOf: BranchOrigin.optional(),
     childOf: ParentCall.optional(),

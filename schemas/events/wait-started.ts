@@ -25,7 +25,7 @@ export const WaitStarted = eventType({
     schema: JsonRecord.optional(),
     scope: Scope.optional(),
     occurrence: z.int().min(0).optional(),
-    /** The call in whose tool it is asked for. */
+    /** The call in whose tool it is requested. */
     parentCall: Uuid.optional(),
   }),
 })

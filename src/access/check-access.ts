@@ -1,4 +1,4 @@
-/** @module Whether a token opens what was asked for, by its scopes and by the run or the agent that it is bound to: one judgement for the API, the items of a batch, and the pages. */
+/** @module Whether a token opens what was requested, by its scopes and by the run or the agent that it is bound to: one judgement for the API, the items of a batch, and the pages. */
 import type { Command } from '../../schemas/commands.ts'
 import { type Refusal, refusal } from '../domain/refusal.ts'
 import type { Principal } from '../signing/tokens.ts'

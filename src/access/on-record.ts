@@ -17,7 +17,7 @@ export function goesOnRecord(access: TokenAccess, caller: Principal, strictAcces
   return access.scopes.filter((scope) => caller.scopes.has(scope)).every((scope) => AUDIT_SCOPES.has(scope))
 }
 
-/** What was asked for: the query's name, the run, and the parameters but for where to go on. */
+/** What was requested: the query's name, the run, and the parameters but for where to go on. */
 export function readOf(query: string, run: string, search: URLSearchParams): AccessRead {
   const filters = [...search].filter(([name]) => !PLACES.has(name))
   return {

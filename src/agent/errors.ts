@@ -64,7 +64,7 @@ export class LedgerRefused extends AgentError {
 }
 
 /**
- * To be thrown by a tool that cannot tell whether it did what it was asked for: the call is then in doubt, and not tried again silently.
+ * To be thrown by a tool that cannot tell whether it did what it was asked to do: the call is then in doubt, and not tried again silently.
  * @example
  * ```ts
  * import { InDoubt, OutcomeUnknown, open } from 'countersign/agent'

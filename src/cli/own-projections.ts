@@ -10,7 +10,7 @@ const NEWER_VERSIONS = 3
 const familyOf = (name: string): string => name.replace(/\d+$/, '')
 const versionOf = (name: string): number => Number(name.slice(familyOf(name).length))
 
-/** What is asked for: ours, and the server's own one that they need. */
+/** What is requested: ours, and the server's own one that they need. */
 export const NEEDED_NAMES: readonly string[] = [CATEGORY_PROJECTION, ...OWN_PROJECTIONS.map(({ name }) => name)]
 
 /** Ours by their names, and not of this version: left by another process, which may still read them. */

@@ -21,7 +21,7 @@ export interface ReaderKey {
 /** The reader's key of a log. `keyId` is the one that the file at hand claims. Undefined: the reader has none for that log. */
 export type FindReaderKey = (name: string, keyId?: string) => ReaderKey | undefined
 
-/** Whose the thing to be verified is: the store that was asked for is the reader's, exports and bundles may be anybody's. */
+/** Whose the thing to be verified is: the store that was requested is the reader's, exports and bundles may be anybody's. */
 export type Origin = 'own-store' | 'foreign'
 
 /** Throws `CliFailure` for a key, or a file of keys, that is none. */
@@ -37,7 +37,7 @@ export function readerKeys({ text, settings }: Arguments, origin: Origin): FindR
     if (known !== undefined || keys === undefined) return known
     const own = logKeyChain(keys).map((key) => noteVerifier(name, key))
     const verifier = own.find((each) => each.keyId === keyId) ?? noteVerifier(name, keys.checkpointKey)
-    // A key file that merely lies in the data folder says nothing of other ledgers.
+    // A key file that merely lies in the data folder says nothing about other ledgers.
     return isNamed || keyId === undefined || keyId === verifier.keyId ? { verifier, from: keyFile } : undefined
   }
 }

@@ -1,4 +1,4 @@
-/** @module `countersign rebuild`: drops the views, which are made anew from the store. */
+/** @module `countersign rebuild`: drops the views, which are rebuilt from the store. */
 import { dropViews } from '../compose.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'

@@ -38,7 +38,7 @@ export interface WitnessOptions {
   readonly name: string
   readonly verifiers: readonly NoteVerifier[]
   readonly nowMs?: () => number
-  /** Told once of each file of evidence that was added. */
+  /** Called once for each file of evidence that was added. */
   readonly onEvidence?: (path: string) => void
 }
 

@@ -58,7 +58,7 @@ export function serveWitness(opened: Witness): Server {
         answer(status, text, contentType)
       })
       .catch((error: NodeJS.ErrnoException) => {
-        // Whoever asked has left.
+        // The requester has left.
         if (error.code === 'ECONNRESET') return
         process.stderr.write(`countersign witness: ${oneLine(error.message)}\n`)
         answer(500, 'the witness failed: nothing was cosigned\n')

@@ -7,7 +7,7 @@ import { type Ask, createTransport, type TransportOptions } from './transport.ts
 /** Where the ledger is and how it is asked. Times are milliseconds. */
 export type ClientOptions = TransportOptions
 
-/** How one answer is asked for. */
+/** How one answer is requested. */
 export interface AskOptions {
   readonly signal?: AbortSignal
 }

@@ -1,4 +1,4 @@
-/** @module One event of a run, with its neighbours where they are asked for. */
+/** @module One event of a run, with its neighbours where they are requested. */
 import type { Caller, Ledger } from '../ledger/ledger.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { orRefused, Refused } from './page.ts'

@@ -1,4 +1,4 @@
-/** @module All that is to be said of a refused handoff, read together. */
+/** @module All that is to be said about a refused handoff, read together. */
 import type { ExtendPolicy } from '../../projections/extend.ts'
 import { applyMode } from '../../projections/merge.ts'
 import { EVENTS, type EventBody } from '../../schemas/events.ts'
@@ -56,7 +56,7 @@ export async function readRefusal(view: View, revision: number): Promise<Refused
   }
 }
 
-/** The context that the handoff asked for. */
+/** The context that the handoff requested. */
 function proposed(
   context: JsonObject,
   { payload, mode, add }: EventBody<'EnvelopeRejected'>,

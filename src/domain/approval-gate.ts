@@ -78,7 +78,7 @@ function fingerprintOf({ claim, key, argsDigest }: GatedClaim): Json {
   return { approval: claim.approval ?? null, key, tool: claim.tool, args: argsDigest }
 }
 
-/** Another tool, other arguments, or another agent than was asked for. */
+/** Another tool, other arguments, or another agent than was requested. */
 function otherCall(approval: ApprovalState, gated: GatedClaim): Refusal | undefined {
   if (approval.tool !== gated.claim.tool) return mismatch(approval, gated, '/tool')
   if (approval.argsDigest !== gated.argsDigest) return mismatch(approval, gated, '/args')

@@ -25,7 +25,7 @@ export function decideGrant(state: RunState, decision: OnApproval, env: Env): De
   })
 }
 
-/** One no is enough; whoever asked may take it back by one as well. */
+/** One no is enough; the requester may take it back by one as well. */
 export function decideDenial(state: RunState, decision: OnApproval, env: Env): Decision {
   const found = decidable(state, decision, env)
   if ('kind' in found) return found
@@ -125,7 +125,7 @@ function otherArguments({ approvalId, argsDigest }: ApprovalState, body: DecideA
   })
 }
 
-/** Neither whoever asked, nor whoever that was for, by any of their own names. */
+/** Neither the requester, nor whoever that was for, by any of their own names. */
 function isAsker({ requestedBy }: ApprovalState, env: Env): boolean {
   const asked = namesOf(requestedBy)
   return namesOf(personOf(env)).some((name) => asked.includes(name))

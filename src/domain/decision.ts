@@ -18,7 +18,7 @@ export type Decision =
   | { readonly kind: 'needs-context'; readonly revision: number }
   /** The events at these revisions must be read first; ask again with them. */
   | { readonly kind: 'needs-events'; readonly revisions: readonly number[] }
-  /** Nothing to record: what was asked for is on record already, at `callId`. */
+  /** Nothing to record: what was requested is on record already, at `callId`. */
   | { readonly kind: 'recorded-call'; readonly callId: string }
   /** Nothing to record and nothing to read: the run's own state answers. */
   | { readonly kind: 'as-is' }

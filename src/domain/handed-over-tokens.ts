@@ -38,7 +38,7 @@ export function tokensFault(state: RunState, handed: HandedOver, inputs: Judged)
   return { code, message: detail, details: evidence as JsonObject }
 }
 
-/** On record with the place that the handoff was asked for at, so that a resume is served the refusal. */
+/** On record with the place that the handoff was requested at, so that a resume is served the refusal. */
 export function refusedTokens(state: RunState, envelope: Placed, inputs: Judged): Refused | undefined {
   const { env } = inputs
   const exceeded = tokensOverLimit(state, envelope, inputs)

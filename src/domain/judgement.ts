@@ -1,4 +1,4 @@
-/** @module What a judge said of a handoff, on record, and what that means for the next one (JUD-32 to JUD-34). Pure. */
+/** @module What a judge said about a handoff, on record, and what that means for the next one (JUD-32 to JUD-34). Pure. */
 import { isEqual } from '../../projections/json-equality.ts'
 import { lastStep, type RunState, slot } from '../../projections/run-state.ts'
 import { FINDINGS_MAX, type Finding } from '../../schemas/finding.ts'

@@ -1,6 +1,6 @@
 /** @module A file that nobody began to read: a generator that was never begun runs no `finally`. */
 
-/** The chunks as they are; where they are left before the first was asked for, `unbegun` is awaited instead. */
+/** The chunks as they are; where they are left before the first was requested, `unbegun` is awaited instead. */
 export function orUnbegun<T>(chunks: AsyncGenerator<T, void>, unbegun: () => Promise<void>): AsyncGenerator<T, void> {
   let begun = false
   const begin = (): AsyncGenerator<T, void> => {

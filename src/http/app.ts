@@ -90,7 +90,7 @@ function batchOps(): ReadonlyMap<string, BatchOp> {
   )
 }
 
-/** Made when first asked for: most processes are never asked. */
+/** Made when first requested: most processes are never asked. */
 function documentRoute(app: OpenAPIHono<EdgeEnv>): OpenRoute {
   let text: string | undefined
   return {

@@ -1,4 +1,4 @@
-/** @module Who asks: bearer tokens, and the challenges that answer those that do not open what was asked for. */
+/** @module Who asks: bearer tokens, and the challenges that answer those that do not open what was requested. */
 import type { Refusal } from '../domain/refusal.ts'
 import type { Principal, TokenFault, TokenVerifier } from '../signing/tokens.ts'
 import { type Problem, problem } from './problems.ts'

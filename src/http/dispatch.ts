@@ -186,7 +186,7 @@ export interface Reading {
 /** The note of a read that goes on record (LOG-20): what the handler adds to it, and when it is written. Undefined where nobody reads by an audit scope. */
 export function accessNote(route: GuardedRoute, { c, edge, caller, run }: Reading): AccessNote | undefined {
   if (route.method !== 'get' || !goesOnRecord(route.access, caller, edge.settings.strictAccess)) return undefined
-  // Asked for last: a ledger whose store is away has none to give.
+  // Requested last: a ledger whose store is away has none to give.
   const { audit } = edge.ledger
   if (audit === undefined) return undefined
   const query = route.path.replace('/v1/', '').replaceAll(/\/?\{\w+\}/g, '')

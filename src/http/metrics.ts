@@ -114,7 +114,7 @@ function registerLedger(registry: Registry, ledger: Pick<Ledger, 'stats' | 'stat
   })
 }
 
-/** Nothing is said of a follower before its first whole pass: 0 would say that it is at the end. */
+/** Nothing is said about a follower before its first whole pass: 0 would say that it is at the end. */
 function registerLag(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
   new Gauge({
     name: `${PREFIX}follower_lag_events`,
@@ -192,7 +192,7 @@ function registerDisks(registry: Registry, disks: Measured['disks']): void {
   })
 }
 
-/** Nothing is said of the scrub before its first whole pass. */
+/** Nothing is said about the scrub before its first whole pass. */
 function registerIntegrity(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
   const help = 'Events on record as not being those that were sealed, or as gone; counted up to 1,000.'
   gauge(registry, 'integrity_faults', help, () => ledger.stats().integrity.faults)

@@ -20,7 +20,7 @@ export class Followed {
     }
   }
 
-  /** Asked for `building`, which is undefined while nothing is being made from far behind. */
+  /** Requested `building`, which is undefined while nothing is being made from far behind. */
   watchBuilding(building: () => IndexProgress | undefined): void {
     this.#building = building
   }

@@ -59,7 +59,7 @@ export type Found<T> =
   | { readonly ok: true; readonly value: T; readonly revision: number }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** Where a context is asked for: a step, a revision, or (neither) now. */
+/** Where a context is requested: a step, a revision, or (neither) now. */
 export interface ContextAt {
   readonly step?: number
   readonly revision?: number

@@ -1,9 +1,9 @@
-/** @module Hashes of a tree read from its tiles; the levels between those that tiles hold are made anew. */
+/** @module Hashes of a tree read from its tiles; the levels between those that tiles hold are computed. */
 import { HASH_BYTES, nodeHash } from './hashes.ts'
 import type { HashReader } from './subtrees.ts'
 import { TILE_HEIGHT, TILE_WIDTH } from './tile-path.ts'
 
-/** The hashes of a tile, at least as many as are asked for; undefined where there is no such tile. */
+/** The hashes of a tile, at least as many as are requested; undefined where there is no such tile. */
 export type TileReader = (level: number, index: number) => Uint8Array | undefined
 
 /** A reader of any perfect subtree. It throws `RangeError` where a tile is missing or too short. */

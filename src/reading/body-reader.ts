@@ -1,4 +1,4 @@
-/** @module The reader's side: makes bodies of exports from a store of its own, one portion at a time, each when it is asked for. */
+/** @module The reader's side: makes bodies of exports from a store of its own, one portion at a time, each when it is requested. */
 import { runStream } from '../../schemas/names.ts'
 import { type BodyRequest, bodyOf, type ExportBody } from '../export/export-body.ts'
 import { FORMATS } from '../export/formats.ts'

@@ -3,7 +3,7 @@ import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import type { BodyPortion, BodyRequest } from '../export/export-body.ts'
 import type { SealFault } from '../ledger/identity/sealer.ts'
 
-/** `id` names one body for its whole life. A reader does nothing that it was not asked for: what is not read is not made. */
+/** `id` names one body for its whole life. A reader does nothing that it was not asked to do: what is not read is not made. */
 export type ToReader =
   | { readonly kind: 'open'; readonly id: number; readonly request: BodyRequest }
   | { readonly kind: 'next'; readonly id: number }
@@ -11,7 +11,7 @@ export type ToReader =
   | { readonly kind: 'close'; readonly id: number }
   | { readonly kind: 'end' }
 
-/** What was asked for came to nothing. `retryAfterMs` is there where the store did not answer. */
+/** What was requested came to nothing. `retryAfterMs` is there where the store did not answer. */
 export interface ReadFailure {
   readonly message: string
   readonly retryAfterMs?: number

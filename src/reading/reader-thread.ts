@@ -1,4 +1,4 @@
-/** @module One thread that reads, from this side: started when it is first needed, and again after an end that nobody asked for. */
+/** @module One thread that reads, from this side: started when it is first needed, and again after an end that nobody requested. */
 import { Worker } from 'node:worker_threads'
 import type { SealFault } from '../ledger/identity/sealer.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
@@ -16,7 +16,7 @@ export interface ReaderThreadOptions {
   readonly file: URL
   readonly workerData: unknown
   readonly onFault: (fault: SealFault) => void
-  /** Called once for each end that nobody asked for. */
+  /** Called once for each end that nobody requested. */
   readonly onDeath: (why: string) => void
 }
 

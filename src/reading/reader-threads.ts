@@ -19,7 +19,7 @@ export interface ReaderStats {
   readonly bodies: number
   /** Of all of them, as they said last. */
   readonly heapBytes: number
-  /** Ends that nobody asked for. */
+  /** Ends that nobody requested. */
   readonly deaths: number
 }
 

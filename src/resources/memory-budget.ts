@@ -131,7 +131,7 @@ export class MemoryAccount {
     return this.#taken(bytes, owner)
   }
 
-  /** The same for who may wait: in turn, as room is given back. What waits must be bounded elsewhere. */
+  /** The same for who may wait: in turn, as room is returned. What waits must be bounded elsewhere. */
   whenFree(bytes: number): Release | Promise<Release> {
     if (this.#waiting.length === 0 && this.#fits(bytes)) return this.#taken(bytes, undefined)
     return new Promise((admitted) => this.#waiting.push({ bytes, admitted }))

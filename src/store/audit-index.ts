@@ -1,6 +1,6 @@
 /**
  * @module The port of the auditors' index: what every event says, in the order of its tenant's log, in one local file. Rows never
- * change, so that whatever is asked as of a size of the log gets the same answer later. Losing the file loses nothing: it is made anew.
+ * change, so that whatever is asked as of a size of the log gets the same answer later. Losing the file loses nothing: it is rebuilt.
  */
 import type { AuditRow } from '../../schemas/audit-fields.ts'
 import type { EventQuery } from '../../schemas/event-query.ts'

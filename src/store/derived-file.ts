@@ -1,10 +1,10 @@
-/** @module What the files beside the event store have in common: they follow it, and one that is lost or in doubt is made anew from it. */
+/** @module What the files beside the event store have in common: they follow it, and one that is lost or in doubt is rebuilt from it. */
 import { StoreUnavailableError } from './event-store.ts'
 
 export interface DerivedFile extends Disposable {
-  /** Deletes the file and makes it anew, empty: whoever follows the store with it begins at the start. `reason` goes to the log. */
+  /** Deletes the file and rebuilds it, empty: whoever follows the store with it begins at the start. `reason` goes to the log. */
   renew(reason: string): void
-  /** Calls back after the file was made anew, by `renew` or because it was found damaged; returns the unsubscriber. */
+  /** Calls back after the file was rebuilt, by `renew` or because it was found damaged; returns the unsubscriber. */
   onRenewed(listener: () => void): () => void
 }
 
@@ -15,13 +15,13 @@ export interface FileGuard {
   readonly holds: (text: string, seal: string) => boolean
 }
 
-/** Why a file is made anew that somebody else wrote to. */
+/** Why a file is rebuilt that somebody else wrote to. */
 export const NOT_AUTHENTIC = 'it holds other than this ledger wrote, or was sealed with a key that was rotated away'
 
 export interface DerivedFileOptions {
   /** A path, or `:memory:`. */
   readonly path: string
-  /** Told each time the file is made anew, at open too. */
+  /** Told each time the file is rebuilt, at open too. */
   /** Absent where nobody else can write the file, as in memory: what it holds is then taken as it is. */
   readonly guard?: FileGuard | undefined
   readonly onRenewed?: ((renewal: DerivedFileRenewal) => void) | undefined
@@ -34,7 +34,7 @@ export interface DerivedFileRenewal {
 
 const RETRY_AFTER_MS = 1_000
 
-/** The file was found damaged at this call and has been made anew, empty: what was under way begins again from its progress. */
+/** The file was found damaged at this call and has been rebuilt, empty: what was under way begins again from its progress. */
 export class DerivedFileRenewedError extends StoreUnavailableError {
   constructor({ file, reason }: DerivedFileRenewal) {
     super(`${file} was damaged (${reason}) and is made anew from the event store`, RETRY_AFTER_MS)
@@ -44,7 +44,7 @@ export class DerivedFileRenewedError extends StoreUnavailableError {
 
 const TRIES = 3
 
-/** Does `work` again where a derived file was made anew under it. Damage that comes back at once is thrown. */
+/** Does `work` again where a derived file was rebuilt under it. Damage that comes back at once is thrown. */
 export async function againIfRenewed<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -20,7 +20,7 @@ export interface ProjectionServer extends AsyncDisposable {
   /** Without credentials. */
   readonly url: string
   /**
-   * Those of these names that are there, each asked for by itself: a server that is asked for all of them fails where one of them, of
+   * Those of these names that are there, each requested by itself: a server that is asked for all of them fails where one of them, of
    * whomever, never compiled.
    */
   find(names: readonly string[]): Promise<readonly ServerProjection[]>

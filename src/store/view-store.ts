@@ -1,6 +1,6 @@
 /**
  * @module The view port: disposable tables that projections keep, with the position they have reached, in one local file.
- * Losing the file loses nothing: it is made anew from the event store.
+ * Losing the file loses nothing: it is rebuilt from the event store.
  */
 import type { DerivedFile } from './derived-file.ts'
 import type { Position } from './event-store.ts'

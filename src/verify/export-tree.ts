@@ -39,7 +39,7 @@ export class ExportTree {
     this.#holdKept()
   }
 
-  /** Undefined where the trailer names no tree: such an export says nothing of it. */
+  /** Undefined where the trailer names no tree: such an export says nothing about it. */
   fits({ treeSize, root }: SaidTree): boolean | undefined {
     if (typeof treeSize !== 'number' || typeof root !== 'string') return undefined
     return treeSize === this.#tree.size && root === this.root

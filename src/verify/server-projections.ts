@@ -37,7 +37,7 @@ function folding<State>({ init, evolve }: Folds<State>): OwnProjection['fold'] {
   }
 }
 
-/** Parsed when they are asked for, as on the server: what cannot be parsed is the fold's to judge. */
+/** Parsed when they are requested, as on the server: what cannot be parsed is the fold's to judge. */
 function serverEvent({ stream, revision, header, data }: ReadRecord, parse: ParseJson) {
   return {
     streamId: stream,

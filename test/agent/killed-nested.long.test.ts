@@ -6,7 +6,7 @@ import { outcomeOf } from '../../src/agent/saga/outcome.ts'
 import { within } from '../support/within.ts'
 import { HOMES, killedAfter, LONG_MS, NO_WAIT, type TestHome } from './homes.ts'
 
-/** Moments of death; more where it is asked for. */
+/** Moments of death; more where it is requested. */
 const MOMENTS = Number(process.env.COUNTERSIGN_KILLS ?? 60)
 const COMMANDS_MAX = 40
 const LIVES_MAX = 12

@@ -8,7 +8,7 @@ import { seededRandom } from '../support/random.ts'
 import { within } from '../support/within.ts'
 import { HOMES, killedAfter, LONG_MS, NO_WAIT, type TestHome } from './homes.ts'
 
-/** Programs, each killed at moments of its own until it ends; more where it is asked for. */
+/** Programs, each killed at moments of its own until it ends; more where it is requested. */
 const PROGRAMS = Number(process.env.COUNTERSIGN_KILLS ?? 150)
 const COMMANDS_MAX = 24
 const LIVES_MAX = 40

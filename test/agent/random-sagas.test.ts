@@ -9,7 +9,7 @@ import { HOMES, type TestHome } from './homes.ts'
 import { expectedOf, nameOf, registerTools, type SagaPlan, sagas, type World } from './saga-model.ts'
 
 /** Over HTTP the same code runs; there a sample is enough. */
-/** So often a saga that has ended is asked for again. */
+/** So often a saga that has ended is requested again. */
 const AGAIN_EVERY = 4
 const RUNS: Readonly<Record<string, number>> = { 'in process': rounds(250, 2_000), 'over HTTP': rounds(8, 60) }
 

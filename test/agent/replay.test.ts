@@ -187,7 +187,7 @@ damaged(
 
 damaged.run()
 
-/** Another result of the first call, and everything made anew that can be made without a key. */
+/** Another result of the first call, and everything rebuilt that can be made without a key. */
 function forged(text: string): string {
   const records = text
     .trimEnd()

@@ -37,7 +37,7 @@ for (const { name, open } of HOMES) {
     assert.equal(rolled, [1, 2, 'k:3', 'k:3'])
   })
 
-  run('equal calls asked for at once are one call', async () => {
+  run('equal calls requested at once are one call', async () => {
     await using home = await open()
     const cs = home.process()
     let effects = 0

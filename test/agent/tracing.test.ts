@@ -142,7 +142,7 @@ for (const { name, open } of HOMES) {
     assert.is(named(spans, 'handoff reviewer').attributes['countersign.step'], 2)
   })
 
-  test('what a command records names the span that asked for it, also of calls that were claimed together (RUN-72)', async () => {
+  test('what a command records names the span that requested it, also of calls that were claimed together (RUN-72)', async () => {
     await using home = await open()
     using otel = registered()
     const cs = home.process()

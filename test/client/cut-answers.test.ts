@@ -37,7 +37,7 @@ async function served(answer: (asked: number, key: string) => { readonly bytes: 
 const head = (length: number): string =>
   `HTTP/1.1 201 Created\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n`
 
-test('an answer that is cut at any byte is asked for again, under the same key, until it is there whole (F102)', async () => {
+test('an answer that is cut at any byte is requested again, under the same key, until it is there whole (F102)', async () => {
   const whole = head(ANSWER.length) + ANSWER
   for (let at = 1; at < whole.length; at += 7) {
     const keys = new Set<string>()

@@ -6,7 +6,7 @@ import { signedIn, uiClient } from '../support/ui-client.ts'
 
 const test = suite('dashboard: signing in and out')
 
-test('no page is shown without a session; signing in leads to the page that was asked for', async () => {
+test('no page is shown without a session; signing in leads to the page that was requested', async () => {
   await using edge = await testEdge()
   await edge.started('r1')
   const client = uiClient(edge)

@@ -53,7 +53,7 @@ const denied = (n: number): Draft => ({
 const used = (n: number, approval: number): Draft[] =>
   called(n, { tool: 'pay', key: 'k1', args: PAY, argsDigest: digestOf(PAY), approvalId: id(approval) })
 
-test('a call that a rule is about is not claimed: it is asked for, nothing runs and nothing is reserved (RUN-60)', () => {
+test('a call that a rule is about is not claimed: it is requested, nothing runs and nothing is reserved (RUN-60)', () => {
   given(ruled(OVER_A_THOUSAND))
     .when(claim({ reserve: { tokens: 10 } }))
     .refused('approval-pending', { approvalId: id(101), argsDigest: digestOf(PAY) })
@@ -143,7 +143,7 @@ test('a claim that is granted uses its approval up in one write, and a repeat is
     .is('recorded-call')
 })
 
-test('what was asked for once is asked for whatever a later claim says of it (RUN-60)', () => {
+test('what was requested once is requested whatever a later claim says of it (RUN-60)', () => {
   given(started(), request(1))
     .when(claim({ approve: undefined }))
     .refused('approval-pending')
@@ -292,7 +292,7 @@ for (const [what, code, events, record] of undecidable) {
   }
 }
 
-test('a decision on other arguments than were asked for is refused and on record (RUN-61)', () => {
+test('a decision on other arguments than were requested is refused and on record (RUN-61)', () => {
   for (const decide of [grant, deny])
     given(ruled(), request(1))
       .when(decide(1, { argsDigest: digestOf('other') }), { actor: 'bob' })

@@ -55,7 +55,7 @@ handoffs(
 )
 
 handoffs(
-  'a refused handoff is kept whole, and takes nothing back that was accepted, however rare snapshots are asked for (JUD-28)',
+  'a refused handoff is kept whole, and takes nothing back that was accepted, however rare snapshots are requested (JUD-28)',
   () => {
     const now = { fromStep: 2, toStep: 2, snapshot: 2, cause: 'contradiction', context: digestOf({ ...facts, n: 2 }) }
     for (const run of [every(1), every(5), every(1000)]) {

@@ -73,7 +73,7 @@ settling('a settled call has its outcome for good', () => {
 })
 
 settling(
-  'usage settles the reservation of the claim; without usage it is given back, unless the outcome is not known',
+  'usage settles the reservation of the claim; without usage it is returned, unless the outcome is not known',
   () => {
     const open = [started(), reserved(9, 50, { callId: id(1) }), claimed(1, { reservationId: id(9) })] as const
     given(...open)

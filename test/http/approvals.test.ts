@@ -115,7 +115,7 @@ test('no token decides but one with approvals:write that is bound to no agent an
   ]
   for (const [claims, status] of refused) {
     for (const how of ['grant', 'deny'] as const) {
-      // Whoever asked may take it back.
+      // The requester may take it back.
       if (how === 'deny' && JSON.stringify(claims).includes('alice')) continue
       const answer = await decided(edge, how, { approvalId, headers: await approver(edge, claims) })
       assert.is(answer.status, status, `${how} ${JSON.stringify(claims)}`)

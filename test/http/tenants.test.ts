@@ -41,7 +41,7 @@ interface Asked {
   readonly body: string
 }
 
-/** A tail is read until it has caught up. What was asked for is echoed in refusals, and says nothing. */
+/** A tail is read until it has caught up. What was requested is echoed in refusals, and says nothing. */
 async function asked({ edge, headers, theirs }: Scene, target: string, body?: string): Promise<Asked> {
   const post = body === undefined ? {} : { method: 'POST', body }
   const type = body === undefined ? {} : { 'content-type': 'application/json' }
@@ -63,7 +63,7 @@ test('every route that reads is walked with ids of its own tenant: it answers, o
   }
 })
 
-test('no route tells an auditor anything of another tenant, whatever ids, words and names are asked for (A11)', async () => {
+test('no route tells an auditor anything of another tenant, whatever ids, words and names are requested (A11)', async () => {
   await using given = await scene()
   const { edge, own, theirs, marks } = given
   for (const route of await describedRoutes(edge)) {

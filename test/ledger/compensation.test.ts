@@ -300,7 +300,7 @@ compensation("a compensation of another run's call, of a compensation, or of a m
   refusedWith(await forge(model), 'call-not-found')
 })
 
-compensation('what was undone and is asked for again is a new generation', async () => {
+compensation('what was undone and is requested again is a new generation', async () => {
   await using at = await open()
   const first = await at.run.called('book', { ...undo, key: 'k', scope: 'saga:1' })
   await at.rollBack('saga:1')

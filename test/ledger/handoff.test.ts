@@ -54,7 +54,7 @@ handoffs('a handoff that drops a critical key is refused, and the run stands whe
 })
 
 handoffs(
-  'the place in the code where it was asked for is signed with it, accepted, refused or rewound by hand',
+  'the place in the code where it was requested is signed with it, accepted, refused or rewound by hand',
   async () => {
     await using test = await testLedger()
     const run = drive(test, 'r')

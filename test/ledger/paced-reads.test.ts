@@ -85,7 +85,7 @@ paced('an audit query looks whether it may go on before each stretch that it rea
   assert.ok(sampling.pace.turns >= 1)
 })
 
-paced('a reader that has left costs one page more at most, whatever it asked for (A70)', async () => {
+paced('a reader that has left costs one page more at most, whatever it requested (A70)', async () => {
   const inner = await openTestStore()
   let records = 0
   async function* count<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<readonly T[]> {

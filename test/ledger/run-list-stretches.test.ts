@@ -69,7 +69,7 @@ test('a look through the list ends when its reader leaves (F109)', async () => {
   assert.is(turns, 2)
 })
 
-test('a list that is made anew while it is looked through is looked through again: no answer of two halves (F109)', async () => {
+test('a list that is rebuilt while it is looked through is looked through again: no answer of two halves (F109)', async () => {
   using at = home()
   let turns = 0
   const renewing = pace(() => {

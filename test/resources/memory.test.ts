@@ -56,7 +56,7 @@ memory('an account never holds more than its limit, but for one that is alone in
   )
 })
 
-memory('who waits for room is let in, in turn, as room is given back (F36)', async () => {
+memory('who waits for room is let in, in turn, as room is returned (F36)', async () => {
   const account = new MemoryAccount(100)
   const first = await account.whenFree(80)
   const order: string[] = []

@@ -57,7 +57,7 @@ test('a change to any one field of the header is seen, each in turn (SEAL-4)', (
   }
 })
 
-test('a header whose mac was made anew still fails where the place or the chain disagrees', () => {
+test('a header whose mac was recomputed still fails where the place or the chain disagrees', () => {
   const { event, expected } = fullEvent()
   const forge = (change: Partial<Header>) =>
     faultCodes(checkRecord(withHeader(event.record, { ...event.header, ...change }, true), expected, keys))

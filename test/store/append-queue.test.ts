@@ -27,7 +27,7 @@ function sizes(posted: readonly AppendGroup[]): readonly number[] {
   return posted.map(({ counts }) => counts.length)
 }
 
-test('what is asked for in one turn leaves in one group, at its end', async () => {
+test('what is requested in one turn leaves in one group, at its end', async () => {
   const { posted, add } = started()
   for (let each = 0; each < 10; each += 1) void add()
   assert.equal(sizes(posted), [])

@@ -135,7 +135,7 @@ test('a cursor that lies between two records names no event, and is no outage', 
   assert.is((await store.recordAt((await store.end()) ?? ''))?.revision, 0)
 })
 
-test('what others wrote behind the ledger’s last event is looked at once, however often the end is asked for', async () => {
+test('what others wrote behind the ledger’s last event is looked at once, however often the end is requested', async () => {
   await using node = await startNode()
   await using store = await open(node.url)
   const last = await store.append(appendOf('run-acme.r1', NO_STREAM))

@@ -62,7 +62,7 @@ claim('the same images lose appends where an append is acknowledged before its s
   assert.ok(lostAppends > CONTROLS / 10, `${lostAppends} of ${lost.length}`)
 })
 
-claim('they are damaged where the file is not synced before the log begins anew (F3)', async () => {
+claim('they are damaged where the file is not synced before the log starts over (F3)', async () => {
   assert.ok(history)
   const damaged = await faulty(without(history, isSyncOf('store.db')), { images: CONTROLS })
   assert.ok(damaged.length > CONTROLS / 10, `${damaged.length}`)

@@ -91,7 +91,7 @@ sweep(
   (runs) => assert.equal(kindsOf(runs), ['appended', 'full']),
 )
 
-/** A read that fails when the store opens its file again, or gives half of what was asked for. */
+/** A read that fails when the store opens its file again, or gives half of what was requested. */
 for (const cutShort of [false, true]) {
   sweep(
     `a ${cutShort ? 'short' : 'failed'} read at reopening is not taken for damage: the store is opened again (F114)`,

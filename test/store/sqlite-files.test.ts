@@ -51,7 +51,7 @@ test('a log deleted under the writer costs no acknowledged event: the store save
   assert.equal(await idsOf(copy), acked)
 })
 
-test('a file deleted or replaced under the writer stops the store: it never begins anew as an empty one', async () => {
+test('a file deleted or replaced under the writer stops the store: it never starts over as an empty one', async () => {
   using folder = tempFolder()
   const path = folder.file('ledger.sqlite')
   const store = await openSqliteStore({ path })

@@ -151,7 +151,7 @@ test('a cached fold is kept for each projection, the last one only', () => {
   assert.is(views.loadFold('run-acme.r1', 'run@1'), undefined)
 })
 
-test('rows outlive a restart; a damaged, foreign or outdated file is made anew (STR-24)', () => {
+test('rows outlive a restart; a damaged, foreign or outdated file is rebuilt (STR-24)', () => {
   using folder = tempFolder()
   const path = folder.file('views.sqlite')
   const fill = () => {

@@ -16,7 +16,7 @@ const FRAME_BYTES = 24 + 4_096
 const SECTOR_BYTES = 512
 const FLIPS = 400
 const TEARS = 200
-/** Small, so that the log begins anew after some appends. */
+/** Small, so that the log starts over after some appends. */
 const LOG_FRAMES = 60
 const COMMITS = 5
 
@@ -30,7 +30,7 @@ interface Killed {
   readonly last: { readonly from: number; readonly to: number }
 }
 
-/** Both files of a store in the middle of things are what a kill leaves behind: some transactions of a log that begins anew, and older frames behind them. */
+/** Both files of a store in the middle of things are what a kill leaves behind: some transactions of a log that starts over, and older frames behind them. */
 async function killed(): Promise<Killed> {
   const folder = tempFolder()
   const path = folder.file('store.db')

@@ -299,7 +299,7 @@ const VALUE_BODIES = {
   ],
 } satisfies { readonly [T in EventType]?: readonly EventBody<T>[] }
 
-/** Examples of every event type: a new type is asked for here by the compiler. */
+/** Examples of every event type: a new type is requested here by the compiler. */
 export const EXAMPLES = {
   ...RUN_BODIES,
   ...SYSTEM_BODIES,

@@ -1,6 +1,6 @@
 /**
  * @module Real ledger processes on the store under test, and what a test asks of them whatever the store is. A file or a store in memory has one
- * process; on a server there are as many as are asked for.
+ * process; on a server there are as many as are requested.
  */
 import { writeFileSync } from 'node:fs'
 import * as assert from 'uvu/assert'

@@ -35,7 +35,7 @@ export async function sharedStore(processes: number, args: readonly string[] = [
 export interface LedgersOptions {
   readonly url: string
   readonly processes: number
-  /** The key file; made anew where none is named. */
+  /** The key file; rebuilt where none is named. */
   readonly keys?: string
   readonly tenant?: string
   /** Further flags of `serve`. */

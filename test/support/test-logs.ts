@@ -34,7 +34,7 @@ export interface TestLogs extends AsyncDisposable {
   /** Puts others in their place, as an edit of the key file does. */
   readonly replaceKeys: (keys: LedgerKeys) => void
   readonly lines: readonly LoggedLine[]
-  /** Each time the logs' own file was made anew. */
+  /** Each time the logs' own file was rebuilt. */
   readonly renewals: readonly DerivedFileRenewal[]
   /** A run of `count` handoffs, each with what it used: two events a handoff, after the run's first. */
   readonly fill: (tenant: string, runId: string, count: number) => Promise<void>

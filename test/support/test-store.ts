@@ -76,7 +76,7 @@ export function testStoreKeys(kind = testStoreKind('memory')): LedgerKeys {
 
 /**
  * The keys of the one ledger on the shared server: `COUNTERSIGN_TEST_KEYS`, else a file in the system's temporary folder, made by the first
- * process that looks for it. Where it is lost the server must begin anew.
+ * process that looks for it. Where it is lost the server must start over.
  */
 export function sharedKeyFile(): string {
   const name = createHash('sha256').update(SERVER_URL).digest('hex').slice(0, 16)

@@ -30,7 +30,7 @@ async function isReady(client: ApiClient): Promise<true | undefined> {
   return (await client.get('/readyz')).status === 200 ? true : undefined
 }
 
-/** Load over one fault; afterwards everything asked for is there once. Gives how often clients were told 503. */
+/** Load over one fault; afterwards everything requested is there once. Gives how often clients were told 503. */
 async function surviveFault(client: ApiClient, fault: Fault, name: string): Promise<number> {
   const workload = new Workload({ name })
   await workload.startRuns(client)

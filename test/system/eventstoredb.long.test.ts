@@ -40,7 +40,7 @@ async function load(workload: Workload, clients: readonly ApiClient[], requests:
   await Promise.all(driven)
 }
 
-/** Everything acknowledged is there, under its digest, once; nothing that nobody asked for; the chain is whole. */
+/** Everything acknowledged is there, under its digest, once; nothing that nobody requested; the chain is whole. */
 async function checkAll(shared: SharedStore, workload: Workload, client: ApiClient): Promise<void> {
   assert.equal(workload.unexpected, [])
   const recorded = await recordedMarks(client, workload.runs)

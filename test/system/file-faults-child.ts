@@ -113,7 +113,7 @@ async function run(folder: string, fault: FileFault): Promise<FileFaultRun> {
   }
 }
 
-/** A refusal that says "later" may be given at first: the store opens anew, a file is made anew. */
+/** A refusal that says "later" may be given at first: the store opens anew, a file is rebuilt. */
 async function healed(opened: OpenLedger, acknowledged: string[]): Promise<readonly string[]> {
   let refusals: readonly string[] = []
   for (let tries = 0; tries < HEALING_TRIES; tries += 1) {

@@ -29,7 +29,7 @@ async function loaded(url: string): Promise<Loaded> {
   return { ledgers, clients, workloads: [] }
 }
 
-/** Load through both ledgers while something happens; then what was open is asked for again, and the record is held against what was acknowledged. */
+/** Load through both ledgers while something happens; then what was open is requested again, and the record is held against what was acknowledged. */
 async function round(
   { clients, workloads, ledgers }: Loaded,
   index: number,

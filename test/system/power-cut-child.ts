@@ -23,7 +23,7 @@ import { alice } from '../support/test-ledger.ts'
 const IDLE_MS = 700
 const TURNS = 4
 
-/** Appends of four streams at a time; the log is copied into the file, and begins anew, every few of them. */
+/** Appends of four streams at a time; the log is copied into the file, and starts over, every few of them. */
 async function bareStore(data: string): Promise<void> {
   makeFolder(data)
   const store = await openSqliteStore({ path: `${data}/store.db`, logFrames: 25 })

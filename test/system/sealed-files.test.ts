@@ -135,7 +135,7 @@ test('and while it serves (A82)', async () => {
   }
 })
 
-test('an older copy of a whole file, or one of another ledger, is brought up to date or made anew (A83)', async () => {
+test('an older copy of a whole file, or one of another ledger, is brought up to date or rebuilt (A83)', async () => {
   using folder = tempFolder()
   using elsewhere = tempFolder()
   const data = folder.file('data')
@@ -160,7 +160,7 @@ test('an older copy of a whole file, or one of another ledger, is brought up to 
   }
 })
 
-test('a stream that the file of the logs forgot is damage, not another’s: the file is made anew (A93)', async () => {
+test('a stream that the file of the logs forgot is damage, not another’s: the file is rebuilt (A93)', async () => {
   using folder = tempFolder()
   const data = folder.file('data')
   await using store = await openSqliteStore({ path: folder.file('store.db') })
@@ -191,7 +191,7 @@ test('a stream that the file of the logs forgot is damage, not another’s: the 
   }
 })
 
-test('untouched files are read as they are, not made anew (A84)', async () => {
+test('untouched files are read as they are, not rebuilt (A84)', async () => {
   using folder = tempFolder()
   const data = folder.file('data')
   for (let start = 0; start < 3; start += 1) {

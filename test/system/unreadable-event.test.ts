@@ -47,7 +47,7 @@ for (const column of ['data', 'header'] as const) {
     const victim = rowsOf(path).find(({ stream, revision }) => stream === 'run-acme.r' && revision === 3)
     assert.ok(victim)
     setColumn(path, victim.position, column, victim[column].slice(0, -1))
-    // Made anew from what the store holds now.
+    // Rebuilt from what the store holds now.
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${data}/audit.db${suffix}`, { force: true })
     const after = await look(data)
     const leaf = before.events.findIndex(({ run, revision }) => run === 'r' && revision === 3)

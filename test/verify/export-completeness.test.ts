@@ -27,7 +27,7 @@ const judged = (trailer: ExportTrailer, kept?: { tenant: string; checkpoint: Che
 const codes = (trailer: ExportTrailer, kept?: { tenant: string; checkpoint: Checkpoint }) =>
   judged(trailer, kept).faults.map(({ code }) => code)
 
-test('a checkpoint is held against the whole log of its own tenant, and says nothing of another one', () => {
+test('a checkpoint is held against the whole log of its own tenant, and says nothing about another one', () => {
   assert.equal(codes(trailerOf(), { tenant: 'acme', checkpoint: checkpointOf(2) }), ['log-behind-checkpoint'])
   assert.equal(codes(trailerOf(), { tenant: 'other', checkpoint: checkpointOf(2) }), ['completeness-unproven'])
 })

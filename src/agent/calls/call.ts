@@ -135,7 +135,7 @@ class Call {
     if (match?.kind === 'open') {
       this.#note(match.call.callId, { attempts: match.seen ? 1 : 0 })
       const doubt = new InDoubt({ tool: this.#spec.name, callId: match.call.callId, runId: session.runId })
-      // What the code of then was told, the code of now is told; else the record ends here.
+      // What the code of then was told, the current code is told; else the record ends here.
       return match.seen ? doubt : session.halt(doubt)
     }
     return session.halt(session.history?.unknown(this.#identity) ?? new TypeError('a session is live, or has a record'))

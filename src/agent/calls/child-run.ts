@@ -75,7 +75,7 @@ function mustBeUndone(end: ChildEnd): ChildEnd {
   throw new AgentError('run-rolled-back', message, { runId, status })
 }
 
-/** What a rollback that is asked for again comes to now. */
+/** What a rollback that is requested again comes to now. */
 function checkOf(end: ChildEnd): CheckResult<unknown> {
   const { status } = end
   if (status === 'COMPENSATED') return { done: true, result: end }

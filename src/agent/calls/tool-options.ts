@@ -69,7 +69,7 @@ export interface ApproveOptions {
   readonly roles?: readonly string[]
   /** Milliseconds within which it has to be decided and used; default one day. */
   readonly expiresMs?: number
-  /** Whoever asked may say yes as well. */
+  /** The requester may say yes as well. */
   readonly selfApproval?: boolean
   /** A denial is an error that the code (or the model) deals with, `ApprovalDenied`, by default; or the run is rolled back. */
   readonly onDenied?: 'error' | 'rollback'

@@ -16,7 +16,7 @@ export interface ForkShape {
 
 export class ForkBook {
   readonly #code: DivergenceCode
-  /** Forks that the code of now has not asked for. */
+  /** Forks that the current code has not requested. */
   readonly #unasked: Set<RecordedFork>
 
   constructor(forks: readonly RecordedFork[], code: DivergenceCode) {
@@ -54,7 +54,7 @@ export class ForkBook {
     return other === undefined ? undefined : this.#diverged(recordedShape(other), { branches: name })
   }
 
-  /** What a call forked while it ran counts as asked, for the call is served. */
+  /** What a call forked while it ran counts as requested, for the call is served. */
   passedOver(covers: (scope: string) => boolean, until: number): void {
     for (const fork of this.#unasked) {
       if (fork.index > until) continue
@@ -67,7 +67,7 @@ export class ForkBook {
     return this.#diverged(null, plannedShape(plan))
   }
 
-  /** Throws where recorded forks, or those up to an event, were never asked for. */
+  /** Throws where recorded forks, or those up to an event, were never requested. */
   mustBeSpent(until = Number.POSITIVE_INFINITY): void {
     const left = [...this.#unasked]
       .filter(({ index }) => index <= until)

@@ -1,4 +1,4 @@
-/** @module The verdict on a fork, from the ledger's answer or from the record: the same to whoever asked for the fork. */
+/** @module The verdict on a fork, from the ledger's answer or from the record: the same to whoever requested the fork. */
 import type { EventBody } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { Established } from '../pipeline/handoff-types.ts'

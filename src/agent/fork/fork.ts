@@ -75,7 +75,7 @@ class Fork<Run> {
     }
   }
 
-  /** Winner and order are those of then. What the branches called counts as asked. */
+  /** Winner and order are those of then. What the branches called counts as requested. */
   async #served(known: RecordedFork, verdict: NonNullable<RecordedFork['verdict']>): Promise<ForkResult> {
     const { pipeline } = this.#place.session
     for (const { scope } of this.#plan.branches) this.#pass(scope)

@@ -1,4 +1,4 @@
-/** @module Which fork is this? Names and scopes of its branches, settled at the moment it is asked for. */
+/** @module Which fork is this? Names and scopes of its branches, settled at the moment it is requested. */
 import type { JoinStrategy, OnDiscard } from '../../../schemas/fork.ts'
 import type { StartFork } from '../../../schemas/requests.ts'
 import { AgentError } from '../errors.ts'

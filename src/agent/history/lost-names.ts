@@ -1,4 +1,4 @@
-/** @module Names on record that the code of now no longer has: while they are unserved, the code has taken another way (RUN-22). */
+/** @module Names on record that the current code no longer has: while they are unserved, the code has taken another way (RUN-22). */
 import type { JsonObject } from '../../../schemas/json.ts'
 import type { ToolRegistry } from '../calls/tool-spec.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
@@ -16,7 +16,7 @@ const KINDS = ['run.once:', 'run.waitFor:', 'agent:', 'model:', 'cs.run:'] as co
 const OWN = /^run\.(now|uuid|sleep|patched:.*)$/s
 const SHOWN_MAX = 10
 
-/** Whether a recorded call that is still to be asked for never will be, by its name. */
+/** Whether a recorded call that is still to be requested never will be, by its name. */
 export function isLost(call: RecordedCall, registry: Pick<ToolRegistry, 'get'>, asked: NewWork): boolean {
   if (OWN.test(call.tool)) return false
   const kind = kindOf(call.tool)

@@ -25,7 +25,7 @@ export interface RequestedCall {
   readonly occurrence: number
 }
 
-/** What the record has for a call that is asked for now. */
+/** What the record has for a call that is requested now. */
 export type HistoryMatch =
   | {
       readonly kind: 'outcome'
@@ -46,13 +46,13 @@ const SHOWN_MAX = 10
 export class RecordedHistory {
   readonly run: RecordedRun
   readonly #code: DivergenceCode
-  /** Calls that the code of now has not asked for, nor one of their ancestors. */
+  /** Calls that the current code has not requested, nor one of their ancestors. */
   readonly #unasked: Map<string, RecordedCall>
   readonly #byPlace = new Map<string, Set<RecordedCall>>()
   readonly #children = new Map<string, RecordedCall[]>()
   readonly #servedAttempts = new Map<string, number>()
   readonly #servedRefusals = new Set<string>()
-  /** Undone by a rollback that the code of now has reached as well. */
+  /** Undone by a rollback that the current code has reached as well. */
   readonly #undone = new Set<string>()
 
   constructor(run: RecordedRun, code: DivergenceCode) {
@@ -71,7 +71,7 @@ export class RecordedHistory {
     }
   }
 
-  /** Throws `ResumeDiverged` where the record holds another call of this tool here that is still to be asked for. */
+  /** Throws `ResumeDiverged` where the record holds another call of this tool here that is still to be requested. */
   expect(identity: RequestedCall): void {
     const call = this.#callOf(identity) ?? this.#approvalOf(identity)?.call
     if (call !== undefined) {
@@ -102,12 +102,12 @@ export class RecordedHistory {
     return this.#byPlace.has(placeOf({ tool, phase: 'forward', scope }))
   }
 
-  /** Whether calls are left that the code of now has not asked for. */
+  /** Whether calls are left that the current code has not requested. */
   get isBehind(): boolean {
     return this.#unasked.size > 0
   }
 
-  /** Recorded calls that are still to be asked for, and that this code cannot be on its way to: nobody here has their names any more. */
+  /** Recorded calls that are still to be requested, and that this code cannot be on its way to: nobody here has their names any more. */
   lostNames(registry: Pick<ToolRegistry, 'get'>, asked: NewWork): readonly RecordedCall[] {
     if (this.#unasked.size === 0) return []
     return [...this.#unasked.values()].filter((call) => isLost(call, registry, asked))
@@ -140,7 +140,7 @@ export class RecordedHistory {
     return { kind: 'nothing' }
   }
 
-  /** The call has ended: whatever it called counts as asked, and what failed beneath it until then is not served again. */
+  /** The call has ended: whatever it called counts as requested, and what failed beneath it until then is not served again. */
   ended(callId: string, after = 0): void {
     for (const child of this.#children.get(callId) ?? []) {
       this.#unasked.delete(child.callId)
@@ -152,13 +152,13 @@ export class RecordedHistory {
     }
   }
 
-  /** What was called in a scope that is served as a whole counts as asked. */
+  /** What was called in a scope that is served as a whole counts as requested. */
   passedOver(covers: (scope: string) => boolean): void {
     for (const [callId, { scope }] of this.#unasked)
       if (scope !== undefined && covers(scope)) this.#unasked.delete(callId)
   }
 
-  /** Calls of the run that this one is a branch of, which the code of now has not asked for. */
+  /** Calls of the run that this one is a branch of, which the current code has not requested. */
   inheritedLeft(): readonly RecordedCall[] {
     const { inherited } = this.run
     return inherited === undefined
@@ -166,7 +166,7 @@ export class RecordedHistory {
       : [...this.#unasked.values()].filter(({ callId }) => inherited.calls.has(callId))
   }
 
-  /** The code of now has rolled this scope back, too: equal calls are new ones from here on. */
+  /** The current code has rolled this scope back, too: equal calls are new ones from here on. */
   rolledBack(scope: string | undefined): void {
     for (const call of this.run.calls.values()) {
       const covered = scope === undefined || call.scope === scope || call.scope?.startsWith(`${scope}/`) === true
@@ -174,12 +174,12 @@ export class RecordedHistory {
     }
   }
 
-  /** Throws where recorded calls were never asked for: the code took another way. */
+  /** Throws where recorded calls were never requested: the code took another way. */
   mustBeSpent(): void {
     this.#mustBeEmpty([...this.#unasked.values()])
   }
 
-  /** Throws where the code goes on by itself before it has asked for all that it inherits. */
+  /** Throws where the code goes on by itself before it has requested all that it inherits. */
   mustHaveInherited(): void {
     this.#mustBeEmpty(this.inheritedLeft())
   }
@@ -199,7 +199,7 @@ export class RecordedHistory {
     return this.run.byKey.get(slotOf(phase, key))?.find(({ callId }) => !this.#undone.has(callId))
   }
 
-  /** Of a call that was not made, or is to be made anew after it was undone. */
+  /** Of a call that was not made, or is to be made again after it was undone. */
   #approvalOf({ phase, key }: Pick<RequestedCall, 'phase' | 'key'>): RecordedApproval | undefined {
     return this.run.approvals.get(slotOf(phase, key))
   }

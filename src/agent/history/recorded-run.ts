@@ -49,7 +49,7 @@ export interface RecordedRefusal {
   readonly afterAttempts: number
 }
 
-/** A call that was asked for and not made: it has no attempts. */
+/** A call that was requested and not made: it has no attempts. */
 export interface RecordedApproval {
   readonly call: RecordedCall
   readonly onDenied: 'error' | 'rollback'
@@ -278,7 +278,7 @@ function foldOutcome(run: RecordedRun, { type, time, data }: RunEvent): void {
 }
 
 /**
- * Beyond what a branch inherits, the outcome of a call that was claimed within it: it had been asked for, and must not run again. An attempt that
+ * Beyond what a branch inherits, the outcome of a call that was claimed within it: it had been requested, and must not run again. An attempt that
  * was claimed later, and whatever undid the call, is the other run's alone.
  */
 export function foldLateOutcome(run: RecordedRun, event: RunEvent): void {

@@ -41,7 +41,7 @@ export interface Answer {
   /** The whole conversation, the answer included: to be handed in again with what comes next. */
   readonly messages: readonly Message[]
   readonly turns: number
-  /** Calls that were asked for. */
+  /** Calls that were requested. */
   readonly calls: number
 }
 

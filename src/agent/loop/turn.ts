@@ -1,4 +1,4 @@
-/** @module One turn: every call that the model asked for, side by side, each with its real result or an error that the model can read. */
+/** @module One turn: every call that the model requested, side by side, each with its real result or an error that the model can read. */
 import { parseStrictText } from '../../signing/strict-json.ts'
 import { callTool } from '../calls/call.ts'
 import type { CallTrace } from '../calls/call-trace.ts'

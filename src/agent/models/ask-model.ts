@@ -172,7 +172,7 @@ export function byPosition(execution: ExecutionContext): ExecutionContext {
 }
 
 /**
- * Where the content of a served call is asked for anew: in a scope of its own below `origin`, where it was asked for first, so that what
+ * Where the content of a served call is requested anew: in a scope of its own below `origin`, where it was requested first, so that what
  * comes after keeps its place.
  */
 export function askAgainAt(origin: ExecutionContext, ask: ModelAsk, { callId = '' }: CallTrace): ExecutionContext {

@@ -26,7 +26,7 @@ export interface StreamAsk<Chunk> extends ModelAsk {
   readonly open: (context: ModelCallContext) => Promise<AsyncIterable<Chunk>>
   /** What the chunks say was used, as JSON. */
   readonly usage: (chunks: readonly Json[]) => ModelUsage | undefined
-  /** The chunk as the caller gets it; undefined: it is none that the caller asked for. */
+  /** The chunk as the caller gets it; undefined: it is none that the caller requested. */
   readonly shown?: (chunk: Chunk) => Chunk | undefined
   readonly toJson: (chunk: Chunk) => Json
   readonly fromJson: (json: Json) => Chunk | Promise<Chunk>

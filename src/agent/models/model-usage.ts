@@ -2,7 +2,7 @@
 import type { Usage } from '../../../schemas/values.ts'
 import { type ModelUsage, type Price, priced } from './price-table.ts'
 
-/** Whose tokens they are, and what they cost. `price` undefined: nothing is said of money. */
+/** Whose tokens they are, and what they cost. `price` undefined: nothing is said about money. */
 export interface Rate {
   readonly provider: string
   readonly model: string

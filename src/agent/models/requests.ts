@@ -23,7 +23,7 @@ export interface Dialect {
   readonly usage: (answer: Fields) => ModelUsage | undefined
   /** The last word of all chunks. */
   readonly streamUsage: (chunks: readonly Fields[]) => ModelUsage | undefined
-  /** The chunk as a caller gets it who asked for no usage; undefined: it is there for the usage alone. */
+  /** The chunk as a caller gets it who requested no usage; undefined: it is there for the usage alone. */
   readonly shown: (chunk: Fields, request: Fields) => Fields | undefined
 }
 

@@ -94,7 +94,7 @@ function trustedConnector(connect: buildConnector.connector, trust: Trust): buil
   return (query, done) => {
     checkedAddress(trust, query)
       .then((address) => {
-        // A certificate is for the name that was asked for, not for its address.
+        // A certificate is for the name that was requested, not for its address.
         const servername = query.servername ?? (isIP(query.hostname) === 0 ? query.hostname : undefined)
         connect({ ...query, hostname: address, ...(servername !== undefined && { servername }) }, done)
       })

@@ -42,7 +42,7 @@ export interface Turn {
   readonly dedupe: ExecutionContext['dedupe']
 }
 
-/** An agent whose process died is asked anew: it need not be waited for long. Renewed while it works. */
+/** An agent whose process died is asked again: it need not be waited for long. Renewed while it works. */
 const LEASE_MS = 15_000
 /** Past it what is held counts as used, until the turn says what it did use: a turn that died does not hold the run up. */
 const HOLD_MS = LEASE_MS

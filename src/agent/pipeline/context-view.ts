@@ -24,7 +24,7 @@ export class ContextView {
     this.#record = record
   }
 
-  /** The code of now has come by everything that was recorded up to here. */
+  /** The current code has come by everything that was recorded up to here. */
   passed(index: number): void {
     const { facts } = this.#record
     for (let fact = facts[this.#folded]; fact !== undefined && fact.index <= index; fact = facts[this.#folded]) {

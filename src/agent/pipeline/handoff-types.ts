@@ -44,7 +44,7 @@ export interface Established {
   readonly context: JsonObject
 }
 
-/** What the ledger said of a handoff. */
+/** What the ledger said about a handoff. */
 export type HandoffResult =
   | { readonly ok: true; readonly envelope: Envelope }
   /** Refused: `restored` is what the run was rewound to. */
@@ -52,7 +52,7 @@ export type HandoffResult =
 
 /** Where the context is moved back to, and why. */
 export interface RollbackOptions {
-  /** Stands in the record; default: that the run's own code asked for it. */
+  /** Stands in the record; default: that the run's own code requested it. */
   readonly reason?: string
   /** Default: the accepted step before the one established now; repeated, it goes further back. */
   readonly toStep?: number

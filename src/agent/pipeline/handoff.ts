@@ -1,4 +1,4 @@
-/** @module Handoffs and rewinds asked for in the body of a run: served from the record, or posted (RUN-22, RUN-34 to RUN-37). */
+/** @module Handoffs and rewinds requested in the body of a run: served from the record, or posted (RUN-22, RUN-34 to RUN-37). */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { PostEnvelope } from '../../../schemas/requests.ts'
 import { jsonDigest } from '../../signing/digests.ts'

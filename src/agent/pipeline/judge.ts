@@ -98,7 +98,7 @@ export class Judging {
     this.#session = session
   }
 
-  /** Every verdict that was asked for is on record. */
+  /** Every verdict that was requested is on record. */
   settled(): Promise<void> {
     return this.#pending
   }

@@ -21,10 +21,10 @@ const SHOWN_MAX = 10
 
 export class Pipeline {
   readonly #code: DivergenceCode
-  /** Forks change the context, too: one that is still to be asked for keeps the view where it is. */
+  /** Forks change the context, too: one that is still to be requested keeps the view where it is. */
   readonly #forksBehind: () => boolean
   readonly #record: RecordedHandoffs
-  /** Recorded facts by their place, without those that the code of now has asked for. */
+  /** Recorded facts by their place, without those that the current code has requested. */
   readonly #unasked = new Map<string, HandoffFact>()
   /** Asks so far, by what, agent and scope. */
   readonly #occurrences = new Map<string, number>()
@@ -69,7 +69,7 @@ export class Pipeline {
   }
 
   /**
-   * How often this was asked for there before. An agent or a tool that is asked again hands over again: unlike calls, these are never
+   * How often this was requested there before. An agent or a tool that is asked again hands over again: unlike calls, these are never
    * counted anew, for what was handed over first may have been rewound.
    */
   occurrence(what: RequestedFact['what'], scope: string | undefined, agent: string): number {
@@ -102,7 +102,7 @@ export class Pipeline {
     return fact
   }
 
-  /** What the budget said of this handoff then. */
+  /** What the budget said about this handoff then. */
   refused({ agent, scope, occurrence }: RequestedFact, content: JsonObject): Problem | undefined {
     const there = this.#record.refusals.find(
       (each) => each.agent === agent && each.scope === scope && each.occurrence === occurrence,
@@ -123,7 +123,7 @@ export class Pipeline {
     return this.#diverged({ what: 'handoff', agent: name, scope, occurrence: 0 }, shown(other), {})
   }
 
-  /** What a call asked for while it ran counts as asked, for the call is served. */
+  /** What a call requested while it ran counts as requested, for the call is served. */
   passedOver(covers: (scope: string) => boolean, until: number): void {
     for (const [place, fact] of this.#unasked) {
       // In the order of the record.
@@ -135,7 +135,7 @@ export class Pipeline {
     }
   }
 
-  /** The view is made anew from the whole record: others have written to the run as well. */
+  /** The view is rebuilt from the whole record: others have written to the run as well. */
   refresh({ policy, facts }: RecordedHandoffs): void {
     this.#record.policy = policy
     this.#record.facts.length = 0
@@ -143,7 +143,7 @@ export class Pipeline {
     this.#view = new ContextView(this.#record)
   }
 
-  /** Throws where recorded handoffs, or those up to an event, were never asked for. */
+  /** Throws where recorded handoffs, or those up to an event, were never requested. */
   mustBeSpent(until = Number.POSITIVE_INFINITY): void {
     const left = [...this.#unasked.values()].filter(({ index }) => index <= until).slice(0, SHOWN_MAX)
     if (left.length === 0) return
@@ -170,7 +170,7 @@ export class Pipeline {
   }
 }
 
-/** A rewind after a contradiction follows its handoff; the code asked for that one. */
+/** A rewind after a contradiction follows its handoff; the code requested that one. */
 function isConsequence(fact: HandoffFact): boolean {
   return fact.kind === 'rewound' && fact.body.cause === 'contradiction'
 }

@@ -1,4 +1,4 @@
-/** @module The handoffs and rewinds of a run's record, with the place in the code that asked for each. A pure fold. */
+/** @module The handoffs and rewinds of a run's record, with the place in the code that requested each. A pure fold. */
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import type { EventBody, RunEventType } from '../../../schemas/events.ts'
 import { budgetRefusal } from '../history/budget-refusal.ts'
@@ -8,7 +8,7 @@ interface Placed {
   /** How many events of the run had been recorded with it: its revision and one. */
   readonly index: number
   readonly scope: string | undefined
-  /** Undefined where it was not this runtime that asked for it. */
+  /** Undefined where it was not this runtime that requested it. */
   readonly occurrence: number | undefined
 }
 

@@ -18,7 +18,7 @@ export interface Approval {
   /** RFC 3339. */
   readonly requestedAt: string
   readonly expiresAt: string
-  /** Whoever asked: who acts, and for whom. */
+  /** The requester: who acts, and for whom. */
   readonly requestedBy: { readonly actor: string; readonly principal?: string }
   /** Who has to say yes, and why. */
   readonly needs: readonly {
@@ -39,7 +39,7 @@ export interface DecisionOptions {
 }
 
 /**
- * Decisions are made in the name of whoever the runtime writes as: a token's, or `open({ actor })`. Whoever asked does not approve, unless the rule says so.
+ * Decisions are made in the name of whoever the runtime writes as: a token's, or `open({ actor })`. The requester does not approve, unless the rule says so.
  * Throws `LedgerRefused`: `approval-decided`, `approval-expired`, `approval-mismatch`, `self-approval`, `approval-role-missing`.
  * @example
  * ```ts

@@ -32,7 +32,7 @@ export function isInside({ execution, spec }: CallIdentity, callId: string): (sc
   return (scope) => scope === own || scope.startsWith(`${own}/`)
 }
 
-/** What is held for a whole step is given back once, at its first model call: that one reserves for itself. */
+/** What is held for a whole step is returned once, at its first model call: that one reserves for itself. */
 export function holdForStep({ execution, spec }: CallIdentity, { reservationId }: Claimed): void {
   const step = spec.inside?.step
   if (step === undefined || reservationId === undefined) return

@@ -22,7 +22,7 @@ export interface ExecuteOptions {
   readonly traceparent?: string | undefined
 }
 
-/** A command of a batch, in whose place it was asked for. */
+/** A command of a batch, in whose place it was requested. */
 export interface TracedCommand {
   readonly command: Command
   readonly traceparent?: string | undefined

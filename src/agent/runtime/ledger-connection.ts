@@ -44,7 +44,7 @@ const BODIES: Readonly<Record<Command['kind'], z.ZodType>> = {
 
 const PAGE_ITEMS = 500
 const REFUSED_STATUS = 409
-/** The ledger itself is not able to answer now: nothing that the caller asked for is wrong. */
+/** The ledger itself is not able to answer now: nothing that the caller requested is wrong. */
 const OUT_OF_ORDER: ReadonlySet<string> = new Set([
   'store-unavailable',
   'store-full',
@@ -92,7 +92,7 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
     value: async (runId, digest) => JSON.parse(foundValue(await ledger.value(caller, runId, digest))) as Json,
     budget: async (runId) => foundValue(await ledger.budget(caller, runId)),
     events: async function* (runId, type) {
-      // Linked as a whole, whatever is asked for of it.
+      // Linked as a whole, whatever is requested of it.
       for await (const event of linkedEvents(runId, eventsOf(ledger, caller, runId)))
         if (type === undefined || event.type === type) yield event
     },

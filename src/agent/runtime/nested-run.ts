@@ -17,7 +17,7 @@ export interface Starting<Input, Output> {
   readonly start: (request: RunRequest<Input>) => Promise<Output>
 }
 
-/** Inside the function of a run of this ledger: a call of that run, unless `detached` is asked for. Else a run of its own. */
+/** Inside the function of a run of this ledger: a call of that run, unless `detached` is requested. Else a run of its own. */
 export function startHere<Input, Output>(home: Home, starting: Starting<Input, Output>): Promise<Output> {
   const { options, start } = starting
   const execution = currentExecution()

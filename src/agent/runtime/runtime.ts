@@ -122,9 +122,9 @@ export interface RuntimeOptions<C extends readonly Codec[] = readonly []> {
   readonly prices?: PriceTable
   /** Values beyond JSON that are kept, in arguments, results, inputs and outputs: such as `dateCodec`. Default: none, and they are refused. */
   readonly codecs?: C
-  /** Told after a second, and then each minute, while a call waits for another owner's lease. Default: a warning of the process. */
+  /** Called after a second, and then each minute, while a call waits for another owner's lease. Default: a warning of the process. */
   readonly onWait?: (notice: WaitNotice) => void
-  /** Told once of each call that waits for an approval: tell somebody who may decide. Default: nobody is told. */
+  /** Called once for each call that waits for an approval: tell somebody who may decide. Default: nobody is told. */
   readonly onApproval?: (notice: ApprovalNotice) => void
   /** Told once in a life of the run of each wait for a signal or a time. Default: nobody is told. */
   readonly onWaiting?: (notice: RunWaitNotice) => void

@@ -67,7 +67,7 @@ export class Session {
   readonly unrecorded = new Map<string, unknown>()
   /** Model requests on record, which later ones go on from. */
   readonly conversations = new ConversationBook()
-  /** By scope, then by what was asked for. */
+  /** By scope, then by what was requested. */
   readonly #counts = new Map<string, Map<string, number>>()
   readonly #joinable = new Map<string, Promise<unknown>>()
   readonly #underWay = new Map<Promise<unknown>, UnderWay>()
@@ -122,7 +122,7 @@ export class Session {
     return this.live?.fence ?? 1
   }
 
-  /** How often this was asked for in this scope before. */
+  /** How often this was requested in this scope before. */
   occurrence(scope: string | undefined, what: string): number {
     const counts = this.#counts.get(scope ?? '') ?? new Map<string, number>()
     const count = counts.get(what) ?? 0
@@ -130,21 +130,21 @@ export class Session {
     return count
   }
 
-  /** A tool begins anew: what it asks for below this scope is what its last attempt asked for. */
+  /** A tool starts over: what it asks for below this scope is what its last attempt requested. */
   restart(scope: string): void {
     for (const counted of this.#counts.keys()) {
       if (counted === scope || counted.startsWith(`${scope}/`)) this.#counts.delete(counted)
     }
   }
 
-  /** A call has ended: what was asked for while it ran counts as asked, up to there. */
+  /** A call has ended: what was requested while it ran counts as requested, up to there. */
   ended(callId: string, inside: (scope: string) => boolean, after?: number): void {
     this.history?.ended(callId, after)
     this.pipeline.passedOver(inside, after ?? Number.POSITIVE_INFINITY)
     this.forks.passedOver(inside, after ?? Number.POSITIVE_INFINITY)
   }
 
-  /** What was asked for in these scopes counts as asked: they are served as a whole. */
+  /** What was requested in these scopes counts as requested: they are served as a whole. */
   passedOver(covers: (scope: string) => boolean): void {
     this.history?.passedOver(covers)
     this.pipeline.passedOver(covers, Number.POSITIVE_INFINITY)
@@ -153,7 +153,7 @@ export class Session {
 
   /**
    * Throws where the code asks for something new while the record holds calls of names that it does not have any more, or where the code of
-   * a branch run has not asked for all that it inherits. What runs beside it gets a turn to ask for its part first.
+   * a branch run has not requested all that it inherits. What runs beside it gets a turn to ask for its part first.
    */
   async mayGoLive(asked: NewWork): Promise<void> {
     if (this.#liveFault(asked) === undefined) return
@@ -185,7 +185,7 @@ export class Session {
     }
   }
 
-  /** Throws where recorded calls or handoffs were never asked for: the code took another way. */
+  /** Throws where recorded calls or handoffs were never requested: the code took another way. */
   mustBeSpent(): void {
     this.history?.mustBeSpent()
     this.pipeline.mustBeSpent()

@@ -3,7 +3,7 @@
 export interface StepFrame {
   readonly agent: string
   readonly scope: string
-  /** Model calls that were asked for in it: they tell what it used. */
+  /** Model calls that were requested in it: they tell what it used. */
   modelCalls: number
   /** Gives back what was held for the whole step: its model calls reserve for themselves. */
   release?: () => Promise<void>

@@ -28,7 +28,7 @@ export interface RollbackLists {
 /** How a run ended that threw, and what became of its calls. */
 export interface RunOutcome extends RollbackLists {
   readonly runId: string
-  /** `FAILED`: ended without a rollback, as asked for. `OPEN`: not ended; resume it by its id. */
+  /** `FAILED`: ended without a rollback, as requested. `OPEN`: not ended; resume it by its id. */
   readonly status: RollbackStatus | 'FAILED' | 'OPEN'
   /** What kept the rollback from its end, where something did. */
   readonly rollbackError?: unknown

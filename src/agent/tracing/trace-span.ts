@@ -18,7 +18,7 @@ export interface ModelOperation {
 }
 
 export interface TraceSpan {
-  /** W3C Trace Context of this span, version 00: sent with every command that is asked for under it. */
+  /** W3C Trace Context of this span, version 00: sent with every command that is requested under it. */
   readonly traceparent: string
   child(start: SpanStart): TraceSpan
   /** Runs `fn` with this span as the active one, so that what other libraries trace hangs below it. */

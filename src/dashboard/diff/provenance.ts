@@ -1,6 +1,6 @@
 /**
  * @module On what evidence a value stood: which handoff established it, and which recorded output or input of the run held it before.
- * One pass over the run; contexts are made anew as the ledger made them.
+ * One pass over the run; contexts are rebuilt as the ledger made them.
  */
 import type { ExtendPolicy } from '../../../projections/extend.ts'
 import { passOver } from '../../../projections/fold-table.ts'

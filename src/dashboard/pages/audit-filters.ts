@@ -11,7 +11,7 @@ export interface AuditFilters {
   /** As they were typed. */
   readonly given: Readonly<Record<string, string>>
   readonly extra: { readonly by?: string; readonly seed?: string; readonly routine?: string }
-  /** Types that are written as a matter of course were left out, and nobody had asked for that. */
+  /** Types that are written as a matter of course were left out, and nobody had requested that. */
   readonly narrowed: boolean
 }
 

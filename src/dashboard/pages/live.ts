@@ -73,7 +73,7 @@ interface TailRequest {
   readonly after: Position | undefined
 }
 
-/** A place that this store does not know is answered with `resync`: the page is loaded anew. */
+/** A place that this store does not know is answered with `resync`: the page is loaded again. */
 async function* frames(
   ledger: Ledger,
   { caller, run, after }: TailRequest,

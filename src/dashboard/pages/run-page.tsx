@@ -53,7 +53,7 @@ export const runPage = pageRoute({
   },
 })
 
-/** Without a place asked for: the newest events. */
+/** Without a place requested: the newest events. */
 function windowOf(from: number | undefined, revision: number): { readonly from: number; readonly to: number } {
   const newest = Math.max(0, Math.floor(revision / WINDOW_EVENTS) * WINDOW_EVENTS)
   const start = from === undefined || from > revision ? newest : from

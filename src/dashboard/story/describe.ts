@@ -36,7 +36,7 @@ const WAIT_ENDS = {
   elapsed: 'A sleep ended',
 } as const
 
-/** Types that nothing more is said of than `labelled` says are passed over. */
+/** Types that nothing more is said about than `labelled` says are passed over. */
 const TEXTS = {
   ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunKeyDisclosed', 'ToolCallLeaseRenewed'),
   ...passOver('ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded'),

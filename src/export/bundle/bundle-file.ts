@@ -44,7 +44,7 @@ export class ChangedContentError extends Error {
 
 const PORTION_CHARS = 64 * 1024
 
-/** A file of lines that is made anew from its source whenever it is read. Throws `ChangedContentError`. */
+/** A file of lines that is rebuilt from its source whenever it is read. Throws `ChangedContentError`. */
 export function linesFile(
   name: string,
   { size, sha256 }: Pick<BundleFile, 'size' | 'sha256'>,

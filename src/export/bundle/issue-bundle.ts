@@ -55,7 +55,7 @@ const PIN_TRIES = 3
 
 /**
  * A checkpoint that was signed meanwhile is another tree of streams: then the newer one is taken. Where none says what it takes, as after the
- * logs' file was made anew, the whole log does.
+ * logs' file was rebuilt, the whole log does.
  */
 async function pinnedFor(
   ledger: Ledger,

@@ -21,7 +21,7 @@ export interface BundlePredicate {
   /** Name of the log and of its key. */
   readonly origin: string
   readonly tenant: string
-  /** What was asked for. */
+  /** What was requested. */
   readonly query: EventQuery
   /** The part of it that headers answer: every event of the log that fits it is in the bundle. */
   readonly complete: EventQuery

@@ -99,7 +99,7 @@ async function exported(ask: Ask<z.output<typeof ExportQuery>>): Promise<Respons
   })
 }
 
-/** Undefined where the export starts anew. `place`: null for what is no cursor of this export. */
+/** Undefined where the export starts over. `place`: null for what is no cursor of this export. */
 function resumedPlace(
   place: readonly Json[] | null | undefined,
   offset: number | undefined,

@@ -127,7 +127,7 @@ export class AuditProjection {
     }
   }
 
-  /** Once a start: an index of another store, or of events that a restored copy lacks, is made anew. */
+  /** Once a start: an index of another store, or of events that a restored copy lacks, is rebuilt. */
   async #checkSame(): Promise<void> {
     const { store, index } = this.#deps
     const progress = index.progress()

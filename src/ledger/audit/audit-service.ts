@@ -141,7 +141,7 @@ export class AuditService implements UnrecordedReads {
     }
   }
 
-  /** An index that was made anew in the middle of an export lacks rows until it has caught up. */
+  /** An index that was rebuilt in the middle of an export lacks rows until it has caught up. */
   async #untilThere({ tenant, size }: AuditView): Promise<void> {
     if (this.#deps.index.size(tenant) < size) await this.#deps.catchUp()
   }

@@ -34,7 +34,7 @@ export interface OpenAuditDeps {
 
 export interface OpenAudit extends AsyncDisposable {
   readonly reads: AuditReads
-  /** After everything else that appends: see `QuietFollower.finish`. An index that nobody ever asked for stays unmade. */
+  /** After everything else that appends: see `QuietFollower.finish`. An index that nobody ever requested stays unmade. */
   finish(signal: AbortSignal): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** @module The auditors' queries with their record: nothing is answered before it is on record who asked for it. */
+/** @module The auditors' queries with their record: nothing is answered before it is on record who requested it. */
 import type { AccessRead } from '../../access/on-record.ts'
 import type { AccessLog } from './access-log.ts'
 import type { AsOf, AuditQuestion, AuditReads } from './audit-reads.ts'

@@ -1,5 +1,5 @@
 /**
- * @module Groups of many events, asked for a stretch of the log at a time: no statement is longer for a larger log, other work goes on in
+ * @module Groups of many events, requested a stretch of the log at a time: no statement is longer for a larger log, other work goes on in
  * between, and whoever has left is asked for nothing more. What is kept meanwhile is a page.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'

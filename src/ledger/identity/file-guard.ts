@@ -7,7 +7,7 @@ import type { KeySource } from '../ports.ts'
 
 /**
  * `file` names the kind of file: what one is sealed with opens no other. A seal under a key that was rotated away does not hold, since a
- * key is rotated because somebody may have it: the file is then made anew.
+ * key is rotated because somebody may have it: the file is then rebuilt.
  */
 export function fileGuard(keys: KeySource, file: string): FileGuard {
   const current = currentKey(keys.current().ring)

@@ -17,7 +17,7 @@ export interface Guard {
 
 /**
  * Throws `LogStartError` where the store holds less than a kept checkpoint covers, or something else. What the projection keeps is
- * trusted only where it agrees with the store; else it is made anew, which reads the whole history.
+ * trusted only where it agrees with the store; else it is rebuilt, which reads the whole history.
  */
 export async function guardStart(guard: Guard, found: FiledCheckpoints | undefined): Promise<void> {
   const { deps, projection } = guard

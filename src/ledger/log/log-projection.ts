@@ -134,7 +134,7 @@ export class LogProjection {
     }
   }
 
-  /** False where the file was made anew meanwhile. What is kept at hand is then ahead of what was saved, as after an error. */
+  /** False where the file was rebuilt meanwhile. What is kept at hand is then ahead of what was saved, as after an error. */
   async #folded(page: readonly ReadRecord[], from: Position | undefined): Promise<boolean> {
     let saved = false
     try {

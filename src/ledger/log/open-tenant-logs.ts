@@ -36,7 +36,7 @@ export interface OpenLogs extends TenantLogs, AsyncDisposable {
 
 /**
  * Looks back before the ledger's identity is opened, since that may append; what comes back opens the logs under their origin.
- * Throws `LogStartError`. Undefined where no logs are asked for.
+ * Throws `LogStartError`. Undefined where no logs are requested.
  */
 export async function guardedLogs(
   settings: (LogSettings & { readonly store: LogStore }) | undefined,
@@ -121,7 +121,7 @@ function openTenantLogs(
   }
 }
 
-/** A file that was made anew is filled at once: nobody who asks should wait for the next turn. */
+/** A file that was rebuilt is filled at once: nobody who asks should wait for the next turn. */
 function fillWhenRenewed({ logStore, log }: LogDeps, projection: LogProjection, stop: AbortSignal): () => void {
   const fill = async (): Promise<void> => {
     if (!stop.aborted) await projection.catchUp(stop)

@@ -156,7 +156,7 @@ export class GrowingHeads {
     return this.#size
   }
 
-  /** False where somebody else changed the heads meanwhile, or the file was made anew: the next pass begins again. */
+  /** False where somebody else changed the heads meanwhile, or the file was rebuilt: the next pass begins again. */
   add(stream: string, leaf: Uint8Array): boolean {
     const leaves = this.#waiting.get(stream)
     if (leaves === undefined) this.#waiting.set(stream, [leaf])

@@ -57,7 +57,7 @@ export class TenantTree {
     })
   }
 
-  /** Root of the first `size` leaves. Throws `RangeError` where there are fewer, or none are asked for. */
+  /** Root of the first `size` leaves. Throws `RangeError` where there are fewer, or none are requested. */
   rootAt(size: number): Uint8Array {
     return rangeRoot({ begin: 0, end: size }, this.read)
   }

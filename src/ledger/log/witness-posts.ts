@@ -1,6 +1,6 @@
 /**
  * @module Posting checkpoints to witnesses, behind the signing of them: nothing waits for a witness. Cosignatures are served with the
- * checkpoint as they come, and are asked for again where a restart forgot them.
+ * checkpoint as they come, and are requested again where a restart forgot them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cacheWithin, type SizedCache, textBytes } from '../../resources/sized-cache.ts'

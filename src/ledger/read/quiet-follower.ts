@@ -1,4 +1,4 @@
-/** @module When a view follows the store: whenever it is asked for, and while nothing is appended. It costs the write path nothing. */
+/** @module When a view follows the store: whenever it is requested, and while nothing is appended. It costs the write path nothing. */
 
 import type { Followed } from '../followed.ts'
 

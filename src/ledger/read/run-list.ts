@@ -1,4 +1,4 @@
-/** @module The run list: a disposable view that catches up when it is asked for, and while nothing is appended. */
+/** @module The run list: a disposable view that catches up when it is requested, and while nothing is appended. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import {
@@ -46,9 +46,9 @@ export class RunList implements Disposable {
   readonly #followed: Followed
   readonly #nowMs: () => number
   #isSame = false
-  /** Changes whenever faults came in, or the file was made anew. */
+  /** Changes whenever faults came in, or the file was rebuilt. */
   #faultsSeen = 0
-  /** Times that the file was made anew. */
+  /** Times that the file was rebuilt. */
   #timesMade = 0
 
   constructor(store: EventStore, views: ViewStore, { nowMs, ...upkeep }: RunListOptions) {
@@ -126,7 +126,7 @@ export class RunList implements Disposable {
     return this.#follower.catchUp()
   }
 
-  /** See `QuietFollower.finish`. A list that nobody ever asked for stays unmade. */
+  /** See `QuietFollower.finish`. A list that nobody ever requested stays unmade. */
   async finish(signal: AbortSignal): Promise<void> {
     if (this.#checkpoint() !== undefined) await this.#follower.finish(signal)
   }
@@ -147,14 +147,14 @@ export class RunList implements Disposable {
     return runListReached(this.#views)
   }
 
-  /** Once a start: a list of another store, or of events that a restored copy lacks, is made anew. */
+  /** Once a start: a list of another store, or of events that a restored copy lacks, is rebuilt. */
   async #checkSame(): Promise<void> {
     const reached = this.#checkpoint()
     if (reached !== undefined && !(await isStillThere(this.#store, reached))) this.#views.renew(OTHER_STORE)
     this.#isSame = true
   }
 
-  /** False where the file was made anew meanwhile. */
+  /** False where the file was rebuilt meanwhile. */
   #fold(page: readonly ReadRecord[], from: Position | undefined): boolean {
     const faults: FaultRow[] = []
     const touched = new Map<string, { tenant: string; runId: string; state: RunRowState | undefined }>()

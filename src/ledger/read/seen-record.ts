@@ -2,7 +2,7 @@
 import { recordDigest } from '../../signing/digests.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 
-/** Why a derived file is made anew where its last record is gone. */
+/** Why a derived file is rebuilt where its last record is gone. */
 export const OTHER_STORE = 'the store is not the one that it followed, or an older copy'
 
 export interface SeenRecord {

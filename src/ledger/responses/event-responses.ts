@@ -69,7 +69,7 @@ function claimedBody(main: Extract<AnsweredEvent, { type: 'ToolCallClaimed' }>):
   return reservationId === undefined ? claimed : { ...claimed, reservationId }
 }
 
-/** What the request asked for. A join is asked for; the handoff behind it is what it came to. */
+/** What the request asked for. A join is requested; the handoff behind it is what it came to. */
 export function mainOf(events: readonly AnsweredEvent[]): AnsweredEvent {
   const main = events.find(({ type }) => type === 'ForkJoined') ?? events.findLast((event) => !isConsequence(event))
   if (main === undefined) throw new TypeError('a request appends at least one event of its own')
@@ -86,7 +86,7 @@ const CONSEQUENCES = {
   ...eachOf(false, 'ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
   ...eachOf(false, 'WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),
   ...eachOf(true, 'SnapshotTaken', 'RunCompensated', 'ResultNotRecorded'),
-  /** Of a refused handoff; a rollback by hand is asked for. */
+  /** Of a refused handoff; a rollback by hand is requested. */
   RunRewound: 'contradiction',
   ...eachOf(
     false,

@@ -37,7 +37,7 @@ interface RequestEvents {
   readonly state: RunState
 }
 
-/** Events that refuse what was asked for, where the run is part of the answer. */
+/** Events that refuse what was requested, where the run is part of the answer. */
 const REFUSALS = {
   ...passOver('ApprovalRequested', 'ApprovalGranted', 'ApprovalDenied', 'ApprovalWithdrawn', 'ApprovalExpired'),
   ...passOver('WaitStarted', 'SignalReceived', 'SignalPassedOver', 'WaitEnded'),

@@ -16,7 +16,7 @@ interface Asked {
   readonly state: RunState
 }
 
-/** The answer to whoever asked for a wait, whatever of it is new; undefined for all other requests. */
+/** The answer to whoever requested a wait, whatever of it is new; undefined for all other requests. */
 export function waitedFor(main: AnsweredEvent, { events, state }: Asked): WaitAnswer | undefined {
   const { type, data } = main
   if (type !== 'WaitStarted' && type !== 'WaitEnded' && type !== 'SignalPassedOver') return undefined

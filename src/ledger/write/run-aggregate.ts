@@ -149,7 +149,7 @@ export class RunAggregate {
     this.#dead = true
   }
 
-  /** Resolves when no append is under way: only then may the stream be loaded anew. */
+  /** Resolves when no append is under way: only then may the stream be loaded again. */
   async drained(): Promise<void> {
     while (!this.idle) await this.#tail
   }

@@ -1,7 +1,7 @@
 /**
  * @module Tells sleeping subscribers that there is more, and hears when somebody lets the server forget streams. One subscription that lets
  * nothing but the server's records about streams through: of everything else the server says where it is, without a body. The client's
- * subscriptions end at the first trouble and say so once, or not at all where their client was replaced: so this one is made anew each
+ * subscriptions end at the first trouble and say so once, or not at all where their client was replaced: so this one is rebuilt each
  * time, and looks back when it stands, since it saw nothing meanwhile.
  */
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -58,7 +58,7 @@ export async function* readStreamPages(deps: ReadDeps, stream: string, options: 
     if (left < 1) return
     const count = Math.min(PAGE_RECORDS, left)
     const { records: found, cut } = await readPage(deps, { stream, next, count, backwards })
-    // Where the server has forgotten what was asked for, it begins with what it still has.
+    // Where the server has forgotten what was requested, it begins with what it still has.
     const records = found.filter(({ revision }) => revision >= from && revision <= last)
     const end = records.at(-1)
     if (end === undefined) return

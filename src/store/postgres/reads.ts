@@ -50,7 +50,7 @@ export async function* scanAll(sessions: Sessions, options: ReadAllOptions): Asy
   let after = options.after === undefined ? 0 : parsePosition(options.after)
   let settled = 0
   while (after < until) {
-    // Asked for first and again only at its end: what lies below it is all there.
+    // Requested first and again only at its end: what lies below it is all there.
     if (after >= settled) settled = await settledPosition(sessions)
     const end = Math.min(until, settled)
     if (after >= end) return

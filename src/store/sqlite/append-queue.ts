@@ -111,7 +111,7 @@ export class AppendQueue {
     if (this.#records > 0) await new Promise<void>((resolve) => this.#drained.push(resolve))
   }
 
-  /** At the end of the turn, so that everything asked for in it shares one transaction. */
+  /** At the end of the turn, so that everything requested in it shares one transaction. */
   #flushSoon(): void {
     if (this.#flushing || this.#inFlight.size >= GROUPS_IN_FLIGHT) return
     this.#flushing = true

@@ -9,7 +9,7 @@ import {
 } from '../../../schemas/audit-fields.ts'
 import type { AuditFilter, AuditView } from '../audit-index.ts'
 
-/** What SQLite keeps of a field; null: the event says nothing of it. */
+/** What SQLite keeps of a field; null: the event says nothing about it. */
 export type AuditColumns = Readonly<Record<AuditColumn, string | number | null>>
 
 /** Stands between the texts of a list, before the first and after the last: none of them holds one. */

@@ -1,4 +1,4 @@
-/** @module The tables of the auditors' index. A file with other tables is made anew: there is nothing to migrate. */
+/** @module The tables of the auditors' index. A file with other tables is rebuilt: there is nothing to migrate. */
 import {
   AUDIT_COLUMNS,
   AUDIT_FIELDS,

@@ -38,7 +38,7 @@ export class Checkpoints {
     this.#idle = setTimeout(() => this.#checkpoint(), IDLE_MS)
   }
 
-  /** `wanted` asks for a checkpoint now: on a full disk it may let the log begin anew in the room it has. */
+  /** `wanted` asks for a checkpoint now: on a full disk it may let the log start over in the room it has. */
   afterCommit(wanted: boolean): void {
     this.#idle.refresh()
     if (wanted || this.#backlog() >= this.#logFrames) this.#checkpoint()

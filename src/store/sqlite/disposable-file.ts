@@ -1,6 +1,6 @@
 /**
  * @module A local file that may be lost at any time. It is synced at checkpoints only: a power cut may take its last transactions, never
- * its shape. Damage that is met all the same, at open or later, costs the file: it is deleted, logged and made anew, never repaired.
+ * its shape. Damage that is met all the same, at open or later, costs the file: it is deleted, logged and rebuilt, never repaired.
  */
 import { rmSync } from 'node:fs'
 import { type DerivedFile, type DerivedFileOptions, DerivedFileRenewedError } from '../derived-file.ts'
@@ -11,7 +11,7 @@ import type { RowSeal } from './row-seal.ts'
 import { makeFile } from './store-path.ts'
 
 const BUSY_TIMEOUT_MS = 2_000
-/** A place of the disk that cannot be read is damage too: the file made anew lies elsewhere. */
+/** A place of the disk that cannot be read is damage too: the file rebuilt lies elsewhere. */
 const DAMAGE = [
   'SQLITE_CORRUPT',
   'SQLITE_NOTADB',
@@ -35,14 +35,14 @@ export interface OverFile {
 }
 
 export interface DisposableKind<T extends OverFile> {
-  /** The statements that make the tables of an empty file. A file whose schema reads otherwise is made anew. */
+  /** The statements that make the tables of an empty file. A file whose schema reads otherwise is rebuilt. */
   readonly schema: string
   /** Reads and writes on one connection, for as long as it is open. */
   readonly over: (db: Database) => T
 }
 
 /**
- * What `over` makes, each call guarded: where the file turns out to be damaged it is made anew and the call throws
+ * What `over` makes, each call guarded: where the file turns out to be damaged it is rebuilt and the call throws
  * `DerivedFileRenewedError`. Throws `StoreOpenError` where the file cannot be made.
  */
 export function openDisposable<T extends OverFile>(
@@ -59,7 +59,7 @@ class DisposableFile<T extends OverFile> implements DerivedFile {
   readonly #listeners = new Set<() => void>()
   #db: Database
   #over: T
-  /** Why the file is made anew, from its removal until the new one is there. */
+  /** Why the file is rebuilt, from its removal until the new one is there. */
   #underRenewal: string | undefined
   #isDisposed = false
 
@@ -118,7 +118,7 @@ class DisposableFile<T extends OverFile> implements DerivedFile {
       // It was closed because it could not be used, and could not be opened since.
       const reason = this.#db.open || this.#isDisposed ? undefined : this.#reopen()
       if (reason !== undefined) throw new DerivedFileRenewedError({ file: this.#options.path, reason })
-      // Looked up at the call: the file may have been made anew since the member was read.
+      // Looked up at the call: the file may have been rebuilt since the member was read.
       const done: unknown = Reflect.apply(Reflect.get(this.#over, name) as () => unknown, this.#over, args)
       return done instanceof Promise ? done.catch((error: unknown) => this.#renewIfDamaged(error)) : done
     } catch (error) {

@@ -118,7 +118,7 @@ export function runQuery(filter: RunFilter, looked: number): RunQuery {
   }
 }
 
-/** With its value, or its values; undefined: not asked for. */
+/** With its value, or its values; undefined: not requested. */
 type Conditions = readonly (readonly [sql: string, value: string | readonly string[] | undefined])[]
 
 const textOf = (conditions: Conditions): string =>

@@ -1,4 +1,4 @@
-/** @module The auditors' index in a file of its own, made anew from the event store whenever it is lost, damaged or of another version. */
+/** @module The auditors' index in a file of its own, rebuilt from the event store whenever it is lost, damaged or of another version. */
 import { AUDIT_COLUMNS, type AuditRow } from '../../../schemas/audit-fields.ts'
 import { type EventType, typesThat } from '../../../schemas/events.ts'
 import { MONEY_SCALE } from '../../../schemas/money.ts'
@@ -56,7 +56,7 @@ const NOT_FOLLOWED = {
     AND o.leaf > e.leaf AND o.leaf < ? AND o.type = '${RESOLVES}')`,
 } as const
 
-/** A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
+/** A file that cannot be read is deleted and rebuilt; what it held comes back from the event store. */
 export function openSqliteAudit(options: DerivedFileOptions): AuditIndex {
   return openDisposable(options, kindUnder(options.guard))
 }

@@ -21,7 +21,7 @@ import type { Database } from './open.ts'
 import { RowSeal } from './row-seal.ts'
 import { SqliteHeads } from './sqlite-heads.ts'
 
-/** A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
+/** A file that cannot be read is deleted and rebuilt; what it held comes back from the event store. */
 export function openSqliteLogs(options: DerivedFileOptions): LogStore {
   return openDisposable(options, kindUnder(options.guard))
 }

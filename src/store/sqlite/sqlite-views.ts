@@ -1,4 +1,4 @@
-/** @module The views' file: tables that are made anew from the event store whenever they are lost, damaged or of another version. */
+/** @module The views' file: tables that are rebuilt from the event store whenever they are lost, damaged or of another version. */
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type {
   FaultRow,
@@ -17,7 +17,7 @@ import { RowSeal } from './row-seal.ts'
 import { fromRunRow, type RunColumns, runQuery, toRunColumns } from './run-rows.ts'
 import { VIEW_SCHEMA, VIEWS_SEALED } from './view-schema.ts'
 
-/** A file that cannot be read is deleted and made anew; what it held comes back from the event store. */
+/** A file that cannot be read is deleted and rebuilt; what it held comes back from the event store. */
 export function openSqliteViews(options: DerivedFileOptions): ViewStore {
   return openDisposable(options, kindUnder(options.guard))
 }

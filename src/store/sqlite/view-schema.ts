@@ -1,4 +1,4 @@
-/** @module The tables of the views' file. A file with other tables is made anew: there is nothing to migrate. */
+/** @module The tables of the views' file. A file with other tables is rebuilt: there is nothing to migrate. */
 import { SEAL_TABLE } from './row-seal.ts'
 
 export const VIEW_SCHEMA = `

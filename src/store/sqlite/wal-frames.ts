@@ -1,6 +1,6 @@
 /**
  * @module The log of an SQLite file, frame by frame, as it lies there (sqlite.org/fileformat2.html, section 4). SQLite itself stops at the
- * first frame that does not check and says nothing of what follows; here what follows is read too.
+ * first frame that does not check and says nothing about what follows; here what follows is read too.
  */
 
 export const WAL_HEADER_BYTES = 32
@@ -21,7 +21,7 @@ export interface Sum {
 export interface WalHeader {
   readonly bigEndian: boolean
   readonly pageBytes: number
-  /** Of this generation's frames; another after each time the log begins anew. */
+  /** Of this generation's frames; another after each time the log starts over. */
   readonly salts: Sum
   readonly stored: Sum
   /** The stored checksum is that of the header. */

@@ -65,7 +65,7 @@ for (const kind of HOMES) {
   })
 
   named(
-    'the same call asked for again in a later turn runs again; one turn is one group of its own scope',
+    'the same call requested again in a later turn runs again; one turn is one group of its own scope',
     async (home, cs) => {
       const ran: number[] = []
       const add = adder(cs, ran)

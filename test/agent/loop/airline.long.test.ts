@@ -17,7 +17,7 @@ function recordedCalls({ messages }: ChatRun): readonly { readonly name: string;
     const [call] = at < 0 ? [] : open.splice(at, 1)
     if (call !== undefined) calls.push({ ...call, result: content ?? '' })
   }
-  // What a transcript never answered was asked for all the same.
+  // What a transcript never answered was requested all the same.
   return [...calls, ...open]
 }
 

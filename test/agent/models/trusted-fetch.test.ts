@@ -133,7 +133,7 @@ trusted('a redirect is not followed, to anywhere (A47)', async () => {
   assert.is(server.seen.length, places.length)
 })
 
-trusted('a name, a port or a scheme that was not named is refused before its address is asked for (A47)', async () => {
+trusted('a name, a port or a scheme that was not named is refused before its address is looked up (A47)', async () => {
   let asked = 0
   const lookup = async (): Promise<string[]> => {
     asked += 1

@@ -116,7 +116,7 @@ for (const { name, open } of HOMES) {
     assert.equal(await types(home, 'r'), [...before, 'RunResumed'])
   })
 
-  handoffs('a run cannot complete while a recorded handoff was not asked for', async () => {
+  handoffs('a run cannot complete while a recorded handoff was not requested', async () => {
     await using home = await open()
     const life = (asks: boolean) => (cs: Countersign) =>
       cs.run({ id: 'r' }, async (run) => {

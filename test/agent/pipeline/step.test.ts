@@ -236,7 +236,7 @@ for (const { name, open } of HOMES) {
   })
 
   steps(
-    'model calls in a step reserve and are charged for themselves: what was held for the step is given back',
+    'model calls in a step reserve and are charged for themselves: what was held for the step is returned',
     async () => {
       await using home = await open()
       const cs = home.process(undefined, { tokens: letters })

@@ -36,7 +36,7 @@ test('a string counts as an element of a list under such a key, of nested lists 
   assert.equal(entities({ entities: ['one', ['two', ['three']]] }), ['one', 'three', 'two'])
 })
 
-test('an object inside such a list starts anew', () => {
+test('an object inside such a list starts over', () => {
   assert.equal(entities({ entities: [{ title: 'one', name: 'two' }] }), ['two'])
   assert.equal(entities({ entity: { title: 'one', tags: ['three'] } }), [])
 })

@@ -180,7 +180,7 @@ test('an event that the log does not hold, or holds once, and one out of its ord
   assert.ok(added.includes('not-in-log'), added.join())
 })
 
-test('a body that is not the one that was sealed is TAMPERED, its report and counts made anew (A89)', async (context) => {
+test('a body that is not the one that was sealed is TAMPERED, its report and counts rebuilt (A89)', async (context) => {
   const parts = partsOf(context.run)
   const lines = parts.lines.map((line) => line.replace('Apple', 'Pear'))
   assert.not.equal(lines, parts.lines)

@@ -28,7 +28,7 @@ async function leavesOf(store: EventStore, index: AuditIndex): Promise<readonly 
   return answer.ok ? answer.items.map(({ event }) => event) : [answer.detail]
 }
 
-test('made anew it says the same as grown step by step, whatever the pages (LOG-22)', async () => {
+test('rebuilt it says the same as grown step by step, whatever the pages (LOG-22)', async () => {
   await using store = await filled(6)
   using grown = openSqliteAudit({ path: ':memory:' })
   const end = Number(await store.end())
@@ -45,7 +45,7 @@ test('made anew it says the same as grown step by step, whatever the pages (LOG-
   }
 })
 
-test('an index of another store is not believed: it is made anew', async () => {
+test('an index of another store is not believed: it is rebuilt', async () => {
   await using store = await filled(2)
   await using other = await filled(3)
   using index = openSqliteAudit({ path: ':memory:' })
@@ -58,7 +58,7 @@ test('an index of another store is not believed: it is made anew', async () => {
   )
 })
 
-test('an index that is ahead of a restored copy of the store is made anew', async () => {
+test('an index that is ahead of a restored copy of the store is rebuilt', async () => {
   await using store = await filled(4)
   using index = openSqliteAudit({ path: ':memory:' })
   const all = await leavesOf(store, index)
@@ -69,7 +69,7 @@ test('an index that is ahead of a restored copy of the store is made anew', asyn
   assert.equal(await leavesOf(older, index), all.slice(0, 4))
 })
 
-test('the file outlives the process, and a file that is damaged or of another version is made anew', async () => {
+test('the file outlives the process, and a file that is damaged or of another version is rebuilt', async () => {
   using folder = tempFolder()
   await using store = await filled(3)
   const path = folder.file('audit.db')

@@ -139,7 +139,7 @@ audit('a page that is pinned to another log than this one is refused, never answ
   assert.equal([beyond.ok, !beyond.ok && beyond.code], [false, 'invalid-query'])
 })
 
-audit('the newest come first where that is asked for, page by page', async () => {
+audit('the newest come first where that is requested, page by page', async () => {
   await using test = await scene()
   const forwards = await askAll(test.ledger, 'events')
   const backwards = await askAll(test.ledger, 'events', { page: { newestFirst: true, limit: 4 } })

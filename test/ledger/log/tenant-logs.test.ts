@@ -201,7 +201,7 @@ for (const kind of ['memory', 'sqlite'] as const) {
   })
 }
 
-test('of more streams than are saved at once each is counted, before and after the file was made anew (LOG-27)', async () => {
+test('of more streams than are saved at once each is counted, before and after the file was rebuilt (LOG-27)', async () => {
   await using at = await testLogs()
   await Promise.all(Array.from({ length: 300 }, (_, n) => at.fill('acme', `r${n}`, n % 3 === 0 ? 1 : 0)))
   await at.logs.publish()

@@ -26,7 +26,7 @@ export class ProjectionEngine {
   readonly projections = new Map<string, NodeProjection>()
   /** While true nothing is folded: a server that lags. */
   paused = false
-  /** How often a state was asked for. */
+  /** How often a state was requested. */
   asked = 0
   /** One event a question for a state: a backlog that takes its time, whatever the clock says. */
   stepwise = false
@@ -100,7 +100,7 @@ export class ProjectionEngine {
     })
   }
 
-  /** A state is asked for. */
+  /** A state is requested. */
   question(): void {
     this.asked += 1
     if (this.stepwise && !this.paused) this.#followAll()

@@ -1,7 +1,7 @@
 /**
  * @module A projection's script, run as the server's interpreter runs it: the definition functions while it compiles, then one call an event, on a
  * state that is kept as text between events. Read in the server's source and documentation: which member follows which, that a
- * handler's undefined keeps the state, that `data` and `metadata` are parsed when asked for, bigints written as text, members that are
+ * handler's undefined keeps the state, that `data` and `metadata` are parsed when requested, bigints written as text, members that are
  * undefined left out, 64 levels at most, no compilation of strings. Not measured, and not here: the 250 ms that an event may take.
  */
 import { createContext, Script } from 'node:vm'

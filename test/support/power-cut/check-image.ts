@@ -107,7 +107,7 @@ function outOfOrder(records: readonly Row[]): readonly string[] {
 
 /**
  * The ledger starts without an error, holds what was acknowledged, verifies, takes more, and answers as it does after a rebuild.
- * `rebuilt` is the dearer half: the files that follow the store are made anew and everything is asked again.
+ * `rebuilt` is the dearer half: the files that follow the store are rebuilt and everything is asked again.
  */
 export async function ledgerFaults(
   data: string,

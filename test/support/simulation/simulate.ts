@@ -33,7 +33,7 @@ export interface Simulated {
 
 /** What was promised to the agents so far. */
 interface Promises {
-  /** Markers of commands that were asked for, and whether they were acknowledged. */
+  /** Markers of commands that were requested, and whether they were acknowledged. */
   readonly asked: Map<string, boolean>
   /** Effects of each call key, each with the fence it ran under. */
   readonly effects: Map<string, number[]>

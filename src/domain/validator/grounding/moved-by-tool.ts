@@ -150,7 +150,7 @@ function holding(row: Row, { rel, key, value }: Held, search: Search): RecordedR
   return candidates.some((each) => each.revision === latest.revision && whole.has(each.row)) ? latest : undefined
 }
 
-/** Rows of the same name, inside the same things; a member says nothing of itself. */
+/** Rows of the same name, inside the same things; a member says nothing about itself. */
 function knownRows({ lookup, known }: Search, row: Row, rel: string): readonly RecordedRow[] {
   const without = row.names.some((name) => name.rel === rel) ? rel : undefined
   const made = known.get(row)?.get(without)
