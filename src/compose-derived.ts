@@ -65,7 +65,7 @@ export function viewsForReading(options: ReadingFilesOptions): ViewStore {
 
 /** Tiles of the logs, as they lie there: whoever uses them holds them against what was signed. */
 export function tilesForReading(settings: Settings): (Pick<LogStore, 'leafOf' | 'tile'> & Disposable) | undefined {
-  const file = readSqliteLogs(join(settings.data, LOG_FILE))
+  const file = readSqliteLogs({ path: join(settings.data, LOG_FILE) })
   return (
     file && {
       leafOf: (tenant, eventId) => file.over.leafOf(tenant, eventId),

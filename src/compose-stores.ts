@@ -10,6 +10,7 @@ import { openMemoryStore } from './store/memory/memory-store.ts'
 import type { PostgresScanPage } from './store/postgres/postgres-reader.ts'
 import type { SchemaStatus } from './store/postgres/schema-check.ts'
 import type { ProjectionServer } from './store/projection-server.ts'
+import type { SharedCopies } from './store/shared-copies.ts'
 import { openRowScan, type RowScan } from './store/sqlite/row-scan.ts'
 import { openSqliteReader } from './store/sqlite/sqlite-reader.ts'
 import { openSqliteStore, type SqliteStoreOptions } from './store/sqlite/sqlite-store.ts'
@@ -68,6 +69,13 @@ export async function openReader(place: StorePlace): Promise<StoreReader> {
     return openEventStoreDbReader({ url: place.url, canonical: canonicalJson })
   }
   throw new StoreOpenError('store-unreadable', 'a store in memory can be read by its own process only')
+}
+
+/** Where processes on this store find copies of each other's files; undefined for a store that keeps none. Throws `StoreOpenError`. */
+export async function openCopies({ kind, url }: ServerPlace): Promise<SharedCopies | undefined> {
+  if (kind !== 'postgres') return undefined
+  const { openPostgresCopies } = await import('./store/postgres/postgres-copies.ts')
+  return openPostgresCopies(url)
 }
 
 /** Every row of the store's file, for verification. Throws `StoreOpenError`. */

@@ -6,7 +6,8 @@ import { EVENTS, type EventBody } from '../schemas/events.ts'
 import { SYSTEM_STREAM } from '../schemas/names.ts'
 import { budgetBytes } from './compose-memory.ts'
 import { openReaders } from './compose-readers.ts'
-import { openReader, openStore } from './compose-stores.ts'
+import { SharedFiles } from './compose-sharing.ts'
+import { openCopies, openReader, openStore } from './compose-stores.ts'
 import type { Settings } from './config.ts'
 import { httpJudge } from './judge-client.ts'
 import { judgedLedger } from './judged-ledger.ts'
@@ -93,6 +94,8 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     // A file's own lock goes first: its refusal says more.
     if (settings.store.kind === 'sqlite') opened.add(takeDataFolder(settings.data))
     const keys = opened.add(watchKeys(settings.keys, known ?? (await makeKeys(settings.keys, store)), log))
+    const sharing = await shareFiles(settings, keys, log)
+    if (sharing !== undefined) opened.add(sharing)
     const onRenewed = (renewal: DerivedFileRenewal): void =>
       log.warn(renewal, 'a file that follows the store is made anew from it')
     const views = opened.add(openViews(settings, { onRenewed, guard: fileGuard(keys, 'views') }))
@@ -124,6 +127,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
       ...origin,
     })
     const ledger = opened.add(withJudge(created, settings, log))
+    if (sharing !== undefined) opened.add(sharing.keep())
     const readers = openReaders(settings, log, (fault) => ledger.integrity.reported(fault))
     if (readers !== undefined) opened.add(readers)
     return {
@@ -134,6 +138,15 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     await opened.close()
     throw error
   }
+}
+
+/** With a copy in place of each file that follows the store and is missing. */
+async function shareFiles({ store, data }: Settings, keys: WatchedKeys, log: Log): Promise<SharedFiles | undefined> {
+  const copies = isOnServer(store) ? await openCopies(store) : undefined
+  if (copies === undefined) return undefined
+  const sharing = new SharedFiles({ copies, data, keys, log })
+  await sharing.fetch()
+  return sharing
 }
 
 /** The address of the judge may hold a secret: the record names its host. */

@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type EventStore, NO_STREAM, StoreOpenError } from '../../src/store/event-store.ts'
 import { readConnectionUrl } from '../../src/store/postgres/connection-url.ts'
+import { openPostgresCopies } from '../../src/store/postgres/postgres-copies.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import { initSchemaAt } from '../../src/store/postgres/schema-check.ts'
 import { type CuttingProxy, cuttingProxy } from '../support/cutting-proxy.ts'
@@ -80,7 +81,7 @@ test('the role that writes may append and read, and change nothing', async () =>
   await using client = await owner(url)
   const role = `writer_${schemaOf(url)}`
   await client.query(`CREATE ROLE ${role} LOGIN`)
-  assert.equal(await initSchemaAt(url, role), { from: 1, to: 1 })
+  assert.equal(await initSchemaAt(url, role), { from: 2, to: 2 })
   const own = new URL(url)
   own.username = role
   await using store = await openPostgresStore({ url: own.toString() })
@@ -97,6 +98,34 @@ test('the role that writes may append and read, and change nothing', async () =>
   }
 })
 
+test('a schema of before is upgraded in place: its events stay, and a role that may append may share files too', async () => {
+  const url = await newPostgresUrl()
+  const schema = schemaOf(url)
+  await using client = await owner(url)
+  const role = `earlier_${schema}`
+  await client.query(`CREATE ROLE ${role} LOGIN`)
+  await initSchemaAt(url, role)
+  {
+    await using store = await openPostgresStore({ url })
+    await store.append(appendOf('run-acme.r', NO_STREAM, 2))
+  }
+  await client.query(`DROP TABLE ${schema}.copy_parts, ${schema}.copies`)
+  await client.query(`UPDATE ${schema}.meta SET value = 1 WHERE name = 'version'`)
+  assert.match(await refusal(url), /store-unsupported .*needs 2: run "countersign store init/)
+
+  assert.equal(await initSchemaAt(url), { from: 1, to: 2 })
+  const own = new URL(url)
+  own.username = role
+  await using copies = openPostgresCopies(own.toString())
+  const put = await copies.write('log.db@1', async (_, part) => {
+    await part('a', Buffer.from('part'))
+    return { text: 'text', seal: 'seal', parts: ['a'] }
+  })
+  assert.is(put, true)
+  await using store = await openPostgresStore({ url: own.toString() })
+  assert.is((await idsOf(store)).length, 2)
+})
+
 test('a schema that is missing, newer or altered is refused at the start, with what to do (STR-31)', async () => {
   const { url: server } = await postgresServer()
   assert.match(await refusal(`${server}?schema=nobody_made_it`), /store-unreadable .*store init/)
@@ -106,7 +135,7 @@ test('a schema that is missing, newer or altered is refused at the start, with w
   const schema = schemaOf(url)
   await client.query(`UPDATE ${schema}.meta SET value = 99 WHERE name = 'version'`)
   assert.match(await refusal(url), /store-newer .*update it/)
-  await client.query(`UPDATE ${schema}.meta SET value = 1 WHERE name = 'version'`)
+  await client.query(`UPDATE ${schema}.meta SET value = 2 WHERE name = 'version'`)
   await client.query(`ALTER TABLE ${schema}.events DISABLE TRIGGER events_append_only`)
   assert.match(await refusal(url), /store-corrupt .*events_append_only/)
 })

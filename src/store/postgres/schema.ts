@@ -9,7 +9,7 @@
  * reorders, and would let any long transaction of another program in the same server stop every reader.
  */
 
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 /** Places in a group: more than the most records in one transaction. */
 export const GROUP_SIZE = 65_536
@@ -26,7 +26,10 @@ export interface Migration {
 
 /** `namespace` is a number of this ledger's own, for its advisory locks: other programs in the database use others. */
 export function migrations(schema: string, namespace: number): readonly Migration[] {
-  return [{ version: 1, sql: first(schema, namespace) }]
+  return [
+    { version: 1, sql: first(schema, namespace) },
+    { version: 2, sql: sharedCopies(schema) },
+  ]
 }
 
 function first(s: string, namespace: number): string {
@@ -140,11 +143,39 @@ BEGIN
 END $body$;`
 }
 
-/** What a role needs that writes and reads, and may alter nothing. */
+/** Copies of the files that follow the store (src/store/shared-copies.ts). Roles that may append may replace them. */
+function sharedCopies(s: string): string {
+  return `
+CREATE TABLE ${s}.copies (
+  name text COLLATE "C" PRIMARY KEY,
+  text text NOT NULL,
+  seal text NOT NULL,
+  written_at timestamptz NOT NULL
+);
+CREATE TABLE ${s}.copy_parts (
+  name text COLLATE "C" NOT NULL REFERENCES ${s}.copies (name) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+  digest text COLLATE "C" NOT NULL,
+  bytes bytea NOT NULL,
+  PRIMARY KEY (name, digest)
+);
+DO $body$
+DECLARE
+  writer text;
+BEGIN
+  FOR writer IN SELECT DISTINCT a.grantee::regrole::text FROM pg_class c, aclexplode(c.relacl) a
+    WHERE c.oid = '${s}.events'::regclass AND a.privilege_type = 'INSERT' AND a.grantee <> 0 AND a.grantee <> c.relowner
+  LOOP
+    EXECUTE 'GRANT SELECT, INSERT, UPDATE, DELETE ON ${s}.copies, ${s}.copy_parts TO ' || writer;
+  END LOOP;
+END $body$;`
+}
+
+/** What a role needs that writes and reads, and may alter no event. */
 export function grants(s: string, role: string): string {
   return `
 GRANT USAGE ON SCHEMA ${s} TO ${role};
 GRANT SELECT, INSERT ON ${s}.events TO ${role};
+GRANT SELECT, INSERT, UPDATE, DELETE ON ${s}.copies, ${s}.copy_parts TO ${role};
 GRANT SELECT ON ${s}.meta TO ${role};
 GRANT USAGE, SELECT ON SEQUENCE ${s}.append_groups TO ${role};
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${s} TO ${role};`

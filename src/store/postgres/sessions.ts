@@ -43,9 +43,9 @@ export async function closeSessions({ writer, readers }: Sessions): Promise<void
   await Promise.allSettled([writer.end(), readers.end()])
 }
 
-/** A client outside of the pools, for LISTEN. */
-export function newClient({ target }: Sessions): pg.Client {
-  const client = new pg.Client({ ...target.config, types })
+/** A client outside of the pools; a query of it that takes longer than `callMs` rejects. */
+export function newClient({ target }: Sessions, callMs?: number): pg.Client {
+  const client = new pg.Client({ ...target.config, types, ...(callMs !== undefined && { query_timeout: callMs }) })
   client.on('error', ignored)
   return client
 }

@@ -23,7 +23,6 @@ const DAMAGE = [
 const HALF_OPEN = ['SQLITE_READONLY', 'SQLITE_CANTOPEN']
 /** What a caller is told to wait where the medium refuses the file. */
 const AGAIN_MS = 1_000
-/** Copied in one step: steps would begin again whenever the owner writes. */
 const ALL_PAGES = 2 ** 31 - 1
 const OTHER_TABLES = 'its tables are of another version'
 /** The file's own first: SQLite drops a log that stands beside an empty file, but would play it back into an older one. */
@@ -189,8 +188,11 @@ class DisposableFile<T extends OverFile> implements DerivedFile {
 /** A file that is another's to write, as it was when it was opened. */
 export interface ReadFile<T> extends Disposable {
   readonly over: T
-  /** Once it was found authentic: as it was then. Throws the driver's error where the copy cannot be written. */
-  copyTo(path: string): Promise<void>
+  /**
+   * Once it was found authentic: as it was then. Others have their turn after each so many pages; by default it is done in one go. Throws
+   * the driver's error where the copy cannot be written.
+   */
+  copyTo(path: string, pagesAtOnce?: number): Promise<void>
 }
 
 /** For reading alone, beside whoever writes it. Undefined where it is missing, damaged, of another version, or cannot be opened. */
@@ -217,8 +219,8 @@ export function openForReading<T extends OverFile>(
 function readFile<T extends OverFile>(db: Database, over: T): ReadFile<T> {
   return {
     over,
-    copyTo: async (path) => {
-      await db.backup(path, { progress: () => ALL_PAGES })
+    copyTo: async (path, pagesAtOnce = ALL_PAGES) => {
+      await db.backup(path, { progress: () => pagesAtOnce })
       over.seal?.noteCopy(path)
     },
     [Symbol.dispose]: () => db.close(),

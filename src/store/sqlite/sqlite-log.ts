@@ -27,8 +27,11 @@ export function openSqliteLogs(options: DerivedFileOptions): LogStore {
 }
 
 /** The file as it lies there, which another process may write. Undefined where it is missing, damaged or of another version. */
-export function readSqliteLogs(path: string): ReadFile<Pick<LogStore, 'leafOf' | 'tile'>> | undefined {
-  return openForReading(path, kindUnder(undefined))
+export function readSqliteLogs({
+  path,
+  guard,
+}: Pick<DerivedFileOptions, 'path' | 'guard'>): ReadFile<Omit<LogStore, keyof DerivedFile>> | undefined {
+  return openForReading(path, kindUnder(guard))
 }
 
 const kindUnder = (guard: FileGuard | undefined) => ({
