@@ -20,6 +20,7 @@ const WITHOUT_SLOT = [
   '/v1/log/key',
   '/v1/log/proof/consistency',
   '/v1/log/proof/inclusion',
+  '/v1/log/successions',
   '/v1/log/tile/{tile}',
   '/v1/runs/{run}',
   '/v1/runs/{run}/approvals/{approval}',
