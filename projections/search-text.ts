@@ -63,6 +63,22 @@ export function searchableText(data: JsonObject): string {
   return texts.join(` ${BORDER} `)
 }
 
+/**
+ * The same words for an index that takes ASCII apart and folds its case by itself, as SQLite's `ascii` tokenizer does: a text that has
+ * nothing else goes there as it is.
+ */
+export function indexedText(data: JsonObject): string {
+  const texts: string[] = []
+  for (const value of textsOf(data)) {
+    if (PLAIN.test(value)) texts.push(value)
+    else {
+      const words = wordsOf(value)
+      if (words.length > 0) texts.push(words.join(' '))
+    }
+  }
+  return texts.join(` ${BORDER} `)
+}
+
 /** What an index over `searchableText` finds. */
 export function matchesText(phrases: Phrases, data: JsonObject): boolean {
   const text = ` ${searchableText(data)} `

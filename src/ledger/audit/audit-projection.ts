@@ -6,7 +6,7 @@
 import { type ChargeState, foldCharges, isCharging, noCharges } from '../../../projections/charges.ts'
 import { callOf, type EventFacts, eventFacts } from '../../../projections/event-facts.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
-import { searchableText } from '../../../projections/search-text.ts'
+import { indexedText } from '../../../projections/search-text.ts'
 import type { AuditColumn, AuditRow } from '../../../schemas/audit-fields.ts'
 import { isRunEventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
@@ -20,10 +20,16 @@ import type { AuditEntry, AuditIndex, ChargeRow } from '../../store/audit-index.
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
-import { ledgerEvent } from '../read/parse-record.ts'
+import { saidBy } from '../read/parse-record.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from '../read/seen-record.ts'
 import { ViewBehindError } from '../read/view-behind.ts'
 import { building, type IndexProgress, percentOf } from './index-building.ts'
+
+/**
+ * Events whose rows share a transaction: an index of words pays for each transaction, and a thread that serves others is held for as
+ * long as one takes, some milliseconds.
+ */
+const SAVED_AT_ONCE = 128
 
 /** Parts of the index's share. What falls out is read again from the index when the next event asks for it. */
 const PARTS = { states: 0.5, claims: 0.25, ours: 0.25 } as const
@@ -113,18 +119,24 @@ export class AuditProjection {
     const until = await store.end()
     const after = index.progress()?.position
     if (until === undefined || (after !== undefined && store.comparePositions(after, until) >= 0)) return
-    let from = after
-    let events = 0
+    let [from, events, saved, changes] = [after, 0, 0, noChanges()]
+    let last: ReadRecord | undefined
     this.#progress = { indexedEvents: 0, percent: percentOf(after, until) }
     for await (const page of store.readAll({ after, until })) {
-      if (!this.#fold(page, from)) return this.#pass(goOn)
-      from = page.at(-1)?.position
+      for (const record of page) this.#take(record, changes)
+      last = page.at(-1) ?? last
       events += page.length
-      this.#progress = { indexedEvents: events, percent: percentOf(from, until) }
+      this.#progress = { indexedEvents: events, percent: percentOf(last?.position, until) }
       this.#building = building(this.#progress)
       onProgress?.(events)
+      if (last === undefined || (events - saved < SAVED_AT_ONCE && last.position !== until)) continue
+      if (!this.#saved(changes, last, from)) return this.#pass(goOn)
+      from = last.position
+      changes = noChanges()
+      saved = events
       if (!goOn()) return
     }
+    if (last !== undefined && last.position !== from && !this.#saved(changes, last, from)) return this.#pass(goOn)
   }
 
   /** Once a start: an index of another store, or of events that a restored copy lacks, is rebuilt. */
@@ -136,13 +148,9 @@ export class AuditProjection {
   }
 
   /** False where another process has taken the index further meanwhile. */
-  #fold(page: readonly ReadRecord[], from: Position | undefined): boolean {
+  #saved(changes: PageChanges, last: ReadRecord, from: Position | undefined): boolean {
     const { index } = this.#deps
-    const last = page.at(-1)
-    if (last === undefined) return true
     const progress = seenRecord(last)
-    const changes = noChanges()
-    for (const record of page) this.#take(record, changes)
     const states = new Map([...changes.states].map(([stream, state]) => [stream, JSON.stringify(state)]))
     try {
       const saved = index.save({ entries: changes.entries, states, foreign: [...changes.foreign], progress }, from)
@@ -182,7 +190,7 @@ export class AuditProjection {
     }
     const { tenant } = name
     // A record whose text is damaged has its leaf and its row all the same: else every later leaf would bear another's number.
-    const read = ledgerEvent(record)
+    const read = saidBy(record)
     const { header, data } = read
     const leaf = changes.sizes.get(tenant) ?? this.#deps.index.size(tenant)
     changes.sizes.set(tenant, leaf + 1)
@@ -201,7 +209,7 @@ export class AuditProjection {
     changes.entries.push({
       row: { ...facts, ...run, ...(place satisfies Omit<Place, 'run'>) },
       charges: isRun && isCharging(type) ? this.#charges({ ...read, stream }, changes) : [],
-      text: isRun && type !== 'SnapshotTaken' ? searchableText(data) : '',
+      text: isRun && type !== 'SnapshotTaken' ? indexedText(data) : '',
     })
   }
 

@@ -32,8 +32,7 @@ export function ledgerEvent(record: ReadRecord): LedgerEvent {
   const data = parsedObject(record.data)
   return {
     position: record.position,
-    header: header === undefined ? placeHeader(record) : (header as unknown as Header),
-    data: data ?? {},
+    ...whatIsSaid(record, header, data),
     digest: recordDigest(record.header),
     texts: {
       header: header === undefined ? JSON.stringify(record.header) : record.header,
@@ -41,6 +40,19 @@ export function ledgerEvent(record: ReadRecord): LedgerEvent {
       data: data === undefined ? JSON.stringify(record.data) : record.data,
     },
   }
+}
+
+/** The same without the texts: for whoever only counts what events say. */
+export function saidBy(record: ReadRecord): Pick<LedgerEvent, 'header' | 'data'> {
+  return whatIsSaid(record, parsedObject(record.header), parsedObject(record.data))
+}
+
+function whatIsSaid(
+  record: ReadRecord,
+  header: JsonObject | undefined,
+  data: JsonObject | undefined,
+): Pick<LedgerEvent, 'header' | 'data'> {
+  return { header: header === undefined ? placeHeader(record) : (header as unknown as Header), data: data ?? {} }
 }
 
 function parsedObject(text: string): JsonObject | undefined {

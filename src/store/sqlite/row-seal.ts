@@ -147,6 +147,11 @@ export class RowSeal {
     this.#add(name, this.#at(name, rowid), 1n)
   }
 
+  /** Rows that were added one after the other, as they stand now. */
+  addAll(name: string, firstRowid: number, lastRowid: number): void {
+    this.#add(name, this.#tables.get(name)?.between.all(firstRowid, lastRowid) ?? [], 1n)
+  }
+
   /** The last thing of the transaction. */
   close(reached: unknown): void {
     this.#writeMac.run(this.#guard.seal(sealText(this.#sum ?? 0n, reached)))
@@ -202,6 +207,7 @@ interface Statements {
   readonly first: Statement
   readonly after: Statement
   readonly at: Statement
+  readonly between: Statement
 }
 
 function statementsOf(db: Database, { name, columns }: SealedTable): Statements {
@@ -211,6 +217,7 @@ function statementsOf(db: Database, { name, columns }: SealedTable): Statements 
     first: prepared(db, `${rows} ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`),
     after: prepared(db, `${rows} WHERE rowid > ? ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`),
     at: prepared(db, `${rows} WHERE rowid = ?`),
+    between: prepared(db, `${rows} WHERE rowid BETWEEN ? AND ?`),
   }
 }
 

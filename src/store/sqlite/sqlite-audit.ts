@@ -86,7 +86,7 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
     this.#statements = prepareStatements(db)
     this.#save = db.transaction((batch: AuditBatch, from: Position | undefined) => {
       if (this.progress()?.position !== from) return false
-      for (const entry of batch.entries) this.#add(entry)
+      this.#addAll(batch.entries)
       for (const [stream, state] of batch.states) this.#saveState(stream, state)
       for (const stream of batch.foreign) {
         const { changes, lastInsertRowid } = this.#statements.saveForeign.run(stream)
@@ -140,14 +140,25 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
     return this.seal === undefined ? save() : this.seal.writing(save)
   }
 
-  #add({ row, charges, text }: AuditEntry): void {
-    const seq = this.#statements.saveEvent.run(toAuditColumns(row)).lastInsertRowid
-    this.seal?.add('events', Number(seq))
-    for (const charge of charges) {
-      const { lastInsertRowid } = this.#statements.saveCharge.run({ seq, ...chargeColumns(charge) })
-      this.seal?.add('charges', Number(lastInsertRowid))
+  /** Rows never go, so those that are added here stand one after the other. */
+  #addAll(entries: readonly AuditEntry[]): void {
+    const { saveEvent, saveCharge, saveText } = this.#statements
+    const seqs: number[] = []
+    const chargeRows: number[] = []
+    for (const { row, charges, text } of entries) {
+      const seq = Number(saveEvent.run(toAuditColumns(row)).lastInsertRowid)
+      seqs.push(seq)
+      for (const charge of charges)
+        chargeRows.push(Number(saveCharge.run({ seq, ...chargeColumns(charge) }).lastInsertRowid))
+      if (text !== '') saveText.run(seq, tenantWord(row.tenant), text)
     }
-    if (text !== '') this.#statements.saveText.run(seq, tenantWord(row.tenant), text)
+    this.#sealAll('events', seqs)
+    this.#sealAll('charges', chargeRows)
+  }
+
+  #sealAll(table: 'events' | 'charges', rowids: readonly number[]): void {
+    const [first, last] = [rowids[0], rowids.at(-1)]
+    if (first !== undefined && last !== undefined) this.seal?.addAll(table, first, last)
   }
 
   pin(tenant: string, size?: number): AuditPin | undefined {
