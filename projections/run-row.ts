@@ -6,13 +6,15 @@ import { type BudgetState, foldBudget, isOnBudget } from './run-budget.ts'
 import { type Slots, slot, zeroSpend } from './run-state.ts'
 
 export const RUN_ROW_PROJECTION = 'run-list'
-export const RUN_ROW_VERSION = 6
+export const RUN_ROW_VERSION = 7
 
 export interface RunRowState {
   name: string
   status: string
   tags: readonly string[]
   actor: string
+  /** Whom the actor started it for, where that is somebody else. */
+  principal?: string
   startedAt: string
   updatedAt: string
   revision: number
@@ -55,6 +57,7 @@ function startedRow({ data, header }: Extract<RecordedEvent, { type: 'RunStarted
     status: 'open',
     tags: data.tags,
     actor: header.actor,
+    ...(header.principal !== undefined && { principal: header.principal }),
     startedAt: header.time,
     updatedAt: header.time,
     revision: header.revision,

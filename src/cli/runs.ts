@@ -10,7 +10,7 @@ import { runIdOf } from './run-id.ts'
 import { printRows } from './table.ts'
 import { openWritingApi } from './writing-api.ts'
 
-const LIST_FILTERS = ['status', 'name', 'tag', 'agent', 'compensation', 'since', 'until']
+const LIST_FILTERS = ['status', 'name', 'tag', 'agent', 'contains', 'compensation', 'since', 'until']
 const LIST_COLUMNS = [
   'runId',
   'name',

@@ -13,6 +13,7 @@ const RowSchema = z.object({
   tags: z.array(Text),
   agents: z.array(Text),
   actor: Text,
+  principal: Text.optional(),
   compensation: Text.optional(),
   inDoubtCalls: Whole,
   overdue: z.boolean().optional(),

@@ -23,6 +23,8 @@ export const PARAMETERS: Texts = {
   format: 'Format of the lines: `jsonl` (the default), `csv`, `cloudevents`, `cloudevents-batch`, `ocsf` or `otlp`.',
   from: 'First revision of the answer, from 0.',
   index: 'Index of the leaf in the log, from 0, in place of `event`.',
+  contains:
+    'Only runs with this text, in any case, in their id, name, tags or agents, or in the name of who started them or for whom.',
   inDoubt: 'Only runs with a call in doubt; takes `true`.',
   limit: 'Items of a page, 1 to 500; default 100.',
   name: 'Only runs of this name.',

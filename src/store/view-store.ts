@@ -14,6 +14,8 @@ export interface RunRow {
   readonly tags: readonly string[]
   readonly agents: readonly string[]
   readonly actor: string
+  /** Whom the actor started it for, where that is somebody else. */
+  readonly principal?: string
   readonly startedAt: string
   readonly updatedAt: string
   readonly revision: number
@@ -47,6 +49,8 @@ export interface RunFilter {
   readonly name?: string
   readonly tag?: string
   readonly agent?: string
+  /** Only runs with this text in their id, name, tags or agents, or in the name of who started them or for whom; in any case. */
+  readonly contains?: string
   /** Only runs in which a handoff was refused. */
   readonly refused?: true
   /** Only runs that wait for a decision, a signal or a time. */

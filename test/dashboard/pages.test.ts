@@ -107,7 +107,7 @@ test('an auditor of another tenant finds nothing of this one on any page (A11)',
   const foreign = await signedIn(edge, { tenant: 'beta' })
   for (const path of [...AUDIT_PATHS, '/ui/audit/search?text=claim', '/ui/audit/events?run=claim-2291']) {
     const html = await foreign.html(path)
-    const outside = html.replaceAll(/value="[^"]*claim-2291"/g, '')
+    const outside = html.replaceAll(/value="[^"]*claim-2291"|(?<=href="[^"]*)run=claim-2291/g, '')
     assert.not.match(outside, /claim-229|dana\.whitfield|Northwind|claude-sonnet/, path)
   }
 })
@@ -229,6 +229,21 @@ test('the page of events opens on what people do, says that it leaves the rest o
   assert.not.match(typed, /Shown is what agents/)
 })
 
+test('a page of the audit is of the log as it was, where a size is given, and refuses one that it never had', async () => {
+  await using edge = await seeded()
+  const client = await signedIn(edge)
+  const whole = await client.html('/ui/audit/runs')
+  assert.match(whole, /reserve-17/)
+  const then = await client.html('/ui/audit/runs?asOf=20')
+  assert.match(then, /As of <a href="[^"]*asOf=20">20 events of the log/)
+  assert.match(then, /claim-2291/)
+  assert.not.match(then, /reserve-17/)
+  assert.match(await client.html('/ui/spend?asOf=20'), /as of 20 events of the log/)
+  for (const asOf of ['0', 'x', '9999999'])
+    assert.is((await client.get(`/ui/audit/runs?asOf=${asOf}`)).status, 400, asOf)
+  assert.is((await client.get('/ui/audit/events?zone=Mars')).status, 400)
+})
+
 test('what a search found is marked in its sentence, and the member that it stands in is named', async () => {
   await using edge = await seeded()
   const client = await signedIn(edge)
@@ -328,7 +343,12 @@ test('the run list filters by refusal, status, agent and time, and says what is 
   assert.equal(await runsOf('status=failed&name='), ['claim-2292'])
   assert.equal(await runsOf('agent=assessor'), ['claim-2291'])
   assert.equal(await runsOf('since=2999-01-01'), [])
-  const wrong = await client.get('/ui/runs?since=yesterday')
+  assert.equal(await runsOf('contains=DANA.whit&refused=true'), ['claim-2291'])
+  assert.equal(await runsOf('contains=REServe'), ['reserve-17'])
+  assert.equal(await runsOf('contains=nobody'), [])
+  assert.equal(await runsOf('until=30d&zone=Europe/Berlin'), [])
+  assert.is((await runsOf('since=30d')).length, 5)
+  const wrong = await client.get('/ui/runs?since=some+day')
   assert.is(wrong.status, 400)
   assert.match(await wrong.text(), /since: give a time such as/)
 })

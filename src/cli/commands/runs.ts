@@ -17,6 +17,7 @@ export function runsCommands(program: CliCommand): void {
       flag('--name <name>', 'only runs of this name'),
       flag('--tag <tag>', 'only runs with this tag'),
       flag('--agent <agent>', 'only runs that this agent took part in'),
+      flag('--contains <text>', 'only runs with this in their id, name, tags, agents or starter, in any case'),
       flag('--compensation <verdict>', 'only runs whose last rollback ended so', ROLLBACK_VERDICTS),
       flag('--in-doubt', 'only runs with a call in doubt'),
       flag('--overdue', 'only runs with an open call whose lease is over'),

@@ -5,41 +5,54 @@ import { EventQueryParams } from '../../../schemas/event-query.ts'
 import { typesThat } from '../../../schemas/events.ts'
 import { AUDIT_QUERIES, type AuditQueryDefinition, type AuditQueryName } from '../../ledger/audit/audit-queries.ts'
 import { Refused } from '../page.ts'
+import { instantOf, isZone } from '../when.ts'
 
 export interface AuditFilters {
   readonly filter: z.output<typeof EventQueryParams>
   /** As they were typed. */
   readonly given: Readonly<Record<string, string>>
-  readonly extra: { readonly by?: string; readonly seed?: string; readonly routine?: string }
+  readonly extra: { readonly [N in (typeof EXTRA)[number]]?: string }
+  /** The log as it was with so many events. */
+  readonly asOf: number | undefined
   /** Types that are written as a matter of course were left out, and nobody had requested that. */
   readonly narrowed: boolean
 }
 
 /** Only what the query takes; a filter that cannot be read is refused, not passed over. */
-export function filtersOf(name: AuditQueryName, query: Readonly<Record<string, unknown>>): AuditFilters {
+export function filtersOf(name: AuditQueryName, query: Readonly<Record<string, unknown>>, nowMs: number): AuditFilters {
   const { filters }: AuditQueryDefinition = AUDIT_QUERIES[name]
-  const entries = filters.flatMap((each) => {
-    const value = query[each]
-    return typeof value === 'string' ? [[each, isTime(each) ? zoned(value) : value] as const] : []
-  })
-  const params = Object.fromEntries(entries)
+  const given = Object.fromEntries(filters.flatMap((each) => typedAs(query, each)))
+  const { zone = 'UTC' } = query
+  if (typeof zone !== 'string' || !isZone(zone))
+    throw new Refused({ code: 'invalid-query', detail: 'zone: give a zone such as UTC, Europe/Berlin or +02:00' })
+  const entries = Object.entries(given).map(([each, text]) =>
+    // What is no time is refused by the schema, in its own words.
+    isTime(each) ? [each, instantOf(text, { nowMs, zone }) ?? text] : [each, text],
+  )
+  const params: Readonly<Record<string, string>> = Object.fromEntries(entries)
   const checked = EventQueryParams.safeParse(params)
   if (!checked.success) {
     const [issue] = checked.error.issues
     throw new Refused({ code: 'invalid-query', detail: `${issue?.path.join('.')}: ${issue?.message}` })
   }
-  const texts = (['by', 'seed', 'routine'] as const).flatMap((each) =>
-    typeof query[each] === 'string' ? [[each, query[each]]] : [],
-  )
-  const narrowed = name === 'events' && query.routine === undefined && entries.every(([each]) => isTime(each))
+  const extra = Object.fromEntries(EXTRA.flatMap((each) => typedAs(query, each)))
+  const narrowed = name === 'events' && extra.routine === undefined && Object.keys(given).every(isTime)
   const filter = narrowed ? { ...checked.data, types: [...typesThat(({ routine }) => routine !== true)] } : checked.data
-  return { filter, given: params, extra: Object.fromEntries(texts), narrowed }
+  return { filter, given, extra, narrowed, asOf: asOfIn(extra.asOf) }
+}
+
+const EXTRA = ['by', 'seed', 'routine', 'zone', 'asOf'] as const
+
+function typedAs(query: Readonly<Record<string, unknown>>, name: string): readonly (readonly [string, string])[] {
+  const value = query[name]
+  return typeof value === 'string' ? [[name, value]] : []
+}
+
+/** Beyond what the log has it is refused by whoever knows that. */
+export function asOfIn(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw new Refused({ code: 'invalid-query', detail: 'asOf: give a number of events of the log, 1 or more' })
 }
 
 const isTime = (name: string): boolean => AUDIT_FILTERS.find((filter) => filter.name === name)?.input === 'time'
-
-/** What a browser's field says, without a zone, is UTC. */
-function zoned(text: string): string {
-  if (/^\d{4}-\d\d-\d\d$/.test(text)) return `${text}T00:00:00Z`
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? `${text}${text.length === 16 ? ':00' : ''}Z` : text
-}

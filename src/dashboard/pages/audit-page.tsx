@@ -13,6 +13,7 @@ import { count, plural } from '../format.ts'
 import { pageRoute, Refused, type View } from '../page.ts'
 import { AuditForm } from '../parts/audit-form.tsx'
 import { AuditTable, titleOf } from '../parts/audit-table.tsx'
+import { PeriodChips } from '../parts/period-fields.tsx'
 import { AUDIT, auditPath, withQuery } from '../paths.ts'
 import { askAudit, placeOf, placeText } from './audit-ask.ts'
 import { type AuditFilters, filtersOf } from './audit-filters.ts'
@@ -57,9 +58,10 @@ export const auditPage = pageRoute({
     if (!Object.hasOwn(AUDIT_QUERIES, name))
       throw new Refused({ code: 'not-found', detail: `There is no question ${name}.` })
     const definition: AuditQueryDefinition = AUDIT_QUERIES[name as AuditQueryName]
-    const { filter, given, extra, narrowed } = filtersOf(name as AuditQueryName, view.query)
+    const filters = filtersOf(name as AuditQueryName, view.query, view.deps.now())
+    const { given, extra, narrowed } = filters
     const missing = missingOf(name, definition, { ...given, ...extra })
-    const page = missing === undefined ? await answered(view, name as AuditQueryName, { filter, extra }) : undefined
+    const page = missing === undefined ? await answered(view, name as AuditQueryName, filters) : undefined
     const nav = name === 'rejections' ? 'refused' : 'audit'
     const body = (
       <AuditBody
@@ -71,7 +73,7 @@ export const auditPage = pageRoute({
         narrowed={narrowed}
       />
     )
-    return { title: titleOf(name), nav, body }
+    return { title: titleOf(name), nav, scripts: ['zones.js'], body }
   },
 })
 
@@ -87,12 +89,14 @@ function missingOf(
 async function answered(
   view: View<AuditParams>,
   name: AuditQueryName,
-  { filter, extra }: Pick<AuditFilters, 'filter' | 'extra'>,
+  { filter, extra: { by, seed }, asOf }: AuditFilters,
 ): Promise<AuditPage> {
   const place = placeOf(view.query.place)
   if (place === undefined) throw new Refused({ code: 'invalid-cursor', detail: 'This is no place in this list.' })
   const { shape } = AUDIT_QUERIES[name]
-  return askAudit(view, { name, filter, ...extra }, { ...place, limit: PAGE_ROWS, newestFirst: isOrdered(shape) })
+  const question = { name, filter, ...(by !== undefined && { by }), ...(seed !== undefined && { seed }) }
+  const pinned = { ...(asOf !== undefined && { treeSize: asOf }), ...place }
+  return askAudit(view, question, { ...pinned, limit: PAGE_ROWS, newestFirst: isOrdered(shape) })
 }
 
 interface BodyProps {
@@ -117,7 +121,8 @@ function AuditBody({ name, definition, given, page, missing, narrowed }: BodyPro
           <p class="muted">{definition.summary.replaceAll('`', '')}</p>
         </div>
       </div>
-      <AuditForm name={name} filters={definition.filters} given={given} />
+      {definition.filters.includes('since') && <PeriodChips path={auditPath(name)} query={given} />}
+      <AuditForm name={name} filters={definition.filters} given={given} items={page?.items ?? []} />
       {narrowed && <Narrowed to={withQuery(auditPath(name), { ...given, routine: 'true' })} />}
       {missing !== undefined && (
         <div class="empty">
@@ -134,8 +139,11 @@ function AuditBody({ name, definition, given, page, missing, narrowed }: BodyPro
             </a>
           )}
           <span class="muted">
-            As of {plural(page.asOf.treeSize, 'event')} of the log
-            {page.total !== undefined && `; ${count(page.total)} in all`}.
+            As of{' '}
+            <a href={withQuery(auditPath(name), { ...given, asOf: page.asOf.treeSize })}>
+              {plural(page.asOf.treeSize, 'event')} of the log
+            </a>
+            {page.total !== undefined && `; ${count(page.total)} in all`}: the link answers the same for ever.
           </span>
         </nav>
       )}

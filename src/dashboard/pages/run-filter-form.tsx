@@ -1,10 +1,13 @@
 /** @module The form of the run list's filters: a plain GET, so that a filtered list has an address. */
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
+import { PeriodFields } from '../parts/period-fields.tsx'
 import { VERDICT_MARKS } from '../parts/status-badge.tsx'
 import { RUNS } from '../paths.ts'
+import type { Row } from '../run-row.ts'
+import { visibleText } from '../visible.ts'
 import type { RunQuery } from './run-filters.ts'
 
-export function FilterForm({ query }: { readonly query: RunQuery }) {
+export function FilterForm({ query, rows }: { readonly query: RunQuery; readonly rows: readonly Row[] }) {
   return (
     <form method="get" action={RUNS} class="filters" aria-label="Filter runs">
       <div>
@@ -29,11 +32,12 @@ export function FilterForm({ query }: { readonly query: RunQuery }) {
           ))}
         </select>
       </div>
-      <TextField name="name" label="Name" value={query.name} />
-      <TextField name="agent" label="Agent" value={query.agent} />
-      <TextField name="tag" label="Tag" value={query.tag} />
-      <TimeField name="since" label="Started since (UTC)" value={query.since} />
-      <TimeField name="until" label="Before (UTC)" value={query.until} />
+      <TextField name="contains" label="Run, name, tag, agent or person" value={query.contains} list="known" />
+      <TextField name="agent" label="Agent" value={query.agent} list="agents" />
+      <TextField name="tag" label="Tag" value={query.tag} list="tags" />
+      {query.name !== undefined && <TextField name="name" label="Exact name" value={query.name} />}
+      <PeriodFields since={query.since} until={query.until} zone={query.zone} sinceLabel="Started since" />
+      <Suggestions rows={rows} />
       <div class="check">
         <input id="f-refused" type="checkbox" name="refused" value="true" checked={query.refused !== undefined} />
         <label for="f-refused">Refused a handoff</label>
@@ -61,9 +65,10 @@ interface FieldProps {
   readonly name: string
   readonly label: string
   readonly value: string | undefined
+  readonly list?: string
 }
 
-function TextField({ name, label, value }: FieldProps) {
+function TextField({ name, label, value, list }: FieldProps) {
   return (
     <div>
       <label for={`f-${name}`}>{label}</label>
@@ -72,6 +77,7 @@ function TextField({ name, label, value }: FieldProps) {
         type="text"
         name={name}
         value={value ?? ''}
+        {...(list !== undefined && { list })}
         maxlength={256}
         autocomplete="off"
         spellcheck={false}
@@ -80,11 +86,25 @@ function TextField({ name, label, value }: FieldProps) {
   )
 }
 
-function TimeField({ name, label, value }: FieldProps) {
+const SUGGESTIONS_MAX = 60
+
+/** What the rows of this page have. */
+function Suggestions({ rows }: { readonly rows: readonly Row[] }) {
+  const people = rows.flatMap(({ actor, principal }) => [actor, ...(principal === undefined ? [] : [principal])])
+  const lists = {
+    known: [...rows.map(({ name }) => name), ...people, ...rows.map(({ runId }) => runId)],
+    agents: rows.flatMap(({ agents }) => agents),
+    tags: rows.flatMap(({ tags }) => tags),
+  }
   return (
-    <div>
-      <label for={`f-${name}`}>{label}</label>
-      <input id={`f-${name}`} type="datetime-local" name={name} value={value?.slice(0, 16) ?? ''} />
-    </div>
+    <>
+      {Object.entries(lists).map(([id, values]) => (
+        <datalist id={id}>
+          {[...new Set(values)].slice(0, SUGGESTIONS_MAX).map((value) => (
+            <option value={visibleText(value)} />
+          ))}
+        </datalist>
+      ))}
+    </>
   )
 }

@@ -2,19 +2,14 @@
 import { z } from 'zod'
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
 import type { RunListFilter } from '../../ledger/ledger.ts'
+import { instantOf, isZone, TIMES_TAKEN } from '../when.ts'
 
 const TEXT_MAX_CHARS = 256
 const Text = z.string().max(TEXT_MAX_CHARS)
 
-/** A day, or a time to the minute or finer; without a zone it is UTC. */
-export const When = z
-  .string()
-  .regex(
-    /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/,
-    'give a time such as 2026-01-31 or 2026-01-31T12:00',
-  )
-  .transform(instantOf)
-  .refine((time) => time !== '', 'there is no such time')
+/** As it was typed: what it stands for depends on when and where it is read. */
+export const When = Text.refine((text) => instantOf(text, { nowMs: 0, zone: 'UTC' }) !== undefined, TIMES_TAKEN)
+export const Zone = z.string().max(64).refine(isZone, 'give a zone such as UTC, Europe/Berlin or +02:00')
 
 const True = z.literal('true', 'takes true')
 
@@ -23,11 +18,13 @@ export const RunQuery = z.object({
   compensation: z.enum(ROLLBACK_VERDICTS, `a rollback ends ${ROLLBACK_VERDICTS.join(', ')}`).optional(),
   inDoubt: True.optional(),
   overdue: True.optional(),
+  contains: Text.optional(),
   name: Text.optional(),
   tag: Text.optional(),
   agent: Text.optional(),
   since: When.optional(),
   until: When.optional(),
+  zone: Zone.optional(),
   refused: True.optional(),
   waiting: True.optional(),
   after: z
@@ -38,18 +35,22 @@ export const RunQuery = z.object({
 
 export type RunQuery = z.output<typeof RunQuery>
 
-function instantOf(text: string): string {
-  const zoned = text.length === 10 ? `${text}T00:00Z` : /(Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`
-  const time = Date.parse(zoned)
-  return Number.isNaN(time) ? '' : new Date(time).toISOString()
+/** The period in UTC: what goes from a form to a question. */
+export function periodOf(
+  { since, until, zone = 'UTC' }: Pick<RunQuery, 'since' | 'until' | 'zone'>,
+  nowMs: number,
+): { readonly since?: string; readonly until?: string } {
+  const [from, to] = [since, until].map((text) => text && instantOf(text, { nowMs, zone }))
+  return { ...(from && { since: from }), ...(to && { until: to }) }
 }
 
-export function filterOf(query: RunQuery, limit: number): RunListFilter {
-  const { after, refused, inDoubt, overdue, waiting, ...texts } = query
+export function filterOf(query: RunQuery, { limit, nowMs }: { limit: number; nowMs: number }): RunListFilter {
+  const { after, refused, inDoubt, overdue, waiting, zone: _, ...texts } = query
   const [startedAt = '', runId = ''] = after?.split('~') ?? []
   const params = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined))
   return {
     ...params,
+    ...periodOf(query, nowMs),
     ...(refused === undefined ? {} : { refused: true }),
     ...(inDoubt === undefined ? {} : { inDoubt: true }),
     ...(overdue === undefined ? {} : { overdue: true }),

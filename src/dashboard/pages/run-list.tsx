@@ -3,8 +3,9 @@ import { READ_OWN_RUNS } from '../../access/access.ts'
 import { seeOther } from '../answer.tsx'
 import { count, money, plural } from '../format.ts'
 import { pageRoute, type View } from '../page.ts'
-import { Badge, Data, Time } from '../parts/data.tsx'
+import { Actor, Badge, Data, Time } from '../parts/data.tsx'
 import { LiveStatus } from '../parts/live-status.tsx'
+import { PeriodChips } from '../parts/period-fields.tsx'
 import { StatusBadge } from '../parts/status-badge.tsx'
 import { LIVE, RUNS, refusalsPath, runPath, withQuery } from '../paths.ts'
 import { type Row, rowOf } from '../run-row.ts'
@@ -22,12 +23,12 @@ export const runListPage = pageRoute({
     const { c, caller, deps, query } = view
     if (caller.run !== undefined) return seeOther(c, runPath(caller.run))
     const place = await livePlace(deps.ledger, caller)
-    const { items } = await deps.ledger.listRuns(caller, filterOf(query, PAGE_ROWS + 1))
+    const { items } = await deps.ledger.listRuns(caller, filterOf(query, { limit: PAGE_ROWS + 1, nowMs: deps.now() }))
     const rows = items.slice(0, PAGE_ROWS).map(rowOf)
     return {
       title: 'Runs',
       nav: 'runs',
-      scripts: ['live.js'],
+      scripts: ['live.js', 'zones.js'],
       body: <RunList view={view} rows={rows} more={items.length > PAGE_ROWS} place={place} />,
     }
   },
@@ -40,16 +41,17 @@ interface ListProps {
   readonly place: string | undefined
 }
 
-function RunList({ view: { query, deps }, rows, more, place }: ListProps) {
+function RunList({ view: { query }, rows, more, place }: ListProps) {
   const last = rows.at(-1)
   const next = more && last !== undefined ? `${last.startedAt}~${last.runId}` : undefined
   return (
     <>
       <div class="page-head">
         <h1>Runs</h1>
-        <QuickFilters query={query} nowMs={deps.now()} />
+        <QuickFilters query={query} />
       </div>
-      <FilterForm query={query} />
+      <PeriodChips path={RUNS} query={queryOf(query)} />
+      <FilterForm query={query} rows={rows} />
       <section aria-label="Runs" id="live" data-live={withQuery(LIVE, { after: place })}>
         {rows.length === 0 ? <NoRuns query={query} /> : <RunTable rows={rows} />}
       </section>
@@ -66,20 +68,16 @@ function RunList({ view: { query, deps }, rows, more, place }: ListProps) {
   )
 }
 
-const DAY_MS = 86_400_000
-
 const ROLLBACKS = [
   ['Compensation failed', 'COMPENSATION_FAILED'],
   ['Compensation in doubt', 'IN_DOUBT'],
 ] as const
 
 /** The questions that are asked most, as one click. */
-function QuickFilters({ query, nowMs }: { readonly query: RunQuery; readonly nowMs: number }) {
-  const yesterday = `${new Date(nowMs - DAY_MS).toISOString().slice(0, 16)}Z`
+function QuickFilters({ query }: { readonly query: RunQuery }) {
   const filters = [
     { label: 'All', given: {}, on: Object.values(queryOf(query)).every((value) => value === undefined) },
     { label: 'Refused a handoff', given: { refused: 'true' }, on: query.refused !== undefined },
-    { label: 'Last 24 hours', given: { since: yesterday }, on: false },
     { label: 'Open', given: { status: 'open' }, on: query.status === 'open' },
     { label: 'Waiting', given: { waiting: 'true' }, on: query.waiting !== undefined },
     { label: 'Failed', given: { status: 'failed' }, on: query.status === 'failed' },
@@ -159,7 +157,7 @@ function RunTable({ rows }: { readonly rows: readonly Row[] }) {
 }
 
 function RunRow({ row }: { readonly row: Row }) {
-  const { runId, name, rejections, step, calls, tokens, cost, currency, actor, startedAt, updatedAt } = row
+  const { runId, name, rejections, step, calls, tokens, cost, currency, actor, principal, startedAt, updatedAt } = row
   return (
     <tr id={`run-${runId}`}>
       <th scope="row">
@@ -197,7 +195,7 @@ function RunRow({ row }: { readonly row: Row }) {
         {cost === undefined || cost === '0' ? <span class="muted">0</span> : money(cost, currency)}
       </td>
       <td data-label="Started by">
-        <Data text={actor} />
+        <Actor actor={actor} {...(principal !== undefined && { principal })} />
       </td>
       <td data-label="Started">
         <Time time={startedAt} />

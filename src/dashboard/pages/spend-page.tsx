@@ -7,9 +7,11 @@ import type { AuditPage } from '../../ledger/audit/audit-reads.ts'
 import { count, money, plural } from '../format.ts'
 import { pageRoute } from '../page.ts'
 import { Data } from '../parts/data.tsx'
-import { auditPath, runPath, withQuery } from '../paths.ts'
+import { PeriodChips, PeriodFields } from '../parts/period-fields.tsx'
+import { auditPath, runPath, SPEND, withQuery } from '../paths.ts'
 import { askAudit, numberIn, textIn } from './audit-ask.ts'
-import { When } from './run-filters.ts'
+import { asOfIn } from './audit-filters.ts'
+import { periodOf, When, Zone } from './run-filters.ts'
 
 /** Groups of a chart; the table behind it has them all. */
 const GROUPS = 20
@@ -20,7 +22,12 @@ const CHARTS = [
   ['run', 'By run'],
 ] as const
 
-const SpendQuery = z.object({ since: When.optional(), until: When.optional() })
+const SpendQuery = z.object({
+  since: When.optional(),
+  until: When.optional(),
+  zone: Zone.optional(),
+  asOf: z.string().max(15).optional(),
+})
 type SpendQuery = z.output<typeof SpendQuery>
 
 export const spendPage = pageRoute({
@@ -28,16 +35,17 @@ export const spendPage = pageRoute({
   access: READ_TENANT_RECORDED_BEHIND,
   query: SpendQuery,
   handle: async (view) => {
-    const { since, until } = view.query
-    const filter = { ...(since !== undefined && { since }), ...(until !== undefined && { until }) }
-    const ask = (by: string, limit: number) => askAudit(view, { name: 'spend', filter, by }, { limit })
+    const filter = periodOf(view.query, view.deps.now())
+    const asOf = asOfIn(view.query.asOf)
+    const pinned = asOf === undefined ? {} : { treeSize: asOf }
+    const ask = (by: string, limit: number) => askAudit(view, { name: 'spend', filter, by }, { ...pinned, limit })
     const [total, days, ...charts] = await Promise.all([
       ask('tenant', GROUPS),
       ask('day', DAYS),
       ...CHARTS.map(([by]) => ask(by, GROUPS)),
     ])
     const body = <SpendBody query={view.query} total={total} days={days} charts={charts} />
-    return { title: 'Spend', nav: 'spend', body }
+    return { title: 'Spend', nav: 'spend', scripts: ['zones.js'], body }
   },
 })
 
@@ -56,14 +64,18 @@ function SpendBody({ query, total, days, charts }: BodyProps) {
           <h1>Spend</h1>
           <p class="muted">Summed from the recorded usage, as of {plural(total.asOf.treeSize, 'event')} of the log.</p>
         </div>
-        <form method="get" class="step-form" aria-label="Period">
-          <label for="since">Since (UTC)</label>
-          <input id="since" type="date" name="since" value={query.since?.slice(0, 10) ?? ''} />
-          <label for="until">before</label>
-          <input id="until" type="date" name="until" value={query.until?.slice(0, 10) ?? ''} />
-          <button type="submit">Show</button>
-        </form>
       </div>
+      <PeriodChips path={SPEND} query={query} />
+      <form method="get" class="filters" aria-label="Period">
+        <PeriodFields since={query.since} until={query.until} zone={query.zone} />
+        <div>
+          <label for="f-asOf">As of so many events</label>
+          <input id="f-asOf" type="text" name="asOf" value={query.asOf ?? ''} maxlength={15} autocomplete="off" />
+        </div>
+        <button type="submit" class="button">
+          Show
+        </button>
+      </form>
       {total.items.length === 0 ? (
         <div class="empty">
           <p class="empty-title">
@@ -137,8 +149,7 @@ function Chart({ title, by, page, query }: ChartProps) {
       </table>
       {page.next !== undefined && (
         <p class="muted">
-          The first {page.items.length}.{' '}
-          <a href={withQuery(auditPath('spend'), { by, since: query.since, until: query.until })}>All of them</a>
+          The first {page.items.length}. <a href={withQuery(auditPath('spend'), { ...query, by })}>All of them</a>
         </p>
       )}
     </section>

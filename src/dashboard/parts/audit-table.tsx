@@ -1,10 +1,12 @@
 /** @module The answer to a question as a table: each row leads to its event, and from there to its proof. */
 import { TIME_PATTERN } from '../../../schemas/header.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { ROLLBACK_VERDICTS } from '../../../schemas/run-status.ts'
 import { count } from '../format.ts'
 import { eventPath, refusalPath, runPath } from '../paths.ts'
 import { clipped } from '../visible.ts'
 import { Badge, Data, Time } from './data.tsx'
+import { VERDICT_MARKS } from './status-badge.tsx'
 
 const TITLES: Readonly<Record<string, string>> = {
   rejections: 'Refused handoffs',
@@ -72,8 +74,9 @@ function Cell({ column, item }: { readonly column: string; readonly item: JsonOb
     return <a href={href}>{refused ? `see why (event ${revision})` : `event ${revision}`}</a>
   }
   if (column === 'rewind' && typeof run === 'string') return <Rewind run={run} rewind={value as JsonObject} />
-  if (column === 'seal') return value === 'invalid' ? <Badge kind="bad" text="broken" /> : <>fits</>
-  if (column === 'verdict' && typeof value === 'string') return <Badge kind={kindOf(value)} text={value} />
+  if (column === 'seal')
+    return value === 'invalid' ? <Badge kind="bad" text="broken" /> : <span title={SEAL_CHECKED}>fits</span>
+  if (column === 'verdict' && typeof value === 'string') return <VerdictBadge verdict={value} item={item} />
   if (column === 'snippet') return <Snippet snippet={value as JsonObject} />
   if (typeof value === 'number') return <>{count(value)}</>
   if (typeof value === 'string' && TIME_PATTERN.test(value)) return <Time time={value} />
@@ -109,6 +112,17 @@ function Rewind({
       {fromStep === toStep ? `stayed at step ${Number(toStep)}` : `step ${Number(fromStep)} to step ${Number(toStep)}`}
     </a>
   )
+}
+
+const SEAL_CHECKED =
+  'The ledger checked it for this page: the mac over the header, and the digest of the body. The links between events are checked by a verification of the run.'
+
+/** A rollback by how it ended: that it ended is no success. */
+function VerdictBadge({ verdict, item: { detail } }: { readonly verdict: string; readonly item: JsonObject }) {
+  const status = typeof detail === 'object' && detail !== null && 'status' in detail ? detail.status : undefined
+  const mark = ROLLBACK_VERDICTS.find((each) => verdict === 'run-compensated' && each === status)
+  if (mark !== undefined) return <Badge {...VERDICT_MARKS[mark]} />
+  return <Badge kind={kindOf(verdict)} text={verdict} />
 }
 
 const BAD: ReadonlySet<string> = new Set([

@@ -20,6 +20,7 @@ const ListQuery = z.strictObject({
   name: Text.optional(),
   tag: Text.optional(),
   agent: Text.optional(),
+  contains: Text.optional(),
   compensation: z.enum(ROLLBACK_VERDICTS).optional(),
   inDoubt: z.literal('true', 'takes true').optional(),
   overdue: z.literal('true', 'takes true').optional(),

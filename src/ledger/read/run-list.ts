@@ -245,6 +245,7 @@ function rowOf(tenant: string, runId: string, state: RunRowState): RunRow {
     tags,
     agents: Object.keys(budget.agents).map((agent) => agent.slice(1)),
     actor,
+    ...(state.principal === undefined ? {} : { principal: state.principal }),
     startedAt,
     updatedAt,
     revision,

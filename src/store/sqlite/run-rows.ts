@@ -10,6 +10,9 @@ export interface RunColumns {
   readonly tags: string
   readonly agents: string
   readonly actor: string
+  readonly principal: string | null
+  /** What `contains` looks in: one text a line, in one case. */
+  readonly search: string
   readonly started_at: string
   readonly updated_at: string
   readonly revision: number
@@ -33,6 +36,8 @@ export function toRunColumns(row: RunRow): RunColumns {
   return {
     ...{ tenant, name, status, actor, revision, step, rejections, calls, waiting, approvals, tokens, fold },
     run_id: row.runId,
+    principal: row.principal ?? null,
+    search: inOneCase([row.runId, name, actor, row.principal ?? '', ...row.tags, ...row.agents].join('\n')),
     tags: JSON.stringify(row.tags),
     agents: JSON.stringify(row.agents),
     started_at: row.startedAt,
@@ -46,6 +51,9 @@ export function toRunColumns(row: RunRow): RunColumns {
   }
 }
 
+/** SQLite knows the case of ASCII alone. */
+const inOneCase = (text: string): string => text.normalize('NFKC').toLowerCase()
+
 export function fromRunRow(columns: RunColumns): RunRow {
   const { tenant, name, status, actor, revision, step, rejections, calls, waiting, approvals } = columns
   const { tokens, cost, currency, fold } = columns
@@ -58,6 +66,7 @@ export function fromRunRow(columns: RunColumns): RunRow {
     updatedAt: columns.updated_at,
     openCalls: columns.open_calls,
     inDoubtCalls: columns.in_doubt_calls,
+    ...(columns.principal === null ? {} : { principal: columns.principal }),
     ...(columns.lease_until === null ? {} : { leaseUntil: columns.lease_until }),
     ...(columns.compensation === null ? {} : { compensation: columns.compensation }),
     ...(cost === null ? {} : { cost }),
@@ -98,6 +107,8 @@ export function runQuery(filter: RunFilter, looked: number): RunQuery {
   const filters: Conditions = [
     ['r.status = ?', filter.status],
     ['r.name = ?', filter.name],
+    // Texts stand on lines of their own: what is looked for lies within one.
+    ['instr(r.search, ?) > 0', filter.contains && inOneCase(filter.contains.replaceAll('\n', ' '))],
     ['EXISTS (SELECT 1 FROM json_each(r.tags) WHERE value = ?)', filter.tag],
     ['EXISTS (SELECT 1 FROM json_each(r.agents) WHERE value = ?)', filter.agent],
     ['r.lease_until < ?', filter.leaseOverAt],

@@ -1,0 +1,21 @@
+/** Offers the reader's own zone beside UTC, and says in the title of each time what it is there. */
+export {}
+
+const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
+const zones = document.getElementById('zones')
+if (zones !== null && timeZone !== 'UTC') {
+  const option = document.createElement('option')
+  option.value = timeZone
+  zones.append(option)
+}
+
+sayLocalTimes()
+document.addEventListener('countersign:refreshed', sayLocalTimes)
+
+function sayLocalTimes(): void {
+  if (timeZone === 'UTC') return
+  for (const time of document.querySelectorAll<HTMLTimeElement>('time:not([data-local])')) {
+    time.dataset.local = ''
+    time.title += `\n${new Date(time.dateTime).toLocaleString(undefined, { timeZoneName: 'short' })} (here)`
+  }
+}
