@@ -1,7 +1,7 @@
 /** @module Which addresses may be dialled: what was named, and nothing else. Pure. */
 import { isIP, isIPv6 } from 'node:net'
 import type ipaddr from 'ipaddr.js'
-import { AgentError } from '../errors.ts'
+import { DialError } from './dial-error.ts'
 
 interface NamedHost {
   readonly kind: 'host'
@@ -112,6 +112,6 @@ function bare(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
 }
 
-function invalid(message: string): AgentError {
-  return new AgentError('invalid-allow', message)
+function invalid(message: string): DialError {
+  return new DialError('invalid-allow', message)
 }

@@ -1,0 +1,157 @@
+/** @module A `fetch` that dials only what it was told to trust: the address that is checked is the address that is connected to. */
+import { lookup as dnsLookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import type { buildConnector } from 'undici'
+import { linkedSignal } from '../resources/linked-signal.ts'
+import { DialError } from './dial-error.ts'
+import {
+  type AddressLibrary,
+  addressFault,
+  hostFault,
+  parseTrusted,
+  portOf,
+  type Trusted,
+} from './trusted-addresses.ts'
+
+/** Which addresses may be dialled, and the bounds of an exchange in bytes and milliseconds. */
+export interface TrustOptions {
+  /**
+   * What may be dialled; nothing else is. Host names (`api.example.com`, at the port of the scheme; `api.example.com:8443`) are dialled
+   * at public addresses. Loopback, private, link-local and all other addresses must be named: `127.0.0.1:11434`, `10.1.0.0/16`.
+   */
+  readonly allow: readonly string[]
+  /** Largest response body; default 32 MiB. */
+  readonly maxResponseBytes?: number
+  /** Milliseconds for a whole exchange, its stream included; default 10 minutes. */
+  readonly timeoutMs?: number
+  /** Addresses of a host name; default: the system's resolver. Asked once for each connection. */
+  readonly lookup?: (host: string) => Promise<readonly string[]>
+}
+
+const RESPONSE_MAX_BYTES = 32 * 1024 * 1024
+const EXCHANGE_MS = 10 * 60_000
+const CONNECT_MS = 10_000
+
+export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+
+/**
+ * Redirects are refused. What it throws is made by `refusal` of a `DialError`: `invalid-allow` at once, the others from the request, or
+ * while the body is read.
+ */
+export function guardedFetch(options: TrustOptions, refusal: (error: DialError) => Error = (error) => error): Fetch {
+  const { maxResponseBytes = RESPONSE_MAX_BYTES } = options
+  const said = (error: unknown): unknown => (error instanceof DialError ? refusal(error) : error)
+  const exchange = exchanges(options, said)
+  return async (input, init = {}) => {
+    const response = await exchange(input, init).catch((error: unknown) => {
+      // What was refused says so itself; fetch hides it behind "fetch failed".
+      throw said(error instanceof Error && error.cause instanceof DialError ? error.cause : error)
+    })
+    const { status, statusText, headers } = response
+    const tooLarge = () =>
+      said(new DialError('response-too-large', `the response has more than ${maxResponseBytes} bytes`))
+    const stream = response.body as ReadableStream<Uint8Array> | null
+    const body = stream === null ? null : limited(stream, maxResponseBytes, tooLarge)
+    return new Response(body, { status, statusText, headers: [...headers] })
+  }
+}
+
+/** One exchange after another, redirects refused. */
+function exchanges(options: TrustOptions, said: (error: unknown) => unknown) {
+  const trusted = trustedBy(options, said)
+  // Loaded at the first request: whoever dials nothing need not wait for it.
+  let opened: ReturnType<typeof openTrusted> | undefined
+  return async (input: string | URL | Request, init: RequestInit) => {
+    const url = input instanceof Request ? input.url : String(input)
+    const limit = AbortSignal.timeout(options.timeoutMs ?? EXCHANGE_MS)
+    const signal = linkedSignal(limit, init.signal ?? undefined)
+    opened ??= openTrusted(trusted, options)
+    const { fetch, dispatcher } = await opened
+    const request = { ...init, signal, redirect: 'manual', dispatcher }
+    const response = await fetch(url, request as Parameters<typeof fetch>[1])
+    const { status } = response
+    if (status < 300 || status >= 400) return response
+    await response.body?.cancel()
+    throw new DialError('redirect-refused', `${url} redirects (${status}): name the place itself`, { status })
+  }
+}
+
+function trustedBy({ allow }: TrustOptions, said: (error: unknown) => unknown): readonly Trusted[] {
+  try {
+    return parseTrusted(allow)
+  } catch (error) {
+    throw said(error)
+  }
+}
+
+/** What the address behind a name is judged by. */
+interface Trust {
+  readonly trusted: readonly Trusted[]
+  readonly lookup: NonNullable<TrustOptions['lookup']>
+  readonly library: AddressLibrary
+}
+
+async function openTrusted(trusted: readonly Trusted[], { lookup = systemLookup }: TrustOptions) {
+  const needed = Promise.all([import('undici'), import('ipaddr.js')])
+  const [{ Agent, buildConnector, fetch }, { default: library }] = await needed.catch((cause: unknown) => {
+    const advice = 'it needs the packages undici and ipaddr.js: npm install undici ipaddr.js'
+    throw new DialError('package-missing', advice, { cause: String(cause) })
+  })
+  const connect = trustedConnector(buildConnector({ timeout: CONNECT_MS }), { trusted, lookup, library })
+  return { fetch, dispatcher: new Agent({ connect }) }
+}
+
+function trustedConnector(connect: buildConnector.connector, trust: Trust): buildConnector.connector {
+  return (query, done) => {
+    checkedAddress(trust, query)
+      .then((address) => {
+        // A certificate is for the name that was requested, not for its address.
+        const servername = query.servername ?? (isIP(query.hostname) === 0 ? query.hostname : undefined)
+        connect({ ...query, hostname: address, ...(servername !== undefined && { servername }) }, done)
+      })
+      .catch((error: unknown) => done(error instanceof Error ? error : new Error(String(error)), null))
+  }
+}
+
+/** One address, all of whose siblings may be dialled as well: a name that mixes them is up to something. */
+async function checkedAddress(
+  { trusted, lookup, library }: Trust,
+  { hostname, port, protocol }: buildConnector.Options,
+): Promise<string> {
+  const target = { host: hostname, port: portOf(port, protocol), protocol }
+  const named = hostFault(trusted, target)
+  if (named !== undefined) throw refused(named, hostname)
+  const addresses = isIP(hostname) === 0 ? await lookup(hostname) : [hostname]
+  const fault = addresses
+    .map((address) => addressFault(library, { trusted, target, address }))
+    .find((each) => each !== undefined)
+  const [address] = addresses
+  if (fault !== undefined || address === undefined) throw refused(fault ?? `${hostname} has no address`, hostname)
+  return address
+}
+
+async function systemLookup(host: string): Promise<readonly string[]> {
+  return (await dnsLookup(host, { all: true })).map(({ address }) => address)
+}
+
+function refused(why: string, host: string): DialError {
+  return new DialError('address-refused', why, { host })
+}
+
+/** Counted as it is read, decompressed: what is longer breaks off. */
+function limited(
+  body: ReadableStream<Uint8Array>,
+  maxBytes: number,
+  tooLarge: () => unknown,
+): ReadableStream<Uint8Array> {
+  let bytes = 0
+  return body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform: (portion, out) => {
+        bytes += portion.byteLength
+        if (bytes > maxBytes) throw tooLarge()
+        out.enqueue(portion)
+      },
+    }),
+  )
+}
