@@ -56,6 +56,12 @@ export interface Changes {
   readonly bill?: true
 }
 
+export interface Announced<Member = string> {
+  readonly as: `${string}.${string}`
+  /** None that holds what a caller passed: whoever is told may not be allowed to read bodies. */
+  readonly members: readonly Member[]
+}
+
 export interface EventType<Schema extends z.ZodObject = z.ZodObject> {
   /** The body. */
   readonly schema: Schema
@@ -75,12 +81,15 @@ export interface EventType<Schema extends z.ZodObject = z.ZodObject> {
   readonly routine?: true
   /** The member of the body that may be large: it is then kept beside the events, and named by `argsRef` or `resultRef`. */
   readonly large?: 'args' | 'result'
+  /** An outside system may be told of it: under this name, with these members of the body and no others. */
+  readonly announced?: Announced
   readonly changes: Changes
 }
 
 interface Declared<Schema extends z.ZodObject> extends EventType<Schema> {
   /** All that the body can say: `test/schemas/events.test.ts` finds one that is left out. */
   readonly facts: readonly FactOf<keyof Schema['shape']>[]
+  readonly announced?: Announced<keyof Schema['shape'] & string>
 }
 
 export function eventType<Schema extends z.ZodObject>(declared: Declared<Schema>): EventType<Schema> {

@@ -141,3 +141,8 @@ export function declarationOf(type: string): Declared | undefined {
 export function typesThat(fits: (declared: Declared) => boolean): readonly EventType[] {
   return (Object.keys(EVENTS) as EventType[]).filter((type) => fits(EVENTS[type]))
 }
+
+/** What outside systems may be told of, as they are told: `approval.requested` and the like. */
+export const ANNOUNCED: readonly string[] = Object.values<Declared>(EVENTS).flatMap(
+  ({ announced }) => announced?.as ?? [],
+)

@@ -7,7 +7,7 @@
 import { runFiles, slowestLine, sumLine, testFiles } from './run-files.mjs'
 
 /** Beginnings of paths below `dist/test/`. */
-const ON_EVERY_STORE = ['ledger/', 'http/', 'client/', 'system/contention.']
+const ON_EVERY_STORE = ['ledger/', 'http/', 'client/', 'webhooks/', 'system/contention.']
 const AFTER_KILL = ['system/kill.']
 
 const STORES = [
@@ -25,7 +25,7 @@ function protocolNode() {
 
 /** It keeps everything and has one identity: the ledger's own suites, which found a ledger with new keys for each test, want an empty store. */
 function realServer() {
-  return { ...protocolNode(), shown: 'eventstoredb, the server of EVENTSTORE_URL', without: ['ledger/'] }
+  return { ...protocolNode(), shown: 'eventstoredb, the server of EVENTSTORE_URL', without: ['ledger/', 'webhooks/'] }
 }
 
 const long = process.argv.includes('--long')

@@ -18,6 +18,8 @@ import { announceOwner, dataFolderLock } from './store/sqlite/owner-lock.ts'
 import { prepareStorePath } from './store/sqlite/store-path.ts'
 import { watchTrustedIssuers } from './trusted-issuers.ts'
 import type { WatchedFile } from './watch-file.ts'
+import { openWebhook } from './webhook-settings.ts'
+import type { WebhookDeliveries } from './webhooks/webhook-deliveries.ts'
 
 export interface Service {
   readonly url: string
@@ -45,28 +47,34 @@ const TOGETHER_MS = 1_000
  * listens all the same, is not ready, and becomes so by itself.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { settings, log } = options
+  const { settings, log, version } = options
   const issuers = watchTrustedIssuers(settings, log)
+  const webhook = openWebhook(settings, log, version)
   const edge = edgeOf(options, issuers)
   const opening = startOpening(settings, log)
-  const closeOpened = (): Promise<void> => {
+  let deliveries: WebhookDeliveries | undefined
+  const closeOpened = async (): Promise<void> => {
     opening.stop()
     issuers[Symbol.dispose]()
-    return opening.opened.then(
-      (opened) => opened[Symbol.asyncDispose](),
-      () => undefined,
-    )
+    webhook?.[Symbol.dispose]()
+    const opened = await opening.opened.catch(() => undefined)
+    await deliveries?.[Symbol.asyncDispose]()
+    await opened?.[Symbol.asyncDispose]()
+  }
+  const serving = (opened: OpenLedger, draining: AbortSignal): App => {
+    deliveries = webhook?.deliver(opened)
+    return edge({ ...opened, webhook: deliveries }, draining)
   }
   try {
     const ready = await Promise.race([opening.opened, opening.away.then(() => sleep(TOGETHER_MS))])
     const draining = new AbortController()
-    let app = ready === undefined ? edge(waiting(opening, settings), draining.signal) : edge(ready, draining.signal)
+    let app = ready === undefined ? edge(waiting(opening, settings), draining.signal) : serving(ready, draining.signal)
     const { host, port } = settings
     const limits = limitsOf(settings)
     const server = await startServer({ app: { fetch: (...args) => app.fetch(...args) }, host, port, draining, limits })
     announce(settings, server.url)
     const onceOpen = (opened: OpenLedger): void => {
-      app = edge(opened, draining.signal)
+      app = serving(opened, draining.signal)
     }
     return {
       url: server.url,
@@ -121,7 +129,9 @@ function failureOf(work: Promise<void>): Promise<never> {
   return failed
 }
 
-type Served = Pick<OpenLedger, 'ledger' | 'keys' | 'memory' | 'work' | 'readers'>
+type Served = Pick<OpenLedger, 'ledger' | 'keys' | 'memory' | 'work' | 'readers'> & {
+  readonly webhook?: Pick<WebhookDeliveries, 'stats'> | undefined
+}
 
 function waiting(opening: Opening, settings: Settings): Served {
   const status = (): StoreStatus => ({
@@ -143,7 +153,7 @@ function edgeOf(
   const trusted = latest(issuers)
   const { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, values } = settings
   const valueBodyMaxBytes = values.maxBytes + AROUND_VALUE_BYTES
-  return ({ ledger, keys: source, memory, work, readers }, draining) => {
+  return ({ ledger, keys: source, memory, work, readers, webhook }, draining) => {
     const keys = latest(source)
     return createApp({
       ledger,
@@ -155,6 +165,7 @@ function edgeOf(
       work,
       ...(readers && { readers }),
       disks: foldersOf(settings),
+      ...(webhook && { webhook }),
       settings: { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, valueBodyMaxBytes },
       draining,
     })

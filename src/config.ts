@@ -34,6 +34,7 @@ export interface Settings {
   /** `default`, `relay`, or a file. */
   readonly policy?: string
   readonly judge?: string
+  readonly webhook?: WebhookSettings
   readonly witnesses?: string
   readonly payloadScope: 'implied' | 'required'
   readonly strictAccess: boolean
@@ -50,6 +51,15 @@ export interface Settings {
   readonly acceptWalLoss?: boolean
 }
 
+export interface WebhookSettings {
+  readonly url: string
+  readonly secrets?: string
+  readonly events: readonly string[]
+  /** As the guard of requests takes it, besides the host of the URL. */
+  readonly allow: readonly string[]
+  readonly publicUrl?: string
+}
+
 /** Settings from flags, environment and defaults. Throws `SettingsError`, naming the flag or variable at fault. */
 export function readSettings(flags: Flags, env: Environment): Settings {
   const inputs = new Inputs(flags, env)
@@ -59,6 +69,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
   const origin = inputs.optional('origin')
   const policy = inputs.optional('policy')
   const judge = inputs.optional('judge')
+  const webhook = webhookOf(inputs)
   const witnesses = inputs.optional('witnesses')
   const memoryBytes = inputs.checked('memory') as number | undefined
   const knownKeys = inputs.optional('known-keys') ?? ownKnownKeys(env.XDG_CONFIG_HOME)
@@ -84,6 +95,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     readThreads: inputs.number('read-threads'),
     ...(policy !== undefined && { policy }),
     ...(judge !== undefined && { judge }),
+    ...(webhook !== undefined && { webhook }),
     ...(witnesses !== undefined && { witnesses }),
     ...(memoryBytes !== undefined && { memoryBytes }),
     payloadScope: inputs.checked('payload-scope') as Settings['payloadScope'],
@@ -91,6 +103,20 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     openMetrics: inputs.checked('open-metrics') === true,
     requestLog: inputs.checked('request-log') === true,
     values: { inlineMaxBytes: inputs.number('value-inline-bytes'), maxBytes: inputs.number('value-max-bytes') },
+  }
+}
+
+function webhookOf(inputs: Inputs): WebhookSettings | undefined {
+  const url = inputs.optional('webhook')
+  if (url === undefined) return undefined
+  const secrets = inputs.optional('webhook-secrets')
+  const publicUrl = inputs.optional('public-url')
+  return {
+    url,
+    ...(secrets !== undefined && { secrets }),
+    events: inputs.checked('webhook-events') as readonly string[],
+    allow: (inputs.optional('webhook-allow') ?? '').split(',').flatMap((each) => each.trim() || []),
+    ...(publicUrl !== undefined && { publicUrl }),
   }
 }
 

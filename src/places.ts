@@ -27,6 +27,9 @@ export const LOG_FILE = 'log.db'
 
 export const AUDIT_FILE = 'audit.db'
 
+/** How far the deliveries of the webhook have got. */
+export const WEBHOOK_FILE = 'webhook.json'
+
 /** Put behind the name of the store's file. */
 export const CHECKPOINTS_SUFFIX = '.checkpoints'
 

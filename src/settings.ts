@@ -1,5 +1,6 @@
 /** @module Every setting: what it means, what it takes, and its default. Flags, variables and the documentation are made of this table. */
 import { z } from 'zod'
+import { ANNOUNCED } from '../schemas/events.ts'
 import { INLINE_CEILING_BYTES, VALUE_CEILING_BYTES } from '../schemas/value-forms.ts'
 import { KNOWN_KEYS_ABOUT, KNOWN_KEYS_DEFAULT } from './known-keys-path.ts'
 
@@ -29,6 +30,14 @@ const Path = z.string().min(1, 'a path cannot be empty')
 const Switch = z
   .enum(['true', 'false', '1', '0'], 'takes true or false')
   .transform((text) => text === 'true' || text === '1')
+
+/** Names out of `known`, with commas between. */
+function listed(known: readonly string[]): z.ZodType<readonly string[], string> {
+  return z
+    .string()
+    .transform((text) => text.split(',').map((name) => name.trim()))
+    .refine((names) => names.every((name) => known.includes(name)), `takes names out of ${known.join(', ')}`)
+}
 
 export interface Setting {
   /** What the value means; one line of the documentation. */
@@ -127,6 +136,33 @@ export const SETTINGS = {
       'URL of a judge that is asked about each accepted handoff of runs whose policy names `judge`; nothing else is dialled for it',
     schema: z.url({ protocol: /^https?$/, error: 'takes a URL that begins with http:// or https://' }),
     shownDefault: 'none',
+  },
+  webhook: {
+    about: 'URL that is told of approvals and waits: https, or http on this machine; nothing else is dialled for it',
+    schema: z.url({ protocol: /^https?$/, error: 'takes a URL that begins with https://' }),
+    shownDefault: 'none',
+  },
+  'webhook-secrets': {
+    about:
+      'file (mode 0600) of the secrets that deliveries are signed with, one `whsec_<base64>` a line, each signs; an edit counts within a second',
+    schema: Path,
+    shownDefault: 'none; needed with `--webhook`',
+  },
+  'webhook-events': {
+    about: 'what the webhook is told of, with commas between',
+    fallback: ANNOUNCED.join(','),
+    schema: listed(ANNOUNCED),
+  },
+  'webhook-allow': {
+    about:
+      "addresses that are not public, where the webhook's host may lie: addresses or CIDR blocks, with commas between",
+    schema: z.string().min(1).max(4_096),
+    shownDefault: 'none; this machine, where the URL names it',
+  },
+  'public-url': {
+    about: 'where people reach this server; links in deliveries begin with it',
+    schema: z.url({ protocol: /^https?$/, error: 'takes a URL that begins with https:// or http://' }),
+    shownDefault: 'none: links are paths',
   },
   witnesses: {
     about: 'file of the witnesses that cosign each checkpoint: `[{url, key}]`',

@@ -154,6 +154,18 @@ examples('crash and resume: one charge', async () => {
   assert.equal(stdout.trim().split('\n'), ['the first process ended by SIGKILL', 'label 36', 'charges: 1'])
 })
 
+examples('webhook: the receiver checks what it is told, and finds no arguments in it', async () => {
+  const program = bundledProgram('examples/webhook.js')
+  const { code, stdout, stderr } = await runCommand([process.execPath, program], { env: cleanEnv() })
+  assert.is(code, 0, stderr)
+  assert.equal(stdout.trim().split('\n'), [
+    'the payment waits',
+    'told: approval.requested, pay of run invoice-7',
+    'decide at: /ui/runs/invoice-7/approvals/...',
+    'arguments: not told, only their digest',
+  ])
+})
+
 examples('nested runs: resumed and undone with the run around them', () => {
   assert.equal(printed('nested-runs'), [
     "[ 'truck to Bern', 'truck to Basel' ]",

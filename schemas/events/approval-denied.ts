@@ -12,6 +12,7 @@ export const ApprovalDenied = eventType({
   says: { verdict: 'denied', outcome: 'failure', severity: 'medium' },
   facts: ['tool', 'approval'],
   notable: true,
+  announced: { as: 'approval.denied', members: ['approvalId', 'tool', 'argsDigest'] },
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),

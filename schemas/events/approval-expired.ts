@@ -11,6 +11,7 @@ export const ApprovalExpired = eventType({
   says: { verdict: 'expired', outcome: 'failure', severity: 'medium' },
   facts: ['tool', 'approval'],
   notable: true,
+  announced: { as: 'approval.expired', members: ['approvalId', 'tool'] },
   changes: {},
   schema: z.strictObject({ v: z.literal(1), approvalId: Uuid, tool: Name }),
 })

@@ -12,6 +12,7 @@ export const ApprovalGranted = eventType({
   says: { verdict: 'granted', outcome: 'success', severity: 'low' },
   facts: ['tool', 'approval'],
   notable: true,
+  announced: { as: 'approval.granted', members: ['approvalId', 'tool', 'argsDigest', 'complete'] },
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),

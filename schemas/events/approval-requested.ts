@@ -14,6 +14,7 @@ export const ApprovalRequested = eventType({
   facts: ['agent', 'tool', 'approval'],
   notable: true,
   large: 'args',
+  announced: { as: 'approval.requested', members: ['approvalId', 'tool', 'phase', 'agent', 'argsDigest', 'expiresAt'] },
   changes: {},
   schema: z
     .strictObject({

@@ -11,6 +11,7 @@ export const WaitStarted = eventType({
   says: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
   notable: true,
+  announced: { as: 'wait.started', members: ['waitId', 'name', 'until'] },
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),

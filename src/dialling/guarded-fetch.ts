@@ -93,10 +93,12 @@ interface Trust {
 
 async function openTrusted(trusted: readonly Trusted[], { lookup = systemLookup }: TrustOptions) {
   const needed = Promise.all([import('undici'), import('ipaddr.js')])
-  const [{ Agent, buildConnector, fetch }, { default: library }] = await needed.catch((cause: unknown) => {
+  // Whole modules: a bundler may leave a CommonJS package no names of its own.
+  const [{ default: undici }, { default: library }] = await needed.catch((cause: unknown) => {
     const advice = 'it needs the packages undici and ipaddr.js: npm install undici ipaddr.js'
     throw new DialError('package-missing', advice, { cause: String(cause) })
   })
+  const { Agent, buildConnector, fetch } = undici
   const connect = trustedConnector(buildConnector({ timeout: CONNECT_MS }), { trusted, lookup, library })
   return { fetch, dispatcher: new Agent({ connect }) }
 }

@@ -6,6 +6,7 @@ import type { ReaderThreads } from '../reading/reader-threads.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import { WorkQueue } from '../resources/work-queue.ts'
 import type { TokenVerifier } from '../signing/tokens.ts'
+import type { WebhookCounters } from './webhook-metrics.ts'
 
 const KIB = 1024
 
@@ -69,14 +70,18 @@ export interface AppOptions {
   readonly disks?: Readonly<Record<string, string>>
   /** Threads that make exports; absent: the thread that answers makes them. */
   readonly readers?: Pick<ReaderThreads, 'body' | 'stats'>
+  /** For its counters; absent where nothing is delivered. */
+  readonly webhook?: WebhookCounters
   /** Milliseconds since 1970; the real clock by default. */
   readonly now?: () => number
   /** Once aborted: `/readyz` answers 503 and every tail ends with the id to resume from. */
   readonly draining?: AbortSignal
 }
 
+type Optional = 'readers' | 'webhook'
+
 /** The same with every default filled in. */
-export interface AppDeps extends Required<Omit<AppOptions, 'settings' | 'readers'>>, Pick<AppOptions, 'readers'> {
+export interface AppDeps extends Required<Omit<AppOptions, 'settings' | Optional>>, Pick<AppOptions, Optional> {
   readonly settings: HttpSettings
 }
 

@@ -6,6 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { ReaderStats, ReaderThreads } from '../reading/reader-threads.ts'
 import type { MemoryBudget, SharedMemory } from '../resources/memory-budget.ts'
 import type { StreamSlots } from './stream-slots.ts'
+import { registerWebhook, type WebhookCounters } from './webhook-metrics.ts'
 
 const PREFIX = 'countersign_'
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -28,9 +29,11 @@ export interface Measured {
   readonly readers?: Pick<ReaderThreads, 'stats'>
   /** Folders by the name that the metric gives them. */
   readonly disks: Readonly<Record<string, string>>
+  readonly webhook?: WebhookCounters | undefined
 }
 
-export function createMetrics({ ledger, slots, memory, version, readers, disks }: Measured): HttpMetrics {
+export function createMetrics(measured: Measured): HttpMetrics {
+  const { ledger, slots, memory, version, readers, disks, webhook } = measured
   const registry = new Registry()
   registerLedger(registry, ledger)
   registerForgetting(registry, ledger)
@@ -39,6 +42,7 @@ export function createMetrics({ ledger, slots, memory, version, readers, disks }
   registerKeptUp(registry, ledger)
   registerReaders(registry, readers)
   registerDisks(registry, disks)
+  registerWebhook(registry, webhook)
   const registers = [registry]
   const requests = new Counter({
     name: `${PREFIX}http_requests_total`,

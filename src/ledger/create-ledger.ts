@@ -2,13 +2,14 @@
 import { runStream } from '../../schemas/names.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import { cacheWithin } from '../resources/sized-cache.ts'
+import type { WorkQueue } from '../resources/work-queue.ts'
 import type { Fault } from '../signing/check.ts'
 import type { EventStore, ReadRecord } from '../store/event-store.ts'
 import { pacedPages, pacedStore } from '../store/paced-pages.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { realEffects, silentLog } from './effects.ts'
 import { Followed } from './followed.ts'
-import { discloseRunKeys } from './identity/disclose-keys.ts'
+import { type DiscloseDeps, discloseRunKeys } from './identity/disclose-keys.ts'
 import { LedgerFacts } from './identity/ledger-facts.ts'
 import {
   type LedgerIdentityDeps,
@@ -28,6 +29,7 @@ import { type ApprovalReadDeps, ApprovalReads } from './read/approval-reads.ts'
 import { checkEvent } from './read/check-event.ts'
 import { Exports } from './read/exports.ts'
 import { History, type HistoryQueries } from './read/history.ts'
+import { noticesOf } from './read/notices.ts'
 import { type OpenCallsDeps, openCallsOf } from './read/open-calls.ts'
 import { Queries, type RunQueries } from './read/queries.ts'
 import { Reader } from './read/reader.ts'
@@ -97,8 +99,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     run: (caller, runId) => integrity.marked(caller, runId, queries.run(caller, runId)),
     ...waitingOf({ queries, reader, list, effects }),
     ...historyOf(new History(store, queries, sealer)),
-    ...outwardOf(exports, sealer),
-    discloseRunKeys: (caller, runId) => discloseRunKeys({ write, store, sealer, ledgerId }, caller, runId),
+    ...outwardOf(exports, { write, store, sealer, ledgerId }, work),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (caller, runId) => replay({ store, sealer, queries }, caller, runId),
     ...listsOf({ list, queries, reader }),
@@ -261,11 +262,18 @@ function historyOf(history: History): HistoryQueries {
 }
 
 /** What leaves the ledger, and places as callers see them. */
-function outwardOf(exports: Exports, sealer: Sealer): Pick<Ledger, 'exports' | 'lastEventId' | 'places'> {
+function outwardOf(
+  exports: Exports,
+  deps: DiscloseDeps,
+  work: WorkQueue | undefined,
+): Pick<Ledger, 'exports' | 'lastEventId' | 'places' | 'notices' | 'discloseRunKeys'> {
+  const { store, sealer } = deps
   return {
     exports,
     lastEventId: (caller, until) => exports.lastEventId(caller, until),
     places: new RingSealedPlaces(sealer),
+    notices: noticesOf({ store, sealer, work, upkeep: UPKEEP }),
+    discloseRunKeys: (caller, runId) => discloseRunKeys(deps, caller, runId),
   }
 }
 

@@ -17,6 +17,7 @@ import type { Integrity } from './integrity/integrity.ts'
 import type { LedgerEvent } from './ledger-event.ts'
 import type { LedgerStats } from './ledger-stats.ts'
 import type { TenantLogs } from './log/tenant-logs.ts'
+import type { Notices } from './read/notices.ts'
 
 export type { BatchItem, Caller, Command }
 
@@ -250,6 +251,7 @@ export interface Ledger extends AsyncDisposable {
   readonly places: SealedPlaces
   /** What leaves the ledger, and its record. */
   readonly exports: LedgerExports
+  readonly notices: Notices
 
   /** One event checked as verification would: mac, body, place, and the link to the event before it. */
   checkEvent(caller: Caller, runId: string, revision: number): Promise<Found<CheckedEvent>>

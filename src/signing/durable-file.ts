@@ -1,6 +1,7 @@
 /** @module Small files that a crash leaves whole: written beside their place, synced, then put there in one step. */
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
 const OWNER_ONLY = 0o600
@@ -34,6 +35,30 @@ export function replaceFile(path: string, text: string): void {
     throw error
   }
   syncFolder(path)
+}
+
+/** `replaceFile` behind everybody's back: no sync of the disk holds this thread. Resolves once it is durable. */
+export async function replaceFileLater(path: string, text: string): Promise<void> {
+  const temporary = nameBeside(path)
+  try {
+    const file = await open(temporary, 'wx', OWNER_ONLY)
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  const folder = await open(dirname(path), 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
 }
 
 /** Makes a folder, and those above it that are missing, of mode 0700; each new name is durable when it returns. */
@@ -70,7 +95,7 @@ function syncIfPossible(path: string): void {
 }
 
 function writeBeside(path: string, text: string): string {
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  const temporary = nameBeside(path)
   const file = openSync(temporary, 'wx', OWNER_ONLY)
   try {
     writeFileSync(file, text)
@@ -82,6 +107,10 @@ function writeBeside(path: string, text: string): string {
     closeSync(file)
   }
   return temporary
+}
+
+function nameBeside(path: string): string {
+  return `${path}.${randomBytes(6).toString('hex')}.tmp`
 }
 
 /** The name is in the folder, so the folder is synced too. */

@@ -9,7 +9,7 @@ import type { Caller, Found } from '../ledger.ts'
 import type { WritePath } from '../write/write-path.ts'
 import type { Sealer } from './sealer.ts'
 
-interface DiscloseDeps {
+export interface DiscloseDeps {
   readonly write: WritePath
   readonly store: EventStore
   readonly sealer: Sealer

@@ -1,0 +1,91 @@
+/** @module What outside systems are told of, of all tenants, as it becomes durable: each event is checked before it counts. */
+import type { Announced } from '../../../schemas/event-type.ts'
+import { EVENTS, isRunEventType } from '../../../schemas/events.ts'
+import type { Header } from '../../../schemas/header.ts'
+import type { JsonObject } from '../../../schemas/json.ts'
+import type { Pace, WorkQueue } from '../../resources/work-queue.ts'
+import { readHeader } from '../../signing/header-reader.ts'
+import { type EventStore, type ReadRecord, readOne } from '../../store/event-store.ts'
+import type { Sealer } from '../identity/sealer.ts'
+import { sealOf } from './record-seal.ts'
+import { isStillThere, type SeenRecord, seenRecord } from './seen-record.ts'
+
+/** Records that are looked at before others have their turn. */
+const PORTION = 64
+
+/** An event that is announced; its seal fits. */
+export interface Notice {
+  readonly header: Header
+  readonly data: JsonObject
+  readonly announced: Announced
+}
+
+/** What a portion of the store holds, and how far the reading has got: undefined, where nothing was read yet. */
+export interface NoticePage {
+  readonly notices: readonly Notice[]
+  readonly upTo: SeenRecord
+}
+
+export interface Notices {
+  /** From behind a place, or from the start, to the end of the store and on, until the signal aborts. Whoever reads on late is not buffered for. */
+  follow(after: SeenRecord | undefined, signal: AbortSignal): AsyncGenerator<NoticePage | 'caught-up'>
+  /** Undefined where the store has none there, or one that is not announced, or whose seal does not fit. */
+  at(place: { readonly stream: string; readonly revision: number }): Promise<Notice | undefined>
+  /** Whether the store still holds what was seen there: else it is another one, or an older copy. */
+  knows(place: SeenRecord): Promise<boolean>
+}
+
+export interface NoticesDeps {
+  readonly store: EventStore
+  readonly sealer: Sealer
+  readonly work?: WorkQueue | undefined
+  /** The party that it reads as. */
+  readonly upkeep: string
+}
+
+export function noticesOf({ store, sealer, work, upkeep }: NoticesDeps): Notices {
+  const noticeOf = (record: ReadRecord): Notice | undefined => announcedIn(sealer, record)
+  return {
+    follow: (after, signal) => {
+      const pace = work?.begin({ tenant: upkeep, caller: 'notices' })
+      return followed(store.subscribe({ after: after?.position }, signal), noticeOf, pace)
+    },
+    at: async (place) => {
+      const record = await readOne(store, place)
+      return record && noticeOf(record)
+    },
+    knows: (place) => isStillThere(store, place),
+  }
+}
+
+async function* followed(
+  pages: ReturnType<EventStore['subscribe']>,
+  noticeOf: (record: ReadRecord) => Notice | undefined,
+  pace: Pace | undefined,
+): AsyncGenerator<NoticePage | 'caught-up'> {
+  try {
+    for await (const page of pages) {
+      if (page === 'caught-up') {
+        yield page
+        continue
+      }
+      for (let from = 0; from < page.length; from += PORTION) {
+        await pace?.turn()
+        const portion = page.slice(from, from + PORTION)
+        const last = portion.at(-1) as ReadRecord
+        yield { notices: portion.flatMap((record) => noticeOf(record) ?? []), upTo: seenRecord(last) }
+      }
+    }
+  } finally {
+    pace?.leave()
+  }
+}
+
+/** The seal is looked at last: most events are announced to nobody. */
+function announcedIn(sealer: Sealer, record: ReadRecord): Notice | undefined {
+  const read = readHeader(record.header)
+  if (!read.ok || !isRunEventType(read.header.type)) return undefined
+  const { announced } = EVENTS[read.header.type]
+  if (announced === undefined || sealOf(sealer, record) === 'invalid') return undefined
+  return { header: read.header, data: JSON.parse(record.data) as JsonObject, announced }
+}

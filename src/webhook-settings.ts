@@ -1,0 +1,110 @@
+/** @module The webhook of the settings: where it is, what it may dial, its secrets; checked before anything is opened. */
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { join } from 'node:path'
+import type { OpenLedger } from './compose.ts'
+import type { Settings, WebhookSettings } from './config.ts'
+import { realEffects } from './ledger/effects.ts'
+import type { Log } from './ledger/ports.ts'
+import { WEBHOOK_FILE } from './places.ts'
+import { variableOf } from './settings.ts'
+import { SettingsError } from './settings-error.ts'
+import { type WatchedFile, watchFile } from './watch-file.ts'
+import { progressFile } from './webhooks/delivery-progress.ts'
+import { type PostDelivery, postDelivery } from './webhooks/post-delivery.ts'
+import { parseSecrets } from './webhooks/signed-headers.ts'
+import { WebhookDeliveries } from './webhooks/webhook-deliveries.ts'
+
+/** Of this machine: what an address in the URL itself may be, without more words. */
+const LOOPBACK = ['127.0.0.0/8', '::1']
+const IS_LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+const OTHERS_MAY_READ = 0o077
+const SECRETS_MAX_BYTES = 4_096
+
+export interface Webhook extends Disposable {
+  /** Delivers until it is disposed, which goes before the ledger does. */
+  readonly deliver: (opened: Pick<OpenLedger, 'ledger'>) => WebhookDeliveries
+}
+
+/** Undefined where none is set. Throws `SettingsError` for what cannot be used. */
+export function openWebhook(settings: Settings, log: Log, version: string): Webhook | undefined {
+  const { webhook, data, store } = settings
+  if (webhook === undefined) return undefined
+  const post = postTo(webhook, version)
+  const secrets = watchSecrets(webhook, log)
+  const { publicUrl, events } = webhook
+  const path = store.kind === 'memory' ? undefined : join(data, WEBHOOK_FILE)
+  return {
+    deliver: ({ ledger }) =>
+      new WebhookDeliveries({
+        notices: ledger.notices,
+        ledgerId: ledger.ledgerId,
+        publicUrl,
+        post,
+        secrets: secrets.current,
+        events: new Set(events),
+        progress: progressFile(path),
+        log,
+        effects: realEffects(),
+      }),
+    [Symbol.dispose]: () => secrets[Symbol.dispose](),
+  }
+}
+
+function postTo({ url, allow }: WebhookSettings, version: string): PostDelivery {
+  const { protocol, hostname, host, username } = new URL(url)
+  const isLocal = IS_LOOPBACK.test(hostname)
+  const at = variableOf('webhook')
+  if (protocol !== 'https:' && !isLocal)
+    throw new SettingsError(
+      `${at}: a webhook on another machine takes https, so that nobody reads or alters what it is told`,
+    )
+  if (username !== '')
+    throw new SettingsError(`${at}: a webhook is known by its signature: leave the user out of the URL`)
+  const isAddress = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 && !isLocal
+  if (isAddress && allow.length === 0)
+    throw new SettingsError(`${at}: ${hostname} is an address: name it in --webhook-allow as well, or use a host name`)
+  try {
+    return postDelivery({ url, version, allow: [...(isAddress ? [] : [host]), ...(isLocal ? LOOPBACK : []), ...allow] })
+  } catch (error) {
+    throw new SettingsError(`${variableOf('webhook-allow')}: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+function watchSecrets({ secrets: path }: WebhookSettings, log: Log): WatchedFile<readonly Uint8Array[]> {
+  if (path === undefined)
+    throw new SettingsError(
+      `${variableOf('webhook-secrets')}: --webhook needs a file of secrets, one whsec_<base64> a line`,
+    )
+  return watchFile({
+    path,
+    value: readSecrets(path),
+    read: readSecrets,
+    onError: (error) =>
+      log.error(
+        { reason: error instanceof Error ? error.message : String(error) },
+        'the secrets of the webhook cannot be read again: those of before stay in use; mend the file',
+      ),
+  })
+}
+
+/** Throws `SettingsError`, which holds no secret. */
+function readSecrets(path: string): readonly Uint8Array[] {
+  const fault = (what: string) => new SettingsError(`${variableOf('webhook-secrets')}: ${path} ${what}`)
+  let file: number
+  try {
+    file = openSync(path, 'r')
+  } catch {
+    throw fault('cannot be read')
+  }
+  try {
+    const status = fstatSync(file)
+    if (!status.isFile() || status.size > SECRETS_MAX_BYTES) throw fault('is no file of secrets')
+    if ((status.mode & OTHERS_MAY_READ) !== 0) throw fault(`is open to other users; run: chmod 600 ${path}`)
+    const secrets = parseSecrets(readFileSync(file, 'utf8'))
+    if (secrets === undefined) throw fault('is no list of 1 to 4 secrets, one whsec_<base64 of 24 to 64 bytes> a line')
+    return secrets
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,253 @@
+/**
+ * @module Tells an outside system of approvals and waits, at least once each (HTTP-14). It follows the store, so nothing is announced that is not
+ * durable, and no writer waits for the receiver. What was not delivered when the process ended is delivered by the next one.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Effects, Log } from '../ledger/ports.ts'
+import type { Notice, Notices } from '../ledger/read/notices.ts'
+import { announcementOf } from './announcement.ts'
+import type { Progress, ProgressFile } from './delivery-progress.ts'
+import { DeliveryWindow, TIMINGS, type Timings, type Waiting } from './delivery-window.ts'
+import type { PostDelivery } from './post-delivery.ts'
+import { signedHeaders } from './signed-headers.ts'
+
+/** At a first start, and where the progress was lost: this much of the past is announced, and whatever can still be acted on. */
+const LOOK_BACK_MS = 86_400_000
+const SAVE_AFTER_MS = 1_000
+/** Where only the place has moved: nothing was delivered, so nothing would be delivered twice. */
+const SAVE_PLACE_AFTER_MS = 30_000
+const READ_AGAIN_MS = 1_000
+
+export interface WebhookOptions {
+  readonly notices: Notices
+  readonly ledgerId: string
+  readonly publicUrl?: string | undefined
+  readonly post: PostDelivery
+  /** Every delivery is signed under each. */
+  readonly secrets: () => readonly Uint8Array[]
+  /** What is announced, such as `approval.requested`. */
+  readonly events: ReadonlySet<string>
+  readonly progress: ProgressFile
+  readonly log: Log
+  readonly effects: Pick<Effects, 'nowMs' | 'monotonicMs' | 'random'>
+  readonly timings?: Partial<Timings>
+}
+
+export interface WebhookStats {
+  readonly delivered: number
+  readonly failedAttempts: number
+  readonly givenUp: number
+  /** Read and not delivered yet. */
+  readonly undelivered: number
+  /** Age of the oldest of them; 0 where there is none. */
+  readonly oldestSeconds: number
+}
+
+export class WebhookDeliveries implements AsyncDisposable {
+  readonly #options: WebhookOptions
+  readonly #window: DeliveryWindow
+  readonly #closing = new AbortController()
+  #progress: Progress
+  /** Of what an earlier process left; taken up before anything else is read. */
+  #leftOver: Progress['undelivered']
+  #isKnownPlace = false
+  #counts = { delivered: 0, failedAttempts: 0, givenUp: 0 }
+  #isFailing = false
+  #cannotRead = false
+  #cannotSave = false
+  #wakeSender: () => void = () => undefined
+  #wakeReader: () => void = () => undefined
+  #saveTimer: NodeJS.Timeout | undefined
+  #saveDueMs = Number.POSITIVE_INFINITY
+  #saving: Promise<void> = Promise.resolve()
+  readonly #running: Promise<unknown>
+
+  /** Begins at once. Throws the system's error where the progress cannot be kept. */
+  constructor(options: WebhookOptions) {
+    this.#options = options
+    this.#window = new DeliveryWindow({ ...TIMINGS, ...options.timings })
+    const known = options.progress.read()
+    this.#progress = known ?? this.#fresh()
+    this.#leftOver = this.#progress.undelivered
+    // Before anything is appended that is to be announced.
+    if (known === undefined) options.progress.begin(this.#progress)
+    this.#running = Promise.all([this.#read(), this.#send()])
+  }
+
+  stats(): WebhookStats {
+    const { all } = this.#window
+    const oldestMs = Math.min(...all.map(({ sinceMs }) => sinceMs))
+    const oldestSeconds = all.length === 0 ? 0 : Math.max(0, (this.#options.effects.nowMs() - oldestMs) / 1000)
+    return { ...this.#counts, undelivered: all.length, oldestSeconds }
+  }
+
+  /** Ends the attempt that is under way, and keeps what was not delivered for the next process. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new Error('the ledger is closing'))
+    this.#wakeSender()
+    this.#wakeReader()
+    await this.#running
+    clearTimeout(this.#saveTimer)
+    await this.#saving
+    await this.#save()
+  }
+
+  #fresh(): Progress {
+    const since = new Date(this.#options.effects.nowMs() - LOOK_BACK_MS).toISOString()
+    return { v: 1, since, undelivered: [] }
+  }
+
+  async #read(): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      try {
+        await this.#takeUp()
+        for await (const page of this.#options.notices.follow(this.#progress.after, signal)) {
+          this.#cannotRead = false
+          if (page === 'caught-up') this.#progress = { ...this.#progress, since: undefined }
+          else this.#take(page.notices, page.upTo)
+          while (this.#window.isFull && !signal.aborted)
+            await new Promise<void>((resolve) => (this.#wakeReader = resolve))
+          if (signal.aborted) return
+        }
+      } catch (error) {
+        if (!this.#cannotRead && !signal.aborted)
+          this.#options.log.warn({ err: error }, 'the store cannot be read for the webhook: tried again')
+        this.#cannotRead = true
+      }
+      await sleep(READ_AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  /** Once: what an earlier process left undelivered, if it followed this store. */
+  async #takeUp(): Promise<void> {
+    if (this.#isKnownPlace) return
+    const { notices, log } = this.#options
+    const { after } = this.#progress
+    if (after !== undefined && !(await notices.knows(after))) {
+      log.warn({}, 'the progress of the webhook is of another store, or of a newer copy: this one is looked through')
+      this.#progress = this.#fresh()
+      this.#leftOver = []
+    }
+    for (let [place, ...rest] = this.#leftOver; place !== undefined; [place, ...rest] = rest) {
+      const notice = await notices.at(place)
+      if (notice === undefined)
+        log.warn(place, 'an event that the webhook did not take is gone, or not what was sealed')
+      else this.#add(notice)
+      this.#leftOver = rest
+    }
+    this.#isKnownPlace = true
+  }
+
+  #take(notices: readonly Notice[], after: NonNullable<Progress['after']>): void {
+    const wanted = notices.filter((notice) => this.#isWanted(notice))
+    for (const notice of wanted) this.#add(notice)
+    this.#progress = { ...this.#progress, after }
+    this.#saveWithin(wanted.length > 0 ? SAVE_AFTER_MS : SAVE_PLACE_AFTER_MS)
+  }
+
+  #isWanted({ header, data, announced }: Notice): boolean {
+    if (!this.#options.events.has(announced.as)) return false
+    const { since } = this.#progress
+    if (since === undefined || Date.parse(header.time) >= Date.parse(since)) return true
+    const end = data.expiresAt ?? data.until
+    return typeof end === 'string' && Date.parse(end) > this.#options.effects.nowMs()
+  }
+
+  #add(notice: Notice): void {
+    const { stream, revision, time } = notice.header
+    this.#window.add({
+      announcement: announcementOf(notice, this.#options),
+      stream,
+      revision,
+      sinceMs: Date.parse(time),
+    })
+    this.#wakeSender()
+  }
+
+  async #send(): Promise<void> {
+    const { signal } = this.#closing
+    const { effects } = this.#options
+    while (!signal.aborted) {
+      const next = this.#window.next(effects.monotonicMs())
+      if (next === undefined) await this.#untilDue()
+      else await this.#attempt(next)
+    }
+  }
+
+  #untilDue(): Promise<void> {
+    const { nextDueMs } = this.#window
+    return new Promise((resolve) => {
+      const waitMs = nextDueMs === undefined ? undefined : Math.max(0, nextDueMs - this.#options.effects.monotonicMs())
+      const timer = waitMs === undefined ? undefined : setTimeout(resolve, waitMs).unref()
+      this.#wakeSender = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  async #attempt(one: Waiting): Promise<void> {
+    const { post, secrets, effects } = this.#options
+    const { id, body } = one.announcement
+    const atSeconds = Math.floor(effects.nowMs() / 1000)
+    const fault = await post(signedHeaders({ id, atSeconds, body }, secrets()), body, this.#closing.signal)
+    if (fault !== undefined && this.#closing.signal.aborted) return
+    if (fault === undefined) this.#delivered(one)
+    else this.#failed(one, fault)
+  }
+
+  #delivered(one: Waiting): void {
+    this.#counts.delivered += 1
+    this.#remove(one)
+    if (!this.#isFailing || this.#window.anyFailed) return
+    this.#isFailing = false
+    this.#options.log.info({ undelivered: this.#window.all.length }, 'the webhook takes deliveries again')
+  }
+
+  #failed(one: Waiting, reason: string): void {
+    const { effects, log } = this.#options
+    this.#counts.failedAttempts += 1
+    this.#window.failed(one, effects.monotonicMs(), effects.random())
+    if (!this.#isFailing) log.warn({ reason }, 'the webhook takes no delivery: it is tried again, with growing pauses')
+    this.#isFailing = true
+    if (!this.#window.isGivenUp(one, effects.nowMs())) return
+    const { stream, revision, attempts, announcement } = one
+    const place = { event: announcement.id, type: announcement.type, stream, revision, attempts, reason }
+    log.error(place, 'the webhook was not told of this event, and is not tried again: tell its receiver by hand')
+    this.#counts.givenUp += 1
+    this.#remove(one)
+  }
+
+  #remove(one: Waiting): void {
+    this.#window.remove(one)
+    this.#saveWithin(SAVE_AFTER_MS)
+    this.#wakeReader()
+  }
+
+  #saveWithin(ms: number): void {
+    const dueMs = this.#options.effects.monotonicMs() + ms
+    if (dueMs >= this.#saveDueMs) return
+    clearTimeout(this.#saveTimer)
+    this.#saveDueMs = dueMs
+    this.#saveTimer = setTimeout(() => {
+      this.#saving = this.#saving.then(() => this.#save())
+    }, ms).unref()
+  }
+
+  async #save(): Promise<void> {
+    const { progress, log } = this.#options
+    this.#saveDueMs = Number.POSITIVE_INFINITY
+    const waiting = this.#window.all.map(({ stream, revision }) => ({ stream, revision }))
+    const { since, after } = this.#progress
+    try {
+      const undelivered = [...this.#leftOver, ...waiting]
+      await progress.save({ v: 1, ...(after && { after }), ...(since && { since }), undelivered })
+      this.#cannotSave = false
+    } catch (error) {
+      if (!this.#cannotSave)
+        log.warn({ err: error }, 'the progress of the webhook cannot be kept: a restart delivers again')
+      this.#cannotSave = true
+    }
+  }
+}
