@@ -181,4 +181,16 @@ architecture('every test file runs the suites that it declares', () => {
   assert.equal(silent, [])
 })
 
+architecture('what the document says is in a file is there, under the name to search for', () => {
+  const rows = [...DOCUMENT.matchAll(/^\| [^`|][^|]+ \| `([^`|]+\.ts)` \| `(\w[\w-]*)` \|$/gm)]
+  assert.ok(rows.length >= 12, 'the table must be seen')
+  const missing = rows.filter(
+    ([, file = '', name = '']) => !FILES.includes(file) || !readFileSync(join(ROOT, file), 'utf8').includes(name),
+  )
+  assert.equal(
+    missing.map(([row]) => row),
+    [],
+  )
+})
+
 architecture.run()

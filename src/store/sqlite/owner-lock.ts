@@ -22,7 +22,7 @@ interface Owned {
 
 /** Takes the store at `path` or throws `store-locked`, naming the file, the owner's process and its URL. */
 export function takeOwnership(path: string): Disposable {
-  return take(path, { name: `the store ${path}`, advice: 'stop that process, or ask it instead' })
+  return take(path, { name: `the store ${path}`, advice: 'stop that process, or connect to it instead' })
 }
 
 /**
@@ -31,7 +31,7 @@ export function takeOwnership(path: string): Disposable {
  */
 export function takeDataFolder(folder: string): Disposable {
   const advice =
-    'give this process a folder of its own with --data (and the same keys with --keys), or stop that process, or ask it instead'
+    'give this process a folder of its own with --data (and the same keys with --keys), or stop that process, or connect to it instead'
   return take(dataFolderLock(folder), { name: `the data folder ${folder}`, advice })
 }
 
