@@ -34,6 +34,8 @@ export function heldAgainst({ checkpoint }: HeldCheckpoint): string {
 }
 
 export interface KeptBeside {
+  /** Of the ledger that the file is about; absent where there is none. */
+  readonly origin?: string
   readonly checkpoints: readonly HeldCheckpoint[]
   readonly faults: readonly VerifyFault[]
   readonly unchecked: readonly string[]
@@ -46,24 +48,27 @@ export interface KeptBeside {
 export function checkpointsBeside(storePath: string, findKey: FindReaderKey): KeptBeside {
   const path = `${storePath}${CHECKPOINTS_SUFFIX}`
   const found = keptIn(path)
-  if (found === undefined) return { checkpoints: [], faults: [], unchecked: [noneBeside(path)] }
+  if (found === undefined) return { checkpoints: [], faults: [], unchecked: [unshown(`there is no ${path}`)] }
   if ('fault' in found) return { checkpoints: [], faults: [found.fault], unchecked: [] }
   const read = [...found.notes].map(([tenant, note]) => heldFrom({ path, tenant, note }, findKey))
   return {
+    origin: found.origin,
     checkpoints: read.flatMap(({ held }) => held ?? []),
     faults: read.flatMap(({ fault }) => fault ?? []),
     unchecked: [],
   }
 }
 
-function noneBeside(path: string): string {
-  return `whether events were cut off at the end: there is no ${path}, and only a checkpoint shows that (--checkpoint FILE)`
+function unshown(why: string): string {
+  return `whether events were cut off at the end: ${why}, and only a checkpoint shows that (--checkpoint FILE)`
 }
 
-function keptIn(path: string): { notes: ReadonlyMap<string, string> } | { fault: VerifyFault } | undefined {
+function keptIn(
+  path: string,
+): { origin: string; notes: ReadonlyMap<string, string> } | { fault: VerifyFault } | undefined {
   try {
     const filed = new CheckpointFile(path).load()
-    return filed && { notes: filed.checkpoints }
+    return filed && { origin: filed.origin, notes: filed.checkpoints }
   } catch (error) {
     if (!(error instanceof LogStartError)) throw error
     return { fault: { code: 'kept-checkpoint', message: error.message } }

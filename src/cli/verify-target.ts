@@ -1,6 +1,8 @@
 /** @module What can be verified: a store's file or an export, read to its end whatever it holds. */
 import { createReadStream } from 'node:fs'
+import { EVENTS } from '../../schemas/events.ts'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
+import { SYSTEM_STREAM } from '../../schemas/names.ts'
 import { openServerScan, openStoreScan } from '../compose-stores.ts'
 import type { ServerPlace } from '../places.ts'
 import { StoreOpenError } from '../store/event-store.ts'
@@ -18,7 +20,7 @@ import {
 import { checkView } from '../verify/view-export.ts'
 import { CliFailure, EXIT } from './failure.ts'
 import type { FindReaderKey } from './reader-keys.ts'
-import { checkpointsBeside } from './verify-checkpoint.ts'
+import { checkpointsBeside, type KeptBeside } from './verify-checkpoint.ts'
 
 export interface VerifyTarget {
   readonly kind: 'store' | 'server' | 'export' | 'view'
@@ -28,6 +30,8 @@ export interface VerifyTarget {
   readonly format?: string
   /** The server's whole URL. */
   readonly server?: ServerPlace
+  /** Of a server: where a ledger process keeps its checkpoints beside (`store.db` in its data folder, which need not be there). */
+  readonly keptBeside?: string
 }
 
 export type TargetOptions = Omit<VerifyOptions, 'wholeStore' | 'again'> & {
@@ -48,7 +52,7 @@ export interface FoundVerdict {
 /** Throws nothing for what a file may hold: damage is a fault, and what cannot be opened is INCOMPLETE. */
 export async function verifyTarget(target: VerifyTarget, options: TargetOptions): Promise<FoundVerdict> {
   try {
-    if (target.server !== undefined) return { result: await verifyServer(target.server, options) }
+    if (target.server !== undefined) return { result: await verifyServer(target.server, target.keptBeside, options) }
     if (target.kind === 'view') return { result: await verifyView(target, options) }
     return target.kind === 'store'
       ? { result: await verifyStore(target.name, options) }
@@ -77,10 +81,70 @@ async function verifyStore(path: string, options: TargetOptions): Promise<Verify
   return options.checkpoint ? result : { ...result, unchecked: [...result.unchecked, ...beside.unchecked] }
 }
 
-async function verifyServer(server: ServerPlace, options: TargetOptions): Promise<VerifyResult> {
+async function verifyServer(
+  server: ServerPlace,
+  keptBeside: string | undefined,
+  options: TargetOptions,
+): Promise<VerifyResult> {
+  const beside = keptBeside === undefined ? NONE_BESIDE : checkpointsBeside(keptBeside, options.findKey)
   options.onOpen?.(undefined)
   const again = (): SourcePages => openServerScan(server)
-  return await verifyRecords(heldAgainst(again(), options), { ...options, wholeStore: true, again })
+  const kept = new KeptOfServer(beside)
+  const held = options.checkpoint ? [options.checkpoint] : []
+  const result = await verifyRecords(withCheckpoints(kept.over(again()), held), { ...options, wholeStore: true, again })
+  return options.checkpoint ? result : { ...result, unchecked: [...result.unchecked, ...kept.unchecked] }
+}
+
+const NONE_BESIDE: KeptBeside = { checkpoints: [], faults: [], unchecked: [] }
+
+/** A data folder may have served another ledger before: what it keeps counts where it names the one that is found on the server. */
+class KeptOfServer {
+  readonly #beside: KeptBeside
+  #origin: string | undefined
+
+  constructor(beside: KeptBeside) {
+    this.#beside = beside
+  }
+
+  get unchecked(): readonly string[] {
+    if (this.#isOurs) return this.#beside.unchecked
+    return [
+      `whether events were cut off at the end: the checkpoints in the data folder are of the ledger ${this.#beside.origin}`,
+    ]
+  }
+
+  async *over(source: SourcePages): AsyncGenerator<readonly SourceItem[], void> {
+    let isOver = false
+    const pages = async function* (take: (page: readonly SourceItem[]) => void): SourcePages {
+      for await (const page of source) {
+        take(page)
+        yield page
+      }
+      isOver = true
+    }
+    const founding = (page: readonly SourceItem[]): void => {
+      this.#origin ??= page.reduce<string | undefined>((found, item) => found ?? originIn(item), undefined)
+    }
+    for await (const page of withCheckpoints(pages(founding), this.#beside.checkpoints)) {
+      if (!isOver || this.#isOurs) yield page
+    }
+    if (this.#isOurs) yield this.#beside.faults.map((fault) => ({ fault }))
+  }
+
+  /** Also where no founding event is found: that it is gone is not to hide what else is. */
+  get #isOurs(): boolean {
+    const { origin } = this.#beside
+    return origin === undefined || this.#origin === undefined || origin === this.#origin
+  }
+}
+
+function originIn(item: SourceItem): string | undefined {
+  if ('fault' in item || item.stream !== SYSTEM_STREAM || item.revision !== 0) return undefined
+  try {
+    return EVENTS.LedgerCreated.schema.safeParse(JSON.parse(item.data)).data?.origin
+  } catch {
+    return undefined
+  }
 }
 
 async function verifyExport(path: string, options: TargetOptions): Promise<FoundVerdict> {
@@ -105,10 +169,6 @@ async function verifyView({ name, format = '' }: VerifyTarget, options: TargetOp
 }
 
 const QUERY_EXPORT = 'links between events: of a query, the events between are not here'
-
-function heldAgainst(pages: SourcePages, { checkpoint }: TargetOptions): SourcePages {
-  return checkpoint === undefined ? pages : withCheckpoints(pages, [checkpoint])
-}
 
 /** Nothing, or no more, could be read: that is an answer too. */
 function unread(fault: VerifyFault, options: VerifyOptions): VerifyResult {

@@ -1,8 +1,9 @@
 /** @module `countersign verify`: checks every event of a store or an export, offline; one word and one exit code say what came of it. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { join } from 'node:path'
 import { readSettings, type Settings } from '../config.ts'
 import { noteVerifier } from '../merkle/note-key.ts'
-import { isOnServer } from '../places.ts'
+import { isOnServer, STORE_FILE } from '../places.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import { logKeyChain } from '../signing/ledger-keys.ts'
 import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
@@ -71,7 +72,13 @@ function targetOf({ positionals, settings, text }: Arguments): NamedTarget {
 
   if (isOnServer(own.store)) {
     const server = own.store
-    return { kind: 'server', name: server.url.replace(/\/\/[^@/]*@/, '//'), server, settings: own }
+    return {
+      kind: 'server',
+      name: server.url.replace(/\/\/[^@/]*@/, '//'),
+      server,
+      keptBeside: join(own.data, STORE_FILE),
+      settings: own,
+    }
   }
 
   const { path } = own.store

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import pg from 'pg'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -7,6 +8,7 @@ import { newPostgresUrl } from '../support/postgres-store.ts'
 import { assertOneLine } from '../support/refused-start.ts'
 import type { ServerProcess } from '../support/server-process.ts'
 import { startLedgers } from '../support/shared-store.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 import { eventually, within } from '../support/within.ts'
 
 const test = suite('a start on a server that lost the end of what it acknowledged')
@@ -54,6 +56,32 @@ test('an event that no checkpoint covers yet is gone: the start goes on and name
     await eventually(named, 'the line in the log')
     const client = await server.client()
     assert.is((await client.post('/v1/runs', { id: 'later', name: 'r' })).status, 201)
+  })
+})
+
+test('verify with the data folder of a process names what was cut off the end in the database; without one it says what it cannot know (A229)', async () => {
+  await stopped(async (server, url) => {
+    const keys = ['--keys', `${server.data}/keys.json`]
+    const withFolder = [...keys, '--data', server.data]
+    const whole = await countersign(['verify', url, ...withFolder])
+    assert.is(whole.code, 0, whole.stdout)
+    assert.not.match(whole.stdout, /cut off/)
+
+    await loseTail(url, 6)
+    const cut = await countersign(['verify', url, ...withFolder])
+    assert.is(cut.code, 3, cut.stdout)
+    assert.match(cut.stdout, /log-behind-checkpoint.*the log .*acme, only \d+ are here/)
+    using elsewhere = tempFolder()
+    const without = await countersign(['verify', url, ...keys, '--data', elsewhere.path])
+    assert.is(without.code, 0, without.stdout)
+    assert.match(without.stdout, /whether events were cut off at the end: there is no .*checkpoints/)
+
+    const others = elsewhere.file('store.db.checkpoints')
+    const kept = readFileSync(`${server.data}/store.db.checkpoints`, 'utf8')
+    writeFileSync(others, kept.replaceAll(JSON.parse(kept).origin, 'another.example'))
+    const foreign = await countersign(['verify', url, ...keys, '--data', elsewhere.path])
+    assert.is(foreign.code, 0, foreign.stdout)
+    assert.match(foreign.stdout, /are of the ledger another\.example/)
   })
 })
 
