@@ -151,7 +151,8 @@ function edgeOf(
   issuers: WatchedFile<readonly TrustedIssuer[]>,
 ): (served: Served, draining: AbortSignal) => App {
   const trusted = latest(issuers)
-  const { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, values } = settings
+  const { values, ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, corsOrigins } =
+    settings
   const valueBodyMaxBytes = values.maxBytes + AROUND_VALUE_BYTES
   return ({ ledger, keys: source, memory, work, readers, webhook }, draining) => {
     const keys = latest(source)
@@ -166,7 +167,10 @@ function edgeOf(
       ...(readers && { readers }),
       disks: foldersOf(settings),
       ...(webhook && { webhook }),
-      settings: { ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, valueBodyMaxBytes },
+      settings: {
+        ...{ ratePerSecond, rateBurst, workMsPerSecond, openMetrics, requestLog, strictAccess, valueBodyMaxBytes },
+        corsOrigins,
+      },
       draining,
     })
   }

@@ -40,6 +40,7 @@ export interface Settings {
   readonly strictAccess: boolean
   readonly openMetrics: boolean
   readonly requestLog: boolean
+  readonly corsOrigins: readonly string[]
   readonly values: { readonly inlineMaxBytes: number; readonly maxBytes: number }
   /** Absent: what the machine or the container allows. */
   readonly memoryBytes?: number
@@ -102,6 +103,7 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     strictAccess: inputs.checked('strict-access') === true,
     openMetrics: inputs.checked('open-metrics') === true,
     requestLog: inputs.checked('request-log') === true,
+    corsOrigins: (inputs.checked('cors') as readonly string[] | undefined) ?? [],
     values: { inlineMaxBytes: inputs.number('value-inline-bytes'), maxBytes: inputs.number('value-max-bytes') },
   }
 }

@@ -39,6 +39,18 @@ function listed(known: readonly string[]): z.ZodType<readonly string[], string> 
     .refine((names) => names.every((name) => known.includes(name)), `takes names out of ${known.join(', ')}`)
 }
 
+/** As browsers say them: scheme, host and port, no path, no wildcard. */
+const Origins = z
+  .string()
+  .transform((text) => text.split(',').map((origin) => origin.trim()))
+  .refine(
+    (origins) =>
+      origins.every(
+        (origin) => /^https?:[^*]+$/.test(origin) && URL.canParse(origin) && new URL(origin).origin === origin,
+      ),
+    'takes exact origins such as https://app.example.com, in lower case, without a path, with commas between',
+  )
+
 export interface Setting {
   /** What the value means; one line of the documentation. */
   readonly about: string
@@ -207,6 +219,12 @@ export const SETTINGS = {
       'every read of bodies is on record before it is answered; `false` counts those by `runs:read` and records them within a minute',
     fallback: 'false',
     schema: Switch,
+  },
+  cors: {
+    about:
+      'origins whose pages may call the API from a browser, such as `https://app.example.com`, with commas between; the dashboard is never among what they reach',
+    schema: Origins,
+    shownDefault: 'none',
   },
   'open-metrics': { about: 'serve `/metrics` without a token', fallback: 'false', schema: Switch },
 } as const satisfies Record<string, Setting>

@@ -55,6 +55,7 @@ const SETTING_VALUES: Readonly<Record<SettingName, string>> = {
   'request-log': 'boolean',
   'payload-scope': 'how',
   'strict-access': 'boolean',
+  cors: 'origins',
   'open-metrics': 'boolean',
 }
 const SETTING_CHOICES: Partial<Record<SettingName, readonly string[]>> = {

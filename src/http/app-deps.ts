@@ -26,6 +26,8 @@ export interface HttpSettings extends RateSettings {
   readonly openMetrics: boolean
   /** A line of the log for each request. */
   readonly requestLog: boolean
+  /** Origins whose pages may ask the API from a browser, as browsers say them. */
+  readonly corsOrigins: readonly string[]
   /** A read of bodies is on record before it is answered, whichever scope it is read by. */
   readonly strictAccess: boolean
 }
@@ -43,6 +45,7 @@ const HTTP_DEFAULTS: HttpSettings = {
   tokenCheckMs: 500,
   openMetrics: false,
   requestLog: false,
+  corsOrigins: [],
   strictAccess: false,
 }
 

@@ -3,6 +3,7 @@ import { OpenAPIHono } from '@hono/zod-openapi'
 import { createRates } from '../access/rates.ts'
 import { jsonText, problemResponse } from './answers.ts'
 import { type AppOptions, appDeps } from './app-deps.ts'
+import { CORS_PATHS, corsFor } from './cors.ts'
 import { dispatcher, failure, type Gate } from './dispatch.ts'
 import type { EdgeContext, EdgeEnv } from './edge-context.ts'
 import { createLiveTokens } from './live-tokens.ts'
@@ -54,6 +55,8 @@ export function createApp(options: AppOptions): OpenAPIHono<EdgeEnv> {
   const gate: Gate = { edge, metrics }
   const app = new OpenAPIHono<EdgeEnv>()
   if (edge.settings.requestLog) app.use(requestLog(edge))
+  const { corsOrigins } = edge.settings
+  if (corsOrigins.length > 0) for (const path of CORS_PATHS) app.use(path, corsFor(corsOrigins))
   const routes = [...runRoutesAll, batchRoute(batchOps()), ...systemRoutes(edge, metrics), documentRoute(app)]
   for (const route of routes) {
     registerRoute(app, route)
