@@ -38,7 +38,7 @@ import { replayRecords } from './read/replay.ts'
 import { RunList } from './read/run-list.ts'
 import { RingSealedPlaces } from './read/sealed-places.ts'
 import { waitReads } from './read/wait-reads.ts'
-import { Stats } from './stats.ts'
+import { type OwnStats, Stats } from './stats.ts'
 import { watchStore } from './store-watch.ts'
 import { ValueStore } from './values/value-store.ts'
 import { createCommands } from './write/commands.ts'
@@ -105,8 +105,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     ...listsOf({ list, queries, reader }),
     integrity: integrity.integrity,
     status: () => store.status(),
-    stats: () =>
-      stats.snapshot({ hotRuns: runs.size, integrity: integrity.stats(), ...lagsOf(lag), ...keptUp(list, logs) }),
+    stats: () => stats.snapshot({ hotRuns: runs.size, integrity: integrity.stats(), ...keptUp({ lag, list, logs }) }),
     drain: () => runs.drained(),
     [Symbol.asyncDispose]: async () => {
       stopWatching()
@@ -186,16 +185,23 @@ function lagsOf(lag: Record<LedgerFollower, Followed>): Pick<LedgerStats, 'lagEv
 }
 
 /** What of it is known. */
-function keptUp(list: RunList, logs: OpenLogs | undefined): KeptUp {
+function keptUp({ lag, list, logs }: Upkeep): KeptUp {
   const [coveredAtMs, callsInDoubt] = [logs?.coveredAtMs(), list.callsInDoubt()]
   return {
+    ...lagsOf(lag),
     witnessFailures: logs?.witnessFailures() ?? [],
     ...(coveredAtMs !== undefined && { coveredAtMs }),
     ...(callsInDoubt !== undefined && { callsInDoubt }),
   }
 }
 
-type KeptUp = Pick<LedgerStats, 'witnessFailures' | 'coveredAtMs' | 'callsInDoubt'>
+interface Upkeep {
+  readonly lag: Record<LedgerFollower, Followed>
+  readonly list: RunList
+  readonly logs: OpenLogs | undefined
+}
+
+type KeptUp = Omit<LedgerStats, OwnStats | 'hotRuns' | 'integrity'>
 
 function recordNewKey(founding: LedgerIdentityDeps): void {
   recordRotations(founding).catch((error: unknown) =>

@@ -2,7 +2,7 @@
 import type { StoreFault } from '../store/event-store.ts'
 import type { LedgerStats } from './ledger-stats.ts'
 
-type OwnStats = 'appendedEvents' | 'appends' | 'conflicts' | 'refusals' | 'storeFaults' | 'inFlightAppends'
+export type OwnStats = 'appendedEvents' | 'appends' | 'conflicts' | 'refusals' | 'storeFaults' | 'inFlightAppends'
 
 export class Stats {
   #appendedEvents = 0

@@ -93,6 +93,8 @@ export interface LogStore extends DerivedFile {
   log(tenant: string): LogRow | undefined
   /** Logs with a leaf, other than CheckpointSigned, beyond their last checkpoint; none that stopped. */
   dueLogs(): readonly LogRow[]
+  /** Logs whose heads are of fewer leaves than their last checkpoint. */
+  logsBehindHeads(): readonly LogRow[]
   stoppedLogs(): readonly LogRow[]
   /** Tenants whose log has a signed checkpoint. */
   signedTenants(): readonly string[]

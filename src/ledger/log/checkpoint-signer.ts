@@ -9,7 +9,7 @@ import { CompactTree } from '../../merkle/compact-tree.ts'
 import { HASH_BYTES, leafHash, sameHash } from '../../merkle/hashes.ts'
 import { noteSigner } from '../../merkle/note-key.ts'
 import { signNote } from '../../merkle/signed-note.ts'
-import { streamsLine } from '../../merkle/stream-tree.ts'
+import { streamsLine, streamsRoot } from '../../merkle/stream-tree.ts'
 import { TILE_WIDTH } from '../../merkle/tile-path.ts'
 import { dataDigest, digestText } from '../../signing/digests.ts'
 import { logTenant } from '../../signing/stream-tenant.ts'
@@ -49,6 +49,8 @@ export class CheckpointSigner {
   /** The key under which every log's last checkpoint is, or a newer one. */
   #signedAnew: KeyObject | undefined
   #warnedOf: KeyObject | undefined
+  /** Logs, with the size of their checkpoint, whose heads could not be made again: nothing more comes of another try. */
+  readonly #headless = new Set<string>()
 
   constructor(deps: LogDeps, projection: LogProjection, heads: StreamHeads) {
     this.#deps = deps
@@ -73,6 +75,26 @@ export class CheckpointSigner {
       signed.push(...(await Promise.all(appends)).filter((each) => each !== undefined))
     }
     return signed
+  }
+
+  /**
+   * Makes the heads of streams again for each log whose last checkpoint names a tree of streams that its file lacks: after the file was made
+   * anew, and where another process signed. Without them a bundle of one run would hold the headers of the whole log.
+   */
+  async restoreHeads(signal?: AbortSignal): Promise<void> {
+    const behind = this.#deps.logStore.logsBehindHeads().filter((row) => this.#namesStreams(row))
+    const started = behind.flatMap((row) => this.#start({ ...row, size: row.signedSize }) ?? [])
+    if (started.length === 0) return
+    await this.#reread(started, signal)
+    if (signal?.aborted === true) return
+    for (const each of started) if (!this.#isProven(each)) this.#headless.add(headlessName(each.row))
+  }
+
+  #namesStreams(row: LogRow): boolean {
+    const { tenant, note } = row
+    if (note === undefined || this.#headless.has(headlessName(row))) return false
+    const checkpoint = readCheckpoint(note, this.#projection.verifiers(tenant))
+    return checkpoint !== undefined && streamsRoot(checkpoint.extensions) !== undefined
   }
 
   /** The logs that have something to sign; after a rotation of the key each log, so that what is served is under the key in use. */
@@ -218,3 +240,5 @@ export class CheckpointSigner {
     this.#deps.log.error({ tenant }, message)
   }
 }
+
+const headlessName = ({ tenant, signedSize }: LogRow): string => `${tenant} ${signedSize}`

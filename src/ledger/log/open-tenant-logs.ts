@@ -75,6 +75,7 @@ function openTenantLogs(
     const signed = await signer.signDue(signal)
     keep?.(new Map(signed.map(({ tenant, note }) => [tenant, note])))
     if (signed.length > 0) await projection.catchUp(signal)
+    await signer.restoreHeads(signal)
     if (deps.logStore.dueLogs().length === 0) coveredAtMs = begunMs
     // Of all logs: another process may have signed, and a restart forgets who cosigned.
     if (witnesses.length > 0) for (const tenant of deps.logStore.signedTenants()) posts.post(tenant)

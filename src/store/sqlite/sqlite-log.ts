@@ -86,6 +86,10 @@ function prepareStatements(db: Database) {
     ),
     logAt: db.prepare<[string], number>('SELECT id FROM logs WHERE tenant = ?').pluck(),
     streamAt: db.prepare<[string], number>('SELECT id FROM log_streams WHERE stream = ?').pluck(),
+    behindHeads: db.prepare<[], LogColumns>(
+      `SELECT ${LOG_COLUMNS.replaceAll(/\w+/g, 'logs.$&')} FROM logs LEFT JOIN head_sizes ON head_sizes.log = logs.id
+        WHERE logs.signed_size > ifnull(head_sizes.size, 0)`,
+    ),
     signed: db.prepare<[], { readonly tenant: string }>('SELECT tenant FROM logs WHERE note IS NOT NULL'),
     stopped: db.prepare<[], LogColumns>(`SELECT ${LOG_COLUMNS} FROM logs WHERE stopped IS NOT NULL`),
     saveLog: db
@@ -158,6 +162,10 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
 
   signedTenants(): readonly string[] {
     return this.#statements.signed.all().map(({ tenant }) => tenant)
+  }
+
+  logsBehindHeads(): readonly LogRow[] {
+    return this.#statements.behindHeads.all().map(toLog)
   }
 
   stoppedLogs(): readonly LogRow[] {

@@ -198,6 +198,34 @@ test('a bundle with the whole log makes the tree of streams again, and names a c
   assert.equal(await codesOf(signedAgain(forged, log)), ['TAMPERED', 'streams'])
 })
 
+/** What a bundle of a run holds right after: nothing is appended that a newer checkpoint would have to cover. */
+async function bundledNow(home: TestLogs): Promise<Files> {
+  const tar = await bundled(home, { run: 'r1' })
+  const verdict = verifyBundle(tar, { key: home.logs.verifierKey('acme') })
+  assert.equal([verdict.verdict, verdict.faults], ['VERIFIED', []])
+  return unpackTar(tar)
+}
+
+test('a bundle of one run does not carry the whole log after the file of the logs was rebuilt, whatever was signed since (F162)', async () => {
+  await using home = await testLogs()
+  for (let n = 0; n < 5; n += 1) await home.fill('acme', `other-${n}`, 3)
+  await home.fill('acme', 'r1', 6)
+  await home.logs.publish()
+  const signed = home.logs.checkpoint('acme')
+  home.logStore.renew('requested')
+  assert.not((await bundledNow(home)).has('log.jsonl'))
+  assert.equal(home.logs.checkpoint('acme'), signed, 'nothing was signed for it')
+})
+
+test('nor in a process whose checkpoints another one signs (F162)', async () => {
+  await using signer = await testLogs()
+  await signer.fill('acme', 'other', 3)
+  await signer.fill('acme', 'r1', 6)
+  await signer.logs.publish()
+  await using other = await testLogs({ store: signer.store, keys: signer.keys })
+  assert.not((await bundledNow(other)).has('log.jsonl'))
+})
+
 test('no flipped bit of such a bundle is VERIFIED (A31)', () => {
   const random = seededRandom(233)
   for (let each = 0; each < 150; each += 1) {
