@@ -14,7 +14,7 @@ import { doubtsPage } from './pages/doubts-page.tsx'
 import { downloadRoute } from './pages/download.ts'
 import { eventPage, evidenceRoute } from './pages/event-page.tsx'
 import { liveRun, liveRuns } from './pages/live.ts'
-import { logPage } from './pages/log-page.tsx'
+import { checkCheckpoint, logPage } from './pages/log-page.tsx'
 import { overviewPage } from './pages/overview-page.tsx'
 import { latestRefusal, refusalPage } from './pages/refusal-page.tsx'
 import { resolveForm, resolvePage } from './pages/resolve-page.tsx'
@@ -48,6 +48,7 @@ export const PAGES: readonly PageRoute[] = [
   resolveForm,
   spendPage,
   logPage,
+  checkCheckpoint,
   auditIndexPage,
   auditPage,
 ]

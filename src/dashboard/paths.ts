@@ -6,6 +6,7 @@ export const RUNS = `${ROOT}/runs`
 export const DOUBTS = `${ROOT}/doubts`
 export const SPEND = `${ROOT}/spend`
 export const LOG = `${ROOT}/log`
+export const CHECK_CHECKPOINT = `${LOG}/check`
 export const AUDIT = `${ROOT}/audit`
 export const APPROVALS = `${ROOT}/approvals`
 export const SIGN_IN = `${ROOT}/sign-in`

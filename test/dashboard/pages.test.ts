@@ -244,6 +244,13 @@ test('a page of the audit is of the log as it was, where a size is given, and re
   assert.is((await client.get('/ui/audit/events?zone=Mars')).status, 400)
 })
 
+test('the outcome of a compensation carries the name of its tool, in the list and on its own page', async () => {
+  await using edge = await seeded()
+  const client = await signedIn(edge)
+  assert.match(await client.html(`/ui/runs/${REFUSED_RUN}`), /Compensation recall-letter failed: /)
+  assert.match(await client.html(`/ui/runs/${REFUSED_RUN}/events/35`), /<h1><bdi>Compensation recall-letter failed: /)
+})
+
 test('what a search found is marked in its sentence, and the member that it stands in is named', async () => {
   await using edge = await seeded()
   const client = await signedIn(edge)

@@ -4,7 +4,7 @@
  */
 export {}
 
-/** Changes that come together are shown together. */
+/** Changes that come together are shown together; however many go on coming, the page is never behind by much more than this. */
 const TOGETHER_MS = 500
 
 const part = document.getElementById('live')
@@ -12,14 +12,24 @@ if (part?.dataset.live !== undefined) follow(part.dataset.live)
 
 function follow(address: string): void {
   const source = new EventSource(address)
-  let timer: ReturnType<typeof setTimeout> | undefined
-  source.addEventListener('changed', () => {
-    clearTimeout(timer)
-    timer = setTimeout(() => void refresh(), TOGETHER_MS)
-  })
+  let isDue = false
+  let isAtWork = false
+  const keepUp = async (): Promise<void> => {
+    isDue = true
+    if (isAtWork) return
+    isAtWork = true
+    while (isDue) {
+      await new Promise((resolve) => setTimeout(resolve, TOGETHER_MS))
+      isDue = false
+      // The next change tries again.
+      await refresh().catch(() => undefined)
+    }
+    isAtWork = false
+  }
+  source.addEventListener('changed', () => void keepUp())
   source.addEventListener('resync', () => {
     source.close()
-    void refresh()
+    void keepUp()
   })
   window.addEventListener('pagehide', () => source.close())
 }

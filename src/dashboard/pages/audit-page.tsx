@@ -73,7 +73,7 @@ export const auditPage = pageRoute({
         narrowed={narrowed}
       />
     )
-    return { title: titleOf(name), nav, scripts: ['zones.js'], body }
+    return { title: titleOf(name), nav, scripts: ['zones.js', 'event-detail.js'], body }
   },
 })
 

@@ -14,7 +14,7 @@ import { JsonView } from '../parts/json-view.tsx'
 import { ProofPanel } from '../parts/proof-panel.tsx'
 import { eventPath, refusalPath } from '../paths.ts'
 import { readEvent } from '../read-event.ts'
-import { describeEvent } from '../story/describe.ts'
+import { describeEvent, type ToolNames } from '../story/describe.ts'
 
 const NoQuery = z.object({})
 
@@ -36,10 +36,11 @@ export const eventPage = pageRoute({
     return {
       title: `${run} event ${revision}`,
       nav: 'runs',
-      scripts: ['proof.js'],
+      scripts: ['proof.js', 'zones.js'],
       body: (
         <EventBody
           view={view}
+          tools={await toolOf(view, event)}
           event={event}
           faults={orRefused(checked).faults}
           last={checked.ok ? checked.revision : revision}
@@ -49,14 +50,22 @@ export const eventPage = pageRoute({
   },
 })
 
+/** An outcome names its call by the id alone: the call says which tool it is of. */
+async function toolOf({ deps, caller, run }: View, { data: { callId } }: LedgerEvent): Promise<ToolNames> {
+  const found = typeof callId === 'string' ? await deps.ledger.call(caller, run, callId) : undefined
+  const tool = found?.ok === true ? found.value.tool : undefined
+  return { spanOf: new Map(typeof tool === 'string' && typeof callId === 'string' ? [[callId, { tool }]] : []) }
+}
+
 interface BodyProps {
   readonly view: View
   readonly event: LedgerEvent
+  readonly tools: ToolNames
   readonly faults: readonly { readonly code: string; readonly message: string }[]
   readonly last: number
 }
 
-function EventBody({ view: { run, caller, deps }, event, faults, last }: BodyProps) {
+function EventBody({ view: { run, caller, deps }, event, tools, faults, last }: BodyProps) {
   const { header, data } = event
   return (
     <>
@@ -64,7 +73,7 @@ function EventBody({ view: { run, caller, deps }, event, faults, last }: BodyPro
       <div class="page-head">
         <div>
           <h1>
-            <Data text={describeEvent(event)} />
+            <Data text={describeEvent(event, tools)} />
           </h1>
           <p class="muted">
             {header.type}, event {header.revision} of {run}
@@ -96,6 +105,7 @@ function EventBody({ view: { run, caller, deps }, event, faults, last }: BodyPro
             verifierKey={deps.ledger.logs?.verifierKey(caller.tenant)}
             caller={caller}
             faults={faults}
+            kid={header.kid}
           />
           <HeaderCard event={event} />
         </div>

@@ -1,18 +1,21 @@
 /** @module The tenant's log: how far it reaches, what is signed, how it grew, and what to keep elsewhere. */
+import type { Child } from 'hono/jsx'
 import { z } from 'zod'
 import { CheckpointSigned } from '../../../schemas/events/checkpoint-signed.ts'
-import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
+import { READ_TENANT, READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
 import type { IntegrityState } from '../../ledger/integrity/integrity.ts'
 import type { LogState } from '../../ledger/log/tenant-logs.ts'
 import { toBase64 } from '../../merkle/base64.ts'
 import { parseCheckpoint } from '../../merkle/checkpoint.ts'
 import { parseNote } from '../../merkle/signed-note.ts'
 import { count, plural } from '../format.ts'
-import { pageRoute, type View } from '../page.ts'
+import { holdAgainst } from '../kept-checkpoint.ts'
+import { type Page, pageRoute, type View } from '../page.ts'
 import { Data, Time } from '../parts/data.tsx'
 import { Fact } from '../parts/fact.tsx'
 import { Growth, type GrowthPoint } from '../parts/growth.tsx'
 import { IntegrityCard } from '../parts/integrity.tsx'
+import { KeptCheckpoint } from '../parts/kept-checkpoint.tsx'
 import { downloadPath } from '../paths.ts'
 import { askAudit, auditOf, numberIn } from './audit-ask.ts'
 
@@ -23,28 +26,42 @@ export const logPage = pageRoute({
   path: '/log',
   access: READ_TENANT_RECORDED_BEHIND,
   query: z.object({}),
-  handle: async (view) => {
-    const { deps, caller } = view
-    const { logs } = deps.ledger
-    const points = logs === undefined ? [] : await checkpointsOf(view)
-    const note = logs?.checkpoint(caller.tenant)
-    const body =
-      logs === undefined ? (
-        <div class="empty">
-          <p class="empty-title">This ledger keeps no log</p>
-        </div>
-      ) : (
-        <LogBody
-          state={logs.state(caller.tenant)}
-          note={note?.ok === true ? note.value : undefined}
-          verifierKey={logs.verifierKey(caller.tenant)}
-          points={points}
-          integrity={deps.ledger.integrity.state(caller)}
-        />
-      )
-    return { title: 'Log', nav: 'log', body }
-  },
+  handle: (view) => logShown(view),
 })
+
+/** The same page, with what holding a kept checkpoint against the log showed. */
+export const checkCheckpoint = pageRoute({
+  method: 'post',
+  path: '/log/check',
+  access: READ_TENANT,
+  query: z.object({}),
+  handle: (view) => logShown(view, view.form.get('note') ?? ''),
+})
+
+async function logShown(view: View, pasted?: string): Promise<Page> {
+  const { deps, caller, session } = view
+  const { logs } = deps.ledger
+  const kept = logs && pasted !== undefined ? holdAgainst(logs, caller.tenant, pasted) : undefined
+  const points = logs === undefined ? [] : await checkpointsOf(view)
+  const note = logs?.checkpoint(caller.tenant)
+  const body =
+    logs === undefined ? (
+      <div class="empty">
+        <p class="empty-title">This ledger keeps no log</p>
+      </div>
+    ) : (
+      <LogBody
+        state={logs.state(caller.tenant)}
+        note={note?.ok === true ? note.value : undefined}
+        verifierKey={logs.verifierKey(caller.tenant)}
+        points={points}
+        integrity={deps.ledger.integrity.state(caller)}
+      >
+        <KeptCheckpoint csrf={session.csrf} pasted={pasted ?? ''} verdict={kept} />
+      </LogBody>
+    )
+  return { title: 'Log', nav: 'log', body }
+}
 
 /** The newest ones on record, with their bodies. */
 async function checkpointsOf(view: View): Promise<readonly GrowthPoint[]> {
@@ -69,9 +86,10 @@ interface BodyProps {
   readonly verifierKey: string
   readonly points: readonly GrowthPoint[]
   readonly integrity: IntegrityState
+  readonly children: Child
 }
 
-function LogBody({ state, note, verifierKey, points, integrity }: BodyProps) {
+function LogBody({ state, note, verifierKey, points, integrity, children }: BodyProps) {
   const signed = note === undefined ? undefined : parseNote(note)
   const checkpoint = signed === undefined ? undefined : parseCheckpoint(signed.text)
   return (
@@ -110,7 +128,10 @@ function LogBody({ state, note, verifierKey, points, integrity }: BodyProps) {
           </Fact>
         )}
       </dl>
-      <IntegrityCard state={integrity} />
+      <div class="columns columns-even">
+        <IntegrityCard state={integrity} />
+        {children}
+      </div>
       <section aria-labelledby="growth-title">
         <h2 id="growth-title">Growth</h2>
         {points.length === 0 ? <p class="muted">No checkpoint was signed yet.</p> : <Growth points={points} />}

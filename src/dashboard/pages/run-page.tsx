@@ -47,7 +47,7 @@ export const runPage = pageRoute({
     return {
       title: run.runId,
       nav: 'runs',
-      scripts: ['picture.js', 'live.js'],
+      scripts: ['picture.js', 'live.js', 'event-detail.js', 'zones.js'],
       body: <RunBody view={view} run={run} story={story} window={window} rows={rows} place={place} />,
     }
   },

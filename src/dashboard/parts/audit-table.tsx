@@ -71,7 +71,11 @@ function Cell({ column, item }: { readonly column: string; readonly item: JsonOb
   if (column === 'revision' && typeof run === 'string' && typeof revision === 'number') {
     const refused = item.type === 'EnvelopeRejected'
     const href = refused ? refusalPath(run, revision) : eventPath(run, revision)
-    return <a href={href}>{refused ? `see why (event ${revision})` : `event ${revision}`}</a>
+    return (
+      <a href={href} {...(refused ? {} : { class: 'event-open' })}>
+        {refused ? `see why (event ${revision})` : `event ${revision}`}
+      </a>
+    )
   }
   if (column === 'rewind' && typeof run === 'string') return <Rewind run={run} rewind={value as JsonObject} />
   if (column === 'seal')

@@ -33,7 +33,7 @@ function Row({ run, row }: { readonly run: string; readonly row: EventRow }) {
   return (
     <tr class={`event event-${type}`} id={`event-${revision}`}>
       <td class="number">
-        <a href={eventPath(run, revision)} aria-label={`Event ${revision}`}>
+        <a class="event-open" href={eventPath(run, revision)} aria-label={`Event ${revision}`}>
           {revision}
         </a>
       </td>

@@ -11,6 +11,8 @@ export interface ProofPanelProps {
   readonly eventId: string
   readonly verifierKey: string | undefined
   readonly caller: Principal
+  /** Of the key that it was sealed under. */
+  readonly kid: string
   /** What the ledger itself found wrong with the event's seal; empty where nothing is. */
   readonly faults: readonly { readonly code: string; readonly message: string }[]
 }
@@ -22,7 +24,7 @@ const CHECKS = [
   ['signature', 'Checkpoint'],
 ] as const
 
-export function ProofPanel({ run, revision, eventId, verifierKey, caller, faults }: ProofPanelProps) {
+export function ProofPanel({ run, revision, eventId, verifierKey, caller, faults, kid }: ProofPanelProps) {
   const auditor = mayOpen(READ_TENANT, caller)
   return (
     <section class="card proof" data-evidence={evidencePath(run, revision)} aria-labelledby="proof-title">
@@ -38,7 +40,8 @@ export function ProofPanel({ run, revision, eventId, verifierKey, caller, faults
             {faults.length === 0 ? '\u2713' : '\u2717'}
           </span>
           <span>
-            <strong>Seal.</strong> <SealVerdict faults={faults} />
+            <strong>Seal.</strong> <span class="by">checked by the ledger</span>{' '}
+            <SealVerdict faults={faults} kid={kid} />
           </span>
         </li>
         {CHECKS.map(([name, label]) => (
@@ -47,7 +50,8 @@ export function ProofPanel({ run, revision, eventId, verifierKey, caller, faults
               {'\u2013'}
             </span>
             <span>
-              <strong>{label}.</strong> <span class="words">Checked by a script of this page.</span>
+              <strong>{label}.</strong> <span class="by">checked by this browser</span>{' '}
+              <span class="words">Checked by a script of this page.</span>
             </span>
           </li>
         ))}
@@ -80,10 +84,13 @@ export function ProofPanel({ run, revision, eventId, verifierKey, caller, faults
   )
 }
 
-function SealVerdict({ faults }: Pick<ProofPanelProps, 'faults'>) {
+function SealVerdict({ faults, kid }: Pick<ProofPanelProps, 'faults' | 'kid'>) {
   if (faults.length === 0) {
     return (
-      <>The ledger finds mac, body and place in order. The mac needs the ledger's key: a browser cannot check it.</>
+      <>
+        For this page it computed anew the mac of the header under its key <code>{kid}</code>, the digest of salt and
+        body, the place and the link to the event before: all fit. A browser has no such key and cannot check the mac.
+      </>
     )
   }
   return (

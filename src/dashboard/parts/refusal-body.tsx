@@ -57,6 +57,7 @@ export function RefusalBody({ found, caller, verifierKey }: RefusalBodyProps) {
           verifierKey={verifierKey}
           caller={caller}
           faults={faults}
+          kid={header.kid}
         />
         <HandOver run={run.runId} caller={caller} />
       </div>

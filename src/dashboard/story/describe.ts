@@ -8,20 +8,30 @@ import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { count, money, plural } from '../format.ts'
 import { words } from '../picture/labels.ts'
 import { clipped } from '../visible.ts'
-import type { RunStory } from './story-parts.ts'
+import type { Span } from './story-parts.ts'
 
 const TEXT_CHARS = 140
 
 const OF_WHAT = /^(Tool call|Compensation)/
 
+/** What tool each call is of. */
+export interface ToolNames {
+  readonly spanOf: ReadonlyMap<string, Pick<Span, 'tool'>>
+}
+
 /** `story` knows what tool an outcome is of: its body names the call by its id alone. */
-export function describeEvent({ header, data }: LedgerEvent, story?: Pick<RunStory, 'spanOf'>): string {
+export function describeEvent({ header, data }: LedgerEvent, story?: ToolNames): string {
   const { type } = header
   if (!isRunEventType(type) || !knowsBody(type, data.v)) return words(type)
   const text = makeBy(TEXTS, { type, data, header } as unknown as RecordedEvent, undefined) ?? labelled(type, data)
   const { call } = RUN_EVENTS[type].changes
   const span = call === undefined || call === 'claimed' ? undefined : story?.spanOf.get(String(data.callId))
-  return clipped(span === undefined ? text : text.replace(OF_WHAT, () => `${span.tool}`), 2 * TEXT_CHARS)
+  return clipped(
+    span === undefined
+      ? text
+      : text.replace(OF_WHAT, (what) => (what === 'Compensation' ? `${what} ${span.tool}` : span.tool)),
+    2 * TEXT_CHARS,
+  )
 }
 
 /** The type's label, and what failed. */

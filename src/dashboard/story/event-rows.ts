@@ -1,8 +1,7 @@
 /** @module Events of a window as rows of a table: one line of words each, payloads left behind as they are read. */
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import { orRefused } from '../page.ts'
-import { describeEvent } from './describe.ts'
-import type { RunStory } from './story-parts.ts'
+import { describeEvent, type ToolNames } from './describe.ts'
 
 export interface EventRow {
   readonly revision: number
@@ -18,7 +17,7 @@ export interface EventRow {
 interface RowRange {
   readonly run: string
   /** Knows what a call is called, from its claim. */
-  readonly story: Pick<RunStory, 'spanOf'>
+  readonly story: ToolNames
   readonly from: number
   readonly to: number
 }

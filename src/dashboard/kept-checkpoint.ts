@@ -1,0 +1,61 @@
+/** @module A checkpoint that a reader kept, held against the log as it is now. */
+import type { TenantLogs } from '../ledger/log/tenant-logs.ts'
+import { parseCheckpoint } from '../merkle/checkpoint.ts'
+import { readSuccession } from '../merkle/key-succession.ts'
+import { type NoteVerifier, noteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
+import { openNote } from '../merkle/signed-note.ts'
+import { plural } from './format.ts'
+
+export interface KeptVerdict {
+  /** `unknown`: it says nothing about this log. */
+  readonly verdict: 'same' | 'altered' | 'unknown'
+  readonly text: string
+}
+
+type Logs = Pick<TenantLogs, 'verifierKey' | 'successions' | 'consistency'>
+
+/** Never throws for what was pasted. */
+export function holdAgainst(logs: Logs, tenant: string, pasted: string): KeptVerdict {
+  // A form sends lines with CRLF, and a copy may lack the last line's end.
+  const note = `${pasted.replaceAll('\r\n', '\n').trim()}\n`
+  const known = keysOf(logs, tenant)
+  const opened = openNote(note, known)
+  if (!opened.ok) return unknown(MESSAGES[opened.code])
+  const checkpoint = parseCheckpoint(opened.text)
+  if (checkpoint === undefined || checkpoint.origin !== known[0]?.name)
+    return unknown('It is signed, and it is no checkpoint of this log.')
+  const events = plural(checkpoint.size, 'event')
+  const found = logs.consistency(tenant, checkpoint.size)
+  if (!found.ok) {
+    return found.code === 'beyond-checkpoint' || found.code === 'no-checkpoint'
+      ? altered(
+          `It covers ${events}, and the log's last checkpoint covers ${plural(found.size, 'event')}: the log was cut, or restored from an older copy.`,
+        )
+      : unknown(`It cannot be held against the log (${found.code}).`)
+  }
+  if (!Buffer.from(found.value.fromRoot).equals(checkpoint.root))
+    return altered(
+      `It covers ${events}, and the first ${events} of the log have another root now: the log was rewritten.`,
+    )
+  return {
+    verdict: 'same',
+    text: `The log still begins with exactly the ${events} that it covers: none was cut, changed or put in between. ${plural(found.value.to - checkpoint.size, 'event')} came since, by the last checkpoint.`,
+  }
+}
+
+const MESSAGES = {
+  'malformed-note': 'It is no signed note: paste the whole file, from its first line to its last.',
+  'unknown-key': 'No key of this log signed it: it is of another log, or of another ledger.',
+  'invalid-signature': 'Its signature does not fit: the text was changed after it was signed.',
+} as const
+
+const unknown = (text: string): KeptVerdict => ({ verdict: 'unknown', text })
+const altered = (text: string): KeptVerdict => ({ verdict: 'altered', text })
+
+/** The key in use now, and those before it. */
+function keysOf(logs: Logs, tenant: string): readonly NoteVerifier[] {
+  const current = parseVerifierKey(logs.verifierKey(tenant))
+  if (current === undefined) return []
+  const former = logs.successions().flatMap((note) => readSuccession(note)?.from.key ?? [])
+  return [current, ...former.map((key) => noteVerifier(current.name, key))]
+}
