@@ -37,6 +37,8 @@ test('an event stands in the kind of stream that its type belongs in, and nowher
     ['EnvelopeAccepted', VALUE, 1],
     ['RunStarted', RUN, 1],
     ['EnvelopeAccepted', RUN, 0],
+    ['KeyRotated', SYSTEM_STREAM, 0],
+    ['LedgerCreated', SYSTEM_STREAM, 1],
   ] as const)
     assert.ok(codesOf(type, stream, revision).includes('first-event'), `${type} in ${stream} @ ${revision}`)
 })
@@ -89,6 +91,104 @@ test('a key of the log is announced by the one before it, of this ledger, and is
     ['another successor than the reader has', [rotation(first, mallory)]],
   ] as const)
     assert.equal(rotated(bodies), ['key-rotation'], what)
+})
+
+interface Told {
+  readonly type: string
+  readonly body?: object
+  readonly stream?: string
+  readonly kid?: string
+}
+
+const RING = { keys: ['k1', 'k2', 'k3'].map((kid) => ({ kid })) }
+
+/** Faults of these events, which follow the founding under `k1`: each at the next revision of its stream. */
+function toldBy(rules: EventRules, events: readonly Told[]): readonly string[] {
+  const ledgerId = '00000000-0000-7000-8000-000000000001'
+  const founding = { ledgerId, origin: ORIGIN, kid: 'k1', verifierKey: keyText(first) }
+  const next = new Map<string, number>()
+  return [{ type: 'LedgerCreated', body: founding }, ...events].flatMap(({ type, body = {}, ...at }: Told) => {
+    const { stream = SYSTEM_STREAM, kid = 'k1' } = at
+    const revision = next.get(stream) ?? 0
+    next.set(stream, revision + 1)
+    const header = { v: 1, type, stream, revision, tenant: 'acme', kid, time: '2026-01-01T00:00:00.000Z' }
+    return rules.check(header as unknown as Header, JSON.stringify({ v: 1, ...body })).map(({ code }) => code)
+  })
+}
+
+const told = (...events: readonly Told[]): readonly string[] =>
+  toldBy(new EventRules({ ring: RING, bodies: false }), events)
+const toKey = (kid: string, previousKid: string): Told => ({ type: 'KeyRotated', body: { kid, previousKid } })
+const inRun = (type: string, more: Partial<Told> = {}): Told => ({ type, stream: RUN, ...more })
+
+test('a key seals from its announcement on, and follows the one before it in the ring (A184)', () => {
+  assert.equal(told(inRun('RunStarted'), toKey('k2', 'k1'), inRun('RunFailed', { kid: 'k2' })), [])
+  assert.equal(told(inRun('RunStarted', { kid: 'k2' }), toKey('k2', 'k1')), ['key-not-announced'])
+  assert.equal(told(toKey('k2', 'k1'), inRun('RunStarted', { kid: 'k3' })), ['key-not-announced'])
+  assert.equal(told(toKey('k2', 'k1'), toKey('k3', 'k1')), ['key-rotation'], 'not the key before it')
+  assert.equal(told(toKey('k3', 'k1'), toKey('k2', 'k3')), ['key-rotation'], 'back in the ring')
+  assert.equal(told(toKey('k1', 'k1')), ['key-rotation'], 'no other key')
+  assert.equal(told(toKey('k9', 'k1'), { ...toKey('k8', 'k9'), kid: 'k9' }), [], 'keys that an older key file does not have yet')
+})
+
+test('a rotation that a run holds announces no key (A184)', () => {
+  const rules = new EventRules({ ring: RING, bodies: true })
+  const started = { type: 'RunStarted', stream: RUN, body: { name: 'one' } }
+  const found = toldBy(rules, [started, { ...toKey('k2', 'k1'), stream: RUN }, { ...toKey('k3', 'k1'), kid: 'k2' }])
+  assert.ok(found.includes('key-not-announced'), found.join())
+  assert.equal([rules.wasAnnounced('k1'), rules.wasAnnounced('k2'), rules.wasAnnounced('k3')], [true, false, true])
+})
+
+test('the founding says which ledger this is, and under which key its logs begin: another key file is named', () => {
+  const rules = (key: KeyObject): EventRules =>
+    new EventRules({ ring: RING, bodies: false, verifierKeys: () => [keyText(key)] })
+  assert.equal([toldBy(rules(first), []), toldBy(rules(second), [])], [[], ['foreign-verifier-key']])
+  const founded = rules(first)
+  assert.is(founded.facts, undefined)
+  toldBy(founded, [])
+  assert.equal(founded.facts, { ledgerId: '00000000-0000-7000-8000-000000000001', origin: ORIGIN })
+})
+
+test('nothing follows the disclosure of a run’s keys in that run, and other runs go on', () => {
+  const rules = new EventRules({ ring: RING, bodies: false })
+  const other = { type: 'RunStarted', stream: 'run-acme.two' }
+  const found = toldBy(rules, [inRun('RunStarted'), inRun('RunFailed'), inRun('RunKeyDisclosed'), other])
+  assert.equal([found, rules.disclosedRuns], [[], 1])
+  const behind = toldBy(new EventRules({ ring: RING, bodies: false }), [
+    inRun('RunStarted'),
+    inRun('RunKeyDisclosed'),
+    inRun('EnvelopeAccepted'),
+  ])
+  assert.equal(behind, ['after-disclosure'])
+})
+
+test('a type and a version of a body that this build does not know are named, with bodies read or not, and misfits where they are read', () => {
+  for (const bodies of [false, true]) {
+    const rules = (): EventRules => new EventRules({ ring: RING, bodies })
+    for (const type of ['NoSuchType', 'toString', '__proto__'])
+      assert.equal(toldBy(rules(), [inRun('RunStarted'), inRun(type)]).includes('unknown-type'), true, type)
+    assert.equal(toldBy(rules(), [{ type: 'NoSuchType' }]), ['unknown-type'])
+    assert.equal(toldBy(rules(), [{ type: 'KeyRotated', body: { v: 99 } }]), ['body-version'])
+    assert.equal(toldBy(rules(), [{ type: 'KeyRotated', body: { kid: 'k2' } }]), ['body-schema'])
+    const misfit = toldBy(rules(), [inRun('RunStarted', { body: { name: 1 } })])
+    assert.equal(misfit, bodies ? ['body-schema'] : [])
+  }
+})
+
+test('whatever stands in a body, it is a fault and nothing is thrown', () => {
+  for (const text of ['', 'null', '1', '"x"', '[]', '[null]', '{', '{"v":null}', '{"v":1}']) {
+    for (const [type, stream] of [
+      ['LedgerCreated', SYSTEM_STREAM],
+      ['KeyRotated', SYSTEM_STREAM],
+      ['LogKeyRotated', SYSTEM_STREAM],
+      ['RunStarted', RUN],
+    ] as const) {
+      const header = { v: 1, type, stream, revision: 0, tenant: 'acme', kid: 'k1', time: '2026-01-01T00:00:00.000Z' }
+      const rules = new EventRules({ ring: RING, bodies: true })
+      const codes = rules.check(header as unknown as Header, text).map(({ code }) => code)
+      assert.ok(codes.includes('body-version') || codes.includes('body-schema'), `${type} ${text}: ${codes}`)
+    }
+  }
 })
 
 test.run()
