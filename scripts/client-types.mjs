@@ -166,9 +166,20 @@ function chunksOf(text) {
 
 /** Examples import `countersign`, and what a file is about is for who changes it: together they would be a tenth of the package. */
 function forReaders(text) {
-  return text
-    .replace(/^\/\*\*\s+(?:\* )?@module[\s\S]*?\*\/\n/, '')
-    .replace(/^ *\* @example\n(?: *\* .*\n| *\*\n)*?(?= *\*\/)/gm, '')
+  return (
+    text
+      .replace(/^\/\*\*\s+(?:\* )?@module[\s\S]*?\*\/\n/, '')
+      .replace(/^ *\* @example\n(?: *\* .*\n| *\*\n)*?(?= *\*\/)/gm, '')
+      // A comment without paragraphs or lists says the same in one line.
+      .replace(
+        /\/\*\*\n((?: *\* [^-\n].*\n)+) *\*\//g,
+        (_, lines) =>
+          `/** ${lines
+            .replace(/^ *\* /gm, '')
+            .trim()
+            .replaceAll('\n', ' ')} */`,
+      )
+  )
 }
 
 function withoutComments(text) {

@@ -28,6 +28,7 @@ export type AgentErrorCode =
   | 'invalid-agent'
   | 'invalid-output'
   | 'invalid-slice'
+  | 'invalid-stream'
   | 'invalid-embedding'
   | 'invalid-token-count'
   | 'missing-key'

@@ -48,7 +48,7 @@ export type {
 } from './fork/fork-types.ts'
 export { ForkFailed } from './fork/fork-types.ts'
 export type { ReplayResult, ReplaySource } from './history/replay.ts'
-export type { Agent, AgentOptions, Answer, Conversation } from './loop/agent.ts'
+export type { Agent, AgentOptions, AgentPart, Answer, Conversation } from './loop/agent.ts'
 export { agent } from './loop/agent.ts'
 export type { AnthropicLike, AnthropicModelOptions } from './loop/anthropic-model.ts'
 export { anthropicModel } from './loop/anthropic-model.ts'
@@ -57,8 +57,10 @@ export type {
   AssistantMessage,
   Message,
   Model,
+  ModelAnswer,
   ModelContext,
   ModelFunction,
+  ModelPart,
   ToolDescription,
   ToolMessage,
   ToolRequest,

@@ -136,6 +136,11 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
   readonly usage?: (result: Result, args: Args) => ToolUsage
   /** Somebody has to approve a call before it runs: every one (`true`), or as it says. A run's policy and manifests add their own rules. */
   readonly approve?: boolean | ApproveOptions
+  /**
+   * It gives its result in parts, an async iterable or a web stream: whoever calls it gets an async iterable as soon as the first part is there, and the record, a
+   * compensation and `usage` the list of all. Left early, the source is stopped, and what came until then is the result.
+   */
+  readonly stream?: boolean
   /** Of the result only a digest goes on record. A resume gets the value from `check`, else it stops with `not-recorded`, as a replay does. */
   readonly record?: 'digest'
   /** A result that is too large to be recorded is refused to the caller as an answer (`ResultTooLarge`, the default), or the run is rolled back. */
@@ -144,7 +149,7 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
   readonly unreachable?: 'stop' | 'run'
 }
 
-interface Definition<Args, Result, Keeps> extends ToolOptions<Args, Recorded<Awaited<NoInfer<Result>>, Keeps>> {
+interface Definition<Args, Result, Keeps> extends ToolOptions<Args, OnRecord<Awaited<NoInfer<Result>>, Keeps>> {
   readonly name: string
 }
 
@@ -178,8 +183,18 @@ export interface FunctionTool<Args extends readonly unknown[], Result, Value = R
 
 export type AnyFunction = (...args: never[]) => unknown
 
-/** What a function's result is on record. */
-export type ValueOf<Fn extends AnyFunction, Keeps> = Recorded<Awaited<ReturnType<Fn>>, Keeps>
+/** What a function's caller gets. */
+export type ValueOf<Fn extends AnyFunction, Keeps> = CallerGets<Awaited<ReturnType<Fn>>, Keeps>
+
+/** What a result is on record: of one in parts, their list. */
+export type OnRecord<Result, Keeps> = [Result] extends [AsyncIterable<infer Part>]
+  ? readonly Recorded<Part, Keeps>[]
+  : Recorded<Result, Keeps>
+
+/** What whoever calls a tool gets of its result. */
+export type CallerGets<Result, Keeps> = [Result] extends [AsyncIterable<infer Part>]
+  ? AsyncIterable<Recorded<Part, Keeps>>
+  : Recorded<Result, Keeps>
 
 /** The same signature, type parameters included, where the record keeps the result as it is; else one that gives what the record keeps. */
 export type Wrapped<Fn extends AnyFunction, Keeps = never> =

@@ -54,6 +54,8 @@ export interface ToolSpec extends Spending {
   readonly unreachable: 'stop' | 'run'
   /** As the claim says it. */
   readonly approve: Approve | undefined
+  /** It gives its result in parts. */
+  readonly stream: boolean
   readonly record: 'digest' | undefined
   readonly onTooLarge: 'refuse' | 'roll-back'
   /** Default `forward`. A call of phase `model` gives what was said: nothing to undo, no evidence, and never in doubt. */
@@ -118,6 +120,7 @@ export function toolSpec(body: ToolBody, options: ToolOptions): ToolSpec {
     unreachable: options.unreachable ?? 'stop',
     approve: approveRule(options.approve),
     record: options.record,
+    stream: options.stream ?? false,
     onTooLarge: options.onTooLarge ?? 'refuse',
     ...toolSpending(options),
     failure: failureOf,

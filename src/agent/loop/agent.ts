@@ -6,12 +6,12 @@ import type { Json } from '../../../schemas/json.ts'
 import { pause } from '../../client/transport.ts'
 import { backoffMs } from '../calls/backoff.ts'
 import { AgentError } from '../errors.ts'
-import { currentExecution, type ExecutionContext, joined, runWithin } from '../runtime/execution-context.ts'
+import { currentExecution, type ExecutionContext, joined } from '../runtime/execution-context.ts'
 import { rollBackScope } from '../saga/roll-back-scope.ts'
-import { inSpan } from '../tracing/call-span.ts'
+import { failureTypeOf } from '../tracing/spanned.ts'
 import { askModel, type History, namedModel } from './ask-model.ts'
 import { type DescribedTool, describeTools, type LoopTool } from './describe-tools.ts'
-import type { Message, Model } from './messages.ts'
+import type { AssistantMessage, Message, Model, ToolMessage, ToolRequest } from './messages.ts'
 import { TurnFailed, takeTurn } from './turn.ts'
 
 /** What an agent is made of: its model, its tools, and its bounds in turns and calls. */
@@ -45,7 +45,19 @@ export interface Answer {
   readonly calls: number
 }
 
-/** An agent: `generate` holds one conversation, inside a run. */
+/** A part of a conversation, as it comes. `turn` counts from 1. */
+export type AgentPart =
+  /** A piece of what the model says. */
+  | { readonly type: 'text'; readonly turn: number; readonly text: string }
+  /** The model asks for a call, which is carried out once whoever reads asks for the next part. */
+  | { readonly type: 'call'; readonly turn: number; readonly request: ToolRequest }
+  | { readonly type: 'result'; readonly turn: number; readonly message: ToolMessage }
+  /** What came so far was undone, and the conversation begins anew. */
+  | { readonly type: 'again' }
+  /** The last part. */
+  | ({ readonly type: 'answer' } & Answer)
+
+/** An agent: `generate` and `stream` hold one conversation, inside a run. */
 export interface Agent {
   readonly name: string
   /**
@@ -53,6 +65,11 @@ export interface Agent {
    * but `ToolError`, retries used up), `max-turns`, `invalid-model-message`.
    */
   generate(conversation: Conversation): Promise<Answer>
+  /**
+   * The same, part by part as it comes, at the pace of its reader: nothing is asked before the first part is, and no call is made before what the model said is
+   * read. Left early, the model is stopped, and what it had said is on record. A resume and a replay give the same parts. Throws like `generate`, when it is read.
+   */
+  stream(conversation: Conversation): AsyncIterable<AgentPart>
 }
 
 const TURNS_MAX = 20
@@ -86,34 +103,57 @@ export function agent(options: AgentOptions): Agent {
     model: namedModel(options.model),
     leaseMs: options.leaseMs,
   }
+  /** Where the code stands now is where the conversation is held, whoever reads it. */
+  const held = (conversation: Conversation, isRead = false): AsyncGenerator<AgentPart, Answer> => {
+    const execution = placeHere(name, tools)
+    const begun =
+      'messages' in conversation ? conversation.messages : [{ role: 'user', content: conversation.prompt } as const]
+    const system = options.system === undefined || begun.some(({ role }) => role === 'system') ? [] : [options.system]
+    const messages = [...system.map((content) => ({ role: 'system', content }) as const), ...begun]
+    return inAgentSpan(name, execution, (at) => converse({ ...loop, isRead }, at, messages))
+  }
   return {
     name,
-    generate: async (conversation) => {
-      const execution = placeHere(name, tools)
-      const begun =
-        'messages' in conversation ? conversation.messages : [{ role: 'user', content: conversation.prompt } as const]
-      const system = options.system === undefined || begun.some(({ role }) => role === 'system') ? [] : [options.system]
-      const messages = [...system.map((content) => ({ role: 'system', content }) as const), ...begun]
-      return inAgentSpan(name, execution, (at) => converse(loop, at, messages))
-    },
+    generate: async (conversation) => answerIn(held(conversation)),
+    stream: (conversation) => parts(held(conversation, true)),
   }
 }
 
-function inAgentSpan(
+async function* inAgentSpan(
   name: string,
   execution: ExecutionContext,
-  work: (at: ExecutionContext) => Promise<Answer>,
-): Promise<Answer> {
+  work: (at: ExecutionContext) => AsyncGenerator<AgentPart, Answer>,
+): AsyncGenerator<AgentPart, Answer> {
   const attributes = {
     'gen_ai.operation.name': 'invoke_agent',
     'gen_ai.agent.name': name,
     'gen_ai.conversation.id': execution.session.runId,
   }
-  const start = { name: `invoke_agent ${name}`, kind: 'internal', attributes } as const
-  return inSpan(execution, start, work, () => ({ attributes: {} }))
+  const span = execution.span?.child({ name: `invoke_agent ${name}`, kind: 'internal', attributes })
+  let failure: string | undefined
+  try {
+    return yield* work(span === undefined ? execution : { ...execution, span })
+  } catch (error) {
+    failure = failureTypeOf(error)
+    throw error
+  } finally {
+    span?.end(failure)
+  }
+}
+
+async function* parts(held: AsyncGenerator<AgentPart, Answer>): AsyncGenerator<AgentPart, void> {
+  yield { type: 'answer', ...(yield* held) }
+}
+
+async function answerIn(held: AsyncGenerator<AgentPart, Answer>): Promise<Answer> {
+  for (;;) {
+    const next = await held.next()
+    if (next.done === true) return next.value
+  }
 }
 
 interface Loop {
+  readonly isRead?: boolean
   readonly leaseMs: number | undefined
   readonly name: string
   readonly model: ReturnType<typeof namedModel>
@@ -134,7 +174,11 @@ function placeHere(name: string, tools: ReadonlyMap<string, DescribedTool>): Exe
 }
 
 /** Tries again from the start, in a scope of its own, where the tool that failed says so; the scope is rolled back before. */
-async function converse(loop: Loop, execution: ExecutionContext, begun: readonly Message[]): Promise<Answer> {
+async function* converse(
+  loop: Loop,
+  execution: ExecutionContext,
+  begun: readonly Message[],
+): AsyncGenerator<AgentPart, Answer> {
   const { session } = execution
   const number = session.occurrence(execution.scope, `agent ${loop.name}`) + 1
   const path = `${joined(execution.scope, loop.name)}:${number}`
@@ -142,7 +186,7 @@ async function converse(loop: Loop, execution: ExecutionContext, begun: readonly
     const scope = tries === 1 ? path : `${path}.${tries}`
     const inside: ExecutionContext = { ...execution, scope, dedupe: 'position' }
     try {
-      return await runWithin(inside, () => turns(loop, inside, begun))
+      return yield* turns(loop, inside, begun)
     } catch (error) {
       if (!(error instanceof TurnFailed)) throw error
       const { spec, cause } = error
@@ -151,23 +195,51 @@ async function converse(loop: Loop, execution: ExecutionContext, begun: readonly
       const { status } = await rollBackScope(execution, scope, cause)
       if (status !== 'COMPENSATED') throw cause
       if (session.live !== undefined) await pause(backoffMs(spec.backoff, tries, Math.random()), session.signal)
+      yield { type: 'again' }
     }
   }
 }
 
-async function turns(loop: Loop, execution: ExecutionContext, begun: readonly Message[]): Promise<Answer> {
+async function* turns(
+  loop: Loop,
+  execution: ExecutionContext,
+  begun: readonly Message[],
+): AsyncGenerator<AgentPart, Answer> {
   const history: History = { messages: [...begun], told: 0, digest: null as Json }
   let calls = 0
   for (let turn = 1; turn <= loop.maxTurns; turn += 1) {
     const here: ExecutionContext = { ...execution, scope: joined(execution.scope, `turn:${turn}`) }
-    const message = await askModel(here, loop, history)
+    const message = yield* turnTexts(turn, askModel(here, loop, history))
     const requests = message.toolCalls ?? []
     if (requests.length === 0) return { text: message.content ?? '', messages: history.messages, turns: turn, calls }
     calls += requests.length
-    history.messages.push(...(await takeTurn(here, requests, loop)))
+    for (const request of requests) yield { type: 'call', turn, request }
+    const answers = await takeTurn(here, requests, loop)
+    history.messages.push(...answers)
+    for (const message of answers) yield { type: 'result', turn, message }
   }
   throw new AgentError('max-turns', `the agent ${loop.name} has no answer after ${loop.maxTurns} turns`, {
     agent: loop.name,
     maxTurns: loop.maxTurns,
   })
+}
+
+async function* turnTexts(
+  turn: number,
+  asked: AsyncGenerator<string, AssistantMessage>,
+): AsyncGenerator<AgentPart, AssistantMessage> {
+  let isOver = false
+  try {
+    for (;;) {
+      const next = await asked.next()
+      isOver = next.done === true
+      if (next.done === true) return next.value
+      yield { type: 'text', turn, text: next.value }
+    }
+  } catch (error) {
+    isOver = true
+    throw error
+  } finally {
+    if (!isOver) await asked.return(undefined as never)
+  }
 }

@@ -1,7 +1,7 @@
 /** @module A model behind the Anthropic messages format: the `@anthropic-ai/sdk` package, or any client of that shape. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { parseStrictText } from '../../signing/strict-json.ts'
-import type { AssistantMessage, Message, Model, ToolDescription, ToolMessage } from './messages.ts'
+import type { AssistantMessage, Message, Model, ModelPart, ToolDescription, ToolMessage } from './messages.ts'
 
 /** The little of the `@anthropic-ai/sdk` client that is used: pass the client itself, wrapped by `trackAnthropic` where it is to be budgeted. */
 export interface AnthropicLike {
@@ -9,6 +9,12 @@ export interface AnthropicLike {
     // Its own parameters are typed by the package; any client of this shape fits.
     create(body: never, options?: never): PromiseLike<unknown>
   }
+}
+
+interface StreamEvent {
+  readonly index?: number
+  readonly content_block?: Block
+  readonly delta?: { readonly text?: string; readonly partial_json?: string }
 }
 
 interface Block {
@@ -51,7 +57,7 @@ export function anthropicModel(
   ) => PromiseLike<unknown>
   return {
     name: model,
-    complete: async (messages, tools, { signal }) => {
+    complete: async (messages, tools, { signal, stream }) => {
       const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content ?? '')
       const body: JsonObject = {
         ...request,
@@ -61,6 +67,7 @@ export function anthropicModel(
         ...(system.length > 0 && { system: system.join('\n\n') }),
         ...(tools.length > 0 && { tools: tools.map(toolOf) }),
       }
+      if (stream) return partsOf((await create({ ...body, stream }, { signal })) as AsyncIterable<StreamEvent>)
       const { content = [] } = (await create(body, { signal })) as { readonly content?: readonly Block[] }
       return answerOf(content)
     },
@@ -109,6 +116,19 @@ function inputOf(args: Json): Json {
   const parsed = typeof args === 'string' ? parseStrictText(args) : { ok: true as const, value: args }
   const value = parsed.ok ? parsed.value : { text: args }
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { value }
+}
+
+/** A block at a time: text in pieces, a call once it is whole. */
+async function* partsOf(events: AsyncIterable<StreamEvent>): AsyncGenerator<ModelPart, void> {
+  const calls = new Map<number, { id: string; name: string; arguments: string }>()
+  for await (const { index = 0, content_block: block, delta } of events) {
+    if (block?.type === 'tool_use') calls.set(index, { id: block.id ?? '', name: block.name ?? '', arguments: '' })
+    const call = calls.get(index)
+    if (call !== undefined) call.arguments += delta?.partial_json ?? ''
+    const text = delta?.text ?? block?.text ?? ''
+    if (text !== '') yield { text }
+  }
+  for (const toolCall of calls.values()) yield { toolCall }
 }
 
 function answerOf(blocks: readonly Block[]): AssistantMessage {

@@ -6,11 +6,13 @@ import { callTool } from '../calls/call.ts'
 import { CALL_VALUE, recordable } from '../calls/recordable.ts'
 import type { CallContext } from '../calls/tool-options.ts'
 import { type ToolSpec, toolSpec } from '../calls/tool-spec.ts'
-import { AgentError } from '../errors.ts'
+import { AgentError, failureOf } from '../errors.ts'
 import { type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
+import { isPartSource, PartStream, receivedBefore } from '../streams/part-stream.ts'
 import type { DescribedTool } from './describe-tools.ts'
 import { messageFault, type Said } from './message-fault.ts'
 import type { AssistantMessage, Message, Model, ModelFunction } from './messages.ts'
+import { messageOf, textOf, textsOf } from './turn-parts.ts'
 
 export interface NamedModel {
   readonly name: string
@@ -33,43 +35,71 @@ export interface History {
 
 interface ModelTurn {
   readonly leaseMs?: number | undefined
+  /** Somebody reads the texts as they come. */
+  readonly isRead?: boolean
   readonly model: NamedModel
   readonly tools: ReadonlyMap<string, DescribedTool>
 }
 
-/** Puts what the model said at the end of the history. Throws `invalid-model-message`, and what the model threw. */
-export async function askModel(
+/** Gives the texts as they come, and puts what the model said at the end of the history. Throws `invalid-model-message`, and what the model threw. */
+export async function* askModel(
   execution: ExecutionContext,
   modelTurn: ModelTurn,
   history: History,
-): Promise<AssistantMessage> {
+): AsyncGenerator<string, AssistantMessage> {
   const { tools } = modelTurn
   const reported = kept(history.messages.slice(history.told))
   const after = history.digest
   const { step, ...here } = execution
   const args = { messages: reported, after, tools: [...tools.keys()] }
+  const stream = new PartStream()
   // The step does not count the turn itself: a wrapped client inside counts its call, and else the answer tells what was used.
-  const message = (await runWithin(here, () =>
-    callTool(here, turnSpec(execution, modelTurn, history), args),
-  )) as unknown
-  const { usage } = message as AssistantMessage
+  const settled = runWithin(here, () => callTool(here, turnSpec(execution, modelTurn, { history, stream }), args))
+  const recorded = yield* readAlong(stream, settled as Promise<Json>)
+  const { parts: _, ...message } = recorded as unknown as AssistantMessage & { readonly parts?: unknown }
+  const { usage } = message
   if (step !== undefined && usage !== undefined) step.modelCalls += 1
-  history.digest = jsonDigest({ after, told: reported, said: message as Json })
-  history.messages.push(message as AssistantMessage)
+  history.digest = jsonDigest({ after, told: reported, said: message as unknown as Json })
+  history.messages.push(message)
   history.told = history.messages.length
-  return message as AssistantMessage
+  return message
 }
 
-function turnSpec({ step }: ExecutionContext, { model, tools, leaseMs }: ModelTurn, { messages }: History): ToolSpec {
+/** The texts of a turn that the record served are those of then. */
+async function* readAlong(stream: PartStream, settled: Promise<Json>): AsyncGenerator<string, Json> {
+  stream.feed.endWith(settled)
+  try {
+    for await (const part of stream.feed) {
+      const text = textOf(part)
+      if (text !== undefined) yield text
+    }
+  } catch (error) {
+    if (stream.feed.isEmpty) yield* receivedBefore(error).flatMap((part) => textOf(part) ?? [])
+    throw error
+  }
+  const recorded = await settled
+  if (stream.feed.isEmpty) yield* textsOf(recorded)
+  return recorded
+}
+
+function turnSpec(
+  { step }: ExecutionContext,
+  { model, tools, leaseMs, isRead = false }: ModelTurn,
+  { history, stream }: { readonly history: History; readonly stream: PartStream },
+): ToolSpec {
   const descriptions = [...tools.values()].map(({ description }) => description)
-  const execute = async (_: unknown, { signal }: CallContext) =>
-    said(model.name, await model.complete([...messages], descriptions, { signal }))
+  const execute = async (_: unknown, { signal: ending }: CallContext) => {
+    const signal = stream.endedBy(ending)
+    const answer = await model.complete([...history.messages], descriptions, { signal, stream: isRead })
+    return said(model.name, isPartSource(answer) ? messageOf(await stream.collect(answer, signal)) : answer)
+  }
   const inputs = { name: `model:${model.name}`, input: undefined, takes: 'value', execute } as const
   return {
     // Asking again costs money and changes nothing.
     ...toolSpec(inputs, { compensate: 'not-needed', onUnknown: 'retry', ...(leaseMs !== undefined && { leaseMs }) }),
     phase: 'model',
     operation: { operation: 'chat', name: model.name },
+    failure: (error) => stream.failure(failureOf(error)),
     ...(step !== undefined && { agent: step.agent }),
     usage: (message) => usageOf(message as AssistantMessage, model.name),
     inside: { dedupe: 'position', ...(step !== undefined && { step }) },
@@ -86,7 +116,7 @@ function said(name: string, answer: unknown): Json {
     const { place, message } = fault
     throw new AgentError('invalid-model-message', `what ${name} said is no message at ${place}: ${message}`, { place })
   }
-  const { content, toolCalls = [], usage } = answer as Said
+  const { content, toolCalls = [], usage, parts = [] } = answer as Said & { readonly parts?: readonly number[] }
   return {
     role: 'assistant',
     content: content ?? null,
@@ -94,6 +124,7 @@ function said(name: string, answer: unknown): Json {
       toolCalls: toolCalls.map(({ id, name, arguments: args }) => ({ id, name, arguments: args })),
     }),
     ...(usage !== undefined && { usage: { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens } }),
+    ...(parts.length > 1 && { parts: [...parts] }),
   }
 }
 

@@ -45,16 +45,27 @@ export interface ToolDescription {
 
 /** What a model function is told beside the conversation. */
 export interface ModelContext {
-  /** Aborted with the run. */
+  /** Aborted with the run, and where nobody reads on. */
   readonly signal: AbortSignal
+  /** Somebody reads along: whoever can answers in parts. */
+  readonly stream: boolean
 }
+
+/** A piece of a turn, as it comes: of its text, or a whole call. */
+export type ModelPart =
+  | { readonly text: string }
+  | { readonly toolCall: ToolRequest }
+  | { readonly usage: NonNullable<AssistantMessage['usage']> }
+
+/** A turn: whole, or in parts. */
+export type ModelAnswer = AssistantMessage | AsyncIterable<ModelPart>
 
 /** Asks a model: the conversation and the tools in, its next turn out. */
 export type ModelFunction = (
   messages: readonly Message[],
   tools: readonly ToolDescription[],
   context: ModelContext,
-) => AssistantMessage | Promise<AssistantMessage>
+) => ModelAnswer | Promise<ModelAnswer>
 
 /** Anything that answers a conversation: a function, or an object with a name for the record. */
 export type Model = ModelFunction | { readonly name: string; readonly complete: ModelFunction }

@@ -1,6 +1,6 @@
 /** @module A model behind the OpenAI chat format: the `openai` package, or any client of that shape. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import type { AssistantMessage, Message, Model, ToolDescription } from './messages.ts'
+import type { AssistantMessage, Message, Model, ModelPart, ToolDescription } from './messages.ts'
 
 /** The little of the `openai` client that is used: pass the client itself, wrapped by `trackOpenAI` where it is to be budgeted. */
 export interface OpenAiLike {
@@ -21,6 +21,20 @@ interface Choice {
       readonly function?: { readonly name: string; readonly arguments: string }
     }[]
   }
+}
+
+interface Chunk {
+  readonly choices?: readonly {
+    readonly delta?: {
+      readonly content?: string | null
+      readonly refusal?: string | null
+      readonly tool_calls?: readonly {
+        readonly index?: number
+        readonly id?: string
+        readonly function?: { readonly name?: string; readonly arguments?: string }
+      }[]
+    }
+  }[]
 }
 
 /** Which model is asked, and with what. */
@@ -50,9 +64,10 @@ export function openAiModel(client: OpenAiLike, { model, request = {} }: OpenAiM
   ) => PromiseLike<unknown>
   return {
     name: model,
-    complete: async (messages, tools, { signal }) => {
+    complete: async (messages, tools, { signal, stream }) => {
       const offered = tools.length === 0 ? {} : { tools: tools.map(toolOf) }
       const body: JsonObject = { ...request, model, messages: messages.map(messageOf), ...offered }
+      if (stream) return partsOf((await create({ ...body, stream }, { signal })) as AsyncIterable<Chunk>)
       const { choices } = (await create(body, { signal })) as { readonly choices?: readonly Choice[] }
       return answerOf(choices?.[0])
     },
@@ -84,6 +99,23 @@ function messageOf(message: Message): JsonObject {
 
 function textOf(args: Json): string {
   return typeof args === 'string' ? args : JSON.stringify(args)
+}
+
+async function* partsOf(chunks: AsyncIterable<Chunk>): AsyncGenerator<ModelPart, void> {
+  const calls = new Map<number, { id: string; name: string; arguments: string }>()
+  for await (const { choices } of chunks) {
+    const { content, refusal, tool_calls: pieces = [] } = choices?.[0]?.delta ?? {}
+    const text = content ?? refusal ?? ''
+    if (text !== '') yield { text }
+    for (const { index = 0, id, function: called } of pieces) {
+      const call = calls.get(index) ?? { id: '', name: '', arguments: '' }
+      calls.set(index, call)
+      call.id = id ?? call.id
+      call.name += called?.name ?? ''
+      call.arguments += called?.arguments ?? ''
+    }
+  }
+  for (const toolCall of calls.values()) yield { toolCall }
 }
 
 function answerOf(choice: Choice | undefined): AssistantMessage {

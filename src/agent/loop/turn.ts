@@ -53,7 +53,8 @@ async function answerTo(execution: ExecutionContext, request: ToolRequest, tool:
   const trace: CallTrace = { attempts: 0 }
   try {
     const result = await runWithin(execution, () => callTool(execution, spec, argumentsFor(tool, args.value), trace))
-    return { role: 'tool', callId: request.id, name: request.name, content: textOf(result) }
+    const whole = spec.stream ? await wholeOf(result as AsyncIterable<unknown>) : result
+    return { role: 'tool', callId: request.id, name: request.name, content: textOf(whole) }
   } catch (error) {
     if (isToolError(error)) return refusal(request, error.message)
     // Without a call on record the arguments themselves were refused; behind one, those of a call that the tool made.
@@ -87,6 +88,13 @@ function unknownTool({ name }: ToolRequest, tools: ReadonlyMap<string, Described
 
 function refusal({ id, name }: ToolRequest, content: string): ToolMessage {
   return { role: 'tool', callId: id, name, content, isError: true }
+}
+
+/** The parts of a tool's result: their text, where all are text. */
+async function wholeOf(parts: AsyncIterable<unknown>): Promise<unknown> {
+  const all: unknown[] = []
+  for await (const part of parts) all.push(part)
+  return all.every((part) => typeof part === 'string') ? all.join('') : all
 }
 
 function textOf(result: unknown): string {

@@ -84,13 +84,21 @@ export interface Used {
   readonly estimated: boolean
 }
 
+/** What a failed try left behind. */
+export interface Opened {
+  readonly opened: boolean
+  readonly used: ModelUsage | undefined
+  /** What the caller had of the answer, as it is recorded. */
+  readonly received?: JsonObject
+}
+
 /** What one kind of model call does and tells. */
 export interface Carried {
   readonly execute: (context: ModelCallContext) => Promise<JsonObject>
   /** What a success used; undefined: nobody can tell. */
   readonly used: () => Used | undefined
   /** Of the last try: whether the caller had part of the answer, and what is counted of it. */
-  readonly failed: () => { readonly opened: boolean; readonly used: ModelUsage | undefined }
+  readonly failed: () => Opened
 }
 
 export function modelSpec(execution: ExecutionContext, ask: ModelAsk, carried: Carried): ToolSpec {
@@ -128,7 +136,7 @@ export function modelSpec(execution: ExecutionContext, ask: ModelAsk, carried: C
       // Cut, or given up on: what it may have cost is charged. A provider that refused charged nothing.
       return opened || kind === 'unknown' ? inFull(reserved) : undefined
     },
-    failure: (error) => failureOnRecord(error, { ...settings, opened: carried.failed().opened }),
+    failure: (error) => failureOnRecord(error, { ...settings, ...carried.failed() }),
     retryWaitMs: (error, failures) => {
       if (carried.failed().opened) return undefined
       const inputs = { backoff: settings.backoff ?? MODEL_BACKOFF, random: Math.random(), nowMs: Date.now() }

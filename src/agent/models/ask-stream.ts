@@ -5,6 +5,8 @@ import { callTool } from '../calls/call.ts'
 import type { CallTrace } from '../calls/call-trace.ts'
 import { RecordedFailure } from '../errors.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
+import { ChunkFeed } from '../streams/chunk-feed.ts'
+import { untilAborted } from '../streams/until-aborted.ts'
 import {
   askAgainAt,
   byPosition,
@@ -12,9 +14,9 @@ import {
   type ModelCallContext,
   modelSpec,
   noteServed,
+  type Opened,
   type Used,
 } from './ask-model.ts'
-import { ChunkFeed } from './chunk-feed.ts'
 import { chunksOnRecord, requestOnRecord, servedFrom } from './model-record.ts'
 import { bytesOf } from './model-settings.ts'
 import { soundUsage } from './model-usage.ts'
@@ -48,7 +50,7 @@ export async function askStream<Chunk>(
     call
       .then(
         (value) => stream.live ?? servedStream(origin, ask, { value: value as Json, args, trace }),
-        (error: unknown) => stream.live ?? brokenThen<Chunk>(error),
+        (error: unknown) => stream.live ?? brokenThen(error, ask.fromJson),
       )
       .then(resolve, reject)
   })
@@ -60,6 +62,8 @@ class LiveStream<Chunk> {
   #give: (stream: AsyncIterable<Chunk>) => void = () => undefined
   /** As they came: whoever reads a chunk may write into it. */
   #chunks: Json[] | undefined
+  /** Of these what the caller gets. */
+  #shown: Json[] = []
   /** What the caller reads, once the provider has answered. */
   live: AsyncIterable<Chunk> | undefined
 
@@ -80,10 +84,11 @@ class LiveStream<Chunk> {
     const chunks: Json[] = []
     const remaining: Json[] = []
     this.#chunks = chunks
+    this.#shown = remaining
     const feed = new ChunkFeed<Chunk>(() => stopping.abort())
     feed.endWith(this.#settled)
-    this.live = { [Symbol.asyncIterator]: () => feed.read() }
-    this.#give(this.live)
+    this.live = feed
+    this.#give(feed)
     // Left by its reader, it ends: what was read until then is the answer.
     for await (const chunk of untilAborted(source, signal)) {
       const json = toJson(chunk)
@@ -104,9 +109,11 @@ class LiveStream<Chunk> {
       : { tokens: reported, estimated: false }
   }
 
-  readonly failed = (): { readonly opened: boolean; readonly used: ModelUsage | undefined } => {
+  readonly failed = (): Opened => {
     const chunks = this.#chunks
-    return { opened: chunks !== undefined, used: chunks === undefined ? undefined : this.#counted(chunks) }
+    if (chunks === undefined) return { opened: false, used: undefined }
+    const received = chunksOnRecord(this.#shown, this.#ask.settings)
+    return { opened: true, used: this.#counted(chunks), received }
   }
 
   #counted(chunks: readonly Json[]): ModelUsage {
@@ -127,50 +134,19 @@ function servedStream<Chunk>(
   return askStream(askAgainAt(origin, ask, trace), ask, origin)
 }
 
-/** A stream that broke then breaks now, when it is read. */
-function brokenThen<Chunk>(error: unknown): AsyncIterable<Chunk> {
+/** A stream that broke then breaks now, when it is read, behind what came before. */
+function brokenThen<Chunk>(error: unknown, fromJson: StreamAsk<Chunk>['fromJson']): AsyncIterable<Chunk> {
   const details = error instanceof RecordedFailure ? (error.evidence as JsonObject | undefined) : undefined
   if (details?.broken !== true) throw error
-  return broken<Chunk>(error)
-}
-
-/** Does not wait for a source that hears of no abort. */
-async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void> {
-  const iterator = source[Symbol.asyncIterator]()
-  let isOver = false
-  const stopped = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined)
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
-  })
-  try {
-    for (;;) {
-      const next = await Promise.race([stopped, iterator.next()])
-      isOver = next?.done === true
-      if (next === undefined || next.done === true) return
-      yield next.value
-    }
-  } catch (error) {
-    isOver = true
-    if (!signal.aborted) throw error
-  } finally {
-    // Also where a chunk could not be recorded: the provider's connection is let go.
-    if (!isOver || signal.aborted) leave(iterator)
-  }
-}
-
-/** Not waited for: a source that hears of no abort may never end. */
-function leave(iterator: AsyncIterator<unknown>): void {
-  const leaving = async (): Promise<unknown> => iterator.return?.()
-  leaving().catch(() => undefined)
+  const served = servedFrom(details.received ?? null)
+  return revived(served.kind === 'chunks' ? served.chunks : [], fromJson, { error })
 }
 
 async function* revived<Chunk>(
   chunks: readonly Json[],
   fromJson: StreamAsk<Chunk>['fromJson'],
+  failure?: { readonly error: unknown },
 ): AsyncGenerator<Chunk, void> {
   for (const chunk of chunks) yield await fromJson(chunk)
-}
-
-function broken<Chunk>(error: unknown): AsyncIterable<Chunk> {
-  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) }
+  if (failure !== undefined) throw failure.error
 }

@@ -1,5 +1,6 @@
 /** @module What goes on record of a model call: its content, redacted where the author says so, or digests alone. */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import { INLINE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
 import type { Failure } from '../../../schemas/values.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { AgentError, failureOf } from '../errors.ts'
@@ -57,16 +58,20 @@ export function servedFrom(recorded: Json): Served {
   return response === undefined ? { kind: 'missing' } : { kind: 'response', response }
 }
 
+/** What a failure keeps of the chunks before it: at four bytes to a unit its event fits an append of every store. */
+const RECEIVED_MAX_CHARS = INLINE_CEILING_BYTES / 8
+
 /** A provider's message may repeat the request: it passes the same redaction, and is left out where only digests are kept. */
 export function failureOnRecord(
   error: unknown,
-  { record, redact, opened }: Recording & { readonly opened: boolean },
+  { record, redact, opened, received }: Recording & { readonly opened: boolean; readonly received?: JsonObject },
 ): Failure {
   const plain = failureOf(error)
   const status = statusOf(error)
   const judged = { retryable: !opened && isRetryable(error), ...(status !== undefined && { status }) }
   const name = error instanceof Error ? error.name : 'thrown'
-  const details = { name, ...judged, ...(opened && { broken: true }) }
+  const fits = received !== undefined && JSON.stringify(received).length <= RECEIVED_MAX_CHARS
+  const details = { name, ...judged, ...(opened && { broken: true, ...(fits && { received }) }) }
   if (record === 'digest') return { ...plain, message: `${name} (its message is not recorded)`, details }
   const message = redact === undefined ? plain.message : redact(plain.message)
   return { ...plain, message: typeof message === 'string' ? message : 'redacted', details }

@@ -12,6 +12,7 @@ export function inHandoffSpan(
   const attributes = { 'gen_ai.agent.name': agent, 'gen_ai.conversation.id': execution.session.runId }
   return inSpan(execution, { name: `handoff ${agent}`, kind: 'internal', attributes }, work, (result) => {
     const replayed = { 'countersign.replayed': seen.served ? true : undefined }
+    if (result === undefined) return { attributes: replayed }
     if (!result.ok)
       return { attributes: { ...replayed, 'countersign.findings': result.findings.length }, failure: 'contradiction' }
     const { step, confidence } = result.envelope

@@ -7,11 +7,12 @@ import type { WaitNotice } from '../calls/owner-wait.ts'
 import type { Recorded } from '../calls/recorded-type.ts'
 import type {
   AnyFunction,
+  CallerGets,
   DefinedTool,
+  OnRecord,
   ParsedToolDefinition,
   ToolDefinition,
   ToolOptions,
-  ValueOf,
   Wrapped,
 } from '../calls/tool-options.ts'
 import { type AnyTool, ToolRegistry } from '../calls/tool-spec.ts'
@@ -56,13 +57,16 @@ export interface Countersign<Keeps = never> extends AsyncDisposable {
   /** Where this process serves it: `open({ serve })`. */
   readonly url?: string
   /** Wraps a function: same signature, recorded inside a run. Throws `tool-registered-twice`, `tool-unnamed`. */
-  tool<Fn extends AnyFunction>(fn: Fn, options?: ToolOptions<Parameters<Fn>, ValueOf<Fn, Keeps>>): Wrapped<Fn, Keeps>
+  tool<Fn extends AnyFunction>(
+    fn: Fn,
+    options?: ToolOptions<Parameters<Fn>, OnRecord<Awaited<ReturnType<Fn>>, Keeps>>,
+  ): Wrapped<Fn, Keeps>
   tool<Input, Parsed, Result>(
     definition: ParsedToolDefinition<Input, Parsed, Result, Keeps>,
-  ): DefinedTool<Input, Parsed, Result, Recorded<Awaited<Result>, Keeps>>
+  ): DefinedTool<Input, Parsed, Result, CallerGets<Awaited<Result>, Keeps>>
   tool<Input, Result>(
     definition: ToolDefinition<Input, Result, Keeps>,
-  ): DefinedTool<Input, Input, Result, Recorded<Awaited<Result>, Keeps>>
+  ): DefinedTool<Input, Input, Result, CallerGets<Awaited<Result>, Keeps>>
   /**
    * Starts a run, or resumes the one of that id. Gives the output; an exception rolls back what was done and is thrown again, the same
    * object: `outcomeOf(error)` tells how that ended. A resumed run asks for the same calls, and gets their recorded outcomes.

@@ -4,34 +4,29 @@ import type { CallIdentity } from '../calls/call-identity.ts'
 import type { CallTrace } from '../calls/call-trace.ts'
 import type { Attempted } from '../calls/execute-call.ts'
 import { currentExecution, type ExecutionContext, runWithin } from '../runtime/execution-context.ts'
-import { failureTypeOf } from './failure-type.ts'
+import { failureTypeOf, spanned } from './spanned.ts'
 import type { ModelOperation, SpanAttributes, SpanStart } from './trace-span.ts'
 
 /** Carries out a call in a span of its own. */
-export async function inCallSpan<T>(
+export function inCallSpan<T>(
   identity: CallIdentity,
   trace: CallTrace,
   work: (at: CallIdentity) => Promise<T>,
 ): Promise<T> {
-  const { execution } = identity
-  if (execution.span === undefined) return work(identity)
-  const span = execution.span.child(startOf(identity))
-  const within = { ...execution, span }
-  let failure: string | undefined
-  try {
-    return await runWithin(within, () => work({ ...identity, execution: within }))
-  } catch (error) {
-    failure = failureTypeOf(error)
-    throw error
-  } finally {
-    span.set({
-      [callIdName(identity)]: trace.callId,
-      'countersign.call.attempts': trace.carriedOut === true ? trace.attempts : undefined,
-      // Nothing ran: what is told here was recorded before.
-      'countersign.replayed': trace.callId !== undefined && trace.carriedOut !== true ? true : undefined,
-    })
-    span.end(failure)
-  }
+  if (identity.execution.span === undefined) return work(identity)
+  return inSpan(
+    identity.execution,
+    startOf(identity),
+    (execution) => work({ ...identity, execution }),
+    () => ({
+      attributes: {
+        [callIdName(identity)]: trace.callId,
+        // Nothing ran: what is told here was recorded before.
+        'countersign.replayed': trace.callId !== undefined && trace.carriedOut !== true ? true : undefined,
+        'countersign.call.attempts': trace.carriedOut === true ? trace.attempts : undefined,
+      },
+    }),
+  )
 }
 
 function startOf({ spec, tool, phase, execution }: CallIdentity): SpanStart {
@@ -87,29 +82,17 @@ export function usageAttributes(usage: Usage | undefined): SpanAttributes {
   }
 }
 
-/** A span below that of the place, where there is one; `told` says at the end what came of it. */
-export async function inSpan<T>(
+/** A span below that of the place, where there is one; `told` says at the end what came of it, of an error without a value. */
+export function inSpan<T>(
   execution: ExecutionContext,
   start: SpanStart,
   work: (at: ExecutionContext) => Promise<T>,
-  told: (value: T) => { readonly attributes: SpanAttributes; readonly failure?: string | undefined },
+  told: (value?: T) => { readonly attributes: SpanAttributes; readonly failure?: string | undefined },
 ): Promise<T> {
-  if (execution.span === undefined) return work(execution)
-  const span = execution.span.child(start)
+  const span = execution.span?.child(start)
+  if (span === undefined) return work(execution)
   const within = { ...execution, span }
-  let failure: string | undefined
-  try {
-    const value = await runWithin(within, () => work(within))
-    const { attributes, failure: refused } = told(value)
-    span.set(attributes)
-    failure = refused
-    return value
-  } catch (error) {
-    failure = failureTypeOf(error)
-    throw error
-  } finally {
-    span.end(failure)
-  }
+  return spanned(span, () => runWithin(within, () => work(within)), told)
 }
 
 /** One try of a compensation, below the span of the code that rolls back. */
@@ -126,6 +109,6 @@ export function inCompensationSpan(
   })
   return inSpan(span === undefined ? place : { ...place, span }, start, work, (attempted) => ({
     attributes: {},
-    failure: attempted.kind === 'succeeded' ? undefined : failureTypeOf(attempted.error),
+    failure: attempted === undefined || attempted.kind === 'succeeded' ? undefined : failureTypeOf(attempted.error),
   }))
 }

@@ -1,7 +1,7 @@
 /** @module The span of a run, from its start to its end in this process (RUN-72). */
 import { currentExecution } from '../runtime/execution-context.ts'
-import { failureTypeOf } from './failure-type.ts'
 import { rootSpan } from './open-telemetry.ts'
+import { spanned } from './spanned.ts'
 import type { SpanAttributes, TraceSpan } from './trace-span.ts'
 
 /** Below the call that it is the work of, the trace that the caller names, or the span that is active. */
@@ -17,13 +17,5 @@ export async function inRunSpan<T>(
   const around = traceparent === undefined ? currentExecution()?.span : undefined
   const span = around === undefined ? await rootSpan(start, traceparent) : around.child(start)
   if (span === undefined) return work(undefined)
-  let failure: string | undefined
-  try {
-    return await span.within(() => work(span))
-  } catch (error) {
-    failure = failureTypeOf(error)
-    throw error
-  } finally {
-    span.end(failure)
-  }
+  return spanned(span, () => span.within(() => work(span)))
 }

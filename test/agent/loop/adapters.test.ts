@@ -100,6 +100,91 @@ test('the anthropic client: one message of results a turn, errors marked, the sy
   ])
 })
 
+/** Answers each request with the next list of events, as a stream of them. */
+function streaming(bodies: readonly (readonly object[])[]): Provider {
+  const asked: Provider['asked'] = []
+  const fetch = async (_: unknown, init?: RequestInit): Promise<Response> => {
+    asked.push(JSON.parse(String(init?.body)))
+    const events = (bodies[asked.length - 1] ?? []).map(
+      (event) => `${'type' in event ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`,
+    )
+    return new Response(events.join(''), { headers: { 'content-type': 'text/event-stream' } })
+  }
+  return { asked, fetch: fetch as typeof globalThis.fetch }
+}
+
+async function streamed(model: Model): Promise<string[]> {
+  const kind = HOMES[0]
+  if (kind === undefined) throw new Error('no home')
+  await using home = await kind.open()
+  const cs = home.process()
+  const helper = agent({ model, tools: [findTool(cs)] })
+  return await cs.run({ name: 'help' }, async () => {
+    const told: string[] = []
+    for await (const part of helper.stream({ prompt: 'who?' })) {
+      if (part.type === 'text') told.push(part.text)
+      if (part.type === 'result') told.push(part.message.content)
+    }
+    return told
+  })
+}
+
+test('both clients are asked for a stream where somebody reads along, and calls come together from their pieces (RUN-76)', async () => {
+  const chunk = (delta: object) => ({ choices: [{ index: 0, delta }] })
+  const piece = (index: number, more: object) => ({ tool_calls: [{ index, ...more }] })
+  const openai = streaming([
+    [
+      chunk({ content: 'one ' }),
+      chunk({ content: 'moment' }),
+      chunk(piece(0, { id: 'a', function: { name: 'find', arguments: '{"na' } })),
+      chunk(piece(1, { id: 'b', function: { name: 'find', arguments: '' } })),
+      chunk(piece(0, { function: { arguments: 'me":"Ada"}' } })),
+      chunk(piece(1, { function: { arguments: '{"name":"Nobody"}' } })),
+    ],
+    [chunk({ content: 'c-Ada' })],
+  ])
+  const EXPECTED = ['one ', 'moment', '{"id":"c-Ada"}', 'no such customer', 'c-Ada']
+  assert.equal(
+    await streamed(openAiModel(new OpenAI({ apiKey: 'none', fetch: openai.fetch }), { model: 'm-1' })),
+    EXPECTED,
+  )
+  assert.equal(
+    openai.asked.map(({ stream }) => stream),
+    [true, true],
+  )
+
+  const text = (index: number, value: string) => ({
+    type: 'content_block_delta',
+    index,
+    delta: { type: 'text_delta', text: value },
+  })
+  const use = (index: number, name: string) => [
+    {
+      type: 'content_block_start',
+      index,
+      content_block: { type: 'tool_use', id: `${index}`, name: 'find', input: {} },
+    },
+    { type: 'content_block_delta', index, delta: { type: 'input_json_delta', partial_json: '{"name":' } },
+    { type: 'content_block_delta', index, delta: { type: 'input_json_delta', partial_json: `"${name}"}` } },
+  ]
+  const anthropic = streaming([
+    [
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      text(0, 'one '),
+      text(0, 'moment'),
+      ...use(1, 'Ada'),
+      ...use(2, 'Nobody'),
+    ],
+    [text(0, 'c-Ada')],
+  ])
+  const client = new Anthropic({ apiKey: 'none', fetch: anthropic.fetch })
+  assert.equal(await streamed(anthropicModel(client, { model: 'm-2', maxTokens: 100 })), EXPECTED)
+  assert.equal(
+    anthropic.asked.map(({ stream }) => stream),
+    [true, true],
+  )
+})
+
 test('what a turn used is charged to the run where the model says so', async () => {
   const kind = HOMES[0]
   if (kind === undefined) throw new Error('no home')

@@ -1,26 +1,31 @@
 /** @module Chunks from where they come in to whoever reads them. The end is told only when the call is settled. */
 
-export class ChunkFeed<Chunk> {
-  #waiting: Chunk[] = []
-  #wake: (() => void) | undefined
+export class ChunkFeed<Chunk> implements AsyncIterable<Chunk> {
+  readonly #chunks: Chunk[] = []
+  #wakes: (() => void)[] = []
   #ended: { readonly error?: unknown } | undefined
+  #readers = 0
   readonly #stop: () => void
 
-  /** `stop` is called where the reader wants no more. */
+  /** `stop` is called where the last reader wants no more. */
   constructor(stop: () => void) {
     this.#stop = stop
   }
 
+  get isEmpty(): boolean {
+    return this.#chunks.length === 0
+  }
+
   push(chunk: Chunk): void {
-    this.#waiting.push(chunk)
-    this.#wake?.()
+    this.#chunks.push(chunk)
+    this.#wake()
   }
 
   /** Whoever reads to the end waits for `settled`, and gets its error. */
   endWith(settled: Promise<unknown>): void {
     const end = (ended: { readonly error?: unknown }): void => {
       this.#ended = ended
-      this.#wake?.()
+      this.#wake()
     }
     settled.then(
       () => end({}),
@@ -28,24 +33,23 @@ export class ChunkFeed<Chunk> {
     )
   }
 
-  /** To be read once. Left early, it stops the source and waits until the call is settled. */
-  async *read(): AsyncGenerator<Chunk, void> {
-    let over = false
+  /** From the first chunk, for each reader. Left early by all who read, it stops the source and waits until the call is settled. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Chunk, void> {
+    let isOver = false
+    this.#readers += 1
     try {
-      for (;;) {
-        const chunks = this.#waiting
-        this.#waiting = []
-        yield* chunks
-        if (this.#waiting.length > 0) continue
+      for (let at = 0; ; ) {
+        for (; at < this.#chunks.length; at += 1) yield this.#chunks[at] as Chunk
         if (this.#ended !== undefined) {
-          over = true
+          isOver = true
           if ('error' in this.#ended) throw this.#ended.error
           return
         }
         await this.#next()
       }
     } finally {
-      if (!over) await this.#leave()
+      this.#readers -= 1
+      if (!isOver && this.#readers === 0) await this.#leave()
     }
   }
 
@@ -54,9 +58,15 @@ export class ChunkFeed<Chunk> {
     while (this.#ended === undefined) await this.#next()
   }
 
+  #wake(): void {
+    const wakes = this.#wakes
+    this.#wakes = []
+    for (const wake of wakes) wake()
+  }
+
   #next(): Promise<void> {
     return new Promise((resolve) => {
-      this.#wake = resolve
+      this.#wakes.push(resolve)
     })
   }
 }

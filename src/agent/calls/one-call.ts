@@ -1,0 +1,297 @@
+/** @module One call: served from the record, or claimed, carried out and settled (RUN-1 to RUN-18). */
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import type { ClaimCall } from '../../../schemas/requests.ts'
+import { pause } from '../../client/transport.ts'
+import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded, RunWaiting } from '../errors.ts'
+import type { HistoryMatch } from '../history/recorded-history.ts'
+import { isToolError, ResultTooLarge } from '../loop/tool-error.ts'
+import { endingOf, executionInside, holdForStep, isInside, leave } from '../runtime/call-execution.ts'
+import type { Reply } from '../runtime/connection.ts'
+import { runWithin, signalAt } from '../runtime/execution-context.ts'
+import { liveOf, reach, textOf } from '../runtime/session.ts'
+import { isPartSource, PartStream, receivedBefore, servedParts } from '../streams/part-stream.ts'
+import { usageAttributes } from '../tracing/call-span.ts'
+import { ApprovalWait, notApproved } from './approval-wait.ts'
+import { type CallIdentity, claimOf } from './call-identity.ts'
+import type { CallTrace } from './call-trace.ts'
+import { unlessUnreachable } from './claim-queue.ts'
+import { type Attempted, executeCall } from './execute-call.ts'
+import { keptResult } from './kept-result.ts'
+import { type Claimed, claimedIn, keepLease } from './lease.ts'
+import { OwnerWait } from './owner-wait.ts'
+import { parseArguments } from './parse-arguments.ts'
+import { resolveDoubt } from './resolve-doubt.ts'
+import { resultNotRecorded, type Step, servedStep, succeededStep } from './served-step.ts'
+import { type Settling, settled, settleSuccess } from './settle.ts'
+import { reservedFor, usedBy } from './spending.ts'
+import type { CallContext } from './tool-options.ts'
+import type { ToolSpec } from './tool-spec.ts'
+
+/** Refusals after which this process is not the run's any more. */
+export const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'unauthenticated'])
+
+export class OneCall {
+  readonly #identity: CallIdentity
+  readonly #trace: CallTrace
+  readonly #spec: ToolSpec
+  #args: unknown
+  /** Claimed in an earlier life, and what came of it is not known. */
+  #doubtful: string | undefined
+  #reserved: ClaimCall['reserve']
+  #ownerWait: OwnerWait | undefined
+  #approvalWait: ApprovalWait | undefined
+  readonly #open: (parts: PartStream) => void
+  #parts: PartStream | undefined
+
+  constructor(identity: CallIdentity, trace: CallTrace, open: (parts: PartStream) => void) {
+    this.#open = open
+    this.#identity = identity
+    this.#trace = trace
+    this.#spec = identity.spec
+  }
+
+  async value(): Promise<unknown> {
+    const { session } = this.#identity.execution
+    this.#args = await parseArguments(this.#spec, this.#identity.input)
+    for (let failures = 0; ; ) {
+      session.mustBeActive()
+      const step = this.#remembered() ?? (await this.#checked()) ?? (await this.#live())
+      if (step.kind === 'value') return this.#restored(step.value)
+      if (step.kind === 'kept') return this.#restored(await keptResult(this.#identity, step.call))
+      if (step.kind === 'again') continue
+      failures += 1
+      const { retries, retryScope } = this.#spec
+      if (session.halted !== undefined) throw session.halted
+      // A failure that the tool means for its caller is an answer, and the same one again.
+      if (isToolError(step.error) || this.#wasOpened(step.error)) throw step.error
+      const signal = signalAt(this.#identity.execution)
+      if (failures > retries || retryScope === 'transaction' || signal?.aborted === true) throw step.error
+      const waitMs = this.#spec.retryWaitMs(step.error, failures)
+      if (waitMs === undefined) throw step.error
+      if (step.live) await pause(waitMs, signal)
+    }
+  }
+
+  /** Live and served alike. What no codec can restore halts the run: it stays as it is, and goes on once the codec is there. */
+  #restored(recorded: Json): unknown {
+    try {
+      const value = this.#spec.codecs.decode(recorded)
+      if (!this.#spec.stream) return value
+      return this.#parts?.feed.isEmpty === false
+        ? this.#parts.feed
+        : servedParts(Array.isArray(value) ? value : [value])
+    } catch (error) {
+      throw error instanceof Error ? this.#identity.execution.session.halt(error) : error
+    }
+  }
+
+  #remembered(): Step | undefined {
+    const { session } = this.#identity.execution
+    const { history, live } = session
+    const match = history?.next(this.#identity)
+    if (match?.kind === 'refused') {
+      throw notApproved(session, this.#spec.name, match.refusal) ?? new LedgerRefused(match.refusal)
+    }
+    if (match === undefined || match.kind !== 'outcome') {
+      const inherited = match?.kind === 'open' && history?.run.inherited?.calls.has(match.call.callId) === true
+      if (live === undefined || inherited) throw this.#notInRecord(match)
+      this.#doubtful = match?.kind === 'open' ? match.call.callId : undefined
+      return undefined
+    }
+    const { call, attempt, outcome } = match
+    this.#note(call.callId, { startedAt: attempt.claimedAt, attempts: match.attempts })
+    if (attempt.endedAt !== undefined) this.#trace.endedAt = attempt.endedAt
+    session.ended(call.callId, isInside(this.#identity, call.callId), attempt.endedAfter)
+    return servedStep(outcome, { tool: this.#spec.name, callId: call.callId, runId: call.runId })
+  }
+
+  /** A tool that can tell is asked before a call of an earlier life is repeated, also where a repeat would be safe. */
+  async #checked(): Promise<Step | undefined> {
+    const callId = this.#doubtful
+    this.#doubtful = undefined
+    if (callId === undefined || this.#spec.check === undefined || this.#spec.onUnknown !== 'retry') return undefined
+    const { session } = this.#identity.execution
+    const { connection } = liveOf(session)
+    const call = { runId: session.runId, callId, recordedArgs: this.#identity.args }
+    const cleared = await resolveDoubt(connection, this.#spec, call)
+    return cleared.kind === 'executed' ? { kind: 'value', value: cleared.result } : undefined
+  }
+
+  /** A replay has come to something that the record does not tell. */
+  #notInRecord(match: HistoryMatch | undefined): Error {
+    const { session } = this.#identity.execution
+    if (match?.kind === 'open') {
+      this.#note(match.call.callId, { attempts: match.seen ? 1 : 0 })
+      const doubt = new InDoubt({ tool: this.#spec.name, callId: match.call.callId, runId: session.runId })
+      // What the code of then was told, the current code is told; else the record ends here.
+      return match.seen ? doubt : session.halt(doubt)
+    }
+    return session.halt(session.history?.unknown(this.#identity) ?? new TypeError('a session is live, or has a record'))
+  }
+
+  async #live(): Promise<Step> {
+    const { session } = this.#identity.execution
+    signalAt(this.#identity.execution)?.throwIfAborted()
+    const { tool, execution } = this.#identity
+    await session.mayGoLive({ what: 'call', name: tool, scope: execution.scope })
+    const { claims } = liveOf(session)
+    if (this.#identity.phase === 'model') await this.#identity.execution.step?.release?.()
+    this.#reserved = await reservedFor(this.#spec, this.#args)
+    const ask = (): Promise<Reply> => claims.claim(claimOf(this.#identity, this.#reserved), execution.span?.traceparent)
+    const reply = this.#spec.unreachable === 'run' ? await unlessUnreachable(ask) : await reach(session, ask)
+    if (reply === undefined) return { kind: 'value', value: (await this.#bare()) as Json }
+    if (!reply.ok) return this.#refused(new LedgerRefused(reply.problem))
+    return reply.created ? this.#carryOut(claimedIn(reply.body)) : this.#recorded(reply.body)
+  }
+
+  /** The author chose to go on without a record. */
+  async #bare(): Promise<unknown> {
+    const context = { idempotencyKey: this.#identity.key, callId: '', attempt: 1, signal: new AbortController().signal }
+    return this.#spec.execute(this.#args, context)
+  }
+
+  async #refused(refusal: LedgerRefused): Promise<Step> {
+    const { session } = this.#identity.execution
+    if (refusal.code === 'call-in-progress') {
+      this.#ownerWait ??= new OwnerWait({ runId: session.runId, tool: this.#spec.name }, session.registry.onWait)
+      const callId = textOf(refusal.evidence, 'callId')
+      await this.#ownerWait.again(callId, refusal.retryAfterMs, signalAt(this.#identity.execution))
+      return { kind: 'again' }
+    }
+    if (refusal.code === 'call-in-doubt') {
+      const callId = textOf(refusal.evidence, 'callId')
+      const { connection } = liveOf(session)
+      const cleared = await resolveDoubt(connection, this.#spec, {
+        runId: session.runId,
+        callId,
+        recordedArgs: this.#identity.args,
+      })
+      if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
+      if (cleared.kind === 'not-executed') return { kind: 'again' }
+      const doubt = new InDoubt({ tool: this.#spec.name, callId, runId: session.runId }, { cause: refusal })
+      // Reached on a resume: somebody has to look before the run goes on.
+      throw session.history === undefined ? doubt : session.halt(doubt)
+    }
+    if (refusal.code === 'approval-pending') {
+      this.#approvalWait ??= new ApprovalWait(session, this.#spec.name)
+      const { message: detail, evidence } = refusal
+      await this.#approvalWait.again({ detail, evidence }, signalAt(this.#identity.execution))
+      return { kind: 'again' }
+    }
+    if (HALTING.has(refusal.code)) session.halt(refusal)
+    const { code, message: detail, evidence } = refusal
+    throw notApproved(session, this.#spec.name, { code, detail, evidence }) ?? refusal
+  }
+
+  /** Another ask of the same key has the outcome. */
+  #recorded(body: JsonObject): Step {
+    this.#note(textOf(body, 'callId'))
+    if (body.status === 'succeeded') {
+      const { session } = this.#identity.execution
+      return succeededStep(body, { tool: this.#spec.name, runId: session.runId })
+    }
+    const status = textOf(body, 'status')
+    throw new LedgerRefused({ code: 'compensating', detail: `this call is ${status}`, evidence: body })
+  }
+
+  async #carryOut(claimed: Claimed): Promise<Step> {
+    const { session } = this.#identity.execution
+    this.#note(claimed.callId, { startedAt: new Date().toISOString() })
+    this.#trace.carriedOut = true
+    const { connection } = liveOf(session)
+    using _ = keepLease(connection, session.runId, claimed)
+    const { callId, attempt } = claimed
+    const inside = executionInside(this.#identity, claimed)
+    holdForStep(this.#identity, claimed)
+    if (attempt > 1 && inside.scope !== undefined) session.restart(inside.scope)
+    const attempted = await executeCall({
+      context: {
+        idempotencyKey: callId,
+        callId,
+        attempt,
+        ...(inside.span && { traceparent: inside.span.traceparent }),
+      },
+      timeoutMs: this.#spec.timeoutMs,
+      ...endingOf(this.#identity),
+      run: (context) => runWithin({ ...inside, context }, () => this.#execute(context)),
+    })
+    // A nested call that found the run taken over or diverged: whether this one is done cannot be said.
+    const { halted } = session
+    if (halted !== undefined && attempted.kind === 'failed' && !isBeside(halted, attempted.error)) {
+      if (this.#spec.isRun === true) await leave(session, claimed)
+      throw halted
+    }
+    session.ended(callId, isInside(this.#identity, callId))
+    const usage = usedBy(this.#spec, attempted, { args: this.#args, reserved: this.#reserved })
+    inside.span?.set(usageAttributes(usage))
+    const { name: tool, codecs } = this.#spec
+    const { record, onTooLarge } = this.#spec
+    const settling = { connection, runId: session.runId, tool, claimed, usage, codecs, record, onTooLarge }
+    try {
+      return await this.#settle(settling, attempted)
+    } catch (error) {
+      throw error instanceof OutcomeNotRecorded ? session.halt(error) : error
+    } finally {
+      this.#trace.endedAt = new Date().toISOString()
+    }
+  }
+
+  async #execute(context: CallContext): Promise<unknown> {
+    const { stream, codecs, name } = this.#spec
+    const given = await this.#spec.execute(this.#args, context)
+    if (!stream) return given
+    if (!isPartSource(given))
+      throw new AgentError('invalid-stream', `${name} says stream and gave no parts`, { tool: name })
+    const parts = new PartStream(codecs)
+    this.#parts = parts
+    return parts.collect(given, context.signal, () => this.#open(parts))
+  }
+
+  /** Whoever called has had part of the result: it is not tried again. */
+  #wasOpened(error: unknown): boolean {
+    return this.#parts?.feed.isEmpty === false || (this.#spec.stream && receivedBefore(error).length > 0)
+  }
+
+  async #settle(settling: Settling, attempted: Attempted): Promise<Step> {
+    const { callId } = settling.claimed
+    if (attempted.kind === 'succeeded') {
+      const found = await settleSuccess(settling, attempted.value)
+      const { session } = this.#identity.execution
+      // What the record does not have, the compensation of this life has.
+      if (found.kind !== 'result' || this.#spec.record === 'digest') session.unrecorded.set(callId, attempted.value)
+      if (found.kind === 'result') return { kind: 'value', value: found.value }
+      if (found.kind === 'refused')
+        return { kind: 'failed', error: new ResultTooLarge(this.#spec.name, found.reason), live: true }
+      throw session.fail(resultNotRecorded(this.#spec.name, callId, found.reason))
+    }
+    if (attempted.kind === 'failed' || this.#spec.phase === 'model') {
+      const failure = this.#spec.failure(attempted.error)
+      await settled(settling, { error: this.#parts?.failure(failure) ?? failure })
+      return { kind: 'failed', error: attempted.error, live: true }
+    }
+    await settled(settling, { unknown: { reason: attempted.reason } })
+    return this.#afterUnknown(callId, attempted.error)
+  }
+
+  async #afterUnknown(callId: string, cause: unknown): Promise<Step> {
+    const { session } = this.#identity.execution
+    const call = { runId: session.runId, callId, recordedArgs: this.#identity.args }
+    const cleared = await resolveDoubt(liveOf(session).connection, this.#spec, call)
+    if (cleared.kind === 'executed') return { kind: 'value', value: cleared.result }
+    if (cleared.kind === 'not-executed') return { kind: 'failed', error: cause, live: true }
+    const doubt = new InDoubt({ tool: this.#spec.name, callId, runId: session.runId }, { cause })
+    if (this.#spec.onUnknown === 'retry') return { kind: 'failed', error: doubt, live: true }
+    throw doubt
+  }
+
+  #note(callId: string, { startedAt, attempts = 1 }: { startedAt?: string; attempts?: number } = {}): void {
+    this.#trace.callId = callId
+    this.#trace.attempts += attempts
+    if (startedAt !== undefined) this.#trace.startedAt ??= startedAt
+  }
+}
+
+/** The run waits elsewhere, and this call failed by itself: that is its outcome. */
+function isBeside(halted: Error, error: unknown): boolean {
+  return halted instanceof RunWaiting && error !== halted
+}

@@ -1,0 +1,81 @@
+/** @module A result that comes in parts: passed on as they come, and kept whole for the record (RUN-74, RUN-75). */
+import type { Json } from '../../../schemas/json.ts'
+import { INLINE_CEILING_BYTES, VALUE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
+import type { Failure } from '../../../schemas/values.ts'
+import { linkedSignal } from '../../resources/linked-signal.ts'
+import { Codecs } from '../calls/codecs.ts'
+import { recordable } from '../calls/recordable.ts'
+import { AgentError, RecordedFailure } from '../errors.ts'
+import { ChunkFeed } from './chunk-feed.ts'
+import { untilAborted } from './until-aborted.ts'
+
+/** What a failure keeps of the parts before it: with the rest of its event it fits an append of every store. */
+const RECEIVED_MAX_BYTES = INLINE_CEILING_BYTES / 2
+
+const NO_CODECS = new Codecs()
+
+export class PartStream {
+  readonly #codecs: Codecs
+  readonly #stopping = new AbortController()
+  /** What its readers get: what the record will hold, so that a resume shows them the same. */
+  readonly feed = new ChunkFeed<unknown>(() => this.#stopping.abort())
+  readonly #received: Json[] = []
+  #bytes = 0
+  /** Parts that a failure would keep. */
+  #kept = 0
+
+  constructor(codecs = NO_CODECS) {
+    this.#codecs = codecs
+  }
+
+  /** A signal for the source: it ends with `signal`, and where nobody reads on. */
+  endedBy(signal: AbortSignal): AbortSignal {
+    return linkedSignal(signal, this.#stopping.signal)
+  }
+
+  /** `opened` is called at the first part. Reads to the end whether or not somebody reads along; left by its reader, it ends there, and what came until then is the result. */
+  async collect(source: AsyncIterable<unknown>, signal: AbortSignal, opened?: () => void): Promise<readonly unknown[]> {
+    for await (const part of untilAborted(source, this.endedBy(signal))) {
+      const recorded = recordable(part, this.#codecs)
+      if (!recorded.ok) throw new AgentError('not-recordable', `a part cannot be recorded: ${recorded.reason}`)
+      this.#bytes += Buffer.byteLength(JSON.stringify(recorded.value)) + 1
+      if (this.#bytes > VALUE_CEILING_BYTES)
+        throw new AgentError('not-recordable', `the parts have more than ${VALUE_CEILING_BYTES} bytes together`)
+      this.#received.push(recorded.value)
+      if (this.#bytes <= RECEIVED_MAX_BYTES) this.#kept += 1
+      this.feed.push(this.#codecs.decode(recorded.value))
+      if (this.#received.length === 1) opened?.()
+    }
+    return this.#received.map((json) => this.#codecs.decode(json))
+  }
+
+  /** A failure with what came before it, as far as an event has room for it. */
+  failure(failure: Failure): Failure {
+    if (this.#received.length === 0) return failure
+    const details = typeof failure.details === 'object' && failure.details !== null ? failure.details : {}
+    const received = this.#received.slice(0, this.#kept)
+    return { ...failure, details: { ...details, parts: this.#received.length, received } }
+  }
+}
+
+/** Parts that were received before a recorded failure. */
+export function receivedBefore(error: unknown): readonly Json[] {
+  const details = error instanceof RecordedFailure ? error.evidence : undefined
+  const received = typeof details === 'object' && details !== null && 'received' in details ? details.received : []
+  return Array.isArray(received) ? received : []
+}
+
+/** What the record has, from the first part for each reader: the parts, and the error that they ended with. */
+export function servedParts<Part>(parts: readonly Part[], failure?: { readonly error: unknown }): AsyncIterable<Part> {
+  return {
+    async *[Symbol.asyncIterator]() {
+      yield* parts
+      if (failure !== undefined) throw failure.error
+    },
+  }
+}
+
+/** A web stream is one, too. */
+export function isPartSource(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
