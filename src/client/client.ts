@@ -1,6 +1,7 @@
 /** @module A client of the ledger's HTTP interface. It needs `fetch` and nothing of Node, so it runs in a browser as well. */
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { type BatchItem, batchItem, type Command, commandPath, runPath } from './commands.ts'
+import { runsUnreadable } from './errors.ts'
 import { tailEvents } from './tail-events.ts'
 import { type Ask, createTransport, type TransportOptions } from './transport.ts'
 
@@ -49,6 +50,8 @@ export interface EventRecord {
 interface Page {
   readonly items: readonly JsonObject[]
   readonly nextCursor: string | null
+  /** Runs that could not be looked into. */
+  readonly unreadable?: readonly Json[]
 }
 
 /** Parameters of a URL; those that are undefined are left out. */
@@ -80,7 +83,7 @@ export interface Client {
   value(runId: string, digest: string, options?: AskOptions): Promise<Json>
   budget(runId: string, options?: AskOptions): Promise<JsonObject>
   approval(runId: string, approvalId: string, options?: AskOptions): Promise<JsonObject>
-  /** What somebody in the tenant can still decide, with the arguments of each call; decided by the commands `grant` and `deny`. */
+  /** What somebody in the tenant can still decide, with the arguments of each call; decided by the commands `grant` and `deny`. Ends with `runs-unreadable` behind all others, where runs could not be looked into. */
   approvals(options?: AskOptions): AsyncIterable<JsonObject>
   compensations(runId: string, options?: AskOptions): Promise<readonly JsonObject[]>
   /** Each fork with its branches. */
@@ -118,11 +121,14 @@ export function createClient(options: ClientOptions): Client {
 
   async function* pages(path: string, query: Query, options: AskOptions): AsyncGenerator<JsonObject, void> {
     let cursor: string | undefined
+    const unreadable: Json[] = []
     do {
       const page = (await get(path, { limit: PAGE_ITEMS, ...query, cursor }, options)) as unknown as Page
       yield* page.items
+      unreadable.push(...(page.unreadable ?? []))
       cursor = page.nextCursor ?? undefined
     } while (cursor !== undefined)
+    if (unreadable.length > 0) throw runsUnreadable(unreadable)
   }
 
   return {

@@ -1,5 +1,5 @@
 /** @module What a client throws: the ledger's refusals, and a ledger that cannot be reached. */
-import type { JsonObject } from '../../schemas/json.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
 
 /**
  * The ledger refused: `code` is stable, `status` is that of HTTP, `problem` the RFC 9457 body with its evidence; `retryAfterMs` (milliseconds) where a fair
@@ -30,6 +30,12 @@ export class LedgerError extends Error {
     this.problem = problem
     if (typeof problem.retryAfterMs === 'number') this.retryAfterMs = problem.retryAfterMs
   }
+}
+
+/** What ends a list that could not look into some of its runs, behind all that it could: without it, the list would pass for whole. */
+export function runsUnreadable(unreadable: readonly Json[]): LedgerError {
+  const detail = `${unreadable.length} runs could not be looked into (${JSON.stringify(unreadable[0])}): run "countersign verify"; the list holds what the others have`
+  return new LedgerError(500, { code: 'runs-unreadable', detail, unreadable: [...unreadable] })
 }
 
 /**

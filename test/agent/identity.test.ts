@@ -107,6 +107,10 @@ values(
   },
 )
 
+function broken(): never {
+  throw new TypeError('the codec is broken')
+}
+
 /** Prototypes do not survive a dictionary. */
 function bare(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(bare)
@@ -187,6 +191,55 @@ for (const { name, open } of HOMES) {
       const bare = createRuntime(home.connection)
       const without = await rejection(bare.replay('r', () => bare.tool((..._: unknown[]) => 1, { name: 'book' })(1)))
       assert.is.not(codeOf(without), undefined)
+    },
+  )
+
+  calls(
+    'a codec that fails runs nothing, loses nothing and guesses nothing, wherever it fails (RUN-50, A209)',
+    async () => {
+      await using home = await open()
+      class Money {
+        readonly cents: number
+        constructor(cents: number) {
+          this.cents = cents
+        }
+      }
+      const codec = (fails: 'encode' | 'decode' | 'never') => ({
+        tag: 'Money',
+        is: (value: unknown): value is Money => value instanceof Money,
+        encode: ({ cents }: Money): number => (fails === 'encode' ? broken() : cents),
+        decode: (cents: unknown): Money => (fails === 'decode' ? broken() : new Money(cents as number)),
+      })
+      const effects: unknown[] = []
+      const life = (fails: Parameters<typeof codec>[0]) => {
+        const cs = createRuntime(home.connection, { codecs: [codec(fails)] })
+        const pay = cs.tool(({ cents }: Money) => effects.push(cents), { name: 'pay' })
+        const quote = cs.tool(() => new Money(7), { name: 'quote' })
+        return { cs, pay, quote }
+      }
+      const first = life('encode')
+      const given = await rejection(first.cs.run({ id: 'given' }, () => first.pay(new Money(1))))
+      assert.is(codeOf(given), 'not-recordable')
+      assert.match(String(given), /codec Money cannot record what is at/)
+      assert.equal(effects, [])
+      const answered = await rejection(first.cs.run({ id: 'answered' }, () => first.quote()))
+      assert.is(codeOf(answered), 'result-not-recorded')
+
+      const whole = life('never')
+      const left = { id: 'left', whenWaiting: 'leave' as const }
+      const body = (of: typeof whole) => async (run: { waitFor: (name: string) => Promise<unknown> }) => {
+        await of.pay(await of.quote())
+        await run.waitFor('go')
+        return 'done'
+      }
+      assert.is(codeOf(await rejection(whole.cs.run(left, body(whole)))), 'run-waiting')
+      assert.equal(effects, [7])
+      const unreadable = life('decode')
+      assert.is(codeOf(await rejection(unreadable.cs.run(left, body(unreadable)))), 'codec-failed')
+      assert.equal(effects, [7])
+      await whole.cs.signal('left', 'go', 1)
+      assert.is(await whole.cs.run(left, body(whole)), 'done')
+      assert.equal(effects, [7])
     },
   )
 

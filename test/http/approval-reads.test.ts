@@ -1,9 +1,15 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
+import { httpConnection } from '../../src/agent/runtime/http-connection.ts'
+import { ledgerConnection } from '../../src/agent/runtime/ledger-connection.ts'
+import { createRuntime } from '../../src/agent/runtime/runtime.ts'
+import { createClient } from '../../src/client/client.ts'
+import type { LedgerError } from '../../src/client/errors.ts'
 import { jsonDigest } from '../../src/signing/digests.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { codeOf, rejection } from '../agent/homes.ts'
 import { bearer, type TestEdge, testEdge } from '../support/test-edge.ts'
 import { wrapStore } from '../support/wrap-store.ts'
 
@@ -62,6 +68,34 @@ test('a run that cannot be read is named with the queue and with the open calls,
     ['good'],
   )
   assert.equal(named(open), [['bad', 'stream-damaged']])
+})
+
+test('in a program the queue ends with an error that names such a run, behind all that can be decided (RUN-91)', async () => {
+  const { store, forge } = forgeable('bad')
+  await using edge = await testEdge({ store })
+  const good = await asked(edge, 'good', { cents: 5_000 })
+  await asked(edge, 'bad', { cents: 5_000 })
+  forge()
+  const token = await edge.token({ scopes: ['approvals:write'] })
+  const fetch = async (url: string, init: RequestInit): Promise<Response> => edge.app.request(url, init)
+  const caller = { tenant: edge.tenant, actor: 'bob' }
+  for (const connection of [
+    httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1 })),
+    ledgerConnection({ ledger: edge.inner.ledger, caller, place: 'test', close: async () => undefined }),
+  ]) {
+    const seen: string[] = []
+    const error = await rejection(
+      (async () => {
+        for await (const { approvalId } of createRuntime(connection).approvals.list()) seen.push(approvalId)
+      })(),
+    )
+    assert.equal([seen, codeOf(error)], [[good], 'runs-unreadable'])
+    const { unreadable } = (error as LedgerError).problem
+    assert.equal(
+      (unreadable as JsonObject[]).map(({ runId, code }) => [runId, code]),
+      [['bad', 'stream-damaged']],
+    )
+  }
 })
 
 test('arguments too large for an event are kept beside the request, shown as they begin, and decided on by their digest (RUN-91)', async () => {

@@ -161,6 +161,34 @@ test('an approval of one run, or of one payment, decides and runs nothing elsewh
   }
 })
 
+test('roles that no rule names count for nothing, and a rule of roles that nobody has keeps its call waiting (RUN-63, A188)', async () => {
+  await using edge = await testEdge()
+  await edge.started('r', { policy: { approve: [{ tools: ['pay'], roles: ['treasurer'] }] } })
+  const { approvalId } = await body(await edge.post('/v1/runs/r/calls', PAY))
+  const wrong: readonly (readonly [roles: unknown, status: number])[] = [
+    [undefined, 403],
+    [[], 403],
+    [['Treasurer'], 403],
+    [['treasurer '], 403],
+    [['admin', 'root', '*'], 403],
+    [['__proto__', 'constructor'], 403],
+    ['treasurer', 401],
+    [{ 0: 'treasurer' }, 401],
+    [[['treasurer']], 401],
+    [Array.from({ length: 1_000 }, (_, i) => `role-${i}`), 401],
+    [['x'.repeat(10_000)], 401],
+  ]
+  for (const [roles, status] of wrong) {
+    const answer = await decided(edge, 'grant', { approvalId, headers: await approver(edge, { roles }) })
+    assert.is(answer.status, status, JSON.stringify(roles)?.slice(0, 60))
+    if (status === 403) assert.is((await body(answer)).code, 'approval-role-missing')
+  }
+  assert.is((await body(await edge.get(`/v1/runs/r/approvals/${approvalId}`))).status, 'pending')
+  assert.is((await edge.post('/v1/runs/r/calls', PAY)).status, 409)
+  const treasurer = await approver(edge, { roles: ['cleaner', 'treasurer'] })
+  assert.is((await decided(edge, 'grant', { approvalId, headers: treasurer })).status, 200)
+})
+
 const bad: readonly [what: string, value: unknown, status: number][] = [
   ['no digest', {}, 422],
   ['a digest that is none', { argsDigest: 'sha256:xyz' }, 422],

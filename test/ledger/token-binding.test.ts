@@ -73,4 +73,41 @@ test('(A58) what tells of a tenant’s whole history is not for a token of one r
   assert.is(!keys.ok && keys.refusal.code, 'agent-mismatch')
 })
 
+test('a token that is bound to a run starts no run for it: neither as the parent’s nor as the child’s, and nothing is recorded (RUN-92, A208)', async () => {
+  const { inner, ids } = await withWork()
+  await using _ = inner
+  const claim = ok(
+    await inner.ledger.execute(alice, 'r', { kind: 'claim', body: { tool: 'cs.run:c', args: {}, key: 'c' } }, {}),
+  )
+  const callId = String(claim.callId)
+  const child = (body: object): Command => ({ kind: 'start', body: { name: 'c', ...body } }) as Command
+  const childOf = { run: 'r', callId, fence: 1 }
+  const before = await inner.ledger.run(alice, 'r')
+  const bound: readonly Caller[] = [
+    { ...alice, run: 'r' },
+    { ...alice, run: callId },
+    { ...alice, run: 'c-1' },
+    { ...alice, run: 'other' },
+  ]
+  const starts = [
+    child({ childOf }),
+    child({ childOf, id: 'c-1' }),
+    child({ branchOf: { run: 'r', atStep: 0 }, id: 'c-1' }),
+  ]
+  for (const caller of bound) {
+    for (const start of starts) {
+      refusedWith(await inner.ledger.execute(caller, '', start, {}), 'run-mismatch')
+      const [outcome] = await inner.ledger.executeBatch(caller, [{ runId: '', command: start }], {})
+      assert.is(outcome?.ok, false)
+    }
+  }
+  assert.equal(await inner.ledger.run(alice, 'r'), before)
+  for (const id of [callId, 'c-1']) assert.is((await inner.ledger.run(alice, id)).ok, false)
+  // An agent's token starts what its own call does, and nobody else's.
+  const foreign = child({ childOf: { run: 'r', callId: ids.call, fence: 1 } })
+  refusedWith(await inner.ledger.execute(reader, '', foreign, {}), 'agent-mismatch')
+  ok(await inner.ledger.execute(writer, '', foreign, {}))
+  ok(await inner.ledger.execute(alice, '', child({ childOf }), {}))
+})
+
 test.run()

@@ -5,9 +5,17 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import * as requests from '../../../schemas/requests.ts'
 import { SendSignal, StartWait } from '../../../schemas/waiting.ts'
 import type { Command } from '../../client/commands.ts'
-import { LedgerError, UnreachableError } from '../../client/errors.ts'
+import { LedgerError, runsUnreadable, UnreachableError } from '../../client/errors.ts'
 import { exportText } from '../../export/issue-export.ts'
-import type { ApprovalPlace, Caller, Found, Ledger, Outcome, PendingApprovals } from '../../ledger/ledger.ts'
+import type {
+  ApprovalPlace,
+  Caller,
+  Found,
+  Ledger,
+  Outcome,
+  PendingApprovals,
+  UnreadableRun,
+} from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { policyError, schemaErrors } from '../../signing/schema-errors.ts'
 import { type Connection, ownedBy, type Problem, type Reply, tracedItem } from './connection.ts'
@@ -151,13 +159,16 @@ async function allCalls(ledger: Ledger, caller: Caller, runId: string): Promise<
 
 async function* pendingApprovals(ledger: Ledger, caller: Caller): AsyncGenerator<JsonObject, void> {
   let from: ApprovalPlace | undefined
+  const unreadable: UnreadableRun[] = []
   do {
     const page: PendingApprovals = foundValue(
       await ledger.pendingApprovals(caller, { limit: PAGE_ITEMS, ...(from !== undefined && { from }) }),
     )
     yield* page.items
+    unreadable.push(...(page.unreadable ?? []))
     from = page.next
   } while (from !== undefined)
+  if (unreadable.length > 0) throw runsUnreadable(unreadable.map((run) => ({ ...run })))
 }
 
 async function* eventsOf(ledger: Ledger, caller: Caller, runId: string): AsyncGenerator<LedgerEvent, void> {
