@@ -128,7 +128,11 @@ test('a key seals from its announcement on, and follows the one before it in the
   assert.equal(told(toKey('k2', 'k1'), toKey('k3', 'k1')), ['key-rotation'], 'not the key before it')
   assert.equal(told(toKey('k3', 'k1'), toKey('k2', 'k3')), ['key-rotation'], 'back in the ring')
   assert.equal(told(toKey('k1', 'k1')), ['key-rotation'], 'no other key')
-  assert.equal(told(toKey('k9', 'k1'), { ...toKey('k8', 'k9'), kid: 'k9' }), [], 'keys that an older key file does not have yet')
+  assert.equal(
+    told(toKey('k9', 'k1'), { ...toKey('k8', 'k9'), kid: 'k9' }),
+    [],
+    'keys that an older key file does not have yet',
+  )
 })
 
 test('a rotation that a run holds announces no key (A184)', () => {
