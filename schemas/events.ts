@@ -21,6 +21,7 @@ import { CompensationFailed } from './events/compensation-failed.ts'
 import { CompensationInDoubt } from './events/compensation-in-doubt.ts'
 import { CompensationStarted } from './events/compensation-started.ts'
 import { CompensationSucceeded } from './events/compensation-succeeded.ts'
+import { ConfigurationChanged } from './events/configuration-changed.ts'
 import { EnvelopeAccepted } from './events/envelope-accepted.ts'
 import { EnvelopeRejected } from './events/envelope-rejected.ts'
 import { ExportIssued } from './events/export-issued.ts'
@@ -44,9 +45,12 @@ import { RunKeyDisclosed } from './events/run-key-disclosed.ts'
 import { RunResumed } from './events/run-resumed.ts'
 import { RunRewound } from './events/run-rewound.ts'
 import { RunStarted } from './events/run-started.ts'
+import { ServiceStarted } from './events/service-started.ts'
+import { ServiceStopped } from './events/service-stopped.ts'
 import { SignalPassedOver } from './events/signal-passed-over.ts'
 import { SignalReceived } from './events/signal-received.ts'
 import { SnapshotTaken } from './events/snapshot-taken.ts'
+import { TokenIssued } from './events/token-issued.ts'
 import { ToolCallClaimed } from './events/tool-call-claimed.ts'
 import { ToolCallFailed } from './events/tool-call-failed.ts'
 import { ToolCallInDoubt } from './events/tool-call-in-doubt.ts'
@@ -111,6 +115,10 @@ export const LEDGER_EVENTS = {
   LedgerCreated,
   KeyRotated,
   LogKeyRotated,
+  ServiceStarted,
+  ServiceStopped,
+  ConfigurationChanged,
+  TokenIssued,
   CheckpointSigned,
   IntegrityFaultFound,
   ExportStarted,

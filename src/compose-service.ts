@@ -8,6 +8,7 @@ import { createApp } from './http/app.ts'
 import type { HttpLog } from './http/app-deps.ts'
 import { awaitedLedger } from './http/awaited-ledger.ts'
 import { type ServerLimits, startServer } from './http/server.ts'
+import { keepServiceRecord } from './kept-service-record.ts'
 import { fixedKeys, requireKeys } from './key-source.ts'
 import { MemoryBudget } from './resources/memory-budget.ts'
 import { WorkQueue } from './resources/work-queue.ts'
@@ -73,14 +74,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const limits = limitsOf(settings)
     const server = await startServer({ app: { fetch: (...args) => app.fetch(...args) }, host, port, draining, limits })
     announce(settings, server.url)
+    let record = ready && keepServiceRecord({ ...options, ledger: ready.ledger })
     const onceOpen = (opened: OpenLedger): void => {
       app = serving(opened, draining.signal)
+      record = keepServiceRecord({ ...options, ledger: opened.ledger })
     }
     return {
       url: server.url,
       failed: ready === undefined ? failureOf(opening.opened.then(onceOpen)) : never(),
       close: async () => {
         await server.close(DRAIN_MS)
+        await record?.close()
         await closeOpened()
       },
     }

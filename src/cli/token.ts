@@ -1,6 +1,8 @@
 /** @module `countersign token`: an access token for the keys of the data folder. */
+import { randomUUID } from 'node:crypto'
 import { RunId, Tenant } from '../../schemas/names.ts'
 import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
+import { type IssuedToken, noteIssuedToken } from '../issued-tokens.ts'
 import { requireKeys } from '../key-source.ts'
 import {
   type ActClaim,
@@ -10,10 +12,11 @@ import {
   SCOPES,
   SCRAPE_TOKEN_MAX_SECONDS,
   TOKEN_MAX_SECONDS,
+  tokenSigner,
 } from '../signing/tokens.ts'
 import type { Arguments } from './arguments.ts'
 import { usageFailure } from './failure.ts'
-import { jsonLine } from './shown.ts'
+import { jsonLine, oneLine } from './shown.ts'
 
 const TTL_DEFAULT = '1h'
 const MS_PER_SECOND = 1_000
@@ -24,11 +27,41 @@ export async function token(args: Arguments): Promise<number> {
   const { keys: place, issuer, audience } = args.settings
   const keys = requireKeys(place)
   const now = Date.now()
-  const made = await issueToken({ ...request, keys, issuer, audience, now })
+  const id = randomUUID()
+  const made = await issueToken({ ...request, keys, issuer, audience, now, id })
   const { ttlSeconds, ...goodFor } = request
   const expires = new Date(now + ttlSeconds * MS_PER_SECOND).toISOString()
+  const issued = { token: id, kid: tokenSigner(keys).kid, issuedAt: new Date(now).toISOString(), expires }
+  const unrecorded = noteIssued(args.settings.data, issuedToken(request, issued))
+  if (unrecorded !== undefined) process.stderr.write(`${oneLine(`this token is not on record: ${unrecorded}`)}\n`)
   process.stdout.write(args.has('json') ? jsonLine({ token: made, expires, ...goodFor }) : `${made}\n`)
   return 0
+}
+
+/** Why the record of this ledger will lack it; undefined where it will not. Whoever has to look into a full disk needs a token all the same. */
+function noteIssued(data: string, token: IssuedToken): string | undefined {
+  try {
+    return noteIssuedToken(data, token) ? undefined : `there is no data folder ${data} that a ledger serves`
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+function issuedToken(
+  { subject, tenant, scopes, run, agent, roles, act }: ReturnType<typeof tokenRequest>,
+  issued: Pick<IssuedToken, 'token' | 'kid' | 'issuedAt' | 'expires'>,
+): IssuedToken {
+  return {
+    v: 1,
+    ...issued,
+    subject,
+    forTenant: tenant,
+    scopes: [...scopes],
+    ...(run !== undefined && { run }),
+    ...(agent !== undefined && { forAgent: agent }),
+    ...(roles !== undefined && { roles: [...roles] }),
+    ...(act !== undefined && { actor: act.sub }),
+  }
 }
 
 function tokenRequest({ text }: Arguments) {

@@ -50,7 +50,18 @@ const ROLES = {
   ),
   ...eachOf('none', 'ToolCallLeaseRenewed', 'ResultNotRecorded', 'BudgetReserved', 'BudgetReleased'),
   ...eachOf('none', 'ReservationExpired', 'ForkStarted', 'BranchOffered', 'BranchReceived', 'ForkJoined'),
-  ...eachOf('none', 'LedgerCreated', 'KeyRotated', 'LogKeyRotated', 'CheckpointSigned', 'IntegrityFaultFound'),
+  ...eachOf(
+    'none',
+    'LedgerCreated',
+    'KeyRotated',
+    'LogKeyRotated',
+    'ServiceStarted',
+    'ServiceStopped',
+    'ConfigurationChanged',
+    'TokenIssued',
+    'CheckpointSigned',
+    'IntegrityFaultFound',
+  ),
   ...eachOf('none', 'ExportStarted', 'ExportIssued', 'AccessRecorded', 'ValueStored'),
 } satisfies Record<EventType, string>
 

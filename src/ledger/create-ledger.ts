@@ -2,7 +2,6 @@
 import { runStream } from '../../schemas/names.ts'
 import { MemoryBudget } from '../resources/memory-budget.ts'
 import { cacheWithin } from '../resources/sized-cache.ts'
-import type { WorkQueue } from '../resources/work-queue.ts'
 import type { Fault } from '../signing/check.ts'
 import type { EventStore, ReadRecord } from '../store/event-store.ts'
 import { pacedPages, pacedStore } from '../store/paced-pages.ts'
@@ -19,6 +18,7 @@ import {
 } from './identity/ledger-identity.ts'
 import { LogKeys } from './identity/log-keys.ts'
 import { Sealer } from './identity/sealer.ts'
+import { serviceRecord } from './identity/service-record.ts'
 import { openIntegrity } from './integrity/open-integrity.ts'
 import type { Caller, Found, Ledger, ReplayLine } from './ledger.ts'
 import type { LedgerOptions } from './ledger-options.ts'
@@ -38,6 +38,7 @@ import { replayRecords } from './read/replay.ts'
 import { RunList } from './read/run-list.ts'
 import { RingSealedPlaces } from './read/sealed-places.ts'
 import { waitReads } from './read/wait-reads.ts'
+import type { ServiceRecord } from './service.ts'
 import { type OwnStats, Stats } from './stats.ts'
 import { watchStore } from './store-watch.ts'
 import { ValueStore } from './values/value-store.ts'
@@ -59,8 +60,7 @@ const LAST_PASS_MS = 500
 export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const { store, views, keys, effects = realEffects(), log = silentLog } = options
   const memory = options.memory ?? new MemoryBudget()
-  const sealer = new Sealer(keys, memory)
-  const logKeys = new LogKeys(keys)
+  const [sealer, logKeys] = [new Sealer(keys, memory), new LogKeys(keys)]
   const { origin: request, readOnly, work, tenantPolicy } = options
   const founding: LedgerIdentityDeps = { store, keys, sealer, logKeys, effects, log, origin: request, readOnly }
   const stats = new Stats()
@@ -99,7 +99,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     run: (caller, runId) => integrity.marked(caller, runId, queries.run(caller, runId)),
     ...waitingOf({ queries, reader, list, effects }),
     ...historyOf(new History(store, queries, sealer)),
-    ...outwardOf(exports, { write, store, sealer, ledgerId }, work),
+    ...outwardOf(exports, serviceRecord({ ...effects, store, facts }), { write, store, sealer, ledgerId, work }),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (caller, runId) => replay({ store, sealer, queries }, caller, runId),
     ...listsOf({ list, queries, reader }),
@@ -270,15 +270,15 @@ function historyOf(history: History): HistoryQueries {
 /** What leaves the ledger, and places as callers see them. */
 function outwardOf(
   exports: Exports,
-  deps: DiscloseDeps,
-  work: WorkQueue | undefined,
-): Pick<Ledger, 'exports' | 'lastEventId' | 'places' | 'notices' | 'discloseRunKeys'> {
-  const { store, sealer } = deps
+  service: ServiceRecord,
+  deps: DiscloseDeps & { readonly work: LedgerOptions['work'] | undefined },
+): Pick<Ledger, 'exports' | 'service' | 'lastEventId' | 'places' | 'notices' | 'discloseRunKeys'> {
+  const { sealer } = deps
   return {
-    exports,
+    ...{ exports, service },
     lastEventId: (caller, until) => exports.lastEventId(caller, until),
     places: new RingSealedPlaces(sealer),
-    notices: noticesOf({ store, sealer, work, upkeep: UPKEEP }),
+    notices: noticesOf({ ...deps, upkeep: UPKEEP }),
     discloseRunKeys: (caller, runId) => discloseRunKeys(deps, caller, runId),
   }
 }

@@ -1,7 +1,7 @@
 /** @module Access tokens of the ledger's own (RFC 9068), signed with Ed25519, and the public keys that check them. */
 import { createPublicKey, randomUUID } from 'node:crypto'
 import { SignJWT } from 'jose'
-import type { LedgerKeys } from './ledger-keys.ts'
+import type { LedgerKeys, TokenKey } from './ledger-keys.ts'
 import type { ActClaim } from './token-claims.ts'
 
 export const TOKEN_TYP = 'at+jwt'
@@ -21,12 +21,13 @@ export interface TokenRequest {
   readonly ttlSeconds: number
   /** Milliseconds since 1970. */
   readonly now: number
+  /** The token's `jti`; by default a new one. */
+  readonly id?: string
 }
 
 /** A signed token. Throws `TypeError` where no key may sign. */
 export async function issueToken(request: TokenRequest): Promise<string> {
-  const key = request.keys.tokenKeys.findLast((candidate) => candidate.retired === undefined)
-  if (key === undefined) throw new TypeError('no token key may sign')
+  const key = tokenSigner(request.keys)
 
   const issuedAt = Math.floor(request.now / 1000)
   const { tenant, run, agent, act, roles } = request
@@ -37,8 +38,15 @@ export async function issueToken(request: TokenRequest): Promise<string> {
     .setSubject(request.subject)
     .setIssuedAt(issuedAt)
     .setExpirationTime(issuedAt + request.ttlSeconds)
-    .setJti(randomUUID())
+    .setJti(request.id ?? randomUUID())
     .sign(key.privateKey)
+}
+
+/** The key that signs tokens now. Throws `TypeError` where none may. */
+export function tokenSigner({ tokenKeys }: Pick<LedgerKeys, 'tokenKeys'>): TokenKey {
+  const key = tokenKeys.findLast((candidate) => candidate.retired === undefined)
+  if (key === undefined) throw new TypeError('no token key may sign')
+  return key
 }
 
 function defined(claims: Record<string, unknown>): Record<string, unknown> {

@@ -15,7 +15,7 @@ import {
 } from './token-trust.ts'
 
 export { type ActClaim, LONG_LIVED_SCOPE, type Principal, SCOPES, type Scope } from './token-claims.ts'
-export { issueToken, publicJwks, type TokenRequest } from './token-issuer.ts'
+export { issueToken, publicJwks, type TokenRequest, tokenSigner } from './token-issuer.ts'
 export { assertTrust, TokenTrustError, type TrustedIssuer } from './token-trust.ts'
 
 export const TOKEN_MAX_CHARS = 8 * 1024

@@ -1,6 +1,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { safeNext } from '../../src/dashboard/paths.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { StoreUnavailableError } from '../../src/store/event-store.ts'
 import { testEdge } from '../support/test-edge.ts'
 import { signedIn, uiClient } from '../support/ui-client.ts'
 
@@ -136,6 +138,38 @@ test('one subject that signs in again and again ends its own oldest session, nob
   for (let count = 0; count < 20; count += 1) await signedIn(edge)
   assert.is((await first.get('/ui/runs')).status, 303)
   assert.is((await bob.get('/ui/runs')).status, 200)
+})
+
+test('a sign-in is on record before its session begins: who, and when (LOG-31)', async () => {
+  await using edge = await testEdge({ audit: true })
+  await signedIn(edge, { subject: 'kim' })
+  const rows = (await (await edge.get('/v1/audit/access')).json()) as { items: readonly Record<string, unknown>[] }
+  const found = rows.items.filter(({ query }) => query === 'sign-in')
+  assert.equal(
+    found.map(({ actor, principal }) => principal ?? actor),
+    ['kim'],
+  )
+})
+
+test('where a sign-in cannot be on record the log says so; under strict-access nobody is let in (LOG-31)', async () => {
+  for (const strictAccess of [false, true]) {
+    const wrap = (ledger: Ledger): Ledger => {
+      const { audit } = ledger
+      if (audit === undefined) return ledger
+      const record = async (): Promise<void> => {
+        throw new StoreUnavailableError('the disk is full', 1)
+      }
+      return { ...ledger, audit: { ...audit, record } }
+    }
+    await using edge = await testEdge({ audit: true, settings: { strictAccess }, wrap })
+    const client = uiClient(edge)
+    await client.html('/ui/sign-in')
+    const done = await client.post('/ui/sign-in', { token: await edge.token() })
+    assert.is(done.status, strictAccess ? 503 : 303)
+    assert.ok(edge.logs.some(({ message }) => message.includes('a sign-in could not be put on record')))
+    const session = done.headers.getSetCookie().some((cookie) => cookie.startsWith('countersign_session='))
+    assert.is(session, !strictAccess)
+  }
 })
 
 test.run()

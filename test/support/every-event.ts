@@ -215,6 +215,34 @@ const SYSTEM_BODIES = {
     { v: 1, ledgerId: uuid(100), origin: 'ledger.example', kid: 'k1', verifierKey: 'ledger.example+00000000+AA==' },
   ],
   KeyRotated: [{ v: 1, kid: 'k2', previousKid: 'k1' }],
+  ServiceStarted: [
+    {
+      v: 1,
+      start: uuid(110),
+      version: '1.2.3',
+      node: 'v20.20.0',
+      settings: { host: '127.0.0.1', policy: digest('policy') },
+      changed: ['host'],
+    },
+  ],
+  ServiceStopped: [{ v: 1, start: uuid(110) }],
+  ConfigurationChanged: [{ v: 1, start: uuid(110), setting: 'policy', digest: digest('policy') }],
+  TokenIssued: [
+    {
+      v: 1,
+      token: uuid(111),
+      kid: 't1',
+      subject: 'kim',
+      forTenant: 'acme',
+      scopes: ['runs:read'],
+      run: RUN,
+      forAgent: 'ann',
+      roles: ['lead'],
+      actor: 'bot',
+      issuedAt: '2026-01-02T03:04:05.000Z',
+      expires: '2026-01-02T04:04:05.000Z',
+    },
+  ],
   LogKeyRotated: [
     {
       v: 1,

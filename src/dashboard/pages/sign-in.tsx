@@ -1,9 +1,10 @@
 /** @module Signing in and out. The token travels in a form's body, once, and is neither printed nor logged. */
 import { randomBytes } from 'node:crypto'
+import type { Principal } from '../../signing/tokens.ts'
 import { pageResponse, problemPage, seeOther, THEME_COOKIE } from '../answer.tsx'
 import { cookieOf, dropCookie, giveCookie, SESSION_COOKIE } from '../cookies.ts'
 import { fieldOf, isOwnSite, sameSecret } from '../csrf.ts'
-import type { DashboardContext } from '../deps.ts'
+import type { DashboardContext, DashboardDeps } from '../deps.ts'
 import { readForm } from '../form.ts'
 import { type Guard, signedIn } from '../guard.tsx'
 import { SIGN_IN, safeNext } from '../paths.ts'
@@ -93,12 +94,26 @@ export function signIn(inputs: SignInDeps): (c: DashboardContext) => Promise<Res
     const result = await deps.verifier.verify(token)
     if (!result.ok || result.claims.expiresAt <= deps.now()) return refused(inputs, c, { next, ...result })
 
+    if (!(await recordSignIn(deps, result.claims))) return form(inputs, c, { next, fault: NOT_RECORDED, status: 503 })
     const old = sessions.find(cookieOf(c, SESSION_COOKIE))
     if (old !== undefined) sessions.end(old)
     const { expiresAt } = result.claims
     giveCookie(c, SESSION_COOKIE, sessions.create(token, result.claims), (expiresAt - deps.now()) / 1000)
     dropCookie(c, SIGN_IN_COOKIE)
     return seeOther(c, next)
+  }
+}
+
+const NOT_RECORDED = 'Who signs in goes on record first, and the store takes no record now. Please try again later.'
+
+/** An entry of who read what (LOG-31). Where it cannot be written, whoever looks for the reason is let in all the same, unless every read must be on record. */
+async function recordSignIn({ ledger, log, strictAccess }: DashboardDeps, caller: Principal): Promise<boolean> {
+  try {
+    await ledger.audit?.record(caller, { query: 'sign-in' })
+    return true
+  } catch (error) {
+    log.error({ err: error, tenant: caller.tenant }, 'a sign-in could not be put on record')
+    return !strictAccess
   }
 }
 

@@ -1,0 +1,22 @@
+/** @module ConfigurationChanged: a file of settings was edited while a process serves the ledger, and counts from here on. In `ledger-system` (LOG-30). */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Digest } from '../names.ts'
+import { Uuid } from '../values.ts'
+
+export const ConfigurationChanged = eventType({
+  family: 'ledger',
+  label: 'Configuration changed',
+  activity: 'update',
+  says: { verdict: null, outcome: 'success', severity: 'low' },
+  facts: [],
+  changes: {},
+  schema: z.strictObject({
+    v: z.literal(1),
+    start: Uuid,
+    /** Name of the setting that names the file. */
+    setting: z.enum(['policy', 'trusted-issuers']),
+    /** SHA-256 of the file's bytes. */
+    digest: Digest,
+  }),
+})

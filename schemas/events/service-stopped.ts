@@ -1,0 +1,14 @@
+/** @module ServiceStopped: a process that served the ledger ends in order. A start without it ended otherwise, or its store was away. In `ledger-system` (LOG-30). */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Uuid } from '../values.ts'
+
+export const ServiceStopped = eventType({
+  family: 'ledger',
+  label: 'Service stopped',
+  activity: 'update',
+  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  facts: [],
+  changes: {},
+  schema: z.strictObject({ v: z.literal(1), start: Uuid }),
+})

@@ -1,0 +1,59 @@
+/** @module What is on record of the processes that serve the ledger: starts and ends, settings, tokens. In the log of the ledger's own facts. */
+import { EVENTS, type EventBody } from '../../../schemas/events.ts'
+import type { Json } from '../../../schemas/json.ts'
+import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../../schemas/names.ts'
+import type { EventStore } from '../../store/event-store.ts'
+import type { ServiceRecord } from '../service.ts'
+import type { LedgerFacts } from './ledger-facts.ts'
+
+interface ServiceDeps {
+  readonly store: Pick<EventStore, 'readStream'>
+  readonly facts: LedgerFacts
+  readonly newId: () => string
+}
+
+type Recorded = 'ServiceStarted' | 'ServiceStopped' | 'ConfigurationChanged' | 'TokenIssued'
+
+export function serviceRecord({ store, facts, newId }: ServiceDeps): ServiceRecord {
+  const record = <T extends Recorded>(type: T, data: EventBody<T>): Promise<void> =>
+    facts.record({ tenant: SYSTEM_TENANT, type, data: data as unknown as Json })
+  return {
+    started: async ({ version, node, settings }) => {
+      const start = newId()
+      const before = await lastSettings(store)
+      const changed = before && changedNames(before, settings)
+      await record('ServiceStarted', { v: 1, start, version, node, settings, ...(changed && { changed }) })
+      return start
+    },
+    stopped: (start) => record('ServiceStopped', { v: 1, start }),
+    changed: (start, change) => record('ConfigurationChanged', { v: 1, start, ...change }),
+    tokenIssued: (token) => record('TokenIssued', token),
+  }
+}
+
+type SettingTexts = Readonly<Record<string, string>>
+
+/** Of the last start on record; undefined before the first. */
+async function lastSettings(store: ServiceDeps['store']): Promise<SettingTexts | undefined> {
+  for await (const page of store.readStream(SYSTEM_STREAM, { direction: 'backwards' })) {
+    for (const { header, data } of page) {
+      if (!header.includes('"type":"ServiceStarted"')) continue
+      const body = EVENTS.ServiceStarted.schema.safeParse(parsed(data))
+      if (body.success) return body.data.settings
+    }
+  }
+  return undefined
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function changedNames(before: SettingTexts, now: SettingTexts): string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(now)])
+  return [...names].filter((name) => before[name] !== now[name]).sort()
+}

@@ -1,0 +1,51 @@
+/** @module The settings of a process as its record has them: by the names of the flags, of a file its digest, of an address its host. No secret. */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Settings } from './config.ts'
+
+/** `sha256:` of a file's bytes; undefined where it cannot be read. */
+export function digestOfFile(path: string): string | undefined {
+  try {
+    return `sha256:${createHash('sha256').update(readFileSync(path)).digest('hex')}`
+  } catch {
+    return undefined
+  }
+}
+
+export function recordedSettings(settings: Settings): Readonly<Record<string, string>> {
+  const { policy, trustedIssuers, witnesses, judge, values, memoryBytes } = settings
+  const named: Readonly<Record<string, string | number | boolean | undefined>> = {
+    store: settings.store.kind,
+    host: settings.host,
+    port: settings.port,
+    'log-level': settings.logLevel,
+    issuer: settings.issuer,
+    audience: settings.audience,
+    'rate-per-second': settings.ratePerSecond,
+    'rate-burst': settings.rateBurst,
+    'work-ms-per-second': settings.workMsPerSecond,
+    'max-connections': settings.maxConnections,
+    'checkpoint-seconds': settings.checkpointDelayMs / 1_000,
+    'scrub-days': settings.scrubDays,
+    'read-threads': settings.readThreads,
+    'value-inline-bytes': values.inlineMaxBytes,
+    'value-max-bytes': values.maxBytes,
+    'payload-scope': settings.payloadScope,
+    'strict-access': settings.strictAccess,
+    'open-metrics': settings.openMetrics,
+    'request-log': settings.requestLog,
+    memory: memoryBytes,
+    // A name of a policy is no file.
+    policy: policy === undefined ? undefined : (digestOfFile(policy) ?? policy),
+    'trusted-issuers': trustedIssuers === undefined ? undefined : digestOfFile(trustedIssuers),
+    witnesses: witnesses === undefined ? undefined : digestOfFile(witnesses),
+    judge: judge === undefined ? undefined : new URL(judge).host,
+  }
+  return Object.fromEntries(
+    Object.entries(named).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value).slice(0, TEXT_MAX_CHARS)]],
+    ),
+  )
+}
+
+const TEXT_MAX_CHARS = 1_024
