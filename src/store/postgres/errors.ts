@@ -22,7 +22,7 @@ export type WriteFailure =
 export function writeFailure(error: unknown, sent: boolean): WriteFailure {
   const detail = reasonOf(error)
   const code = sqlState(error)
-  if (!sent) return { kind: 'refused', result: unavailable(detail) }
+  if (!sent) return { kind: 'refused', result: unavailable(code === undefined ? detail : advice(code, detail)) }
   if (code === undefined || code.startsWith('08') || code.startsWith('57P')) return { kind: 'lost', detail }
   if (TRY_AGAIN.has(code)) return { kind: 'contended' }
   if (code === FULL_DISK) return { kind: 'refused', result: { kind: 'full', detail: 'the disk of the server is full' } }
