@@ -30,8 +30,8 @@ export function HandOver({ run, caller }: HandOverProps) {
             </a>
           </p>
           <p class="muted">
-            One file that proves itself: the events, the whole log's headers, checkpoint, keys, a report to read, and
-            verify.mjs, which checks it with Node alone.
+            One file that proves itself: its events, checkpoint, keys, a report to read, and verify.mjs, which checks it
+            with Node alone.
           </p>
           <h3>Exports</h3>
           <p class="muted">Each export is put on record with who took it. A cut one says so when it is verified.</p>

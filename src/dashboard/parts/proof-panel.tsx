@@ -40,8 +40,7 @@ export function ProofPanel({ run, revision, eventId, verifierKey, caller, faults
             {faults.length === 0 ? '\u2713' : '\u2717'}
           </span>
           <span>
-            <strong>Seal.</strong> <span class="by">checked by the ledger</span>{' '}
-            <SealVerdict faults={faults} kid={kid} />
+            <strong>Seal.</strong> <span class="by">by the ledger</span> <SealVerdict faults={faults} kid={kid} />
           </span>
         </li>
         {CHECKS.map(([name, label]) => (
@@ -50,7 +49,7 @@ export function ProofPanel({ run, revision, eventId, verifierKey, caller, faults
               {'\u2013'}
             </span>
             <span>
-              <strong>{label}.</strong> <span class="by">checked by this browser</span>{' '}
+              <strong>{label}.</strong> <span class="by">by this browser</span>{' '}
               <span class="words">Checked by a script of this page.</span>
             </span>
           </li>
