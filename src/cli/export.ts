@@ -43,7 +43,9 @@ function wantedExport({ text, has }: Arguments): WantedExport {
   if (!tenant.success) throw usageFailure(`--tenant: ${tenant.error.issues[0]?.message}`)
   const wholeLog = has('whole-log')
   if (wholeLog && format !== 'bundle') throw usageFailure('--whole-log goes with --bundle')
-  return { format, tenant: tenant.data, query: queryOf({ text }), ...(wholeLog && { proof: 'log' }) }
+  const values = has('values')
+  if (values && format !== 'bundle') throw usageFailure('--values goes with --bundle')
+  return { format, tenant: tenant.data, query: queryOf({ text }), values, ...(wholeLog && { proof: 'log' }) }
 }
 
 function remoteExport({ text }: Arguments, wanted: WantedExport): AsyncIterable<Uint8Array> {
@@ -56,10 +58,11 @@ function remoteExport({ text }: Arguments, wanted: WantedExport): AsyncIterable<
   return downloaded({ url: `${url.replace(/\/+$/, '')}${pathOf(wanted)}`, token })
 }
 
-function pathOf({ query, format, proof }: WantedExport): string {
+function pathOf({ query, format, proof, values }: WantedExport): string {
   if (format === 'bundle') {
     const asked = queryParameters(query)
     if (proof !== undefined) asked.set('proof', proof)
+    if (values === true) asked.set('values', 'true')
     return `/v1/bundle?${asked}`
   }
   const { run, ...filter } = query

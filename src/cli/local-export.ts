@@ -16,6 +16,8 @@ export interface WantedExport {
   readonly query: EventQuery
   /** Of a bundle: what shows that nothing was left out. */
   readonly proof?: BundleProof | undefined
+  /** Of a bundle: bring along the large values that its events name. */
+  readonly values?: boolean | undefined
 }
 
 /** Who exports, on record, where nobody signed in. */
@@ -33,8 +35,8 @@ export async function* localExport(settings: Settings, wanted: WantedExport): As
   yield* prepared.value.chunks()
 }
 
-function prepare(ledger: Ledger, caller: Caller, { format, query, proof }: WantedExport) {
+function prepare(ledger: Ledger, caller: Caller, { format, query, proof, values }: WantedExport) {
   return format === 'bundle'
-    ? prepareBundle(ledger, caller, query, { proof })
+    ? prepareBundle(ledger, caller, query, { proof, values })
     : prepareExport(ledger, caller, { format, query })
 }

@@ -168,6 +168,8 @@ export interface LedgerExports {
   streamPath(caller: Caller, runId: string, pin: SealedPin): Promise<StreamPath | undefined>
   /** The first `count` events of a run. */
   runEvents(caller: Caller, runId: string, count: number): AsyncIterable<readonly LedgerEvent[]>
+  /** The stored parts of a large value of the tenant, in order, whether they are whole or not; none where it is gone. */
+  valueParts(caller: Caller, digest: string): AsyncIterable<EventBody<'ValueStored'>>
   /** Proof file of an event against a sealed pin (C2SP tlog-proof). Throws `RangeError` where the pin does not cover it. */
   proofFile(caller: Caller, eventId: string, pin: SealedPin): string
   /** A document signed with the key of the tenant's log (DSSE); undefined where no log is kept, and so no name for its key. */

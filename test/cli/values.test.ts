@@ -66,6 +66,29 @@ values('verify names a value of which a part is gone or was altered, and the eve
   }
 })
 
+values(
+  'export --bundle --values brings the values along, and verify counts them; without the flag it says so (RUN-93)',
+  async () => {
+    using at = await seeded()
+    const data = ['--data', at.folder.path]
+    for (const [name, flags, counted] of [
+      ['with', ['--values'], { named: 1, values: 1 }],
+      ['without', [], { named: 1, values: 0 }],
+    ] as const) {
+      const file = at.folder.file(`${name}.tar`)
+      const made = await runInProcess(['export', '--run', 'r', '--bundle', file, ...flags, ...data])
+      assert.is(made.code, 0, made.stderr)
+      const { code, stdout } = await runInProcess(['verify', file, '--json', ...data])
+      const { verdict, named, values: whole, notes } = JSON.parse(stdout)
+      assert.equal([code, verdict, named, whole], [0, 'VERIFIED', counted.named, counted.values])
+      assert.is(`${notes}`.includes('--values'), counted.values === 0)
+    }
+    const wrong = await runInProcess(['export', '--run', 'r', '--values', '--out', at.folder.file('x'), ...data])
+    assert.is(wrong.code, 2)
+    assert.match(wrong.stderr, /--values goes with --bundle/)
+  },
+)
+
 values('copy takes the values along, and the copy verifies (STR-28)', async () => {
   using at = await seeded()
   const to = at.folder.file('copy.db')

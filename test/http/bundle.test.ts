@@ -34,6 +34,27 @@ function edgeOf({ ledger, keys }: TestLogs): Ask {
   }
 }
 
+test('over HTTP a bundle brings its large values along where values=true asks for it (RUN-93)', async () => {
+  await using home = await testLogs()
+  const alice = { tenant: 'acme', actor: 'alice' }
+  const input = { body: { id: 'big', name: 'big' }, kind: 'start' } as const
+  await home.ledger.execute(alice, 'big', input, {})
+  const args = { text: 'x'.repeat(100_000) }
+  await home.ledger.execute(alice, 'big', { kind: 'claim', body: { tool: 't', args, key: 'k' } }, {})
+  const ask = edgeOf(home)
+  const key = home.logs.verifierKey('acme')
+  for (const [query, values] of [
+    ['&values=true', 1],
+    ['&values=false', 0],
+    ['', 0],
+  ] as const) {
+    const tar = Buffer.from(await (await ask(`/v1/bundle?run=big${query}`)).arrayBuffer())
+    const found = verifyBundle(tar, { key })
+    assert.equal([found.verdict, found.named, found.values], ['VERIFIED', 1, values])
+  }
+  assert.is((await ask('/v1/bundle?run=big&values=perhaps')).status, 400)
+})
+
 test('a bundle over HTTP verifies, and is named, dated and signed for who asked', async () => {
   using folder = tempFolder()
   await using home = await testLogs()

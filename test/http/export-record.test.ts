@@ -26,6 +26,7 @@ function exportsOf({ exports }: Ledger): Ledger['exports'] {
     leaves: (...asked) => exports.leaves(...asked),
     streamPath: (...asked) => exports.streamPath(...asked),
     runEvents: (...asked) => exports.runEvents(...asked),
+    valueParts: (...asked) => exports.valueParts(...asked),
     proofFile: (...asked) => exports.proofFile(...asked),
     sign: (...asked) => exports.sign(...asked),
     now: () => exports.now(),

@@ -27,6 +27,7 @@ export function transferCommands(program: CliCommand): void {
         '--whole-log',
         'with --bundle of one run: prove it by the headers of the whole log, not by the tree of streams that the checkpoint names',
       ),
+      flag('--values', 'with --bundle: bring along the large values that the events name'),
       choice('--format <format>', 'format of the lines (default: jsonl)', Object.keys(FORMATS)),
       flag('--out <file>', 'a new file, which bears its name once it is whole (default: standard output)'),
       tenantFlag(),

@@ -26,6 +26,8 @@ export type Bundled = { readonly ok: true; readonly value: PreparedBundle } | Re
 export interface BundleOptions {
   /** `stream`, the default for a run: the tree of streams that the checkpoint names. `log`: the headers of the whole log. */
   readonly proof?: BundleProof | undefined
+  /** Bring along the large values that the events name. */
+  readonly values?: boolean | undefined
 }
 
 /** Signs a checkpoint over what the log holds now, and plans the bundle on it. */
@@ -33,7 +35,7 @@ export async function prepareBundle(
   ledger: Ledger,
   caller: Caller,
   query: EventQuery,
-  { proof = query.run === undefined ? 'log' : 'stream' }: BundleOptions = {},
+  { proof = query.run === undefined ? 'log' : 'stream', values = false }: BundleOptions = {},
 ): Promise<Bundled> {
   // A bundle holds the headers of the whole log: a token that is good for one run or one agent must not read them.
   if (caller.run !== undefined || caller.agent !== undefined) return refusedBy(BOUND)
@@ -46,7 +48,7 @@ export async function prepareBundle(
   if (proof === 'stream' && query.run === undefined) return { ok: false, code: 'invalid-query', detail: NO_RUN }
   const pinned = await pinnedFor(ledger, caller, proof === 'stream' ? query.run : undefined)
   if (pinned === undefined) return { ok: false, code: 'not-found', detail: NO_CHECKPOINT }
-  const request: BundleRequest = { ledger, caller, query, ...pinned, exportId: randomUUID() }
+  const request: BundleRequest = { ledger, caller, query, values, ...pinned, exportId: randomUUID() }
   const chunks = (signal?: AbortSignal) => chunksOf({ ...request, ...(signal && { signal }) })
   return { ok: true, value: { start: () => recordStart(request), chunks } }
 }

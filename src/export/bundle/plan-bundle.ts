@@ -4,7 +4,9 @@
  */
 import { readFileSync } from 'node:fs'
 import type { EventQuery } from '../../../schemas/event-query.ts'
+import { declarationOf } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { ValueRef } from '../../../schemas/values.ts'
 import type { Caller, Ledger, SealedPin } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import { toBase64 } from '../../merkle/base64.ts'
@@ -22,6 +24,7 @@ import { type Gathered, jwksText, PROOFS_MAX, ReportFacts, readmeText, reportHtm
 const EVENTS = 'events.jsonl'
 const LOG = 'log.jsonl'
 const STREAM = 'stream.json'
+const VALUES = 'values.jsonl'
 
 export interface BundleRequest {
   readonly ledger: Ledger
@@ -29,6 +32,8 @@ export interface BundleRequest {
   readonly query: EventQuery
   readonly pin: SealedPin
   readonly exportId: string
+  /** Bring along the large values that the events name. */
+  readonly values: boolean
   /** Shows how many events the run has, instead of the whole log. */
   readonly stream?: StreamPath | undefined
   /** Aborts when nobody wants the bundle any more. */
@@ -46,7 +51,7 @@ export async function planBundle(request: BundleRequest): Promise<BundlePlan> {
   const predicate = predicateOf(request, measured)
   const { pin, ledger, caller } = request
   const signed: readonly BundleFile[] = [
-    textFile('README.txt', readmeText(predicate, proofOf(request))),
+    textFile('README.txt', readmeText(predicate, proofOf(request), request.values)),
     textFile('checkpoint', pin.note),
     eventsFile(request, measured),
     textFile('jwks.json', jwksText(pin.verifierKey)),
@@ -55,6 +60,7 @@ export async function planBundle(request: BundleRequest): Promise<BundlePlan> {
     ...measured.proven.map((id) => textFile(`proofs/${id}.tlog-proof`, ledger.exports.proofFile(caller, id, pin))),
     textFile('report.html', reportHtml(measured.facts, predicate)),
     ...(request.stream === undefined ? [] : [textFile(STREAM, streamText(request.stream))]),
+    ...(request.values ? [await valuesFile(request)] : []),
     textFile('verifier-key.txt', `${pin.verifierKey}\n`),
     textFile('verify.mjs', readFileSync(new URL('./verify.mjs', import.meta.url), 'utf8')),
   ]
@@ -182,6 +188,31 @@ async function* leavesOf(
 
 async function* logLines(request: BundleRequest): AsyncGenerator<string, void> {
   for await (const { event } of leavesOf(request)) yield `${event.texts.header}\n`
+}
+
+/** Read once to measure and digest them, and again as they are written: no value is held. */
+async function valuesFile(request: BundleRequest): Promise<BundleFile> {
+  const measure = new Measure()
+  for await (const line of valueLines(request)) measure.add(line)
+  return linesFile(VALUES, measure.result(), () => valueLines(request))
+}
+
+/** A part of a value a line, under the event that names it. One that is gone has no lines: whoever verifies names it. */
+async function* valueLines(request: BundleRequest): AsyncGenerator<string, void> {
+  const { ledger, caller } = request
+  for await (const { event, selected } of leavesOf(request)) {
+    const digest = selected ? valueNamedBy(event) : undefined
+    if (digest === undefined) continue
+    for await (const { salt, part, parts, text } of ledger.exports.valueParts(caller, digest))
+      yield `${JSON.stringify({ event: event.header.id, salt, part, parts, text })}\n`
+  }
+}
+
+/** The digest of a value that is kept beside the event. */
+function valueNamedBy({ header, data }: LedgerEvent): string | undefined {
+  const { large } = declarationOf(header.type) ?? {}
+  const named = ValueRef.safeParse(large === undefined ? undefined : data[`${large}Ref`])
+  return named.success && named.data.kept !== false ? named.data.digest : undefined
 }
 
 /** The events and their trailer, as any JSONL export has it. */

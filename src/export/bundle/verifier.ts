@@ -46,6 +46,9 @@ export interface BundleVerdict {
   readonly leaves: number
   /** Events that answer the whole query. */
   readonly matching: number
+  /** Events that name a large value, and of these such whose value is here as it was named. */
+  readonly named: number
+  readonly values: number
   readonly macs: number
   readonly keyGiven?: boolean
   /** What shows that nothing was left out; absent where the manifest could not be read. */
@@ -101,7 +104,7 @@ interface Verifier {
     how?: { readonly paint?: (word: BundleWord) => string; readonly keyFrom?: string | undefined },
   ) => readonly string[]
   /** The texts of a bundle: whoever checks it makes them again. */
-  readonly readmeText: (predicate: BundlePredicate, proof: BundleProof) => string
+  readonly readmeText: (predicate: BundlePredicate, proof: BundleProof, hasValues?: boolean) => string
   readonly ReportFacts: new (isEarlier?: boolean, maxBytes?: number) => ReportFacts
   /** `isAnswer` judges an event by what the claim of its call says of what the query asks for. */
   readonly AnswerCount: new (

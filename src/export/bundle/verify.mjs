@@ -12,7 +12,8 @@
  *   5. events.jsonl holds exactly those events of the log that the query asks for, none left out, each with the body that was sealed;
  *      which those are is worked out here from the query, whatever the manifest says;
  *   6. proofs, report.html, README.txt and the rest are those that these events make;
- *   7. where a run's key was disclosed to you, the macs.
+ *   7. values.jsonl, where it was requested, holds every large value that these events name, with the digest that they name it by;
+ *   8. where a run's key was disclosed to you, the macs.
  * It cannot show that what was recorded is true, nor that all that happened was recorded. Who exported, and when, is the signer's word.
  *
  * KEY is the verifier key of the log, or a file that has it on a line of its own. Without it nobody can say who signed: the key inside
@@ -32,8 +33,10 @@ const SIGNED = 'README.txt checkpoint events.jsonl jwks.json report.html verifie
 const PROOFS = { log: 'log.jsonl', stream: 'stream.json' }
 /** Of a log whose key was rotated: the signed notes that lead from its first key to the one that signed the bundle. */
 const SUCCESSIONS = 'key-successions.json'
+/** The large values that the events name, on request. */
+const VALUES = 'values.jsonl'
 const NEEDED = [...SIGNED, ...MANIFESTS]
-const FILES = [...NEEDED, SUCCESSIONS, ...Object.values(PROOFS)]
+const FILES = [...NEEDED, SUCCESSIONS, VALUES, ...Object.values(PROOFS)]
 const PROOF_NAME = /^proofs\/[0-9a-f-]{36}\.tlog-proof$/
 /** Bundles of so many events have a proof file for each; of larger ones the first and the last event have. */
 export const PROOFS_MAX = 256
@@ -63,6 +66,8 @@ export function verifyBundle(source, options = {}) {
     events: 0,
     leaves: 0,
     matching: 0,
+    named: 0,
+    values: 0,
     macs: 0,
     witnesses: [],
   }
@@ -95,7 +100,7 @@ class Stop extends Error {
 function checkBundle(bundle, options, found, fail) {
   for (const name of NEEDED) if (!bundle.files.has(name)) fail('INCOMPLETE', 'file-missing', `${name} is missing`)
   const key = keyOf(bundle, options, found, fail)
-  const { manifest, proof } = checkManifest(bundle, key, fail)
+  const { manifest, proof, hasValues } = checkManifest(bundle, key, fail)
   found.proof = proof
   found.about = aboutOf(manifest, key)
   const note = textOf(bundle, 'checkpoint')
@@ -117,8 +122,10 @@ function checkBundle(bundle, options, found, fail) {
   const proven = checkEvents(bundle, { manifest, key, checkpoint, log, facts, options }, found, fail)
   found.about.period = facts.first === undefined ? undefined : [facts.first, facts.last]
   checkCounts(manifest.counts, found, fail)
+  if (hasValues) checkValues(bundle, found, fail)
+  else if (found.named > 0) found.notes.push(`${found.named} events name ${NOT_ASKED_FOR}`)
   checkProofs(bundle, { proven, note, checkpoint, manifest, events: found.events }, fail)
-  checkTexts(bundle, { manifest, proof, key, facts, maker }, fail)
+  checkTexts(bundle, { manifest, proof, hasValues, key, facts, maker }, fail)
 }
 
 /**
@@ -458,7 +465,7 @@ function checkManifest(bundle, key, fail) {
     fail('TAMPERED', 'manifest-form', 'the manifest is not written as a bundle writes it')
   checkSubjects(bundle, { subject, proof }, fail)
   checkPredicate(predicate, { key, proof }, fail)
-  return { manifest: predicate, proof }
+  return { manifest: predicate, proof, hasValues: subject.some(({ name }) => name === VALUES) }
 }
 
 const subjectOf = ({ name, digest }) => ({ name, digest: { sha256: digest.sha256 } })
@@ -835,6 +842,7 @@ function checkEvents(bundle, { manifest, key, checkpoint, log, facts, options },
     if (hexDigest(sha256(Buffer.from(salt, 'base64url'), dataText)) !== header.dataDigest)
       fail('TAMPERED', 'data-digest', `the body of ${place(header)} is not the one that was sealed`)
     if (!macFits(event)) fail('TAMPERED', 'mac', `the mac of ${place(header)} does not fit`)
+    if (valueNamedIn(event.data) !== undefined) found.named += 1
     answers.take(event)
     proven.add({ id: header.id, leaf, index })
     facts.take(event)
@@ -847,6 +855,60 @@ function checkEvents(bundle, { manifest, key, checkpoint, log, facts, options },
   if (options.runKey !== undefined && found.macs === 0)
     fail('UNVERIFIABLE', 'run-key', 'no event of the run that the keys belong to is here: no mac was checked')
   return proven.events
+}
+
+// 7. The large values, one part a line, under the id of the event that names each: both files are read side by side, and nothing is kept.
+
+const NOT_ASKED_FOR = 'large values, which are not in this bundle (values=true, or --values, brings them along)'
+
+/** What an event says of a value that is kept beside it; undefined where it names none, or one of which nothing but a digest was kept. */
+function valueNamedIn({ argsRef, resultRef }) {
+  const named = argsRef ?? resultRef
+  return typeof named !== 'object' || named === null || named.kept === false ? undefined : named
+}
+
+/** Each value is there, in the order of the events, with the digest, the salt before its text, that the sealed event names it by. */
+function checkValues(bundle, found, fail) {
+  const parts = linesOf(bundle, VALUES, fail)
+  let part = partIn(parts.next())
+  // What is wrong with a line of the events was said before.
+  for (const line of linesOf(bundle, 'events.jsonl', () => {})) {
+    const event = eventOf(line)
+    const named = event && valueNamedIn(event.data)
+    if (named === undefined) continue
+    const { id } = event.header
+    const value = { hash: crypto.createHash('sha256'), salt: part?.salt, bytes: 0, parts: 0, whole: part?.parts }
+    let belongs = true
+    for (; part !== undefined && part.event === id; part = partIn(parts.next())) {
+      if (value.parts === 0) value.hash.update(Buffer.from(part.salt, 'base64url'))
+      belongs &&= part.salt === value.salt && part.part === value.parts && part.parts === value.whole
+      value.hash.update(part.text)
+      value.bytes += Buffer.byteLength(part.text)
+      value.parts += 1
+    }
+    const says = `the value ${shown(String(named.digest))} that ${place(event.header)} names`
+    const isWhole = belongs && value.parts === value.whole && value.bytes === named.bytes
+    if (value.parts === 0) fail('INCOMPLETE', 'value-missing', `${says} is not in ${VALUES}`)
+    else if (!isWhole || hexDigest(value.hash.digest()) !== named.digest)
+      fail('TAMPERED', 'value-altered', `${says} is not the one in ${VALUES}`)
+    else found.values += 1
+  }
+  if (part !== undefined) fail('TAMPERED', 'value-foreign', `${VALUES} holds what no event names, or in another order`)
+}
+
+function partIn({ value: line }) {
+  if (line === undefined) return undefined
+  const said = jsonOf(line, VALUES)
+  if (!isOf(PART)(said)) throw new Stop('TAMPERED', 'line', `a line of ${VALUES} is no part of a value`)
+  return said
+}
+
+const PART = {
+  event: isText,
+  salt: (value) => typeof value === 'string' && /^[\w-]{22}$/.test(value),
+  part: isCount,
+  parts: isCount,
+  text: (value) => typeof value === 'string',
 }
 
 class ProvenEvents {
@@ -1053,11 +1115,11 @@ function includes({ index, size, leaf, path, root }) {
   return last === 0 && hash.equals(root)
 }
 
-function checkTexts(bundle, { manifest, proof, key, facts, maker }, fail) {
+function checkTexts(bundle, { manifest, proof, hasValues, key, facts, maker }, fail) {
   const compare = (name, text, why) => {
     if (textOf(bundle, name) !== text) fail('TAMPERED', 'other-text', `${name} is not ${why}`)
   }
-  compare('README.txt', readmeText(manifest, proof), 'the one that this manifest makes')
+  compare('README.txt', readmeText(manifest, proof, hasValues), 'the one that this manifest makes')
   compare('jwks.json', jwksText(key), 'the key of the log')
   compare('report.html', reportHtml(facts, manifest), 'the one that these events make')
   if (maker !== ownDigest() && !EARLIER_VERIFIERS.includes(maker))
@@ -1081,7 +1143,11 @@ export function jwksText(key) {
 }
 
 /** README.txt: what is in a bundle, and how to check it. Its bytes are part of the format. */
-export function readmeText({ origin, tenant, query, complete, checkpoint, counts, proofs, time }, proof) {
+export function readmeText(
+  { origin, tenant, query, complete, checkpoint, counts, proofs, time },
+  proof,
+  hasValues = false,
+) {
   const whole = JSON.stringify(query) === JSON.stringify(complete)
   const rest = whole
     ? ''
@@ -1105,12 +1171,15 @@ ${PROOF_TEXTS[proof]}
   checkpoint          size and root of the log, a signed note (C2SP tlog-checkpoint), with the cosignatures of witnesses
   proofs/             for ${proofs}: a proof file of its own (C2SP tlog-proof), for other tools; ${PROOFS[proof]} proves every event
   verifier-key.txt    the key that signed, as a verifier key (C2SP signed-note); jwks.json has it as a JWK
-  manifest.json       query, counts and the digest of each file (in-toto Statement v1); manifest.dsse.json is the same, signed (DSSE)
+${hasValues ? VALUES_TEXT : ''}  manifest.json       query, counts and the digest of each file (in-toto Statement v1); manifest.dsse.json is the same, signed (DSSE)
   verify.mjs          the verifier: one file, to be read before it is believed
 
 None of this shows that what was recorded is true, nor that everything that happened was recorded.
 `
 }
+
+const VALUES_TEXT = `  values.jsonl        the large values that the events name, a part of one a line: SHA-256 over salt and text is the digest that is named
+`
 
 /** What README.txt says of the file that shows that nothing is missing. */
 const PROOF_TEXTS = {
@@ -1684,12 +1753,13 @@ const SHOWN_MAX = 100
 
 /** What was found, for people. `paint` may colour a verdict. Every text out of the bundle is shown without what a terminal would obey. */
 export function reportLines(found, { paint = (word) => word, keyFrom: from = '--key' } = {}) {
-  const { verdict, faults, notes, events, matching, leaves } = found
+  const { verdict, faults, notes, events, matching, leaves, values } = found
   const rest = faults.length - SHOWN_MAX
   return [
     ...faults.slice(0, SHOWN_MAX).map((fault) => `${paint(fault.verdict)}  ${fault.code}  ${plain(fault.message)}`),
     ...(rest > 0 ? [`... and ${rest} more (--json lists up to 1000)`] : []),
     `${paint(verdict)}  ${events} events, ${matching} of them answer the query, held against ${HELD_AGAINST[found.proof]?.(leaves) ?? 'nothing'}`,
+    ...(values > 0 ? [`values: ${values} that events name are here, whole, with the digests that are named`] : []),
     ...aboutLines(found, from).map(plain),
     ...notes.map((note) => `note: ${plain(note)}`),
     'not shown by this: that what was recorded is true, nor that all that happened was recorded',

@@ -16,6 +16,10 @@ const BundleParams = EventQueryParams.extend({
     .describe(
       'what shows that nothing was left out: `stream` (of one run, the default there) a path in the tree of streams that the checkpoint names; `log` the headers of the whole log',
     ),
+  values: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('`true`: bring along the large values that the events name, so that their digests can be checked'),
 })
 
 export const bundleRoutes: readonly GuardedRoute[] = [
@@ -51,9 +55,9 @@ async function disclosedKeys({ edge, caller, run, path }: Ask): Promise<Response
 
 async function bundle(ask: Ask<z.output<typeof BundleParams>>): Promise<Response> {
   const { edge, caller, path } = ask
-  const { proof, ...rest } = ask.query
+  const { proof, values, ...rest } = ask.query
   const query: EventQuery = rest
-  const prepared = await prepareBundle(edge.ledger, caller, query, { proof })
+  const prepared = await prepareBundle(edge.ledger, caller, query, { proof, values: values === 'true' })
   if (!prepared.ok) return problemResponse(problemOfExport(prepared), path)
   const { start, chunks } = prepared.value
   const name = query.run ?? caller.tenant

@@ -1,6 +1,9 @@
 /** @module What leaves the ledger: the place that an export is pinned to, what proves it, and its facts on record. */
+
+import { ValueStored } from '../../../schemas/events/value-stored.ts'
+import type { EventBody } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { runStream } from '../../../schemas/names.ts'
+import { runStream, valueStream } from '../../../schemas/names.ts'
 import { parseVerifierKey } from '../../merkle/note-key.ts'
 import { openNote } from '../../merkle/signed-note.ts'
 import type { StreamPath } from '../../merkle/stream-tree.ts'
@@ -98,6 +101,15 @@ export class Exports implements LedgerExports {
   ): AsyncGenerator<readonly LedgerEvent[], void> {
     const pages = this.#deps.store.readStream(runStream(tenant, runId), { from: 0, to: count - 1 })
     for await (const page of pacedPages(pages, pace)) yield page.map(ledgerEvent)
+  }
+
+  async *valueParts({ tenant, pace }: Caller, digest: string): AsyncGenerator<EventBody<'ValueStored'>, void> {
+    for await (const page of pacedPages(this.#deps.store.readStream(valueStream(tenant, digest)), pace)) {
+      for (const record of page) {
+        const body = ValueStored.schema.safeParse(ledgerEvent(record).data)
+        if (body.success) yield body.data
+      }
+    }
   }
 
   proofFile({ tenant }: Caller, eventId: string, { tree, note }: SealedPin): string {
