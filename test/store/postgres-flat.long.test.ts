@@ -75,7 +75,11 @@ async function fill(client: pg.Client, schema: string, rows: number): Promise<vo
         repeat('x', 600), CASE WHEN n % 3 = 0 THEN 'request-' || n END
       FROM generate_series(0, ${rows - 1}) AS n`,
   )
-  await client.query(`SELECT setval('${schema}.append_groups', ${rows})`)
+  await client.query(
+    `INSERT INTO ${schema}.events (position, stream, revision, header, salt, data)
+      SELECT (${rows} + 1 + n)::bigint * ${GROUP_SIZE}, 'run-small.r', n, '{}', '', '{}' FROM generate_series(0, 2) AS n`,
+  )
+  await client.query(`SELECT setval('${schema}.append_groups', ${rows + 3})`)
   await client.query(`ANALYZE ${schema}.events`)
 }
 
@@ -95,6 +99,7 @@ function questions(store: EventStore, rows: number): Readonly<Record<string, () 
     'the end of the store': () => store.end(),
     'a page in the middle': () => first(store.readAll({ after: at(rows / 2) })),
     'a page of one tenant': () => first(store.readAll({ after: at(rows / 2), tenant: 't7' })),
+    'all events of a tenant that has three': () => collect(store.readAll({ tenant: 'small' })),
     'the tail': () => collect(store.readAll({ after: at(rows - 5) })),
     'the tail of one tenant': () => collect(store.readAll({ after: at(rows - 50), tenant: 't7' })),
     'the tail of a tenant without events': () => collect(store.readAll({ after: at(rows - 5), tenant: 'none' })),
