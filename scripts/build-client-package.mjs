@@ -54,8 +54,8 @@ async function minifyPrograms() {
   for (const name of readdirSync(OUT).filter((file) => file.endsWith('.js'))) {
     const { code } = await minify(readFileSync(join(OUT, name), 'utf8'), {
       module: true,
-      ecma: 2020,
-      compress: { passes: 3 },
+      ecma: 2022,
+      compress: { passes: 3, unsafe_arrows: true },
     })
     writeFileSync(join(OUT, name), code)
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { backoffMs } from '../../src/agent/calls/backoff.ts'
-import { keepLease } from '../../src/agent/calls/lease.ts'
+import { underLease } from '../../src/agent/calls/lease.ts'
 import { recordable } from '../../src/agent/calls/recordable.ts'
 import { settleSuccess } from '../../src/agent/calls/settle.ts'
 import { OutcomeNotRecorded } from '../../src/agent/errors.ts'
@@ -61,10 +61,9 @@ settling('a result that the ledger cannot hold is recorded as executed all the s
 
 settling('a lease is renewed while its tool runs, and not after (RUN-13)', async () => {
   const { asked, connection } = told(done)
-  {
-    using _ = keepLease(connection, 'r', claimed)
-    await eventually(() => (asked.length >= 2 ? true : undefined), 'two renewals')
-  }
+  await underLease({ connection, runId: 'r', claimed }, () =>
+    eventually(() => (asked.length >= 2 ? true : undefined), 'two renewals'),
+  )
   const { length } = asked
   await new Promise((resolve) => setTimeout(resolve, 20))
   assert.is(asked.length, length)
@@ -73,10 +72,11 @@ settling('a lease is renewed while its tool runs, and not after (RUN-13)', async
 
 settling('a lease that was lost is let go', async () => {
   const { asked, connection } = told(refused('stale-fence'))
-  using _ = keepLease(connection, 'r', claimed)
-  await eventually(() => (asked.length >= 1 ? true : undefined), 'a renewal')
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  assert.is(asked.length, 1)
+  await underLease({ connection, runId: 'r', claimed }, async () => {
+    await eventually(() => (asked.length >= 1 ? true : undefined), 'a renewal')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    assert.is(asked.length, 1)
+  })
 })
 
 settling('waits grow up to their limit, and jitter takes at most half', () => {

@@ -24,8 +24,25 @@ export function claimedIn(body: JsonObject): Claimed {
 
 const PART = 3
 
-/** Stops with `dispose`, or when the ledger says that the lease is lost: the settle will say the rest. */
-export function keepLease(connection: Connection, runId: string, claimed: Claimed): Disposable {
+/** The lease of a call is kept while the work goes on. */
+export async function underLease<T>(
+  {
+    connection,
+    runId,
+    claimed,
+  }: { readonly connection: Connection; readonly runId: string; readonly claimed: Claimed },
+  work: () => Promise<T>,
+): Promise<T> {
+  const stop = keepLease(connection, runId, claimed)
+  try {
+    return await work()
+  } finally {
+    stop()
+  }
+}
+
+/** Stops by what it returns, or when the ledger says that the lease is lost: the settle will say the rest. */
+function keepLease(connection: Connection, runId: string, claimed: Claimed): () => void {
   const { callId, fence } = claimed
   let timer: ReturnType<typeof setTimeout> | undefined
   let over = false
@@ -44,10 +61,8 @@ export function keepLease(connection: Connection, runId: string, claimed: Claime
     }
   }
   plan(claimed.leaseMs)
-  return {
-    [Symbol.dispose]: () => {
-      over = true
-      clearTimeout(timer)
-    },
+  return () => {
+    over = true
+    clearTimeout(timer)
   }
 }

@@ -2,10 +2,10 @@
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { ClaimCall } from '../../../schemas/requests.ts'
 import { pause } from '../../client/transport.ts'
-import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded, RunWaiting } from '../errors.ts'
+import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded } from '../errors.ts'
 import type { HistoryMatch } from '../history/recorded-history.ts'
 import { isToolError, ResultTooLarge } from '../loop/tool-error.ts'
-import { endingOf, executionInside, holdForStep, isInside, leave } from '../runtime/call-execution.ts'
+import { endingOf, executionInside, holdForStep, isBeside, isInside, leave } from '../runtime/call-execution.ts'
 import type { Reply } from '../runtime/connection.ts'
 import { runWithin, signalAt } from '../runtime/execution-context.ts'
 import { liveOf, reach, textOf } from '../runtime/session.ts'
@@ -17,7 +17,7 @@ import type { CallTrace } from './call-trace.ts'
 import { unlessUnreachable } from './claim-queue.ts'
 import { type Attempted, executeCall } from './execute-call.ts'
 import { keptResult } from './kept-result.ts'
-import { type Claimed, claimedIn, keepLease } from './lease.ts'
+import { type Claimed, claimedIn, underLease } from './lease.ts'
 import { OwnerWait } from './owner-wait.ts'
 import { parseArguments } from './parse-arguments.ts'
 import { resolveDoubt } from './resolve-doubt.ts'
@@ -194,12 +194,17 @@ export class OneCall {
     throw new LedgerRefused({ code: 'compensating', detail: `this call is ${status}`, evidence: body })
   }
 
-  async #carryOut(claimed: Claimed): Promise<Step> {
+  #carryOut(claimed: Claimed): Promise<Step> {
+    const { session } = this.#identity.execution
+    const { connection } = liveOf(session)
+    return underLease({ connection, runId: session.runId, claimed }, () => this.#carriedOut(claimed))
+  }
+
+  async #carriedOut(claimed: Claimed): Promise<Step> {
     const { session } = this.#identity.execution
     this.#note(claimed.callId, { startedAt: new Date().toISOString() })
     this.#trace.carriedOut = true
     const { connection } = liveOf(session)
-    using _ = keepLease(connection, session.runId, claimed)
     const { callId, attempt } = claimed
     const inside = executionInside(this.#identity, claimed)
     holdForStep(this.#identity, claimed)
@@ -289,9 +294,4 @@ export class OneCall {
     this.#trace.attempts += attempts
     if (startedAt !== undefined) this.#trace.startedAt ??= startedAt
   }
-}
-
-/** The run waits elsewhere, and this call failed by itself: that is its outcome. */
-function isBeside(halted: Error, error: unknown): boolean {
-  return halted instanceof RunWaiting && error !== halted
 }

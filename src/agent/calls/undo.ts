@@ -11,7 +11,7 @@ import { childCompensation, isChildCall, type RollBackChild } from './child-run.
 import { type Compensation, compensationOf, whatToUndo } from './compensation.ts'
 import { type Attempted, executeCall } from './execute-call.ts'
 import { withValues } from './kept-value.ts'
-import { type Claimed, claimedIn, keepLease } from './lease.ts'
+import { type Claimed, claimedIn, underLease } from './lease.ts'
 import { OwnerWait } from './owner-wait.ts'
 import { type DoubtResolution, resolveBy } from './resolve-doubt.ts'
 import { settled, settleSuccess } from './settle.ts'
@@ -41,7 +41,9 @@ export async function undo(undoing: Undoing, listed: JsonObject): Promise<void> 
     }
     if (!reply.ok || !reply.created) return
     const claimed = claimedIn(reply.body)
-    const attempted = await attempt(undoing, { compensation, call, claimed })
+    const attempted = await underLease({ connection, runId, claimed }, () =>
+      attempt(undoing, { compensation, call, claimed }),
+    )
     const settling = { connection, runId, tool: compensation.tool, claimed, codecs: compensation.own.codecs }
     if (attempted.kind === 'succeeded') {
       const left = compensation.leavesStanding?.(attempted.value) === true
@@ -112,10 +114,9 @@ async function claim(
 
 /** An abort of the run does not cut a compensation short. */
 async function attempt(
-  { connection, registry, runId, session }: Undoing,
+  { registry, runId, session }: Undoing,
   { compensation, call, claimed }: { compensation: Compensation; call: JsonObject; claimed: Claimed },
 ): Promise<Attempted> {
-  using _ = keepLease(connection, runId, claimed)
   const { callId, attempt } = claimed
   const forwardId = String(call.callId)
   const recorded = whatToUndo(compensation, call)

@@ -1,8 +1,8 @@
-/** @module `aiSdkMiddleware`: language models of the AI SDK (`ai` from version 6, LanguageModelV3), by `wrapLanguageModel`. */
+/** @module `aiSdkMiddleware`: language and embedding models of the AI SDK (`ai` from version 6, V3), by `wrapLanguageModel` and `wrapEmbeddingModel`. */
 import type { Json } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import { AgentError } from '../errors.ts'
-import { askModel, type ModelCallContext } from './ask-model.ts'
+import { askModel, type ModelAsk, type ModelCallContext } from './ask-model.ts'
 import { askStream } from './ask-stream.ts'
 import { jsonable } from './jsonable.ts'
 import { bytesOf, type ModelSettings } from './model-settings.ts'
@@ -34,15 +34,25 @@ interface StreamOptions<Part> {
   }
 }
 
-/** The shape of a LanguageModelV3Middleware. */
+interface EmbedOptions<Result> {
+  readonly params: object
+  readonly model: {
+    readonly provider: string
+    readonly modelId: string
+    doEmbed(params: never): PromiseLike<Result>
+  }
+}
+
+/** The shape of a LanguageModelV3Middleware and of an EmbeddingModelV3Middleware. */
 export interface AiSdkMiddleware {
   readonly specificationVersion: 'v3'
   readonly wrapGenerate: <Result>(options: GenerateOptions<Result>) => Promise<Result>
   readonly wrapStream: <Part>(options: StreamOptions<Part>) => Promise<StreamResult<Part>>
+  readonly wrapEmbed: <Result>(options: EmbedOptions<Result>) => Promise<Result>
 }
 
 /**
- * For `wrapLanguageModel({model, middleware: aiSdkMiddleware()})`: inside a run each `doGenerate` and `doStream` is reserved, recorded
+ * For `wrapLanguageModel({model, middleware: aiSdkMiddleware()})`, and `wrapEmbeddingModel`: inside a run each `doGenerate`, `doStream` and `doEmbed` is reserved, recorded
  * and served. The runtime retries; when it has, the error that comes out is one that the SDK does not try again. Prices are found by
  * the model's own `provider` and `modelId`. Bodies and headers of the exchange are not on record.
  * @example
@@ -72,19 +82,39 @@ export function aiSdkMiddleware(settings: ModelSettings = {}): AiSdkMiddleware {
     specificationVersion: 'v3',
     wrapGenerate: ({ model, params }) => generate(model, params, settings),
     wrapStream: ({ model, params }) => stream(model, params, settings),
+    wrapEmbed: ({ model, params }) => {
+      const ask = { ...modelAskOf(model, params, settings), operation: 'embeddings', outputTokens: 0 } as const
+      return answered(ask, {
+        call: (context) => model.doEmbed(sent(params, { ...context, maxOutputTokens: undefined })),
+        usage: ({ tokens }) => usageIn({ inputTokens: { total: tokens }, outputTokens: { total: 0 } }),
+      })
+    },
   }
 }
 
-async function generate<Result>(
+function generate<Result>(
   model: GenerateOptions<Result>['model'],
   params: object,
   settings: ModelSettings,
 ): Promise<Result> {
-  const ask = modelAskOf(model, params, settings)
+  const call = (context: ModelCallContext): PromiseLike<Result> => model.doGenerate(sent(params, context))
+  return answered(modelAskOf(model, params, settings), { call, usage: usageIn })
+}
+
+function answered<Result>(
+  ask: ModelAsk,
+  {
+    call,
+    usage,
+  }: {
+    readonly call: (context: ModelCallContext) => PromiseLike<Result>
+    readonly usage: (usage: Fields) => ModelUsage | undefined
+  },
+): Promise<Result> {
   const pending = askModel<Result>(placeOfModelCall(`${ask.provider}/${ask.model}`), {
     ...ask,
-    call: async (context) => model.doGenerate(sent(params, context)),
-    usage: (result) => usageIn(fieldsIn(result).usage),
+    call: async (context) => call(context),
+    usage: (result) => usage(fieldsIn(fieldsIn(result).usage)),
     toJson: (result) => jsonable(kept(result), 'the result'),
     fromJson: (json) => withDate(fieldsIn(json)) as Result,
   })

@@ -21,6 +21,8 @@ import { MODEL_BACKOFF, modelWaitMs } from './provider-errors.ts'
 /** A model call, whatever the provider. */
 export interface ModelAsk {
   readonly provider: string
+  /** What it is to a tracer; default: `chat`. */
+  readonly operation?: 'embeddings'
   readonly model: string
   /** As it goes on record; what is in it identifies the call. */
   readonly request: Json
@@ -119,7 +121,7 @@ export function modelSpec(execution: ExecutionContext, ask: ModelAsk, carried: C
   return {
     ...spec,
     phase: 'model',
-    operation: { operation: 'chat', name: ask.model, provider },
+    operation: { operation: ask.operation ?? 'chat', name: ask.model, provider },
     recordedAs: (args) => shorter(args, conversations),
     ...(agent !== undefined && { agent }),
     timeoutMs: settings.timeout,

@@ -14,6 +14,8 @@ export type Fields = Readonly<Record<string, unknown>>
 /** How one kind of request of one provider is read and written. */
 export interface Dialect {
   readonly provider: string
+  /** Default: `chat`. */
+  readonly operation?: 'embeddings'
   /** The caller's own bound on all that may come out. */
   readonly boundIn: (request: Fields) => number | undefined
   /** The request with a bound that it does not have. */
@@ -76,6 +78,7 @@ function modelAskOf({ dialect, settings, request }: Asking) {
   const tools = Array.isArray(json.tools) && json.tools.length > 0 ? TOOLS_TOKENS : 0
   return {
     provider: dialect.provider,
+    ...(dialect.operation !== undefined && { operation: dialect.operation }),
     model: String(request.model),
     request: json,
     inputTokens: count(JSON.stringify(json)) + tools + FRAME_TOKENS,

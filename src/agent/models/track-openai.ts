@@ -12,7 +12,7 @@ export interface OpenAISettings extends ModelSettings {
 }
 
 /**
- * The same client, with its type: inside a run `chat.completions.create` and `responses.create`, streamed or not, and the helpers on
+ * The same client, with its type: inside a run `chat.completions.create` and `responses.create`, streamed or not, `embeddings.create`, and the helpers on
  * top of them (`parse`, `stream`, `runTools`) are reserved, recorded and served. The client's own retries are off; the runtime
  * retries, and each try is reserved. Where a request names no bound, the one that was reserved for is added. Anything else that would
  * spend is refused (`not-tracked`): use the bare client for it.
@@ -59,6 +59,7 @@ function openAiMap(provider: string, settings: ModelSettings): ClientMap {
     calls: {
       'chat.completions.create': tracked(chatDialect(provider)),
       'responses.create': tracked(responsesDialect(provider)),
+      'embeddings.create': tracked(embeddingsDialect(provider)),
     },
     helpers: new Set([
       'chat.completions.parse',
@@ -104,13 +105,7 @@ function choicesIn({ n }: Fields): number {
   return Math.max(1, countIn(n) ?? 1)
 }
 
-function chatUsage(usage: unknown): ModelUsage | undefined {
-  const { prompt_tokens, completion_tokens, prompt_tokens_details } = fieldsIn(usage)
-  const [inputTokens, outputTokens] = [countIn(prompt_tokens), countIn(completion_tokens)]
-  if (inputTokens === undefined || outputTokens === undefined) return undefined
-  const cachedInputTokens = countIn(fieldsIn(prompt_tokens_details).cached_tokens)
-  return { inputTokens, outputTokens, ...(cachedInputTokens !== undefined && { cachedInputTokens }) }
-}
+const chatUsage = (usage: unknown): ModelUsage | undefined => usageOf(usage, 'prompt', 'completion')
 
 /** https://platform.openai.com/docs/api-reference/responses; its streams always tell their usage, in the event that ends them. */
 function responsesDialect(provider: string): Dialect {
@@ -125,10 +120,23 @@ function responsesDialect(provider: string): Dialect {
   }
 }
 
-function responsesUsage(usage: unknown): ModelUsage | undefined {
-  const { input_tokens, output_tokens, input_tokens_details } = fieldsIn(usage)
-  const [inputTokens, outputTokens] = [countIn(input_tokens), countIn(output_tokens)]
+const responsesUsage = (usage: unknown): ModelUsage | undefined => usageOf(usage, 'input', 'output')
+
+/** Both ways of saying it name what went in and what came out. */
+function usageOf(usage: unknown, into: string, out: string): ModelUsage | undefined {
+  const told = fieldsIn(usage)
+  const [inputTokens, outputTokens] = [countIn(told[`${into}_tokens`]), countIn(told[`${out}_tokens`])]
   if (inputTokens === undefined || outputTokens === undefined) return undefined
-  const cachedInputTokens = countIn(fieldsIn(input_tokens_details).cached_tokens)
+  const cachedInputTokens = countIn(fieldsIn(told[`${into}_tokens_details`]).cached_tokens)
   return { inputTokens, outputTokens, ...(cachedInputTokens !== undefined && { cachedInputTokens }) }
+}
+
+/** https://platform.openai.com/docs/api-reference/embeddings; nothing comes out but vectors, which cost nothing more. */
+function embeddingsDialect(provider: string): Dialect {
+  return {
+    ...responsesDialect(provider),
+    operation: 'embeddings',
+    boundIn: () => 0,
+    usage: ({ usage }) => chatUsage({ completion_tokens: 0, ...fieldsIn(usage) }),
+  }
 }

@@ -2,7 +2,7 @@
 import type { CallIdentity } from '../calls/call-identity.ts'
 import type { AttemptOptions } from '../calls/execute-call.ts'
 import type { Claimed } from '../calls/lease.ts'
-import { clip } from '../errors.ts'
+import { clip, RunWaiting } from '../errors.ts'
 import { type ExecutionContext, joined } from './execution-context.ts'
 import { liveOf, type Session } from './session.ts'
 
@@ -61,4 +61,9 @@ export async function leave(session: Session, { callId, fence }: Claimed): Promi
   await liveOf(session)
     .connection.execute(session.runId, settle)
     .catch(() => undefined)
+}
+
+/** The run waits elsewhere, and this call failed by itself: that is its outcome. */
+export function isBeside(halted: Error, error: unknown): boolean {
+  return halted instanceof RunWaiting && error !== halted
 }

@@ -1,5 +1,5 @@
-import { APICallError, generateText, streamText, wrapLanguageModel } from 'ai'
-import { MockLanguageModelV3, simulateReadableStream } from 'ai/test'
+import { APICallError, embed, embedMany, generateText, streamText, wrapEmbeddingModel, wrapLanguageModel } from 'ai'
+import { MockEmbeddingModelV3, MockLanguageModelV3, simulateReadableStream } from 'ai/test'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { aiSdkMiddleware } from '../../../src/agent/models/ai-sdk.ts'
@@ -134,6 +134,35 @@ for (const { name, open } of HOMES) {
     const model = mock()
     assert.is(codeOf(await rejection(generateText({ model: wrapped(model), prompt: 'hi' }))), 'no-active-run')
     assert.is(model.doGenerateCalls.length, 0)
+  })
+
+  sdk('embed and embedMany are calls of the model, charged by its tokens and served (RUN-77)', async () => {
+    await using home = await open()
+    let asked = 0
+    const bare = new MockEmbeddingModelV3({
+      provider: 'mock',
+      modelId: 'm',
+      maxEmbeddingsPerCall: 2,
+      doEmbed: async ({ values }) => {
+        asked += 1
+        return { embeddings: values.map((value) => [value.length, 0.5]), usage: { tokens: 5 }, warnings: [] }
+      },
+    })
+    const model = wrapEmbeddingModel({ model: bare, middleware: aiSdkMiddleware() })
+    const body = async () => {
+      const { embedding } = await embed({ model, value: 'one' })
+      const { embeddings, usage } = await embedMany({ model, values: ['a', 'bb', 'ccc'] })
+      return [embedding, ...embeddings, usage.tokens]
+    }
+    const expected = [[3, 0.5], [1, 0.5], [2, 0.5], [3, 0.5], 10]
+    const cs = home.process(undefined, { prices: PRICES })
+    assert.equal(await cs.run({ id: 'e', name: 'e', budget: { cost: '0.01 USD' } }, body), expected)
+    assert.equal((await cs.replay('e', body)).output, expected)
+    assert.is(asked, 3)
+    const costs: unknown[] = []
+    for await (const { data } of home.connection.events('e', 'UsageRecorded'))
+      costs.push((data.usage as { cost?: string }).cost)
+    assert.equal(costs, ['0.00001', '0.00001', '0.00001'])
   })
 
   sdk.run()

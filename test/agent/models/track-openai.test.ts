@@ -148,6 +148,38 @@ for (const { name, open } of HOMES) {
     },
   )
 
+  track(
+    'embeddings are calls of the model, reserved, charged and served; large vectors stand beside the events (RUN-77)',
+    async () => {
+      await using home = await open()
+      const DIMENSIONS = 1_536
+      const vector = (seed: number) =>
+        Float32Array.from({ length: DIMENSIONS }, (_, i) => Math.fround(Math.sin(seed * 31 + i)))
+      const data = [1, 2, 3].map((seed, index) => {
+        return { object: 'embedding', index, embedding: Buffer.from(vector(seed).buffer).toString('base64') }
+      })
+      const provider = fakeProvider(() =>
+        Response.json({ object: 'list', model: MODEL, data, usage: { prompt_tokens: 12, total_tokens: 12 } }),
+      )
+      const client = trackOpenAI(clientOf(provider))
+      const body = async (): Promise<number[]> => {
+        const { data: vectors } = await client.embeddings.create({ model: MODEL, input: ['a', 'b', 'c'] })
+        return vectors.map(({ embedding }) => embedding.length + (embedding[7] ?? 0))
+      }
+      const expected = [1, 2, 3].map((seed) => DIMENSIONS + (vector(seed)[7] ?? 0))
+      assert.equal(await process(home).run({ id: 'r', budget: { tokens: 1_000, cost: '0.01 USD' } }, body), expected)
+      assert.equal((await process(home).replay('r', body)).output, expected)
+      assert.is(provider.requests.length, 1)
+      const [usage] = await usageIn(home)
+      const { inputTokens, outputTokens, cost, model } = usage as JsonObject
+      assert.equal([inputTokens, outputTokens, cost, model], [12, 0, '0.000024', MODEL])
+      for await (const { data: outcome } of home.connection.events('r', 'ToolCallSucceeded')) {
+        assert.is(outcome.result, undefined)
+        assert.ok(Number((outcome.resultRef as JsonObject).bytes) > 65_536)
+      }
+    },
+  )
+
   track('a stream that its reader leaves is stopped, settled with what was read, and served so', async () => {
     await using home = await open()
     let cancelled = false
@@ -191,7 +223,6 @@ for (const { name, open } of HOMES) {
     assert.is(await refused(() => client.chat.completions.create(HELLO)), 'no-active-run')
     await process(home).run(async () => {
       const asks = [
-        () => client.embeddings.create({ model: MODEL, input: 'x' }),
         () => client.completions.create({ model: MODEL, prompt: 'x' }),
         () => client.images.generate({ prompt: 'x' }),
         () => client.post('/chat/completions', { body: HELLO }),
