@@ -9,7 +9,7 @@ import type { Run } from '../../src/agent/runtime/run.ts'
 import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { outcomeOf } from '../../src/agent/saga/outcome.ts'
 import { eventually, within } from '../support/within.ts'
-import { codeOf, HOMES, rejection, type TestHome } from './homes.ts'
+import { codeOf, HOMES, killedAfter, rejection, type TestHome } from './homes.ts'
 
 async function pending(home: TestHome, who: Countersign): Promise<Approval> {
   const first = async (): Promise<Approval | undefined> => {
@@ -145,8 +145,18 @@ for (const { name, open } of HOMES) {
     await leave('pays', async () => pay(5_000))
     await leave('asks', async (run) => run.waitFor('go', { until: new Date(Date.now() + 3_600_000) }))
     await leave('sleeps', async (run) => run.sleep(new Date(Date.now() + 1)))
-    const { open: runs, waiting } = await home.process().recover()
-    assert.equal([...runs].sort(), ['asks', 'pays', 'sleeps'])
+    const { change, dead } = killedAfter(2, true)
+    const killed = home.process(change)
+    const work = killed.tool(async () => 'done', { name: 'work', compensate: 'not-needed' })
+    void killed.run({ id: 'cut', name: 'cut off', input: { n: 1 }, tags: ['u'] }, async () => work())
+    await dead
+    const { open: ids, runs, waiting } = await home.process().recover()
+    assert.equal([...ids].sort(), ['asks', 'cut', 'pays', 'sleeps'])
+    assert.equal(
+      runs.find(({ runId }) => runId === 'cut'),
+      { runId: 'cut', name: 'cut off', input: { n: 1 }, tags: ['u'], waitsFor: [], due: true },
+    )
+    assert.equal(waiting.map(({ runId }) => runId).sort(), ['asks', 'pays', 'sleeps'])
     const seen = Object.fromEntries(waiting.map(({ runId, ...rest }) => [runId, rest]))
     assert.equal([seen.pays?.name, seen.pays?.input, seen.pays?.tags], ['pays', { of: 'pays' }, ['t']])
     assert.equal(

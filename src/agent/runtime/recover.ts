@@ -16,14 +16,14 @@ export interface DoubtfulCallReport {
   readonly args: Json
 }
 
-/** An open run that waits for decisions, signals or times. */
+/** An open run, and what it waits for. */
 export interface WaitingRun {
   readonly runId: string
   readonly name: string
   readonly input: Json
   readonly tags: readonly string[]
   readonly waitsFor: readonly RunWait[]
-  /** The time of one of its waits has come: a resume goes on from there. */
+  /** It waits for nothing, or the time of one of its waits has come: a resume goes on. */
   readonly due: boolean
 }
 
@@ -47,7 +47,9 @@ export interface Recovery {
   readonly inDoubt: readonly DoubtfulCallReport[]
   /** Runs to resume, by `run({id})` with the same code. */
   readonly open: readonly string[]
-  /** Of these, the runs that wait for somebody or for a time: whoever resumes one that is not `due` waits on. */
+  /** The same runs, with what is known of them: whoever resumes one that is not `due` waits on. */
+  readonly runs: readonly WaitingRun[]
+  /** Of these, the runs that wait for somebody or for a time. */
   readonly waiting: readonly WaitingRun[]
 }
 
@@ -69,8 +71,7 @@ export async function recover(home: Home, { since }: RecoverOptions = {}): Promi
   home.registry.mustBeWhole()
   const rolledBack: RunOutcome[] = []
   const inDoubt: DoubtfulCallReport[] = []
-  const open: string[] = []
-  const waiting: WaitingRun[] = []
+  const runs: WaitingRun[] = []
   // The list is read to its end first: what is done below changes it.
   const runIds: string[] = []
   for await (const runId of home.connection.runs({ status: 'open' })) runIds.push(runId)
@@ -84,30 +85,28 @@ export async function recover(home: Home, { since }: RecoverOptions = {}): Promi
     const outcome = await finishRollback(home, runId)
     inDoubt.push(...(await doubtsOf(home, runId)))
     if (outcome !== undefined) rolledBack.push(outcome)
-    else {
-      open.push(runId)
-      const waits = await waitingRun(home.connection, runId)
-      if (waits !== undefined) waiting.push(waits)
-    }
+    else runs.push(await openRun(home.connection, runId))
   }
   for (const { runId, verdict } of ended) {
     const outcome = await finishRollback(home, runId)
     if (outcome !== undefined && outcome.status !== verdict) rolledBack.push(outcome)
     inDoubt.push(...(await doubtsOf(home, runId)))
   }
-  return { rolledBack, inDoubt, open, waiting }
+  const open = runs.map(({ runId }) => runId)
+  const waiting = runs.filter(({ waitsFor }) => waitsFor.length > 0)
+  return { rolledBack, inDoubt, open, runs, waiting }
 }
 
-async function waitingRun(connection: Connection, runId: string): Promise<WaitingRun | undefined> {
-  const { name, tags, waiting } = await connection.run(runId)
-  if (!Array.isArray(waiting)) return undefined
+async function openRun(connection: Connection, runId: string): Promise<WaitingRun> {
+  const { name, tags, waiting = [] } = await connection.run(runId)
   let input: Json = null
   for await (const { data } of connection.events(runId, 'RunStarted')) {
     input = data.input ?? null
     break
   }
   const waitsFor = (waiting as readonly JsonObject[]).map(waitOf)
-  const due = waitsFor.some(({ until }) => until !== undefined && Date.parse(until) <= Date.now())
+  const due =
+    waitsFor.length === 0 || waitsFor.some(({ until }) => until !== undefined && Date.parse(until) <= Date.now())
   return { runId, name: String(name), input, tags: tags as readonly string[], waitsFor, due }
 }
 
