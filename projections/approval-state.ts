@@ -28,9 +28,9 @@ export interface ApprovalState {
   readonly expiresAt: string
   readonly selfApproval: boolean
   readonly onDenied: 'error' | 'rollback'
-  /** Who said yes, oldest first. */
+  /** Who approved, oldest first. */
   readonly grants: (Person & { readonly roles: readonly string[]; readonly revision: number })[]
-  /** Who said no, and what for. */
+  /** Who denied it, and why. */
   denial?: Person & { readonly comment?: string }
   status: ApprovalStatus
   /** Where it was completed, denied or ended. */

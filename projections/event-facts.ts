@@ -27,7 +27,7 @@ export interface CallFacts {
   readonly tool?: string
 }
 
-/** `call` is what the claim of the event's call said; undefined where the event names none. */
+/** `call` is what the claim of the event's call holds; undefined where the event names none. */
 export function eventFacts(header: Header, data: JsonObject, call: CallFacts = {}): EventFacts {
   const { type, time, actor, kid } = header
   const declared = declarationOf(type)

@@ -7,7 +7,7 @@ export type RecordedEvent = RunEvent & { readonly header: Header }
 
 /**
  * `evolve` is plain ECMAScript: no clock, no crypto, no I/O, so that the same source runs in this process and in EventStoreDB's engine.
- * It may reuse the state it is given: whoever folds hands the old state over and keeps only the new one.
+ * It may reuse the state it receives: whoever folds hands the old state over and keeps only the new one.
  */
 export interface Projection<State> {
   readonly name: string

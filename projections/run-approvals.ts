@@ -1,4 +1,4 @@
-/** @module The part of a run's fold that follows approvals: who is asked, who said what, and which claim used it. */
+/** @module The part of a run's fold that follows approvals: who is asked, who decided what, and which claim used it. */
 import type { EventBody } from '../schemas/events.ts'
 import type { Header } from '../schemas/header.ts'
 import type { ApprovalState, Person } from './approval-state.ts'

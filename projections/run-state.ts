@@ -84,7 +84,7 @@ export interface CallState {
   unknownOutcome?: boolean
   /** Undone as far as it can be: some of it stands. */
   leftStanding?: true
-  /** Somebody said how it ended: the outcome on record is theirs. */
+  /** Somebody resolved how it ended: the outcome on record is theirs. */
   resolved?: true
   /** A failed compensation that its caller will try again. */
   willRetry?: boolean
@@ -199,7 +199,7 @@ export interface RunState {
   fence: number
   context: JsonObject
   contextDigest: string
-  /** Highest step ever given; never reused. */
+  /** Highest step ever assigned; never reused. */
   step: number
   /** The steps that lead to the context now, oldest first. */
   lineage: EstablishedStep[]
@@ -210,7 +210,7 @@ export interface RunState {
     readonly contextDigest: string
     readonly context: JsonObject
   }
-  /** What a judge said last, of an accepted handoff. */
+  /** The last verdict of a judge on an accepted handoff. */
   judgement?: Pick<EventBody<'JudgementRecorded'>, 'step' | 'verdict' | 'reason' | 'findings'>
   rejections: number
   rewinds: number

@@ -111,7 +111,7 @@ function around(value: string, { from, to }: { from: number; to: number }): Omit
   return { before: part(from - SNIPPET_CHARS, from), match: part(from, end), after: part(end, end + SNIPPET_CHARS) }
 }
 
-/** Texts and numbers of a body, in its order; `paths` is given the JSON Pointer of each, which an index has no use for. */
+/** Texts and numbers of a body, in its order; `paths` gets the JSON Pointer of each, which an index has no use for. */
 function textsOf(data: JsonObject, paths?: string[]): readonly string[] {
   const texts: string[] = []
   const walk = (value: Json, path: string): void => {

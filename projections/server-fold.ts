@@ -54,7 +54,7 @@ export function initialOnServer(): ServerState<never> {
   return { v: 1, revision: -1, foldedBytes: 0, state: null, stopped: null }
 }
 
-/** Folds one event; total. The state given is reused, and is the one returned. */
+/** Folds one event; total. The state passed in is reused, and is the one returned. */
 export function evolveOnServer<State>(
   evolve: Evolve<State>,
   state: ServerState<State>,
@@ -115,7 +115,7 @@ function hasControlName(value: unknown): boolean {
 const EMPTY = {}
 /** Kept as they are by the fold, which has their digests from the event. */
 const EMPTIED = ['payload', 'restored', 'manifest']
-/** What agents and tools said, and lists as long as a run: the fold reads them not at all. */
+/** What agents and tools wrote, and lists as long as a run: the fold reads them not at all. */
 const LEFT_OUT = {
   ...eachOf([], 'ApprovalDenied', 'ApprovalExpired'),
   ...eachOf(

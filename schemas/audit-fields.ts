@@ -236,7 +236,7 @@ type FiltersOfFields = {
 type Merged<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer I) => void ? I : never
 type Filters = Merged<FiltersOfFields>
 export type FilterName = keyof Filters
-/** What each filter is given. */
+/** The value of each filter. */
 export type FilterValues = { readonly [N in FilterName]?: z.output<Filters[N]['schema']> | undefined }
 
 export const AUDIT_COLUMNS: readonly AuditColumn[] = (Object.keys(AUDIT_FIELDS) as AuditFieldName[]).filter(

@@ -14,7 +14,7 @@ export const Compensate = z.union([z.enum(['not-needed', 'none']), z.strictObjec
 /** `s:<id>`: a process that has the store to itself. `p:<machine>:<pid>:<start>`: a process of a machine, as its kernel knows it. */
 export const LeaseOwner = z.string().regex(/^[sp]:[\w:-]{1,120}$/)
 
-/** `answered`: the caller was told so, and the run went on; else it is rolled back. */
+/** `answered`: the caller was told, and the run went on; else it is rolled back. */
 export const Unrecorded = z.strictObject({ reason: z.string().max(1024), answered: z.literal(true).optional() })
 
 /** Of version 1 is whatever needs nothing that came later. */
@@ -30,7 +30,7 @@ export const succeeded = {
   v: callVersion,
   ...callIdentity,
   result: JsonValue.optional(),
-  /** In place of `result`, where that is kept beside the events. */
+  /** In place of `result`, where that is stored beside the events. */
   resultRef: ValueRef.optional(),
   /** The tool ran, its result could not be recorded. */
   unrecorded: Unrecorded.optional(),

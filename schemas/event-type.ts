@@ -79,7 +79,7 @@ export interface EventType<Schema extends z.ZodObject = z.ZodObject> {
   readonly notable?: true
   /** Written as a matter of course: lists for people leave it out until they ask for it. */
   readonly routine?: true
-  /** The member of the body that may be large: it is then kept beside the events, and named by `argsRef` or `resultRef`. */
+  /** The member of the body that may be large: it is then stored beside the events, and named by `argsRef` or `resultRef`. */
   readonly large?: 'args' | 'result'
   /** An outside system may be told of it: under this name, with these members of the body and no others. */
   readonly announced?: Announced

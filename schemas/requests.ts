@@ -134,7 +134,7 @@ export const SettleCall = z
         left: z.literal(true).optional(),
       })
       .optional(),
-    /** The tool ran; its result could not be recorded. `answered`: its caller was told so, and the run goes on. */
+    /** The tool ran; its result could not be recorded. `answered`: its caller was told, and the run goes on. */
     unrecorded: Unrecorded.optional(),
     /** A failed compensation that the caller will try again: it ends nothing yet. */
     willRetry: z.boolean().optional(),

@@ -22,7 +22,7 @@ export const Phase = z.enum(['forward', 'compensation', 'model'])
 export const OnUnknown = z.enum(['retry', 'in-doubt'])
 export const Uuid = z.uuid()
 
-/** A value that is kept beside the events: SHA-256 over a salt and its canonical text. `kept: false`: only this is on record, by the tool's choice. */
+/** A value that is stored beside the events: SHA-256 over a salt and its canonical text. `kept: false`: only this is on record, by the tool's choice. */
 export const ValueRef = z.strictObject({
   digest: Digest,
   bytes: z.int().min(0),
@@ -31,7 +31,7 @@ export const ValueRef = z.strictObject({
 })
 
 export const Supersession = z.strictObject({ path: z.string().max(4096), reason: z.string().max(4096) })
-/** What a judge says of a handoff: `unavailable` where it failed, was too late, or said nothing that could be read. */
+/** What a judge says of a handoff: `unavailable` where it failed, was too late, or answered nothing that could be read. */
 export const JUDGEMENT = {
   /** Step of the accepted handoff. */
   step: z.int().min(1),
@@ -61,7 +61,7 @@ export const Usage = z.strictObject({
   estimated: z.boolean().optional(),
 })
 
-/** What failed, as the tool or the run said it; free members are kept in `details`. */
+/** What failed, as the tool or the run reported it; free members are kept in `details`. */
 export const Failure = z.strictObject({
   message: z.string().max(16_384),
   code: Name.optional(),

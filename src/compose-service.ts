@@ -188,7 +188,7 @@ function foldersOf({ store, data }: Settings): Record<string, string> {
 
 type App = ReturnType<typeof createApp>
 
-/** What the file said last, without a look at it: it is looked at each second, and checking tokens cannot wait for the disk. */
+/** What the file held at the last look: it is looked at each second, and checking tokens cannot wait for the disk. */
 function latest<T>(file: Pick<WatchedFile<T>, 'current' | 'onChange'>): () => T {
   let value = file.current()
   file.onChange((changed) => {

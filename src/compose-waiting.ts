@@ -8,7 +8,7 @@ import { StoreOpenError, StoreUnavailableError } from './store/event-store.ts'
 
 const AGAIN_MS = 200
 const AGAIN_MAX_MS = 5_000
-/** Of somebody who asks over HTTP: an index that takes longer is told about instead. */
+/** Of somebody who asks over HTTP: an index that takes longer is reported instead. */
 const AUDIT_WAIT_MS = 5_000
 
 export interface Opening {

@@ -186,7 +186,7 @@ function makeDataFolder({ data }: Settings): void {
   }
 }
 
-/** Of a torn log no word is lost that anybody was told of; a damaged one was gone on without because somebody said so. */
+/** Of a torn log nothing is lost that was acknowledged; a damaged one was passed over because somebody chose that. */
 function walLossLog(log: Log): (loss: WalLoss) => void {
   return ({ kind, ...loss }) =>
     kind === 'torn'

@@ -6,7 +6,7 @@ import { SettingsError } from './settings-error.ts'
 
 const MS_PER_SECOND = 1_000
 
-/** Values as flags gave them; absent: not given. */
+/** Values as flags gave them; absent: not set. */
 export type Flags = { readonly [name in SettingName]?: string | undefined }
 export type Environment = { readonly [name: string]: string | undefined }
 
@@ -48,7 +48,7 @@ export interface Settings {
   readonly auditIfAsked?: boolean
   /** Nor this: how long a question of auditors waits for an index that lags. Absent: until it is there. */
   readonly auditWaitMs?: number
-  /** Nor this: said once, at one start, by whoever knows that the log of the store is damaged. */
+  /** Nor this: set once, for one start, by whoever knows that the log of the store is damaged. */
   readonly acceptWalLoss?: boolean
 }
 

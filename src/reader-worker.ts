@@ -28,7 +28,7 @@ function giveWay(): void {
 function keysAt(place: KeyPlace): WatchedKeys {
   const keys = requireKeys(place)
   if (place.kind === 'text') return fixedKeys(keys)
-  // What cannot be read is said by the thread that seals with it.
+  // What cannot be read is reported by the thread that seals with it.
   return watchKeyFile({ path: place.path, keys, onError: () => undefined })
 }
 

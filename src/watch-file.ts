@@ -43,7 +43,7 @@ export function watchFile<T>({
       value = settled.value
       failed = undefined
     } catch (error) {
-      // What failed may pass: the file is looked at again, and told of once.
+      // What failed may pass: the file is looked at again, and reported once.
       const failure = `${now} ${error}`
       if (failure !== failed) onError(error)
       failed = failure

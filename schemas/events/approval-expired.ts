@@ -1,4 +1,4 @@
-/** @module ApprovalExpired: what was not decided and used in time is not approved; said by the first command that meets it (RUN-62). */
+/** @module ApprovalExpired: what was not decided and used in time is not approved; recorded by the first command that meets it (RUN-62). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Name } from '../names.ts'

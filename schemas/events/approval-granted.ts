@@ -1,4 +1,4 @@
-/** @module ApprovalGranted: somebody said yes to the arguments of this digest; `complete` where nobody else has to (RUN-61). */
+/** @module ApprovalGranted: somebody approved the arguments of this digest; `complete` where nobody else has to (RUN-61). */
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest, Name } from '../names.ts'

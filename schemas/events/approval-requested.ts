@@ -24,7 +24,7 @@ export const ApprovalRequested = eventType({
       tool: Name,
       phase: Phase,
       args: JsonValue.optional(),
-      /** In place of `args`, where those are kept beside the events. */
+      /** In place of `args`, where those are stored beside the events. */
       argsRef: ValueRef.optional(),
       argsDigest: Digest,
       /** Of the call that it is for: one that is made again after it was undone needs another approval. */

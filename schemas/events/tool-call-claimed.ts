@@ -21,7 +21,7 @@ export const ToolCallClaimed = eventType({
       tool: Name,
       phase: Phase,
       args: JsonValue.optional(),
-      /** In place of `args`, where those are kept beside the events. */
+      /** In place of `args`, where those are stored beside the events. */
       argsRef: ValueRef.optional(),
       argsDigest: Digest,
       agent: Name.optional(),

@@ -10,7 +10,7 @@ const schema = z
     ...callIdentity,
     outcome: z.enum(['executed', 'not-executed', 'compensated']),
     result: JsonValue.optional(),
-    /** In place of `result`, where that is kept beside the events. */
+    /** In place of `result`, where that is stored beside the events. */
     resultRef: ValueRef.optional(),
     evidence: JsonValue,
   })

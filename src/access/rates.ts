@@ -112,7 +112,7 @@ export interface RateLimiter {
   debt(name: string, nowMs: number): number
 }
 
-/** What sums of fractions may fall short of a whole request: who waited as told must pass. */
+/** What sums of fractions may fall short of a whole request: whoever waited as long as the answer said must pass. */
 const ROUNDING = 1e-6
 
 interface Bucket {

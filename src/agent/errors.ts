@@ -115,7 +115,7 @@ export class InDoubt extends AgentError {
 }
 
 /**
- * The run waits for somebody (`run-waiting`), and was told to wait in no process: `run({ whenWaiting: 'leave' })`. It stays open, nothing is rolled back; the
+ * The run waits for somebody (`run-waiting`), and is configured to wait in no process: `run({ whenWaiting: 'leave' })`. It stays open, nothing is rolled back; the
  * next resume goes on where this one left.
  * @example
  * ```ts

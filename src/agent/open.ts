@@ -17,7 +17,7 @@ export interface OpenOptions<C extends readonly Codec[] = readonly []> extends R
   /** Default `default`. */
   readonly tenant?: string
   /**
-   * A port, and where told a host (default 127.0.0.1), at which the same ledger's API and pages are served until it is closed; 0 takes a free one. `url` says
+   * A port, and optionally a host (default 127.0.0.1), at which the same ledger's API and pages are served until it is closed; 0 takes a free one. `url` says
    * where. Sign in with `countersign token`.
    */
   readonly serve?: number | { readonly port: number; readonly host?: string }

@@ -235,7 +235,7 @@ async function said<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What the ledger said, with the exit code that fits: 2 where the question was wrong, 3 where nothing is there, 4 for the network. */
+/** The ledger's refusal, with the exit code that fits: 2 where the question was wrong, 3 where nothing is there, 4 for the network. */
 function failureOf(error: unknown): unknown {
   if (error instanceof UnreachableError) return new CliFailure(error.message, EXIT.network, { cause: error })
   if (!(error instanceof LedgerError)) return error

@@ -15,7 +15,7 @@ const WAIT_MAX_MS = 10_000
 const FIRST_WAIT_MS = 200
 const WAIT_STATUSES: ReadonlySet<number> = new Set([429, 503])
 
-/** Throws `CliFailure`: network where the ledger cannot be reached or the line stays cut, else what the ledger said. */
+/** Throws `CliFailure`: network where the ledger cannot be reached or the line stays cut, else the ledger's refusal. */
 export async function* downloaded(download: Download): AsyncGenerator<Uint8Array, void> {
   let offset = 0
   let cursor: string | undefined

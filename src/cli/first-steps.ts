@@ -3,7 +3,7 @@ import { SETTINGS } from '../settings.ts'
 
 export interface FirstStepsOptions {
   readonly url: string
-  /** The data folder as it was given. */
+  /** The data folder as it was named. */
   readonly data: string
 }
 

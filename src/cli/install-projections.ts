@@ -50,7 +50,7 @@ interface Script {
   readonly reset: boolean
 }
 
-/** The server cannot be asked for the script that it has, so one that is there is always given ours again. */
+/** The server cannot be asked for the script that it has, so one that is there always gets ours again. */
 async function install(
   server: ProjectionServer,
   { own: { name }, script, before, deadlineMs, reset }: Script,

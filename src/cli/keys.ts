@@ -23,7 +23,7 @@ import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { tenantOf } from './log-place.ts'
 import { jsonLine } from './shown.ts'
 
-/** For a store on a server, which several processes share: each is given a copy of the one file. A file store makes its own. */
+/** For a store on a server, which several processes share: each gets a copy of the one file. A file store makes its own. */
 export function createKeys({ settings: { keys: place }, has }: Arguments): number {
   if (place.kind === 'text') throw new CliFailure('COUNTERSIGN_KEYS holds keys already')
   makeFolder(dirname(place.path))

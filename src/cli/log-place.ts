@@ -19,7 +19,7 @@ export function tenantOf(text: string | undefined): string {
 }
 
 /**
- * Whose checkpoints of a log count, oldest first: the key that was given, or those of the key file, of which the last one signs now.
+ * Whose checkpoints of a log count, oldest first: the key that was named, or those of the key file, of which the last one signs now.
  * Throws `CliFailure` where there is neither.
  */
 export function logVerifiers(settings: Settings, origin: string | undefined, value?: string): readonly NoteVerifier[] {

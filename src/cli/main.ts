@@ -9,7 +9,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed)
 })
 
-// What cannot be told on a closed line is still told by the exit code.
+// What cannot be written to a closed pipe is still in the exit code.
 process.stderr.on('error', () => undefined)
 process.on('uncaughtException', (error) => {
   // A ledger that serves has its own last word.

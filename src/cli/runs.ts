@@ -86,7 +86,7 @@ async function findingsBetween(
   return found
 }
 
-/** Over the store itself this command owns the ledger meanwhile; where another process does, its address is said. */
+/** Over the store itself this command owns the ledger meanwhile; where another process does, its address is named. */
 export async function rollbackRun(args: Arguments): Promise<number> {
   const path = runPath(args)
   const reason = args.text('reason')

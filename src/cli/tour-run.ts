@@ -11,7 +11,7 @@ export class Tour {
   readonly #ledger: Ledger
   readonly #say: (line: string) => void
   readonly #paint: Paint
-  /** What did not come out as told. */
+  /** What did not come out as announced. */
   readonly failures: string[] = []
 
   constructor(ledger: Ledger, say: (line: string) => void, paint: Paint) {

@@ -54,7 +54,7 @@ async function tamperAndVerify(folder: string, say: (line: string) => void, pain
   return await verify(argumentsOf({ data: folder }, [], {}))
 }
 
-/** A file store makes its own keys; one on a server is given them. */
+/** A file store makes its own keys; one on a server gets them. */
 function makeKeys(path: string): void {
   writeNewKeyFile(path, createLedgerKeys(new Date().toISOString(), randomBytes))
 }

@@ -4,7 +4,7 @@ import { silentLog } from '../ledger/effects.ts'
 import { type Api, apiOver, applicationOver, type LocalCaller, openApi, tenantOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
 
-/** `caller`: who acts where the store itself is written to. Where another process owns the store, its address is said. */
+/** `caller`: who acts where the store itself is written to. Where another process owns the store, its address is named. */
 export async function openWritingApi(args: Arguments, caller: LocalCaller = {}): Promise<Api> {
   if (args.text('url') !== undefined) return openApi(args)
   const tenant = tenantOf(args.text('tenant'))

@@ -1,4 +1,4 @@
-/** @module The dashboard's own scripts, styles and icon: read once, given by name, to anybody. */
+/** @module The dashboard's own scripts, styles and icon: read once, served by name, to anybody. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { DashboardContext } from './deps.ts'

@@ -121,7 +121,7 @@ async function served(route: PageRoute, serving: Serving): Promise<Response> {
     }
     const answer = await route.handle(view)
     await recordReading(route, view).catch(async (error: unknown) => {
-      // A stream that was opened and is not given must not stay open.
+      // A stream that was opened and is not sent must not stay open.
       if (answer instanceof Response) await answer.body?.cancel()
       throw error
     })
@@ -166,7 +166,7 @@ function forbidden({ code, detail }: Refusal, { scopes }: TokenAccess): ProblemP
 
 type ParsedQuery = { readonly ok: true; readonly value: object } | { readonly ok: false; readonly fault: ProblemProps }
 
-/** A form sends the fields that were left empty, too: they count as not given. */
+/** A form sends the fields that were left empty, too: they count as absent. */
 function parsedQuery(schema: z.ZodObject, search: URLSearchParams): ParsedQuery {
   const params: Record<string, string> = Object.create(null)
   for (const [name, value] of search) if (value !== '') params[name] = value

@@ -21,7 +21,7 @@ export interface View<Query = unknown> {
   readonly query: Query
   /** Members of the form that was posted; empty for a GET. */
   readonly form: ReadonlyMap<string, string>
-  /** What the access record is told beside who requested what. */
+  /** What the access record says beside who requested what. */
   readonly noted: { verdict?: 'VERIFIED' | 'TAMPERED' | 'INCOMPLETE'; count?: number }
 }
 

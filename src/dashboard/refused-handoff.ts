@@ -1,4 +1,4 @@
-/** @module All that is to be said about a refused handoff, read together. */
+/** @module All that there is about a refused handoff, read together. */
 import type { ExtendPolicy } from '../../projections/extend.ts'
 import { applyMode } from '../../projections/merge.ts'
 import { EVENTS, type EventBody } from '../../schemas/events.ts'

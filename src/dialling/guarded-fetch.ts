@@ -1,4 +1,4 @@
-/** @module A `fetch` that dials only what it was told to trust: the address that is checked is the address that is connected to. */
+/** @module A `fetch` that dials only what it is configured to trust: the address that is checked is the address that is connected to. */
 import { lookup as dnsLookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { buildConnector } from 'undici'

@@ -1,4 +1,4 @@
-/** @module Whether a claim may run without anybody's yes, with one that was given, or has to wait for it (RUN-60, RUN-62). */
+/** @module Whether a claim may run without anybody's yes, with one that was granted, or has to wait for it (RUN-60, RUN-62). */
 import type { ApprovalState } from '../../projections/approval-state.ts'
 import { type CallState, type RunState, slot } from '../../projections/run-state.ts'
 import { APPROVAL_EXPIRES_DEFAULT_MS, type ApprovalNeed, type Approve, parseWhen } from '../../schemas/approval.ts'

@@ -95,7 +95,7 @@ function serveKnown(state: RunState, known: CallState, env: Env): Decision | und
   }
 }
 
-/** The lease is over: in doubt, on record. Where the tool said that a retry is safe, the claim goes on in the same write. */
+/** The lease is over: in doubt, on record. Where the tool declared that a retry is safe, the claim goes on in the same write. */
 function endLease(state: RunState, known: CallState, env: Env): Decision | undefined {
   return known.onUnknown === 'retry' ? undefined : leaseEnded(state, known, env)
 }
@@ -222,7 +222,7 @@ function claimNow(
   return append(...expired, ...reserved.drafts, { type: 'ToolCallClaimed', data: body })
 }
 
-/** What the caller says of the call, kept as said. */
+/** What the caller reports of the call, as reported. */
 function declared(request: ClaimRequest): Partial<EventBody<'ToolCallClaimed'>> {
   const { agent, scope, occurrence, group, compensate, compensateUnknown, compensateFailed, parentCall } = request.claim
   return {

@@ -138,7 +138,7 @@ function viewOf(state: RunState, outcomes: readonly OutcomeInHand[]): View {
   }
 }
 
-/** The forward call as it will be; a copy, since a decision may not change the state it is given. */
+/** The forward call as it will be; a copy, since a decision may not change the state it receives. */
 function withOutcome(state: RunState, { call, draft }: OutcomeInHand): [string, CallState][] {
   const target = call.compensates === undefined ? call : state.calls[slot(call.compensates)]
   if (target === undefined) return []

@@ -1,6 +1,6 @@
 /**
  * @module Giving a run's keys away (SEAL-13): only after its end, on record first, and nothing after it. Whoever holds the keys
- * can seal events of the run: an event behind RunKeyDisclosed would be told by nothing from a forged one.
+ * can seal events of the run: an event behind RunKeyDisclosed could not be told from a forged one.
  */
 import type { RunState } from '../../projections/run-state.ts'
 import { append, type Decision, refuse } from './decision.ts'

@@ -38,7 +38,7 @@ export function findExceeded(
   )
 }
 
-/** A name such as `constructor` has the limits that were given to it, not those of every object. */
+/** A name such as `constructor` has the limits that were set for it, not those of every object. */
 function agentLimits(limits: BudgetLimits, agent: string): NonNullable<BudgetLimits['agents']>[string] | undefined {
   return limits.agents !== undefined && Object.hasOwn(limits.agents, agent) ? limits.agents[agent] : undefined
 }

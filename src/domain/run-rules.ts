@@ -62,7 +62,7 @@ export function refuseOnRecord(state: RunState, env: Env, inputs: { refusal: Ref
   return recordOnce(state, env, { refusal: inputs.refusal, record, fingerprint })
 }
 
-/** The body of RequestRefused: what the answer says, so that it can be said again. */
+/** The body of RequestRefused: what the answer holds, so that it can be repeated. */
 export function refusedBody(refusal: Refusal, fingerprint: string): EventBody<'RequestRefused'> {
   const { code, detail, pointer, evidence } = refusal
   return {

@@ -1,6 +1,6 @@
 /**
  * @module CSV (RFC 4180, CRLF, a header line). A cell that a spreadsheet would take for a formula, and one that begins with an apostrophe,
- * is given an apostrophe in front (OWASP, ASVS 1.2.10): whoever reads the cells back takes one leading apostrophe away.
+ * gets an apostrophe in front (OWASP, ASVS 1.2.10): whoever reads the cells back takes one leading apostrophe away.
  */
 import { stringify } from 'csv-stringify/sync'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'

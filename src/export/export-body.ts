@@ -48,7 +48,7 @@ export interface BodySource {
   readonly pages: AsyncIterable<readonly LedgerEvent[]>
   readonly writer: FormatWriter
   readonly offset: number
-  /** A portion is given as soon as it has so many characters, and at the end of a page. */
+  /** A portion is sent as soon as it has so many characters, and at the end of a page. */
   readonly portionChars: number
   /** A page that is shorter is not a portion by itself. Default: every page is one. */
   readonly wholePages?: boolean
@@ -91,7 +91,7 @@ async function* portionsOf(
   yield portion()
 }
 
-/** The bytes of one file: digested whole, given from an offset on. */
+/** The bytes of one file: digested whole, sent from an offset on. */
 class ExportFile {
   bytes = 0
   waiting = 0
@@ -119,7 +119,7 @@ class ExportFile {
     return bytes.subarray(known)
   }
 
-  /** Of all that was given in portions so far. */
+  /** Of all that was sent in portions so far. */
   digest(): string {
     return `sha256:${this.#hash.copy().digest('hex')}`
   }

@@ -146,7 +146,7 @@ const LIMITED: Readonly<Record<RateFault['limit'], string>> = {
   work: 'the requests of this tenant or token took more than their share of the server: send smaller ones, or wait',
 }
 
-/** Broken machinery: told by an id that is in the log, with what happened. */
+/** Broken machinery: reported by an id that is in the log, with what happened. */
 export function failure(error: unknown, edge: Pick<Edge, 'log'>, c: EdgeContext): Response {
   // Nobody is there to read it.
   if (error instanceof ReaderLeftError) return problemResponse(problem('overloaded', error.message), c.req.path)

@@ -118,7 +118,7 @@ function registerLedger(registry: Registry, ledger: Pick<Ledger, 'stats' | 'stat
   })
 }
 
-/** Nothing is said about a follower before its first whole pass: 0 would say that it is at the end. */
+/** Nothing is reported of a follower before its first whole pass: 0 would say that it is at the end. */
 function registerLag(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
   new Gauge({
     name: `${PREFIX}follower_lag_events`,
@@ -132,7 +132,7 @@ function registerLag(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
   })
 }
 
-/** Of what is said only once it is known, nothing is said before: 0 would say that all is well. */
+/** What is not known yet is not reported: 0 would say that all is well. */
 function registerKeptUp(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
   const known = (name: string, help: string, read: () => number | undefined): void => {
     new Gauge({
@@ -196,7 +196,7 @@ function registerDisks(registry: Registry, disks: Measured['disks']): void {
   })
 }
 
-/** Nothing is said about the scrub before its first whole pass. */
+/** Nothing is reported of the scrub before its first whole pass. */
 function registerIntegrity(registry: Registry, ledger: Pick<Ledger, 'stats'>): void {
   const help = 'Events on record as not being those that were sealed, or as gone; counted up to 1,000.'
   gauge(registry, 'integrity_faults', help, () => ledger.stats().integrity.faults)

@@ -15,7 +15,7 @@ export const Whole = z
   .regex(/^\d{1,15}$/, 'takes a whole number')
   .transform(Number)
 
-/** Items of one page; more than `PAGE_MAX` are never given. */
+/** Items of one page; more than `PAGE_MAX` are never returned. */
 export const Limit = z
   .string()
   .regex(/^[1-9]\d{0,14}$/, `takes a whole number from 1 to ${PAGE_MAX}`)

@@ -37,7 +37,7 @@ export interface Ask<Query = unknown> {
 
 /** What the record of a read says beyond who asked and for what (LOG-20). */
 export interface AccessNote {
-  /** Items, events or lines given so far. */
+  /** Items, events or lines sent so far. */
   count?: number
   /** What the answer is pinned to. */
   eventId?: string

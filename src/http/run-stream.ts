@@ -8,7 +8,7 @@ import type { EdgeContext } from './edge-context.ts'
 import type { WatchedToken } from './live-tokens.ts'
 import type { Edge } from './route.ts'
 
-/** An endless stream that is told to end may still say where to go on, in so long; then it is cut. */
+/** An endless stream that is to end may still say where to go on, in so long; then it is cut. */
 const LAST_WORD_MS = 500
 
 export interface StreamRun extends WatchedToken {

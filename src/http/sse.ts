@@ -21,7 +21,7 @@ export interface Tail {
   readonly places: SealedPlaces
   /** The id to resume from before anything has come. */
   readonly startId: string
-  /** The reader's own id leads nowhere: it is told so, once, and gets everything anew. */
+  /** The reader's own id leads nowhere: it is told once, and gets everything again. */
   readonly resync?: string
   readonly heartbeatMs: number
 }

@@ -13,7 +13,7 @@ type Execute = () => Promise<Outcome>
 
 /** Just past the grace after which a claim can end the lease of another. */
 const PAST_LEASE_MS = DEADLINE_GRACE_MS + 100
-/** Of one timer: an approval may be awaited for longer, and the caller for no more than it said. */
+/** Of one timer: an approval may be awaited for longer, and the caller for no longer than it asked to wait. */
 const WAIT_MAX_MS = 60_000
 
 /** Executes a claim; where another caller runs the call and this one would rather wait, asks again when that has ended. */

@@ -83,7 +83,7 @@ function runIdOf(
   return runIdFromKey(tenant, actor, `${FORMAT}:${typeof id === 'string' ? id : jsonDigest(messages ?? null)}`)
 }
 
-/** What was said to the agent is the run's input; what it said becomes envelopes, what it called becomes calls: nothing is lost. */
+/** The messages to the agent are the run's input; its own become envelopes, what it called becomes calls: nothing is lost. */
 function startOf(line: JsonObject, messages: readonly Message[]): Omit<StartRun, 'id'> {
   const { messages: raw = [], model, tags, name, ...others } = line
   const dialogue = messages.flatMap(({ role, content }, message) =>

@@ -37,7 +37,7 @@ export interface LedgerOptions {
   readonly memory?: MemoryBudget
   /** Whether the process that holds a lease is provably gone; absent: nobody's death can be proved here. */
   readonly isOwnerGone?: (owner: string) => boolean
-  /** Which values of calls are kept beside the events, and which are too large to be taken. */
+  /** Which values of calls are stored beside the events, and which are too large to be taken. */
   readonly values?: Partial<ValueLimits>
   /** The whole store is read again, behind everything else, within so many days; 0 or absent: it is not. */
   readonly scrubDays?: number | undefined

@@ -191,7 +191,7 @@ export interface Ledger extends AsyncDisposable {
   /** Decides, seals and appends one command; `runId` is ignored where `start` names none. Never throws for what a caller sent. */
   execute(caller: Caller, runId: string, command: Command, info: RequestInfo): Promise<Outcome>
   /**
-   * Many commands, each with its own outcome, in the order given; items of one run are decided in order. After a refused envelope
+   * Many commands, each with its own outcome, in the order of the request; items of one run are decided in order. After a refused envelope
    * the later envelopes of its run answer `not-attempted`. An idempotency key covers each item under key and index.
    */
   executeBatch(caller: Caller, items: readonly BatchItem[], info: RequestInfo): Promise<readonly Outcome[]>

@@ -44,7 +44,7 @@ export class ReaderThread {
     return this.#bodies
   }
 
-  /** As it said last; 0 while it does not run. */
+  /** As last reported; 0 while it does not run. */
   get heapBytes(): number {
     return this.#heapBytes
   }

@@ -17,7 +17,7 @@ export interface ReaderStats {
   readonly threads: number
   /** Bodies that are open. */
   readonly bodies: number
-  /** Of all of them, as they said last. */
+  /** Of all of them, as last reported. */
   readonly heapBytes: number
   /** Ends that nobody requested. */
   readonly deaths: number

@@ -158,7 +158,7 @@ export class WorkQueue {
   }
 
   /**
-   * Carries on the work of a write that pauses, a slice of it in each turn of the event loop that it is given, and answers what came of it.
+   * Carries on the work of a write that pauses, a slice of it in each turn of the event loop that it gets, and answers what came of it.
    * `party` is who pays for it.
    */
   async inTurns<T>(work: Iterator<void, T>, party?: Party): Promise<T> {

@@ -1,5 +1,5 @@
 /**
- * @module Whether a text is its own canonical form (RFC 8785), told in one pass: parsing it and writing it again gives the same answer
+ * @module Whether a text is its own canonical form (RFC 8785), decided in one pass: parsing it and writing it again gives the same answer
  * at three times the cost.
  */
 import { isDigit } from './json-number.ts'

@@ -1,6 +1,6 @@
 /** @module Which spelled numbers keep their value as an IEEE 754 double (REC-14). */
 
-/** No double needs more digits than this to be told from its neighbours. */
+/** No double needs more digits than this to tell it from its neighbours. */
 const FRACTION_MAX_DIGITS = 17
 
 /** Integers of fewer digits than this are all below 2^53. */

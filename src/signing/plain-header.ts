@@ -32,7 +32,7 @@ const TEXT = `${CHAR}{1,${NAME_MAX_CHARS}}`
 const VIA = `\\["${TEXT}"(?:,"${TEXT}"){0,${VIA_MAX - 1}}\\]`
 
 /**
- * Every alternative is told by its first characters, so matching takes linear time. Twelve digits of revision are more than a
+ * Its first characters decide every alternative, so matching takes linear time. Twelve digits of revision are more than a
  * stream will ever have; a longer one is read the longer way.
  */
 const PLAIN_HEADER = new RegExp(

@@ -39,7 +39,7 @@ export class EventRules {
   #announcedKid: string | undefined
   readonly #announcedKids = new Set<string>()
   #facts: LedgerFacts | undefined
-  /** Keys that the ledger said it signs its logs with, oldest first. */
+  /** Keys that the ledger announced for its logs, oldest first. */
   #logKeys: readonly NoteVerifier[] = []
   /** Runs whose keys are out, by their streams. */
   readonly #disclosed = new Set<string>()
@@ -62,7 +62,7 @@ export class EventRules {
     return this.#disclosed.size
   }
 
-  /** The ledger said, under a seal that fits, that it would use this key. */
+  /** The ledger announced this key, under a seal that fits. */
   wasAnnounced(kid: string): boolean {
     return this.#announcedKids.has(kid)
   }

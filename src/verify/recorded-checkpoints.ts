@@ -42,7 +42,7 @@ export class RecordedCheckpoints {
     return this.#tooFar
   }
 
-  /** What was found wrong with this stream's log is told already; its later checkpoints would only say so again. */
+  /** What was found wrong with this stream's log is reported already; its later checkpoints would only say so again. */
   giveUp(stream: string | undefined): void {
     if (stream !== undefined && isValueStream(stream)) return
     const tenant = stream === undefined ? undefined : logTenant(stream)

@@ -1,4 +1,4 @@
-/** @module What the receiver of a webhook is told of an event: which it is and where to look, and nothing of what a caller passed. Pure. */
+/** @module What a webhook says about an event: which it is and where to look, and nothing of what a caller passed. Pure. */
 import { parseStream } from '../../schemas/names.ts'
 import type { Notice } from '../ledger/read/notices.ts'
 

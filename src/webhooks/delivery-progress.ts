@@ -9,7 +9,7 @@ const Progress = z.strictObject({
   v: z.literal(1),
   /** The last record that was looked at; absent before the first. */
   after: Place.optional(),
-  /** Of the first look through a store: what happened before and can no longer be acted on is told to nobody. RFC 3339. */
+  /** Of the first look through a store: what happened before and can no longer be acted on is announced to nobody. RFC 3339. */
   since: z.string().optional(),
   /** Looked at, and not delivered yet. */
   undelivered: z.array(z.strictObject({ stream: z.string(), revision: z.int().min(0) })),

@@ -1,4 +1,4 @@
-/** @module What a program is told of a call that waits for an approval. */
+/** @module The notice that a program gets of a call that waits for an approval. */
 
 /** A call that waits for somebody's yes. */
 export interface ApprovalNotice {

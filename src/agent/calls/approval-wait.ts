@@ -52,7 +52,7 @@ export class ApprovalWait {
 const REFUSED = { 'approval-denied': 'denied', 'approval-expired': 'expired' } as const
 
 /**
- * What the code is told of a call that nobody approved: an error that a model can read, the same live, on resume and on replay. Where the
+ * What the code gets for a call that nobody approved: an error that a model can read, the same live, on resume and on replay. Where the
  * rule says so, the run cannot end well after it. Undefined for any other refusal.
  */
 export function notApproved(session: Session, tool: string, { code, evidence }: Problem): ApprovalDenied | undefined {

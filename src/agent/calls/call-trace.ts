@@ -1,6 +1,6 @@
 /** @module What a call tells while it happens, to whoever called it. */
 
-/** What became of a call, told while it happens. */
+/** What became of a call, reported while it happens. */
 export interface CallTrace {
   callId?: string
   attempts: number

@@ -6,7 +6,7 @@ import type { CallContext } from './tool-options.ts'
 export type Attempted =
   | { readonly kind: 'succeeded'; readonly value: unknown }
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** Timed out, aborted, or the tool said so: JavaScript cannot stop what it has started. */
+  /** Timed out, aborted, or the tool reported it: JavaScript cannot stop what it has started. */
   | { readonly kind: 'unknown'; readonly error: unknown; readonly reason: string }
 
 export interface AttemptOptions {
@@ -14,7 +14,7 @@ export interface AttemptOptions {
   readonly timeoutMs: number | undefined
   /** Ends the attempt at once: what came of it is not known. */
   readonly signal: AbortSignal | undefined
-  /** Only told to the tool, which then ends by itself: its word counts. */
+  /** Passed to the tool alone, which then ends by itself: its outcome counts. */
   readonly notice?: AbortSignal | undefined
   /** Something undoes the tool. */
   readonly isUndone?: boolean

@@ -1,4 +1,4 @@
-/** @module The result of a call that is on record by what names it: read beside the events, or told by the tool. */
+/** @module The result of a call that is on record by what names it: read beside the events, or returned by the tool. */
 import type { Json } from '../../../schemas/json.ts'
 import type { CallIdentity } from './call-identity.ts'
 import { type KeptValue, notOnRecord, readValue } from './kept-value.ts'

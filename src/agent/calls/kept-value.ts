@@ -1,4 +1,4 @@
-/** @module Values of calls that are kept beside the events, read when somebody needs them, and only then. */
+/** @module Values of calls that are stored beside the events, read when somebody needs them, and only then. */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { ValueRef } from '../../../schemas/values.ts'
 import { LedgerError } from '../../client/errors.ts'

@@ -1,4 +1,4 @@
-/** @module Which failures of a call are its tool's own: told by what the record keeps of them, so that a resume and a replay judge alike. */
+/** @module Which failures of a call are its tool's own: judged by what the record keeps of them, so that a resume and a replay judge alike. */
 import { type ExecutionContext, signalAt } from '../runtime/execution-context.ts'
 
 /** Errors of the runtime and refusals of the ledger: whoever meets one cannot go on as if the call had failed. */

@@ -9,7 +9,7 @@ import type { ToolOptions, ToolReserve, ToolUsage } from './tool-options.ts'
 export interface Spending {
   /** Held on the budget by each try, while it runs. */
   readonly reserve?: Reserve | ((args: unknown) => Reserve | undefined | Promise<Reserve | undefined>)
-  /** What a try used, told by its result; undefined: nothing, so that what it held is returned. */
+  /** What a try used, according to its result; undefined: nothing, so that what it held is returned. */
   readonly usage?: (result: unknown, of: Tried) => Usage | undefined
   /** What a try used that failed or was cut; default: nothing. */
   readonly usageOfFailure?: (failed: Attempted, of: Tried) => Usage | undefined

@@ -37,7 +37,7 @@ export interface CompensateOptions<Args, Result> {
   readonly run: (undo: Undo<Args, Result>, context: CallContext) => unknown
   /** Carried out again (`retry`: it is safe to repeat), or left to somebody who looks. Default: as the tool says of itself. */
   readonly onUnknown?: 'retry' | 'in-doubt'
-  /** Asked first: was it undone? Undefined: cannot tell. `idempotencyKey` is the one that `run` was given. */
+  /** Asked first: was it undone? Undefined: cannot tell. `idempotencyKey` is the one that `run` received. */
   readonly check?: (
     undo: Undo<Args, Result>,
     context: { readonly idempotencyKey: string },
@@ -87,7 +87,7 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
   readonly name?: string
   readonly description?: string
   /**
-   * JSON Schema of what a model is to give, an object: told to the model, and nothing is parsed by it. Default: that of `input`, where its library makes one
+   * JSON Schema of what a model is to give, an object: sent to the model, and nothing is parsed by it. Default: that of `input`, where its library makes one
    * (Standard JSON Schema). A wrapped function has none by itself, which is an error where a model is to call it (`tool-without-schema`); it gets the object as
    * its one argument, or the list in it where the schema's only property is a list named `args`.
    */

@@ -20,7 +20,7 @@ export interface ToolSpec extends Spending {
   /** Names of before. */
   readonly alias: readonly string[]
   readonly input: StandardSchema | undefined
-  /** What a model is told, where the author wrote it. */
+  /** The description for a model, where the author wrote one. */
   readonly parameters: JsonObject | undefined
   /** Arguments that a wrapped function names. */
   readonly arity: number
@@ -58,15 +58,15 @@ export interface ToolSpec extends Spending {
   readonly stream: boolean
   readonly record: 'digest' | undefined
   readonly onTooLarge: 'refuse' | 'roll-back'
-  /** Default `forward`. A call of phase `model` gives what was said: nothing to undo, no evidence, and never in doubt. */
+  /** Default `forward`. A call of phase `model` gives an answer: nothing to undo, no evidence, and never in doubt. */
   readonly phase?: 'forward' | 'model'
   /** What goes on record in place of the arguments, which identify the call all the same; default: they themselves. */
   readonly recordedAs?: (args: Json) => Json
   /** What it is to a tracer; default: the execution of a tool. */
   readonly operation?: ModelOperation
-  /** Whose call it is, where that is not told by its place. */
+  /** Whose call it is, where its place does not say. */
   readonly agent?: string
-  /** Calls made inside it stand in its own scope, and are told apart so; default: in a scope of the call, by position. */
+  /** Calls made inside it stand in its own scope, which distinguishes them; default: in a scope of the call, by position. */
   readonly inside?: { readonly dedupe: 'args' | 'position'; readonly step?: StepFrame }
   /** What the record keeps of an error. */
   readonly failure: (error: unknown) => Failure

@@ -6,7 +6,7 @@ import { AgentError } from '../errors.ts'
 import type { Established, Finding, Manifest, Supersession } from '../pipeline/handoff-types.ts'
 import type { RollbackLists, RollbackStatus } from '../saga/outcome.ts'
 
-/** What the code of a branch is told beside the context; `Run` is what a run is there. */
+/** What the code of a branch receives beside the context; `Run` is what a run is there. */
 export interface BranchContextOf<Run> {
   readonly name: string
   readonly agent: string

@@ -35,7 +35,7 @@ export async function settleLeftovers({ session }: ExecutionContext, scopes: rea
   }
 }
 
-/** Its author said that it may be repeated, and nothing undoes it: whether it was executed makes no difference to anybody. */
+/** Its author declared that it may be repeated, and nothing undoes it: whether it was executed makes no difference to anybody. */
 function isHarmless({ onUnknown, compensate }: JsonObject): boolean {
   return onUnknown === 'retry' && typeof compensate !== 'object'
 }

@@ -76,7 +76,7 @@ function shown(frozen: JsonObject, reads: readonly string[] | undefined): JsonOb
   return Object.fromEntries(reads === undefined ? entries : entries.filter(([key]) => reads.includes(key)))
 }
 
-/** What the agent wrote, as far as the branch tells: its model calls, where it made any, have said what they used. */
+/** What the agent wrote, as far as the branch tells: its model calls, where it made any, have reported what they used. */
 function textOf(handedOver: HandedOver): string {
   const { text, ...rest } = handedOver.payload
   const isText = typeof text === 'string' && Object.keys(rest).length === 0 && handedOver.add === undefined

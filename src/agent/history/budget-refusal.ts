@@ -1,4 +1,4 @@
-/** @module What the budget refused, as the ledger said it then. */
+/** @module What the budget refused, as the ledger answered then. */
 import type { EventBody } from '../../../schemas/events.ts'
 import type { Problem } from '../runtime/connection.ts'
 

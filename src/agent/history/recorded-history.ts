@@ -35,7 +35,7 @@ export type HistoryMatch =
       /** Attempts that this outcome stands for: those that no code saw the end of are passed over. */
       readonly attempts: number
     }
-  /** Claimed, and what came of it is not known: `seen` where its own process said so. */
+  /** Claimed, and what came of it is not known: `seen` where its own process reported that. */
   | { readonly kind: 'open'; readonly call: RecordedCall; readonly seen: boolean }
   /** The budget refused it then, or people did. */
   | { readonly kind: 'refused'; readonly refusal: Problem }
@@ -204,7 +204,7 @@ export class RecordedHistory {
     return this.run.approvals.get(slotOf(phase, key))
   }
 
-  /** What the budget said at this point; once, as it was said once. */
+  /** What the budget answered at this point: once, as it was answered once. */
   #refusalOf({ phase, key }: RequestedCall, attempts: number): Problem | undefined {
     const slot = slotOf(phase, key)
     const recorded = this.run.refusals.get(slot)

@@ -7,12 +7,12 @@ export type RecordedOutcome =
   | {
       readonly kind: 'succeeded'
       readonly result: Json
-      /** In place of the result, where that is kept beside the events, or nowhere. */
+      /** In place of the result, where that is stored beside the events, or nowhere. */
       readonly resultRef?: ValueRef
       readonly unrecorded?: { readonly reason: string; readonly answered?: true | undefined }
     }
   | { readonly kind: 'failed'; readonly error: Failure }
-  /** `seen`: its own process said so, and the code of then saw it as a failure; else the process was gone. */
+  /** `seen`: its own process reported it, and the code of that time saw it as a failure; else the process was gone. */
   | { readonly kind: 'unknown'; readonly seen: boolean; readonly reason: string }
   /** Somebody looked: it was not executed. */
   | { readonly kind: 'not-executed'; readonly seen: boolean; readonly reason: string }

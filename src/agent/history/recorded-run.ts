@@ -24,7 +24,7 @@ export interface RecordedCall {
   readonly key: string
   readonly tool: string
   readonly phase: 'forward' | 'compensation' | 'model'
-  /** What names them, where they are kept beside the events. */
+  /** What names them, where they are stored beside the events. */
   readonly args: Json
   readonly argsDigest: string
   readonly compensate: 'none' | 'not-needed' | { readonly tool: string } | undefined
@@ -53,7 +53,7 @@ export interface RecordedRefusal {
 export interface RecordedApproval {
   readonly call: RecordedCall
   readonly onDenied: 'error' | 'rollback'
-  /** Where somebody said no, or nobody said anything in time. */
+  /** Where somebody denied it, or nobody decided in time. */
   refusal?: Problem
 }
 

@@ -29,7 +29,7 @@ export function endWait(
   if (attempt !== undefined) Object.assign(attempt, { endedAt: time, endedAfter: after, outcome })
 }
 
-/** What came of a wait: what the signal said, nothing, or that it did not come in time. */
+/** What came of a wait: the payload of the signal, nothing, or that it did not come in time. */
 export function waitOutcome(outcome: EventBody<'WaitEnded'>['outcome'], payload: Json = null): RecordedOutcome {
   return outcome === 'timed-out' ? TIMED_OUT : { kind: 'succeeded', result: payload }
 }

@@ -73,7 +73,7 @@ export async function replayRun<Input, Output>(
   return { ...document, output: home.registry.codecs.decode(came.output) as Awaited<Output> }
 }
 
-/** Every model request that the record tells as a change can be told whole. Throws `conversation-broken`. */
+/** Every model request that the record holds as a change can be restored whole. Throws `conversation-broken`. */
 function mustTellRequests({ calls }: RecordedRun): void {
   const requests = new RecordedRequests()
   for (const { phase, args } of new Set(calls.values())) if (phase === 'model') requests.whole(args)

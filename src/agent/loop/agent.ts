@@ -25,7 +25,7 @@ export interface AgentOptions {
   readonly system?: string
   /** Turns of the model in one conversation; default 20. The next one would be `max-turns`. */
   readonly maxTurns?: number
-  /** Calls that are run in one turn; those beyond it are told so. Default 64. */
+  /** Calls that are run in one turn; those beyond it get an error. Default 64. */
   readonly maxCallsPerTurn?: number
   /** Of its model's turns, milliseconds, renewed while it works: how long a resume waits for a process that died and cannot be proved dead. Default 60,000. */
   readonly leaseMs?: number
@@ -36,7 +36,7 @@ export type Conversation = { readonly prompt: string } | { readonly messages: re
 
 /** What a conversation came to. */
 export interface Answer {
-  /** What the model said last. */
+  /** The model's last answer. */
   readonly text: string
   /** The whole conversation, the answer included: to be handed in again with what comes next. */
   readonly messages: readonly Message[]

@@ -1,4 +1,4 @@
-/** @module What a model is told of a tool: name, description, and a JSON Schema of its arguments. */
+/** @module The description of a tool for a model: name, description, and a JSON Schema of its arguments. */
 import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
 import type { StandardSchema } from '../calls/standard-schema.ts'
 import type { AnyTool, ToolSpec } from '../calls/tool-spec.ts'

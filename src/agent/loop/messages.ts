@@ -35,7 +35,7 @@ export interface ToolMessage {
 /** One message of a conversation, whatever the format of the model is. */
 export type Message = { readonly role: 'system' | 'user'; readonly content: string } | AssistantMessage | ToolMessage
 
-/** A tool as a model is told of it. */
+/** A tool as described to a model. */
 export interface ToolDescription {
   readonly name: string
   readonly description?: string
@@ -43,7 +43,7 @@ export interface ToolDescription {
   readonly parameters: JsonObject
 }
 
-/** What a model function is told beside the conversation. */
+/** What a model function receives beside the conversation. */
 export interface ModelContext {
   /** Aborted with the run, and where nobody reads on. */
   readonly signal: AbortSignal

@@ -29,7 +29,7 @@ export class ToolError extends Error {
 }
 
 /**
- * Nobody approved the call in time (`approval-expired`), or somebody said no (`approval-denied`): it did not run. For a model it is an answer, like every
+ * Nobody approved the call in time (`approval-expired`), or somebody denied it (`approval-denied`): it did not run. For a model it is an answer, like every
  * `ToolError`; the message has the comment.
  * @example
  * ```ts

@@ -35,9 +35,9 @@ export interface ModelAsk {
   readonly settings: ModelSettings
 }
 
-/** What `call` of `run.model` is told: the context of the call, and the bound on its answer in tokens. */
+/** What `call` of `run.model` receives: the context of the call, and the bound on its answer in tokens. */
 export interface ModelCallContext extends CallContext {
-  /** What the provider is to be told: the bound that was reserved for; undefined where nothing bounds the call. */
+  /** The limit for the provider: the bound that was reserved for; undefined where nothing bounds the call. */
   readonly maxOutputTokens: number | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
  * @module A model request as what is new in it since an earlier one: each names the one that it goes on from by its digest, so that a conversation is
- * on record once, and every request of it can be told whole (RUN-84). Pure.
+ * on record once, and every request of it can be restored whole (RUN-84). Pure.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { jsonDigest } from '../../signing/digests.ts'
@@ -75,7 +75,7 @@ export function wholeRequest(before: JsonObject, change: RequestChange): JsonObj
   return request
 }
 
-/** Model requests of a record, in its order: told whole, whatever form they have there. */
+/** Model requests of a record, in its order: restored whole, whatever form they have there. */
 export class RecordedRequests {
   readonly #byDigest = new Map<string, JsonObject>()
 

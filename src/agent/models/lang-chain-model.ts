@@ -70,7 +70,7 @@ function chatAsk({ chat, settings, args: [messages, options] }: ChatCall): Model
     request,
     inputTokens: count(JSON.stringify(request)),
     outputTokens: boundIn(params) ?? boundIn(fieldsIn(chat)),
-    // Each package names its bound in a way of its own: none can be told from here.
+    // Each package names its bound in a way of its own: none can be set from here.
     boundable: false,
     settings,
   }

@@ -3,7 +3,7 @@ import type { Json } from '../../../schemas/json.ts'
 import type { Backoff } from '../calls/backoff.ts'
 import type { Price } from './price-table.ts'
 
-/** What may be said about the model calls of a client, a middleware or a single call. */
+/** Settings of the model calls of a client, a middleware or a single call. */
 export interface ModelSettings {
   /** Whose budget is charged; default: the writer's. */
   readonly agent?: string

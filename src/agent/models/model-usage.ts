@@ -2,7 +2,7 @@
 import type { Usage } from '../../../schemas/values.ts'
 import { type ModelUsage, type Price, priced } from './price-table.ts'
 
-/** Whose tokens they are, and what they cost. `price` undefined: nothing is said about money. */
+/** Whose tokens they are, and what they cost. `price` undefined: money is left out. */
 export interface Rate {
   readonly provider: string
   readonly model: string
@@ -28,7 +28,7 @@ export function recordedUsage(used: ModelUsage, rate: Rate, estimated: boolean):
   }
 }
 
-/** Whole counts from 0; undefined where a provider said something else. */
+/** Whole counts from 0; undefined where a provider reported something else. */
 export function soundUsage(usage: ModelUsage | undefined): ModelUsage | undefined {
   if (usage === undefined) return undefined
   const { inputTokens, outputTokens, cachedInputTokens = 0, cacheWriteTokens = 0 } = usage

@@ -1,4 +1,4 @@
-/** @module A client for endpoints that speak OpenAI's chat format, without a provider's package: it dials only what it was told to. */
+/** @module A client for endpoints that speak OpenAI's chat format, without a provider's package: it dials only the addresses it was configured with. */
 import type { JsonObject } from '../../../schemas/json.ts'
 import { sseData } from './sse-data.ts'
 import { readAll } from './tracked-promise.ts'

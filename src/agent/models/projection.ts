@@ -21,12 +21,12 @@ export interface Projected {
   readonly outputTokens: number | undefined
   /** What the model can give at most, where the caller names no bound. */
   readonly maxOutputTokens: number | undefined
-  /** Whether the provider can be told of a lower bound. */
+  /** Whether the provider accepts a lower bound. */
   readonly boundable: boolean
 }
 
 export interface Projection {
-  /** What the provider is to be told; undefined: nothing bounds the call. */
+  /** The limit for the provider; undefined: nothing bounds the call. */
   readonly outputTokens: number | undefined
   readonly reserve: Reserve | undefined
 }

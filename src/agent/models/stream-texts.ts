@@ -25,7 +25,7 @@ interface Piece {
   readonly text: string
 }
 
-/** All pieces in order: what the model has said so far. */
+/** All pieces in order: the model's output so far. */
 export function saidIn(chunks: readonly Json[]): string {
   return chunks.flatMap((chunk, i) => piecesOf(chunk, i).map(({ text }) => text)).join('')
 }

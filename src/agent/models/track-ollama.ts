@@ -26,7 +26,7 @@ const PROVIDER = 'ollama'
 export function trackOllama<Client extends object>(client: Client, settings: ModelSettings = {}): Client {
   const ask = (dial: (...args: readonly unknown[]) => unknown, [input]: readonly unknown[]) => {
     const request = fieldsIn(input)
-    // The client writes into the request it is given, and hears of no signal but by the stream's own `abort`.
+    // The client writes into the request it receives, and knows no signal but the stream's own `abort`.
     const asking = {
       dialect: OLLAMA,
       settings,

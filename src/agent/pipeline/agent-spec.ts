@@ -24,9 +24,9 @@ export interface AgentTurn {
   readonly counter: string
   readonly shown: SliceReport
   readonly usage?: Usage
-  /** What it said itself that it supersedes. */
+  /** What it declared itself to supersede. */
   readonly supersedes?: readonly Supersession[]
-  /** What it said itself that is more of what the context holds. */
+  /** What it declared itself to add to what the context holds. */
   readonly add?: JsonObject
 }
 
@@ -84,7 +84,7 @@ export function agentSpec(turn: Turn): ToolSpec {
   }
 }
 
-/** Its model calls have told what they used: nothing more is charged, also where the deadline of what was held has passed. */
+/** Its model calls have reported what they used: nothing more is charged, also where the deadline of what was held has passed. */
 function usageBeside(held: number | undefined): Usage | undefined {
   return held === undefined ? undefined : { tokens: 0, estimated: true }
 }
@@ -96,7 +96,7 @@ function usageOf({ usage, tokens }: AgentTurn): Usage {
 async function takeTurn(turn: Turn, signal: AbortSignal): Promise<AgentTurn> {
   const { session, step, x, options, manifest, attempt, findings } = turn
   const { agent } = step
-  // A manifest that the ledger does not take is said before the agent has cost anything.
+  // A manifest that the ledger does not take is reported before the agent has cost anything.
   if (manifest !== undefined) await register(session, manifestRequest(agent, manifest))
   const counter = await session.counter()
   const context = readable((await establishedContext(session)).context, manifest?.reads)

@@ -14,7 +14,7 @@ export interface Answer extends HandedOver {
   readonly usage?: Usage
 }
 
-/** Whether the agent makes its own order of calls: then they are told apart by their place. */
+/** Whether the agent makes its own order of calls: then their place distinguishes them. */
 export function isFramework(agent: StepAgent): boolean {
   return typeof agent !== 'function'
 }

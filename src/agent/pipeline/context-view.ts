@@ -33,7 +33,7 @@ export class ContextView {
     }
   }
 
-  /** A copy: the author's code may change what it is given. */
+  /** A copy: the author's code may change what it receives. */
   now(): Established {
     const { step, contextDigest, context } = this.#last
     return { step, contextDigest, context: structuredClone(context) as JsonObject }

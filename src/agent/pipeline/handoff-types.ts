@@ -23,7 +23,7 @@ export interface HandoffOptions {
 
 /** An accepted handoff, as it is on record. */
 export interface Envelope {
-  /** From 1; never given twice in a run. */
+  /** From 1; never used twice in a run. */
   readonly step: number
   readonly agent: string
   readonly mode: HandoffMode

@@ -102,7 +102,7 @@ export class Pipeline {
     return fact
   }
 
-  /** What the budget said about this handoff then. */
+  /** What the budget answered about this handoff then. */
   refused({ agent, scope, occurrence }: RequestedFact, content: JsonObject): Problem | undefined {
     const there = this.#record.refusals.find(
       (each) => each.agent === agent && each.scope === scope && each.occurrence === occurrence,

@@ -4,7 +4,7 @@ import { recordable } from '../calls/recordable.ts'
 import { AgentError } from '../errors.ts'
 import type { TokenCounter } from './token-counter.ts'
 
-/** What a slicer is told beside the context. */
+/** What a slicer receives beside the context. */
 export interface SliceRequest {
   /** Top-level keys, latest changed first; those of one step in code unit order. */
   readonly recency: readonly string[]

@@ -4,7 +4,7 @@ import type { Backoff } from '../calls/backoff.ts'
 import type { Envelope, Finding, HandoffMode, Manifest, Supersession } from './handoff-types.ts'
 import type { SliceReport, Slicer } from './slice.ts'
 
-/** What an agent is told beside its slice. */
+/** What an agent receives beside its slice. */
 export interface StepContext {
   readonly agent: string
   readonly task: string | undefined
@@ -22,12 +22,12 @@ export interface StepContext {
  */
 export type AgentFunction = (slice: JsonObject, context: StepContext) => unknown
 
-/** A LangChain Runnable or graph. It is given the slice (asked again: with `findings`), and the rest as `metadata` of its config. */
+/** A LangChain Runnable or graph. It gets the slice (on a repeat with `findings`), and the rest as `metadata` of its config. */
 export interface InvokableAgent {
   invoke(input: never, config?: never): unknown
 }
 
-/** An AI SDK agent. It is given a prompt of task, slice and findings; its `output` is taken, or else its `text`. */
+/** An AI SDK agent. It gets a prompt of task, slice and findings; its `output` is taken, or else its `text`. */
 export interface GeneratingAgent {
   generate(options: never): unknown
 }
@@ -49,9 +49,9 @@ export interface StepOptions {
   readonly sliceTokens?: number
   /** Default `extend`. */
   readonly mode?: HandoffMode
-  /** What may change though it was established: said beforehand, or told from what the agent gave. An agent says it itself by `$supersedes`. */
+  /** What may change though it was established: declared beforehand, or read from what the agent returned. An agent says it itself by `$supersedes`. */
   readonly supersedes?: readonly Supersession[] | ((payload: JsonObject) => readonly Supersession[])
-  /** Makes what `invoke` or `generate` is given. */
+  /** Makes the input of `invoke` or `generate`. */
   readonly input?: (slice: JsonObject, context: StepContext) => unknown
   /** Makes the payload of what the agent gave. */
   readonly output?: (result: unknown) => unknown

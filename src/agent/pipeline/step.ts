@@ -43,7 +43,7 @@ interface Plan {
   readonly dedupe: ExecutionContext['dedupe']
 }
 
-/** Asks until what is given is accepted. */
+/** Asks until an answer is accepted. */
 async function turns(
   at: ExecutionContext,
   { agent, x, options, manifest, repairs, dedupe }: Plan,

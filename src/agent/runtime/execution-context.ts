@@ -11,7 +11,7 @@ export interface ExecutionContext {
   readonly scope?: string
   /** Calls of one group are undone side by side. */
   readonly group?: string
-  /** How equal calls here are told apart, where the tool does not say. */
+  /** What distinguishes equal calls here, where the tool does not say. */
   readonly dedupe: 'args' | 'position'
   /** The call in whose tool the code runs, innermost last. */
   readonly ancestors: readonly Ancestor[]

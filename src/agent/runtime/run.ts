@@ -26,7 +26,7 @@ import { scopeBelow } from './scope.ts'
 
 /** A branch of `run.fork`. */
 export type Branch<Input> = BranchOf<Run<Input>>
-/** What the code of a branch is told beside the context. */
+/** What the code of a branch receives beside the context. */
 export type BranchContext<Input> = BranchContextOf<Run<Input>>
 
 /** Of a value: how long a resume waits for a process that died over it and cannot be proved dead. Milliseconds; renewed meanwhile. */

@@ -128,9 +128,9 @@ export interface RuntimeOptions<C extends readonly Codec[] = readonly []> {
   readonly codecs?: C
   /** Called after a second, and then each minute, while a call waits for another owner's lease. Default: a warning of the process. */
   readonly onWait?: (notice: WaitNotice) => void
-  /** Called once for each call that waits for an approval: tell somebody who may decide. Default: nobody is told. */
+  /** Called once for each call that waits for an approval: notify somebody who may decide. Default: not called. */
   readonly onApproval?: (notice: ApprovalNotice) => void
-  /** Told once in a life of the run of each wait for a signal or a time. Default: nobody is told. */
+  /** Called once in each life of the run for each wait for a signal or a time. Default: not called. */
   readonly onWaiting?: (notice: RunWaitNotice) => void
 }
 

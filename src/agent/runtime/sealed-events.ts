@@ -16,7 +16,7 @@ interface ReadEvent {
   readonly seal?: unknown
 }
 
-/** As whoever follows a tail is given it. */
+/** As the reader of a tail receives it. */
 export function tailedEvent({
   header,
   data,

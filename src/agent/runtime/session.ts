@@ -23,7 +23,7 @@ export interface SessionOptions {
   /** Absent: nothing is live, everything comes from the recorded history. */
   readonly live?: { readonly connection: Connection; readonly claims: ClaimQueue; readonly fence: number }
   readonly history?: RecordedHistory
-  /** Where a replay reads values that are kept beside the events; a live session asks its connection. */
+  /** Where a replay reads values that are stored beside the events; a live session asks its connection. */
   readonly values?: Reads
   readonly signal?: AbortSignal
   /** Of the policy that a new run is started with; a recorded one tells its own. */
@@ -61,7 +61,7 @@ export class Session {
   readonly prices: PriceTable | undefined
   /** What the runs within it do about leases of another owner, where they do not say. */
   readonly whenOwned: RunOptions['whenOwned'] | undefined
-  /** What `run.patched` said, by scope and id: it says the same to everybody. */
+  /** What `run.patched` answered, by scope and id: the same to everybody. */
   readonly patches = new Map<string, Promise<boolean> | boolean>()
   /** Values that could not be recorded, for the compensation that still needs them. */
   readonly unrecorded = new Map<string, unknown>()

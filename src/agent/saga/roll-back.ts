@@ -160,7 +160,7 @@ async function isUndoneSince({ rollBackChild }: Undoing, { tool, child }: JsonOb
   return status === 'COMPENSATED' || status === 'PARTLY_COMPENSATED'
 }
 
-/** What the tools can tell is told before the plan is carried out. */
+/** What the tools can find out is recorded before the plan is carried out. */
 async function clearDoubts({
   connection,
   registry,

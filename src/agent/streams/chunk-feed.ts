@@ -1,4 +1,4 @@
-/** @module Chunks from where they come in to whoever reads them. The end is told only when the call is settled. */
+/** @module Chunks from where they come in to whoever reads them. The end is passed on only when the call is settled. */
 
 export class ChunkFeed<Chunk> implements AsyncIterable<Chunk> {
   readonly #chunks: Chunk[] = []

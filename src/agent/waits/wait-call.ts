@@ -9,7 +9,7 @@ export function waitTool(name: string | undefined): string {
   return name === undefined ? SLEEP : `${SIGNAL}${name}`
 }
 
-/** The identity of a wait, as that of a call without arguments that is told apart by its place. */
+/** The identity of a wait, as that of a call without arguments that its place distinguishes. */
 export function waitCallKey(place: {
   readonly name: string | undefined
   readonly scope: string | undefined

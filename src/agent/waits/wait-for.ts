@@ -13,7 +13,7 @@ import { liveOf, reach, textOf } from '../runtime/session.ts'
 import { waitTool } from './wait-call.ts'
 import type { RunWaitNotice } from './wait-notice.ts'
 
-/** Until when: a time, or milliseconds from now by the ledger's clock. What the wait was given first counts, also on a resume. */
+/** Until when: a time, or milliseconds from now by the ledger's clock. The first value counts, also on a resume. */
 export type Until = Date | number
 
 /** How long a wait lasts, and what ends it. */

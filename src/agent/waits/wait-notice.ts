@@ -1,4 +1,4 @@
-/** @module What a program is told of a run that waits for a signal or a time. */
+/** @module The notice that a program gets of a run that waits for a signal or a time. */
 
 /** A run that waits for a signal, for a time, or for whichever comes first. */
 export interface RunWaitNotice {

@@ -151,7 +151,7 @@ export class ProvenanceSearch {
   }
 }
 
-/** The pointer with the elements of lists told by what names them, so that it holds in earlier contexts, too. */
+/** The pointer with the elements of lists named, so that it holds in earlier contexts, too. */
 function placeOf(document: JsonObject, pointer: string): Place | undefined {
   const tokens = parsePointer(pointer)
   if (tokens === undefined) return undefined

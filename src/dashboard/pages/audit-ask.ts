@@ -9,7 +9,7 @@ export function auditOf({ deps }: Pick<View, 'deps'>): AuditReads {
   throw new Refused({ code: 'store-unavailable', detail: 'This ledger keeps no index for auditors.' })
 }
 
-/** Each answer is on record before it is given. */
+/** Each answer is on record before it is sent. */
 export async function askAudit(
   view: Pick<View, 'deps' | 'caller'>,
   question: AuditQuestion,

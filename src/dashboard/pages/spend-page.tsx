@@ -124,7 +124,7 @@ interface ChartProps {
   readonly query: SpendQuery
 }
 
-/** A bar a row: a table first, so that nothing is said by length alone. */
+/** A bar a row: a table first, so that nothing is shown by length alone. */
 function Chart({ title, by, page, query }: ChartProps) {
   const shares = sharesOf(page.items)
   const rows = page.items.map((item, index) => ({ item, share: shares[index] ?? 0 }))

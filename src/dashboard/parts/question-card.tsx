@@ -26,7 +26,7 @@ interface ListProps<T> {
   readonly row: (item: T) => Child
 }
 
-/** The rows; that there are none; or why nothing can be said, which is something else. */
+/** The rows; that there are none; or why that is not known, which is something else. */
 export function PartList<T>({ part, none, row }: ListProps<T>) {
   if (!part.ok) return <p class="notice notice-warn">{part.why}</p>
   if (part.value.length === 0) return <p class="muted">{none}</p>

@@ -46,7 +46,7 @@ const WAIT_ENDS = {
   elapsed: 'A sleep ended',
 } as const
 
-/** Types that nothing more is said about than `labelled` says are passed over. */
+/** Types that need no more words than those of `labelled` are passed over. */
 const TEXTS = {
   ...passOver('RunResumed', 'RunBranched', 'RunCompleted', 'RunKeyDisclosed', 'ToolCallLeaseRenewed'),
   ...passOver('ToolCallSucceeded', 'ToolCallFailed', 'ToolCallInDoubt', 'ToolCallResolved', 'ResultNotRecorded'),

@@ -3,7 +3,7 @@ import type { RecordedEvent } from '../../../projections/projection.ts'
 import { addMoney } from '../../../schemas/money.ts'
 
 export interface ModelSpend {
-  /** `provider/model`, as far as it was said. */
+  /** `provider/model`, as far as it was named. */
   readonly name: string
   tokens: number
   cost: string

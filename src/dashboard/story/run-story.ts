@@ -47,7 +47,7 @@ function emptyBudget(): BudgetState {
   }
 }
 
-/** Folds events in order; the story it is given goes on. */
+/** Folds events in order; the story passed in goes on. */
 export function foldStory(story: RunStory, events: readonly LedgerEvent[]): void {
   for (const event of events) {
     const { header } = event

@@ -10,7 +10,7 @@ import type { RunStory } from './story-parts.ts'
 /** What an empty story takes, and an event of one beside its mark and its span. */
 const STORY_BYTES = 4_096
 const EVENT_BYTES = 256
-/** Longer runs are told by the part that is looked at. */
+/** Longer runs are shown by the part that is looked at. */
 const WHOLE_STORY_MAX = 50_000
 
 interface Entry {
@@ -74,7 +74,7 @@ function createStories({ ledger, memory }: StoryDeps): Stories {
   memory.watch('stories', () => current.calculatedSize)
   const keep = (name: string, entry: Entry): void => {
     weighNew(entry)
-    // Set anew, since a story grows: the cache weighs what it is given once.
+    // Set anew, since a story grows: the cache weighs what it receives once.
     current.delete(name)
     current.set(name, entry, { size: Math.min(maxBytes, entry.bytes) })
   }

@@ -62,7 +62,7 @@ export function faultsOf({ faults }: Evaluation): SchemaFault[] {
   let charsLeft = PATHS_MAX_CHARS
   for (const { place, message } of faults) {
     for (const token of place) charsLeft -= String(token).length
-    // The first is always told.
+    // The first is always reported.
     if (charsLeft < 0 && listed.length > 0) break
     listed.push({ path: formatPointer(place), message })
   }

@@ -1,5 +1,5 @@
 /**
- * @module Finds a counterpart for members that have no identity and are not there by value: a new member that says all they said,
+ * @module Finds a counterpart for members that have no identity and are not there by value: a new member that says all that they say,
  * and more. One counterpart serves one member.
  */
 import { STATUS } from '../../../projections/set-members.ts'

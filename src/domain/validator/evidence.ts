@@ -47,7 +47,7 @@ export interface Evidence {
   readonly index: TextIndex
   /** Rule set 2: results as rows. */
   readonly results: RecordedResults
-  /** Results that are kept beside the events, in their order: read before a handoff is judged. */
+  /** Results that are stored beside the events, in their order: read before a handoff is judged. */
   readonly unread: UnreadResult[]
 }
 
@@ -138,7 +138,7 @@ function isWhole({ numbers, texts }: Evidence, leaf: string | number): boolean {
   return String(Number(text)) === text && numbers.has(Number(text))
 }
 
-/** Adds all of a value. The index given is the one answered: it passes to the caller changed, so keep no other reference to it. */
+/** Adds all of a value. The index passed in is the one returned: it passes to the caller changed, so keep no other reference to it. */
 export function addEvidence(evidence: Evidence, value: Json): Evidence {
   if (evidence.truncated) return evidence
   if (typeof value === 'string') addText(evidence, value)
@@ -223,7 +223,7 @@ function truncate(evidence: Evidence): void {
   evidence.index.numbers.clear()
 }
 
-/** Most runs name what they were told, whole: the texts are cut into words only when a name is first looked for inside them. */
+/** Most runs name what they received, whole: the texts are cut into words only when a name is first looked for inside them. */
 function* indexTexts(index: TextIndex, pauses: Pauses): Paced<void> {
   while (index.indexed < index.list.length) {
     const text = index.list[index.indexed] as string

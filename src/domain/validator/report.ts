@@ -59,7 +59,7 @@ function spend(room: Report['room'], of: keyof Report['room'], chars: number): b
   return true
 }
 
-/** As many leading tokens of its path as fit: what is told of less than the whole place can be no entry for `supersedes`. */
+/** As many leading tokens of its path as fit: what names less than the whole place can be no entry for `supersedes`. */
 function shortened({ supersede, of, ...rest }: Finding): Finding {
   const finding = { ...rest, ...(of !== undefined && of.length <= TEXT_MAX_CHARS && { of }) }
   const { path, message } = finding

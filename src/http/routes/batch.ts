@@ -83,7 +83,7 @@ async function runBatch(ask: Ask, ops: ReadonlyMap<string, BatchOp>): Promise<Re
   const batch = checkBody(BatchBody, read.value)
   if (!batch.ok) return problemResponse(batch.problem, path)
   if (c.req.header('if-match') !== undefined) return problemResponse(noIfMatch, path)
-  // Each item is marked with what the whole request said: as a digest, since the text would be made once an item.
+  // Each item is marked with the whole request: as a digest, since the text would be made once an item.
   const { items } = batch.value
   const keyed = c.req.header('idempotency-key') !== undefined
   const info = await requestInfo(ask, keyed ? await batchDigest(items as readonly JsonObject[], edge.work.turns) : '')

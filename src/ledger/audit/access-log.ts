@@ -90,7 +90,7 @@ export class AccessLog implements AsyncDisposable {
   #start(writer: TenantWriter): void {
     writer.writing ??= this.#write(writer).finally(() => {
       writer.writing = undefined
-      // One that was told of its record asked again before this.
+      // One that was notified of its record asked again before this.
       if (writer.waiting.length > 0) this.#start(writer)
     })
   }

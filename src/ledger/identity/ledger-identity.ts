@@ -41,9 +41,9 @@ export interface LedgerIdentityDeps {
 
 interface SystemStream {
   readonly founding: EventBody<'LedgerCreated'>
-  /** The last key the ledger said it seals with. */
+  /** The last key that the ledger announced for its seals. */
   readonly kid: string
-  /** Verifier key, under the origin, of the key that the ledger said last that it signs its logs with. */
+  /** Verifier key, under the origin, of the key that the ledger announced last for its logs. */
   readonly logKey: string
   readonly next: Expectation
 }
@@ -79,7 +79,7 @@ function nothingHere(): IdentityError {
   return new IdentityError('no-ledger', 'there is no ledger in this store yet: name the store with --data or --store')
 }
 
-/** What kept it from being written, as far as the store said. */
+/** What kept it from being written, as far as the store reported. */
 async function found(deps: LedgerIdentityDeps): Promise<string | undefined> {
   const { effects, keys } = deps
   const ledgerId = effects.newId()

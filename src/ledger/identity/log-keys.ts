@@ -72,7 +72,7 @@ export class LogKeys {
     this.#set([...this.#chain, read.to.key], [...this.#successions, note])
   }
 
-  /** From now on this key signs, given as it stands on record under the ledger's origin. False where the key file does not hold it. */
+  /** From now on this key signs, named as it stands on record under the ledger's origin. False where the key file does not hold it. */
   signWith(origin: string, verifierKey: string): boolean {
     const { checkpointKey } = this.#source.current()
     const held = [this.#signer, checkpointKey].find((key) => noteVerifier(origin, key).text === verifierKey)

@@ -1,6 +1,6 @@
 /**
  * @module Once a start on a store that others administer: does it still hold the first event of every stream that the log knows? A server that was
- * told to forget takes the oldest events of a stream, while nobody watched and without a trace in the stream; the log was here before.
+ * configured to forget takes the oldest events of a stream, while nobody watched and without a trace in the stream; the log was here before.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type EventStore, readOne, StoreUnavailableError, StreamDeletedError } from '../../store/event-store.ts'

@@ -1,5 +1,5 @@
 /**
- * @module Events that do not verify, whoever came upon them: said once in the log, counted, and put on record as IntegrityFaultFound, once a
+ * @module Events that do not verify, whoever came upon them: logged once, counted, and put on record as IntegrityFaultFound, once a
  * place (LOG-24). Lists and pages read them from the views, which follow that record.
  */
 import { ledgerStream, SYSTEM_TENANT } from '../../../schemas/names.ts'
@@ -26,7 +26,7 @@ export interface IntegrityDeps {
   readonly sealer: Sealer
   readonly facts: LedgerFacts
   readonly log: Log
-  /** The store is another's to write: what is found is said in the log alone. */
+  /** The store is another's to write: what is found is only logged. */
   readonly readOnly: boolean
 }
 

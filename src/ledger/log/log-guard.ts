@@ -54,7 +54,7 @@ function checkpointOf({ projection, kept }: Guard, tenant: string, note: string)
   )
 }
 
-/** Whether the record that the projection saw last is still where it was. Where it is not, that is said: no checkpoint may cover it yet. */
+/** Whether the record that the projection saw last is still where it was. Where it is not, that is reported: no checkpoint may cover it yet. */
 async function projectionFits({ store, logStore, log }: LogDeps): Promise<boolean> {
   const seen = logStore.progress()
   if (seen === undefined) return true

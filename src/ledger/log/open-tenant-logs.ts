@@ -134,7 +134,7 @@ function fillWhenRenewed({ logStore, log }: LogDeps, projection: LogProjection, 
   )
 }
 
-/** A store that is away is told of once, where it went away; its logs go on where they were. */
+/** A store that is away is reported once, when it went away; its logs go on where they were. */
 function failed(error: unknown, { log }: Pick<LogDeps, 'log'>, message: string): void {
   if (!(error instanceof StoreUnavailableError)) log.error({ err: error }, message)
 }

@@ -15,7 +15,7 @@ import { unreadableMember, unreadableRun } from './unreadable.ts'
 
 /** A page ends with the item that reaches this: arguments may be half a megabyte each. */
 const PAGE_MAX_BYTES = 4 * 1024 * 1024
-/** Of the canonical text of arguments that are kept beside the events. */
+/** Of the canonical text of arguments that are stored beside the events. */
 const PREVIEW_CHARS = 4_096
 
 /** Runs looked at for one page of the tenant's list. */

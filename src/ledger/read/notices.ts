@@ -1,4 +1,4 @@
-/** @module What outside systems are told of, of all tenants, as it becomes durable: each event is checked before it counts. */
+/** @module The notices to outside systems, of all tenants, as events become durable: each event is checked before it counts. */
 import type { Announced } from '../../../schemas/event-type.ts'
 import { EVENTS, isRunEventType } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'

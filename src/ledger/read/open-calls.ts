@@ -91,7 +91,7 @@ function openOf(state: RunState, queries: Queries, { agent }: Caller, { after, i
     .sort((a, b) => a.claimRevision - b.claimRevision)
 }
 
-/** In doubt, and nobody said that it may be made again. */
+/** In doubt, and nobody declared that it may be made again. */
 function isForPeople({ status, overdue, onUnknown }: ShownCall): boolean {
   return (status === 'in-doubt' || overdue === true) && onUnknown !== 'retry'
 }

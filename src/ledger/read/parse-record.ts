@@ -25,7 +25,7 @@ const UNREADABLE = 'Unreadable'
 
 /**
  * Header and body as far as they can be read. An event whose stored text was damaged keeps its place in every list and export: what
- * cannot be parsed is given as a JSON string of that text, which no seal fits.
+ * cannot be parsed is shown as a JSON string of that text, which no seal fits.
  */
 export function ledgerEvent(record: ReadRecord): LedgerEvent {
   const header = parsedObject(record.header)

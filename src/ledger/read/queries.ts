@@ -1,4 +1,4 @@
-/** @module Queries on one run: rendered from the folded state, given only where that state is durable and current. */
+/** @module Queries on one run: rendered from the folded state, returned only where that state is durable and current. */
 
 import type { RecordedEvent } from '../../../projections/projection.ts'
 import { type CallState, type RunState, slot } from '../../../projections/run-state.ts'

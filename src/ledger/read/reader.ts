@@ -111,7 +111,7 @@ export class Reader {
     return { agent, mode, payload }
   }
 
-  /** What a signal said. */
+  /** The payload of a signal. */
   async payloadAt(stream: string, revision: number): Promise<Json> {
     const event = await this.eventAt(stream, revision)
     return event?.type === 'SignalReceived' ? event.data.payload : null
@@ -135,7 +135,7 @@ export class Reader {
     return { kind: 'body', created: false, body }
   }
 
-  /** With its result, where that is kept beside the events and is the one of the command. */
+  /** With its result, where that is stored beside the events and is the one of the command. */
   async #comparable(run: RunAggregate, command: RunCommand, outcome: JsonObject): Promise<JsonObject> {
     const result = command.kind === 'settle' || command.kind === 'resolve' ? command.body.result : undefined
     const ref = outcome.resultRef as ValueRef | undefined

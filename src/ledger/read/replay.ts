@@ -25,7 +25,7 @@ import type { ReadRecord } from '../../store/event-store.ts'
 import type { ReplayLine } from '../ledger.ts'
 import { recordedEvent } from './parse-record.ts'
 
-/** `onFault` is told of the first event that does not verify. */
+/** `onFault` is called with the first event that does not verify. */
 export interface ReplayKeys extends CheckKeys {
   readonly onFault?: (record: ReadRecord, faults: readonly Fault[]) => void
 }

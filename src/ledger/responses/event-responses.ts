@@ -1,4 +1,4 @@
-/** @module Answers that the events of a request say by themselves: given again without a look at the run, however long it has become. */
+/** @module Answers that the events of a request hold by themselves: repeated without a look at the run, however long it has become. */
 
 import { eachOf, type MakeTable, makeBy, passOver } from '../../../projections/fold-table.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'

@@ -1,5 +1,5 @@
 /**
- * @module Answers: pure functions of a request's events and the run right after them, so that the same answer can be given again
+ * @module Answers: pure functions of a request's events and the run right after them, so that the same answer can be made again
  * (STR-15).
  */
 

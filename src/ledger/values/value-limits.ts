@@ -1,4 +1,4 @@
-/** @module Which values are kept beside the events, and which are not taken at all. */
+/** @module Which values are stored beside the events, and which are not taken at all. */
 import { INLINE_CEILING_BYTES, VALUE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
 
 /** Bytes of canonical text. */

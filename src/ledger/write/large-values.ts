@@ -1,4 +1,4 @@
-/** @module Which values of a decision are kept beside the events: they are stored first, and the decision is made again with what names them. */
+/** @module Which values of a decision are stored beside the events: they are stored first, and the decision is made again with what names them. */
 import type { EventType } from '../../../schemas/event-type.ts'
 import { RUN_EVENTS } from '../../../schemas/events.ts'
 import type { Json } from '../../../schemas/json.ts'

@@ -17,7 +17,7 @@ export interface Folded {
   readonly before: JsonObject
 }
 
-/** What a model or an agent gave: said, not seen. It would be evidence for itself. */
+/** What a model or an agent wrote: claimed, not observed. It would be evidence for itself. */
 export function isSaid(event: RecordedEvent, state: RunState): boolean {
   return 'callId' in event.data && state.calls[slot(event.data.callId ?? '')]?.phase === 'model'
 }
@@ -101,7 +101,7 @@ function noteCall({ data, header }: Ended, { evidence, state }: Hearing, isFaile
   noteOutcome(evidence.results, data.callId, { tool: call.tool, revision: header.revision }, isFailed)
 }
 
-/** Of a result that is kept beside the events its name is noted; of one of which only a digest is on record nothing can be heard. */
+/** Of a result that is stored beside the events its name is noted; of one of which only a digest is on record nothing can be heard. */
 export function noteUnread({ unread }: Evidence, { data, header }: WithResult): void {
   const { callId, resultRef } = data
   if (resultRef === undefined || resultRef.kept === false) return

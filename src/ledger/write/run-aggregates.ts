@@ -78,7 +78,7 @@ export class RunAggregates {
     return this.#startLoading(stream, { tenant, runId })
   }
 
-  /** Whether decisions may be made on this hot run: it is the one that everyone who asks now is given. */
+  /** Whether decisions may be made on this hot run: it is the one that everyone who asks now gets. */
   owns(run: RunAggregate): boolean {
     return this.#owner(run.stream) === run
   }

@@ -1,4 +1,4 @@
-/** @module Results that are kept beside the events, read before a handoff is judged by them: calls pay nothing for them. */
+/** @module Results that are stored beside the events, read before a handoff is judged by them: calls pay nothing for them. */
 import { slot } from '../../../projections/run-state.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'

@@ -23,7 +23,7 @@ interface Lane {
   readonly queue: Waiting[]
   /** The latest append under way by the revision it ends at. */
   readonly ends: Map<number, Waiting>
-  /** The highest revision that the node has told of. */
+  /** The highest revision that the node has reported. */
   head: number | undefined
 }
 

@@ -5,7 +5,7 @@
 import { ErrorType, WrongExpectedVersionError } from '@eventstore/db-client'
 import { NO_STREAM, StreamDeletedError } from '../event-store.ts'
 
-/** No answer within the time given. */
+/** No answer in time. */
 export class NoAnswerError extends Error {
   readonly code = 'no-answer'
 
@@ -29,7 +29,7 @@ export function typeOf(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined
 }
 
-/** The node did not answer, or said that it cannot now. Its own refusals are no outage. */
+/** The node did not answer, or answered that it cannot now. Its own refusals are no outage. */
 export function isOutage(error: unknown): boolean {
   return !(error instanceof StreamDeletedError) && !ANSWERS.has(typeOf(error))
 }

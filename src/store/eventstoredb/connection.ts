@@ -1,5 +1,5 @@
 /**
- * @module Calls to the node with a deadline, and a breaker: an outage is noticed once, told to whoever listens, and probed for its end.
+ * @module Calls to the node with a deadline, and a breaker: an outage is noticed once, reported to listeners, and probed for its end.
  * Meanwhile nothing is sent, so nothing piles up.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -57,7 +57,7 @@ export class Connection {
     return () => this.#listeners.delete(listener)
   }
 
-  /** One call, with a deadline of our own: the client keeps none while it batches. Rejects with what the client said. */
+  /** One call, with a deadline of our own: the client keeps none while it batches. Rejects with the client's error. */
   async call<T>(work: (client: EventStoreDBClient) => Promise<T>): Promise<T> {
     return await this.#attempt((client) => within(this.timings.callMs, work(client)))
   }

@@ -63,7 +63,7 @@ async function find(client: EventStoreDBClient, name: string): Promise<ServerPro
   try {
     // The client's types say that there always is one.
     const details = (await client.getProjectionStatus(name)) as ProjectionDetails | undefined
-    // One that was deleted may be told of for a while.
+    // One that was deleted may be reported for a while.
     return details === undefined || details.status.startsWith('Delet') ? undefined : projectionOf(details)
   } catch (error) {
     if (!isUnknown(error) || isUnimplemented(error)) throw error

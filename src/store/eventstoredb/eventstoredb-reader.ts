@@ -59,7 +59,7 @@ export async function* scanEventStoreDb(options: EventStoreDbOptions): AsyncGene
       yield faults
       faults = []
     }
-    // A scavenge may be under way: what it was told to remove is looked for behind what was read.
+    // A scavenge may be under way: what it has to remove is looked for behind what was read.
     const retention = new RetentionCheck(connection)
     await retention.look()
     yield retention.forgetting.map(forgettingFault)

@@ -66,7 +66,7 @@ export interface Patience {
 }
 
 /**
- * Waits for the node, and looks whether it keeps what it is given. Throws `StoreOpenError`: `store-unsupported` for a URL that cannot be used,
+ * Waits for the node, and looks whether it keeps what it receives. Throws `StoreOpenError`: `store-unsupported` for a URL that cannot be used,
  * a server that is too old and streams that it may forget, `store-unreadable` for credentials it refuses, `store-away` where no node
  * answers in time, or was waited for until the signal.
  */

@@ -15,7 +15,7 @@ const LOOK_MAX = 4_096
 const NEXT_LOOK = 1
 const LOOK_GROWTH = 8
 
-/** What is known of the end of `$all`: forgotten with the node that said it. */
+/** What is known of the end of `$all`: forgotten with the node that reported it. */
 interface Known {
   /** The ledger's last event up to here. */
   readonly last: AllPosition | undefined

@@ -21,7 +21,7 @@ const DAMAGE = [
 ]
 /** Opened where the limit of open files was met, SQLite may hold the file or its log for reading only, as long as it is open. */
 const HALF_OPEN = ['SQLITE_READONLY', 'SQLITE_CANTOPEN']
-/** What a caller is told to wait where the medium refuses the file. */
+/** How long a caller is to wait where the medium refuses the file. */
 const AGAIN_MS = 1_000
 const ALL_PAGES = 2 ** 31 - 1
 const OTHER_TABLES = 'its tables are of another version'

@@ -1,5 +1,5 @@
 /**
- * @module What a sealed file held when it was last left alone, in a small file beside it: the sum of its rows, and what the file system said
+ * @module What a sealed file held when it was last left alone, in a small file beside it: the sum of its rows, and what the file system reported
  * of it then. While the file system still says the same, nobody has written to the file, and its rows need not be read again to know.
  * Encrypted and authenticated (AES-256-GCM), under a key that whoever edits the file has not: the sum stays a secret, and nobody else can
  * vouch for a state. Lost or damaged, it costs one reading of the rows.

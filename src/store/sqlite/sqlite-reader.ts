@@ -50,7 +50,7 @@ function checkFile(path: string): void {
   }
 }
 
-/** The owner's commits are told by SQLite's data version, which is read from shared memory: a look costs microseconds. */
+/** The owner's commits show in SQLite's data version, which is read from shared memory: a look costs microseconds. */
 function pollForCommits(reads: StoreReads): NodeJS.Timeout {
   let seen = reads.dataVersion()
   const poll = setInterval(() => {

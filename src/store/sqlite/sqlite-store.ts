@@ -47,7 +47,7 @@ const WHAT_TO_DO =
   ' (met at three openings in a row; no other is tried): run "countersign verify", look at the disk, and start again with a copy that verifies'
 
 const isDamage = (error: unknown): boolean => error instanceof StoreOpenError && error.code === 'store-corrupt'
-/** What callers are told to wait: most reopenings take less. */
+/** How long callers are to wait: most reopenings take less. */
 const REOPEN_RETRY_MS = 500
 
 /**

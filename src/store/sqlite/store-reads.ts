@@ -107,7 +107,7 @@ export class StoreReads implements Disposable {
     }
   }
 
-  /** What the disk refuses is told by the name of the file: an error of SQLite alone says neither what failed nor what to do. */
+  /** What the disk refuses is reported with the name of the file: an error of SQLite alone says neither what failed nor what to do. */
   #read<T>(reader: RowReader, work: (reader: RowReader) => T): T {
     try {
       return work(reader)

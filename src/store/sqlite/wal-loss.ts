@@ -1,4 +1,4 @@
-/** @module What a store does about a log that SQLite would read only in part: it says so, and goes on past damage only if it is told to. */
+/** @module What a store does about a log that SQLite would read only in part: it says so, and goes on past damage only if it is configured to. */
 import { constants, copyFileSync, statSync } from 'node:fs'
 import { StoreOpenError } from '../event-store.ts'
 import { readWalState, type WalState } from './wal-damage.ts'

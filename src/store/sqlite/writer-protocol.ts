@@ -38,7 +38,7 @@ export type GroupOutcome =
 /** What the writer's thread is started with. */
 export interface WriterSettings {
   readonly path: string
-  /** What `fileIdentity` said when the store was opened: it may not come back as another file. */
+  /** What `fileIdentity` was when the store was opened: it may not come back as another file. */
   readonly identity: string | undefined
   readonly logFrames: number | undefined
 }

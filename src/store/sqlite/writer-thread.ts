@@ -25,7 +25,7 @@ async function threadFromText(options: WorkerOptions): Promise<Worker> {
   return new Worker(textFrom(WRITER_SOURCE, bundlePlace()), { ...options, eval: true })
 }
 
-/** What a thread made of text requires is looked up from the working directory, unless it is told the program's place. */
+/** What a thread made of text requires is looked up from the working directory, unless it knows the program's place. */
 function textFrom(source: string, place: string): string {
   return `((require) => {${source}\n})(require('node:module').createRequire(${JSON.stringify(place)}))`
 }

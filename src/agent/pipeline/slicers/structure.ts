@@ -1,4 +1,4 @@
-/** @module The slicer that shows the keys it is told. */
+/** @module The slicer that shows the keys it is configured with. */
 import type { Slicer } from '../slice.ts'
 
 /**

@@ -32,7 +32,7 @@ export interface Gain {
   readonly value: Json
 }
 
-/** The paths that a sink is given are live ones: it copies what it keeps. */
+/** The paths that a sink receives are live ones: it copies what it keeps. */
 export interface ChangeSink {
   readonly change: (change: Change) => void
   /** Differences that contradict nothing. */

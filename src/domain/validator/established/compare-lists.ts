@@ -54,7 +54,7 @@ function* counterparts(
   return [yield* matchScalars({ before, after, kind, known, declared: repeats }), objects]
 }
 
-/** Scalars in their order need no counterparts; answers whether all is said. */
+/** Scalars in their order need no counterparts; answers whether that settles it. */
 function* keepsScalarOrder(walk: Walk, [before, after]: Lists, here: Here): Paced<boolean> {
   if (before.some((member) => isJsonObject(member) || Array.isArray(member))) return false
   if (keepsOrder(before, after, here.kind)) {

@@ -53,7 +53,7 @@ function compareScalars(walk: Walk, [a, b]: readonly [Scalar, Scalar], here: Her
   else walk.sink.modified(walk.place)
 }
 
-/** A quantity may be said in one text. */
+/** A quantity may stand in one text. */
 function compareWithText(walk: Walk, [a, b]: readonly [JsonObject, Json], here: Here): void {
   const [before, after] = [soleQuantity(a), typeof b === 'string' ? soleQuantity(b) : undefined]
   if (before === undefined || after === undefined || !isSameQuantity(before, after)) changed(walk, [a, b], here)

@@ -1,4 +1,4 @@
-/** @module Rule `restated`: a name that is established once, said again elsewhere with another value, and nothing beside it says that it is about something else. */
+/** @module Rule `restated`: a name that is established once, repeated elsewhere with another value, and nothing beside it says that it is about something else. */
 
 import { keyWords } from '../../../../projections/key-words.ts'
 import { isReference } from '../../../../projections/list-identity.ts'
@@ -44,7 +44,7 @@ const ABOUT: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
-/** Scalars of the established context that are looked at, values said again that are judged, and members looked at beside each. */
+/** Scalars of the established context that are looked at, repeated values that are judged, and members looked at beside each. */
 const NAMES_MAX = 4000
 const SAID_MAX = 64
 const BESIDE_MAX = 64

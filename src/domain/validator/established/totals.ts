@@ -93,7 +93,7 @@ function objectAt(document: JsonObject, place: readonly Token[]): JsonObject | u
   return Object.keys(value).length > MEMBERS_MAX ? undefined : value
 }
 
-/** A place with list indexes leads elsewhere in the established context where members have moved: then nothing is said. */
+/** A place with list indexes leads elsewhere in the established context where members have moved: then there is no finding. */
 function isEstablished(before: JsonObject, place: readonly Token[]): boolean {
   return valueAt(before, place.map(String)) !== undefined
 }

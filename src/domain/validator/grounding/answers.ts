@@ -95,7 +95,7 @@ export function* addAnswer(answers: Answers, { asked, value, revision, bytes }: 
       askedBy.set(pair[1], asking)
     }
   }
-  // One that is kept beside the events may be read after a later one.
+  // One that is stored beside the events may be read after a later one.
   if (revision >= (questions.get(question)?.revision ?? 0)) questions.set(question, { tool, revision, parts })
   if (questions.size + askedBy.size + shapes.size <= ENTRIES_MAX) return
   answers.isFull = true

@@ -38,7 +38,7 @@ export function hashValue(seed: number, key: string, value: Json, known: KnownHa
   return hash
 }
 
-/** As `hashValue` of a list will answer from then on: a long one is read in pieces. `visit` is given each hash. */
+/** As `hashValue` of a list will answer from then on: a long one is read in pieces. `visit` gets each hash. */
 export function* hashLongList(
   { seed, key, list }: { readonly seed: number; readonly key: string; readonly list: readonly Json[] },
   known: KnownHashes,

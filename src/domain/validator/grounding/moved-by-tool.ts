@@ -52,7 +52,7 @@ function* hashLists({ lists }: Row, { index, hashes, pauses }: Lookup): Paced<vo
   }
 }
 
-/** What is permitted since a tool said so. The evidence is settled. */
+/** What is permitted because a tool answered it. The evidence is settled. */
 export function* movedByTool({ results }: Evidence, documents: Documents, pauses: Pauses): Paced<Excuse | undefined> {
   const { index, since } = results
   if (index === undefined) return undefined
@@ -99,7 +99,7 @@ interface Search {
 }
 
 function sourceOf(change: Change, search: Search): RecordedRow | undefined {
-  // What is gone is told by what holds it now: a list or an object without it.
+  // What is gone shows in what holds it now: a list or an object without it.
   const place = change.afterPlace ?? change.place.slice(0, -1)
   const values = valuesOn(search.after, place)
   search.lookup.pauses.count(PLACE_STEPS * values.length)
@@ -143,7 +143,7 @@ function holding(row: Row, { rel, key, value }: Held, search: Search): RecordedR
   for (const each of candidates) if (each.revision >= (latest?.revision ?? 0)) latest = each
   if (latest === undefined || latest.revision <= since) return undefined
   const hash = isList ? hashValue(index.seed, key, value, hashes) : index.leafHash(rel, value)
-  // Several rows of one name in one result are told apart by nothing: then all of them say so, or none does.
+  // Several rows of one name in one result cannot be distinguished: then all of them say so, or none does.
   const holds = candidates.every((each) => each.revision !== latest.revision || each.hashOf(recordedRel) === hash)
   if (!holds || row.names.some((name) => name.rel !== rel && isOwnName(row, name))) return holds ? latest : undefined
   const whole = new Set(wholeRows(lookup, row))

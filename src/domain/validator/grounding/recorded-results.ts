@@ -158,7 +158,7 @@ function knowText(index: RowIndex, text: string, { addText, pauses }: Knowing): 
   addText(text)
 }
 
-/** A name that is given in two members may be handed on as one. */
+/** A name that stands in two members may be handed on as one. */
 function joinedNames(object: JsonObject): readonly string[] {
   let [first, last]: (string | undefined)[] = []
   for (const key of Object.keys(object)) {

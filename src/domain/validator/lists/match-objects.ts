@@ -98,7 +98,7 @@ function* pairByIdentity(search: Search, identity: Identity): Paced<Duplicate[]>
   return duplicates
 }
 
-/** Whether the second is the first said again; where it says otherwise, that is noted. */
+/** Whether the second repeats the first; where it says otherwise, that is noted. */
 function isRepeat({ after, known }: ObjectLists, duplicate: Duplicate, noted: Duplicate[]): boolean {
   const [first, second] = [after[duplicate.first] as JsonObject, after[duplicate.second] as JsonObject]
   const { isWhole, keys } = duplicate.identity

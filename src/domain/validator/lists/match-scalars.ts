@@ -57,7 +57,7 @@ function signatureText(member: Json, { kind, known }: ScalarLists): number {
   return signatureOf(member, kind, known)
 }
 
-/** Names and sentences said twice are said once; numbers and short texts count. */
+/** Names and sentences that stand twice count once; numbers and short texts count. */
 function isSetMember(member: Json, { kind, declared }: ScalarLists): boolean {
   if (declared !== undefined) return declared === 'set'
   if (typeof member !== 'string') return false
