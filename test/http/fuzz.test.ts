@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { rounds } from '../support/rounds.ts'
 import { BODIES, describedRoutes } from '../support/route-requests.ts'
 import { type TestEdge, testEdge } from '../support/test-edge.ts'
 
@@ -106,7 +107,7 @@ test('any path and query, with any headers', async () => {
         await expectAnswer(edge, await edge.app.request(url, { method, headers: { ...given, ...auth } }))
       },
     ),
-    { numRuns: 400 },
+    { numRuns: rounds(150, 400) },
   )
 })
 
@@ -214,7 +215,7 @@ test('any JSON, in place of any member of any command', async () => {
         await expectAnswer(edge, await edge.post(target, JSON.stringify(changes.length === 0 ? extra : body)))
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: rounds(400, 1_000) },
   )
 })
 
@@ -255,7 +256,7 @@ test('any bytes as a body', async () => {
     fc.asyncProperty(bytes, fc.constantFrom('/v1/runs', '/v1/runs/r/envelopes', '/v1/batch'), async (body, path) => {
       await expectAnswer(edge, await edge.post(path, body))
     }),
-    { numRuns: 500 },
+    { numRuns: rounds(200, 500) },
   )
 })
 
@@ -278,7 +279,7 @@ test('any handoff after any other', async () => {
         await expectAnswer(edge, await edge.get(`/v1/runs/${id}/findings`))
       },
     ),
-    { numRuns: 150 },
+    { numRuns: rounds(60, 150) },
   )
 })
 

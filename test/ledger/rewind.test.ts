@@ -73,7 +73,9 @@ rewind(
   'a refused handoff leaves what was accepted last, whatever the snapshot interval, and step numbers are never reused (JUD-28)',
   async () => {
     await using at = await open(5)
-    for (let n = 1; n <= 7; n += 1) ok(await at.run.hand('ann', { facts: ['one'], n }))
+    for (let n = 1; n <= 6; n += 1) ok(await at.run.hand('ann', { facts: ['one'], n }))
+    await at.run.called('before')
+    ok(await at.run.hand('ann', { facts: ['one'], n: 7 }))
     const callId = await at.run.called('t')
     const refused = refusedWith(await at.run.hand('bob', { n: 8 }), 'contradiction')
     const restored = refused.evidence?.restored as JsonObject

@@ -6,7 +6,7 @@ import { simulate } from '../support/simulation/simulate.ts'
 const simulation = suite('simulated histories')
 
 const ONE = process.env.COUNTERSIGN_SIMULATION_SEED
-const SEEDS = ONE === undefined ? Array.from({ length: rounds(150, 10_000) }, (_, n) => n + 1) : [Number(ONE)]
+const SEEDS = ONE === undefined ? Array.from({ length: rounds(60, 10_000) }, (_, n) => n + 1) : [Number(ONE)]
 
 /** What went wrong, and how to see it again. */
 async function failureOf(seed: number, options = {}): Promise<string | undefined> {

@@ -15,6 +15,7 @@ import { digestOf } from '../support/decider.ts'
 import type { LoggedEvent } from '../support/eventstoredb/log.ts'
 import { ProjectionScript } from '../support/eventstoredb/projection-script.ts'
 import { randomRun } from '../support/random-run.ts'
+import { rounds } from '../support/rounds.ts'
 import { drive, recordsOf, verifiedFold } from '../support/run-driver.ts'
 import { accepted, claimed, reserved, started, succeeded, used } from '../support/run-events.ts'
 import { testLedger } from '../support/test-ledger.ts'
@@ -82,7 +83,7 @@ test("one source, two engines: the script in the server's interpreter holds what
   await using ledger = await testLedger()
   const scripts = OWN_PROJECTIONS.map((own) => ({ own, script: new ProjectionScript(scriptOf(own.script)) }))
   const types = new Set<string>()
-  for (let seed = 1; seed <= 60; seed += 1) {
+  for (let seed = 1; seed <= rounds(24, 60); seed += 1) {
     await randomRun(ledger, `r${seed}`, { seed })
     const records = await recordsOf(ledger.store, `r${seed}`)
     const events = loggedEvents(records)
@@ -103,7 +104,7 @@ test("one source, two engines: the script in the server's interpreter holds what
 
 test("the state on the server is the run's own, but for contexts and manifests", async () => {
   await using ledger = await testLedger()
-  for (let seed = 100; seed < 130; seed += 1) {
+  for (let seed = 100; seed < 100 + rounds(12, 30); seed += 1) {
     const run = drive(ledger, `r${seed}`)
     await randomRun(ledger, run.runId, { seed })
     await run.do({ kind: 'manifest', body: { agent: 'cat', writes: ['facts'] } })

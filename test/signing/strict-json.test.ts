@@ -11,6 +11,7 @@ import {
   parseStrictJson,
   parseStrictText,
 } from '../../src/signing/strict-json.ts'
+import { rounds } from '../support/rounds.ts'
 import { decimalFault } from './number-reference.ts'
 import { readVectors } from './vectors.ts'
 
@@ -58,7 +59,7 @@ test('any bytes get an answer, and what JSON.parse refuses is refused', () => {
       if (parsed.ok) assert.equal(parsed.value, JSON.parse(Buffer.from(input).toString('utf8')))
       else assert.type(parsed.error.pointer, 'string')
     }),
-    { numRuns: 2000 },
+    { numRuns: rounds(500, 2_000) },
   )
 })
 
@@ -76,7 +77,7 @@ test('a text damaged in one place is refused exactly where JSON.parse or a rule 
         else if (code(parseStrictText(damaged)) === 'json-syntax') assert.throws(() => JSON.parse(damaged))
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: rounds(250, 1_000) },
   )
 })
 
@@ -95,7 +96,7 @@ test('a number passes exactly where its decimal value says so (REC-14)', () => {
       assert.is(numberFault(text) !== undefined, decimalFault(text), text)
       assert.is(parseStrictText(`[${text}]`).ok, !decimalFault(text), text)
     }),
-    { numRuns: 2000 },
+    { numRuns: rounds(500, 2_000) },
   )
 })
 

@@ -12,7 +12,7 @@ import { within } from '../support/within.ts'
 
 const test = suite('many callers at once')
 const CHILD = bundledProgram('test/system/claim-child.js')
-const ROUNDS = rounds(8, 20)
+const ROUNDS = rounds(4, 20)
 
 interface Contender extends Disposable {
   ask(request: object): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>
@@ -112,7 +112,7 @@ test('of 64 clients that build on one revision, one writes and 63 learn the revi
   await using at = await open()
   const client = turnOf(at.clients, 0)
   await client.post('/v1/runs', { id: 'tag', name: 'tag' })
-  for (let round = 0; round < rounds(4, 10); round += 1) {
+  for (let round = 0; round < rounds(2, 10); round += 1) {
     const etag = String((await client.get('/v1/runs/tag')).headers.etag)
     const answers = await Promise.all(
       Array.from({ length: 64 }, (_, each) =>
