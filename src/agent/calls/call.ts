@@ -7,7 +7,7 @@ import type { CallTrace } from './call-trace.ts'
 import { OneCall } from './one-call.ts'
 import type { ToolSpec } from './tool-spec.ts'
 
-/** Calls a tool at a place in a run. What can be told at once is: identity, divergence and recursion are judged before this returns. */
+/** Calls a tool at a place in a run. Identity, divergence and recursion are checked before this returns. */
 export async function callTool(
   execution: ExecutionContext,
   spec: ToolSpec,

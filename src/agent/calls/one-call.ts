@@ -123,7 +123,7 @@ export class OneCall {
     if (match?.kind === 'open') {
       this.#note(match.call.callId, { attempts: match.seen ? 1 : 0 })
       const doubt = new InDoubt({ tool: this.#spec.name, callId: match.call.callId, runId: session.runId })
-      // What the code of then was told, the current code is told; else the record ends here.
+      // What the earlier code was answered, the current code is answered; else the record ends here.
       return match.seen ? doubt : session.halt(doubt)
     }
     return session.halt(session.history?.unknown(this.#identity) ?? new TypeError('a session is live, or has a record'))
@@ -220,7 +220,7 @@ export class OneCall {
       ...endingOf(this.#identity),
       run: (context) => runWithin({ ...inside, context }, () => this.#execute(context)),
     })
-    // A nested call that found the run taken over or diverged: whether this one is done cannot be said.
+    // A nested call that found the run taken over or diverged: whether this one is done is not known.
     const { halted } = session
     if (halted !== undefined && attempted.kind === 'failed' && !isBeside(halted, attempted.error)) {
       if (this.#spec.isRun === true) await leave(session, claimed)

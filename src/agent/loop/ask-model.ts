@@ -1,4 +1,4 @@
-/** @module A turn of the model as a call on record: what it was newly told, and what it said. Served on resume and replay. */
+/** @module A turn of the model as a call on record: what was new in its input, and what it answered. Served on resume and replay. */
 import type { Json } from '../../../schemas/json.ts'
 import type { Usage } from '../../../schemas/values.ts'
 import { jsonDigest } from '../../signing/digests.ts'

@@ -21,7 +21,7 @@ export function inCallSpan<T>(
     () => ({
       attributes: {
         [callIdName(identity)]: trace.callId,
-        // Nothing ran: what is told here was recorded before.
+        // Nothing ran: what the span says was recorded before.
         'countersign.replayed': trace.callId !== undefined && trace.carriedOut !== true ? true : undefined,
         'countersign.call.attempts': trace.carriedOut === true ? trace.attempts : undefined,
       },
