@@ -117,7 +117,7 @@ async function recordSignIn({ ledger, log, strictAccess }: DashboardDeps, caller
   }
 }
 
-/** Each refusal counts against the address; past its measure nothing is told but when to come back. */
+/** Each refusal counts against the address; past its limit the answer is only when to come back. */
 function refused(
   inputs: SignInDeps,
   c: DashboardContext,
