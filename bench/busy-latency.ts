@@ -17,7 +17,7 @@ const SCOPES = 'runs:write audit:read audit:export'
 /** So that several fall into a round. */
 const CHECKPOINTS = ['--checkpoint-seconds', '1']
 
-export const busyLatency: BenchGroup = { name: 'appends beside other work', ids: ['P9', 'P9 idle'], open }
+export const busyLatency: BenchGroup = { name: 'appends beside other work', ids: ['P9', 'P9 idle', 'P9 alone'], open }
 
 interface Place {
   readonly folder: TempFolder
@@ -29,36 +29,49 @@ interface Place {
 async function open(options: BenchOptions): Promise<Bench | { readonly skipped: string }> {
   if (!hasWrk()) return { skipped: 'wrk is not installed (Debian: apt-get install wrk)' }
   const folder = makeTempFolder(options.folder)
-  const data = folder.at('data')
-  const server = await serveLedger(data, START_FLAGS, CHECKPOINTS)
-  const place: Place = { folder, data, server, token: makeToken(data, SCOPES) }
-  for (let run = 0; run < RUNS; run += 1) await post(place, '/v1/runs', startRun('s', run))
-  await load(place, WARM_UP_SECONDS)
+  const place = await openPlace(folder, 'data', CHECKPOINTS)
+  const alone = await openPlace(folder, 'alone', [])
   const samples = new Samples()
   return {
     round: async () => {
+      add(samples, 'alone', await load(alone, options.seconds))
       add(samples, 'idle', await load(place, options.seconds))
       add(samples, 'busy', await besides(place, () => load(place, options.seconds)))
     },
-    rows: () =>
-      (['busy', 'idle'] as const).map((state) =>
-        ratioRow(samples, {
-          id: state === 'busy' ? 'P9' : 'P9 idle',
-          what:
-            state === 'busy'
-              ? 'p99 ÷ p50 at 64 clients while an export, a verify and checkpoints run'
-              : 'the same with checkpoints alone',
-          unit: 'us',
-          over: [`${state} p99`, `${state} p50`],
-          bound: 'at-most',
-          ...(state === 'busy' && { floor: 5, target: 3 }),
-        }),
-      ),
+    rows: () => ROWS.map((row) => ratioRow(samples, { ...row, unit: 'us', bound: 'at-most' })),
     [Symbol.asyncDispose]: async () => {
-      await server[Symbol.asyncDispose]()
+      await place.server[Symbol.asyncDispose]()
+      await alone.server[Symbol.asyncDispose]()
       folder[Symbol.dispose]()
     },
   }
+}
+
+const ROWS = [
+  {
+    id: 'P9',
+    what: 'p99 ÷ p50 at 64 clients while an export, a verify and checkpoints run',
+    over: ['busy p99', 'busy p50'],
+    floor: 5,
+    target: 3,
+  },
+  { id: 'P9 idle', what: 'the same with checkpoints alone', over: ['idle p99', 'idle p50'] },
+  {
+    id: 'P9 alone',
+    what: 'p99 beside endless exports, verifies and a checkpoint each second ÷ p99 on a server with none of them',
+    over: ['busy p99', 'alone p99'],
+    floor: 4,
+    target: 2,
+  },
+] as const
+
+async function openPlace(folder: TempFolder, name: string, settings: readonly string[]): Promise<Place> {
+  const data = folder.at(name)
+  const server = await serveLedger(data, START_FLAGS, settings)
+  const place: Place = { folder, data, server, token: makeToken(data, SCOPES) }
+  for (let run = 0; run < RUNS; run += 1) await post(place, '/v1/runs', startRun('s', run))
+  await load(place, WARM_UP_SECONDS)
+  return place
 }
 
 function add(samples: Samples, state: string, { p50Us, p99Us }: LoadResult): void {

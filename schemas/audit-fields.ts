@@ -66,7 +66,7 @@ export const AUDIT_FIELDS = {
   leaf: { column: 'integer' },
   stream: text,
   run: {
-    ...fact,
+    ...{ ...fact, indexed: true },
     filters: {
       run: {
         ...{ group: 'run', compare: '=', schema: RunId, label: 'Run', proof: 'header' },

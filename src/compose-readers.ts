@@ -16,7 +16,7 @@ export function openReaders(
   onFault: (fault: SealFault) => void,
 ): ReaderThreads | undefined {
   if (readThreads === 0 || store.kind !== 'sqlite' || HERE === undefined) return undefined
-  const file = new URL('./reader-worker.js', HERE)
+  const file = new URL('./reader-worker.js', import.meta.url)
   if (!existsSync(file)) return undefined
   const workerData: ReaderPlaces = { store, keys }
   return new ReaderThreads({ count: readThreads, file, workerData, log, onFault })

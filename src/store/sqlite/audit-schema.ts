@@ -41,7 +41,7 @@ ${AUDIT_COLUMNS.flatMap(indexText).join('\n')}
 CREATE UNIQUE INDEX events_leaf ON events (tenant, leaf);
 CREATE UNIQUE INDEX events_stream ON events (stream, revision);
 CREATE INDEX events_id ON events (tenant, id);
-CREATE INDEX events_run ON events (tenant, run, revision, leaf, time, type) WHERE run IS NOT NULL;
+CREATE INDEX events_revision ON events (tenant, run, revision, leaf, time, type) WHERE run IS NOT NULL;
 CREATE INDEX events_time ON events (tenant, time);
 CREATE INDEX events_rules ON events (tenant, leaf) WHERE rules IS NOT NULL;
 CREATE INDEX events_clocked ON events (tenant, leaf) WHERE clocked = 1;
