@@ -136,11 +136,12 @@ function aiOperation({ header, data }: LedgerEvent): JsonObject {
 }
 
 function attestation({ header, digest }: LedgerEvent, { ledgerId }: ExportScope): JsonObject {
+  const { stream, revision, prev } = header
   return {
-    uid: header.id,
+    uid: entryOf(stream, revision),
     authority_uid: ledgerId,
-    chain_uid: header.stream,
-    ...(header.prev !== undefined && { prev_event: { fingerprint: fingerprint(header.prev) } }),
+    chain_uid: stream,
+    ...(prev !== undefined && { prev_event: { uid: entryOf(stream, revision - 1), fingerprint: fingerprint(prev) } }),
     fingerprint: fingerprint(digest),
     signatures: [
       {
@@ -152,6 +153,11 @@ function attestation({ header, digest }: LedgerEvent, { ledgerId }: ExportScope)
       },
     ],
   }
+}
+
+/** An entry of the chain by its place: the link of an event is a digest, so that its id is not known from the event behind it. */
+function entryOf(stream: string, revision: number): string {
+  return `${stream}@${revision}`
 }
 
 function fingerprint(digest: string): JsonObject {

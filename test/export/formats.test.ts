@@ -159,6 +159,13 @@ test('every OCSF line has what API Activity and its profiles require (FMT-4)', (
     assert.is(attestation.chain_uid, event.header.stream)
     assert.is(`${line.raw_data}\n`, exportLine(event.texts))
     assert.is(`sha256:${fingerprint.value}`, recordDigest(event.texts.header))
+    const { stream, revision, prev } = event.header
+    assert.is(attestation.uid, `${stream}@${revision}`)
+    const before = attestation.prev_event as { uid: string; fingerprint: { value: string } } | undefined
+    assert.is(before === undefined, prev === undefined)
+    if (before === undefined) continue
+    assert.is(before.uid, `${stream}@${revision - 1}`, 'required, and the uid of the attestation before it')
+    assert.is(`sha256:${before.fingerprint.value}`, prev)
   }
 })
 
