@@ -1,4 +1,5 @@
 /** @module A bundle of a log whose key was rotated: whoever holds an earlier key gets to the one that signed, and nobody else does. */
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -126,6 +127,55 @@ test('a chain that was changed, cut or made by the new key alone does not lead t
       codes.some((code) => code === 'succession' || code === 'other-key'),
       `${what}: ${codes}`,
     )
+  }
+})
+
+interface Note {
+  readonly kind?: string
+  readonly time?: string
+  /** Between the text and the signatures. */
+  readonly border?: string
+  readonly lines: readonly string[]
+}
+
+test('a reader’s key that did not itself sign for the next one leads nowhere, however whole the note looks (A191)', async (context) => {
+  const [readers, stranger] = [generateKeyPairSync('ed25519').privateKey, generateKeyPairSync('ed25519').privateKey]
+  const { key: own } = context.log
+  const [from, to] = [noteVerifier(ORIGIN, readers), noteVerifier(ORIGIN, own)]
+  const made = ({ kind = 'countersign/log-key-succession/v1', time = '2026-01-02T03:04:05.678Z', ...rest }: Note) =>
+    `${kind}\n${from.text}\n${to.text}\n${time}\n${rest.border ?? '\n'}${rest.lines.join('')}`
+  const line = (keyId: Uint8Array, key: KeyObject, text: string, name = ORIGIN): string => {
+    const bytes = Buffer.concat([keyId, sign(null, Buffer.from(text), key)])
+    return `\u2014 ${name} ${bytes.toString('base64')}\n`
+  }
+  const idOf = ({ text }: { text: string }): Buffer => Buffer.from(text.split('+')[1] ?? '', 'hex')
+  const judged = async (note: Note): Promise<readonly string[]> => {
+    const files = new Map(context.files)
+    files.set(SUCCESSIONS, Buffer.from(`${JSON.stringify([made(note)], null, 2)}\n`))
+    const bundle = await packedBundle(signedAgain(files, context.log))
+    return found(bundle, { key: noteVerifier(NAME, readers).text })
+  }
+  const text = made({ border: '', lines: [] })
+  const [byReader, byOwn] = [line(idOf(from), readers, text), line(idOf(to), own, text)]
+  assert.equal(await judged({ lines: [byReader, byOwn] }), ['VERIFIED'], 'signed by both')
+  const other = made({ kind: 'other/v1', border: '', lines: [] })
+  const early = made({ time: 'today', border: '', lines: [] })
+  for (const [what, note] of [
+    ['signed by a stranger in the place of the reader', { lines: [line(idOf(from), stranger, text), byOwn] }],
+    ['signed by the new key in the place of the reader', { lines: [line(idOf(from), own, text), byOwn] }],
+    ['not agreed to by the new key', { lines: [byReader, line(idOf(to), stranger, text)] }],
+    ['signed under another id', { lines: [line(idOf(to), readers, text), byOwn] }],
+    ['signed under another name', { lines: [line(idOf(from), readers, text, 'other.example'), byOwn] }],
+    ['a signature of another text', { lines: [line(idOf(from), readers, 'other'), byOwn] }],
+    ['the signatures the other way round', { lines: [byOwn, byReader] }],
+    ['one more signature', { lines: [byReader, byOwn, byOwn] }],
+    ['no end', { lines: [byReader, byOwn.trimEnd()] }],
+    ['no border', { border: 'x\n', lines: [byReader, byOwn] }],
+    ['another kind', { kind: 'other/v1', lines: [line(idOf(from), readers, other), line(idOf(to), own, other)] }],
+    ['no time', { time: 'today', lines: [line(idOf(from), readers, early), line(idOf(to), own, early)] }],
+  ] as const) {
+    const [verdict, ...codes] = await judged(note)
+    assert.equal([verdict, codes.includes('succession')], ['TAMPERED', true], what)
   }
 })
 
