@@ -91,13 +91,27 @@ async function guarded(
   if (edge.memory.account('answers').isFull) return problemResponse(answersUnsent, path)
   if (access === undefined) {
     const answered = await route.handle(ask)
-    if (route.access.payloads === true && answered.status < REFUSED_STATUS) edge.ledger.audit?.notePayloads(caller, run)
+    if (route.access.payloads === true && answered.status < REFUSED_STATUS)
+      await notePayloads(edge, { caller, run, answered })
     return answered
   }
   const response = await route.handle({ ...ask, access })
   // What was refused gave nothing away; a stream records itself before it ends.
   if (response.status < REFUSED_STATUS && access.streamed === undefined) await access.record()
   return response
+}
+
+/** Where the read can no longer be remembered nothing of it is given. */
+async function notePayloads(
+  { ledger }: Edge,
+  { caller, run, answered }: { readonly caller: Caller; readonly run: string; readonly answered: Response },
+): Promise<void> {
+  try {
+    ledger.audit?.notePayloads(caller, run)
+  } catch (error) {
+    await answered.body?.cancel()
+    throw error
+  }
 }
 
 /** A reader whose connection is gone has left. */

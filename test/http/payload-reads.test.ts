@@ -1,10 +1,13 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { AccessEntry } from '../../schemas/events/access-recorded.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
 import { PayloadReads } from '../../src/ledger/audit/payload-reads.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { OverloadedError } from '../../src/resources/overloaded-error.ts'
 import { collect } from '../support/records.ts'
 import { drive, ok } from '../support/run-driver.ts'
-import { bearer, type TestEdge, type TestEdgeOptions, testEdge } from '../support/test-edge.ts'
+import { bearer, bodyOf, type TestEdge, type TestEdgeOptions, testEdge } from '../support/test-edge.ts'
 import { signedIn } from '../support/ui-client.ts'
 
 const test = suite('http: who read the bodies of a run')
@@ -17,12 +20,14 @@ async function seeded(options: TestEdgeOptions = {}): Promise<TestEdge> {
   return edge
 }
 
+/** Sign-ins stand in the same streams. */
 async function recorded({ inner, tenant }: TestEdge): Promise<readonly JsonObject[]> {
   const records = await collect(inner.store.readAll({ tenant }))
   const events = records.filter(({ stream }) => stream.startsWith(`access-${tenant}.`))
   return events.flatMap(({ data }) => {
     const { v, entries } = JSON.parse(data) as { v: Json; entries: readonly JsonObject[] }
-    return entries.map(({ actor = null, query = null, run = null, reads = null }) => ({ v, actor, query, run, reads }))
+    const reads = entries.filter(({ query }) => query !== 'sign-in')
+    return reads.map(({ actor = null, query = null, run = null, reads = null }) => ({ v, actor, query, run, reads }))
   })
 }
 
@@ -133,5 +138,63 @@ test('what cannot be put on record stays counted, and is written when the store 
   const [at, until] = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:00:05.000Z']
   assert.equal(entries, [{ at, actor: 'olga', principal: 'dana', query: 'payloads', run: 'order', until, reads: 2 }])
 })
+
+test('where reads cannot be put on record none is forgotten: beyond what is remembered the next is refused, and a try for all of them is no try for each (F118)', async () => {
+  const recorded = new Map<string, number>()
+  let [isAway, tries] = [true, 0]
+  const recordEntry = async (_: string, { run = '', reads = 0 }: AccessEntry): Promise<void> => {
+    tries += 1
+    if (isAway) throw new Error('the store is away')
+    recorded.set(run, (recorded.get(run) ?? 0) + reads)
+  }
+  let nowMs = Date.parse('2026-01-01T00:00:00.000Z')
+  await using reads = new PayloadReads({ log: { recordEntry }, effects: { nowMs: () => nowMs }, warn: () => undefined })
+  const olga = { tenant: 'acme', actor: 'olga' }
+  const given = new Set<string>()
+  let refused = 0
+  for (let n = 0; n < 12_000; n += 1) {
+    try {
+      reads.note(olga, `r${n}`)
+      given.add(`r${n}`)
+    } catch (error) {
+      assert.instance(error, OverloadedError)
+      refused += 1
+    }
+    await Promise.resolve()
+  }
+  await settle()
+  assert.equal([given.size, refused], [10_000, 2_000])
+  assert.ok(tries <= 10_000, `${tries} tries`)
+  reads.note(olga, 'r0')
+
+  isAway = false
+  nowMs += 1_000
+  assert.throws(() => reads.note(olga, 'new'), /too many reads/)
+  await settle()
+  reads.note(olga, 'new')
+  await reads.flush()
+  assert.equal([...recorded.keys()].sort(), [...given, 'new'].sort())
+  assert.is(recorded.get('r0'), 2)
+})
+
+test('a read that can no longer be remembered is refused with 503, and a stream of it gives its slot back (F118)', async () => {
+  const notePayloads = (): never => {
+    throw new OverloadedError('too many reads wait to be put on record', 1_000)
+  }
+  const wrap = (ledger: Ledger): Ledger => {
+    const { audit } = ledger
+    return audit === undefined ? ledger : { ...ledger, audit: { ...audit, notePayloads } }
+  }
+  await using edge = await testEdge({ audit: true, wrap })
+  await edge.started('r')
+  for (const path of ['/v1/runs/r/events', '/v1/runs/r/tail', '/v1/runs/r/replay']) {
+    const headers = { authorization: `Bearer ${await edge.token({ scopes: ['runs:read', 'payloads:read'] })}` }
+    const response = await edge.app.request(path, { headers })
+    assert.equal([response.status, (await bodyOf(response)).code], [503, 'overloaded'], path)
+  }
+  assert.match(await (await edge.get('/metrics')).text(), /^countersign_http_streams 0$/m)
+})
+
+const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
 
 test.run()

@@ -3,6 +3,7 @@
  * all reads of an interval. Reads by an audit scope are on record one by one, before they are answered.
  */
 import type { AccessEntry } from '../../../schemas/events/access-recorded.ts'
+import { OverloadedError } from '../../resources/overloaded-error.ts'
 import type { Caller } from '../ledger.ts'
 import type { Effects, Log } from '../ports.ts'
 import type { AccessLog } from './access-log.ts'
@@ -10,7 +11,10 @@ import type { AccessLog } from './access-log.ts'
 /** Reads of so long are one entry. */
 const INTERVAL_MS = 60_000
 /** Of so many readers and runs nobody waits for the interval's end. */
-const ENTRIES_MAX = 5_000
+const FLUSH_AT = 5_000
+/** Nor is anybody let in whose read could no longer be remembered until it is on record. */
+const ENTRIES_MAX = 10_000
+const RETRY_MS = 1_000
 const QUERY = 'payloads'
 
 interface Counted {
@@ -31,15 +35,22 @@ export class PayloadReads implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout
   #counted = new Map<string, Counted>()
   #writing: Promise<void> = Promise.resolve()
+  /** Entries on their way to the record. */
+  #underWay = 0
+  #failedMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: PayloadReadsDeps) {
     this.#deps = deps
     this.#timer = setInterval(() => void this.flush(), INTERVAL_MS).unref()
   }
 
-  /** Costs a read no more than a count. */
+  /**
+   * Costs a read no more than a count. Throws `OverloadedError` where as many as are remembered wait to be put on record: what was read must
+   * then not be given.
+   */
   note({ tenant, actor, principal, via }: Caller, run: string): void {
-    const at = new Date(this.#deps.effects.nowMs()).toISOString()
+    const nowMs = this.#deps.effects.nowMs()
+    const at = new Date(nowMs).toISOString()
     const key = JSON.stringify([tenant, run, actor, principal, via])
     const known = this.#counted.get(key)
     if (known !== undefined) {
@@ -47,10 +58,19 @@ export class PayloadReads implements AsyncDisposable {
       known.until = at
       return
     }
+    if (this.#counted.size + this.#underWay >= ENTRIES_MAX) {
+      this.#flushSoon(nowMs)
+      throw new OverloadedError('too many reads wait to be put on record', RETRY_MS)
+    }
     const who = { actor, ...(principal !== undefined && { principal }), ...(via !== undefined && { via: [...via] }) }
     const entry = { at, ...who, query: QUERY, ...(run !== '' && { run }) }
     this.#counted.set(key, { tenant, entry, until: at, reads: 1 })
-    if (this.#counted.size >= ENTRIES_MAX) void this.flush()
+    if (this.#counted.size >= FLUSH_AT) this.#flushSoon(nowMs)
+  }
+
+  /** Every try is at all of them: while the record does not take them, one reader more must not be a try more. */
+  #flushSoon(nowMs: number): void {
+    if (this.#underWay === 0 && Math.abs(nowMs - this.#failedMs) >= RETRY_MS) void this.flush()
   }
 
   /** Resolves once what was counted so far is on record. What cannot be put there now stays counted. */
@@ -62,6 +82,7 @@ export class PayloadReads implements AsyncDisposable {
   async #write(): Promise<void> {
     const counted = this.#counted
     this.#counted = new Map()
+    this.#underWay = counted.size
     const written = [...counted].map(async ([key, { tenant, entry, until, reads }]) => {
       try {
         await this.#deps.log.recordEntry(tenant, { ...entry, until, reads })
@@ -71,7 +92,9 @@ export class PayloadReads implements AsyncDisposable {
       }
     })
     const failed = (await Promise.allSettled(written)).find((each) => each.status === 'rejected')
+    this.#underWay = 0
     if (failed !== undefined) {
+      this.#failedMs = this.#deps.effects.nowMs()
       const fields = { err: failed.reason as unknown, readers: this.#counted.size }
       this.#deps.warn(fields, 'who read bodies could not be put on record yet')
     }
@@ -79,7 +102,6 @@ export class PayloadReads implements AsyncDisposable {
 
   #putBack(key: string, before: Counted): void {
     const since = this.#counted.get(key)
-    if (since === undefined && this.#counted.size >= ENTRIES_MAX) return
     const reads = before.reads + (since?.reads ?? 0)
     this.#counted.set(key, { ...before, until: since?.until ?? before.until, reads })
   }
