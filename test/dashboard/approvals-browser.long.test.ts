@@ -18,7 +18,10 @@ const TABS_MAX = 60
 async function life(folder: TempFolder, paid: string[]): Promise<unknown> {
   await using cs = await open({ path: folder.path, actor: 'bookkeeper' })
   const pay = cs.tool((to: string) => paid.push(to), { name: `pay${LONG}`, approve: { reason: LONG } })
-  return cs.run({ id: 'order', name: LONG, whenWaiting: 'leave' }, () => pay(LONG)).catch((error: unknown) => error)
+  // Awaited here: what is returned as a promise is disposed of before it is settled.
+  return await cs
+    .run({ id: 'order', name: LONG, whenWaiting: 'leave' }, () => pay(LONG))
+    .catch((error: unknown) => error)
 }
 
 async function signIn(page: Page, url: string, folder: string): Promise<void> {
