@@ -18,6 +18,7 @@ import { merkleLog } from './merkle-log.ts'
 import { type BenchOptions, isWanted, readOptions, USAGE } from './options.ts'
 import { postgres } from './postgres.ts'
 import { formatNotes, formatTable, type Row, rowStatus, selectRows } from './report.ts'
+import { resume } from './resume.ts'
 import { scaleTable } from './scale.ts'
 import { starvation } from './starvation.ts'
 import { toolCall } from './tool-call.ts'
@@ -38,6 +39,7 @@ const GROUPS: readonly BenchGroup[] = [
   exportSpeed,
   merkleLog,
   toolCall,
+  resume,
   auditQuery,
   eventStoreDb,
   postgres,
