@@ -83,7 +83,7 @@ export interface Client {
   value(runId: string, digest: string, options?: AskOptions): Promise<Json>
   budget(runId: string, options?: AskOptions): Promise<JsonObject>
   approval(runId: string, approvalId: string, options?: AskOptions): Promise<JsonObject>
-  /** What somebody in the tenant can still decide, with the arguments of each call; decided by the commands `grant` and `deny`. Ends with `runs-unreadable` behind all others, where runs could not be looked into. */
+  /** What somebody in the tenant can still decide, with the arguments of each call; decided by the commands `grant` and `deny`. Throws `runs-unreadable` behind all others, where runs cannot be read. */
   approvals(options?: AskOptions): AsyncIterable<JsonObject>
   compensations(runId: string, options?: AskOptions): Promise<readonly JsonObject[]>
   /** Each fork with its branches. */

@@ -34,7 +34,7 @@ export class LedgerError extends Error {
 
 /** What ends a list that could not look into some of its runs, behind all that it could: without it, the list would pass for whole. */
 export function runsUnreadable(unreadable: readonly Json[]): LedgerError {
-  const detail = `${unreadable.length} runs could not be looked into (${JSON.stringify(unreadable[0])}): run "countersign verify"; the list holds what the others have`
+  const detail = `${unreadable.length} runs cannot be read: run "countersign verify"`
   return new LedgerError(500, { code: 'runs-unreadable', detail, unreadable: [...unreadable] })
 }
 

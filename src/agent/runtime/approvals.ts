@@ -53,7 +53,7 @@ export interface DecisionOptions {
  * ```
  */
 export interface Approvals {
-  /** What can still be decided in the tenant. Where runs could not be looked into it ends with `runs-unreadable`, which names them in `problem.unreadable`, behind all others. */
+  /** What can still be decided in the tenant; behind all others `runs-unreadable` is thrown, with `problem.unreadable`, where runs cannot be read. */
   list(): AsyncIterable<Approval>
   get(runId: string, approvalId: string): Promise<Approval>
   /** Gives the status now: `granted`, or `pending` while others have to say yes, too. */
