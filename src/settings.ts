@@ -163,6 +163,7 @@ export const SETTINGS = {
   'webhook-events': {
     about: 'what the webhook is told of, with commas between',
     fallback: ANNOUNCED.join(','),
+    shownDefault: ANNOUNCED.map((name) => `\`${name}\``).join(', '),
     schema: listed(ANNOUNCED),
   },
   'webhook-allow': {
