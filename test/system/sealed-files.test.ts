@@ -44,7 +44,7 @@ const FORGERIES: readonly (readonly [file: string, sql: string])[] = [
   ['log.db', `DELETE FROM seal`],
   [
     'views.db',
-    `INSERT INTO runs SELECT 'acme', 'ghost', name, status, tags, agents, actor, started_at, updated_at, revision, step,
+    `INSERT INTO runs SELECT 'acme', 'ghost', name, status, tags, agents, actor, principal, search, started_at, updated_at, revision, step,
       rejections, calls, waiting, approvals, open_calls, in_doubt_calls, lease_until, compensation, tokens, cost, currency, fold
       FROM runs LIMIT 1`,
   ],
