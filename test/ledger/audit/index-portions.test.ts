@@ -9,6 +9,7 @@ import type { EventStore, ReadRecord } from '../../../src/store/event-store.ts'
 import { openSqliteAudit } from '../../../src/store/sqlite/sqlite-audit.ts'
 import { seededRandom } from '../../support/random.ts'
 import { randomRun } from '../../support/random-run.ts'
+import { collect } from '../../support/records.ts'
 import { drive } from '../../support/run-driver.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { alice, type TestLedger, testLedger } from '../../support/test-ledger.ts'
@@ -44,7 +45,7 @@ async function filled(inner: TestLedger): Promise<void> {
     for (let step = 0; step < 80; step += 1)
       await run.hand('ann', { step, note: `(${n}) Plan_B: growth of ${step} %, naïve` })
   }
-  assert.ok(Number(await inner.store.end()) > 400)
+  assert.ok((await collect(inner.store.readAll())).length > 400)
 }
 
 interface Making {
