@@ -6,8 +6,10 @@ import { httpConnection } from '../../src/agent/runtime/http-connection.ts'
 import { ledgerConnection } from '../../src/agent/runtime/ledger-connection.ts'
 import { type Countersign, createRuntime, type RuntimeOptions } from '../../src/agent/runtime/runtime.ts'
 import { createClient } from '../../src/client/client.ts'
+import type { EventStore } from '../../src/store/event-store.ts'
 import { testEdge } from '../support/test-edge.ts'
 import { alice, type TestClock, testLedger } from '../support/test-ledger.ts'
+import { openTestStore } from '../support/test-store.ts'
 
 export interface TestHome extends AsyncDisposable {
   readonly clock: TestClock
@@ -25,8 +27,14 @@ export interface HomeKind {
 
 export const HOMES: readonly HomeKind[] = [
   { name: 'in process', open: inProcess },
-  { name: 'over HTTP', open: overHttp },
+  { name: 'over HTTP', open: () => overHttp() },
 ]
+
+/** Slower, for what is to hold on a cluster, too. */
+export const EVENTSTOREDB_HOME: HomeKind = {
+  name: 'over HTTP, on EventStoreDB',
+  open: async () => overHttp(await openTestStore('eventstoredb')),
+}
 
 async function inProcess(): Promise<TestHome> {
   const inner = await testLedger()
@@ -38,8 +46,8 @@ async function inProcess(): Promise<TestHome> {
   }
 }
 
-async function overHttp(): Promise<TestHome> {
-  const edge = await testEdge({ realClock: false })
+async function overHttp(store?: EventStore): Promise<TestHome> {
+  const edge = await testEdge({ realClock: false, ...(store && { store }) })
   const fetch = async (url: string, init: RequestInit): Promise<Response> => edge.app.request(url, init)
   const by = (token: string): Connection =>
     httpConnection(createClient({ url: 'http://ledger.test', token, fetch, backoffMs: 1 }))

@@ -6,10 +6,11 @@ import type { Countersign } from '../../src/agent/runtime/runtime.ts'
 import { outcomeOf } from '../../src/agent/saga/outcome.ts'
 import { seededRandom } from '../support/random.ts'
 import { within } from '../support/within.ts'
-import { HOMES, killedAfter, LONG_MS, NO_WAIT, type TestHome } from './homes.ts'
+import { EVENTSTOREDB_HOME, HOMES, killedAfter, LONG_MS, NO_WAIT, type TestHome } from './homes.ts'
 
 /** Programs, each killed at moments of its own until it ends; more where it is requested. */
 const PROGRAMS = Number(process.env.COUNTERSIGN_KILLS ?? 150)
+const PROGRAMS_ON_EVENTSTOREDB = Math.ceil(PROGRAMS / 5)
 const COMMANDS_MAX = 24
 const LIVES_MAX = 40
 
@@ -88,13 +89,18 @@ async function holds(home: TestHome, why: string): Promise<void> {
   }
 }
 
-for (const { name, open } of HOMES) {
+const kinds = [
+  ...HOMES.map((kind) => ({ ...kind, programs: PROGRAMS })),
+  { ...EVENTSTOREDB_HOME, programs: PROGRAMS_ON_EVENTSTOREDB },
+]
+
+for (const { name, open, programs } of kinds) {
   const killed = suite(`killed while waiting ${name}`)
 
   killed(
-    `${PROGRAMS} programs with an approval, signals, a sleep, a run within the run and an undo, killed at random moments: each thing is done once and undone once, no approval is used twice, no money moves without one (RUN-62, RUN-67, A199)`,
+    `${programs} programs with an approval, signals, a sleep, a run within the run and an undo, killed at random moments: each thing is done once and undone once, no approval is used twice, no money moves without one (RUN-62, RUN-67, A199)`,
     async () => {
-      for (let program = 0; program < PROGRAMS; program += 1) {
+      for (let program = 0; program < programs; program += 1) {
         await using home = await open()
         const bank = new Bank()
         const draw = seededRandom(program)
