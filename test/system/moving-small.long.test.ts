@@ -58,6 +58,9 @@ test('a store that somebody serves is no target, be it a file or on a server, an
   await using node = await startNode()
   await using served = await startLedgers({ url: node.url, processes: 1 })
   assert.is(served.servers.length, 1)
+  // Its start is on record a moment after it serves.
+  const started = () => (node.log.all.some(({ type }) => type === 'ServiceStarted') ? true : undefined)
+  await eventually(started, 'the record of the start')
   const before = node.log.all.length
   const ontoServer = await countersign([...from, node.url])
   assert.is(ontoServer.code, 3, ontoServer.stderr)
