@@ -29,7 +29,7 @@ test('one page says whether anything was altered, what was refused, failed or is
   const olga = await signedIn(edge, { subject: 'olga' })
   await olga.html('/ui/audit/events')
   const html = await olga.html('/ui/overview?period=all')
-  assert.match(card(html, 'Was anything altered?'), /nothing known.*Last checkpoint.*Witnesses/s)
+  assert.match(card(html, 'Was anything altered?'), /badge-open.*not read yet.*Last checkpoint.*Witnesses/s)
   assert.match(
     card(html, 'What was refused, and why?'),
     /href="\/ui\/runs\/claim-2291\/refusals\/23".*contradicted.*href="\/ui\/runs\/claim-2291\/events\/30".*budget-exceeded/s,

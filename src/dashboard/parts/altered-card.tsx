@@ -7,6 +7,7 @@ import { parseNote } from '../../merkle/signed-note.ts'
 import { count, plural } from '../format.ts'
 import { LOG } from '../paths.ts'
 import { Badge, Data, Time } from './data.tsx'
+import { NothingBroken } from './integrity.tsx'
 import { QuestionCard } from './question-card.tsx'
 
 export interface AlteredCardProps {
@@ -32,9 +33,7 @@ export function AlteredCard({ integrity: { faults, scrub }, log, note }: Altered
               : `The log stopped: ${log?.stopped}`}
           </>
         ) : (
-          <>
-            <Badge kind="good" text="nothing known" /> No event is on record as broken.
-          </>
+          <NothingBroken scrub={scrub} />
         )}
       </p>
       <dl class="members">

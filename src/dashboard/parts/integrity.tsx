@@ -14,7 +14,7 @@ export function IntegrityCard({ state }: { readonly state: IntegrityState }) {
       <h2 id="integrity">Was anything altered?</h2>
       {faults.length === 0 ? (
         <p>
-          <Badge kind="good" text="nothing known" /> No event is on record as broken.
+          <NothingBroken scrub={scrub} />
         </p>
       ) : (
         <FaultTable faults={faults.slice(0, SHOWN)} more={faults.length - SHOWN} />
@@ -37,6 +37,17 @@ export function IntegrityCard({ state }: { readonly state: IntegrityState }) {
         {days === 0 && ' It does not run here (--scrub-days 0).'}
       </p>
     </section>
+  )
+}
+
+/** Green is for what was read: before the first whole pass of the scrub nobody can know. */
+export function NothingBroken({ scrub }: Pick<IntegrityState, 'scrub'>) {
+  const isRead = scrub.lastPass !== undefined
+  return (
+    <>
+      <Badge kind={isRead ? 'good' : 'open'} text={isRead ? 'nothing found' : 'not read yet'} /> No event is on record
+      as broken.
+    </>
   )
 }
 
