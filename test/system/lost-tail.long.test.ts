@@ -42,7 +42,10 @@ test('events that a checkpoint covers are gone: the start is refused, by the che
   await stopped(async (server, url) => {
     await loseTail(url, 6)
     const refused = await within(countersign(['serve', '--port', '0', '--data', server.data, '--store', url]))
-    assertOneLine(refused, /holds \d+ events of the log (?:acme|system), its last checkpoint covers \d+.*standby that lagged/)
+    assertOneLine(
+      refused,
+      /holds \d+ events of the log (?:acme|system), its last checkpoint covers \d+.*standby that lagged/,
+    )
   })
 })
 
