@@ -11,8 +11,14 @@ const SLOWEST = 10
 /** With COUNTERSIGN_TEST_RETRY=1 so many failed files run once more, each alone; more than these are no chance. Both outcomes are printed. */
 const RETRIED_MAX = 3
 
-/** Beginnings of paths below `dist/test/`: what holds the growth of its process's heap to a bound has a process of its own. */
-const ALONE = ['store/memory.', 'store/sqlite.', 'store/postgres.test.', 'store/eventstoredb.test.']
+/** Beginnings of paths below `dist/test/`: what measures its process, the growth of its heap or what runs in it, has one of its own. */
+const ALONE = [
+  'http/request-path.',
+  'store/memory.',
+  'store/sqlite.',
+  'store/postgres.test.',
+  'store/eventstoredb.test.',
+]
 /** Wait for processes more than they work: they begin first, and one lane more than there are cores works beside them. */
 const FIRST = ['system/', 'examples.', 'agent/kill.', 'cli/']
 

@@ -12,7 +12,7 @@ test('(A143) a handoff crosses a bounded number of files, from its request to it
   await handOver(edge, 'the first')
   // What a timer runs meanwhile is not on the way.
   let files = await filesCrossed(() => handOver(edge, 'the second'))
-  for (const note of ['the third', 'the fourth']) {
+  for (const note of ['the third', 'the fourth', 'the fifth', 'the sixth']) {
     const again = await filesCrossed(() => handOver(edge, note))
     files = files.filter((file) => again.includes(file))
   }
