@@ -13,8 +13,8 @@ import { WorkExhausted } from './work.ts'
 /** Canonical text of a schema, in bytes. */
 export const SCHEMA_MAX_BYTES = 64 * 1024
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
-/** Steps of one check, and of making it: at 20 to 60 ns each, at most some 30 ms. */
-export const CHECK_STEPS_MAX = 500_000
+/** Steps of one check, and of making it: at 20 to 60 ns each, at most some 25 ms, and collections of garbage. */
+export const CHECK_STEPS_MAX = 400_000
 export const COMPILE_STEPS_MAX = 600_000
 /** Schemas remembered, weighed by the steps that it took to make them: at most some 50 MB. */
 const REMEMBERED_STEPS_MAX = 4_000_000
