@@ -31,13 +31,10 @@ test('a broken seal is seen on every list of the API, on every page, and in the 
   const [fault] = integrity.items as readonly JsonObject[]
   assert.equal([fault?.run, fault?.revision, fault?.code], ['broken', 1, 'data-digest'])
   const rows = (await bodyOf(await edge.get('/v1/runs'))).items as readonly JsonObject[]
-  assert.equal(
-    rows.map(({ runId, seal }) => [runId, seal]).sort(),
-    [
-      ['broken', 'invalid'],
-      ['whole', undefined],
-    ],
-  )
+  assert.equal(rows.map(({ runId, seal }) => [runId, seal]).sort(), [
+    ['broken', 'invalid'],
+    ['whole', undefined],
+  ])
   assert.is((await bodyOf(await edge.get('/v1/runs/broken'))).seal, 'invalid')
   for (const path of ['/v1/runs/broken/events', '/v1/events', '/v1/audit/events?run=broken']) {
     const items = (await bodyOf(await edge.get(path))).items as readonly JsonObject[]
