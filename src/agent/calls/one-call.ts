@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { ClaimCall } from '../../../schemas/requests.ts'
 import { pause } from '../../client/transport.ts'
 import { AgentError, InDoubt, LedgerRefused, OutcomeNotRecorded } from '../errors.ts'
+import { HALTING } from '../halting.ts'
 import type { HistoryMatch } from '../history/recorded-history.ts'
 import { isToolError, ResultTooLarge } from '../loop/tool-error.ts'
 import { endingOf, executionInside, holdForStep, isBeside, isInside, leave } from '../runtime/call-execution.ts'
@@ -26,9 +27,6 @@ import { type Settling, settled, settleSuccess } from './settle.ts'
 import { reservedFor, usedBy } from './spending.ts'
 import type { CallContext } from './tool-options.ts'
 import type { ToolSpec } from './tool-spec.ts'
-
-/** Refusals after which this process is not the run's any more. */
-export const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'unauthenticated'])
 
 export class OneCall {
   readonly #identity: CallIdentity

@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 import { linkedSignal } from '../../resources/linked-signal.ts'
 import { failureOf, LedgerRefused } from '../errors.ts'
+import { HALTING } from '../halting.ts'
 import { register } from '../pipeline/handoff.ts'
 import type { Established } from '../pipeline/handoff-types.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
@@ -14,8 +15,6 @@ import { isOffer, type RecordedFork } from './recorded-forks.ts'
 import { type Reported, runBranch } from './run-branch.ts'
 import { unwind } from './unwind.ts'
 
-/** Refusals after which this process is not the run's any more. */
-const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'unauthenticated'])
 const FAILED: ReadonlySet<string> = new Set(['fork-failed', 'fork-conflict'])
 
 export interface ForkAt<Run> {

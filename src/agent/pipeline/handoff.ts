@@ -5,6 +5,7 @@ import { jsonDigest } from '../../signing/digests.ts'
 import { readRecord } from '../branch/read-record.ts'
 import { recordable } from '../calls/recordable.ts'
 import { AgentError, LedgerRefused } from '../errors.ts'
+import { HALTING } from '../halting.ts'
 import type { Reply } from '../runtime/connection.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
 import { liveOf, reach, type Session, textOf } from '../runtime/session.ts'
@@ -21,9 +22,6 @@ import type {
 import { manifestRequest } from './manifest.ts'
 import { handoffContent, type RequestedFact } from './pipeline.ts'
 import type { HandoffFact } from './recorded-handoffs.ts'
-
-/** Refusals after which this process is not the run's any more. */
-const HALTING: ReadonlySet<string> = new Set(['run-taken-over', 'run-ended', 'unauthenticated'])
 
 const REASON = 'asked for by the code of the run'
 
