@@ -3,6 +3,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:cryp
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { parseJson } from '../../schemas/json.ts'
 import { fromBase64, toBase64 } from '../merkle/base64.ts'
 import { HASH_BYTES } from '../merkle/hashes.ts'
 import { cosigner, type NoteVerifier } from '../merkle/note-key.ts'
@@ -85,7 +86,7 @@ function openKey(keyPath: string, statePath: string): KeyObject {
 }
 
 function readState(path: string): Map<string, Witnessed> {
-  const state = State.safeParse(parsed(readFileSync(path, 'utf8')))
+  const state = State.safeParse(parseJson(readFileSync(path, 'utf8')))
   const entries = Object.entries(state.data?.logs ?? {}).map(([origin, { root, note, ...rest }]) => {
     const known = { ...rest, root: fromBase64(root) ?? new Uint8Array(0), ...(note !== undefined && { note }) }
     return [origin, known] as const
@@ -99,12 +100,4 @@ function writeState(path: string, witnessed: ReadonlyMap<string, Witnessed>): vo
     [...witnessed].map(([origin, { root, ...rest }]) => [origin, { ...rest, root: toBase64(root) }]),
   )
   replaceFile(path, `${JSON.stringify({ v: 1, logs }, null, 2)}\n`)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -3,6 +3,7 @@ import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { TIME_PATTERN } from '../../schemas/header.ts'
+import { parseJson } from '../../schemas/json.ts'
 import { fromBase64url } from './base64url.ts'
 import { canonicalJson } from './canonical-json.ts'
 
@@ -93,22 +94,13 @@ export function ringToFile(ring: KeyRing): z.input<typeof RingFile> {
 
 /** Reads what `formatKeyRing` wrote. Throws `TypeError` on anything else; its message holds no part of a secret. */
 export function parseKeyRing(text: string): KeyRing {
-  const ring = RingFile.safeParse(parsed(text))
+  const ring = RingFile.safeParse(parseJson(text))
   if (!ring.success) throw new TypeError(`not a key ring: ${ring.error.issues[0]?.message ?? 'unreadable'}`)
   return ringFromFile(ring.data)
 }
 
 export function formatKeyRing(ring: KeyRing): string {
   return JSON.stringify(ringToFile(ring))
-}
-
-/** `JSON.parse` quotes its input in its message, which may be a secret. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /**

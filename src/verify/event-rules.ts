@@ -3,6 +3,7 @@
 import { knowsBody } from '../../projections/body-versions.ts'
 import { EVENTS, type EventBody, type EventType } from '../../schemas/events.ts'
 import type { Header } from '../../schemas/header.ts'
+import { parseJson } from '../../schemas/json.ts'
 import { parseStream, SYSTEM_STREAM } from '../../schemas/names.ts'
 import { readSuccession } from '../merkle/key-succession.ts'
 import { type NoteVerifier, parseVerifierKey } from '../merkle/note-key.ts'
@@ -110,7 +111,7 @@ export class EventRules {
     if (!this.#options.bodies && !system) return Object.hasOwn(EVENTS, header.type) ? NONE : unknownType(header.type)
     if (!Object.hasOwn(EVENTS, header.type)) return unknownType(header.type)
 
-    const body = parsed(data)
+    const body = parseJson(data)
     if (!knowsBody(header.type, versionOf(body)))
       return fault('body-version', `this build does not know that version of ${header.type}`)
     const { schema } = EVENTS[header.type as EventType]
@@ -194,14 +195,6 @@ function fault(code: VerifyFaultCode, message: string): Found {
 
 function unknownType(type: string): Found {
   return fault('unknown-type', `this build does not know the type ${type}`)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function versionOf(body: unknown): unknown {

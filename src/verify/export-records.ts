@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { ExportTrailer, trailerInOrder } from '../../schemas/export-trailer.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
 import { parseStream } from '../../schemas/names.ts'
 import { fromBase64url } from '../signing/base64url.ts'
 import { canonicalJson } from '../signing/canonical-json.ts'
@@ -60,7 +60,7 @@ class ExportReader {
   take(line: Line): readonly SourceItem[] {
     if (this.#trailer !== undefined) return [faultOf('after-trailer', line, 'stands after the trailer')]
     const text = line.tooLong ? undefined : decodeUtf8(line.bytes)
-    const value = text === undefined ? undefined : parsed(text)
+    const value = text === undefined ? undefined : parseJson(text)
     const isTrailer = isJsonObject(value) && Object.hasOwn(value, 'trailer')
     // Only a cut leaves a line without its end; of the trailer nothing is lost with it.
     if (!line.ended && !isTrailer) return []
@@ -167,14 +167,6 @@ function canonical(value: Json | undefined): string | undefined {
   if (value === undefined) return undefined
   try {
     return canonicalJson(value)
-  } catch {
-    return undefined
-  }
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
   } catch {
     return undefined
   }

@@ -1,6 +1,6 @@
 /** @module What is on record of the processes that serve the ledger: starts and ends, settings, tokens. In the log of the ledger's own facts. */
 import { EVENTS, type EventBody } from '../../../schemas/events.ts'
-import type { Json } from '../../../schemas/json.ts'
+import { type Json, parseJson } from '../../../schemas/json.ts'
 import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../../schemas/names.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { ServiceRecord } from '../service.ts'
@@ -38,19 +38,11 @@ async function lastSettings(store: ServiceDeps['store']): Promise<SettingTexts |
   for await (const page of store.readStream(SYSTEM_STREAM, { direction: 'backwards' })) {
     for (const { header, data } of page) {
       if (!header.includes('"type":"ServiceStarted"')) continue
-      const body = EVENTS.ServiceStarted.schema.safeParse(parsed(data))
+      const body = EVENTS.ServiceStarted.schema.safeParse(parseJson(data))
       if (body.success) return body.data.settings
     }
   }
   return undefined
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function changedNames(before: SettingTexts, now: SettingTexts): string[] {

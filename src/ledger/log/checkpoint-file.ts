@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { parseJson } from '../../../schemas/json.ts'
 import { replaceFile } from '../../signing/durable-file.ts'
 import { LogStartError } from './log-deps.ts'
 
@@ -28,7 +29,7 @@ export class CheckpointFile {
   /** What the file holds; undefined where there is none. Throws `LogStartError` `kept-checkpoints-damaged`. */
   load(): FiledCheckpoints | undefined {
     if (!existsSync(this.path)) return undefined
-    const file = KeptFile.safeParse(parsed(this.#text()))
+    const file = KeptFile.safeParse(parseJson(this.#text()))
     if (!file.success) {
       throw new LogStartError(
         'kept-checkpoints-damaged',
@@ -66,13 +67,5 @@ export class CheckpointFile {
     const file = { v: 1, origin, checkpoints: Object.fromEntries(this.#wanted) }
     replaceFile(this.path, `${JSON.stringify(file, null, 2)}\n`)
     this.#written = this.#wanted
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

@@ -4,6 +4,7 @@
  */
 import { EVENTS } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
+import { parseJson } from '../../../schemas/json.ts'
 import { ledgerStream, SYSTEM_STREAM } from '../../../schemas/names.ts'
 import { sameHash } from '../../merkle/hashes.ts'
 import type { NoteVerifier } from '../../merkle/note-key.ts'
@@ -225,7 +226,8 @@ export class LogProjection {
 
   /** Takes a checkpoint on record over; false where it is not what this tree had at that size, under our key. */
   #signed(tree: TenantTree, { data }: ReadRecord): boolean {
-    const body = EVENTS.CheckpointSigned.schema.safeParse(parsed(data))
+    // The mac fits, but who holds the key may have sealed anything.
+    const body = EVENTS.CheckpointSigned.schema.safeParse(parseJson(data))
     const verifiers = this.verifiers(tree.tenant)
     const checkpoint = body.success ? readCheckpoint(body.data.note, verifiers) : undefined
     const before = tree.note === undefined ? undefined : readCheckpoint(tree.note, verifiers)
@@ -241,7 +243,7 @@ export class LogProjection {
 
   /** Another process may have put a key on record that this one's key file lacks as yet. */
   #learnKey({ data }: ReadRecord): void {
-    const body = EVENTS.LogKeyRotated.schema.safeParse(parsed(data))
+    const body = EVENTS.LogKeyRotated.schema.safeParse(parseJson(data))
     if (!body.success) return
     this.#deps.logKeys.reload()
     this.#deps.logKeys.learn(body.data.succession)
@@ -278,15 +280,6 @@ export class LogProjection {
 
 function isCheckpoint({ type, stream, tenant }: Header): boolean {
   return type === 'CheckpointSigned' && stream === ledgerStream(tenant)
-}
-
-/** The mac fits, but who holds the key may have sealed anything. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function placeOf({ position, stream, revision }: ReadRecord): { position: string; stream: string; revision: number } {
