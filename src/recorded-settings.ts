@@ -1,12 +1,12 @@
 /** @module The settings of a process as its record has them: by the names of the flags, of a file its digest, of an address its host. No secret. */
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Settings } from './config.ts'
+import { digestText, sha256 } from './signing/digests.ts'
 
 /** `sha256:` of a file's bytes; undefined where it cannot be read. */
 export function digestOfFile(path: string): string | undefined {
   try {
-    return `sha256:${createHash('sha256').update(readFileSync(path)).digest('hex')}`
+    return digestText(sha256(readFileSync(path)))
   } catch {
     return undefined
   }
