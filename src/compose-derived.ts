@@ -10,6 +10,7 @@ import type { Settings } from './config.ts'
 import { runListReached } from './ledger/read/run-list.ts'
 import { isStillThere, type SeenRecord } from './ledger/read/seen-record.ts'
 import { LOG_FILE } from './places.ts'
+import { reasonOf } from './reason-of.ts'
 import type { AuditIndex } from './store/audit-index.ts'
 import type { DerivedFile, DerivedFileOptions, FileGuard } from './store/derived-file.ts'
 import type { EventStore, Position } from './store/event-store.ts'
@@ -185,8 +186,4 @@ async function completed<T extends DerivedFile & Checked>(
     remove()
     throw error
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -2,7 +2,6 @@
  * @module The files that follow a store on PostgreSQL, shared by its processes: whoever finds that much has come since the last copy puts a copy
  * of its own file into the database, one process at a time; a process without a file takes that copy and reads the rest from the store.
  */
-import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,6 +9,8 @@ import { fileGuard, logFileGuard } from './ledger/identity/file-guard.ts'
 import type { KeySource, Log } from './ledger/ports.ts'
 import { runListReached } from './ledger/read/run-list.ts'
 import { AUDIT_FILE, LOG_FILE, VIEWS_FILE } from './places.ts'
+import { reasonOf } from './reason-of.ts'
+import { sha256Hex } from './signing/digests.ts'
 import type { DerivedFileOptions, FileGuard } from './store/derived-file.ts'
 import type { Position } from './store/event-store.ts'
 import type { KeptCopy, SharedCopies } from './store/shared-copies.ts'
@@ -210,9 +211,5 @@ export class SharedFiles implements AsyncDisposable {
 
 /** Builds with other tables keep copies of their own: an upgrade of one process at a time does not throw away what the others use. */
 function nameOf({ file, schema }: Kind): string {
-  return `${file}@${createHash('sha256').update(schema).digest('hex').slice(0, 12)}`
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return `${file}@${sha256Hex(schema).slice(0, 12)}`
 }

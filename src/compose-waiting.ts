@@ -4,6 +4,7 @@ import { type OpenLedger, openLedger } from './compose.ts'
 import type { Settings } from './config.ts'
 import type { Log } from './ledger/ports.ts'
 import { isOnServer } from './places.ts'
+import { reasonOf } from './reason-of.ts'
 import { StoreOpenError, StoreUnavailableError } from './store/event-store.ts'
 
 const AGAIN_MS = 200
@@ -44,7 +45,7 @@ export function startOpening(settings: Settings, log: Log): Opening {
         return opened
       } catch (error) {
         if (stopping.signal.aborted || !isOnServer(settings.store) || !isAway(error)) throw error
-        onAway(error instanceof Error ? error.message : String(error))
+        onAway(reasonOf(error))
       }
       const waitMs = Math.min(AGAIN_MS * 2 ** tries, AGAIN_MAX_MS) * (0.5 + Math.random() / 2)
       await sleep(waitMs, undefined, { signal: stopping.signal }).catch(() => undefined)

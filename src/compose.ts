@@ -29,6 +29,7 @@ import {
 } from './places.ts'
 import { watchPolicies } from './policy-file.ts'
 import type { ReaderThreads } from './reading/reader-threads.ts'
+import { reasonOf } from './reason-of.ts'
 import { MemoryBudget } from './resources/memory-budget.ts'
 import { WorkQueue } from './resources/work-queue.ts'
 import { makeFolder } from './signing/durable-file.ts'
@@ -265,8 +266,4 @@ class Closers {
       else part[Symbol.dispose]()
     }
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

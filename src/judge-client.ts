@@ -1,6 +1,7 @@
 /** @module A judge over HTTP, at an address of the operator's own settings: asked about one handoff at a time, within a time and a size. */
 import { z } from 'zod'
 import { type RecordJudgement, RecordJudgement as Schema } from '../schemas/requests.ts'
+import { reasonOf } from './reason-of.ts'
 import { linkedSignal } from './resources/linked-signal.ts'
 
 const ANSWER_MAX_MS = 30_000
@@ -53,10 +54,6 @@ function read(text: string): Judgement {
 
 function unavailable(reason: string): Judgement {
   return { verdict: 'unavailable', reason: reason.slice(0, REASON_MAX_CHARS) }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 async function limitedText({ body }: Response): Promise<string> {

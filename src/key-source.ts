@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import type { KeySource } from './ledger/ports.ts'
 import type { KeyPlace } from './places.ts'
+import { reasonOf } from './reason-of.ts'
 import { syncPlaced } from './signing/durable-file.ts'
 import { KeyFileError, readKeyFile, readKeysFromText } from './signing/key-file.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
@@ -61,7 +62,7 @@ function syncKeys(path: string): void {
   try {
     syncPlaced(path)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = reasonOf(cause)
     const why = 'a key that a power cut may take away seals nothing'
     throw new KeyFileError(
       'key-file-unreadable',

@@ -8,6 +8,7 @@ import { Sealer } from './ledger/identity/sealer.ts'
 import type { KeyPlace, StorePlace } from './places.ts'
 import { BodyReader } from './reading/body-reader.ts'
 import type { FromReader, ToReader } from './reading/protocol.ts'
+import { reasonOf } from './reason-of.ts'
 
 export interface ReaderPlaces {
   readonly store: StorePlace
@@ -61,7 +62,7 @@ if (port === null) throw new Error('readers run in a worker thread')
 try {
   await serve(port, workerData as ReaderPlaces)
 } catch (error) {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = reasonOf(error)
   port.postMessage({ kind: 'open-failed', message } satisfies FromReader)
   port.close()
 }

@@ -7,6 +7,7 @@ import type { Settings, WebhookSettings } from './config.ts'
 import { realEffects } from './ledger/effects.ts'
 import type { Log } from './ledger/ports.ts'
 import { WEBHOOK_FILE } from './places.ts'
+import { reasonOf } from './reason-of.ts'
 import { variableOf } from './settings.ts'
 import { SettingsError } from './settings-error.ts'
 import { type WatchedFile, watchFile } from './watch-file.ts'
@@ -67,7 +68,7 @@ function postTo({ url, allow }: WebhookSettings, version: string): PostDelivery 
   try {
     return postDelivery({ url, version, allow: [...(isAddress ? [] : [host]), ...(isLocal ? LOOPBACK : []), ...allow] })
   } catch (error) {
-    throw new SettingsError(`${variableOf('webhook-allow')}: ${error instanceof Error ? error.message : error}`)
+    throw new SettingsError(`${variableOf('webhook-allow')}: ${reasonOf(error)}`)
   }
 }
 
@@ -82,7 +83,7 @@ function watchSecrets({ secrets: path }: WebhookSettings, log: Log): WatchedFile
     read: readSecrets,
     onError: (error) =>
       log.error(
-        { reason: error instanceof Error ? error.message : String(error) },
+        { reason: reasonOf(error) },
         'the secrets of the webhook cannot be read again: those of before stay in use; mend the file',
       ),
   })

@@ -4,6 +4,7 @@ import { RunId, Tenant } from '../../schemas/names.ts'
 import { NAME_MAX_CHARS } from '../../schemas/value-forms.ts'
 import { type IssuedToken, noteIssuedToken } from '../issued-tokens.ts'
 import { requireKeys } from '../key-source.ts'
+import { reasonOf } from '../reason-of.ts'
 import {
   type ActClaim,
   issueToken,
@@ -43,7 +44,7 @@ function noteIssued(data: string, token: IssuedToken): string | undefined {
   try {
     return noteIssuedToken(data, token) ? undefined : `there is no data folder ${data} that a ledger serves`
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return reasonOf(error)
   }
 }
 
