@@ -16,6 +16,7 @@ import type { ExportFormat, ExportScope } from './format.ts'
 import { FORMATS, type FormatName } from './formats.ts'
 import { orUnbegun } from './or-unbegun.ts'
 import { signedTrailer } from './signed-trailer.ts'
+import { upTo } from './up-to.ts'
 
 const PORTION_CHARS = 64 * 1024
 
@@ -100,7 +101,8 @@ async function pagesOf(ledger: Ledger, caller: Caller, { query, pin }: PinnedQue
   if (Object.keys(filter).length > 0) return matchingPages(ledger, caller, { query, pin })
   if (run !== undefined) {
     const found = await ledger.runEvents(caller, run, { from: 0 })
-    return found.ok ? { ok: true, value: upTo(ledger, found.value, until) } : refusedBy(found.refusal)
+    if (!found.ok) return refusedBy(found.refusal)
+    return { ok: true, value: until === undefined ? none() : upTo(ledger, found.value, until) }
   }
   return { ok: true, value: until === undefined ? none() : ledger.tenantEvents(caller, { until }) }
 }
@@ -119,20 +121,6 @@ async function matchingPages({ audit }: Ledger, caller: Caller, { query, pin }: 
   const refused = await audit.matchingRefusal(caller, query, { asOf })
   if (refused !== undefined) return { ok: false, code: 'invalid-query', detail: refused.detail }
   return { ok: true, value: audit.matching(caller, query, { asOf }) }
-}
-
-/** A run may have grown since the pin was set. */
-async function* upTo(
-  { comparePositions }: Ledger,
-  pages: EventPages,
-  until: Position | undefined,
-): AsyncGenerator<readonly LedgerEvent[], void> {
-  if (until === undefined) return
-  for await (const page of pages) {
-    const known = page.filter(({ position }) => comparePositions(position, until) <= 0)
-    if (known.length > 0) yield known
-    if (known.length < page.length) return
-  }
 }
 
 async function* none(): AsyncGenerator<readonly LedgerEvent[], void> {}

@@ -2,6 +2,7 @@
 import { runStream } from '../../schemas/names.ts'
 import { type BodyRequest, bodyOf, type ExportBody } from '../export/export-body.ts'
 import { FORMATS } from '../export/formats.ts'
+import { upTo } from '../export/up-to.ts'
 import type { Sealer } from '../ledger/identity/sealer.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { ledgerEvent } from '../ledger/read/parse-record.ts'
@@ -77,11 +78,7 @@ export class BodyReader {
       throw new StoreUnavailableError('the store ends before what the export is pinned to', BEHIND_RETRY_MS)
     const shown = (record: ReadRecord): LedgerEvent => ({ ...ledgerEvent(record), seal: sealOf(sealer, record) })
     const pages = run === undefined ? store.readAll({ until, tenant }) : store.readStream(runStream(tenant, run))
-    for await (const page of pages) {
-      const known = page.filter(({ position }) => store.comparePositions(position, until) <= 0)
-      if (known.length > 0) yield known.map(shown)
-      if (known.length < page.length) return
-    }
+    for await (const page of upTo(store, pages, until)) yield page.map(shown)
   }
 }
 
