@@ -8,6 +8,7 @@ import { seeOther } from '../answer.tsx'
 import { type Overview, readOverview } from '../overview.ts'
 import { pageRoute, type View } from '../page.ts'
 import { AlteredCard } from '../parts/altered-card.tsx'
+import { Chips } from '../parts/chips.tsx'
 import { CompensationCard, ReaderCard, RefusalCard, SpendCard, UnsettledCard } from '../parts/overview-cards.tsx'
 import { OVERVIEW, RUNS, withQuery } from '../paths.ts'
 
@@ -56,19 +57,12 @@ function OverviewBody({ view: { deps, caller, query }, overview, since }: BodyPr
     <>
       <div class="page-head">
         <h1>Overview</h1>
-        <ul class="chips" aria-label="Period">
-          {PERIODS.map(([id, label]) => (
-            <li>
-              <a
-                class="chip"
-                href={withQuery(OVERVIEW, { period: id })}
-                {...(id === query.period ? { 'aria-current': 'true' } : {})}
-              >
-                {label}
-              </a>
-            </li>
-          ))}
-        </ul>
+        <Chips
+          label="Period"
+          chips={PERIODS.map(([id, label]) => {
+            return { label, href: withQuery(OVERVIEW, { period: id }), current: id === query.period }
+          })}
+        />
       </div>
       <div class="overview-cards">
         <AlteredCard integrity={integrityState} log={logState} note={note?.ok === true ? note.value : undefined} />

@@ -2,6 +2,7 @@
 import { ROLLBACK_VERDICTS, RUN_STATUSES } from '../../../schemas/run-status.ts'
 import { PeriodFields } from '../parts/period-fields.tsx'
 import { VERDICT_MARKS } from '../parts/status-badge.tsx'
+import { TextField } from '../parts/text-field.tsx'
 import { RUNS } from '../paths.ts'
 import type { Row } from '../run-row.ts'
 import { visibleText } from '../visible.ts'
@@ -58,31 +59,6 @@ export function FilterForm({ query, rows }: { readonly query: RunQuery; readonly
         Filter
       </button>
     </form>
-  )
-}
-
-interface FieldProps {
-  readonly name: string
-  readonly label: string
-  readonly value: string | undefined
-  readonly list?: string
-}
-
-function TextField({ name, label, value, list }: FieldProps) {
-  return (
-    <div>
-      <label for={`f-${name}`}>{label}</label>
-      <input
-        id={`f-${name}`}
-        type="text"
-        name={name}
-        value={value ?? ''}
-        {...(list !== undefined && { list })}
-        maxlength={256}
-        autocomplete="off"
-        spellcheck={false}
-      />
-    </div>
   )
 }
 

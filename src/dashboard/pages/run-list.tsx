@@ -3,6 +3,7 @@ import { READ_OWN_RUNS } from '../../access/access.ts'
 import { seeOther } from '../answer.tsx'
 import { count, money, plural } from '../format.ts'
 import { pageRoute, type View } from '../page.ts'
+import { Chips } from '../parts/chips.tsx'
 import { Actor, Badge, Data, Time } from '../parts/data.tsx'
 import { LiveStatus } from '../parts/live-status.tsx'
 import { PeriodChips } from '../parts/period-fields.tsx'
@@ -88,17 +89,8 @@ function QuickFilters({ query }: { readonly query: RunQuery }) {
     { label: 'In doubt', given: { inDoubt: 'true' }, on: query.inDoubt !== undefined },
     { label: 'Overdue', given: { overdue: 'true' }, on: query.overdue !== undefined },
   ]
-  return (
-    <ul class="chips" aria-label="Common filters">
-      {filters.map(({ label, given, on }) => (
-        <li>
-          <a class="chip" href={withQuery(RUNS, given)} {...(on ? { 'aria-current': 'true' } : {})}>
-            {label}
-          </a>
-        </li>
-      ))}
-    </ul>
-  )
+  const chips = filters.map(({ label, given, on }) => ({ label, href: withQuery(RUNS, given), current: on }))
+  return <Chips label="Common filters" chips={chips} />
 }
 
 function NoRuns({ query }: { readonly query: RunQuery }) {

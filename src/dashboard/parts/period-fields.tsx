@@ -1,5 +1,7 @@
 /** @module A period: fields for its ends and its zone, and the usual ones by a click. All of it works without a script. */
 import { withQuery } from '../paths.ts'
+import { Chips } from './chips.tsx'
+import { TextField } from './text-field.tsx'
 
 export interface PeriodFieldsProps {
   readonly since: string | undefined
@@ -12,9 +14,9 @@ export interface PeriodFieldsProps {
 export function PeriodFields({ since, until, zone, sinceLabel = 'Since' }: PeriodFieldsProps) {
   return (
     <>
-      <Field name="since" label={sinceLabel} value={since} list="times" />
-      <Field name="until" label="Before" value={until} list="times" />
-      <Field name="zone" label="Zone" value={zone ?? 'UTC'} list="zones" />
+      <TextField name="since" label={sinceLabel} value={since} list="times" hint={TIME_HINT} />
+      <TextField name="until" label="Before" value={until} list="times" hint={TIME_HINT} />
+      <TextField name="zone" label="Zone" value={zone ?? 'UTC'} list="zones" hint={ZONE_HINT} />
       <datalist id="times">
         {['today', 'yesterday', '24h', '7d', '30d'].map((value) => (
           <option value={value} />
@@ -27,35 +29,8 @@ export function PeriodFields({ since, until, zone, sinceLabel = 'Since' }: Perio
   )
 }
 
-interface FieldProps {
-  readonly name: string
-  readonly label: string
-  readonly value: string | undefined
-  readonly list: string
-}
-
-function Field({ name, label, value, list }: FieldProps) {
-  return (
-    <div>
-      <label for={`f-${name}`}>{label}</label>
-      <input
-        id={`f-${name}`}
-        type="text"
-        name={name}
-        value={value ?? ''}
-        list={list}
-        maxlength={64}
-        autocomplete="off"
-        spellcheck={false}
-        title={
-          list === 'times'
-            ? '2026-01-31, 2026-01-31 12:00, today, or how long ago: 24h, 7d'
-            : 'UTC, Europe/Berlin, +02:00'
-        }
-      />
-    </div>
-  )
-}
+const TIME_HINT = '2026-01-31, 2026-01-31 12:00, today, or how long ago: 24h, 7d'
+const ZONE_HINT = 'UTC, Europe/Berlin, +02:00'
 
 const PERIODS = [
   ['Any time', undefined],
@@ -72,19 +47,9 @@ export interface PeriodChipsProps {
 
 export function PeriodChips({ path, query }: PeriodChipsProps) {
   const { since, until } = query
-  return (
-    <ul class="chips" aria-label="Period">
-      {PERIODS.map(([label, value]) => (
-        <li>
-          <a
-            class="chip"
-            href={withQuery(path, { ...query, since: value, until: undefined })}
-            {...(since === value && until === undefined ? { 'aria-current': 'true' } : {})}
-          >
-            {label}
-          </a>
-        </li>
-      ))}
-    </ul>
-  )
+  const chips = PERIODS.map(([label, value]) => {
+    const href = withQuery(path, { ...query, since: value, until: undefined })
+    return { label, href, current: since === value && until === undefined }
+  })
+  return <Chips label="Period" chips={chips} />
 }

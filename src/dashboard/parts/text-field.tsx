@@ -1,0 +1,33 @@
+/** @module A field of a filter form: its label, and what was typed before. */
+
+export interface TextFieldProps {
+  /** Of the query parameter. */
+  readonly name: string
+  readonly label: string
+  readonly value: string | undefined
+  /** Id of the `datalist` with suggestions. */
+  readonly list?: string
+  /** Of values that are not plain words. */
+  readonly hint?: string
+}
+
+const TEXT_MAX_CHARS = 256
+
+export function TextField({ name, label, value, list, hint }: TextFieldProps) {
+  return (
+    <div>
+      <label for={`f-${name}`}>{label}</label>
+      <input
+        id={`f-${name}`}
+        type="text"
+        name={name}
+        value={value ?? ''}
+        {...(list !== undefined && { list })}
+        {...(hint !== undefined && { title: hint })}
+        maxlength={TEXT_MAX_CHARS}
+        autocomplete="off"
+        spellcheck={false}
+      />
+    </div>
+  )
+}
