@@ -1,6 +1,7 @@
 /** @module The settings of a process as its record has them: by the names of the flags, of a file its digest, of an address its host. No secret. */
 import { readFileSync } from 'node:fs'
 import type { Settings } from './config.ts'
+import type { SettingName } from './settings.ts'
 import { digestText, sha256 } from './signing/digests.ts'
 
 /** `sha256:` of a file's bytes; undefined where it cannot be read. */
@@ -13,8 +14,13 @@ export function digestOfFile(path: string): string | undefined {
 }
 
 export function recordedSettings(settings: Settings): Readonly<Record<string, string>> {
-  const { policy, trustedIssuers, witnesses, judge, values, memoryBytes } = settings
-  const named: Readonly<Record<string, string | number | boolean | undefined>> = {
+  const { policy, trustedIssuers, witnesses, judge, values, memoryBytes, webhook } = settings
+  // Every setting is named here, so that a new one is on record or is said not to be.
+  const named: Readonly<Record<SettingName, string | number | boolean | undefined>> = {
+    // Places are the machine's own affair, keys are on record by their ids, and known keys are a person's.
+    data: undefined,
+    keys: undefined,
+    'known-keys': undefined,
     store: settings.store.kind,
     host: settings.host,
     port: settings.port,
@@ -39,7 +45,15 @@ export function recordedSettings(settings: Settings): Readonly<Record<string, st
     policy: policy === undefined ? undefined : (digestOfFile(policy) ?? policy),
     'trusted-issuers': trustedIssuers === undefined ? undefined : digestOfFile(trustedIssuers),
     witnesses: witnesses === undefined ? undefined : digestOfFile(witnesses),
+    origin: settings.origin,
     judge: judge === undefined ? undefined : new URL(judge).host,
+    webhook: webhook === undefined ? undefined : new URL(webhook.url).host,
+    // Secrets are on record by nothing, not even a digest of theirs.
+    'webhook-secrets': undefined,
+    'webhook-events': webhook?.events.join(','),
+    'webhook-allow': webhook === undefined || webhook.allow.length === 0 ? undefined : webhook.allow.join(','),
+    'public-url': webhook?.publicUrl === undefined ? undefined : new URL(webhook.publicUrl).host,
+    cors: settings.corsOrigins.length === 0 ? undefined : settings.corsOrigins.join(','),
   }
   return Object.fromEntries(
     Object.entries(named).flatMap(([name, value]) =>

@@ -165,6 +165,25 @@ test('an edit of the file of policies is on record, the same bytes again are not
   assert.equal(asked, ['started', 'policy', 'stopped'])
 })
 
+test('where answers may go is recorded: origins of pages, and the webhook without its secrets (LOG-30)', () => {
+  const { cors, webhook, ...rest } = recordedSettings(
+    settingsOf({
+      cors: 'https://app.example.com,https://other.example.com',
+      webhook: 'https://u:p@hooks.example/x?k=v',
+      'webhook-secrets': '/etc/secrets',
+      'webhook-events': 'approval.requested',
+      'webhook-allow': '10.0.0.0/8',
+      'public-url': 'https://u:p@ledger.example/',
+    }),
+  )
+  assert.is(cors, 'https://app.example.com,https://other.example.com')
+  assert.is(webhook, 'hooks.example')
+  assert.is(rest['webhook-secrets'], undefined)
+  assert.is(rest['webhook-events'], 'approval.requested')
+  assert.is(rest['webhook-allow'], '10.0.0.0/8')
+  assert.is(rest['public-url'], 'ledger.example')
+})
+
 test('of addresses the host is recorded, of files the digest, of nothing that is secret anything (SEAL-12)', () => {
   using folder = tempFolder()
   writeFileSync(folder.file('issuers.json'), '[]')
