@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../schemas/json.ts'
 import type { Found } from '../ledger/ledger.ts'
 import type { MemoryAccount } from '../resources/memory-budget.ts'
 import type { EdgeContext } from './edge-context.ts'
-import { etagMatches } from './preconditions.ts'
+import { etagMatches } from './parameters.ts'
 import { type Problem, problemBody, retryAfterMs, statusOf } from './problems.ts'
 
 type Headers = Readonly<Record<string, string>>

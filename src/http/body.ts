@@ -8,7 +8,7 @@ import { policyError, schemaErrors } from '../signing/schema-errors.ts'
 import { parseStrictJson } from '../signing/strict-json.ts'
 import type { Principal } from '../signing/tokens.ts'
 import type { EdgeContext } from './edge-context.ts'
-import type { Parsed } from './preconditions.ts'
+import type { Parsed } from './parameters.ts'
 import { type Problem, problem } from './problems.ts'
 
 export const bodiesInFlight = problem('overloaded', 'the bodies of requests in flight leave no room for this one', {

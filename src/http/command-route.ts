@@ -6,9 +6,8 @@ import type { Command, Ledger, Outcome, RequestInfo } from '../ledger/ledger.ts'
 import type { Principal } from '../signing/tokens.ts'
 import { etag, json, problemResponse } from './answers.ts'
 import { checkBody, readJson } from './body.ts'
-import { type Parsed, parseIdempotencyKey, parseIfMatch, validTraceparent } from './preconditions.ts'
+import { NoQuery, type Parsed, parseIdempotencyKey, parseIfMatch, validTraceparent } from './parameters.ts'
 import { problem, problemOf } from './problems.ts'
-import { NoQuery } from './query.ts'
 import type { Ask, CommandSpec, GuardedRoute } from './route.ts'
 
 type Success = Extract<Outcome, { ok: true }>

@@ -1,25 +1,19 @@
-/** @module The way of every request: count it, check token, scope, bonds, rate and query, answer it, and let no exception out. */
-import { randomUUID } from 'node:crypto'
+/** @module The way of every request: count it, check its token (RFC 6750), scope, bonds, rate and query, answer it, and let no exception out. */
 import { RUN_ID_PATTERN } from '../../schemas/names.ts'
 import { accessRefusal } from '../access/check-access.ts'
 import { type AccessRead, goesOnRecord, readOf } from '../access/on-record.ts'
 import type { RateFault } from '../access/rates.ts'
-import { DamagedIndexError } from '../ledger/audit/audit-reads.ts'
-import { IndexBuildingError } from '../ledger/audit/index-building.ts'
+import type { Refusal } from '../domain/refusal.ts'
 import type { Caller } from '../ledger/ledger.ts'
-import { ViewBehindError } from '../ledger/read/view-behind.ts'
-import { OverloadedError } from '../resources/overloaded-error.ts'
-import { type Pace, ReaderLeftError } from '../resources/work-queue.ts'
-import type { Principal } from '../signing/tokens.ts'
-import { StoreUnavailableError, StreamDeletedError } from '../store/event-store.ts'
+import type { Pace } from '../resources/work-queue.ts'
+import type { Principal, TokenFault, TokenVerifier } from '../signing/tokens.ts'
 import { countUnsent, problemResponse } from './answers.ts'
-import { authenticate, forbidden } from './authenticate.ts'
 import { bodiesInFlight, holdBody } from './body.ts'
 import { type EdgeContext, remoteAddress } from './edge-context.ts'
+import { failure } from './failure.ts'
 import type { HttpMetrics } from './metrics.ts'
-import { validTraceparent } from './preconditions.ts'
+import { parseQuery, validTraceparent } from './parameters.ts'
 import { type Problem, problem } from './problems.ts'
-import { parseQuery } from './query.ts'
 import type { AccessNote, Ask, Edge, GuardedRoute, Route } from './route.ts'
 
 export interface Gate {
@@ -140,6 +134,48 @@ async function withBody(route: GuardedRoute, ask: Ask): Promise<Response> {
 const answersUnsent = problem('overloaded', 'too many answers wait to be read')
 const noSuchRun = problem('run-not-found', 'there is no such run')
 
+/** RFC 6750 section 2.1: the header, and no other place. */
+const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
+
+const REALM = 'Bearer realm="countersign"'
+
+type Authenticated =
+  | { readonly ok: true; readonly principal: Principal }
+  /** `fault` is for the log alone. */
+  | { readonly ok: false; readonly fault: TokenFault | 'token-missing' | 'token-not-bearer'; readonly problem: Problem }
+
+/** The token of a request that carries one in the header. */
+export function bearerToken(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : BEARER.exec(header)?.[1]
+}
+
+async function authenticate(
+  header: string | undefined,
+  verifier: Pick<TokenVerifier, 'verify'>,
+): Promise<Authenticated> {
+  if (header === undefined) return { ok: false, fault: 'token-missing', problem: missing }
+  const token = bearerToken(header)
+  if (token === undefined) return { ok: false, fault: 'token-not-bearer', problem: tokenRefused }
+
+  const result = await verifier.verify(token)
+  return result.ok ? { ok: true, principal: result.claims } : { ok: false, fault: result.code, problem: tokenRefused }
+}
+
+/** One body for every fault: what is wrong with a token is nobody's business but its issuer's. */
+const DETAIL = 'this needs a valid bearer token'
+const missing = problem('unauthenticated', DETAIL, { headers: { 'www-authenticate': REALM } })
+export const tokenRefused = problem('unauthenticated', DETAIL, {
+  headers: { 'www-authenticate': `${REALM}, error="invalid_token"` },
+})
+
+/** A token that is good and does not open this: what it lacks, with the challenge of RFC 6750 section 3 where that is a scope. */
+function forbidden(refused: Refusal): Problem {
+  const required = refused.code === 'scope-missing' ? refused.evidence?.required : undefined
+  if (!Array.isArray(required)) return refused
+  const challenge = `${REALM}, error="insufficient_scope", scope="${required[0] ?? ''}"`
+  return { ...refused, headers: { 'www-authenticate': challenge } }
+}
+
 /** Counted after the check, so that nobody who shares an address with a guesser is kept out. */
 function refusedToken(who: { readonly fault: string; readonly problem: Problem }, gate: Gate, c: EdgeContext): Problem {
   const remote = remoteAddress(c)
@@ -158,36 +194,6 @@ function rateLimited({ limit, waitMs: retryAfterMs }: RateFault): Problem {
 const LIMITED: Readonly<Record<RateFault['limit'], string>> = {
   requests: 'this tenant or token asks more often than it may',
   work: 'the requests of this tenant or token took more than their share of the server: send smaller ones, or wait',
-}
-
-/** Broken machinery: reported by an id that is in the log, with what happened. */
-export function failure(error: unknown, edge: Pick<Edge, 'log'>, c: EdgeContext): Response {
-  // Nobody is there to read it.
-  if (error instanceof ReaderLeftError) return problemResponse(problem('overloaded', error.message), c.req.path)
-  if (error instanceof OverloadedError) {
-    const { message, retryAfterMs } = error
-    return problemResponse(problem('overloaded', message, { retryAfterMs }), c.req.path)
-  }
-  if (error instanceof IndexBuildingError) {
-    const { message, retryAfterMs, progress } = error
-    return problemResponse(
-      problem('index-building', message, { retryAfterMs, evidence: { progress: { ...progress } } }),
-      c.req.path,
-    )
-  }
-  if (error instanceof ViewBehindError) {
-    const { message, retryAfterMs } = error
-    return problemResponse(problem('view-behind', message, { retryAfterMs }), c.req.path)
-  }
-  if (error instanceof StoreUnavailableError) {
-    const { retryAfterMs } = error
-    return problemResponse(problem('store-unavailable', 'the store cannot be read now', { retryAfterMs }), c.req.path)
-  }
-  if (error instanceof StreamDeletedError) return problemResponse(problem('stream-damaged', error.message), c.req.path)
-  if (error instanceof DamagedIndexError) return problemResponse(problem('stream-damaged', error.message), c.req.path)
-  const errorId = randomUUID()
-  edge.log.error({ err: error, errorId, method: c.req.method, path: c.req.path }, 'a request failed')
-  return problemResponse(problem('internal', 'the server failed', { evidence: { errorId } }), c.req.path)
 }
 
 export interface Reading {

@@ -1,6 +1,6 @@
 /** @module Starting a streamed answer of the API: a slot of the tenant, the headers, and the record of the read. */
 import { problemResponse, streamed } from './answers.ts'
-import { bearerToken } from './authenticate.ts'
+import { bearerToken } from './dispatch.ts'
 import { problem } from './problems.ts'
 import type { AccessNote, Ask } from './route.ts'
 import { runStream } from './run-stream.ts'

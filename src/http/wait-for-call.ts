@@ -4,9 +4,9 @@ import type { JsonObject } from '../../schemas/json.ts'
 import { DEADLINE_GRACE_MS } from '../domain/decision.ts'
 import type { Ledger, Outcome } from '../ledger/ledger.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
-import { bearerToken } from './authenticate.ts'
 import type { ReadyCommand } from './command-route.ts'
-import { preferredWaitSeconds } from './preconditions.ts'
+import { bearerToken } from './dispatch.ts'
+import { preferredWaitSeconds } from './parameters.ts'
 import type { Ask } from './route.ts'
 
 type Execute = () => Promise<Outcome>

@@ -2,7 +2,7 @@
 
 import { ReaderLeftError } from '../resources/work-queue.ts'
 import { problemResponse } from './answers.ts'
-import { bearerToken, tokenRefused } from './authenticate.ts'
+import { bearerToken, tokenRefused } from './dispatch.ts'
 import { NO_SLOT } from './open-stream.ts'
 import type { Ask } from './route.ts'
 import type { StreamKind } from './stream-slots.ts'

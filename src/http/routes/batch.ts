@@ -12,9 +12,8 @@ import { json, problemResponse } from '../answers.ts'
 import { batchDigest } from '../batch-digest.ts'
 import { checkBody, readJson } from '../body.ts'
 import { outcomeStatus, requestInfo, runPathOf } from '../command-route.ts'
-import { validTraceparent } from '../preconditions.ts'
+import { NoQuery, validTraceparent } from '../parameters.ts'
 import { type Problem, problem, problemBody, problemOf, statusOf } from '../problems.ts'
-import { NoQuery } from '../query.ts'
 import type { Ask, CommandSpec, GuardedRoute } from '../route.ts'
 
 const BATCH_MAX_ITEMS = 256

@@ -3,7 +3,7 @@ import { PostReservation, PostUsage, ReleaseReservation, SettleReservation } fro
 import { READ_RUNS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse } from '../answers.ts'
 import { commandRoute } from '../command-route.ts'
-import { NoQuery } from '../query.ts'
+import { NoQuery } from '../parameters.ts'
 import { type GuardedRoute, readRoute } from '../route.ts'
 
 const tag = 'budget'

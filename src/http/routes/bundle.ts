@@ -6,7 +6,7 @@ import { BUNDLE_CONTENT_TYPE, prepareBundle } from '../../export/bundle/issue-bu
 import { json, problemResponse } from '../answers.ts'
 import { problemOfExport } from '../export-problem.ts'
 import { openStream } from '../open-stream.ts'
-import { NoQuery } from '../query.ts'
+import { NoQuery } from '../parameters.ts'
 import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 
 const BundleParams = EventQueryParams.extend({

@@ -4,7 +4,7 @@ import { READ_PAYLOADS, READ_RUNS, SET_MANIFESTS, WRITE_RUNS } from '../../acces
 import { foundResponse } from '../answers.ts'
 import { commandRoute } from '../command-route.ts'
 import { pageRoute } from '../page-route.ts'
-import { NoQuery } from '../query.ts'
+import { NoQuery } from '../parameters.ts'
 import { type GuardedRoute, readRoute } from '../route.ts'
 import { withSlot } from '../with-slot.ts'
 

@@ -3,7 +3,7 @@ import { JoinFork, ReportBranch, StartFork } from '../../../schemas/requests.ts'
 import { READ_PAYLOADS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse } from '../answers.ts'
 import { commandRoute } from '../command-route.ts'
-import { NoQuery } from '../query.ts'
+import { NoQuery } from '../parameters.ts'
 import { type GuardedRoute, readRoute } from '../route.ts'
 
 const tag = 'forks'

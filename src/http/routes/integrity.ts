@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../schemas/json.ts'
 import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
 import { json } from '../answers.ts'
-import { NoQuery } from '../query.ts'
+import { NoQuery } from '../parameters.ts'
 import { type GuardedRoute, readRoute } from '../route.ts'
 
 export const integrityRoutes: readonly GuardedRoute[] = [

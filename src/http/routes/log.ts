@@ -6,8 +6,8 @@ import type { LeafQuery, LogAnswer, LogRefusalCode, TenantLogs } from '../../led
 import { toBase64 } from '../../merkle/base64.ts'
 import { parseTilePath } from '../../merkle/tile-path.ts'
 import { json, problemResponse } from '../answers.ts'
+import { NoQuery, Whole } from '../parameters.ts'
 import { type Problem, problem } from '../problems.ts'
-import { NoQuery, Whole } from '../query.ts'
 import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 
 const tag = 'log'

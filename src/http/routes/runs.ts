@@ -8,8 +8,8 @@ import { READ_PAYLOADS, READ_RUNS, WRITE_NAMED_RUNS, WRITE_RUNS } from '../../ac
 import { foundResponse, json, problemResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { CursorText, Limit, NoQuery, PAGE_DEFAULT, Text, Whole } from '../parameters.ts'
 import { problem } from '../problems.ts'
-import { CursorText, Limit, NoQuery, PAGE_DEFAULT, Text, Whole } from '../query.ts'
 import { type Ask, type GuardedRoute, readRoute } from '../route.ts'
 import { withSlot } from '../with-slot.ts'
 

@@ -4,7 +4,7 @@ import { READ_PAYLOADS, SEND_SIGNALS, WRITE_RUNS } from '../../access/access.ts'
 import { foundResponse } from '../answers.ts'
 import { commandRoute, textMember } from '../command-route.ts'
 import { pageRoute } from '../page-route.ts'
-import { NoQuery } from '../query.ts'
+import { NoQuery } from '../parameters.ts'
 import { type GuardedRoute, readRoute } from '../route.ts'
 
 const tag = 'waiting'

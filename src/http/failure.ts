@@ -1,0 +1,42 @@
+/** @module What was thrown, as a problem: what the ledger or its store cannot do now, and broken machinery. */
+import { randomUUID } from 'node:crypto'
+import { DamagedIndexError } from '../ledger/audit/audit-reads.ts'
+import { IndexBuildingError } from '../ledger/audit/index-building.ts'
+import { ViewBehindError } from '../ledger/read/view-behind.ts'
+import { OverloadedError } from '../resources/overloaded-error.ts'
+import { ReaderLeftError } from '../resources/work-queue.ts'
+import { StoreUnavailableError, StreamDeletedError } from '../store/event-store.ts'
+import { problemResponse } from './answers.ts'
+import type { EdgeContext } from './edge-context.ts'
+import { problem } from './problems.ts'
+import type { Edge } from './route.ts'
+
+/** Broken machinery: reported by an id that is in the log, with what happened. */
+export function failure(error: unknown, edge: Pick<Edge, 'log'>, c: EdgeContext): Response {
+  // Nobody is there to read it.
+  if (error instanceof ReaderLeftError) return problemResponse(problem('overloaded', error.message), c.req.path)
+  if (error instanceof OverloadedError) {
+    const { message, retryAfterMs } = error
+    return problemResponse(problem('overloaded', message, { retryAfterMs }), c.req.path)
+  }
+  if (error instanceof IndexBuildingError) {
+    const { message, retryAfterMs, progress } = error
+    return problemResponse(
+      problem('index-building', message, { retryAfterMs, evidence: { progress: { ...progress } } }),
+      c.req.path,
+    )
+  }
+  if (error instanceof ViewBehindError) {
+    const { message, retryAfterMs } = error
+    return problemResponse(problem('view-behind', message, { retryAfterMs }), c.req.path)
+  }
+  if (error instanceof StoreUnavailableError) {
+    const { retryAfterMs } = error
+    return problemResponse(problem('store-unavailable', 'the store cannot be read now', { retryAfterMs }), c.req.path)
+  }
+  if (error instanceof StreamDeletedError) return problemResponse(problem('stream-damaged', error.message), c.req.path)
+  if (error instanceof DamagedIndexError) return problemResponse(problem('stream-damaged', error.message), c.req.path)
+  const errorId = randomUUID()
+  edge.log.error({ err: error, errorId, method: c.req.method, path: c.req.path }, 'a request failed')
+  return problemResponse(problem('internal', 'the server failed', { evidence: { errorId } }), c.req.path)
+}
