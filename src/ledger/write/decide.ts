@@ -1,7 +1,7 @@
 /** @module From a command to the decision on it. */
 import type { ManifestState, RunState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
-import { foreignWork } from '../../access/agent-work.ts'
+import { foreignWork } from '../../access/check-access.ts'
 import { decideDenial, decideGrant, decideWithdrawal } from '../../domain/approvals.ts'
 import { decideReservation } from '../../domain/budget.ts'
 import { decideClaim } from '../../domain/calls.ts'
