@@ -5,8 +5,8 @@
  * wants is nobody's loss.
  */
 import { LRUCache } from 'lru-cache'
+import type { Work, WorkKind } from '../resources/fair-shares.ts'
 import type { MemoryBudget } from '../resources/memory-budget.ts'
-import type { Work, WorkKind } from '../resources/work-queue.ts'
 import type { Principal } from '../signing/tokens.ts'
 
 export interface RateSettings {

@@ -40,12 +40,12 @@ export async function readJson({ c, body, edge, caller }: BodyOf, limits: BodyLi
   if (!read.ok) return read
   const room = body?.beforeWork(read.value.byteLength)
   if (room !== undefined) await room
-  const turn = edge.work.turns.pass(read.value.byteLength)
+  const turn = edge.work.writes.pass(read.value.byteLength)
   if (turn !== undefined) await turn
   if (read.value.byteLength === 0) return fault(problem('body-missing', 'a JSON object is expected'))
 
   const party = { tenant: caller.tenant, caller: caller.subject }
-  const parsed = edge.work.doing(party, () => parseStrictJson(read.value, limits))
+  const parsed = edge.work.writes.doing(party, () => parseStrictJson(read.value, limits))
   if (parsed.ok) return parsed
   const { code, pointer, offset, message } = parsed.error
   return fault(problem('invalid-json', message, { pointer, evidence: { reason: code, offset } }))

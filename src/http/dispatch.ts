@@ -122,7 +122,7 @@ async function withBody(route: GuardedRoute, ask: Ask): Promise<Response> {
   const maxBytes = route.takesBatch === true ? batchMaxBytes : single
   const body = holdBody(edge.memory, { c, tenant: caller.tenant, maxBytes })
   if (body === undefined) return problemResponse(bodiesInFlight, path)
-  const written = edge.work.writing()
+  const written = edge.work.writes.begin()
   try {
     return await route.handle({ ...ask, body })
   } finally {

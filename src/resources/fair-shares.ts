@@ -1,4 +1,22 @@
-/** @module Who goes next among parties that share time: whoever has used least, of those that wait. */
+/** @module Parties that share the time of a thread: who they are, what their work is counted as, and who goes next: whoever has used least, of those that wait. */
+
+/** Whose work it is: shares are divided among tenants, then among the callers of each. */
+export interface Party {
+  readonly tenant: string
+  readonly caller: string
+}
+
+export type WorkKind = 'read' | 'write'
+
+/** What somebody's request took of this thread. */
+export interface Work {
+  readonly party: Party
+  readonly kind: WorkKind
+  readonly ms: number
+}
+
+/** Keeps account of work. */
+export type Charge = (work: Work) => void
 
 /** Tenants, and callers of one, whose use is remembered while they wait for nothing. A slice of whoever falls out is forgiven. */
 const IDLE_MAX = 256

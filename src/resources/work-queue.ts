@@ -3,11 +3,9 @@
  * among tenants, then among the callers of a tenant. While somebody writes, readers rest between their slices, so that a write waits for one slice at most.
  */
 
-import { least, leastUsed, putLast } from './fair-shares.ts'
-import { LoopTurns } from './loop-turns.ts'
+import { type Charge, least, leastUsed, type Party, putLast } from './fair-shares.ts'
+import { realTurns, SLICE_MS, type TurnEffects, WriteTurns } from './write-turns.ts'
 
-/** A slice ends with the first look at the clock after so long. */
-const SLICE_MS = 2
 /** While writes come, readers rest this many times as long as they worked. */
 const REST_FACTOR = 4
 /** However long one piece of work took. */
@@ -16,23 +14,6 @@ const REST_MAX_MS = 100
 const GIVE_WAY_FACTOR = 8
 /** After a write its writer most likely comes again. */
 const WRITING_MS = 20
-/** A write that takes less is paid for as a request. */
-const CHARGED_MS = 0.5
-
-/** Who reads: shares are divided among tenants, then among the callers of each. */
-export interface Party {
-  readonly tenant: string
-  readonly caller: string
-}
-
-export type WorkKind = 'read' | 'write'
-
-/** What somebody's request took of this thread. */
-export interface Work {
-  readonly party: Party
-  readonly kind: WorkKind
-  readonly ms: number
-}
 
 /** Its reader has left: the work is over, and nobody waits for its answer. */
 export class ReaderLeftError extends Error {
@@ -55,17 +36,11 @@ export interface Pace {
   leave(): void
 }
 
-export interface WorkEffects {
-  readonly nowMs: () => number
-  readonly soon: (call: () => void) => void
+export interface WorkEffects extends TurnEffects {
   readonly later: (call: () => void, ms: number) => void
 }
 
-const realEffects: WorkEffects = {
-  nowMs: () => performance.now(),
-  soon: (call) => void setImmediate(call),
-  later: (call, ms) => void setTimeout(call, ms),
-}
+const realEffects: WorkEffects = { ...realTurns, later: (call, ms) => void setTimeout(call, ms) }
 
 interface Slice {
   readonly pace: ReaderPace
@@ -92,22 +67,21 @@ interface Turn {
 }
 
 export class WorkQueue {
-  /** For writes. */
-  readonly turns = new LoopTurns()
+  /** Readers rest between their slices while any of these is under way. */
+  readonly writes: WriteTurns
   readonly #effects: WorkEffects
   readonly #shares = new Map<string, Share>()
   #waiting = 0
   #current: Slice | undefined
   #scheduled = false
-  #writes = 0
-  #lastWriteMs = Number.NEGATIVE_INFINITY
   #notBeforeMs = 0
   #slices = 0
   #workedMs = 0
-  #charge: ((work: Work) => void) | undefined
+  #charge: Charge | undefined
 
   constructor(effects: WorkEffects = realEffects) {
     this.#effects = effects
+    this.writes = new WriteTurns(effects)
   }
 
   /** Readers that wait for a slice. */
@@ -132,52 +106,10 @@ export class WorkQueue {
     return new ReaderPace(this, party, hasLeft)
   }
 
-  /** A write is under way until the result is called. */
-  writing(): () => void {
-    this.#writes += 1
-    return () => {
-      this.#writes -= 1
-      this.#lastWriteMs = this.#effects.nowMs()
-    }
-  }
-
-  /** Who keeps account of the work of each party: slices of readers, and what `doing` measures. */
-  chargeTo(charge: (work: Work) => void): void {
+  /** Who keeps account of the work of each party: slices of readers, and what writes take. */
+  chargeTo(charge: Charge): void {
     this.#charge = charge
-  }
-
-  /** Work of a write, or a slice of it. What takes no longer than any request does is not worth an entry. */
-  doing<T>(party: Party, work: () => T): T {
-    const startedMs = this.#effects.nowMs()
-    try {
-      return work()
-    } finally {
-      const ms = this.#effects.nowMs() - startedMs
-      if (ms >= CHARGED_MS) this.#charge?.({ party, kind: 'write', ms })
-    }
-  }
-
-  /**
-   * Carries on the work of a write that pauses, a slice of it in each turn of the event loop that it gets, and answers what came of it.
-   * `party` is who pays for it.
-   */
-  async inTurns<T>(work: Iterator<void, T>, party?: Party): Promise<T> {
-    for (;;) {
-      await this.turns.later()
-      const slice = (): IteratorReturnResult<T> | undefined => this.#slice(work)
-      const ended = party === undefined ? slice() : this.doing(party, slice)
-      if (ended !== undefined) return ended.value
-    }
-  }
-
-  /** Undefined where it has not ended. */
-  #slice<T>(work: Iterator<void, T>): IteratorReturnResult<T> | undefined {
-    const startedMs = this.#effects.nowMs()
-    do {
-      const next = work.next()
-      if (next.done === true) return next
-    } while (this.#effects.nowMs() - startedMs < SLICE_MS)
-    return undefined
+    this.writes.chargeTo(charge)
   }
 
   /** For `ReaderPace` alone. */
@@ -228,14 +160,14 @@ export class WorkQueue {
 
   #restMs(): number {
     const nowMs = this.#effects.nowMs()
-    const writing = this.#writes > 0 || nowMs - this.#lastWriteMs < WRITING_MS
+    const writing = this.writes.underWay || nowMs - this.writes.lastEndedMs < WRITING_MS
     return writing ? this.#notBeforeMs - nowMs : 0
   }
 
   #tick(): void {
     this.#scheduled = false
     const nowMs = this.#effects.nowMs()
-    const givesWay = this.#writes > 0 && nowMs < this.#notBeforeMs + GIVE_WAY_FACTOR * SLICE_MS
+    const givesWay = this.writes.underWay && nowMs < this.#notBeforeMs + GIVE_WAY_FACTOR * SLICE_MS
     if (givesWay || this.#restMs() > 0) this.#lookAgain()
     else this.#grant()
   }

@@ -88,7 +88,7 @@ queue(
     const before = done.ms
     for (let n = 0; n < 200; n += 1) {
       const atMs = done.ms
-      const written = work.writing()
+      const written = work.writes.begin()
       await clock.runUntil(clock.nowMs + 3)
       written()
       assert.ok(done.ms - atMs <= 2.9, `${done.ms - atMs} ms of reading within one write`)
@@ -97,7 +97,7 @@ queue(
     assert.ok(share > 0.05 && share < 0.4, `${share}`)
 
     // One that never ends keeps nobody out for ever.
-    const stuck = work.writing()
+    const stuck = work.writes.begin()
     const atMs = done.ms
     await clock.runUntil(clock.nowMs + 1_000)
     assert.ok(done.ms - atMs > 50, `${done.ms - atMs} ms beside a write that hangs`)
@@ -118,7 +118,7 @@ queue('a reader that waits for its own reader is charged for its work, not for t
     await clock.runUntil(clock.nowMs + 50)
     await done
     // Nobody takes what was made, for a whole second; meanwhile somebody writes.
-    work.writing()()
+    work.writes.begin()()
     clock.nowMs += 1_000
   }
   assert.ok(work.worked.ms < 30, `${work.worked.ms} ms for twenty pieces of one millisecond`)

@@ -6,7 +6,8 @@ import type { ValueRef } from '../../../schemas/values.ts'
 import type { Decision, Draft } from '../../domain/decision.ts'
 import { finish, type Paced } from '../../domain/paced.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
-import type { Party, WorkQueue } from '../../resources/work-queue.ts'
+import type { Party } from '../../resources/fair-shares.ts'
+import type { WorkQueue } from '../../resources/work-queue.ts'
 import { type ValueLimits, valueLimits } from '../values/value-limits.ts'
 import { mayExceed } from '../values/value-size.ts'
 import type { PutResult, ValueOwner, ValueStore } from '../values/value-store.ts'
@@ -41,7 +42,7 @@ export class LargeValues {
   readFirst(run: RunAggregate, party: Party): Attempt {
     const { values, work } = this.#deps
     const goOn = run.pause()
-    const inTurns = (paced: Paced<unknown>): unknown => work?.inTurns(paced, party) ?? finish(paced)
+    const inTurns = (paced: Paced<unknown>): unknown => work?.writes.inTurns(paced, party) ?? finish(paced)
     const settled = readUnread(run, { values, inTurns }).finally(goOn)
     return { refusedNow: false, undecided: true, settled: settled.then(() => 'again') }
   }

@@ -29,12 +29,12 @@ async function holdsHead({ store }: LoadDeps, stream: string, { revision, digest
 async function settleResults({ work }: LoadDeps, { evidence }: RunAggregate): Promise<void> {
   const settling = settle(evidence, new Pauses())
   if (work === undefined) finish(settling)
-  else await work.inTurns(settling)
+  else await work.writes.inTurns(settling)
 }
 
 async function foldTail(deps: LoadDeps, run: RunAggregate): Promise<void> {
   for await (const { event, ringIndex, chars } of verifiedEvents(deps, run.stream, { after: run.head })) {
-    const turn = deps.work?.turns.pass(chars)
+    const turn = deps.work?.writes.pass(chars)
     if (turn !== undefined) await turn
     run.fold(event)
     if (isOverdue(run.evidence.results)) await settleResults(deps, run)

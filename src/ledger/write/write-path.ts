@@ -1,7 +1,6 @@
 /**
- * @module The write path: load, decide, seal, append, answer. Deciding and sealing happen in one synchronous step on the hot run, or, where
- * that would take long, while no other decision on it is begun, so that decisions of one run never interleave; waiting for the disk comes
- * after, and many wait together.
+ * @module The write path: load, decide, seal, append, answer. Deciding and sealing happen in one synchronous step on the hot run, or, where that would take long,
+ * while no other decision on it is begun, so that decisions of one run never interleave; waiting for the disk comes after, and many wait together.
  */
 import { slot } from '../../../projections/run-state.ts'
 import type { Decision, Env } from '../../domain/decision.ts'
@@ -10,7 +9,8 @@ import { finish, type Paced } from '../../domain/paced.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import { refuseOnRecord } from '../../domain/run-rules.ts'
-import type { Party, WorkQueue } from '../../resources/work-queue.ts'
+import type { Party } from '../../resources/fair-shares.ts'
+import type { WorkQueue } from '../../resources/work-queue.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
 import type { TenantPolicies } from '../ports.ts'
 import { type AppendDeps, Appender } from './appender.ts'
@@ -112,7 +112,7 @@ export class WritePath {
     const tries: Attempt[] = []
     let refusedOne = envelopeRefused
     for (const pending of jobs) {
-      const turn = this.#deps.work?.turns.pass(pending.info.bodyBytes ?? 0)
+      const turn = this.#deps.work?.writes.pass(pending.info.bodyBytes ?? 0)
       // Meanwhile the run may have been dropped: then this item is left for the next look at it.
       if (turn !== undefined) await turn
       while (run.hot.paused !== undefined) await run.hot.paused
@@ -130,7 +130,7 @@ export class WritePath {
   async #untilSettled(pending: PendingCommand): Promise<Outcome> {
     const { effects } = this.#deps
     for (let tries = 0; tries < DECIDE_AGAIN_MAX; ) {
-      const turn = this.#deps.work?.turns.pass(pending.info.bodyBytes ?? 0)
+      const turn = this.#deps.work?.writes.pass(pending.info.bodyBytes ?? 0)
       if (turn !== undefined) await turn
       if (tries > 1) await effects.sleep(DECIDE_AGAIN_MS * 2 ** tries * effects.random())
       const run = await this.#load(pending)
@@ -185,7 +185,7 @@ export class WritePath {
     const texts = new DecisionTexts()
     const deciding = this.#decide(run, pending, texts)
     if (work === undefined) return this.#carryOut(run, pending, { decision: finish(deciding), texts })
-    return work.doing(partyOf(pending.caller), () => {
+    return work.writes.doing(partyOf(pending.caller), () => {
       const first = deciding.next()
       return first.done === true
         ? this.#carryOut(run, pending, { decision: first.value, texts })
@@ -202,10 +202,10 @@ export class WritePath {
     const party = partyOf(pending.caller)
     const goOn = run.pause()
     try {
-      const decision = await work.inTurns(deciding, party)
+      const decision = await work.writes.inTurns(deciding, party)
       // Meanwhile an append that it was made on may have failed.
       if (run.dead || !this.#deps.runs.owns(run)) return AGAIN
-      return work.doing(party, () => this.#carryOut(run, pending, { decision, texts }))
+      return work.writes.doing(party, () => this.#carryOut(run, pending, { decision, texts }))
     } finally {
       goOn()
     }

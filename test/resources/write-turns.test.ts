@@ -3,8 +3,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
 import { batchDigest } from '../../src/http/batch-digest.ts'
-import { LoopTurns } from '../../src/resources/loop-turns.ts'
 import { WorkQueue } from '../../src/resources/work-queue.ts'
+import { WriteTurns } from '../../src/resources/write-turns.ts'
 import { jsonDigest } from '../../src/signing/digests.ts'
 import type { Append } from '../../src/store/event-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
@@ -52,7 +52,7 @@ turns('a turn takes on 64 KiB or one piece alone, in the order in which they cam
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 200 * KIB }), { maxLength: 40 }), async (sizes) => {
       const soon: (() => void)[] = []
-      const loop = new LoopTurns((call) => soon.push(call))
+      const loop = new WriteTurns({ nowMs: () => 0, soon: (call) => soon.push(call) })
       const done: number[] = []
       let inTurn: number[] = []
       const all = sizes.map(async (bytes, index) => {
@@ -129,8 +129,8 @@ turns(
 
 turns("a batch's digest is the digest of its body, whatever turns it took", async () => {
   const items = [envelope('r', 100), envelope('é\u2028', 1), { b: [1, 'x'], a: { d: null, c: 1e21 } }]
-  assert.is(await batchDigest(items, new LoopTurns()), jsonDigest({ items }))
-  assert.is(await batchDigest([], new LoopTurns()), jsonDigest({ items: [] }))
+  assert.is(await batchDigest(items, new WriteTurns()), jsonDigest({ items }))
+  assert.is(await batchDigest([], new WriteTurns()), jsonDigest({ items: [] }))
 })
 
 /** A queue on whose clock each piece takes as long as a slice, and how many slices were waited for. */
@@ -141,8 +141,8 @@ function sliceCount(): { readonly work: WorkQueue; readonly slices: () => number
     return nowMs
   }
   const work = new WorkQueue({ nowMs: nextMs, soon: setImmediate, later: setTimeout })
-  const later = work.turns.later.bind(work.turns)
-  work.turns.later = () => {
+  const later = work.writes.later.bind(work.writes)
+  work.writes.later = () => {
     slices += 1
     return later()
   }
