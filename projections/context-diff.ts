@@ -1,7 +1,6 @@
 /** @module What changed between two contexts, by JSON Pointer; lists are matched as merges match them, not by place. */
-import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
+import { isEqual, isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
 import { pointerStep } from '../schemas/json-pointer.ts'
-import { isEqual } from './json-equality.ts'
 import { memberKeys } from './set-members.ts'
 import { setTextsOf } from './set-text.ts'
 

@@ -2,10 +2,9 @@
  * @module Mode `extend` under rule set 2: a context grows by a payload. Members of lists are known by identity, and a member that is known
  * takes over what the payload says of it, so that the validator sees what it changed. Recorded runs are folded by it: it must not change.
  */
-import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
+import { isEqual, isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
 import type { ResolvedPolicy } from '../schemas/policy.ts'
 import { type DeclaredLists, declaredBelow, declaredLists } from './declared-lists.ts'
-import { isEqual } from './json-equality.ts'
 import { keyWords } from './key-words.ts'
 import { type Identity, identityText, listIdentity } from './list-identity.ts'
 import { namesOrder } from './ordered-keys.ts'

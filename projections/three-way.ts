@@ -1,7 +1,6 @@
 /** @module The union of branches: what each changed of one frozen context, merged; a conflict where two made different things of one place. */
-import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
+import { isEqual, isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
 import type { ExtendPolicy } from './extend.ts'
-import { isEqual } from './json-equality.ts'
 import { protectedBy } from './protected-keys.ts'
 import { memberKeys } from './set-members.ts'
 import { type SetTexts, setTextsOf } from './set-text.ts'

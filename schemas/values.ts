@@ -11,7 +11,7 @@ export const JsonValue = z
   .refine((value) => value !== undefined, 'a JSON value is required') as unknown as z.ZodType<Json>
 export const JsonRecord = z
   .any()
-  .refine((value) => isJsonObject(value), 'a JSON object is required')
+  .refine(isJsonObject, 'a JSON object is required')
   .meta({ type: 'object' }) as unknown as z.ZodType<JsonObject>
 
 export const Tokens = z.int().min(0).max(TOKENS_MAX)

@@ -1,8 +1,9 @@
 /** @module What a judge said about a handoff, on record, and what that means for the next one (JUD-32 to JUD-34). Pure. */
-import { isEqual } from '../../projections/json-equality.ts'
+
 import { lastStep, type RunState, slot } from '../../projections/run-state.ts'
 import { FINDINGS_MAX, type Finding } from '../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../schemas/json.ts'
+import { isEqual } from '../../schemas/json.ts'
 import { parsePointer, valueAt } from '../../schemas/json-pointer.ts'
 import type { RecordJudgement } from '../../schemas/requests.ts'
 import { append, type Decision, refuse } from './decision.ts'

@@ -4,8 +4,7 @@ import { createSessions } from '../../src/dashboard/sessions.ts'
 import { storyFor } from '../../src/dashboard/story/story-cache.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import type { LedgerEvent } from '../../src/ledger/ledger-event.ts'
-import { MemoryBudget, type ShareName } from '../../src/resources/memory-budget.ts'
-import { weigh } from '../../src/resources/weigh.ts'
+import { MemoryBudget, type ShareName, weigh } from '../../src/resources/memory-budget.ts'
 import type { Principal } from '../../src/signing/tokens.ts'
 
 const caches = suite('what the dashboard remembers')

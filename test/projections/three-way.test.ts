@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { isEqual } from '../../projections/json-equality.ts'
 import { applyMode } from '../../projections/merge.ts'
 import { setText, setTextsOf } from '../../projections/set-text.ts'
 import { unionOf } from '../../projections/three-way.ts'
 import type { JsonObject } from '../../schemas/json.ts'
+import { isEqual } from '../../schemas/json.ts'
 import { DEFAULT_CRITICAL_KEYS } from '../../schemas/resolve-policy.ts'
 
 const test = suite('the union of branches')

@@ -1,9 +1,10 @@
 /** @module The established context as the code of this life has come to see it: on resume and replay that of then, not that of now. */
-import { isEqual } from '../../../projections/json-equality.ts'
+
 import { applyMode } from '../../../projections/merge.ts'
 import { EMPTY_CONTEXT_DIGEST } from '../../../projections/run-state.ts'
 import type { EventBody } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isEqual } from '../../../schemas/json.ts'
 import type { Established } from './handoff-types.ts'
 import type { HandoffFact, RecordedHandoffs } from './recorded-handoffs.ts'
 

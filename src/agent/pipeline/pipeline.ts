@@ -1,7 +1,7 @@
 /** @module The handoffs of one run in this process: what the record holds for them, and the context as the code has come to see it. */
 import type { ExtendPolicy } from '../../../projections/extend.ts'
-import { isEqual } from '../../../projections/json-equality.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isEqual } from '../../../schemas/json.ts'
 import { jsonDigest } from '../../signing/digests.ts'
 import { type DivergenceCode, ResumeDiverged } from '../errors.ts'
 import type { Problem } from '../runtime/connection.ts'

@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
-import { weigh } from '../../resources/weigh.ts'
+import { weigh } from '../../resources/memory-budget.ts'
 import { orRefused } from '../page.ts'
 import { emptyStory, foldStory } from './run-story.ts'
 import type { RunStory } from './story-parts.ts'

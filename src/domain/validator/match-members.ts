@@ -1,8 +1,8 @@
 /** @module For each member of an established list, its counterpart in the new one. */
-import { isEqual } from '../../../projections/json-equality.ts'
+
 import { isForward, memberKeys, STATUS, STATUS_WORDS } from '../../../projections/set-members.ts'
 import type { SetTexts } from '../../../projections/set-text.ts'
-import { isJsonObject, type Json } from '../../../schemas/json.ts'
+import { isEqual, isJsonObject, type Json } from '../../../schemas/json.ts'
 import type { Token } from '../../../schemas/json-pointer.ts'
 import { assignRichest } from './assign-richest.ts'
 import { isCoveredBelow, type Supersessions } from './supersedes.ts'

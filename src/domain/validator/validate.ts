@@ -1,8 +1,9 @@
 /** @module The validator: judges a handoff against what is established (JUD-1 to JUD-29). Pure. */
-import { isEqual } from '../../../projections/json-equality.ts'
+
 import { unionKeys } from '../../../projections/set-text.ts'
 import type { Diff, Finding } from '../../../schemas/finding.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { isEqual } from '../../../schemas/json.ts'
 import { formatPointer } from '../../../schemas/json-pointer.ts'
 import type { ResolvedPolicy } from '../../../schemas/policy.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'

@@ -3,7 +3,7 @@
 import type { StartRun } from '../../../schemas/requests.ts'
 import { asAgent, commandRefusal } from '../../access/check-access.ts'
 import type { Refusal } from '../../domain/refusal.ts'
-import { weigh } from '../../resources/weigh.ts'
+import { weigh } from '../../resources/memory-budget.ts'
 import { runIdFromKey } from '../../signing/request-mark.ts'
 import type { BatchItem, Caller, Command, Ledger, Outcome, RequestInfo } from '../ledger.ts'
 import type { Queries } from '../read/queries.ts'

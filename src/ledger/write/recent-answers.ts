@@ -2,7 +2,7 @@
  * @module The last answers of a run that its state is part of. A repeat is answered from here and not from the run's events, which it would have to
  * fold up to the request. Losing them loses time alone: the answer is made again from the stream.
  */
-import { weigh } from '../../resources/weigh.ts'
+import { weigh } from '../../resources/memory-budget.ts'
 import type { CommandResponse } from '../responses/response-parts.ts'
 
 /** Of one run. A repeat comes within moments, from callers that work side by side. */

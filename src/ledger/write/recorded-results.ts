@@ -8,7 +8,7 @@ import { askedOf } from '../../domain/validator/grounding/answers.ts'
 import { sinceAfter } from '../../domain/validator/grounding/established-since.ts'
 import { forgetLeft, noteLeft } from '../../domain/validator/grounding/left-words.ts'
 import { noteOutcome, saysError, takeAsked } from '../../domain/validator/grounding/recorded-results.ts'
-import { weigh } from '../../resources/weigh.ts'
+import { weigh } from '../../resources/memory-budget.ts'
 
 export interface Folded {
   /** After the event. */

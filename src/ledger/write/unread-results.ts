@@ -5,7 +5,7 @@ import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import { type Paced, Pauses } from '../../domain/paced.ts'
 import { addEvidence, addToolResult, settle, type UnreadResult } from '../../domain/validator/evidence.ts'
 import { noteOutcome, saysError, takeAsked } from '../../domain/validator/grounding/recorded-results.ts'
-import { weigh } from '../../resources/weigh.ts'
+import { weigh } from '../../resources/memory-budget.ts'
 import type { ValueStore } from '../values/value-store.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 

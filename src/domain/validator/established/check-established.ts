@@ -1,7 +1,8 @@
 /** @module Rule set 2: every protected key of the established context against the new one, change by change. */
-import { isEqual } from '../../../../projections/json-equality.ts'
+
 import { protectedBy } from '../../../../projections/protected-keys.ts'
 import type { Json, JsonObject } from '../../../../schemas/json.ts'
+import { isEqual } from '../../../../schemas/json.ts'
 import type { ResolvedPolicy } from '../../../../schemas/policy.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import { compareOther } from '../compare-other.ts'

@@ -1,6 +1,5 @@
 /** @module Two lists: members find their counterparts, what has none is gone, and where the order says something it is kept. */
-import { isEqual } from '../../../../projections/json-equality.ts'
-import { isJsonObject, type Json } from '../../../../schemas/json.ts'
+import { isEqual, isJsonObject, type Json } from '../../../../schemas/json.ts'
 import type { Paced } from '../../paced.ts'
 import { isOrdered, keepsOrder } from '../lists/list-order.ts'
 import { matchObjects, type ObjectMatch } from '../lists/match-objects.ts'

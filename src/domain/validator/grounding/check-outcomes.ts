@@ -1,7 +1,7 @@
 /** @module An action handed over as done, whose recorded call failed, is `disagrees-with-tool`. */
-import { isEqual } from '../../../../projections/json-equality.ts'
+
 import { sortedKeys } from '../../../../projections/set-text.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
+import { isEqual, isJsonObject, type Json, type JsonObject } from '../../../../schemas/json.ts'
 import { formatPointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
 import type { Paced } from '../../paced.ts'
 import { entryFor } from '../established/superseded.ts'

@@ -1,8 +1,8 @@
 /** @module Rules `disagrees-with-tool`, `ungrounded`, `derived` and `evidence-truncated` of rule set 2: what is new in a handoff against what the run's tools answered. */
-import { isEqual } from '../../../../projections/json-equality.ts'
+
 import { protectedBy } from '../../../../projections/protected-keys.ts'
 import { sortedKeys } from '../../../../projections/set-text.ts'
-import { isJsonObject, type Json } from '../../../../schemas/json.ts'
+import { isEqual, isJsonObject, type Json } from '../../../../schemas/json.ts'
 import { formatPointer, parsePointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
 import type { Paced, Pauses } from '../../paced.ts'
 import { entryFor, supersededTree } from '../established/superseded.ts'

@@ -1,8 +1,9 @@
 /** @module Since which event each value of the context stands: a tree that holds the places that have changed, and nothing else; and which handoff established what a finding is about (JUD-26). */
-import { isEqual } from '../../../../projections/json-equality.ts'
+
 import type { EstablishedStep, RunState } from '../../../../projections/run-state.ts'
 import type { Finding } from '../../../../schemas/finding.ts'
 import type { Json } from '../../../../schemas/json.ts'
+import { isEqual } from '../../../../schemas/json.ts'
 import { parsePointer, type Token, valueAt } from '../../../../schemas/json-pointer.ts'
 
 export interface Since {
