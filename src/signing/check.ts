@@ -4,9 +4,9 @@ import { type Header, SALT_BYTES, type StoredRecord } from '../../schemas/header
 import { isCanonicalJson } from './canonical-scan.ts'
 import { dataDigest, recordDigest } from './digests.ts'
 import { readHeader } from './header-reader.ts'
-import { headerMac } from './header-text.ts'
 import { type KeyOrder, type RunKeys, ringIndex } from './key-ring.ts'
 import type { ReadHeader } from './plain-header.ts'
+import { headerMac } from './seal.ts'
 import { streamTenant } from './stream-tenant.ts'
 
 export type FaultCode =

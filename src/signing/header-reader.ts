@@ -13,8 +13,8 @@ import { isJsonObject, type JsonObject } from '../../schemas/json.ts'
 import { DIGEST_PATTERN } from '../../schemas/names.ts'
 import { NAME_MAX_CHARS, TRACEPARENT_PATTERN } from '../../schemas/value-forms.ts'
 import { canonicalJson } from './canonical-json.ts'
-import { type HeaderParts, headerParts, sealedText } from './header-text.ts'
 import { type ReadHeader, readPlainHeader } from './plain-header.ts'
+import { type HeaderParts, headerParts, sealedText } from './seal.ts'
 
 export interface HeaderFault {
   readonly ok: false

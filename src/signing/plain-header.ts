@@ -13,7 +13,7 @@ import {
 } from '../../schemas/header.ts'
 import { DIGEST_PATTERN } from '../../schemas/names.ts'
 import { NAME_MAX_CHARS, TRACEPARENT_PATTERN } from '../../schemas/value-forms.ts'
-import type { HeaderParts } from './header-text.ts'
+import type { HeaderParts } from './seal.ts'
 
 export interface ReadHeader {
   readonly ok: true

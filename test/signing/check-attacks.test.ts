@@ -5,9 +5,8 @@ import type { Header } from '../../schemas/header.ts'
 import type { Json } from '../../schemas/json.ts'
 import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import { checkRecord } from '../../src/signing/check.ts'
-import { headerParts } from '../../src/signing/header-text.ts'
 import { rotateKeyRing } from '../../src/signing/key-ring.ts'
-import { sealEvents } from '../../src/signing/seal.ts'
+import { headerParts, sealEvents } from '../../src/signing/seal.ts'
 import { fullEvent, keys, ring, withHeader } from './check-fixtures.ts'
 import {
   checkKeys,

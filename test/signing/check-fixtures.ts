@@ -4,8 +4,7 @@ import type { AppendRecord, Header } from '../../schemas/header.ts'
 import type { Json } from '../../schemas/json.ts'
 import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import { checkRecord, type Expectation, firstExpectation, nextExpectation } from '../../src/signing/check.ts'
-import { headerMac, headerParts } from '../../src/signing/header-text.ts'
-import { type SealedEvent, sealEvents } from '../../src/signing/seal.ts'
+import { headerMac, headerParts, type SealedEvent, sealEvents } from '../../src/signing/seal.ts'
 import { checkKeys, STREAM, sealContext, sealedStream, testRing } from './fixtures.ts'
 
 export const ring = testRing()

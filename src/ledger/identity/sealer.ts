@@ -1,7 +1,6 @@
 /** @module The key that seals now, and the run keys of every key there was; swapped as one when the ring changes. */
 
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
-import type { MacKey } from '../../signing/header-text.ts'
 import {
   createRunKeys,
   currentKey,
@@ -10,6 +9,7 @@ import {
   type RunKeys,
   ringIndex,
 } from '../../signing/key-ring.ts'
+import type { MacKey } from '../../signing/seal.ts'
 import type { KeySource } from '../ports.ts'
 
 export interface StreamKey {
