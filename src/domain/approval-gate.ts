@@ -6,9 +6,8 @@ import type { EventBody } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
 import type { ClaimCall } from '../../schemas/requests.ts'
 import type { Phase } from '../../schemas/values.ts'
-import { type Draft, type Env, nowMsOf, type Refused, refuse, timeAfter } from './decision.ts'
+import { type Draft, type Env, nowMsOf, type Refused, refuse, refuseOnRecord, timeAfter } from './decision.ts'
 import { type Refusal, refusal } from './refusal.ts'
-import { refuseOnRecord } from './run-rules.ts'
 import { type Budget, isRuledOut, STEPS_MAX } from './validator/policy/evaluate.ts'
 
 /** A claim that nothing else keeps from running. */

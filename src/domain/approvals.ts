@@ -3,9 +3,17 @@ import type { ApprovalState, Person } from '../../projections/approval-state.ts'
 import { type RunState, slot } from '../../projections/run-state.ts'
 import type { ApprovalNeed, DecideApproval } from '../../schemas/approval.ts'
 import { approvalExpired, expiredApproval, isExpired, usedRefusal } from './approval-gate.ts'
-import { append, type Decision, type Env, type Refused, refuse } from './decision.ts'
+import {
+  append,
+  type Decision,
+  type Env,
+  mustBeOpen,
+  mustNotCompensate,
+  type Refused,
+  refuse,
+  refuseOnRecord,
+} from './decision.ts'
 import { type Refusal, refusal } from './refusal.ts'
-import { mustBeOpen, mustNotCompensate, refuseOnRecord } from './run-rules.ts'
 
 interface OnApproval {
   readonly approvalId: string

@@ -1,25 +1,29 @@
-/** @module Hard budgets: nothing is reserved beyond a limit (RUN-43). */
+/** @module Hard budgets: nothing is reserved beyond a limit (RUN-43), and no tokens are handed over beyond one under a policy that says `overshoot: "refuse"` (RUN-80). */
+import { envelopeCharge } from '../../projections/run-budget.ts'
 import { type CallState, type ReservationState, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 import {
   type ClaimCall,
+  type PostEnvelope,
   type PostReservation,
   RESERVATION_DEADLINE_DEFAULT_MS,
   type Reserve,
 } from '../../schemas/requests.ts'
-import type { Phase } from '../../schemas/values.ts'
+import type { Failure, Phase } from '../../schemas/values.ts'
 import {
   append,
   DEADLINE_GRACE_MS,
   type Decision,
   type Draft,
   type Env,
+  mustBeOpen,
   type Refused,
+  recordOnce,
   refuse,
   timeAfter,
 } from './decision.ts'
 import { budgetExceeded, currencyFault, type Exceeded, findExceeded, sumFault } from './limits.ts'
-import { mustBeOpen, recordOnce } from './run-rules.ts'
 import type { Drafts } from './usage.ts'
 
 export function decideReservation(state: RunState, body: PostReservation, env: Env): Decision {
@@ -135,11 +139,46 @@ interface Refusing {
   readonly of: Pick<EventBody<'BudgetExceeded'>, 'claim' | 'handoff'>
 }
 
-export function exceededRefusal(state: RunState, env: Env, refusing: Refusing): Refused {
+function exceededRefusal(state: RunState, env: Env, refusing: Refusing): Refused {
   const { exceeded, ended, of } = refusing
   const { agent, scope, dimension, requested } = exceeded
   const { tokens = Number(requested), cost = '0' } = refusing
   const fingerprint = env.digestOf({ agent, tokens, cost, scope, dimension, ...of })
   const record: Draft = { type: 'BudgetExceeded', data: { v: 1, ...exceeded, fingerprint, ...of } }
   return { ...recordOnce(state, env, { refusal: budgetExceeded(exceeded), record, fingerprint }), before: ended }
+}
+
+type HandedOver = Pick<PostEnvelope, 'agent' | 'tokens'>
+type Placed = HandedOver &
+  Pick<PostEnvelope, 'payload' | 'add' | 'mode' | 'supersedes' | 'manifestHash' | 'scope' | 'occurrence'>
+
+/** The limit that these tokens would pass. */
+function tokensOverLimit(state: RunState, handed: HandedOver, env: Env): Exceeded | undefined {
+  const requested = { agent: handed.agent, tokens: envelopeCharge(state, handed), cost: '0' }
+  return findExceeded(state, requested, expiredReservations(state, env))
+}
+
+/** Why the output of a branch is refused for its tokens, where the policy refuses them. They are charged to nobody. */
+export function tokensFault(state: RunState, handed: HandedOver, env: Env): Failure | undefined {
+  const exceeded = tokensOverLimit(state, handed, env)
+  if (exceeded === undefined) return undefined
+  const { code, detail, evidence } = budgetExceeded(exceeded)
+  return { code, message: detail, details: evidence as JsonObject }
+}
+
+/** The same of a handoff: on record with the place that it was requested at, so that a resume is served the refusal. */
+export function refusedTokens(state: RunState, envelope: Placed, env: Env): Refused | undefined {
+  const exceeded = tokensOverLimit(state, envelope, env)
+  if (exceeded === undefined) return undefined
+  const ended = expiredReservations(state, env).map(expiredDraft)
+  return exceededRefusal(state, env, { exceeded, ended, of: { handoff: placeOf(envelope, env) } })
+}
+
+function placeOf(envelope: Placed, env: Env): NonNullable<EventBody<'BudgetExceeded'>['handoff']> {
+  const { mode = 'replace', payload, add = null, supersedes = null, manifestHash = null, scope, occurrence } = envelope
+  return {
+    content: env.digestOf({ mode, payload, add, supersedes, manifestHash } as JsonObject),
+    ...(scope === undefined ? {} : { scope }),
+    ...(occurrence === undefined ? {} : { occurrence }),
+  }
 }

@@ -7,10 +7,19 @@ import type { Phase } from '../../schemas/values.ts'
 import { approvalGate } from './approval-gate.ts'
 import { reserveFor } from './budget.ts'
 import { ANCESTORS_MAX, isInPlan, rollbackStep } from './compensation.ts'
-import { append, type Decision, type Env, refuse, timeAfter } from './decision.ts'
+import {
+  append,
+  type Decision,
+  type Env,
+  mustBeOpen,
+  mustNotCompensate,
+  mustOwn,
+  refuse,
+  refuseOnRecord,
+  timeAfter,
+} from './decision.ts'
 import { isLeaseOver, leaseExpired } from './lease.ts'
 import { type Refusal, refusal } from './refusal.ts'
-import { mustBeOpen, mustNotCompensate, mustOwn, refuseOnRecord } from './run-rules.ts'
 
 /** A call's key: the caller's, else the digest over JCS of what identifies it (RUN-1). */
 export function callKey(claim: ClaimCall, digestOf: (value: Json) => string): string {

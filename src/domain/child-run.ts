@@ -2,9 +2,8 @@
 import { type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { StartRun } from '../../schemas/requests.ts'
-import { append, type Decision, refuse } from './decision.ts'
+import { append, type Decision, mustBeOpen, mustNotCompensate, refuse } from './decision.ts'
 import { type Refusal, refusal } from './refusal.ts'
-import { mustBeOpen, mustNotCompensate } from './run-rules.ts'
 
 /** Runs below one another: a program that starts itself without an end is refused here. */
 export const RUN_DEPTH_MAX = 32

@@ -4,9 +4,8 @@ import type { CallStatus } from '../../projections/run-state.ts'
 import { type CallState, isUndoing, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { StartCompensation } from '../../schemas/requests.ts'
-import { append, type Decision, type Draft, type Env, refuse } from './decision.ts'
+import { append, covers, type Decision, type Draft, type Env, mustOwn, refuse } from './decision.ts'
 import { leasesOver, type OutcomeInHand } from './lease.ts'
-import { covers, mustOwn } from './run-rules.ts'
 
 /** Calls nested deeper than this are refused, so that no walk over ancestors is long. */
 export const ANCESTORS_MAX = 256

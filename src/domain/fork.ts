@@ -13,8 +13,18 @@ import type { ForkBranch } from '../../schemas/fork.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { ReportBranch, StartFork } from '../../schemas/requests.ts'
 import type { Failure } from '../../schemas/values.ts'
-import { append, type Decision, type Draft, type Env, refuse } from './decision.ts'
-import { tokensFault } from './handed-over-tokens.ts'
+import { tokensFault } from './budget.ts'
+import {
+  append,
+  covers,
+  type Decision,
+  type Draft,
+  type Env,
+  mustBeOpen,
+  mustNotBeForked,
+  mustNotCompensate,
+  refuse,
+} from './decision.ts'
 import {
   CONTEXT_MAX_BYTES,
   type HandoffEnv,
@@ -28,7 +38,7 @@ import {
 import { judgedFault } from './judgement.ts'
 import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
-import { covers, mustBeOpen, mustNotBeForked, mustNotCompensate } from './run-rules.ts'
+import { refusesOvershoot } from './validator/policy/with-manifest.ts'
 import type { Verdict } from './validator/validate.ts'
 
 /** Opens a fork. One at a time in a run; asked again with the same scopes and content, the known one answers. */
@@ -120,15 +130,10 @@ function unionFault(state: RunState, { join }: StartFork, agent: string): Refusa
   })
 }
 
-interface OnFork<Body> {
-  readonly forkId: string
-  readonly body: Body
-}
-
 /** Judges what a branch hands over, against the frozen context. Refused, it is a failed branch, not a failed fork. */
 export function* decideBranch(
   state: RunState,
-  { forkId, body }: OnFork<ReportBranch>,
+  { forkId, body }: { readonly forkId: string; readonly body: ReportBranch },
   env: HandoffEnv,
 ): Paced<Decision> {
   const fork = state.forks[slot(forkId)]
@@ -178,7 +183,7 @@ function* judged(state: RunState, inputs: Report, env: HandoffEnv): Paced<Decisi
   const wrong = preconditionFault(state, envelope, { posted: { ...posted, parent }, established, manifest, env })
   if (wrong !== undefined) return refusedEnvelope(state, env, { wrong, signature })
 
-  const overBudget = tokensFault(state, envelope, { manifest, env })
+  const overBudget = refusesOvershoot(state, manifest) ? tokensFault(state, envelope, env) : undefined
   if (overBudget !== undefined) {
     const { tokens: _, ...uncharged } = body
     return append(refusedDraft({ ...inputs, body: uncharged, signed: envelope.signed }, { error: overBudget }))

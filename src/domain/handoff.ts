@@ -1,20 +1,29 @@
-/** @module The decision on a handoff: accept, or refuse and leave what was accepted last; and the rollback by hand. */
+/** @module The decision on a handoff: accept, or refuse and leave what was accepted last. */
 import { addToContext } from '../../projections/extend.ts'
 import { applyMode } from '../../projections/merge.ts'
 import { establishedDigest, type ManifestState, type RunState, slot } from '../../projections/run-state.ts'
 import type { EventBody } from '../../schemas/events.ts'
 import type { JsonObject } from '../../schemas/json.ts'
-import type { PostEnvelope, Rollback } from '../../schemas/requests.ts'
+import type { PostEnvelope } from '../../schemas/requests.ts'
 import { RULES_NOW } from '../../schemas/value-forms.ts'
-import { append, type Decision, type Env, type Refused, refuse } from './decision.ts'
-import { refusedTokens } from './handed-over-tokens.ts'
+import { refusedTokens } from './budget.ts'
+import {
+  append,
+  type Decision,
+  type Env,
+  mustBeOpen,
+  mustNotBeForked,
+  mustNotCompensate,
+  type Refused,
+  refuse,
+  refuseOnRecord,
+} from './decision.ts'
 import { withJudgement } from './judgement.ts'
 import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
-import { mustBeOpen, mustNotBeForked, mustNotCompensate, refuseOnRecord } from './run-rules.ts'
 import type { Evidence } from './validator/evidence.ts'
 import { withEstablishingStep } from './validator/grounding/established-since.ts'
-import { withManifestPolicy } from './validator/policy/with-manifest.ts'
+import { refusesOvershoot, withManifestPolicy } from './validator/policy/with-manifest.ts'
 import { judgeHandoff, type Verdict } from './validator/validate.ts'
 
 /** Largest established context, in canonical bytes: the same as the largest payload (REC-15). */
@@ -54,7 +63,7 @@ export function* decideHandoff(state: RunState, posted: PostEnvelope, env: Hando
   const wrong = preconditionFault(state, envelope, { posted, established, manifest, env })
   if (wrong !== undefined) return refusedEnvelope(state, env, { wrong, signature: posted.signature })
 
-  const over = refusedTokens(state, envelope, { manifest, env })
+  const over = refusesOvershoot(state, manifest) ? refusedTokens(state, envelope, env) : undefined
   if (over !== undefined) return over
 
   const context = applyMode({
@@ -70,7 +79,8 @@ export function* decideHandoff(state: RunState, posted: PostEnvelope, env: Hando
 
   const judged = yield* judge(state, envelope, { context, manifest, evidence: env.evidence })
   const policy = withManifestPolicy(state.policy, manifest?.manifest.policy)
-  const verdict = withJudgement(state, { after: context, supersedes: envelope.supersedes, policy }, judged)
+  const next = { after: context, supersedes: envelope.supersedes }
+  const verdict = policy.judge === 'reject' ? withJudgement(state, next, judged) : judged
   if (verdict.verdict === 'reject') return rejected(state, envelope, verdict)
   return accepted(state, envelope, { context, verdict, env })
 }
@@ -192,7 +202,8 @@ function handoffBody(
   }
 }
 
-function placeOf({ scope, occurrence }: Pick<PostEnvelope, 'scope' | 'occurrence'>): {
+/** The place in the caller's code, where it says so. */
+export function placeOf({ scope, occurrence }: Pick<PostEnvelope, 'scope' | 'occurrence'>): {
   scope?: string
   occurrence?: number
 } {
@@ -248,49 +259,8 @@ function rejected(state: RunState, envelope: SignedEnvelope, verdict: Verdict): 
   )
 }
 
-/** Rewinds by hand to `toStep`, by default the accepted step before the one established now. */
-export function decideRollback(
-  state: RunState,
-  command: Rollback & { readonly contextAt: (revision: number) => JsonObject | undefined },
-): Decision {
-  const closed = mustBeOpen(state, command.runFence) ?? mustNotBeForked(state)
-  if (closed !== undefined) return refuse(closed)
-
-  const now = state.lineage.at(-1)
-  const target =
-    command.toStep === undefined ? state.lineage.at(-2) : state.lineage.find((each) => each.step === command.toStep)
-  if (now === undefined || target === undefined) return refuse(noSuchStep(state, command.toStep))
-  if (target.step === now.step) return refuse(noSuchStep(state, command.toStep))
-
-  const restored = command.contextAt(target.revision)
-  if (restored === undefined) return { kind: 'needs-context', revision: target.revision }
-  return append({
-    type: 'RunRewound',
-    data: {
-      v: 1,
-      fromStep: now.step,
-      toStep: target.step,
-      snapshot: target.revision,
-      cause: 'rollback',
-      reason: command.reason,
-      ...placeOf(command),
-      context: target.context,
-      restored,
-      callsSince: callsSince(state, target.revision),
-    },
-  })
-}
-
-function noSuchStep(state: RunState, toStep: number | undefined): Refusal {
-  const steps = state.lineage.slice(0, -1).map((each) => each.step)
-  if (steps.length === 0) return refusal('nothing-to-roll-back', 'no step was accepted before the one established now')
-  return refusal('unknown-step', `step ${toStep} is not one that leads to the context now`, {
-    pointer: '/toStep',
-    evidence: { steps: steps.slice(-20) },
-  })
-}
-
-function callsSince(state: RunState, revision: number): string[] {
+/** Calls that were claimed behind a revision: what they did stands when the run is turned back. */
+export function callsSince(state: RunState, revision: number): string[] {
   return Object.values(state.calls)
     .filter((call) => call.claimRevision > revision)
     .map((call) => call.callId)

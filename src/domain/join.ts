@@ -9,13 +9,12 @@ import { FINDINGS_MAX, type Finding } from '../../schemas/finding.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { formatPointer } from '../../schemas/json-pointer.ts'
 import type { JoinFork } from '../../schemas/requests.ts'
-import { append, type Decision, type Draft, refuse } from './decision.ts'
+import { append, type Decision, type Draft, mustBeOpen, mustNotCompensate, refuse } from './decision.ts'
 import { noSuchFork, receivedDraft } from './fork.ts'
 import { CONTEXT_MAX_BYTES, type HandoffEnv, judge, ruleSet } from './handoff.ts'
-import { policyOnJudgement, withJudgement } from './judgement.ts'
+import { heedsJudge, withJudgement } from './judgement.ts'
 import type { Paced } from './paced.ts'
 import { type Refusal, refusal } from './refusal.ts'
-import { mustBeOpen, mustNotCompensate } from './run-rules.ts'
 import { citedValue } from './validator/report.ts'
 import type { Verdict as Judged } from './validator/validate.ts'
 
@@ -97,8 +96,9 @@ function withLaterJudgement<T extends Parameters<typeof withJudgement>[2]>(
   { after, agents, offers }: { after: JsonObject; agents: readonly string[]; offers: readonly Offer[] },
   verdict: T,
 ): T {
+  if (!heedsJudge(state, agents)) return verdict
   const supersedes = offers.flatMap((offer) => offer.supersedes ?? [])
-  return withJudgement(state, { after, supersedes, policy: policyOnJudgement(state, agents) }, verdict)
+  return withJudgement(state, { after, supersedes }, verdict)
 }
 
 /** Judged when it was offered, against the context that still stands: its own words are handed over. */

@@ -6,9 +6,8 @@ import type { Json, JsonObject } from '../../schemas/json.ts'
 import { isEqual } from '../../schemas/json.ts'
 import { parsePointer, valueAt } from '../../schemas/json-pointer.ts'
 import type { RecordJudgement } from '../../schemas/requests.ts'
-import { append, type Decision, refuse } from './decision.ts'
+import { append, type Decision, mustBeOpen, refuse } from './decision.ts'
 import { type Refusal, refusal } from './refusal.ts'
-import { mustBeOpen } from './run-rules.ts'
 import { withManifestPolicy } from './validator/policy/with-manifest.ts'
 import { isCovered, type Supersession, type Supersessions } from './validator/supersedes.ts'
 import type { Verdict } from './validator/validate.ts'
@@ -39,17 +38,14 @@ function findingOf({ path, message }: { path: string; message: string }, severit
 }
 
 export interface NextHandoff {
-  /** Of the run, with what the agent's manifest adds. */
-  readonly policy: RunState['policy']
   readonly after: JsonObject
   readonly supersedes: readonly Supersession[] | undefined
 }
 
 type Judged = Pick<Verdict, 'verdict' | 'findings' | 'findingsTotal'>
 
-/** The verdict on a handoff, and what the judgement of the one it builds on adds to it: nothing, unless the policy says `judge: "reject"`. */
+/** The verdict on a handoff under a policy that says `judge: "reject"`: with what the judgement of the one it builds on adds to it. */
 export function withJudgement<T extends Judged>(state: RunState, next: NextHandoff, verdict: T): T {
-  if (next.policy.judge !== 'reject') return verdict
   const open = openFindings(state, next)
   if (open.length === 0) return verdict
   return {
@@ -60,17 +56,18 @@ export function withJudgement<T extends Judged>(state: RunState, next: NextHando
   }
 }
 
-/** The run's policy, with what the manifests of these agents say of judgements. */
-export function policyOnJudgement(state: RunState, agents: readonly string[]): RunState['policy'] {
-  return agents.reduce(
-    (policy, agent) => withManifestPolicy(policy, state.manifests[slot(agent)]?.manifest.policy),
+/** Whether the run's policy, or what the manifests of these agents add to it, says `judge: "reject"`. */
+export function heedsJudge(state: RunState, agents: readonly string[]): boolean {
+  const policy = agents.reduce(
+    (before, agent) => withManifestPolicy(before, state.manifests[slot(agent)]?.manifest.policy),
     state.policy,
   )
+  return policy.judge === 'reject'
 }
 
 /** A fork freezes what it builds on: what is objected to, or not judged, is answered before it begins. */
 export function judgedFault(state: RunState, agents: readonly string[]): Refusal | undefined {
-  if (policyOnJudgement(state, agents).judge !== 'reject') return undefined
+  if (!heedsJudge(state, agents)) return undefined
   const findings = openFindings(state, { after: state.context, supersedes: undefined })
   if (findings.length === 0) return undefined
   const step = lastStep(state)
@@ -80,7 +77,7 @@ export function judgedFault(state: RunState, agents: readonly string[]): Refusal
 }
 
 /** What a judge objects to, and the next handoff neither changes nor supersedes. No verdict is no assent. */
-function openFindings(state: RunState, { after, supersedes = [] }: Omit<NextHandoff, 'policy'>): readonly Finding[] {
+function openFindings(state: RunState, { after, supersedes = [] }: NextHandoff): readonly Finding[] {
   const step = lastStep(state)
   const { judgement } = state
   if (step === 0 || (state.branchOf !== undefined && step === state.branchOf.atStep)) return []

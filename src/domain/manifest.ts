@@ -2,10 +2,9 @@
 import { type RunState, slot } from '../../projections/run-state.ts'
 import type { RegisterManifest } from '../../schemas/requests.ts'
 import type { ManifestBody } from '../../schemas/values.ts'
-import { append, type Decision, type Env, refuse } from './decision.ts'
+import { append, type Decision, type Env, mustBeOpen, refuse } from './decision.ts'
 import { compileSchema } from './json-schema/compile-schema.ts'
 import { refusal } from './refusal.ts'
-import { mustBeOpen } from './run-rules.ts'
 
 /** Of all manifests of a run together, as JSON: its state holds those in force whole, and one answer lists them. */
 export const MANIFESTS_MAX_CHARS = 4 * 1024 * 1024

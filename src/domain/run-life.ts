@@ -8,10 +8,9 @@ import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { chargedAtEnd, expiredDraft, expiredReservations } from './budget.ts'
 import type { ParentLink } from './child-run.ts'
 import { endOfRollback } from './compensation.ts'
-import { append, type Decision, type Env, refuse } from './decision.ts'
+import { append, type Decision, type Env, mustBeOpen, mustNotCompensate, refuse } from './decision.ts'
 import { isLeaseOver, leasesOver, type OutcomeInHand, openCalls } from './lease.ts'
 import { type Refusal, refusal } from './refusal.ts'
-import { mustBeOpen, mustNotCompensate } from './run-rules.ts'
 import { underTenantPolicy } from './validator/policy/with-tenant.ts'
 
 /** What a run that is branched had established: where, and the context itself. */

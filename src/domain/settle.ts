@@ -4,10 +4,19 @@ import type { EventBody } from '../../schemas/events.ts'
 import { LEASE_MAX_MS, type RenewCall, type ResolveCall, type SettleCall } from '../../schemas/requests.ts'
 import { inDoubt, leaseEnded } from './calls.ts'
 import { rollbackStep } from './compensation.ts'
-import { append, type Decision, type Draft, type Env, refuse, timeAfter } from './decision.ts'
+import {
+  append,
+  type Decision,
+  type Draft,
+  type Env,
+  mustBeOpen,
+  recordOnce,
+  refuse,
+  refusedBody,
+  timeAfter,
+} from './decision.ts'
 import { isLeaseOver, leaseExpired } from './lease.ts'
 import { type Refusal, refusal } from './refusal.ts'
-import { mustBeOpen, recordOnce, refusedBody } from './run-rules.ts'
 import { releaseOf, reservationOfOlderFence, usageDrafts } from './usage.ts'
 
 interface OnCall<Body> {

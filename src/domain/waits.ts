@@ -11,11 +11,23 @@ import {
   type StartWait,
   WAITS_OPEN_MAX,
 } from '../../schemas/waiting.ts'
-import { append, type Decision, type Draft, type Env, nowMsOf, type Refused, refuse, timeAfter } from './decision.ts'
+import {
+  append,
+  type Decision,
+  type Draft,
+  type Env,
+  mustBeOpen,
+  mustNotCompensate,
+  mustOwn,
+  nowMsOf,
+  type Refused,
+  refuse,
+  refuseOnRecord,
+  timeAfter,
+} from './decision.ts'
 import { CHECK_STEPS_MAX, compileSchema } from './json-schema/compile-schema.ts'
 import type { SchemaFault } from './json-schema/evaluation.ts'
 import { type Refusal, refusal } from './refusal.ts'
-import { mustBeOpen, mustNotCompensate, mustOwn, refuseOnRecord } from './run-rules.ts'
 
 /** An event of the run that was read for the decision. */
 type EventAt = (revision: number) => Read | undefined

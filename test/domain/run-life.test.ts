@@ -2,9 +2,9 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { decideCompensation } from '../../src/domain/compensation.ts'
 import type { Draft } from '../../src/domain/decision.ts'
+import { covers } from '../../src/domain/decision.ts'
 import { decideManifest, MANIFESTS_MAX_CHARS } from '../../src/domain/manifest.ts'
 import { decideComplete, decideFail, decideStart } from '../../src/domain/run-life.ts'
-import { covers } from '../../src/domain/run-rules.ts'
 import { digestOf, given, id } from '../support/decider.ts'
 import {
   called,

@@ -4,11 +4,11 @@
  */
 import { slot } from '../../../projections/run-state.ts'
 import type { Decision, Env } from '../../domain/decision.ts'
+import { refuseOnRecord } from '../../domain/decision.ts'
 import { withoutAppend } from '../../domain/disclosure.ts'
 import { finish, type Paced } from '../../domain/paced.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
-import { refuseOnRecord } from '../../domain/run-rules.ts'
 import type { Party } from '../../resources/fair-shares.ts'
 import type { WorkQueue } from '../../resources/work-queue.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
