@@ -1,4 +1,4 @@
-/** @module The context that a handoff asks for: replaced, merged (RFC 7396) or extended (RUN-34). */
+/** @module The context that a handoff asks for: replaced, merged (RFC 7396) or extended (RUN-34); and what of a replaced one stays. */
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.ts'
 import { addToContext, type ExtendPolicy, extendContext, withMember } from './extend.ts'
 import { memberKeys, STATUS } from './set-members.ts'
@@ -106,4 +106,45 @@ function placeKeys(member: Json, key: string): readonly [stated: string, key: st
 
 function own(value: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+/** Equal to `now`, the order of its keys included; lists and objects that stand in `before` at the same place are those of `before`. Neither is changed. */
+export function withSharedParts(before: Json, now: Json): Json {
+  if (before === now || typeof before !== 'object' || typeof now !== 'object' || before === null || now === null)
+    return now
+  if (Array.isArray(now)) return Array.isArray(before) ? listOf(before, now) : now
+  return isJsonObject(before) ? objectOf(before, now as JsonObject) : now
+}
+
+function listOf(before: readonly Json[], now: readonly Json[]): readonly Json[] {
+  let isSame = before.length === now.length
+  let copy: Json[] | undefined
+  for (let i = 0; i < now.length; i++) {
+    const mine = now[i] as Json
+    const shared = i < before.length ? withSharedParts(before[i] as Json, mine) : mine
+    if (shared !== before[i]) isSame = false
+    if (shared === mine) continue
+    copy ??= [...now]
+    copy[i] = shared
+  }
+  return isSame ? before : (copy ?? now)
+}
+
+function objectOf(before: JsonObject, now: JsonObject): JsonObject {
+  const [known, keys] = [Object.keys(before), Object.keys(now)]
+  let isSame = known.length === keys.length
+  let copy: Record<string, Json> | undefined
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as string
+    const isInPlace = known[i] === key
+    if (!isInPlace) isSame = false
+    if (!isInPlace && !Object.hasOwn(before, key)) continue
+    const [theirs, mine] = [before[key] as Json, now[key] as Json]
+    const shared = withSharedParts(theirs, mine)
+    if (shared !== theirs) isSame = false
+    if (shared === mine) continue
+    copy ??= { ...now }
+    copy[key] = shared
+  }
+  return isSame ? before : (copy ?? now)
 }

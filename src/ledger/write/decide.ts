@@ -1,6 +1,8 @@
 /** @module From a command to the decision on it. */
+import { withSharedParts } from '../../../projections/merge.ts'
 import type { ManifestState, RunState } from '../../../projections/run-state.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import type { PostEnvelope } from '../../../schemas/requests.ts'
 import { foreignWork } from '../../access/check-access.ts'
 import { decideDenial, decideGrant, decideWithdrawal } from '../../domain/approvals.ts'
 import { decideReservation } from '../../domain/budget.ts'
@@ -30,12 +32,14 @@ import type { Caller } from '../ledger.ts'
 import type { TenantPolicies } from '../ports.ts'
 import type { AnsweredEvent } from '../responses/response-parts.ts'
 import type { RunAggregate } from './run-aggregate.ts'
+import type { DecisionTexts } from './seal-decision.ts'
 
 export interface DecideInput {
   readonly run: RunAggregate
   readonly caller: Caller
   readonly command: RunCommand
   readonly env: Env
+  readonly texts: DecisionTexts
   /** Contexts read for a rollback, by revision. */
   readonly contexts: ReadonlyMap<number, JsonObject>
   /** Events read for a join or a signal, by revision. */
@@ -64,7 +68,7 @@ function* decideOnRun(state: RunState, input: DecideInput): Paced<Decision> {
     case 'start':
       return decideStart(state, command, env)
     case 'envelope':
-      return yield* decideHandoff(state, command.body, handoffEnv(run, env))
+      return yield* decideHandoff(state, withKnownParts(state, command.body, input.texts), handoffEnv(run, env))
     case 'judgement':
       return decideJudgement(state, command.body)
     case 'rollback':
@@ -116,6 +120,16 @@ function* decideOnRun(state: RunState, input: DecideInput): Paced<Decision> {
     case 'disclose':
       return decideDisclosure(state)
   }
+}
+
+/** Most of what is handed over stands already: it is held once, and whatever compares the two contexts sees that at a glance. */
+function withKnownParts({ context }: RunState, body: PostEnvelope, texts: DecisionTexts): PostEnvelope {
+  // Merging and growing take the established parts by themselves.
+  if (body.mode !== undefined && body.mode !== 'replace') return body
+  const payload = withSharedParts(context, body.payload) as JsonObject
+  if (payload === body.payload) return body
+  texts.areOne(body.payload, payload)
+  return { ...body, payload }
 }
 
 function handoffEnv(run: RunAggregate, env: Env): HandoffEnv {

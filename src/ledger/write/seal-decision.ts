@@ -87,6 +87,12 @@ export function answered({ header, data, digest }: SealedEvent): AnsweredEvent {
 export class DecisionTexts {
   /** Of objects that nobody changes while the decision is made. */
   readonly #texts = new Map<object, string>()
+  readonly #same = new Map<object, JsonObject>()
+
+  /** The values are equal: one text serves both. */
+  areOne(value: JsonObject, other: JsonObject): void {
+    this.#same.set(value, other)
+  }
 
   readonly digestOf = (value: Json | object): string => textDigest(this.textOf(value as Json))
 
@@ -103,10 +109,11 @@ export class DecisionTexts {
   /** The canonical text. */
   textOf(value: Json): string {
     if (typeof value !== 'object' || value === null) return canonicalJson(value)
-    const known = this.#texts.get(value)
+    const one = this.#same.get(value) ?? value
+    const known = this.#texts.get(one)
     if (known !== undefined) return known
-    const text = canonicalJson(value)
-    this.#texts.set(value, text)
+    const text = canonicalJson(one)
+    this.#texts.set(one, text)
     return text
   }
 }

@@ -221,8 +221,8 @@ export class WritePath {
     if (pending.reusedKey === true && run.state !== undefined) {
       return refuseOnRecord(run.state, env, { refusal: keyReused(), fingerprint: pending.info.idempotency?.key ?? '' })
     }
-    const { caller, command, contexts, events } = pending
-    return yield* decide({ run, caller, command, env, contexts, events, tenantPolicy: this.#deps.tenantPolicy })
+    const [{ caller, command, contexts, events }, { tenantPolicy }] = [pending, this.#deps]
+    return yield* decide({ run, caller, command, env, texts, contexts, events, tenantPolicy })
   }
 
   #env(run: RunAggregate, pending: PendingCommand, texts: DecisionTexts): Env {

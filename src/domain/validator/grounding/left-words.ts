@@ -24,7 +24,7 @@ const DEPTH_MAX = 64
 
 /** Notes which words the context was moved from by the event at `revision`. A word that is there again is left no more. */
 export function noteLeft(left: LeftWords, [before, after]: readonly [Json, Json], revision: number): void {
-  note({ left, revision }, [before, after], { place: '', key: '', depth: 0 })
+  note({ left, revision }, [before, after], ROOT)
 }
 
 /** What was left after an event that the run went back to was never left. */
@@ -56,26 +56,35 @@ interface Noting {
   readonly revision: number
 }
 
+/** A place, as a link to the one above it: its text is made where it is needed, and most are not. */
 interface Here {
-  readonly place: string
+  readonly above: Here | undefined
+  readonly token: string
   readonly key: string
   readonly depth: number
 }
 
+const ROOT: Here = { above: undefined, token: '', key: '', depth: 0 }
+
 function note(noting: Noting, [a, b]: readonly [Json, Json], here: Here): void {
   if (a === b || here.depth > DEPTH_MAX) return
   if (typeof a === 'string' && typeof b === 'string') {
-    if (isStateKey(placeKind(here.key, false).words)) noteWord(noting, [a, b], here.place)
+    if (isStateKey(placeKind(here.key, false).words)) noteWord(noting, [a, b], textOf(here))
   } else if (Array.isArray(a) && Array.isArray(b)) noteMembers(noting, [a, b], here)
   else if (isJsonObject(a) && isJsonObject(b)) {
     for (const key of Object.keys(a)) {
-      if (Object.hasOwn(b, key)) note(noting, [a[key] as Json, b[key] as Json], below(here, key))
+      if (a[key] === b[key] || !Object.hasOwn(b, key)) continue
+      note(noting, [a[key] as Json, b[key] as Json], below(here, key))
     }
   }
 }
 
-function below({ place, depth }: Here, key: string): Here {
-  return { place: `${place}/${JSON.stringify(key)}`, key, depth: depth + 1 }
+function below(above: Here, token: string, key = token): Here {
+  return { above, token, key, depth: above.depth + 1 }
+}
+
+function textOf({ above, token }: Here): string {
+  return above === undefined ? '' : `${textOf(above)}/${JSON.stringify(token)}`
 }
 
 function noteMembers(noting: Noting, [a, b]: readonly [readonly Json[], readonly Json[]], here: Here): void {
@@ -85,7 +94,7 @@ function noteMembers(noting: Noting, [a, b]: readonly [readonly Json[], readonly
   if (now === undefined) return
   for (const [text, member] of known) {
     const counterpart = now.get(text)
-    if (counterpart !== undefined) note(noting, [member, counterpart], { ...below(here, text), key: '' })
+    if (counterpart !== undefined && counterpart !== member) note(noting, [member, counterpart], below(here, text, ''))
   }
 }
 
@@ -122,18 +131,18 @@ function textsIn(list: readonly Json[], key: string, known: KnownMembers): Reado
 
 function placeText(context: JsonObject, tokens: readonly Token[], known: KnownMembers): string | undefined {
   let value: Json | undefined = context
-  let here: Here = { place: '', key: '', depth: 0 }
+  let here = ROOT
   for (const token of tokens) {
     if (Array.isArray(value)) {
       const member: Json | undefined = value[Number(token)]
       const text = member === undefined ? undefined : textsIn(value, here.key, known).get(member)
       if (text === undefined) return undefined
-      here = { ...below(here, text), key: '' }
+      here = below(here, text, '')
       value = member
     } else if (value !== undefined && isJsonObject(value) && Object.hasOwn(value, `${token}`)) {
       value = value[`${token}`]
       here = below(here, `${token}`)
     } else return undefined
   }
-  return here.place
+  return textOf(here)
 }
