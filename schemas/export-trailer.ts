@@ -33,6 +33,10 @@ const said = {
   /** Leaves of the tenant's log up to there, and their root; null where no log is kept. The first exports named neither. */
   treeSize: z.int().min(0).nullable().optional(),
   root: Digest.nullable().optional(),
+  /** Of a part of the log: index of its first leaf, the root of the tree of the leaves before, and `treeSize` again, where the next part begins. */
+  from: z.int().min(0).optional(),
+  fromRoot: Digest.optional(),
+  to: z.int().min(0).optional(),
 }
 
 export const ExportTrailer = z.discriminatedUnion('v', [
@@ -40,6 +44,10 @@ export const ExportTrailer = z.discriminatedUnion('v', [
   z.strictObject({ v: z.literal(2), ...said, signature: TrailerSignature }),
 ])
 
+/** The first line of a part of the log as JSONL: the leaves before it, as the hashes of their perfect subtrees, widest first. */
+export const PartHead = z.strictObject({ from: z.int().min(0), root: Digest, edge: z.array(Digest).max(64) })
+
+export type PartHead = z.infer<typeof PartHead>
 export type ExportTrailer = z.infer<typeof ExportTrailer>
 export type TrailerFacts = Omit<Extract<ExportTrailer, { v: 1 }>, 'v'>
 
@@ -57,6 +65,9 @@ export function trailerInOrder(trailer: ExportTrailer): JsonObject {
 }
 
 /** Absent members are left out by printing. */
-function inOrder(v: number, { ledgerId, tenant, run, filter, events, digest, asOf, treeSize, root }: TrailerFacts) {
-  return { v, ledgerId, tenant, run, filter, events, digest, asOf, treeSize, root } as unknown as JsonObject
+function inOrder(v: number, facts: TrailerFacts): JsonObject {
+  const { ledgerId, tenant, run, filter, events, digest, asOf, treeSize, root, from, fromRoot, to } = facts
+  return {
+    ...{ v, ledgerId, tenant, run, filter, events, digest, asOf, treeSize, root, from, fromRoot, to },
+  } as unknown as JsonObject
 }

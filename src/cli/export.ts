@@ -45,7 +45,18 @@ function wantedExport({ text, has }: Arguments): WantedExport {
   if (wholeLog && format !== 'bundle') throw usageFailure('--whole-log goes with --bundle')
   const values = has('values')
   if (values && format !== 'bundle') throw usageFailure('--values goes with --bundle')
-  return { format, tenant: tenant.data, query: queryOf({ text }), values, ...(wholeLog && { proof: 'log' }) }
+  const query = queryOf({ text })
+  const from = leafOf(text('from'))
+  if (from !== undefined && (format === 'bundle' || Object.keys(query).length > 0))
+    throw usageFailure("--from begins at a leaf of the tenant's whole log: it goes with no filter and no --bundle")
+  const tail = from === undefined ? {} : { from }
+  return { format, tenant: tenant.data, query, values, ...tail, ...(wholeLog && { proof: 'log' }) }
+}
+
+function leafOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,15}$/.test(text)) throw usageFailure(`--from takes the index of a leaf, from 0, not "${text}"`)
+  return Number(text)
 }
 
 function remoteExport({ text }: Arguments, wanted: WantedExport): AsyncIterable<Uint8Array> {
@@ -58,7 +69,7 @@ function remoteExport({ text }: Arguments, wanted: WantedExport): AsyncIterable<
   return downloaded({ url: `${url.replace(/\/+$/, '')}${pathOf(wanted)}`, token })
 }
 
-function pathOf({ query, format, proof, values }: WantedExport): string {
+function pathOf({ query, format, proof, values, from }: WantedExport): string {
   if (format === 'bundle') {
     const asked = queryParameters(query)
     if (proof !== undefined) asked.set('proof', proof)
@@ -68,6 +79,7 @@ function pathOf({ query, format, proof, values }: WantedExport): string {
   const { run, ...filter } = query
   const parameters = queryParameters(filter)
   parameters.set('format', format)
+  if (from !== undefined) parameters.set('from', String(from))
   return `${run === undefined ? '/v1/export' : `/v1/runs/${run}/export`}?${parameters}`
 }
 

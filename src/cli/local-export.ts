@@ -4,6 +4,7 @@ import { openLedger, readIdentity } from '../compose.ts'
 import type { Settings } from '../config.ts'
 import { prepareBundle } from '../export/bundle/issue-bundle.ts'
 import type { BundleProof } from '../export/bundle/statement.ts'
+import type { ExportRefusal } from '../export/export-refusal.ts'
 import type { FormatName } from '../export/formats.ts'
 import { prepareExport } from '../export/issue-export.ts'
 import { silentLog } from '../ledger/effects.ts'
@@ -14,6 +15,8 @@ export interface WantedExport {
   readonly format: FormatName | 'bundle'
   readonly tenant: string
   readonly query: EventQuery
+  /** Of a line format: the leaf to begin at. */
+  readonly from?: number | undefined
   /** Of a bundle: what shows that nothing was left out. */
   readonly proof?: BundleProof | undefined
   /** Of a bundle: bring along the large values that its events name. */
@@ -30,13 +33,16 @@ export async function* localExport(settings: Settings, wanted: WantedExport): As
     throw new CliFailure('there is no ledger in this store yet: name the store with --data or --store', EXIT.usage)
   await using opened = await openLedger(settings, silentLog)
   const prepared = await prepare(opened.ledger, { tenant: wanted.tenant, actor: ACTOR }, wanted)
-  if (!prepared.ok) throw new CliFailure(prepared.detail, prepared.code === 'invalid-query' ? EXIT.usage : EXIT.failed)
+  if (!prepared.ok) throw new CliFailure(prepared.detail, USAGE_CODES.has(prepared.code) ? EXIT.usage : EXIT.failed)
   await prepared.value.start()
   yield* prepared.value.chunks()
 }
 
-function prepare(ledger: Ledger, caller: Caller, { format, query, proof, values }: WantedExport) {
+/** What the one who exports has to change. */
+const USAGE_CODES: ReadonlySet<ExportRefusal['code']> = new Set<ExportRefusal['code']>(['invalid-query', 'beyond-log'])
+
+function prepare(ledger: Ledger, caller: Caller, { format, query, proof, values, from }: WantedExport) {
   return format === 'bundle'
     ? prepareBundle(ledger, caller, query, { proof, values })
-    : prepareExport(ledger, caller, { format, query })
+    : prepareExport(ledger, caller, { format, query, ...(from !== undefined && { from }) })
 }

@@ -1,8 +1,9 @@
 /** @module What `verify` prints: a line a fault while it goes on, one verdict at the end; or one JSON object. */
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import { UUID_PATTERN } from '../../schemas/header.ts'
+import type { Chain } from '../verify/export-chain.ts'
 import type { Completeness } from '../verify/export-completeness.ts'
-import { type VerifyFault, verdictOf } from '../verify/fault.ts'
+import { type Verdict, type VerifyFault, verdictOf } from '../verify/fault.ts'
 import type { VerifyResult } from '../verify/verify-records.ts'
 import { jsonLine, oneLine } from './shown.ts'
 import { type Paint, painter, VERDICT_COLOURS } from './terminal.ts'
@@ -114,11 +115,40 @@ function valueLines({ values }: VerifyResult): readonly string[] {
 /** Of an export: of what it is, and, where nothing else is wrong, that it is complete. */
 function exportLines({ trailer, completeness, result }: Summary): readonly string[] {
   if (trailer === undefined) return []
-  const { run, tenant, filter, asOf } = trailer
+  const { run, tenant, filter, asOf, from, to } = trailer
   const query = filter === undefined ? '' : `, the answer to ${JSON.stringify(filter)}`
-  const what = `export of ${run === null ? `tenant ${tenant}` : `run ${run} of ${tenant}`}${query}, taken ${asOf === null ? 'of an empty log, or without one' : `up to ${UUID_PATTERN.test(asOf) ? 'event' : 'position'} ${asOf}`}`
+  const what = `export of ${run === null ? `tenant ${tenant}` : `run ${run} of ${tenant}`}${query}${from === undefined ? '' : `, from leaf ${from} to size ${to}`}, taken ${asOf === null ? 'of an empty log, or without one' : `up to ${UUID_PATTERN.test(asOf) ? 'event' : 'position'} ${asOf}`}`
   const sound = completeness?.proven === true && (result.verdict === 'VERIFIED' || result.verdict === 'UNVERIFIABLE')
   return sound ? [oneLine(what), oneLine(`complete: ${completeness.statement}`)] : [oneLine(what)]
+}
+
+export interface ChainSummary {
+  readonly chain: Chain | undefined
+  readonly verdict: Verdict
+  /** How many files were named. */
+  readonly parts: number
+}
+
+/** Of several parts: how they stand to each other, last. */
+export function printChain({ chain, verdict, parts }: ChainSummary, json: boolean): void {
+  if (json) {
+    const { faults = [], ...covered } = chain ?? {}
+    const named = faults.map((fault) => ({ verdict: verdictOf(fault.code), ...fault }))
+    process.stdout.write(jsonLine({ verdict, parts, chain: chain === undefined ? null : covered, faults: named }))
+    return
+  }
+  const paint = painter(process.stdout)
+  const word = paint(verdict, VERDICT_COLOURS[verdict])
+  for (const fault of chain?.faults ?? []) process.stdout.write(`${faultLine(fault, paint)}\n`)
+  process.stdout.write(`${word}  ${oneLine(chainText(chain, parts))}\n`)
+}
+
+function chainText(chain: Chain | undefined, parts: number): string {
+  if (chain === undefined) return `${plural(parts, 'file')}, and none of them is a part of a log`
+  const { tenant, from, to, root, faults } = chain
+  const what = from === to ? `no leaf behind the first ${to}` : `leaves ${from} to ${to - 1}`
+  const whole = faults.length === 0 ? ', none missing between them and none there twice' : ', which do not join'
+  return `${plural(parts, 'part')} of the log of ${tenant}: ${what}${whole}; go on from ${to}, root ${root}`
 }
 
 function plural(count: number, word: string): string {

@@ -7,7 +7,7 @@ import { openServerScan, openStoreScan } from '../compose-stores.ts'
 import type { ServerPlace } from '../places.ts'
 import { StoreOpenError } from '../store/event-store.ts'
 import { type HeldCheckpoint, withCheckpoints } from '../verify/checkpoint-check.ts'
-import type { Completeness } from '../verify/export-completeness.ts'
+import type { Completeness, FindLogKey } from '../verify/export-completeness.ts'
 import { exportPages } from '../verify/export-records.ts'
 import { type VerifyFault, verdictOf } from '../verify/fault.ts'
 import {
@@ -40,6 +40,8 @@ export type TargetOptions = Omit<VerifyOptions, 'wholeStore' | 'again'> & {
   /** What the history is held against, besides what lies beside a store. */
   readonly checkpoint?: HeldCheckpoint
   readonly findKey: FindReaderKey
+  /** Other parts of a log are verified with it. */
+  readonly inChain?: boolean
 }
 
 export interface FoundVerdict {
@@ -53,7 +55,7 @@ export interface FoundVerdict {
 export async function verifyTarget(target: VerifyTarget, options: TargetOptions): Promise<FoundVerdict> {
   try {
     if (target.server !== undefined) return { result: await verifyServer(target.server, target.keptBeside, options) }
-    if (target.kind === 'view') return { result: await verifyView(target, options) }
+    if (target.kind === 'view') return await verifyView(target, options)
     return target.kind === 'store'
       ? { result: await verifyStore(target.name, options) }
       : await verifyExport(target.name, options)
@@ -154,21 +156,33 @@ async function verifyExport(path: string, options: TargetOptions): Promise<Found
     found = { trailer, completeness }
   }
   options.onOpen?.(undefined)
-  const { checkpoint, findKey } = options
-  const judging = { onTrailer, checkpoint, findKey: (name: string, id: string) => findKey(name, id)?.verifier }
+  const { checkpoint, inChain } = options
+  const judging = { onTrailer, checkpoint, inChain, findKey: verifierFinder(options) }
   const pages: SourcePages = exportPages(stdin ? process.stdin : createReadStream(path), judging)
   const again = stdin ? {} : { again: () => exportPages(createReadStream(path)) }
-  const result = await verifyRecords(pages, { ...options, ...again })
-  if (found.trailer?.filter === undefined) return { result, ...found }
-  return { result: { ...result, unchecked: [...result.unchecked, QUERY_EXPORT] }, ...found }
+  const mayBeEmpty = (): boolean => found.trailer?.from !== undefined && found.trailer.from === found.trailer.to
+  const result = await verifyRecords(pages, { ...options, ...again, mayBeEmpty })
+  const left = leftUnchecked(found.trailer, options)
+  return { result: left === undefined ? result : { ...result, unchecked: [...result.unchecked, left] }, ...found }
 }
 
-async function verifyView({ name, format = '' }: VerifyTarget, options: TargetOptions): Promise<VerifyResult> {
+function verifierFinder({ findKey }: TargetOptions): FindLogKey {
+  return (name, id) => findKey(name, id)?.verifier
+}
+
+async function verifyView(target: VerifyTarget, options: TargetOptions): Promise<FoundVerdict> {
+  const { name, format = '' } = target
   options.onOpen?.(undefined)
-  return unread(await checkView(createReadStream(name), format), options)
+  const { fault, trailer } = await checkView(createReadStream(name), format, verifierFinder(options))
+  return { result: unread(fault, options), ...(trailer && { trailer }) }
 }
 
-const QUERY_EXPORT = 'links between events: of a query, the events between are not here'
+function leftUnchecked(trailer: ExportTrailer | undefined, { inChain }: TargetOptions): string | undefined {
+  if (trailer?.filter !== undefined) return 'links between events: of a query, the events between are not here'
+  const { from = 0 } = trailer ?? {}
+  if (from === 0 || inChain === true) return undefined
+  return `leaves 0 to ${from - 1}: they are in the parts before this one, which can be verified with it (countersign verify PART PART ...)`
+}
 
 /** Nothing, or no more, could be read: that is an answer too. */
 function unread(fault: VerifyFault, options: VerifyOptions): VerifyResult {

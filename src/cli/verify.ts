@@ -6,7 +6,9 @@ import { noteVerifier } from '../merkle/note-key.ts'
 import { isOnServer, STORE_FILE } from '../places.ts'
 import { createRunKeys } from '../signing/key-ring.ts'
 import { logKeyChain } from '../signing/ledger-keys.ts'
-import { VERDICT_EXIT_CODES } from '../verify/fault.ts'
+import type { HeldCheckpoint } from '../verify/checkpoint-check.ts'
+import { type ChainPart, judgeChain } from '../verify/export-chain.ts'
+import { VERDICT_EXIT_CODES, type Verdict, verdictOf, worse } from '../verify/fault.ts'
 import type { VerifyKeys } from '../verify/verify-records.ts'
 import { viewFormat } from '../verify/view-export.ts'
 import type { Arguments } from './arguments.ts'
@@ -14,18 +16,63 @@ import { CliFailure, EXIT, usageFailure } from './failure.ts'
 import { type Progress, startProgress } from './progress.ts'
 import { keyFileName, type Origin, ownKeys, readerKeys, unusedKeyFile } from './reader-keys.ts'
 import { disclosedKeys, readRunKeyFile } from './run-key-file.ts'
+import { oneLine } from './shown.ts'
 import { isBundle, verifyBundleAt } from './verify-bundle.ts'
 import { checkpointAt, heldAgainst } from './verify-checkpoint.ts'
-import { createReport } from './verify-report.ts'
-import { type VerifyTarget, verifyTarget } from './verify-target.ts'
+import { createReport, printChain } from './verify-report.ts'
+import { type FoundVerdict, type TargetOptions, type VerifyTarget, verifyTarget } from './verify-target.ts'
 
 export async function verify(inputs: Arguments): Promise<number> {
-  const [named] = inputs.positionals
+  const [named, ...others] = inputs.positionals
+  if (others.length > 0) return verifyParts(inputs)
   if (isBundle(named)) return verifyBundleAt(named, inputs)
   for (const flag of ['witness', 'quorum'])
     if (inputs.text(flag) !== undefined)
       throw usageFailure(`--${flag} is about the checkpoint in a bundle; a store or an export has none`)
-  const target = targetOf(inputs)
+  const { found, checkpoint } = await verifyOne(named, inputs)
+  if (checkpoint !== undefined && !inputs.has('json')) process.stdout.write(`${heldAgainst(checkpoint)}\n`)
+  return VERDICT_EXIT_CODES[found.result.verdict]
+}
+
+/** Several files: parts of one log, each by itself and then against each other. */
+async function verifyParts(inputs: Arguments): Promise<number> {
+  for (const flag of ['witness', 'quorum', 'run-key'])
+    if (inputs.text(flag) !== undefined) throw usageFailure(`--${flag} is about one file, and several are named`)
+  const parts: ChainPart[] = []
+  let verdict: Verdict = 'VERIFIED'
+  let checkpoint: HeldCheckpoint | undefined
+  for (const name of inputs.positionals) {
+    if (name === '-' || isBundle(name) || !['export', 'view'].includes(targetOf(name, inputs).kind))
+      throw usageFailure(
+        `${name}: of several files each is an export, or a part of one; verify anything else by itself`,
+      )
+    if (!inputs.has('json')) process.stdout.write(`${oneLine(name)}\n`)
+    const verified = await verifyOne(name, inputs, { inChain: true })
+    const { result, trailer, completeness } = verified.found
+    checkpoint = verified.checkpoint
+    verdict = worse(verdict, result.verdict)
+    parts.push({ name, trailer, held: completeness?.held })
+  }
+  const chain = judgeChain(parts, checkpoint)
+  for (const { code } of chain?.faults ?? []) verdict = worse(verdict, verdictOf(code))
+  if (chain === undefined) verdict = worse(verdict, 'INCOMPLETE')
+  printChain({ chain, verdict, parts: parts.length }, inputs.has('json'))
+  if (checkpoint !== undefined && !inputs.has('json')) process.stdout.write(`${heldAgainst(checkpoint)}\n`)
+  return VERDICT_EXIT_CODES[verdict]
+}
+
+interface VerifiedOne {
+  readonly found: FoundVerdict
+  readonly checkpoint: HeldCheckpoint | undefined
+}
+
+/** Prints what came of it. */
+async function verifyOne(
+  named: string | undefined,
+  inputs: Arguments,
+  more: Pick<TargetOptions, 'inChain'> = {},
+): Promise<VerifiedOne> {
+  const target = targetOf(named, inputs)
   if (inputs.text('run-key') !== undefined && target.kind !== 'export')
     throw usageFailure('--run-key checks an export or a bundle of its run; a store is checked with the key file')
   const origin = target.kind === 'store' || target.kind === 'server' ? 'own-store' : 'foreign'
@@ -39,6 +86,7 @@ export async function verify(inputs: Arguments): Promise<number> {
     depth: inputs.has('fast') ? 'fast' : 'full',
     ...(keys !== undefined && { keys }),
     ...(checkpoint && { checkpoint }),
+    ...more,
     findKey,
     onOpen: (total) => {
       progress = startProgress({ unit: 'events', total })
@@ -55,15 +103,13 @@ export async function verify(inputs: Arguments): Promise<number> {
     ...(unused !== undefined && { unused }),
     elapsedMs: performance.now() - startedMs,
   })
-  if (checkpoint !== undefined && !inputs.has('json')) process.stdout.write(`${heldAgainst(checkpoint)}\n`)
-  return VERDICT_EXIT_CODES[found.result.verdict]
+  return { found, checkpoint }
 }
 
 type NamedTarget = VerifyTarget & { readonly settings: Settings }
 
 /** A store by default; what is named is a store if it is a folder, a URL or an SQLite file, an export if it begins like one. */
-function targetOf({ positionals, settings, text }: Arguments): NamedTarget {
-  const [named] = positionals
+function targetOf(named: string | undefined, { settings, text }: Arguments): NamedTarget {
   if (named === '-') return { kind: 'export', name: named, settings }
   const flags = { data: text('data'), keys: text('keys'), 'known-keys': text('known-keys'), store: named }
   const own = named === undefined ? settings : readSettings(flags, process.env)

@@ -6,6 +6,7 @@ import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { ExportFormat, ExportScope, ExportTrailer } from './format.ts'
 import { exportLine } from './jsonl.ts'
 import { runOf } from './run-of.ts'
+import { trailerId } from './signed-trailer.ts'
 
 const TYPE_PREFIX = 'dev.countersign.'
 export const CLOUDEVENT_TRAILER_TYPE = `${TYPE_PREFIX}export.trailer.v1`
@@ -44,9 +45,8 @@ function eventText(event: LedgerEvent, scope: ExportScope): string {
   return withData(attributes, exportLine(texts).trimEnd())
 }
 
-/** Its id is its digest's, so that the same export has the same trailer. */
 function trailerText(trailer: ExportTrailer, scope: ExportScope): string {
-  const id = `export-${trailer.digest.slice('sha256:'.length)}`
+  const id = trailerId(trailer)
   const attributes = { specversion: '1.0', id, source: sourceOf(scope), type: CLOUDEVENT_TRAILER_TYPE }
   return withData({ ...attributes, datacontenttype: 'application/json' }, JSON.stringify(trailer))
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { Position } from '../store/event-store.ts'
-import type { FormatWriter } from './format.ts'
+import type { ExportScope, FormatWriter } from './format.ts'
 import type { FormatName } from './formats.ts'
 
 /** What of the file is made so far, the part before the offset included. */
@@ -34,6 +34,9 @@ export interface BodyRequest {
   readonly ledgerId: string
   readonly tenant: string
   readonly run?: string
+  /** Of a part of the log: the event before it. */
+  readonly after?: Position
+  readonly part?: ExportScope['part']
   readonly until: Position
   /** So many bytes are there already. */
   readonly offset: number

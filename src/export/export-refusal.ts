@@ -7,6 +7,8 @@ export type ExportRefusal =
   | { readonly code: 'invalid-query'; readonly detail: string }
   /** What the export stands on is not kept by this ledger, or is not there yet. */
   | { readonly code: 'not-found'; readonly detail: string }
+  /** The leaf to begin at lies beyond the log, which has so many. */
+  | { readonly code: 'beyond-log'; readonly detail: string; readonly treeSize: number }
 
 export type Refused = { readonly ok: false } & ExportRefusal
 

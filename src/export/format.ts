@@ -1,5 +1,5 @@
 /** @module What a line format of exports is: pure text over events in their order, with a trailer in a form of its own. */
-import type { ExportTrailer } from '../../schemas/export-trailer.ts'
+import type { ExportTrailer, PartHead } from '../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 
@@ -11,6 +11,8 @@ export interface ExportScope {
   readonly tenant: string
   /** The query whose events these are; absent where they are all of a run or a tenant. */
   readonly filter?: JsonObject
+  /** Where these are a part of the tenant's log: what it goes on from, and the time of the event before it, 0 where there is none. */
+  readonly part?: PartHead & { readonly beforeMs: number }
   /** Index of an event's leaf in the tenant's log, where it has one. */
   readonly leafIndex: (eventId: string) => number | undefined
 }
@@ -21,7 +23,9 @@ export interface FormatWriter {
   readonly head: string
   /** May be empty: some formats wait for later events. */
   readonly event: (event: LedgerEvent) => string
-  /** What was waited for and has not come. */
+  /** Of formats that wait: takes an event from before a part, of which nothing is written. */
+  readonly before?: (event: LedgerEvent) => void
+  /** What was waited for and has not come. Empty in a part: it comes with the part in which it ends. */
   readonly rest: () => string
   /** Counts and digests all that stands before it: a file that does not end in one was cut. */
   readonly trailer: (trailer: ExportTrailer) => string

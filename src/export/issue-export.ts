@@ -8,15 +8,15 @@ import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { ofAllAgents, withinRun } from '../access/check-access.ts'
 import type { Caller, ExportPin, Ledger } from '../ledger/ledger.ts'
-import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import type { Position } from '../store/event-store.ts'
 import { type BodyMaker, bodyOf, type ExportBody, type MadeSoFar } from './export-body.ts'
+import { type EventPages, pagesOf, withBefore } from './export-pages.ts'
 import { type Refused, refusedBy } from './export-refusal.ts'
 import type { ExportFormat, ExportScope } from './format.ts'
 import { FORMATS, type FormatName } from './formats.ts'
+import { type PartInHand, PartMismatchError, partFrom } from './log-part.ts'
 import { orUnbegun } from './or-unbegun.ts'
 import { signedTrailer } from './signed-trailer.ts'
-import { upTo } from './up-to.ts'
 
 const PORTION_CHARS = 64 * 1024
 
@@ -24,6 +24,8 @@ export interface ExportRequest {
   readonly format: FormatName
   /** Only the events that answer it; without a member, and without one all the tenant's. */
   readonly query?: EventQuery
+  /** Only the part of the tenant's log that begins at this leaf; goes with no query. */
+  readonly from?: number
   /** Where an earlier export was pinned, and how many of its bytes are there already. */
   readonly resume?: { readonly until: Position | undefined; readonly offset: number }
 }
@@ -46,13 +48,18 @@ export async function prepareExport(
   request: ExportRequest,
   elsewhere?: BodyMaker,
 ): Promise<Prepared> {
-  const { query = {}, resume } = request
+  const { query = {}, from, resume } = request
   const outside = withinRun(caller, query.run) ?? ofAllAgents(caller)
   if (outside !== undefined) return refusedBy(outside)
+  if (from !== undefined && Object.keys(query).length > 0) return partOfQuery
   const pin = await ledger.exports.pin(caller, resume?.until)
-  const pages = await pagesOf(ledger, caller, { query, pin })
+  const part = from === undefined ? undefined : await partFrom(ledger, caller, from, pin)
+  if (part?.ok === false) return part
+  const pages = await pagesOf(ledger, caller, { query, pin, after: part?.value.last?.position })
   if (!pages.ok) return pages
-  const inHand: ExportInHand = { ledger, caller, request, pin, pages: pages.value, exportId: randomUUID(), elsewhere }
+  const inHand: ExportInHand = {
+    ...{ ledger, caller, request, pin, elsewhere, part: part?.value, pages: pages.value, exportId: randomUUID() },
+  }
   return {
     ok: true,
     value: {
@@ -62,6 +69,12 @@ export async function prepareExport(
       chunks: (signal) => chunksOf(inHand, signal),
     },
   }
+}
+
+const partOfQuery: Refused = {
+  ok: false,
+  code: 'invalid-query',
+  detail: "from is a leaf of the tenant's whole log: it goes with no run and no filter; filter what arrives",
 }
 
 /** Records the start, then gives the file as text. Throws the refusal's detail where there is no such run. */
@@ -76,54 +89,16 @@ export async function* exportText(
   for await (const chunk of prepared.value.chunks()) yield Buffer.from(chunk).toString()
 }
 
-type EventPages = AsyncIterable<readonly LedgerEvent[]>
-
 interface ExportInHand {
   readonly ledger: Ledger
   readonly caller: Caller
   readonly request: ExportRequest
   readonly pin: ExportPin
+  readonly part: PartInHand | undefined
   readonly pages: EventPages
   readonly exportId: string
   readonly elsewhere: BodyMaker | undefined
 }
-
-interface PinnedQuery {
-  readonly query: EventQuery
-  readonly pin: ExportPin
-}
-
-type FoundPages = { readonly ok: true; readonly value: EventPages } | Refused
-
-async function pagesOf(ledger: Ledger, caller: Caller, { query, pin }: PinnedQuery): Promise<FoundPages> {
-  const { run, ...filter } = query
-  const { until } = pin
-  if (Object.keys(filter).length > 0) return matchingPages(ledger, caller, { query, pin })
-  if (run !== undefined) {
-    const found = await ledger.runEvents(caller, run, { from: 0 })
-    if (!found.ok) return refusedBy(found.refusal)
-    return { ok: true, value: until === undefined ? none() : upTo(ledger, found.value, until) }
-  }
-  return { ok: true, value: until === undefined ? none() : ledger.tenantEvents(caller, { until }) }
-}
-
-/** What the index of the audit finds, in the order of the log. */
-async function matchingPages({ audit }: Ledger, caller: Caller, { query, pin }: PinnedQuery): Promise<FoundPages> {
-  const { until, tree } = pin
-  if (audit === undefined || tree === null)
-    return {
-      ok: false,
-      code: 'not-found',
-      detail: 'a query needs the index of the audit and the log, and this ledger keeps none',
-    }
-  const asOf = { treeSize: tree.size, position: until ?? null, eventId: null }
-  // A query that cannot be asked is refused now, and not in the middle of a file.
-  const refused = await audit.matchingRefusal(caller, query, { asOf })
-  if (refused !== undefined) return { ok: false, code: 'invalid-query', detail: refused.detail }
-  return { ok: true, value: audit.matching(caller, query, { asOf }) }
-}
-
-async function* none(): AsyncGenerator<readonly LedgerEvent[], void> {}
 
 async function recordStart({ ledger, caller, request, pin, exportId }: ExportInHand): Promise<void> {
   const { resume } = request
@@ -134,9 +109,9 @@ async function recordStart({ ledger, caller, request, pin, exportId }: ExportInH
   })
 }
 
-function exportedPart({ format, query = {} }: ExportRequest, { tree }: ExportPin, exportId: string) {
+function exportedPart({ format, query = {}, from }: ExportRequest, { tree }: ExportPin, exportId: string) {
   const { run } = query
-  const filter = filterOf(query)
+  const filter = from === undefined ? filterOf(query) : { from }
   return {
     v: 1 as const,
     exportId,
@@ -190,6 +165,8 @@ async function* fileChunks(input: ExportInHand, made: Made, { signal, cut }: End
       signal?.throwIfAborted()
       if (chunk.length > 0) yield chunk
     }
+    const { part } = input
+    if (part !== undefined && made.events !== part.to - part.from) throw new PartMismatchError(part, made.events)
     await recordIssue(input, 'complete', made)
     complete = true
     const end = await body.trailer(trailerOf(input, made))
@@ -200,7 +177,7 @@ async function* fileChunks(input: ExportInHand, made: Made, { signal, cut }: End
   }
 }
 
-function trailerOf({ ledger, caller, request, pin }: ExportInHand, { events, digest }: MadeSoFar): ExportTrailer {
+function trailerOf({ ledger, caller, request, pin, part }: ExportInHand, { events, digest }: MadeSoFar): ExportTrailer {
   const filter = filterOf(request.query ?? {})
   return signedTrailer(ledger, caller, {
     ledgerId: ledger.ledgerId,
@@ -212,28 +189,37 @@ function trailerOf({ ledger, caller, request, pin }: ExportInHand, { events, dig
     asOf: pin.tree?.eventId ?? null,
     treeSize: pin.tree?.size ?? null,
     root: pin.tree?.root ?? null,
+    ...(part && { from: part.from, fromRoot: part.root, to: part.to }),
   })
 }
 
 /** In another thread where there is one and the file needs the store alone; else here. */
 function bodyFor(input: ExportInHand): ExportBody {
-  const { ledger, caller, request, pin, pages, elsewhere } = input
+  const { ledger, caller, request, pin, elsewhere, part } = input
   const { format, query = {}, resume } = request
   const { run } = query
   const { until } = pin
   const offset = resume?.offset ?? 0
   const { needsLeafIndex = false, open }: ExportFormat = FORMATS[format]
-  if (elsewhere === undefined || needsLeafIndex || until === undefined || filterOf(query) !== undefined)
-    return bodyOf({ pages, writer: open(scopeOf(input)), offset, portionChars: PORTION_CHARS })
+  const scope = scopeOf(input)
+  const writer = open(scope)
+  const looksBack = part !== undefined && writer.before !== undefined
+  if (elsewhere === undefined || needsLeafIndex || looksBack || until === undefined || filterOf(query) !== undefined) {
+    const pages = looksBack ? withBefore(ledger, caller, input.pages, writer) : input.pages
+    return bodyOf({ pages, writer, offset, portionChars: PORTION_CHARS })
+  }
   const of = { ledgerId: ledger.ledgerId, tenant: caller.tenant, ...(run !== undefined && { run }) }
-  return elsewhere.body({ format, ...of, until, offset })
+  const after = part?.last?.position
+  const begun = { ...(after !== undefined && { after }), ...(scope.part && { part: scope.part }) }
+  return elsewhere.body({ format, ...of, ...begun, until, offset })
 }
 
-function scopeOf({ ledger, caller: { tenant }, pin, request }: ExportInHand): ExportScope {
+function scopeOf({ ledger, caller: { tenant }, pin, request, part }: ExportInHand): ExportScope {
   const size = pin.tree?.size ?? 0
   const filter = filterOf(request.query ?? {})
   return {
     ...(filter && { filter }),
+    ...(part && { part: placeOf(part) }),
     ledgerId: ledger.ledgerId,
     tenant,
     leafIndex: (eventId) => {
@@ -241,4 +227,8 @@ function scopeOf({ ledger, caller: { tenant }, pin, request }: ExportInHand): Ex
       return index !== undefined && index < size ? index : undefined
     },
   }
+}
+
+function placeOf({ from, root, edge, last }: PartInHand): NonNullable<ExportScope['part']> {
+  return { from, root, edge, beforeMs: last === undefined ? 0 : Date.parse(last.header.time) }
 }

@@ -1,6 +1,6 @@
 /** @module The JSONL export: one line an event, byte for byte what was signed, and a last line that proves that none is missing. */
 import { createHash } from 'node:crypto'
-import { type ExportTrailer, trailerInOrder } from '../../schemas/export-trailer.ts'
+import { type ExportTrailer, type PartHead, trailerInOrder } from '../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import type { ExportFormat } from './format.ts'
 
@@ -19,6 +19,11 @@ export function exportLine({ header, salt, data }: ExportTexts): string {
 /** The first line of an export that holds the answer to a query, and so parts of streams. */
 export function exportHead(filter: JsonObject): string {
   return `${JSON.stringify({ filter })}\n`
+}
+
+/** The first line of a part of the log: the tree of the leaves before, so that what follows is seen to go on from it. */
+export function partHead({ from, root, edge }: PartHead): string {
+  return `${JSON.stringify({ part: { from, root, edge } })}\n`
 }
 
 /** The last line. A file without it was cut. */
@@ -47,9 +52,9 @@ export function exportDigest(): ExportDigest {
 export const jsonl: ExportFormat = {
   contentType: 'application/x-ndjson',
   extension: 'jsonl',
-  // Said first, so that whoever verifies does not take what the query left out for missing.
-  open: ({ filter }) => ({
-    head: filter === undefined ? '' : exportHead(filter),
+  // Said first, so that whoever verifies does not take what was left out for missing.
+  open: ({ filter, part }) => ({
+    head: filter === undefined ? (part === undefined ? '' : partHead(part)) : exportHead(filter),
     event: ({ texts }) => exportLine(texts),
     rest: () => '',
     trailer: exportTrailer,

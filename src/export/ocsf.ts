@@ -11,6 +11,7 @@ import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { type ExportFormat, type ExportScope, type ExportTrailer, textOf } from './format.ts'
 import { exportLine } from './jsonl.ts'
 import { runOf } from './run-of.ts'
+import { trailerId } from './signed-trailer.ts'
 
 const OCSF_VERSION = '1.9.0-dev'
 const CATEGORY = { uid: 6, name: 'Application Activity' } as const
@@ -35,7 +36,7 @@ export const ocsf: ExportFormat = {
   contentType: 'application/x-ndjson',
   extension: 'ocsf.jsonl',
   open: (scope) => {
-    let lastMs = 0
+    let lastMs = scope.part?.beforeMs ?? 0
     return {
       head: '',
       event: (event) => {
@@ -172,7 +173,7 @@ function fingerprint(digest: string): JsonObject {
 }
 
 function trailerActivity(trailer: ExportTrailer, lastMs: number): JsonObject {
-  const { ledgerId, tenant, digest } = trailer
+  const { ledgerId, tenant } = trailer
   return {
     ...classOf(ACTIVITY.read),
     severity_id: SEVERITY.informational,
@@ -186,7 +187,7 @@ function trailerActivity(trailer: ExportTrailer, lastMs: number): JsonObject {
       version: OCSF_VERSION,
       product: { ...PRODUCT, uid: ledgerId },
       profiles: ['ai_operation', 'record_integrity'],
-      uid: `export-${digest.slice('sha256:'.length)}`,
+      uid: trailerId(trailer),
       event_code: 'ExportTrailer',
       tenant_uid: tenant,
     },

@@ -20,7 +20,10 @@ export const otlp: ExportFormat = {
     return {
       head: '',
       event: (event) => spans.take(event),
-      rest: () => spans.rest(),
+      before: (event) => {
+        spans.take(event)
+      },
+      rest: () => (scope.part === undefined ? spans.rest() : ''),
       trailer: (trailer) => resourceLine(scope, { 'countersign.export.trailer': JSON.stringify(trailer) }),
     }
   },

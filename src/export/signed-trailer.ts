@@ -7,6 +7,12 @@ import {
 } from '../../schemas/export-trailer.ts'
 import type { Caller, Ledger } from '../ledger/ledger.ts'
 
+/** An id for formats whose records have one: its digest's, so that the same export has the same trailer. Two empty parts have one digest. */
+export function trailerId({ digest, from, to }: ExportTrailer): string {
+  const id = `export-${digest.slice('sha256:'.length)}`
+  return from === undefined ? id : `${id}-${from}-${to}`
+}
+
 /** Unsigned, and so of version 1, where the ledger keeps no log. The same facts make the same bytes: Ed25519 has no randomness. */
 export function signedTrailer(
   { exports }: Pick<Ledger, 'exports'>,

@@ -3,5 +3,6 @@ import type { ExportRefusal } from '../export/export-refusal.ts'
 import { type Problem, problem } from './problems.ts'
 
 export function problemOfExport(why: ExportRefusal): Problem {
-  return why.code === 'refused' ? why.refusal : problem(why.code, why.detail)
+  if (why.code === 'refused') return why.refusal
+  return problem(why.code, why.detail, why.code === 'beyond-log' ? { evidence: { treeSize: why.treeSize } } : {})
 }

@@ -49,6 +49,8 @@ export const PARAMETERS: Texts = {
   waiting: 'With `true`: only runs that wait for a decision, a signal or a time.',
   'consistency.from': 'Size of the smaller tree, in events.',
   'consistency.to': 'Size of the larger tree, in events.',
+  'export.from':
+    "Only the tenant's events from this leaf of its log on, from 0: `to` of the trailer before, so that nothing is missing and nothing comes twice. Goes with no filter.",
 }
 
 export const MEMBERS: Texts = {

@@ -18,6 +18,7 @@ type HttpCode =
   | 'invalid-header'
   | 'invalid-cursor'
   | 'cursor-gone'
+  | 'beyond-log'
   | 'rate-limited'
   | 'too-many-streams'
   | 'not-ready'
@@ -119,6 +120,7 @@ export const STATUS = {
   'invalid-header': 400,
   'invalid-cursor': 400,
   'cursor-gone': 410,
+  'beyond-log': 400,
   'rate-limited': 429,
   'too-many-streams': 429,
   'not-ready': 503,

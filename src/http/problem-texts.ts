@@ -219,6 +219,10 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, ProblemText>> = {
     'The place of this cursor is gone',
     'The store was copied or restored since: start without a cursor.',
   ),
+  'beyond-log': text(
+    'The log is shorter than that',
+    'Go on from `to` of the last trailer of this very ledger. Where that is more than `treeSize`, the store was restored from an older copy: verify it, and hold what you have against it.',
+  ),
   'rate-limited': text('Too many requests', 'Ask again after `Retry-After`.'),
   'too-many-streams': text('Too many open streams', 'End a tail or an export of this tenant, then ask again.'),
   'not-ready': text('Not ready', 'The server is starting, stopping, or its store is not available; ask again.'),

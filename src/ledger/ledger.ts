@@ -134,6 +134,16 @@ export interface PinnedTree {
   readonly eventId: string | null
 }
 
+/** The tenant's log before one of its leaves: what an export that begins there goes on from. */
+export interface PinnedEdge {
+  /** Of the tree of the leaves before. */
+  readonly root: string
+  /** Digests of the perfect subtrees that these leaves make, widest first (RFC 6962). */
+  readonly edge: readonly string[]
+  /** The last of them; undefined where there is none. */
+  readonly last: LedgerEvent | undefined
+}
+
 /** Texts that callers carry and cannot read. `name` says whose and what for, without a line feed: it is bound, not carried. */
 export interface SealedPlaces {
   seal(name: string, text: string): string
@@ -160,6 +170,8 @@ export interface SealedPin extends ExportPin {
 export interface LedgerExports {
   /** Pins an export to a place: by default where the store is now. */
   pin(caller: Caller, until?: Position): Promise<ExportPin>
+  /** The first `size` leaves of the log that a pin has brought up to date. Throws `LogGapError` where the store lost the last of them. */
+  edgeAt(caller: Caller, size: number): Promise<PinnedEdge>
   /** Brings the tenant's log and its checkpoint up to date; undefined where no log is kept, or nothing can be signed. */
   sealedPin(caller: Caller): Promise<SealedPin | undefined>
   /** The first `size` events of the tenant's log, in its order. Throws `LogGapError` where the store lost one. */

@@ -18,6 +18,13 @@ export class CompactTree {
     return tree
   }
 
+  /** The tree of `size` leaves by the hashes of its perfect subtrees, widest first; undefined where these are not as many as it has. */
+  static ofHashes(size: number, hashes: readonly Uint8Array[]): CompactTree | undefined {
+    if (perfectSubtrees({ begin: 0, end: size }).length !== hashes.length) return undefined
+    const rest = hashes.values()
+    return CompactTree.of(size, () => rest.next().value as Uint8Array)
+  }
+
   get size(): number {
     return this.#size
   }

@@ -65,19 +65,19 @@ export class BodyReader {
   }
 
   #body(request: BodyRequest): ExportBody {
-    const { format, ledgerId, tenant, offset } = request
-    const writer = FORMATS[format].open({ ledgerId, tenant, leafIndex: () => undefined })
+    const { format, ledgerId, tenant, offset, part } = request
+    const writer = FORMATS[format].open({ ledgerId, tenant, ...(part && { part }), leafIndex: () => undefined })
     const pages = this.#pages(request)
     return bodyOf({ pages, writer, offset, portionChars: PORTION_CHARS, wholePages: false })
   }
 
-  async *#pages({ tenant, run, until }: BodyRequest): AsyncGenerator<readonly LedgerEvent[], void> {
+  async *#pages({ tenant, run, after, until }: BodyRequest): AsyncGenerator<readonly LedgerEvent[], void> {
     const { store, sealer } = this.#deps
     const end = await store.end()
     if (end === undefined || store.comparePositions(end, until) < 0)
       throw new StoreUnavailableError('the store ends before what the export is pinned to', BEHIND_RETRY_MS)
     const shown = (record: ReadRecord): LedgerEvent => ({ ...ledgerEvent(record), seal: sealOf(sealer, record) })
-    const pages = run === undefined ? store.readAll({ until, tenant }) : store.readStream(runStream(tenant, run))
+    const pages = run === undefined ? store.readAll({ after, until, tenant }) : store.readStream(runStream(tenant, run))
     for await (const page of upTo(store, pages, until)) yield page.map(shown)
   }
 }

@@ -17,12 +17,16 @@ export interface CompletenessInput {
   readonly tree: ExportTree
   readonly kept: HeldCheckpoint | undefined
   readonly findKey: FindLogKey | undefined
+  /** Others of its log are checked with it: the checkpoint may be about one of them. */
+  readonly inChain?: boolean | undefined
 }
 
 export interface Completeness {
   readonly proven: boolean
   /** What is shown, in words. */
   readonly statement: string
+  /** Whether the kept checkpoint could be compared with these events; absent where there is none. */
+  readonly held?: boolean
   readonly faults: readonly { readonly code: VerifyFaultCode; readonly message: string }[]
 }
 
@@ -30,11 +34,13 @@ export function judgeCompleteness(input: CompletenessInput): Completeness {
   const { trailer } = input
   const signature = signatureOf(trailer, input.findKey)
   const faults = [...signature.faults, ...(isWholeTenant(trailer) ? treeFaults(input) : [])]
-  if (faults.length > 0) return { proven: false, statement: 'not shown: what should prove it does not fit', faults }
+  const held = input.kept && { held: isWholeTenant(trailer) && input.tree.keptFits !== undefined }
+  if (faults.length > 0)
+    return { proven: false, statement: 'not shown: what should prove it does not fit', ...held, faults }
   const proof = isWholeTenant(trailer) ? proofOf(input, signature.by) : undefined
-  if (proof !== undefined) return { proven: true, statement: proof, faults }
+  if (proof !== undefined) return { proven: true, statement: proof, ...held, faults }
   const message = whyUnproven(input, signature)
-  return { proven: false, statement: message, faults: [{ code: 'completeness-unproven', message }] }
+  return { proven: false, statement: message, ...held, faults: [{ code: 'completeness-unproven', message }] }
 }
 
 function isWholeTenant({ run, filter }: ExportTrailer): boolean {
@@ -49,7 +55,8 @@ interface Signature {
   readonly faults: Completeness['faults']
 }
 
-function signatureOf(trailer: ExportTrailer, findKey: FindLogKey | undefined): Signature {
+/** Whose signature the trailer has, as far as the reader has the key. */
+export function signatureOf(trailer: ExportTrailer, findKey: FindLogKey | undefined): Signature {
   if (trailer.v === 1)
     return { by: undefined, missing: 'its trailer has no signature, as in exports of version 0.1.0', faults: [] }
   const { v, tenant, signature } = trailer
@@ -88,34 +95,55 @@ function notSupplied(key: string, known: NoteVerifier | undefined): string {
   return `${missing}; you have ${known.name}+${known.keyId}: if the key of this log was rotated, pin the other one, too (countersign keys pin KEY --succession FILE)`
 }
 
-function treeFaults({ trailer, tree, kept }: CompletenessInput): Completeness['faults'] {
+function treeFaults({ trailer, tree, kept, inChain = false }: CompletenessInput): Completeness['faults'] {
   if (tree.fits(trailer) === false)
     return [
       { code: 'trailer-root', message: 'the trailer names another size or root of the log than these events make' },
     ]
   if (kept === undefined || kept.tenant !== trailer.tenant || kept.checkpoint.size === 0) return []
   const { size, origin } = kept.checkpoint
-  if (tree.keptFits === undefined)
-    return [
-      {
-        code: 'log-behind-checkpoint',
-        message: `the checkpoint covers ${size} events of the log ${origin}, only ${tree.size} are here: the end was cut off, or this is an older export`,
-      },
-    ]
+  if (tree.keptFits === undefined) return inChain ? [] : [notHeld(kept, { from: tree.from ?? 0, to: tree.size })]
   if (tree.keptFits) return []
   const message = `the first ${size} events of the log ${origin} are not those that the checkpoint signed`
   return [{ code: 'checkpoint-mismatch', message }]
 }
 
+/** Why a checkpoint of the same log says nothing about what is here: leaves `from` up to, not including, `to`. */
+export function notHeld(
+  { checkpoint: { size, origin } }: HeldCheckpoint,
+  { from, to }: { readonly from: number; readonly to: number },
+): Completeness['faults'][number] {
+  if (size > to)
+    return {
+      code: 'log-behind-checkpoint',
+      message: `the checkpoint covers ${size} events of the log ${origin}, only ${to} are here: the end was cut off, or this is an older export`,
+    }
+  const before =
+    size < from ? `which all lie before leaf ${from}, where this begins` : 'and the last of them is not here'
+  return {
+    code: 'completeness-unproven',
+    message: `the checkpoint covers the first ${size} events of the log ${origin}, ${before}: hold it against the part that has leaf ${size - 1}`,
+  }
+}
+
 /** The tree of these events, all of them, under a signature that the reader can check. */
 function proofOf({ trailer, tree, kept }: CompletenessInput, by: NoteVerifier | undefined): string | undefined {
-  const what = `all ${tree.size} events of the log of ${trailer.tenant} up to that size, root ${tree.root}`
+  const what = whatIsHere(trailer, tree)
   if (kept?.tenant === trailer.tenant && kept.checkpoint.size === tree.size)
     return `${what}, as your checkpoint of ${kept.checkpoint.origin} covers them`
   if (by === undefined || tree.fits(trailer) !== true) return undefined
   const beyond =
-    kept?.tenant === trailer.tenant ? `, of which your checkpoint covers the first ${kept.checkpoint.size}` : ''
+    kept?.tenant === trailer.tenant && tree.keptFits !== undefined
+      ? `, of which your checkpoint covers the first ${kept.checkpoint.size}`
+      : ''
   return `${what}, signed with ${by.name}+${by.keyId}${beyond}`
+}
+
+function whatIsHere({ tenant }: ExportTrailer, { from, size, root }: ExportTree): string {
+  if (from === undefined) return `all ${size} events of the log of ${tenant} up to that size, root ${root}`
+  if (from === size)
+    return `no event: the log of ${tenant} has ${size} leaves, root ${root}, and this part begins behind them`
+  return `leaves ${from} to ${size - 1} of the log of ${tenant}, all ${size - from} of them, up to size ${size}, root ${root}`
 }
 
 function whyUnproven({ trailer, tree, kept }: CompletenessInput, { by, missing }: Signature): string {
@@ -126,7 +154,7 @@ function whyUnproven({ trailer, tree, kept }: CompletenessInput, { by, missing }
     const held = kept === undefined ? '' : '; a checkpoint is of the whole log, and shows nothing of a part'
     return `nothing proves that the events ${what} are all here: ${word}${held}; a bundle proves it (export --bundle)`
   }
-  if (kept !== undefined && kept.tenant === tenant)
+  if (kept !== undefined && kept.tenant === tenant && tree.keptFits !== undefined)
     return `your checkpoint covers the first ${kept.checkpoint.size} of ${tree.size} events; nothing proves that none is missing behind them: ${missing}`
   const todo = 'hold a checkpoint against it (--checkpoint), or give the key of the log (--key)'
   return `nothing proves that no event is missing at the end: ${missing || 'its trailer names no tree'}; ${todo}`

@@ -3,7 +3,7 @@
  * last line must count and digest all the others: a file that was cut has none.
  */
 import { createHash } from 'node:crypto'
-import { ExportTrailer, trailerInOrder } from '../../schemas/export-trailer.ts'
+import { ExportTrailer, PartHead, trailerInOrder } from '../../schemas/export-trailer.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../schemas/json.ts'
 import { parseStream } from '../../schemas/names.ts'
 import { fromBase64url } from '../signing/base64url.ts'
@@ -26,6 +26,8 @@ export interface ExportOptions {
   /** What the events are held against. */
   readonly checkpoint?: HeldCheckpoint | undefined
   readonly findKey?: FindLogKey | undefined
+  /** Others of its log are checked with it. */
+  readonly inChain?: boolean | undefined
 }
 
 /** Records and faults of an export, in the order of its lines. Errors of `chunks` pass through. */
@@ -50,6 +52,7 @@ class ExportReader {
   #events = 0
   /** The query of an export that leaves events out. */
   #filter: JsonObject | undefined
+  #part: PartHead | undefined
   #trailer: ExportTrailer | undefined
 
   constructor(options: ExportOptions) {
@@ -70,13 +73,15 @@ class ExportReader {
     }
     if (isTrailer) return this.#takeTrailer(line, text, value)
     if (line.number === 1 && isJsonObject(value.filter)) return this.#takeHead(line, text, value.filter)
+    if (line.number === 1 && isJsonObject(value.part)) return this.#takePart(line, text, value.part)
     this.#count(line)
     const item = recordOf(line, text, value)
     if (!('fault' in item)) {
       this.#streams.add(item.stream)
       this.#tree.take(item)
     }
-    return ['fault' in item || this.#filter === undefined ? item : { ...item, alone: true }]
+    if ('fault' in item) return [item]
+    return [{ ...item, ...(this.#filter && { alone: true }), ...(this.#part && { inPart: true }) }]
   }
 
   #takeHead(line: Line, text: string, filter: JsonObject): readonly SourceItem[] {
@@ -86,6 +91,16 @@ class ExportReader {
     return JSON.stringify({ filter }) === text
       ? []
       : [faultOf('line-not-canonical', line, 'is no head as an export writes it')]
+  }
+
+  #takePart(line: Line, text: string, said: JsonObject): readonly SourceItem[] {
+    this.#hash.update(line.bytes)
+    this.#hash.update('\n')
+    const part = PartHead.safeParse(said).data
+    if (part === undefined || JSON.stringify({ part }) !== text)
+      return [faultOf('line-not-canonical', line, 'is no head of a part as an export writes it')]
+    this.#part = part
+    return this.#tree.goOnFrom(part) ? [] : [faultOf('part-head', line, 'names a tree that its hashes do not make')]
   }
 
   end(): readonly SourceItem[] {
@@ -117,16 +132,23 @@ class ExportReader {
     if (JSON.stringify(trailer.data.filter) !== JSON.stringify(this.#filter)) {
       faults.push(faultOf('trailer-scope', line, 'is about another query than the first line'))
     }
+    if (!isOfPart(trailer.data, this.#part))
+      faults.push(faultOf('trailer-scope', line, 'is about another part of the log than the first line'))
     for (const stream of this.#streams) {
       if (isWithin(stream, trailer.data)) continue
       faults.push(faultOf('trailer-scope', line, `is about others than the stream ${stream}`))
     }
-    const { checkpoint: filed, findKey } = this.#options
-    const completeness = judgeCompleteness({ trailer: trailer.data, tree: this.#tree, kept: filed, findKey })
+    const { checkpoint: kept, findKey, inChain } = this.#options
+    const completeness = judgeCompleteness({ trailer: trailer.data, tree: this.#tree, kept, findKey, inChain })
     for (const { code, message } of completeness.faults) faults.push({ fault: { code, message } })
     this.#options.onTrailer?.(trailer.data, completeness)
     return faults
   }
+}
+
+/** What a trailer says of a part is there as a whole or not at all, as its head is. */
+function isOfPart({ from, fromRoot, to, treeSize }: ExportTrailer, part: PartHead | undefined): boolean {
+  return from === part?.from && fromRoot === part?.root && to === (part && (treeSize ?? undefined))
 }
 
 function isWithin(stream: string, { tenant, run }: Pick<ExportTrailer, 'tenant' | 'run'>): boolean {

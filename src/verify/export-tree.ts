@@ -1,4 +1,5 @@
 /** @module The tree that a whole tenant's export must make: what its trailer and a kept checkpoint say of the log is checked, not believed. */
+import type { PartHead } from '../../schemas/export-trailer.ts'
 import type { Checkpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
 import { leafHash, sameHash } from '../merkle/hashes.ts'
@@ -13,7 +14,8 @@ interface SaidTree {
 }
 
 export class ExportTree {
-  readonly #tree = new CompactTree()
+  #tree = new CompactTree()
+  #from: number | undefined
   readonly #streams = new Set<string>()
   readonly #kept: Checkpoint | undefined
   #keptFits: boolean | undefined
@@ -22,6 +24,22 @@ export class ExportTree {
   constructor(current?: Checkpoint) {
     this.#kept = current
     this.#holdKept()
+  }
+
+  /** Before the first record: goes on from the tree before a part. False where its hashes do not make its root. */
+  goOnFrom({ from, root, edge }: PartHead): boolean {
+    const hashes = edge.map((digest) => Buffer.from(digest.slice('sha256:'.length), 'hex'))
+    const tree = CompactTree.ofHashes(from, hashes)
+    if (tree === undefined || digestText(tree.root()) !== root) return false
+    this.#tree = tree
+    this.#from = from
+    this.#holdKept()
+    return true
+  }
+
+  /** Of a part: how many leaves are before it. */
+  get from(): number | undefined {
+    return this.#from
   }
 
   get size(): number {
@@ -34,7 +52,8 @@ export class ExportTree {
 
   take(record: PlacedRecord): void {
     const tenant = logTenant(record.stream)
-    if (tenant === undefined || !isLeaf(record, tenant, this.#streams)) return
+    // Where a part begins most streams have begun; that they did with a leaf is what the tree before it says.
+    if (tenant === undefined || (this.#from === undefined && !isLeaf(record, tenant, this.#streams))) return
     this.#tree.append(leafHash(record.header))
     this.#holdKept()
   }
@@ -45,7 +64,7 @@ export class ExportTree {
     return treeSize === this.#tree.size && root === this.root
   }
 
-  /** Whether the first events are those that the kept checkpoint signed; undefined where there are fewer. */
+  /** Whether the first events are those that the kept checkpoint signed; undefined where there are fewer, or a part begins behind them. */
   get keptFits(): boolean | undefined {
     return this.#keptFits
   }

@@ -55,6 +55,16 @@ export type VerifyFaultCode =
   | 'trailer-count'
   | 'trailer-digest'
   | 'trailer-scope'
+  /** A part of the log begins with a tree that its own hashes do not make. */
+  | 'part-head'
+  /** Parts that were checked together leave out leaves between them. */
+  | 'part-gap'
+  /** Parts that were checked together have leaves in common. */
+  | 'part-overlap'
+  /** What was checked together is not all of one log. */
+  | 'part-scope'
+  /** A part goes on from another tree than the one before it ended with. */
+  | 'part-root'
   /** The trailer's signature is not that of the log's key. */
   | 'trailer-signature'
   /** Sound as far as it goes, and nothing shows that it is all there is. */
@@ -87,6 +97,9 @@ const MILDER: Readonly<Partial<Record<VerifyFaultCode, Verdict>>> = {
   'no-trailer': 'INCOMPLETE',
   'log-behind-checkpoint': 'INCOMPLETE',
   'completeness-unproven': 'INCOMPLETE',
+  'part-gap': 'INCOMPLETE',
+  'part-overlap': 'INCOMPLETE',
+  'part-scope': 'INCOMPLETE',
   'unknown-type': 'UNVERIFIABLE',
   'body-version': 'UNVERIFIABLE',
   'body-schema': 'UNVERIFIABLE',

@@ -22,6 +22,8 @@ export interface PlacedRecord {
   readonly hasColumns?: boolean
   /** Its neighbours were left out on purpose, as in the answer to a query: its place and seal are checked, its links are not. */
   readonly alone?: boolean
+  /** Of a part of a log: its stream may have begun before it. */
+  readonly inPart?: boolean
 }
 
 /** What a stream's records so far say about the next one: all that is kept of it. */
@@ -105,6 +107,7 @@ export class StreamChecks {
 
   judge(record: PlacedRecord): Judged {
     if (record.alone === true) return this.#alone(record)
+    if (record.inPart === true) this.#goOnAt(record)
     const state = this.#placeOf(record)
     if (state === undefined) return this.#stray(record)
     const faults: JudgedFault[] = []
@@ -218,6 +221,14 @@ export class StreamChecks {
     const message = `stands where revision ${state.next} is due`
     const header = read.ok ? { header: read.header } : {}
     return { faults: [{ code: 'out-of-order', message }], sealed: false, ...header }
+  }
+
+  /** The first record of a stream in a part stands where it says: what came before is not here to be linked to. */
+  #goOnAt(record: PlacedRecord): void {
+    if (this.#streams.has(record.stream) || (this.#keys.sealsChecked && !this.#isSealed(record))) return
+    const state = this.#state(record.stream)
+    state.next = record.revision
+    state.digestKnown = record.revision === 0
   }
 
   #state(stream: string): StreamState {

@@ -8,6 +8,7 @@ import type { KeyRing, RunKeys } from '../signing/key-ring.ts'
 import { isValueStream } from '../signing/stream-tenant.ts'
 import { EventRules, type LedgerFacts } from './event-rules.ts'
 import { type Verdict, type VerifyFault, verdictOf, worse } from './fault.ts'
+import { idOf, placeOf } from './record-place.ts'
 import { RecordedCheckpoints } from './recorded-checkpoints.ts'
 import { createSeenIds } from './seen-ids.ts'
 import { type Judged, type PlacedRecord, StreamChecks } from './stream-check.ts'
@@ -35,6 +36,8 @@ export interface VerifyOptions {
   readonly depth?: CheckDepth
   /** The source is a whole store, whose positions have no gaps. */
   readonly wholeStore?: boolean
+  /** At the end: whether nothing is what there should be, as in a part of a log that has not grown. */
+  readonly mayBeEmpty?: () => boolean
   /** Reads the source from the start once more: needed where an event id may occur twice. */
   readonly again?: () => SourcePages
   readonly onFault: (fault: VerifyFault) => void
@@ -249,7 +252,8 @@ class Verification {
       this.#report({ code: 'no-keys', message: 'no keys: links and digests were checked, seals were not' })
       this.#unchecked.push('seals: whoever can write the file could have made every event anew')
     }
-    if (this.events === 0) this.#report({ code: 'empty', message: 'there are no events' })
+    if (this.events === 0 && this.#options.mayBeEmpty?.() !== true)
+      this.#report({ code: 'empty', message: 'there are no events' })
     if (!wholeStore) return
     if (this.#checkpoints.tooFar)
       this.#unchecked.push(
@@ -280,20 +284,3 @@ function disclosedText(runs: number): string {
 
 /** As many are held back until it is known whether any event at all was sealed with the given keys. */
 const STRANGERS_MAX = 1_000
-
-function placeOf(
-  record: PlacedRecord,
-  { header, revision = record.revision }: Partial<Judged>,
-): Omit<VerifyFault, 'code' | 'message'> {
-  const { stream, position } = record
-  return {
-    stream,
-    revision,
-    ...(position !== undefined && { position }),
-    ...(header !== undefined && { eventId: header.id }),
-  }
-}
-
-function idOf(header: string): string | undefined {
-  return /"id":"([0-9a-f-]{36})"/.exec(header)?.[1]
-}

@@ -3,7 +3,9 @@
  * whole, as it was written, is seen by its trailer; that it is what the ledger sealed only JSONL and bundles show.
  */
 import { createHash } from 'node:crypto'
+import { ExportTrailer } from '../../schemas/export-trailer.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import { type FindLogKey, signatureOf } from './export-completeness.ts'
 import type { VerifyFault } from './fault.ts'
 import { readLines } from './read-lines.ts'
 
@@ -40,8 +42,18 @@ export function viewFormat(beginning: string): string | undefined {
   return beginning.startsWith('{"resourceSpans":') ? 'otlp' : undefined
 }
 
+export interface CheckedView {
+  readonly fault: VerifyFault
+  /** Where the file is as it was written. */
+  readonly trailer?: ExportTrailer
+}
+
 /** What there is to say of such a file: never that it is verified. Errors of `chunks` pass through. */
-export async function checkView(chunks: AsyncIterable<Uint8Array>, format: string): Promise<VerifyFault> {
+export async function checkView(
+  chunks: AsyncIterable<Uint8Array>,
+  format: string,
+  findKey?: FindLogKey,
+): Promise<CheckedView> {
   const hash = createHash('sha256')
   let before: Buffer | undefined
   for await (const lines of readLines(chunks, LINE_MAX_BYTES)) {
@@ -52,16 +64,21 @@ export async function checkView(chunks: AsyncIterable<Uint8Array>, format: strin
       before = bytes
     }
   }
-  const trailer = VIEWS[format]?.(before?.toString() ?? '')
-  if (trailer === undefined || !isJsonObject(trailer)) {
+  const found = VIEWS[format]?.(before?.toString() ?? '')
+  if (found === undefined || !isJsonObject(found)) {
     const message = 'the last record is no trailer: the export was cut, and events may be missing'
-    return { code: 'no-trailer', message }
+    return { fault: { code: 'no-trailer', message } }
   }
-  if (trailer.digest !== `sha256:${hash.digest('hex')}`) {
-    return { code: 'trailer-digest', message: 'the trailer has the digest of other bytes than these' }
-  }
-  const counts = `the ${String(trailer.events)} events that were exported are all here, as they were written`
-  return { code: 'view', message: `${counts}; that the ledger sealed them is shown by a JSONL export or a bundle` }
+  if (found.digest !== `sha256:${hash.digest('hex')}`)
+    return { fault: { code: 'trailer-digest', message: 'the trailer has the digest of other bytes than these' } }
+  const trailer = ExportTrailer.safeParse(found).data
+  const signature = trailer && signatureOf(trailer, findKey)
+  if (signature?.faults[0] !== undefined) return { fault: signature.faults[0] }
+  const counts = `the ${String(found.events)} events that were exported are all here, as they were written`
+  const by =
+    signature?.by === undefined ? '' : `, says a trailer signed with ${signature.by.name}+${signature.by.keyId}`
+  const message = `${counts}${by}; that the ledger sealed them is shown by a JSONL export or a bundle`
+  return { fault: { code: 'view', message }, ...(trailer && { trailer }) }
 }
 
 function objectOf(text: string): JsonObject | undefined {

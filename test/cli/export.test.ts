@@ -40,6 +40,45 @@ test('an export of the store verifies, names its tree, and is on record in the s
   assert.match(again, /"actor":"local".*"type":"ExportIssued"/)
 })
 
+test('parts are taken from leaf to leaf, of the store and of a server, and verified together: none is missing, else it is said which', async () => {
+  using folder = await site()
+  const files = ['a.jsonl', 'b.jsonl', 'c.jsonl'].map((name) => folder.file(name))
+  const [a = '', b = '', c = ''] = files
+  const next = (file: string): string =>
+    String(JSON.parse(readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '').trailer.to)
+  assert.is((await cli(folder, 'export', '--from', '0', '--out', a)).code, 0)
+  assert.is((await cli(folder, 'export', '--from', next(a), '--out', b)).code, 0)
+  {
+    await using server = await startServer({ data: folder.path })
+    const token = (await cli(folder, 'token', '--scope', 'audit:export')).stdout.trim()
+    const args = ['export', '--url', server.url, '--from', next(b), '--out', c]
+    const { code, stderr } = await runInProcess(args, { cwd: folder.path, env: { COUNTERSIGN_TOKEN: token } })
+    assert.is(code, 0, stderr)
+  }
+  const whole = await cli(folder, 'verify', c, a, b)
+  assert.is(whole.code, 0, whole.stdout)
+  assert.match(
+    whole.stdout,
+    `VERIFIED  3 parts of the log of default: leaves 0 to ${Number(next(c)) - 1}, none missing`,
+  )
+  const gap = await cli(folder, 'verify', a, c, '--json')
+  const { verdict, chain, faults } = JSON.parse(gap.stdout.trimEnd().split('\n').at(-1) ?? '')
+  assert.equal([gap.code, verdict, chain.from, faults[0].code], [3, 'INCOMPLETE', 0, 'part-gap'])
+  assert.match((await cli(folder, 'verify', b)).stdout, /^VERIFIED[\s\S]*not checked: leaves 0 to/)
+  for (const args of [
+    ['--run', 'one'],
+    ['--bundle', folder.file('x.tar')],
+    ['--agent', 'a'],
+  ]) {
+    const refused = await cli(folder, 'export', '--from', '0', ...args)
+    assert.equal([refused.code, /no filter and no --bundle/.test(refused.stderr)], [2, true], args.join(' '))
+  }
+  const beyond = await cli(folder, 'export', '--from', '9999', '--out', folder.file('y'))
+  assert.equal([beyond.code, existsSync(folder.file('y'))], [2, false])
+  assert.match(beyond.stderr, /the log has \d+ leaves/)
+  assert.match((await cli(folder, 'verify', a, folder.path)).stderr, /each is an export, or a part of one/)
+})
+
 test('a format is written to a file that bears its name once it is whole, and never over another', async () => {
   using folder = await site()
   for (const format of ['csv', 'otlp']) {

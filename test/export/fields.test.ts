@@ -22,6 +22,7 @@ const WHOLE = ['data', 'filter', 'trailer.filter', 'unmapped.trailer']
 
 const TRAILER: ExportTrailer = {
   ...{ v: 2, ledgerId: UUID, tenant: 'acme', run: 'r', filter: { run: 'r' }, events: 1, digest: DIGEST, asOf: UUID },
+  ...{ from: 0, fromRoot: DIGEST, to: 1 },
   ...{ treeSize: 1, root: DIGEST, signature: { key: 'k', type: TRAILER_PAYLOAD_TYPE, sig: `${'A'.repeat(86)}==` } },
 }
 /** What a header may have besides, so that no optional field stays unseen. */
@@ -54,7 +55,10 @@ async function exported(format: FormatName): Promise<string> {
     const { agent: _, ...nameless } = JSON.parse(record.data) as JsonObject
     return [record.data, JSON.stringify(nameless)].map((data) => writer.event(ledgerEvent({ ...record, header, data })))
   })
-  return [writer.head, ...events, writer.rest(), writer.trailer(TRAILER)].join('')
+  const part = { from: 1, root: DIGEST, edge: [DIGEST], beforeMs: 0 }
+  const inPart = FORMATS[format].open({ ledgerId: UUID, tenant: 'acme', part, leafIndex: () => 1 })
+  const heads = format === 'jsonl' ? [inPart.head] : []
+  return [...heads, writer.head, ...events, writer.rest(), writer.trailer(TRAILER)].join('')
 }
 
 const objectsOf = (text: string): JsonObject[] =>

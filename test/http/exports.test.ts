@@ -58,6 +58,49 @@ test('the trailer of an export, and its start on record, say the last event of t
   assert.is(JSON.parse(started).data.asOf, last)
 })
 
+test('a pull from a leaf answers with a trailer that says where to go on, an empty one where nothing is new; a leaf that is not there yet is 400 with the size, and a run has none (HTTP-17)', async () => {
+  await using edge = await testEdge({ merkleLogs: true })
+  await edge.started('one')
+  const first = trailerOf(await (await edge.get('/v1/export?from=0')).text())
+  assert.equal([first.events, first.from, first.to, first.treeSize], [1, 0, 1, 1])
+  const second = await edge.get(`/v1/export?from=${first.to}`)
+  const trailer = trailerOf(await second.text())
+  assert.equal(
+    [second.status, trailer.from, trailer.to],
+    [200, 1, 3],
+    'the first pull is on record, and so in the second',
+  )
+  const beyond = await edge.get('/v1/export?from=1000')
+  const { code, treeSize } = (await beyond.json()) as Record<string, unknown>
+  assert.equal([beyond.status, code, Number(treeSize) > 3], [400, 'beyond-log', true])
+  for (const path of [
+    '/v1/export?from=-1',
+    '/v1/export?from=x',
+    '/v1/export?from=0&agent=a',
+    '/v1/runs/one/export?from=0',
+  ]) {
+    const refused = await edge.get(path)
+    assert.equal(
+      [refused.status, ((await refused.json()) as Record<string, unknown>).code],
+      [400, 'invalid-query'],
+      path,
+    )
+  }
+})
+
+test('a part that was cut is resumed by its cursor and length, under its own leaf alone (HTTP-17)', async () => {
+  await using edge = await filled({ merkleLogs: true })
+  const first = await edge.get('/v1/export?from=3')
+  const whole = Buffer.from(await first.arrayBuffer())
+  const cursor = first.headers.get('countersign-export-cursor') ?? ''
+  const rest = await edge.get(`/v1/export?from=3&cursor=${cursor}&offset=1000`)
+  assert.ok(Buffer.from(await rest.arrayBuffer()).equals(whole.subarray(1000)))
+  for (const other of ['from=4&', '']) {
+    const refused = await edge.get(`/v1/export?${other}cursor=${cursor}&offset=1000`)
+    assert.is(((await refused.json()) as Record<string, unknown>).code, 'invalid-cursor')
+  }
+})
+
 test("a tenant's export is all its events, pinned to the moment of asking (LOG-11)", async () => {
   await using edge = await filled()
   const response = await edge.get('/v1/export')

@@ -30,7 +30,7 @@ async function* inChunks(text: string): AsyncGenerator<Uint8Array> {
 }
 
 async function verdict(text: string, format: string | undefined): Promise<string> {
-  return format === undefined ? 'none' : verdictOf((await checkView(inChunks(text), format)).code)
+  return format === undefined ? 'none' : verdictOf((await checkView(inChunks(text), format)).fault.code)
 }
 
 test('a whole view is UNVERIFIABLE, never VERIFIED: it is complete, and holds no seal that could be checked', async ({

@@ -65,7 +65,10 @@ function verify(program: CliCommand): void {
   program
     .command('verify')
     .description('check every event of a store, an export or a bundle')
-    .argument('[what]', 'a store, EXPORT.jsonl, BUNDLE.tar, or - (default: the store of the data folder)')
+    .argument(
+      '[what...]',
+      'a store, EXPORT.jsonl, BUNDLE.tar, or - (default: the store of the data folder); or the parts of a log (export --from), all of them',
+    )
     .flags(
       flag('--checkpoint <file>', 'a checkpoint saved earlier: the history up to it must be the same'),
       flag(

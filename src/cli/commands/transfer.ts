@@ -28,6 +28,10 @@ export function transferCommands(program: CliCommand): void {
         'with --bundle of one run: prove it by the headers of the whole log, not by the tree of streams that the checkpoint names',
       ),
       flag('--values', 'with --bundle: bring along the large values that the events name'),
+      flag(
+        '--from <leaf>',
+        "only the tenant's events from this leaf of its log on: `to` of the last part's trailer, 0 for the first",
+      ),
       choice('--format <format>', 'format of the lines (default: jsonl)', Object.keys(FORMATS)),
       flag('--out <file>', 'a new file, which bears its name once it is whole (default: standard output)'),
       tenantFlag(),

@@ -21,17 +21,19 @@ const produces = 'application/x-ndjson'
 /** Resumes this very export, pinned where it was, with `?cursor=&offset=<bytes received>`. */
 const CURSOR_HEADER = 'countersign-export-cursor'
 
-const ExportQuery = z.strictObject({
+const RunExportQuery = z.strictObject({
   ...EventQueryParams.omit({ run: true }).shape,
   format: z.enum(FORMAT_NAMES).optional(),
   cursor: CursorText.optional(),
   offset: Whole.optional(),
 })
+/** A leaf is one of the tenant's whole log. */
+const ExportQuery = z.strictObject({ ...RunExportQuery.shape, from: Whole.optional() })
 
 export const exportRoutes: readonly GuardedRoute[] = [
   readRoute({
     path: '/v1/export',
-    summary: `All the tenant's events, up to the moment of asking, as ${FORMAT_NAMES.join(', ')}`,
+    summary: `All the tenant's events, or those from a leaf of its log on, up to the moment of asking, as ${FORMAT_NAMES.join(', ')}`,
     tag,
     access: EXPORT,
     query: ExportQuery,
@@ -43,7 +45,7 @@ export const exportRoutes: readonly GuardedRoute[] = [
     summary: `All events of a run, up to the moment of asking, as ${FORMAT_NAMES.join(', ')}`,
     tag,
     access: EXPORT,
-    query: ExportQuery,
+    query: RunExportQuery,
     produces,
     handle: exported,
   }),
@@ -68,8 +70,8 @@ export const exportRoutes: readonly GuardedRoute[] = [
 
 async function exported(ask: Ask<z.output<typeof ExportQuery>>): Promise<Response> {
   const { edge, caller, run, path, query } = ask
-  const { format = 'jsonl', cursor: _, offset: __, ...request } = query
-  const scope = ['export', caller.tenant, path, format, request]
+  const { format = 'jsonl', cursor: _, offset: __, from, ...request } = query
+  const scope = ['export', caller.tenant, path, format, { ...request, ...(from !== undefined && { from }) }]
   const { places } = edge.ledger
   const place = query.cursor === undefined ? undefined : (decodeCursor(places, scope, query.cursor) ?? null)
   const resumed = resumedPlace(place, query.offset)
@@ -79,6 +81,7 @@ async function exported(ask: Ask<z.output<typeof ExportQuery>>): Promise<Respons
   const wanted = {
     format,
     query: { ...request, ...(run !== '' && { run }) },
+    ...(from !== undefined && { from }),
     ...(resumed && { resume: { until, offset: query.offset ?? 0 } }),
   }
   const prepared = await prepareExport(edge.ledger, caller, wanted, edge.readers)

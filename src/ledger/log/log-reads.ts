@@ -4,6 +4,7 @@ import { formatEntryBundle } from '../../merkle/entry-bundle.ts'
 import { emptyRoot, HASH_BYTES } from '../../merkle/hashes.ts'
 import { proveInclusion } from '../../merkle/inclusion.ts'
 import { type StreamPath, streamsRoot } from '../../merkle/stream-tree.ts'
+import { perfectSubtrees } from '../../merkle/subtrees.ts'
 import { TILE_WIDTH, type TileId, tileWidth } from '../../merkle/tile-path.ts'
 import { formatTlogProof } from '../../merkle/tlog-proof.ts'
 import type { Position, ReadRecord } from '../../store/event-store.ts'
@@ -17,6 +18,7 @@ import {
   type InclusionProof,
   type LeafQuery,
   type LogAnswer,
+  type LogEdge,
   LogGapError,
   type LogRefusalCode,
   type LogState,
@@ -50,6 +52,7 @@ export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
     consistency: (tenant, from, to) => reads.consistency(tenant, from, to),
     proofFile: (tenant, eventId) => reads.proofFile(tenant, eventId),
     treeAt: (tenant, position) => reads.treeAt(tenant, position),
+    edgeAt: (tenant, size) => reads.edgeAt(tenant, size),
     published: (tenant) => reads.published(tenant),
     leafRecords: (tenant, size) => reads.leafRecords(tenant, size),
     leafIndex: (...leaf) => reads.leafIndex(...leaf),
@@ -141,6 +144,14 @@ class LogReads implements OwnReads {
     if (tree.stopped !== undefined && size === tree.size) return undefined
     const eventId = this.#deps.logStore.leaf(tenant, size - 1)?.eventId ?? null
     return { size, root: rootOf(tree, size), eventId }
+  }
+
+  edgeAt(tenant: string, size: number): LogEdge {
+    const tree = this.#projection.tree(tenant)
+    const last = this.#deps.logStore.leaf(tenant, size - 1)
+    if (size > tree.size || (size > 0 && last === undefined))
+      throw new RangeError(`the log ${tenant} lacks leaf ${size - 1}`)
+    return { root: rootOf(tree, size), hashes: perfectSubtrees({ begin: 0, end: size }).map(tree.read), last }
   }
 
   published(tenant: string): PublishedTree | undefined {

@@ -63,6 +63,15 @@ export interface LogTree {
   readonly eventId: string | null
 }
 
+/** The leaves before a place of the log: what a part of it goes on from. */
+export interface LogEdge {
+  readonly root: Uint8Array
+  /** Hashes of the perfect subtrees that these leaves make, widest first. */
+  readonly hashes: readonly Uint8Array[]
+  /** The last of them; undefined where there is none. */
+  readonly last: { readonly eventId: string; readonly position: Position } | undefined
+}
+
 /** What the last checkpoint covers. */
 export interface PublishedTree extends LogTree {
   /** The signed note, with its cosignatures. */
@@ -103,6 +112,8 @@ export interface TenantLogs {
   proofFile(tenant: string, eventId: string): LogAnswer<string>
   /** Follows the store as far as needed; undefined where the log stopped before that position. */
   treeAt(tenant: string, position: Position): Promise<LogTree | undefined>
+  /** The first `size` leaves, published or not. Throws `RangeError` where there are fewer. */
+  edgeAt(tenant: string, size: number): LogEdge
   /** Undefined before the first checkpoint. */
   published(tenant: string): PublishedTree | undefined
   /** Index of an event's leaf, published or not; undefined where it has none yet. */

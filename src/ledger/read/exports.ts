@@ -14,9 +14,9 @@ import { type EventStore, type Position, StoreUnavailableError } from '../../sto
 import { pacedPages } from '../../store/paced-pages.ts'
 import type { LedgerFacts } from '../identity/ledger-facts.ts'
 import type { LogKeys } from '../identity/log-keys.ts'
-import type { Caller, ExportFact, ExportPin, LedgerExports, PinnedTree, SealedPin } from '../ledger.ts'
+import type { Caller, ExportFact, ExportPin, LedgerExports, PinnedEdge, PinnedTree, SealedPin } from '../ledger.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
-import type { LogTree, TenantLogs } from '../log/tenant-logs.ts'
+import { LogGapError, type LogTree, type TenantLogs } from '../log/tenant-logs.ts'
 import type { Effects } from '../ports.ts'
 import { ledgerEvent } from './parse-record.ts'
 
@@ -70,6 +70,16 @@ export class Exports implements LedgerExports {
     if (logs === undefined || until === undefined) return null
     const tree = await logs.treeAt(tenant, until).catch(asUnavailable).catch(unlessUnavailable)
     return tree?.eventId ?? null
+  }
+
+  async edgeAt({ tenant }: Caller, size: number): Promise<PinnedEdge> {
+    const { store, logs } = this.#deps
+    const found = logs?.edgeAt(tenant, size)
+    if (found === undefined) throw new RangeError('this ledger keeps no log')
+    const record = found.last && (await store.recordAt(found.last.position))
+    const last = record && ledgerEvent(record)
+    if (last?.header.id !== found.last?.eventId) throw new LogGapError(tenant, size - 1)
+    return { root: digestText(found.root), edge: found.hashes.map(digestText), last }
   }
 
   async sealedPin({ tenant }: Caller): Promise<SealedPin | undefined> {

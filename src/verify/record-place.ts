@@ -1,0 +1,21 @@
+/** @module Where a record stands, as a fault says it. */
+import type { VerifyFault } from './fault.ts'
+import type { Judged, PlacedRecord } from './stream-check.ts'
+
+export function placeOf(
+  record: PlacedRecord,
+  { header, revision = record.revision }: Partial<Judged>,
+): Omit<VerifyFault, 'code' | 'message'> {
+  const { stream, position } = record
+  return {
+    stream,
+    revision,
+    ...(position !== undefined && { position }),
+    ...(header !== undefined && { eventId: header.id }),
+  }
+}
+
+/** The event id that a header's text names; undefined where it names none. */
+export function idOf(header: string): string | undefined {
+  return /"id":"([0-9a-f-]{36})"/.exec(header)?.[1]
+}
