@@ -79,7 +79,7 @@ async function main(options: BenchOptions): Promise<number> {
   const warning = busyWarning(machine)
   if (warning !== undefined) say(`warning: ${warning}`)
   if (options.scale.length > 0) {
-    const table = await scaleTable(options.scale, options.folder, say)
+    const table = await scaleTable(options, say)
     process.stdout.write(`${machineLine(machine)}\n\n${table}\n`)
     return EXIT.ok
   }

@@ -1,68 +1,79 @@
 /**
- * @module `npm run bench -- --scale 10000,100000`: how the questions of the command line grow with the store. For each size one store is
- * made and asked, each question by a process of its own, as an auditor without a server asks it: seconds from start to end, and memory.
+ * @module `npm run bench -- --scale 10000,100000,1000000`: how questions grow with the store. For each size one store is made, then asked: each question of
+ * the command line by a process of its own, as an auditor without a server asks it, then everything of a server. Seconds from start to end,
+ * CPU seconds of all threads, which say more on a busy machine, and memory.
  */
 import { spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openLedger } from '../src/compose.ts'
-import { readSettings } from '../src/config.ts'
-import { silentLog } from '../src/ledger/effects.ts'
-import type { Ledger } from '../src/ledger/ledger.ts'
-import { CALLER, postEnvelopes, startRun } from './local-ledger.ts'
+import type { BenchOptions } from './options.ts'
+import { servedRows } from './scale-served.ts'
+import { type ScaleStore, scaleStore } from './scale-store.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-const ENVELOPES_A_RUN = 24
-const RUNS_AT_ONCE = 32
 const BIN = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
 const BYTES_A_KIB = 1024
 const MIB = 1024 * 1024
 /** Says what the process took when it ends. */
-const METER = `process.on('exit', () => process.stderr.write(\`\\nrss \${process.resourceUsage().maxRSS}\\n\`))`
+const METER = `process.on('exit', () => { const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
+  process.stderr.write(\`\\nrss \${maxRSS} cpu \${userCPUTime + systemCPUTime}\\n\`) })`
 
-interface Asked {
-  readonly seconds: number
-  readonly mib: number
+/** What must hold at a million events. */
+const BOUNDS: Readonly<Record<string, string>> = {
+  'made by the ledger': '5,000 events/s',
+  '`runs list --limit 20`': '2 s, 300 MiB (0.5 s)',
+  '`tail --lines 10`': '2 s, 300 MiB (0.5 s)',
+  '`proof EVENT`': '2 s, 300 MiB (0.5 s)',
+  '`audit open-calls`': '2 s, 300 MiB (0.5 s)',
+  'server start': '2 s (0.5 s)',
+  'bundle of one run of 25 events': '300 kB (100 kB)',
+  'memory under all of this (RSS)': '300 MiB',
 }
+const PAGE_BOUND = '0.50 s'
 
 interface Size {
   readonly events: number
-  readonly eventsPerSecond: number
-  readonly asked: ReadonlyMap<string, Asked>
+  readonly answers: ReadonlyMap<string, string>
 }
 
-/** The growth table, markdown. `say` is told how far it is. */
+/** The growth table, markdown. `say` is told how far it is. Stores are kept below `stores` where that is given, and taken from there. */
 export async function scaleTable(
-  sizes: readonly number[],
-  folder: string,
+  { scale, folder, stores }: Pick<BenchOptions, 'scale' | 'folder' | 'stores'>,
   say: (text: string) => void,
 ): Promise<string> {
   const found: Size[] = []
-  for (const events of sizes) found.push(await measured(events, folder, say))
-  const head = ['question', ...found.map(({ events }) => `${events} events`)]
-  const fill = ['made by the ledger', ...found.map(({ eventsPerSecond }) => `${Math.round(eventsPerSecond)} events/s`)]
-  const names = [...(found[0]?.asked.keys() ?? [])]
-  const rows = names.map((name) => [name, ...found.map(({ asked }) => cell(asked.get(name)))])
+  for (const events of scale) {
+    using temporary = stores === '' ? makeTempFolder(folder) : undefined
+    const data = temporary?.at('data') ?? join(stores, String(events))
+    found.push(await measured(data, events, (text) => say(`${events} events: ${text}`)))
+  }
+  const names = [...(found[0]?.answers.keys() ?? [])]
+  const bound = (name: string): string => BOUNDS[name] ?? (name.startsWith('page: ') ? PAGE_BOUND : '')
+  const rows = names.map((name) => [name, ...found.map(({ answers }) => answers.get(name) ?? ''), bound(name)])
+  const head = ['question', ...found.map(({ events }) => `${events} events`), 'floor (aim) at 1,000,000']
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
-  return [head, head.map(() => '---'), fill, ...rows].map(line).join('\n')
+  return [head, head.map(() => '---'), ...rows].map(line).join('\n')
 }
 
-const cell = (asked: Asked | undefined): string =>
-  asked === undefined ? '' : `${asked.seconds.toFixed(2)} s, ${Math.round(asked.mib)} MiB`
-
-async function measured(events: number, under: string, say: (text: string) => void): Promise<Size> {
-  const folder = makeTempFolder(under)
-  using _ = folder
-  const data = folder.at('data')
-  const startedMs = performance.now()
-  const eventId = await filled(data, Math.max(1, Math.round(events / (ENVELOPES_A_RUN + 1))))
-  const seconds = (performance.now() - startedMs) / 1_000
-  say(`${events} events: made in ${seconds.toFixed(0)} s`)
-  const asked = new Map<string, Asked>()
-  for (const [name, args] of questions(eventId)) {
-    asked.set(name, await ask([...args, '--data', data]))
-    say(`${events} events: ${name}: ${cell(asked.get(name))}`)
+async function measured(data: string, wanted: number, say: (text: string) => void): Promise<Size> {
+  const store = await scaleStore(data, wanted)
+  const answers = new Map<string, string>()
+  const add = (question: string, answer: string): void => {
+    answers.set(question, answer)
+    say(`${question}: ${answer}`)
   }
-  return { events, eventsPerSecond: events / seconds, asked }
+  for (const [question, answer] of makingOf(store)) add(question, answer)
+  for (const [name, args] of questions(store.eventId)) add(name, await ask([...args, '--data', data]))
+  for (const { question, answer } of await servedRows(data, say)) answers.set(question, answer)
+  return { events: store.events, answers }
+}
+
+function makingOf({ events, fillSeconds, publishSeconds, indexSeconds }: ScaleStore) {
+  return [
+    ['made by the ledger', `${Math.round(events / fillSeconds)} events/s`],
+    ['the rest of the log published', `${publishSeconds.toFixed(2)} s`],
+    ["auditors' index made", `${Math.round(events / indexSeconds)} events/s`],
+  ] as const
 }
 
 function questions(eventId: string): readonly (readonly [name: string, args: readonly string[]])[] {
@@ -76,31 +87,7 @@ function questions(eventId: string): readonly (readonly [name: string, args: rea
   ]
 }
 
-/** Runs of so many events each; the files beside the store are brought to its end. Gives the id of an event early in the log. */
-async function filled(data: string, runs: number): Promise<string> {
-  const { ledger, [Symbol.asyncDispose]: close } = await openLedger(readSettings({ data }, {}), silentLog)
-  let next = 0
-  const fill = async (): Promise<void> => {
-    for (let run = next++; run < runs; run = next++) {
-      await startRun(ledger, `r${run}`)
-      await postEnvelopes(ledger, `r${run}`, ENVELOPES_A_RUN)
-    }
-  }
-  await Promise.all(Array.from({ length: RUNS_AT_ONCE }, fill))
-  await ledger.logs?.publish()
-  await ledger.listRuns(CALLER, { limit: 1 })
-  const eventId = await firstEvent(ledger)
-  await close()
-  return eventId
-}
-
-async function firstEvent({ audit }: Ledger): Promise<string> {
-  const page = await audit?.ask(CALLER, { name: 'events', filter: { run: 'r0' } }, { limit: 1 })
-  if (page?.ok !== true) throw new Error('the index does not answer')
-  return String(page.items[0]?.event)
-}
-
-async function ask(args: readonly string[]): Promise<Asked> {
+async function ask(args: readonly string[]): Promise<string> {
   const startedMs = performance.now()
   const meter = ['--import', `data:text/javascript,${encodeURIComponent(METER)}`]
   const child = spawn(process.execPath, [...meter, BIN, ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
@@ -110,7 +97,8 @@ async function ask(args: readonly string[]): Promise<Asked> {
   })
   const code = await new Promise<number | null>((resolve, reject) => child.once('close', resolve).once('error', reject))
   const seconds = (performance.now() - startedMs) / 1_000
-  const rss = /\nrss (\d+)\n/.exec(said)?.[1]
+  const [, rss, cpuUs] = /\nrss (\d+) cpu (\d+)\n/.exec(said) ?? []
   if (code !== 0 || rss === undefined) throw new Error(`${args.join(' ')}: exit ${code}\n${said}`)
-  return { seconds, mib: (Number(rss) * BYTES_A_KIB) / MIB }
+  const cpuSeconds = Number(cpuUs) / 1_000_000
+  return `${seconds.toFixed(2)} s (CPU ${cpuSeconds.toFixed(2)} s), ${Math.round((Number(rss) * BYTES_A_KIB) / MIB)} MiB`
 }

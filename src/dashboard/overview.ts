@@ -4,7 +4,7 @@ import { toNano } from '../../schemas/money.ts'
 import { IndexBuildingError } from '../ledger/audit/index-building.ts'
 import { ViewBehindError } from '../ledger/read/view-behind.ts'
 import { Refused, type View } from './page.ts'
-import { askAudit, auditOf, numberIn, textIn } from './pages/audit-ask.ts'
+import { askAudit, numberIn, textIn } from './pages/audit-ask.ts'
 import { type Row, rowOf } from './run-row.ts'
 
 /** Rows of a part. */
@@ -13,8 +13,6 @@ const ROWS = 5
 const READS = 100
 /** Groups of spending that are looked at for the largest. */
 const SPENDERS = 200
-/** Spending is summed from events: of a larger log that takes longer than a page may. */
-const SUMMED_EVENTS_MAX = 250_000
 
 /** `why`: what to say instead of an answer that would lack something. */
 export type Part<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string }
@@ -76,12 +74,6 @@ async function partOf<T>(read: () => Promise<T>): Promise<Part<T>> {
 }
 
 async function spenders(view: Asking, filter: { readonly since?: string }): Promise<Spending> {
-  const { treeSize } = await auditOf(view).asOf(view.caller)
-  if (treeSize > SUMMED_EVENTS_MAX)
-    throw new Refused({
-      code: 'index-building',
-      detail: 'the log is large: the sums take some seconds on their own page',
-    })
   const { items, next } = await askAudit(view, { name: 'spend', filter, by: 'agent' }, { limit: SPENDERS })
   const amount = (item: JsonObject) => toNano((textIn(item, 'cost') ?? '0').replace('-', ''))
   const order = (a: JsonObject, b: JsonObject) =>

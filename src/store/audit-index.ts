@@ -101,17 +101,29 @@ export interface RunPlace {
   readonly revision: number
 }
 
-/** What a stretch of the walk says of each run in it; the first and the last of them may go on in others. */
+export interface RunStart {
+  readonly run: string
+  /** Of its first event. */
+  readonly time: string
+}
+
+/** Runs in the order of their names. */
+export interface RunStarts {
+  readonly starts: readonly RunStart[]
+  /** Where to go on; undefined where the walk is over. */
+  readonly next?: string
+}
+
+/** So many events of a run: what they say, and the revision to go on behind, where there are more. */
+export interface RunPart {
+  readonly group?: RunGroup
+  readonly next?: number
+}
+
 /** `next`: there are more rows from this revision on. */
 export interface MissingStretch {
   readonly missing: readonly number[]
   readonly next?: number
-}
-
-export interface RunStretch {
-  readonly groups: readonly RunGroup[]
-  /** Undefined where the walk is over. */
-  readonly next?: RunPlace
 }
 
 export type SpendBy = 'run' | 'agent' | 'model' | 'day' | 'month' | 'tenant'
@@ -121,6 +133,30 @@ export interface SpendGroup {
   readonly tokens: number
   readonly costNano: bigint
   readonly currency?: string
+}
+
+/** Sums are stored of so many leaves each: those from `block * SUM_BLOCK_LEAVES` on. */
+export const SUM_BLOCK_LEAVES = 4_096
+/** Characters of a time that sums are kept apart by: `2026-01-31T23`, an hour. */
+export const SUMMED_TIME_CHARS = 13
+
+export type SummedBy = Exclude<SpendBy, 'run'>
+export type SummedFilter = Pick<AuditFilter, 'agent' | 'provider' | 'model'>
+
+export interface BlockPage extends KeyPage {
+  readonly by: SummedBy
+  /** Exclusive, then inclusive. */
+  readonly blocks: { readonly after: number; readonly upTo: number }
+  /** Inclusive, then exclusive. */
+  readonly hours: { readonly from: string | undefined; readonly before: string | undefined }
+  /** Blocks with charges in one of these hours are left out. */
+  readonly except: readonly string[]
+}
+
+/** Sums of runs along so many events; the last group may go on in the next stretch. */
+export interface SpendStretch {
+  readonly groups: readonly SpendGroup[]
+  readonly next?: RunPlace
 }
 
 export interface KeyGroup {
@@ -154,12 +190,12 @@ export interface AuditIndex extends DerivedFile {
   openReservations(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[]
   /** Failed or unknown compensations that no success and no resolution followed. */
   openCompensations(view: AuditView, filter: AuditFilter, page: LeafPage): readonly AuditRow[]
-  /** So many rows of the walk over all runs, or of one, grouped. */
-  runStretch(
+  /** So many runs by name, those that begin within the view; with `openOnly` fewer, those without an end. */
+  runStarts(
     view: AuditView,
-    filter: Pick<AuditFilter, 'run'>,
-    walk: { readonly after: RunPlace | undefined; readonly rows: number },
-  ): RunStretch
+    walk: { readonly after: string; readonly runs: number; readonly openOnly: boolean },
+  ): RunStarts
+  runPart(view: AuditView, run: string, walk: { readonly after: number; readonly rows: number }): RunPart
   /** Revisions of a run that are not there, from one on, as far as so many rows tell: at most `limit` of them, and where to go on. */
   missingRevisions(
     view: AuditView,
@@ -172,5 +208,15 @@ export interface AuditIndex extends DerivedFile {
     filter: AuditFilter,
     page: KeyPage & { readonly window: LeafWindow } & { readonly by: SpendBy },
   ): readonly SpendGroup[]
+  /** The same of whole blocks, from their stored sums. */
+  spendOfBlocks(view: AuditView, filter: SummedFilter, page: BlockPage): readonly SpendGroup[]
+  /** Whole blocks of the view with charges in one of these hours. */
+  spendBlocksAt(view: AuditView, hours: readonly string[]): readonly number[]
+  /** Sums by run, in the order of runs, of so many of their events. */
+  spendOfRuns(
+    view: AuditView,
+    filter: AuditFilter,
+    walk: { readonly after: RunPlace; readonly rows: number },
+  ): SpendStretch
   keys(view: AuditView, filter: AuditFilter, page: KeyPage & { readonly window: LeafWindow }): readonly KeyGroup[]
 }

@@ -1,26 +1,16 @@
-/** @module Answers that are no single events: runs, spending, keys, reads and samples. */
+/** @module Answers that are no single events: runs, keys, reads and samples. */
 import { createHash } from 'node:crypto'
 import { AccessRecorded } from '../../../schemas/events/access-recorded.ts'
 import { declarationOf } from '../../../schemas/events.ts'
 import type { Header } from '../../../schemas/header.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
-import { fromNano } from '../../../schemas/money.ts'
 import { SYSTEM_TENANT } from '../../../schemas/names.ts'
 import type { Pace } from '../../resources/work-queue.ts'
-import type {
-  AuditFilter,
-  AuditIndex,
-  AuditView,
-  KeyGroup,
-  LeafWindow,
-  RunGroup,
-  SpendBy,
-  SpendGroup,
-} from '../../store/audit-index.ts'
+import type { AuditFilter, AuditIndex, AuditView, KeyGroup, LeafWindow } from '../../store/audit-index.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import { type EventDeps, eventsOf, type FoundEvent, linksOf } from './audit-events.ts'
 import type { AsOf } from './audit-reads.ts'
-import { missingRevisions, runGroups, spanOf, summedGroups } from './sliced-groups.ts'
+import { compareBytes, missingRevisions, runGroup, runNames, spanOf, summedGroups } from './sliced-groups.ts'
 
 /** Missing revisions that a row names; it counts them all. */
 const MISSING_SHOWN = 20
@@ -49,7 +39,7 @@ export interface GroupAnswer {
   readonly total?: number
 }
 
-const texts = (after: readonly Json[] | undefined): readonly string[] | undefined => after?.map(String)
+export const texts = (after: readonly Json[] | undefined): readonly string[] | undefined => after?.map(String)
 
 export async function runsAnswer(
   { index }: GroupDeps,
@@ -57,23 +47,25 @@ export async function runsAnswer(
   openOnly: boolean,
 ): Promise<GroupAnswer> {
   const last = texts(after)?.[0]
-  const items: RunGroup[] = []
+  const names: string[] = []
   let total = 0
-  for await (const group of runGroups(index, view, { filter, pace, openOnly })) {
-    total += 1
-    if ((last === undefined || group.run > last) && items.length <= limit) items.push(group)
+  for await (const runs of runNames(index, view, { filter, pace, openOnly })) {
+    total += runs.length
+    for (const run of runs) if ((last === undefined || run > last) && names.length <= limit) names.push(run)
   }
-  const shown = items.slice(0, limit)
-  const next = items.length > limit ? { next: [shown.at(-1)?.run ?? ''] } : {}
+  const shown = names.slice(0, limit)
+  const next = names.length > limit ? { next: [shown.at(-1) ?? ''] } : {}
   const bodies: JsonObject[] = []
-  for (const group of shown) bodies.push(await runBody(group, { index, view, pace }))
+  for (const run of shown) bodies.push(await runBody(run, { index, view, pace }))
   return { items: bodies, ...next, total }
 }
 
 async function runBody(
-  group: RunGroup,
+  name: string,
   { index, view, pace }: Pick<GroupAsk, 'view' | 'pace'> & Pick<GroupDeps, 'index'>,
 ): Promise<JsonObject> {
+  const group = await runGroup(index, view, { run: name, pace })
+  if (group === undefined) throw new TypeError(`the index lists ${name} and has no event of it`)
   const { run, events, firstRevision, lastRevision, firstTime, lastTime, rejections, end } = group
   const missingCount = lastRevision + 1 - events
   const missing = missingCount === 0 ? [] : await missingRevisions(index, view, { run, limit: MISSING_SHOWN, pace })
@@ -86,42 +78,6 @@ async function runBody(
     rejections,
     links: { run: `/v1/runs/${run}`, events: `/v1/runs/${run}/events` },
   }
-}
-
-export async function spendAnswer(
-  { index }: GroupDeps,
-  { view, filter, after, limit, pace }: GroupAsk,
-  by: SpendBy,
-): Promise<GroupAnswer> {
-  const page = { after: texts(after), limit: limit + 1, by }
-  const groupsOf = (window: LeafWindow) => index.spend(view, filter, { ...page, window })
-  const summed = { groupsOf, add: addSpend, compare: compareSpend, limit: limit + 1 }
-  const groups = await summedGroups<SpendGroup>(summed, { size: view.size, pace })
-  const items = groups.slice(0, limit).map(({ key, tokens, costNano, currency }) => ({
-    key,
-    by,
-    tokens,
-    cost: fromNano(costNano),
-    currency: currency ?? null,
-    ...(by === 'run' && {
-      links: { run: `/v1/runs/${key}`, events: `/v1/audit/events?run=${key}&types=UsageRecorded` },
-    }),
-  }))
-  const last = groups[limit - 1]
-  return { items, ...(groups.length > limit && last !== undefined && { next: [last.key, last.currency ?? ''] }) }
-}
-
-function addSpend(a: SpendGroup, b: SpendGroup): SpendGroup {
-  return { ...a, tokens: a.tokens + b.tokens, costNano: a.costNano + b.costNano }
-}
-
-/** As the index orders them: by the bytes of their texts. */
-function compareSpend(a: SpendGroup, b: SpendGroup): number {
-  return compareBytes(a.key, b.key) || compareBytes(a.currency ?? '', b.currency ?? '')
-}
-
-function compareBytes(a: string, b: string): number {
-  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
 interface KeyPeriod {
@@ -230,21 +186,23 @@ export async function sampleAnswer(
   { view, filter, after, limit, pace }: GroupAsk,
   seed: string,
 ): Promise<GroupAnswer> {
-  const drawn: { readonly rank: string; readonly group: RunGroup }[] = []
+  const drawn: { readonly rank: string; readonly run: string }[] = []
   const keepFirst = (): unknown => drawn.sort((a, b) => (a.rank < b.rank ? -1 : 1)).splice(limit + 1)
   const last = texts(after)?.[0] ?? ''
   let total = 0
-  for await (const group of runGroups(index, view, { filter, pace })) {
-    total += 1
-    const rank = rankOf(seed, group.run)
-    if (rank > last) drawn.push({ rank, group })
-    // What is kept is a page or two, and no sort is longer for more runs.
-    if (drawn.length > 2 * (limit + 1)) keepFirst()
+  for await (const runs of runNames(index, view, { filter, pace })) {
+    total += runs.length
+    for (const run of runs) {
+      const rank = rankOf(seed, run)
+      if (rank > last) drawn.push({ rank, run })
+      // What is kept is a page or two, and no sort is longer for more runs.
+      if (drawn.length > 2 * (limit + 1)) keepFirst()
+    }
   }
   keepFirst()
   const items: JsonObject[] = []
-  for (const { rank, group } of drawn.slice(0, limit))
-    items.push({ ...(await runBody(group, { index, view, pace })), rank, seed })
+  for (const { rank, run } of drawn.slice(0, limit))
+    items.push({ ...(await runBody(run, { index, view, pace })), rank, seed })
   const isMore = drawn.length > limit
   return { items, ...(isMore && { next: [drawn[limit - 1]?.rank ?? ''] }), total }
 }

@@ -13,15 +13,7 @@ import type { Sealer } from '../identity/sealer.ts'
 import type { Caller } from '../ledger.ts'
 import { ViewBehindError } from '../read/view-behind.ts'
 import { eventBody, eventsOf, type FoundEvent, linksOf } from './audit-events.ts'
-import {
-  accessItems,
-  type GroupAnswer,
-  type GroupAsk,
-  keysAnswer,
-  runsAnswer,
-  sampleAnswer,
-  spendAnswer,
-} from './audit-groups.ts'
+import { accessItems, type GroupAnswer, type GroupAsk, keysAnswer, runsAnswer, sampleAnswer } from './audit-groups.ts'
 import { AUDIT_QUERIES, type AuditQueryDefinition } from './audit-queries.ts'
 import type {
   AsOf,
@@ -32,6 +24,7 @@ import type {
   AuditRefusal,
   MatchedEvent,
 } from './audit-reads.ts'
+import { spendAnswer } from './audit-spend.ts'
 import { beyondLog, otherLog, questionFault, spendBy } from './question-fault.ts'
 import { windowedRows } from './windowed-rows.ts'
 

@@ -5,46 +5,57 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Stretch } from '../../resources/stretch.ts'
 import type { Pace } from '../../resources/work-queue.ts'
-import type { AuditFilter, AuditIndex, AuditView, LeafWindow, RunGroup, RunPlace } from '../../store/audit-index.ts'
+import type { AuditFilter, AuditIndex, AuditView, LeafWindow, RunGroup } from '../../store/audit-index.ts'
 
 /** Rows of one statement: half a millisecond. */
-const STRETCH_ROWS = 500
+export const STRETCH_ROWS = 500
+/** Runs of one statement: about a millisecond. */
+const STRETCH_RUNS = 250
 
-type RunFilter = Pick<AuditFilter, 'since' | 'until' | 'run'>
+type StartFilter = Pick<AuditFilter, 'since' | 'until' | 'run'>
 
-/** Every run in the order of their names, whole. Throws `ReaderLeftError` where the reader of `pace` has left. */
-export async function* runGroups(
-  index: Pick<AuditIndex, 'runStretch'>,
+/** The names of all runs that began within the period, in their order, whatever they hold. Throws `ReaderLeftError` where the reader of `pace` has left. */
+export async function* runNames(
+  index: Pick<AuditIndex, 'runStarts' | 'runPart'>,
   view: AuditView,
-  ask: {
-    readonly filter: RunFilter
-    readonly pace: Pace | undefined
-    readonly openOnly?: boolean
-    readonly after?: string
-  },
-): AsyncGenerator<RunGroup, void> {
-  const { filter, pace, openOnly = false } = ask
-  const isWanted = ({ firstTime, end }: RunGroup): boolean =>
-    (filter.since === undefined || firstTime >= filter.since) &&
-    (filter.until === undefined || firstTime < filter.until) &&
-    !(openOnly && end !== undefined)
-  // Behind all revisions of the run that came last.
-  let after: RunPlace | undefined =
-    ask.after === undefined ? undefined : { run: ask.after, revision: Number.MAX_SAFE_INTEGER }
-  let begun: RunGroup | undefined
-  for (;;) {
+  {
+    filter,
+    pace,
+    openOnly = false,
+  }: { readonly filter: StartFilter; readonly pace: Pace | undefined; readonly openOnly?: boolean },
+): AsyncGenerator<readonly string[], void> {
+  const { run, since, until } = filter
+  const isWanted = (time: string): boolean =>
+    (since === undefined || time >= since) && (until === undefined || time < until)
+  if (run !== undefined) {
+    const group = await runGroup(index, view, { run, pace })
+    const isThere = group !== undefined && isWanted(group.firstTime) && !(openOnly && group.end !== undefined)
+    return yield isThere ? [run] : []
+  }
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    await (pace === undefined ? nextTurn() : pace.turn())
+    const { starts, next } = index.runStarts(view, { after, runs: STRETCH_RUNS, openOnly })
+    yield starts.filter(({ time }) => isWanted(time)).map((start) => start.run)
+    after = next
+  }
+}
+
+/** What the events of a run say together; undefined where there are none. */
+export async function runGroup(
+  index: Pick<AuditIndex, 'runPart'>,
+  view: AuditView,
+  { run, pace }: { readonly run: string; readonly pace: Pace | undefined },
+): Promise<RunGroup | undefined> {
+  let whole: RunGroup | undefined
+  for (let after: number | undefined = -1; after !== undefined; ) {
     const wait = pace?.turn()
     if (wait !== undefined) await wait
-    const { groups, next } = index.runStretch(view, filter, { after, rows: STRETCH_ROWS })
-    for (const group of groups) {
-      if (begun !== undefined && begun.run !== group.run && isWanted(begun)) yield begun
-      begun = begun?.run === group.run ? joined(begun, group) : group
-    }
-    if (next === undefined) break
+    const { group, next } = index.runPart(view, run, { after, rows: STRETCH_ROWS })
+    if (group !== undefined) whole = whole === undefined ? group : joined(whole, group)
     after = next
-    if (pace === undefined) await nextTurn()
+    if (pace === undefined && after !== undefined) await nextTurn()
   }
-  if (begun !== undefined && isWanted(begun)) yield begun
+  return whole
 }
 
 /** The first `limit` revisions of a run that are not there. Throws `ReaderLeftError`. */
@@ -86,12 +97,15 @@ export function spanOf(a: Span, b: Span): Span {
   return { firstTime, lastTime }
 }
 
-interface Summed<T> {
-  /** Groups of one window, in the order of their keys, at most `limit`. */
-  readonly groupsOf: (window: LeafWindow) => readonly T[]
+export interface Summing<T> {
   readonly add: (a: T, b: T) => T
   readonly compare: (a: T, b: T) => number
   readonly limit: number
+}
+
+interface Summed<T> extends Summing<T> {
+  /** Groups of one window, in the order of their keys, at most `limit`. */
+  readonly groupsOf: (window: LeafWindow) => readonly T[]
 }
 
 /**
@@ -99,7 +113,7 @@ interface Summed<T> {
  * so that what comes after `limit` others may be forgotten.
  */
 export async function summedGroups<T>(
-  { groupsOf, add, compare, limit }: Summed<T>,
+  summed: Summed<T>,
   {
     size,
     pace,
@@ -111,12 +125,25 @@ export async function summedGroups<T>(
     const wait = pace?.turn()
     if (wait !== undefined) await wait
     const upTo = after + stretch.width
-    const groups = stretch.measure(() => groupsOf({ after, upTo }))
-    sums = merged(sums, groups, { add, compare }).slice(0, limit)
+    sums = mergedGroups(
+      sums,
+      stretch.measure(() => summed.groupsOf({ after, upTo })),
+      summed,
+    )
     after = upTo
     if (pace === undefined) await nextTurn()
   }
   return sums
+}
+
+/** Both in the order of their keys; the first `limit` of all. */
+export function mergedGroups<T>(a: readonly T[], b: readonly T[], summing: Summing<T>): readonly T[] {
+  return merged(a, b, summing).slice(0, summing.limit)
+}
+
+/** As the index orders keys: by the bytes of their texts. */
+export function compareBytes(a: string, b: string): number {
+  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
 function merged<T>(

@@ -1,6 +1,5 @@
-/** @module Questions about many events at once: runs, spending and keys, grouped. Every one is asked of the first events of a log and no others. */
-import { type EventType, typesThat } from '../../../schemas/events.ts'
-import { MONEY_SCALE } from '../../../schemas/money.ts'
+/** @module Questions about many events at once: runs and keys, grouped. Every one is asked of the first events of a log and no others. */
+import type { EventType } from '../../../schemas/events.ts'
 import type {
   AuditFilter,
   AuditView,
@@ -9,47 +8,81 @@ import type {
   LeafWindow,
   MissingStretch,
   RunGroup,
-  RunPlace,
-  RunStretch,
-  SpendBy,
-  SpendGroup,
+  RunPart,
+  RunStart,
+  RunStarts,
 } from '../audit-index.ts'
 import { conditionsOf } from './audit-rows.ts'
+import { RUN_ENDS } from './audit-schema.ts'
 import type { Database } from './open.ts'
 
-const ENDS = typesThat(({ changes }) => changes.run !== undefined && changes.run !== 'open')
 const REJECTS = 'EnvelopeRejected' satisfies EventType
 
 /** Of a run's last end: its place in front makes the latest one the greatest text. */
-const LAST_END = `max(CASE WHEN type IN ('${ENDS.join("', '")}') THEN printf('%015d %s', leaf, type) END)`
+const LAST_END = `max(CASE WHEN type IN ('${RUN_ENDS.join("', '")}') THEN printf('%015d %s', leaf, type) END)`
 const LEAF_CHARS = 15
 
-type StretchRow = Omit<RunGroup, 'end'> & { readonly lastEnd: string | null }
+type PartRow = Omit<RunGroup, 'run' | 'end'> & { readonly lastEnd: string | null }
 
-/** Along the index of runs and revisions, so that a stretch costs the same wherever it begins and however long a run is. */
-export function runStretch(
+/** Along the index of runs and revisions, so that a part costs the same however long the run is. */
+export function runPart(
   db: Database,
   { tenant, size }: AuditView,
-  {
-    run,
-    after,
-    rows,
-  }: { readonly run: string | undefined; readonly after: RunPlace | undefined; readonly rows: number },
-): RunStretch {
-  const stretch = `SELECT run, revision, leaf, time, type FROM events
-    WHERE tenant = ? AND run IS NOT NULL AND leaf < ? ${run === undefined ? '' : 'AND run = ?'}
-      ${after === undefined ? '' : 'AND (run, revision) > (?, ?)'} ORDER BY run, revision LIMIT ?`
+  { run, after, rows }: { readonly run: string; readonly after: number; readonly rows: number },
+): RunPart {
+  const part = `SELECT revision, leaf, time, type FROM events
+    WHERE tenant = ? AND run = ? AND leaf < ? AND revision > ? ORDER BY revision LIMIT ?`
   const found = db
-    .prepare<unknown[], StretchRow>(
-      `SELECT run, count(*) AS events, min(revision) AS firstRevision, max(revision) AS lastRevision, min(time) AS firstTime,
-        max(time) AS lastTime, sum(type = '${REJECTS}') AS rejections, ${LAST_END} AS lastEnd FROM (${stretch}) GROUP BY run ORDER BY run`,
+    .prepare<unknown[], PartRow>(
+      `SELECT count(*) AS events, min(revision) AS firstRevision, max(revision) AS lastRevision, min(time) AS firstTime,
+        max(time) AS lastTime, sum(type = '${REJECTS}') AS rejections, ${LAST_END} AS lastEnd FROM (${part})`,
     )
-    .all(...[tenant, size, run, after?.run, after?.revision, rows].filter((value) => value !== undefined))
+    .get(tenant, run, size, after, rows)
+  if (found === undefined || found.events === 0) return {}
+  const { lastEnd, ...group } = found
+  const isOver = found.events < rows
+  return {
+    group: { run, ...group, ...(lastEnd !== null && { end: endOf(lastEnd) }) },
+    ...(!isOver && { next: found.lastRevision }),
+  }
+}
+
+/**
+ * From run to run by a step of the index each, whatever a run holds. `isOpen` looks through a run's types besides. Values: tenant and run
+ * before, tenant, rows, size.
+ */
+const RUN_STARTS = `WITH RECURSIVE
+  starts (seq, run, n) AS (
+    SELECT * FROM (SELECT seq, run, 1 FROM events WHERE tenant = ? AND run IS NOT NULL AND run > ? ORDER BY run, revision LIMIT 1)
+    UNION ALL
+    SELECT e.seq, e.run, s.n + 1 FROM starts s JOIN events e ON e.seq = (
+      SELECT seq FROM events WHERE tenant = ? AND run IS NOT NULL AND run > s.run ORDER BY run, revision LIMIT 1
+    ) WHERE s.n < ?
+  )
+  SELECT e.run, e.time, e.leaf < ? AS isThere`
+const IS_OPEN = `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.run = e.run AND o.leaf < ? AND o.type IN ('${RUN_ENDS.join("', '")}'))`
+
+interface StartRow extends RunStart {
+  readonly isThere: number
+  readonly isOpen: number
+}
+
+export function runStarts(
+  db: Database,
+  { tenant, size }: AuditView,
+  { after, runs, openOnly }: { readonly after: string; readonly runs: number; readonly openOnly: boolean },
+): RunStarts {
+  const found = db
+    .prepare<unknown[], StartRow>(
+      `${RUN_STARTS}, ${openOnly ? IS_OPEN : '1'} AS isOpen FROM starts JOIN events e ON e.seq = starts.seq ORDER BY starts.n`,
+    )
+    .all(tenant, after, tenant, runs, size, ...(openOnly ? [size] : []))
+  const starts = found.filter(({ isThere, isOpen }) => isThere === 1 && isOpen === 1)
   const last = found.at(-1)
-  const events = found.reduce((sum, group) => sum + group.events, 0)
-  const groups = found.map(({ lastEnd, ...group }) => ({ ...group, ...(lastEnd !== null && { end: endOf(lastEnd) }) }))
-  const isOver = last === undefined || events < rows
-  return { groups, ...(!isOver && { next: { run: last.run, revision: last.lastRevision } }) }
+  return {
+    starts: starts.map(({ run, time }) => ({ run, time })),
+    ...(last !== undefined && found.length === runs && { next: last.run }),
+  }
 }
 
 function endOf(text: string): { readonly leaf: number; readonly type: string } {
@@ -83,50 +116,10 @@ export function missingRevisions(
   return { missing, ...(!isOver && { next }) }
 }
 
-type WindowPage = KeyPage & { readonly window: LeafWindow }
+export type WindowPage = KeyPage & { readonly window: LeafWindow }
 
-const WITHIN = 'AND e.leaf > ? AND e.leaf <= ?'
-
-const SPEND_KEYS: Readonly<Record<SpendBy, string>> = {
-  run: "ifnull(e.run, '')",
-  agent: 'c.agent',
-  model: "ifnull(c.model, '')",
-  day: 'substr(e.time, 1, 10)',
-  month: 'substr(e.time, 1, 7)',
-  tenant: 'e.tenant',
-}
-
-interface SpendColumns {
-  readonly key: string
-  readonly tokens: bigint
-  readonly whole: bigint
-  readonly nano: bigint
-  readonly currency: string
-}
-
-/** Sums stay exact: units and their fractions are summed apart, as integers. */
-export function spendGroups(
-  db: Database,
-  view: AuditView,
-  { filter, page }: { readonly filter: AuditFilter; readonly page: WindowPage & { readonly by: SpendBy } },
-): readonly SpendGroup[] {
-  const { sql, values } = conditionsOf(view, filter, { agent: 'c.agent', provider: 'c.provider', model: 'c.model' })
-  const { by, after, limit, window } = page
-  const rows = db
-    .prepare<unknown[], SpendColumns>(
-      `SELECT ${SPEND_KEYS[by]} AS key, ifnull(c.currency, '') AS currency, sum(c.tokens) AS tokens, sum(c.whole) AS whole, sum(c.nano) AS nano
-        FROM events e JOIN charges c ON c.seq = e.seq WHERE ${sql} ${WITHIN}
-        GROUP BY 1, 2 ${after === undefined ? '' : 'HAVING (key, currency) > (?, ?)'} ORDER BY 1, 2 LIMIT ?`,
-    )
-    .safeIntegers()
-    .all(...values, window.after, window.upTo, ...(after === undefined ? [] : [after[0], after[1]]), limit)
-  return rows.map(({ key, tokens, whole, nano, currency }) => ({
-    key,
-    tokens: Number(tokens),
-    costNano: whole * MONEY_SCALE + nano,
-    ...(currency !== '' && { currency }),
-  }))
-}
+/** Of a statement over one window of the log. */
+export const WITHIN = 'AND e.leaf > ? AND e.leaf <= ?'
 
 export function keyGroups(
   db: Database,

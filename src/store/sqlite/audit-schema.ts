@@ -6,7 +6,12 @@ import {
   type AuditColumn,
   type AuditField,
 } from '../../../schemas/audit-fields.ts'
+import { typesThat } from '../../../schemas/events.ts'
 import { SEAL_TABLE } from './row-seal.ts'
+
+/** The names of types are the catalogue's own, and no text of anybody's. */
+export const RUN_ENDS = typesThat(({ changes }) => changes.run !== undefined && changes.run !== 'open')
+const ENDS_A_RUN = `type IN ('${RUN_ENDS.join("', '")}')`
 
 const SQL_TYPES = {
   text: 'TEXT NOT NULL',
@@ -44,6 +49,7 @@ CREATE INDEX events_id ON events (tenant, id);
 CREATE INDEX events_revision ON events (tenant, run, revision, leaf, time, type) WHERE run IS NOT NULL;
 CREATE INDEX events_time ON events (tenant, time);
 CREATE INDEX events_rules ON events (tenant, leaf) WHERE rules IS NOT NULL;
+CREATE INDEX events_ends ON events (tenant, run, leaf) WHERE ${ENDS_A_RUN};
 CREATE INDEX events_clocked ON events (tenant, leaf) WHERE clocked = 1;
 CREATE TABLE charges (
   seq INTEGER NOT NULL,
@@ -56,6 +62,20 @@ CREATE TABLE charges (
   model TEXT
 ) STRICT;
 CREATE INDEX charges_seq ON charges (seq);
+CREATE TABLE spend_sums (
+  tenant TEXT NOT NULL,
+  block INTEGER NOT NULL,
+  hour TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  provider TEXT,
+  model TEXT,
+  currency TEXT,
+  tokens INTEGER NOT NULL,
+  whole INTEGER NOT NULL,
+  nano INTEGER NOT NULL
+) STRICT;
+CREATE INDEX spend_sums_block ON spend_sums (tenant, block, hour);
+CREATE INDEX spend_sums_hour ON spend_sums (tenant, hour, block);
 CREATE TABLE states (stream TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT;
 CREATE TABLE foreign_streams (stream TEXT PRIMARY KEY) STRICT;
 ${SEAL_TABLE}
@@ -67,6 +87,10 @@ CREATE VIRTUAL TABLE audit_text USING fts5 (tenant, body, content = '', tokenize
 export const AUDIT_SEALED = [
   { name: 'events', columns: AUDIT_COLUMNS },
   { name: 'charges', columns: ['seq', 'agent', 'tokens', 'whole', 'nano', 'currency', 'provider', 'model'] },
+  {
+    name: 'spend_sums',
+    columns: ['tenant', 'block', 'hour', 'agent', 'provider', 'model', 'currency', 'tokens', 'whole', 'nano'],
+  },
   { name: 'states', columns: ['stream', 'state'] },
   { name: 'foreign_streams', columns: ['stream'] },
 ] as const

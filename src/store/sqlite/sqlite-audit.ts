@@ -1,6 +1,5 @@
 /** @module The auditors' index in a file of its own, rebuilt from the event store whenever it is lost, damaged or of another version. */
 import { AUDIT_COLUMNS, type AuditRow } from '../../../schemas/audit-fields.ts'
-import { type EventType, typesThat } from '../../../schemas/events.ts'
 import { MONEY_SCALE } from '../../../schemas/money.ts'
 import type {
   AuditBatch,
@@ -15,7 +14,8 @@ import type {
 } from '../audit-index.ts'
 import type { DerivedFile, DerivedFileOptions, FileGuard } from '../derived-file.ts'
 import type { Position } from '../event-store.ts'
-import { keyGroups, missingRevisions, runStretch, spendGroups } from './audit-groups.ts'
+import { keyGroups, missingRevisions, runPart, runStarts } from './audit-groups.ts'
+import { CLAIMS, listOf, notFollowed, RESERVATIONS, UNDONE_NOT } from './audit-open.ts'
 import {
   type AuditColumns,
   type Conditions,
@@ -26,35 +26,10 @@ import {
   toAuditColumns,
 } from './audit-rows.ts'
 import { AUDIT_SCHEMA, AUDIT_SEALED } from './audit-schema.ts'
+import { SpendSums, spendGroups, spendOfRuns } from './audit-spend.ts'
 import { openDisposable, openForReading, type ReadFile } from './disposable-file.ts'
 import type { Database } from './open.ts'
 import { RowSeal } from './row-seal.ts'
-
-const CLAIMS = typesThat(({ changes }) => changes.call === 'claimed')
-const RESERVATIONS = typesThat(({ changes }) => changes.reservation === 'open')
-const UNDOINGS = typesThat(({ changes }) => changes.undoing !== undefined)
-/** Undoings that leave the effect where it is, as far as anybody knows. */
-const UNDONE_NOT = typesThat(({ changes }) => changes.undoing !== undefined && changes.undoing !== 'succeeded')
-const CALL_ENDS = typesThat(({ changes }) => changes.call === 'settled')
-const RESERVATION_ENDS = typesThat(
-  ({ changes }) => changes.reservation === 'settled' || changes.reservation === 'released',
-)
-const RESOLVES = 'ToolCallResolved' satisfies EventType
-
-/** The names of types are the catalogue's own, and no text of anybody's. */
-const listOf = (types: readonly EventType[]): string => `(${types.map((type) => `'${type}'`).join(', ')})`
-
-/** What ends a claim, a reservation, a failed compensation; `o` is the later event. A new claim of the call ends the one before. */
-const NOT_FOLLOWED = {
-  call: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.call = e.call AND o.stream = e.stream AND o.leaf > e.leaf AND o.leaf < ?
-    AND o.type IN ${listOf([...CLAIMS, ...CALL_ENDS])})`,
-  reservation: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.reservation = e.reservation AND o.stream = e.stream
-    AND o.leaf > e.leaf AND o.leaf < ? AND o.type IN ${listOf(RESERVATION_ENDS)})`,
-  compensation: `NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.compensates = e.compensates AND o.stream = e.stream
-    AND o.leaf > e.leaf AND o.leaf < ? AND o.type IN ${listOf(UNDOINGS)})
-    AND NOT EXISTS (SELECT 1 FROM events o WHERE o.tenant = e.tenant AND o.call IN (e.call, e.compensates) AND o.stream = e.stream
-    AND o.leaf > e.leaf AND o.leaf < ? AND o.type = '${RESOLVES}')`,
-} as const
 
 /** A file that cannot be read is deleted and rebuilt; what it held comes back from the event store. */
 export function openSqliteAudit(options: DerivedFileOptions): AuditIndex {
@@ -79,11 +54,13 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
   readonly seal: RowSeal | undefined
   readonly #statements
   readonly #save
+  readonly #sums: SpendSums
 
   constructor(db: Database, guard: FileGuard | undefined) {
     this.#db = db
     this.seal = guard && new RowSeal(db, guard, AUDIT_SEALED)
     this.#statements = prepareStatements(db)
+    this.#sums = new SpendSums(db)
     this.#save = db.transaction((batch: AuditBatch, from: Position | undefined) => {
       if (this.progress()?.position !== from) return false
       this.#addAll(batch.entries)
@@ -154,9 +131,10 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
     }
     this.#sealAll('events', seqs)
     this.#sealAll('charges', chargeRows)
+    this.#sealAll('spend_sums', this.#sums.add(entries.map(({ row }) => row)))
   }
 
-  #sealAll(table: 'events' | 'charges', rowids: readonly number[]): void {
+  #sealAll(table: 'events' | 'charges' | 'spend_sums', rowids: readonly number[]): void {
     const [first, last] = [rowids[0], rowids.at(-1)]
     if (first !== undefined && last !== undefined) this.seal?.addAll(table, first, last)
   }
@@ -233,21 +211,19 @@ class SqliteAudit implements Omit<AuditIndex, keyof DerivedFile> {
     }
   }
 
-  readonly runStretch: AuditIndex['runStretch'] = (view, { run }, walk) => runStretch(this.#db, view, { run, ...walk })
+  readonly runStarts: AuditIndex['runStarts'] = (view, walk) => runStarts(this.#db, view, walk)
+  readonly runPart: AuditIndex['runPart'] = (view, run, walk) => runPart(this.#db, view, { run, ...walk })
   readonly spend: AuditIndex['spend'] = (view, filter, page) => spendGroups(this.#db, view, { filter, page })
+  readonly spendOfBlocks: AuditIndex['spendOfBlocks'] = (view, filter, page) => this.#sums.groups(view, filter, page)
+  readonly spendBlocksAt: AuditIndex['spendBlocksAt'] = (view, hours) => this.#sums.blocksAt(view, hours)
+  readonly spendOfRuns: AuditIndex['spendOfRuns'] = (view, filter, walk) =>
+    spendOfRuns(this.#db, view, { filter, walk })
   readonly keys: AuditIndex['keys'] = (view, filter, page) => keyGroups(this.#db, view, { filter, page })
-
   readonly missingRevisions: AuditIndex['missingRevisions'] = (view, run, walk) =>
     missingRevisions(this.#db, view, { run, ...walk })
 }
 
 const TEXT_FIRST = 'audit_text t CROSS JOIN events e ON e.seq = t.rowid'
-
-function notFollowed(view: AuditView, filter: AuditFilter, by: keyof typeof NOT_FOLLOWED) {
-  const { sql, values } = conditionsOf(view, filter)
-  const sizes = NOT_FOLLOWED[by].split('?').slice(1)
-  return { sql: `${sql} AND ${NOT_FOLLOWED[by]}`, values: [...values, ...sizes.map(() => view.size)] }
-}
 
 function chargeColumns({ agent, tokens, costNano, currency, provider, model }: ChargeRow) {
   return {

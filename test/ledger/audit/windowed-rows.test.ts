@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { AuditRow } from '../../../schemas/audit-fields.ts'
-import { missingRevisions, runGroups, summedGroups } from '../../../src/ledger/audit/sliced-groups.ts'
+import { missingRevisions, summedGroups } from '../../../src/ledger/audit/sliced-groups.ts'
 import { windowedRows } from '../../../src/ledger/audit/windowed-rows.ts'
 import { Stretch } from '../../../src/resources/stretch.ts'
 import { type Pace, ReaderLeftError } from '../../../src/resources/work-queue.ts'
-import type { AuditIndex, LeafPage, LeafWindow, RunGroup, RunPlace } from '../../../src/store/audit-index.ts'
+import type { AuditIndex, LeafPage, LeafWindow } from '../../../src/store/audit-index.ts'
 import { openSqliteAudit } from '../../../src/store/sqlite/sqlite-audit.ts'
 
 const test = suite('audit: rows a stretch at a time')
@@ -57,89 +57,6 @@ test('they are the rows of one long look, in either order, from any place on', a
       assert.equal(found, whole)
     }),
     { numRuns: 300 },
-  )
-})
-
-interface Event {
-  readonly run: string
-  readonly revision: number
-  readonly time: string
-  readonly type: string
-}
-
-const RUNS = ['a', 'b', 'c', 'd']
-const events = fc.array(
-  fc.record({
-    run: fc.constantFrom(...RUNS),
-    day: fc.integer({ min: 10, max: 28 }),
-    type: fc.constantFrom('EnvelopeAccepted', 'EnvelopeRejected', 'RunCompleted', 'RunFailed'),
-  }),
-  { maxLength: 60 },
-)
-
-function logOf(drawn: readonly { run: string; day: number; type: string }[]): readonly Event[] {
-  const next = new Map<string, number>()
-  return drawn.map(({ run, day, type }) => {
-    const revision = next.get(run) ?? 0
-    next.set(run, revision + 1)
-    return { run, revision, time: `2024-01-${day}`, type }
-  })
-}
-
-/** What one statement over `rows` says. */
-function groupsOf(rows: readonly (Event & { readonly leaf: number })[]): RunGroup[] {
-  return [...new Set(rows.map(({ run }) => run))].map((run) => {
-    const own = rows.filter((row) => row.run === run)
-    const times = own.map(({ time }) => time).sort()
-    const ends = own.filter(({ type }) => type.startsWith('Run')).sort((a, b) => b.leaf - a.leaf)
-    const [end] = ends
-    return {
-      run,
-      events: own.length,
-      firstRevision: own[0]?.revision ?? 0,
-      lastRevision: own.at(-1)?.revision ?? 0,
-      firstTime: times[0] ?? '',
-      lastTime: times.at(-1) ?? '',
-      rejections: own.filter(({ type }) => type === 'EnvelopeRejected').length,
-      ...(end && { end: { leaf: end.leaf, type: end.type } }),
-    }
-  })
-}
-
-test('runs that are walked a few rows at a time are those of one walk, none twice, none halved (F79)', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      events,
-      fc.integer({ min: 1, max: 7 }),
-      fc.boolean(),
-      fc.constantFrom(undefined, '2024-01-18'),
-      async (drawn, rows, openOnly, since) => {
-        const all = logOf(drawn)
-          .map((event, leaf) => ({ ...event, leaf }))
-          .sort((a, b) => (a.run === b.run ? a.revision - b.revision : a.run < b.run ? -1 : 1))
-        const runStretch = (_: unknown, __: unknown, { after }: { after: RunPlace | undefined }) => {
-          const from = all.findIndex(
-            ({ run, revision }) =>
-              after === undefined || run > after.run || (run === after.run && revision > after.revision),
-          )
-          const part = from < 0 ? [] : all.slice(from, from + rows)
-          const last = part.at(-1)
-          return {
-            groups: groupsOf(part),
-            ...(part.length === rows && last && { next: { run: last.run, revision: last.revision } }),
-          }
-        }
-        const filter = since === undefined ? {} : { since }
-        const found: RunGroup[] = []
-        const view = { tenant: 'acme', size: all.length }
-        for await (const group of runGroups({ runStretch }, view, { filter, pace: undefined, openOnly }))
-          found.push(group)
-        const wanted = groupsOf(all).filter(
-          ({ firstTime, end }) => (since === undefined || firstTime >= since) && !(openOnly && end !== undefined),
-        )
-        assert.equal(found, wanted)
-      },
-    ),
   )
 })
 

@@ -1,0 +1,28 @@
+/** @module A person at the pages without a browser: signed in with a token, cookies kept. */
+export interface PageSession {
+  /** The page's text, whole. Throws where it does not answer 200. */
+  readonly page: (path: string) => Promise<string>
+}
+
+export async function pageSession(url: string, token: string): Promise<PageSession> {
+  const cookies = new Map<string, string>()
+  const send = async (path: string, init: RequestInit = {}): Promise<Response> => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const response = await fetch(url + path, { ...init, headers: { cookie }, redirect: 'manual' })
+    for (const line of response.headers.getSetCookie()) {
+      const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=')
+      cookies.set(name, value)
+    }
+    return response
+  }
+  const page = async (path: string): Promise<string> => {
+    const response = await send(path)
+    const text = await response.text()
+    if (response.status !== 200) throw new Error(`${path}: ${response.status}`)
+    return text
+  }
+  const csrf = /name="csrf" value="([^"]*)"/.exec(await page('/ui/sign-in'))?.[1] ?? ''
+  const signedIn = await send('/ui/sign-in', { method: 'POST', body: new URLSearchParams({ csrf, token }) })
+  if (signedIn.status !== 303) throw new Error(`not signed in: ${signedIn.status}`)
+  return { page }
+}

@@ -1,0 +1,102 @@
+/** @module A store of so many events as agents leave them: runs of 25 events with handoffs, model calls that cost, and a tool call. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openLedger } from '../src/compose.ts'
+import { readSettings } from '../src/config.ts'
+import { silentLog } from '../src/ledger/effects.ts'
+import type { BatchItem, Ledger, Outcome } from '../src/ledger/ledger.ts'
+import { envelopeOf } from './envelopes.ts'
+import { CALLER, startRun } from './local-ledger.ts'
+
+/** A start, handoffs, what models took, a claim and its outcome. */
+const ENVELOPES = 18
+const USAGES = 4
+export const EVENTS_A_RUN = 1 + ENVELOPES + USAGES + 2
+const RUNS_AT_ONCE = 32
+/** One run in so many leaves its call open. */
+const OPEN_EVERY = 50
+const AGENTS = ['researcher', 'analyst', 'writer', 'reviewer', 'planner', 'editor', 'coder', 'tester']
+const MODELS = ['large-1', 'small-1', 'vision-1']
+
+/** What making the store took; kept beside it. */
+export interface ScaleStore {
+  readonly events: number
+  /** Id of an event early in the log. */
+  readonly eventId: string
+  readonly fillSeconds: number
+  /** Of the log behind the last append; most of it was published meanwhile. */
+  readonly publishSeconds: number
+  readonly indexSeconds: number
+}
+
+const NOTE = 'scale.json'
+
+/** The store in this folder, made where it is not there yet. */
+export async function scaleStore(data: string, events: number): Promise<ScaleStore> {
+  const note = join(data, NOTE)
+  if (existsSync(note)) return JSON.parse(readFileSync(note, 'utf8')) as ScaleStore
+  const made = await makeStore(data, Math.max(1, Math.round(events / EVENTS_A_RUN)))
+  writeFileSync(note, JSON.stringify(made))
+  return made
+}
+
+async function makeStore(data: string, runs: number): Promise<ScaleStore> {
+  const settings = readSettings({ data, 'read-threads': '0' }, {})
+  const { ledger, [Symbol.asyncDispose]: close } = await openLedger({ ...settings, auditIfAsked: true }, silentLog)
+  const fillSeconds = await seconds(() => filled(ledger, runs))
+  const publishSeconds = await seconds(() => ledger.logs?.publish())
+  let eventId = ''
+  const indexSeconds = await seconds(async () => {
+    eventId = await firstEvent(ledger)
+  })
+  await ledger.listRuns(CALLER, { limit: 1 })
+  await close()
+  return { events: runs * EVENTS_A_RUN, eventId, fillSeconds, publishSeconds, indexSeconds }
+}
+
+async function seconds(work: () => Promise<unknown> | undefined): Promise<number> {
+  const startedMs = performance.now()
+  await work()
+  return (performance.now() - startedMs) / 1_000
+}
+
+async function filled(ledger: Ledger, runs: number): Promise<void> {
+  let next = 0
+  const fill = async (): Promise<void> => {
+    for (let run = next++; run < runs; run = next++) await fillRun(ledger, run)
+  }
+  await Promise.all(Array.from({ length: RUNS_AT_ONCE }, fill))
+}
+
+async function fillRun(ledger: Ledger, run: number): Promise<void> {
+  const runId = `r${run}`
+  await startRun(ledger, runId)
+  const commands: BatchItem['command'][] = []
+  for (let n = 0; n < ENVELOPES; n += 1) commands.push({ kind: 'envelope', body: envelopeOf(n) })
+  for (let n = 0; n < USAGES; n += 1) commands.push({ kind: 'usage', body: usageOf(run + n) })
+  commands.push({ kind: 'claim', body: { tool: 'search', args: { query: `revenue of run ${run}`, limit: 10 } } })
+  const items = commands.map((command) => ({ runId, command }))
+  const outcomes = (await ledger.executeBatch(CALLER, items, {})).map(bodyOf)
+  if (run % OPEN_EVERY === 0) return
+  const callId = String(outcomes.at(-1)?.callId)
+  const result = { rows: [{ year: 2023, revenue: 383 + (run % 100), currency: 'USD' }] }
+  const settle = { kind: 'settle', callId, body: { fence: 1, result } } as const
+  bodyOf(await ledger.execute(CALLER, runId, settle, {}))
+}
+
+function usageOf(n: number) {
+  const usage = { tokens: 800 + (n % 500), cost: `0.0${10 + (n % 80)}`, currency: 'USD' }
+  const model = MODELS[n % MODELS.length] ?? ''
+  return { agent: AGENTS[n % AGENTS.length] ?? '', usage: { ...usage, provider: 'acme', model } }
+}
+
+function bodyOf(outcome: Outcome) {
+  if (!outcome.ok) throw new Error(`the ledger refused: ${outcome.refusal.code} ${outcome.refusal.detail}`)
+  return outcome.body
+}
+
+async function firstEvent({ audit }: Ledger): Promise<string> {
+  const page = await audit?.ask(CALLER, { name: 'events', filter: { run: 'r0' } }, { limit: 1 })
+  if (page?.ok !== true) throw new Error('the index does not answer')
+  return String(page.items[0]?.event)
+}
