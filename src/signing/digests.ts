@@ -1,7 +1,7 @@
-/** @module Every digest of the record: SHA-256, as `sha256:<hex>` in JSON and as 32 bytes in the Merkle log. */
+/** @module Every digest of the record: SHA-256, as `sha256:<hex>` in JSON and as 32 bytes in the Merkle log; and the canonical texts of values that are digested more than once. */
 import { createHash, hash } from 'node:crypto'
-import type { Json } from '../../schemas/json.ts'
-import { canonicalJson } from './canonical-json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
+import { canonicalJson, canonicalObject } from './canonical-json.ts'
 
 const ALGORITHM = 'sha256'
 const PREFIX = 'sha256:'
@@ -51,4 +51,39 @@ export function dataDigest(salt: Uint8Array, data: string): string {
   scratch.set(salt, 0)
   const end = salt.length + scratch.write(data, salt.length)
   return PREFIX + hash(ALGORITHM, scratch.subarray(0, end), 'hex')
+}
+
+/** Canonical texts by the values that they are of: a payload is written once, for its size, its digest, the mark of its request and the body of its event. */
+export class CanonicalTexts {
+  /** Of objects that nobody changes as long as this is used. */
+  readonly #texts = new Map<object, string>()
+  readonly #same = new Map<object, JsonObject>()
+
+  /** The values are equal: one text serves both. */
+  areOne(value: JsonObject, other: JsonObject): void {
+    this.#same.set(value, other)
+  }
+
+  readonly digestOf = (value: Json | object): string => textDigest(this.textOf(value as Json))
+
+  readonly sizeOf = (value: Json): number => Buffer.byteLength(this.textOf(value))
+
+  /** The canonical text of an event's or a request's body, in which values stand whose text is known. */
+  bodyText(body: JsonObject): string {
+    const texts = Object.entries(body).map(([key, member]) => {
+      return [key, isJsonObject(member) ? this.textOf(member) : canonicalJson(member)] as const
+    })
+    return canonicalObject(Object.fromEntries(texts))
+  }
+
+  /** The canonical text. */
+  textOf(value: Json): string {
+    if (typeof value !== 'object' || value === null) return canonicalJson(value)
+    const one = this.#same.get(value) ?? value
+    const known = this.#texts.get(one)
+    if (known !== undefined) return known
+    const text = canonicalJson(one)
+    this.#texts.set(one, text)
+    return text
+  }
 }

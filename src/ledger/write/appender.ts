@@ -1,12 +1,16 @@
-/** @module Appending what was decided, and telling how that came out: durable, to be decided again, refused, or not known. */
+/** @module Sealing and appending what was decided, and telling how that came out: durable, to be decided again, refused, or not known. */
+
+import type { RecordedEvent } from '../../../projections/projection.ts'
 import type { RunState } from '../../../projections/run-state.ts'
+import { handoffSnapshot } from '../../../projections/snapshot.ts'
 import type { RequestMark } from '../../../schemas/header.ts'
-import { isJsonObject, type Json } from '../../../schemas/json.ts'
-import type { Decision } from '../../domain/decision.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
+import type { Decision, Draft } from '../../domain/decision.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
+import type { CanonicalTexts } from '../../signing/digests.ts'
 import { requestMac } from '../../signing/request-mark.ts'
-import type { SealedEvent } from '../../signing/seal.ts'
+import { type SealedEvent, sealEvents } from '../../signing/seal.ts'
 import type { Append, EventStore } from '../../store/event-store.ts'
 import { wasWritten } from '../../store/was-written.ts'
 import type { Sealer } from '../identity/sealer.ts'
@@ -17,21 +21,34 @@ import { responseOfEvents } from '../responses/event-responses.ts'
 import type { AnsweredEvent, CommandResponse } from '../responses/response-parts.ts'
 import { responseTo } from '../responses/responses.ts'
 import type { Stats } from '../stats.ts'
+import type { PendingCommand } from './decide.ts'
 import type { LeaseClock } from './lease-clock.ts'
-import { type Attempt, outcomeOf, type PendingCommand } from './pending-command.ts'
 import type { FollowedResult, RunAggregate } from './run-aggregate.ts'
 import type { RunAggregates } from './run-aggregates.ts'
-import type { DecisionTexts } from './seal-decision.ts'
-import { answered, sealDecision } from './seal-decision.ts'
 import { appendTooLarge, notKnownWritten, refused, storeFull, storeUnavailable } from './write-refusals.ts'
 
-export interface AppendDeps {
+/** A try: its outcome, or `again` where it was made on a state that the store has moved past. */
+export interface Attempt {
+  readonly settled: Promise<Outcome | 'again'>
+  /** Refused, as far as the state in hand tells. */
+  readonly refusedNow: boolean
+  /** Nothing is decided yet: what comes after it in order has to wait. */
+  readonly undecided?: boolean
+}
+
+/** Nothing was tried: the state in hand was not one to decide on. */
+export const AGAIN: Attempt = { refusedNow: false, undecided: true, settled: Promise.resolve('again') }
+
+export interface OutcomeDeps {
+  readonly reader: Reader
+  readonly stats: Stats
+}
+
+export interface AppendDeps extends OutcomeDeps {
   readonly store: EventStore
   readonly runs: RunAggregates
-  readonly reader: Reader
   readonly sealer: Sealer
   readonly effects: Effects
-  readonly stats: Stats
   readonly leases: LeaseClock
 }
 
@@ -43,7 +60,7 @@ interface Sent {
 
 interface Appending {
   readonly decision: Extract<Decision, { kind: 'append' }>
-  readonly texts: DecisionTexts
+  readonly texts: CanonicalTexts
   readonly instead?: Refusal
 }
 
@@ -62,8 +79,7 @@ export class Appender {
     const mark = inputs.instead === undefined ? this.#mark(run, pending, texts) : undefined
     let events: SealedEvent[]
     try {
-      const { caller, info } = pending
-      events = sealDecision({ sealer, effects, run, caller, info, mark, texts }, decision)
+      events = sealDecision({ sealer, effects, run, pending, mark, texts }, decision)
     } catch (error) {
       runs.drop(run)
       throw error
@@ -92,7 +108,7 @@ export class Appender {
     return { refusedNow: answer.kind === 'refusal', settled: this.#afterAppend(run, appended, sent) }
   }
 
-  #mark(run: RunAggregate, pending: PendingCommand, texts: DecisionTexts): RequestMark | undefined {
+  #mark(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): RequestMark | undefined {
     const { idempotency } = pending.info
     if (idempotency === undefined || pending.requestId === undefined || pending.reusedKey === true) return undefined
     const { sealer } = this.#deps
@@ -144,6 +160,73 @@ export class Appender {
   }
 }
 
+interface Sealing {
+  readonly sealer: Sealer
+  readonly effects: Effects
+  readonly run: RunAggregate
+  readonly pending: PendingCommand
+  /** Idempotency of the request; absent where its answer is not to be remembered. */
+  readonly mark: RequestMark | undefined
+  readonly texts: CanonicalTexts
+}
+
+/** Seals what was decided. The hot run is ahead of the store from here on. */
+function sealDecision(sealing: Sealing, { drafts }: Extract<Decision, { kind: 'append' }>): SealedEvent[] {
+  const handoff = drafts.findIndex(({ type }) => type === 'EnvelopeAccepted')
+  if (handoff === -1) return sealAndFold(sealing, drafts)
+  // Its snapshot is of the run with all that stands before it folded.
+  const before = handoff === 0 ? [] : sealAndFold(sealing, drafts.slice(0, handoff))
+  const rest = drafts.slice(handoff).map((draft) => withSnapshot(draft, sealing.run.state))
+  const cause = before[0]?.header.id
+  const events = sealAndFold(cause === undefined ? sealing : { ...sealing, mark: undefined }, rest, cause)
+  return [...before, ...events]
+}
+
+function withSnapshot(draft: Draft, state: RunState | undefined): Draft {
+  if (draft.type !== 'EnvelopeAccepted' || state === undefined) return draft
+  return { type: draft.type, data: { ...draft.data, snapshot: handoffSnapshot(state, draft.data) } }
+}
+
+function sealAndFold(sealing: Sealing, drafts: readonly Draft[], causation?: string): SealedEvent[] {
+  const { sealer, effects, run, pending, texts } = sealing
+  const { caller, info } = pending
+  sealer.notBefore(run.head?.ringIndex)
+  const caused = causation === undefined ? {} : { causation }
+  const unsealed = drafts.map(({ type, data }) => ({
+    type,
+    data: data as Json,
+    dataText: texts.bodyText(data as unknown as JsonObject),
+    ...caused,
+  }))
+  const events = sealEvents(unsealed, {
+    stream: run.stream,
+    tenant: run.tenant,
+    actor: caller.actor,
+    principal: caller.principal,
+    via: caller.via,
+    traceparent: info.traceparent,
+    revision: run.revision + 1,
+    prev: run.head?.digest,
+    prevTime: run.head?.time,
+    clock: new Date(effects.nowMs()).toISOString(),
+    request: sealing.mark,
+    ...sealer.current(run.tenant, run.stream),
+    newId: effects.newId,
+    newSalt: effects.newSalt,
+  })
+  const { ringIndex } = sealer
+  for (const event of events) {
+    run.fold(answered(event))
+    const { revision, time } = event.header
+    run.head = { revision, digest: event.digest, time, ringIndex }
+  }
+  return events
+}
+
+function answered({ header, data, digest }: SealedEvent): AnsweredEvent {
+  return { type: header.type, data, header, digest } as unknown as AnsweredEvent & RecordedEvent
+}
+
 /** What a repeat of the request will ask for, where only the run of this moment can say it, is remembered. */
 function answerOf(run: RunAggregate, events: readonly AnsweredEvent[], mark: RequestMark | undefined): CommandResponse {
   const alone = responseOfEvents(events, run.runId)
@@ -156,7 +239,7 @@ function answerOf(run: RunAggregate, events: readonly AnsweredEvent[], mark: Req
 
 /** Of a batch the body is a digest. */
 const bodyTextOf =
-  (texts: DecisionTexts) =>
+  (texts: CanonicalTexts) =>
   (body: Json): string =>
     isJsonObject(body) ? texts.bodyText(body) : canonicalJson(body)
 
@@ -169,4 +252,28 @@ function sizeFault(records: readonly SealedEvent['record'][], limit: number): Re
     0,
   )
   return actual > limit ? appendTooLarge(limit, actual) : undefined
+}
+
+/** The answer of a command as its caller gets it, with what has to be read for it. */
+export async function outcomeOf(
+  { reader, stats }: OutcomeDeps,
+  run: RunAggregate,
+  answer: CommandResponse,
+  of: { readonly revision: number; readonly replayed: boolean },
+): Promise<Outcome> {
+  if (answer.kind === 'body') {
+    const { created, plan, signalAt, body } = answer
+    const full = {
+      ...body,
+      ...(plan !== undefined && { plan: await reader.planDetails(run.stream, plan) }),
+      ...(signalAt !== undefined && { payload: await reader.payloadAt(run.stream, signalAt) }),
+    }
+    return { ok: true, created, runId: run.runId, body: full, ...of }
+  }
+  stats.refused(answer.refusal.code)
+  if (answer.restored === undefined) return { ok: false, refusal: answer.refusal, ...of }
+  const { revision, body } = answer.restored
+  const restored = { ...(await reader.envelopeAt(run.stream, revision)), ...body }
+  const evidence = { ...answer.refusal.evidence, restored }
+  return { ok: false, refusal: { ...answer.refusal, evidence }, ...of }
 }

@@ -1,8 +1,9 @@
-/** @module From a command to the decision on it. */
+/** @module From a command on its way to the decision on it: what earlier tries have learned is looked up, and the rest is asked of the domain. */
 import { withSharedParts } from '../../../projections/merge.ts'
 import type { ManifestState, RunState } from '../../../projections/run-state.ts'
-import type { JsonObject } from '../../../schemas/json.ts'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
 import type { PostEnvelope } from '../../../schemas/requests.ts'
+import type { ValueRef } from '../../../schemas/values.ts'
 import { foreignWork } from '../../access/check-access.ts'
 import { decideDenial, decideGrant, decideWithdrawal } from '../../domain/approvals.ts'
 import { decideReservation } from '../../domain/budget.ts'
@@ -27,52 +28,76 @@ import { settle } from '../../domain/validator/evidence.ts'
 import { isOverdue } from '../../domain/validator/grounding/recorded-results.ts'
 import { decideSignal, decideWait } from '../../domain/waits.ts'
 import { checkAgentSignature, envelopeSigningInput, isLowS, signatureSpellings } from '../../signing/agent-signature.ts'
-import { digestText, sha256 } from '../../signing/digests.ts'
-import type { Caller } from '../ledger.ts'
+import { type CanonicalTexts, digestText, sha256 } from '../../signing/digests.ts'
+import { requestId } from '../../signing/request-mark.ts'
+import type { Caller, RequestInfo } from '../ledger.ts'
 import type { TenantPolicies } from '../ports.ts'
 import type { AnsweredEvent } from '../responses/response-parts.ts'
 import type { RunAggregate } from './run-aggregate.ts'
-import type { DecisionTexts } from './seal-decision.ts'
+
+/** One command on its way, with what earlier tries learned. */
+export interface PendingCommand {
+  readonly caller: Caller
+  readonly runId: string
+  readonly command: RunCommand
+  readonly info: RequestInfo
+  readonly requestId: string | undefined
+  /** Contexts that were read for a rollback, by revision. */
+  readonly contexts: Map<number, JsonObject>
+  /** Events that were read for a join or a signal, by revision. */
+  readonly events: Map<number, AnsweredEvent>
+  /** The large value that was stored for it, and what names it. */
+  stored?: { readonly value: Json; readonly ref: ValueRef }
+  /** The idempotency key came with another request before. */
+  reusedKey?: boolean
+}
+
+export function pendingCommand(
+  caller: Caller,
+  runId: string,
+  item: { command: RunCommand; info: RequestInfo },
+): PendingCommand {
+  const { command, info } = item
+  const scope = { tenant: caller.tenant, run: runId, actor: caller.actor }
+  const id = info.idempotency === undefined ? undefined : requestId(scope, info.idempotency.key)
+  return { caller, runId, command, info, requestId: id, contexts: new Map(), events: new Map() }
+}
 
 export interface DecideInput {
   readonly run: RunAggregate
-  readonly caller: Caller
-  readonly command: RunCommand
+  readonly pending: PendingCommand
   readonly env: Env
-  readonly texts: DecisionTexts
-  /** Contexts read for a rollback, by revision. */
-  readonly contexts: ReadonlyMap<number, JsonObject>
-  /** Events read for a join or a signal, by revision. */
-  readonly events: ReadonlyMap<number, AnsweredEvent>
+  readonly texts: CanonicalTexts
   readonly tenantPolicy: TenantPolicies | undefined
 }
 
 /** Handoffs may take long to judge: then the decision pauses. Until it has ended, nothing else may be decided on the run. */
 export function* decide(input: DecideInput): Paced<Decision> {
-  const { run, command, env } = input
+  const { run, pending, env } = input
+  const { caller, command } = pending
   if (run.state === undefined) {
     if (command.kind === 'start') {
       return decideStart(undefined, { ...command, tenantPolicy: input.tenantPolicy?.(run.tenant) }, env)
     }
     return refuse(refusal('run-not-found', `there is no run ${run.runId}`))
   }
-  const foreign = foreignWork(run.state, input)
+  const foreign = foreignWork(run.state, { caller, command, env })
   if (foreign !== undefined) return refuse(foreign)
   if (isOverdue(run.evidence.results)) yield* settle(run.evidence, new Pauses())
   return yield* decideOnRun(run.state, input)
 }
 
-function* decideOnRun(state: RunState, input: DecideInput): Paced<Decision> {
-  const { run, command, env } = input
+function* decideOnRun(state: RunState, { run, pending, env, texts }: DecideInput): Paced<Decision> {
+  const { command, contexts, events } = pending
   switch (command.kind) {
     case 'start':
       return decideStart(state, command, env)
     case 'envelope':
-      return yield* decideHandoff(state, withKnownParts(state, command.body, input.texts), handoffEnv(run, env))
+      return yield* decideHandoff(state, withKnownParts(state, command.body, texts), handoffEnv(run, env))
     case 'judgement':
       return decideJudgement(state, command.body)
     case 'rollback':
-      return decideRollback(state, { ...command.body, contextAt: (revision) => input.contexts.get(revision) })
+      return decideRollback(state, { ...command.body, contextAt: (revision) => contexts.get(revision) })
     case 'manifest':
       return decideManifest(state, command.body, env)
     case 'claim':
@@ -90,9 +115,9 @@ function* decideOnRun(state: RunState, input: DecideInput): Paced<Decision> {
     case 'withdraw':
       return decideWithdrawal(state, command, env)
     case 'wait':
-      return decideWait(state, { ...command.body, eventAt: (at) => input.events.get(at) }, env)
+      return decideWait(state, { ...command.body, eventAt: (at) => events.get(at) }, env)
     case 'signal':
-      return decideSignal(state, { ...command, eventAt: (at) => input.events.get(at) }, env)
+      return decideSignal(state, { ...command, eventAt: (at) => events.get(at) }, env)
     case 'compensate':
       return decideCompensation(state, command.body, env)
     case 'reserve':
@@ -108,7 +133,7 @@ function* decideOnRun(state: RunState, input: DecideInput): Paced<Decision> {
     case 'branch':
       return yield* decideBranch(state, command, handoffEnv(run, env))
     case 'join':
-      return yield* decideJoin(state, { ...command, eventAt: (at) => input.events.get(at) }, handoffEnv(run, env))
+      return yield* decideJoin(state, { ...command, eventAt: (at) => events.get(at) }, handoffEnv(run, env))
     case 'child-started':
       return decideChildStarted(state, command.body)
     case 'branched':
@@ -123,7 +148,7 @@ function* decideOnRun(state: RunState, input: DecideInput): Paced<Decision> {
 }
 
 /** Most of what is handed over stands already: it is held once, and whatever compares the two contexts sees that at a glance. */
-function withKnownParts({ context }: RunState, body: PostEnvelope, texts: DecisionTexts): PostEnvelope {
+function withKnownParts({ context }: RunState, body: PostEnvelope, texts: CanonicalTexts): PostEnvelope {
   // Merging and growing take the established parts by themselves.
   if (body.mode !== undefined && body.mode !== 'replace') return body
   const payload = withSharedParts(context, body.payload) as JsonObject

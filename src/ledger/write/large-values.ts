@@ -1,4 +1,5 @@
 /** @module Which values of a decision are stored beside the events: they are stored first, and the decision is made again with what names them. */
+
 import type { EventType } from '../../../schemas/event-type.ts'
 import { RUN_EVENTS } from '../../../schemas/events.ts'
 import type { Json } from '../../../schemas/json.ts'
@@ -8,12 +9,13 @@ import { finish, type Paced } from '../../domain/paced.ts'
 import { type Refusal, refusal } from '../../domain/refusal.ts'
 import type { Party } from '../../resources/fair-shares.ts'
 import type { WorkQueue } from '../../resources/work-queue.ts'
+import type { CanonicalTexts } from '../../signing/digests.ts'
 import { type ValueLimits, valueLimits } from '../values/value-limits.ts'
 import { mayExceed } from '../values/value-size.ts'
 import type { PutResult, ValueOwner, ValueStore } from '../values/value-store.ts'
-import type { Attempt, PendingCommand } from './pending-command.ts'
+import type { Attempt } from './appender.ts'
+import type { PendingCommand } from './decide.ts'
 import type { RunAggregate } from './run-aggregate.ts'
-import type { DecisionTexts } from './seal-decision.ts'
 import { readUnread } from './unread-results.ts'
 import type { UnrecordedAnswers } from './unrecorded-answers.ts'
 import { refused } from './write-refusals.ts'
@@ -51,7 +53,7 @@ export class LargeValues {
   placed(
     run: RunAggregate,
     pending: PendingCommand,
-    { decision, texts }: { readonly decision: Appending; readonly texts: DecisionTexts },
+    { decision, texts }: { readonly decision: Appending; readonly texts: CanonicalTexts },
     append: (decision: Appending) => Attempt,
   ): Attempt {
     const { command } = pending
@@ -75,7 +77,7 @@ export class LargeValues {
     return append({ kind: 'append', drafts })
   }
 
-  #isLarge(value: Json, texts: DecisionTexts): boolean {
+  #isLarge(value: Json, texts: CanonicalTexts): boolean {
     const { inlineMaxBytes } = this.#limits
     return mayExceed(value, inlineMaxBytes) && texts.sizeOf(value) > inlineMaxBytes
   }

@@ -10,7 +10,8 @@ import type { RecordedRequest } from '../read/reader.ts'
 import { responseOfEvents } from '../responses/event-responses.ts'
 import type { CommandResponse } from '../responses/response-parts.ts'
 import { responseTo } from '../responses/responses.ts'
-import { type Attempt, type OutcomeDeps, outcomeOf, type PendingCommand } from './pending-command.ts'
+import { type Attempt, type OutcomeDeps, outcomeOf } from './appender.ts'
+import type { PendingCommand } from './decide.ts'
 import type { RunAggregate } from './run-aggregate.ts'
 
 export interface UnrecordedDeps extends OutcomeDeps {

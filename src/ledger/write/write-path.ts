@@ -2,6 +2,7 @@
  * @module The write path: load, decide, seal, append, answer. Deciding and sealing happen in one synchronous step on the hot run, or, where that would take long,
  * while no other decision on it is begun, so that decisions of one run never interleave; waiting for the disk comes after, and many wait together.
  */
+
 import { slot } from '../../../projections/run-state.ts'
 import type { Decision, Env } from '../../domain/decision.ts'
 import { refuseOnRecord } from '../../domain/decision.ts'
@@ -11,14 +12,13 @@ import type { Refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import type { Party } from '../../resources/fair-shares.ts'
 import type { WorkQueue } from '../../resources/work-queue.ts'
+import { CanonicalTexts } from '../../signing/digests.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
 import type { TenantPolicies } from '../ports.ts'
-import { type AppendDeps, Appender } from './appender.ts'
-import { decide } from './decide.ts'
+import { AGAIN, type AppendDeps, Appender, type Attempt } from './appender.ts'
+import { decide, type PendingCommand, pendingCommand } from './decide.ts'
 import { type LargeDeps, LargeValues } from './large-values.ts'
-import { AGAIN, type Attempt, type PendingCommand, pendingCommand } from './pending-command.ts'
 import type { RunAggregate } from './run-aggregate.ts'
-import { DecisionTexts } from './seal-decision.ts'
 import { UnrecordedAnswers } from './unrecorded-answers.ts'
 import {
   contended,
@@ -46,7 +46,7 @@ export interface WriteDeps extends AppendDeps, LargeDeps {
 interface Decided<D = Decision> {
   readonly decision: D
   /** What was written out for it. */
-  readonly texts: DecisionTexts
+  readonly texts: CanonicalTexts
 }
 
 export class WritePath {
@@ -182,7 +182,7 @@ export class WritePath {
       return this.#unrecorded.refuse(run, revisionConflict(ifMatch, run.revision))
     }
     const { work } = this.#deps
-    const texts = new DecisionTexts()
+    const texts = new CanonicalTexts()
     const deciding = this.#decide(run, pending, texts)
     if (work === undefined) return this.#carryOut(run, pending, { decision: finish(deciding), texts })
     return work.writes.doing(partyOf(pending.caller), () => {
@@ -196,7 +196,7 @@ export class WritePath {
   async #tryInTurns(
     run: RunAggregate,
     pending: PendingCommand,
-    by: { readonly deciding: Paced<Decision>; readonly texts: DecisionTexts; readonly work: WorkQueue },
+    by: { readonly deciding: Paced<Decision>; readonly texts: CanonicalTexts; readonly work: WorkQueue },
   ): Promise<Attempt> {
     const { deciding, texts, work } = by
     const party = partyOf(pending.caller)
@@ -211,21 +211,20 @@ export class WritePath {
     }
   }
 
-  *#decide(run: RunAggregate, pending: PendingCommand, texts: DecisionTexts): Paced<Decision> {
+  *#decide(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Paced<Decision> {
     const decision = yield* this.#decideOpen(run, pending, texts)
     return run.state?.disclosed === true ? withoutAppend(decision) : decision
   }
 
-  *#decideOpen(run: RunAggregate, pending: PendingCommand, texts: DecisionTexts): Paced<Decision> {
+  *#decideOpen(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Paced<Decision> {
     const env = this.#env(run, pending, texts)
     if (pending.reusedKey === true && run.state !== undefined) {
       return refuseOnRecord(run.state, env, { refusal: keyReused(), fingerprint: pending.info.idempotency?.key ?? '' })
     }
-    const [{ caller, command, contexts, events }, { tenantPolicy }] = [pending, this.#deps]
-    return yield* decide({ run, caller, command, env, texts, contexts, events, tenantPolicy })
+    return yield* decide({ run, pending, env, texts, tenantPolicy: this.#deps.tenantPolicy })
   }
 
-  #env(run: RunAggregate, pending: PendingCommand, texts: DecisionTexts): Env {
+  #env(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Env {
     const { effects, leases, ledgerId } = this.#deps
     return {
       nowMs: effects.nowMs(),
