@@ -3,6 +3,7 @@
  * Argument: the store's path. A line is `<stream> <last revision> <mark of the append>`.
  */
 import { writeSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EventStore } from '../../src/store/event-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { record } from '../support/records.ts'
@@ -19,10 +20,23 @@ async function write(store: EventStore, stream: string): Promise<never> {
     const result = await store.append({ stream, expectedRevision: revision, records })
     if (result.kind !== 'appended') throw new Error(`unexpected answer ${JSON.stringify(result)}`)
     revision = result.revision
-    writeSync(1, `${stream} ${revision} ${mark}\n`)
+    await say(`${stream} ${revision} ${mark}`)
+  }
+}
+
+/** At once, so that no kill takes a line that was said; again where whoever reads has not made room yet. */
+async function say(line: string): Promise<void> {
+  for (;;) {
+    try {
+      writeSync(1, `${line}\n`)
+      return
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      await nextTurn()
+    }
   }
 }
 
 const store = await openSqliteStore({ path: process.argv[2] ?? '', logFrames: 60 })
-writeSync(1, 'ready\n')
+await say('ready')
 await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(store, `run-acme.w${writer}`)))
