@@ -1,14 +1,8 @@
 /** @module The snapshot document: what replay rebuilds and compares (STR-10). */
 import { z } from 'zod'
 import { Digest, Money, Name } from './names.ts'
+import { HANDOFF_SNAPSHOT_VERSION, SNAPSHOT_OPEN_MAX, SNAPSHOT_VERSION } from './value-forms.ts'
 import { Tokens, Uuid } from './values.ts'
-
-/** In a SnapshotTaken: as of the event before it. */
-export const SNAPSHOT_VERSION = 1
-/** In an EnvelopeAccepted: as of that event. */
-export const HANDOFF_SNAPSHOT_VERSION = 2
-/** Open calls and reservations that a handoff's snapshot lists; beyond them it counts: a handoff does not grow with what stands open. */
-export const SNAPSHOT_OPEN_MAX = 100
 
 const Spend = z.strictObject({
   tokens: z.int().min(0),

@@ -15,6 +15,12 @@ export const CURRENCY_PATTERN = /^[A-Z]{3}$/
 export const TRACEPARENT_PATTERN = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 /** The rule set of runs that start now. A run keeps the one it began with. */
 export const RULES_NOW = 2
+/** Of the snapshot in a SnapshotTaken: as of the event before it. */
+export const SNAPSHOT_VERSION = 1
+/** Of the one in an EnvelopeAccepted: as of that event. */
+export const HANDOFF_SNAPSHOT_VERSION = 2
+/** Open calls and reservations that a handoff's snapshot lists; beyond them it counts: a handoff does not grow with what stands open. */
+export const SNAPSHOT_OPEN_MAX = 100
 
 export function isMoney(value: unknown): value is string {
   return typeof value === 'string' && value.length <= MONEY_MAX_CHARS && MONEY_PATTERN.test(value)

@@ -1,16 +1,11 @@
 /** @module Replay: rereads a run's stream, verifies each mac and link, folds again, and compares what each snapshot recorded. */
 
 import type { RecordedEvent } from '../../../projections/projection.ts'
-import { evolveRun } from '../../../projections/run.ts'
+import { evolveRun, snapshotAfterHandoff, snapshotOf } from '../../../projections/run.ts'
 import type { RunState } from '../../../projections/run-state.ts'
-import { snapshotAfterHandoff, snapshotOf } from '../../../projections/snapshot.ts'
 import type { Json } from '../../../schemas/json.ts'
-import {
-  HANDOFF_SNAPSHOT_VERSION,
-  type HandoffSnapshot,
-  SNAPSHOT_VERSION,
-  type Snapshot,
-} from '../../../schemas/snapshot.ts'
+import type { HandoffSnapshot, Snapshot } from '../../../schemas/snapshot.ts'
+import { HANDOFF_SNAPSHOT_VERSION, SNAPSHOT_VERSION } from '../../../schemas/value-forms.ts'
 import { canonicalJson } from '../../signing/canonical-json.ts'
 import {
   type CheckKeys,

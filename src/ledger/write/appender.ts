@@ -1,8 +1,8 @@
 /** @module Sealing and appending what was decided, and telling how that came out: durable, to be decided again, refused, or not known. */
 
 import type { RecordedEvent } from '../../../projections/projection.ts'
+import { handoffSnapshot } from '../../../projections/run.ts'
 import type { RunState } from '../../../projections/run-state.ts'
-import { handoffSnapshot } from '../../../projections/snapshot.ts'
 import type { RequestMark } from '../../../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import type { Decision, Draft } from '../../domain/decision.ts'
