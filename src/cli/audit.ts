@@ -2,6 +2,7 @@
 import { AUDIT_QUERIES, type AuditQueryName } from '../ledger/audit/audit-queries.ts'
 import { openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
+import { exportAnswer } from './export-answer.ts'
 import { EXIT } from './failure.ts'
 import { limitOf, queryParams } from './filters.ts'
 import { printRows } from './table.ts'
@@ -27,6 +28,8 @@ export async function search(args: Arguments): Promise<number> {
 async function answerQuestion(name: AuditQueryName, args: Arguments): Promise<number> {
   const params = queryParams(name, args)
   const limit = limitOf(args)
+  const file = args.text('export')
+  if (file !== undefined) return exportAnswer({ name, params, file }, args)
   await using api = await openApi(args)
   const rows = api.items(`/v1/audit/${name}`, params, limit)
   await printRows(rows, { columns: AUDIT_QUERIES[name].columns, json: args.has('json') })

@@ -1,17 +1,13 @@
 /** @module `countersign export`: a run, a query or a tenant in one of the line formats or as a bundle, from the store or from a running ledger. */
-import { existsSync, renameSync, rmSync } from 'node:fs'
-import { open } from 'node:fs/promises'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { Tenant } from '../../schemas/names.ts'
 import { FORMAT_NAMES, isFormatName } from '../export/formats.ts'
 import type { Arguments } from './arguments.ts'
 import { downloaded } from './download.ts'
-import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import { EXIT, usageFailure } from './failure.ts'
 import { localExport, type WantedExport } from './local-export.ts'
-import { startProgress } from './progress.ts'
 import { queryOf, queryParameters } from './query-flags.ts'
 import { jsonLine, oneLine } from './shown.ts'
+import { written } from './written-file.ts'
 
 const KIB = 1024
 
@@ -59,14 +55,19 @@ function leafOf(text: string | undefined): number | undefined {
   return Number(text)
 }
 
-function remoteExport({ text }: Arguments, wanted: WantedExport): AsyncIterable<Uint8Array> {
+function remoteExport(inputs: Arguments, wanted: WantedExport): AsyncIterable<Uint8Array> {
+  return remoteFile(inputs, pathOf(wanted))
+}
+
+/** What a running ledger answers at this path, with its query, under a token of scope `audit:export`. */
+export function remoteFile({ text }: Arguments, path: string): AsyncIterable<Uint8Array> {
   const url = text('url') ?? ''
   if (!URL.canParse(url) || !/^https?:/.test(url)) throw usageFailure(`--url: "${url}" is no http(s) address`)
   if (text('tenant') !== undefined) throw usageFailure('--tenant: over --url the tenant is that of the token')
   const token = text('token') ?? process.env.COUNTERSIGN_TOKEN
   if (token === undefined || token === '')
     throw usageFailure('--url needs a token of scope audit:export: set COUNTERSIGN_TOKEN, or give --token')
-  return downloaded({ url: `${url.replace(/\/+$/, '')}${pathOf(wanted)}`, token })
+  return downloaded({ url: `${url.replace(/\/+$/, '')}${path}`, token })
 }
 
 function pathOf({ query, format, proof, values, from }: WantedExport): string {
@@ -81,40 +82,4 @@ function pathOf({ query, format, proof, values, from }: WantedExport): string {
   parameters.set('format', format)
   if (from !== undefined) parameters.set('from', String(from))
   return `${run === undefined ? '/v1/export' : `/v1/runs/${run}/export`}?${parameters}`
-}
-
-/** Counts the bytes. A file bears its name only once it is whole. */
-async function written(chunks: AsyncIterable<Uint8Array>, out: string | undefined): Promise<number> {
-  let bytes = 0
-  const progress = startProgress({ unit: 'bytes' })
-  const counted = async function* (): AsyncGenerator<Uint8Array, void> {
-    for await (const chunk of chunks) {
-      bytes += chunk.length
-      progress.report(bytes)
-      yield chunk
-    }
-  }
-  try {
-    if (out === undefined || out === '-') await pipeline(Readable.from(counted()), process.stdout, { end: false })
-    else await intoFile(counted(), out)
-  } finally {
-    progress.end()
-  }
-  return bytes
-}
-
-async function intoFile(chunks: AsyncIterable<Uint8Array>, path: string): Promise<void> {
-  if (existsSync(path)) throw new CliFailure(`${path} exists: choose another name, or move it away`, EXIT.usage)
-  const part = `${path}.part`
-  const file = await open(part, 'w', 0o600)
-  try {
-    for await (const chunk of chunks) await file.write(chunk)
-    await file.sync()
-  } catch (error) {
-    rmSync(part, { force: true })
-    throw error
-  } finally {
-    await file.close()
-  }
-  renameSync(part, path)
 }

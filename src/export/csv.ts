@@ -62,10 +62,10 @@ export const csv: ExportFormat = {
   contentType: 'text/csv; charset=utf-8; header=present',
   extension: 'csv',
   open: () => ({
-    head: row(NAMES),
-    event: (event) => row(READERS.map((read) => String(read(event) ?? ''))),
+    head: csvRow(NAMES),
+    event: (event) => csvRow(READERS.map((read) => String(read(event) ?? ''))),
     rest: () => '',
-    trailer: (trailer) => row(NAMES.map((name) => trailerCell(name, trailer))),
+    trailer: (trailer) => csvRow(NAMES.map((name) => trailerCell(name, trailer))),
   }),
 }
 
@@ -75,7 +75,8 @@ function trailerCell(name: string, trailer: ExportTrailer): string {
   return name === 'data' ? JSON.stringify(trailer) : ''
 }
 
-function row(cells: readonly string[]): string {
+/** A line of cells, each safe for a spreadsheet. */
+export function csvRow(cells: readonly string[]): string {
   return stringify([cells.map(safeCell)], { record_delimiter: 'windows', quoted_match: QUOTED })
 }
 

@@ -14,6 +14,7 @@ import { openApiDocument, registerRoute } from './openapi.ts'
 import { problem } from './problems.ts'
 import { requestLog } from './request-log.ts'
 import type { Edge, OpenRoute, Route } from './route.ts'
+import { answerRoutes } from './routes/answers.ts'
 import { approvalRoutes } from './routes/approvals.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { type BatchOp, batchRoute } from './routes/batch.ts'
@@ -47,6 +48,7 @@ const runRoutesAll = [
   ...integrityRoutes,
   ...logRoutes,
   ...auditRoutes,
+  ...answerRoutes,
 ]
 
 /** The application. `app.request(...)` answers without a socket; `startServer` puts one in front. */

@@ -31,6 +31,7 @@ export const PARAMETERS: Texts = {
   offset: 'Bytes of the export that the caller has already: with `cursor`, the rest is sent.',
   order: '`asc`: oldest first, the default; `desc`: newest first.',
   overdue: 'Only runs with an open call whose lease is over, and no event says so yet; takes `true`.',
+  query: 'Name of an auditors’ query, such as `rejections`: each has its filters at `/v1/audit/<query>`.',
   reservation: 'Id of the reservation, a UUID.',
   signal: 'Name of the signal, as the wait for it says it.',
   revision: 'As it was at this revision of the run, from 0.',
@@ -49,6 +50,7 @@ export const PARAMETERS: Texts = {
   waiting: 'With `true`: only runs that wait for a decision, a signal or a time.',
   'consistency.from': 'Size of the smaller tree, in events.',
   'consistency.to': 'Size of the larger tree, in events.',
+  'answers.format': 'Format of the rows: `jsonl` (the default) or `csv`.',
   'export.from':
     "Only the tenant's events from this leaf of its log on, from 0: `to` of the trailer before, so that nothing is missing and nothing comes twice. Goes with no filter.",
 }

@@ -60,6 +60,17 @@ export function signatureOf(trailer: ExportTrailer, findKey: FindLogKey | undefi
   if (trailer.v === 1)
     return { by: undefined, missing: 'its trailer has no signature, as in exports of version 0.1.0', faults: [] }
   const { v, tenant, signature } = trailer
+  return logSigner({ tenant, signature, text: signedTrailerText(v, trailer) }, findKey)
+}
+
+export interface SignedText {
+  readonly tenant: string
+  readonly signature: { readonly key: string; readonly type: string; readonly sig: string }
+  readonly text: string
+}
+
+/** Whose signature a text has that a log of this tenant should have signed. */
+export function logSigner({ tenant, signature, text }: SignedText, findKey: FindLogKey | undefined): Signature {
   const [, name = '', keyId = ''] = /^([^\s+]+)\+([0-9a-f]{8})$/.exec(signature.key) ?? []
   const verifier = findKey?.(name, keyId)
   const fault = (message: string): Signature => ({
@@ -77,11 +88,10 @@ export function signatureOf(trailer: ExportTrailer, findKey: FindLogKey | undefi
       missing: notSupplied(signature.key, verifier),
       faults: [],
     }
-  const text = Buffer.from(signedTrailerText(v, trailer))
   const sig = Buffer.from(signature.sig, 'base64')
   const fits =
     sig.toString('base64') === signature.sig &&
-    isDsseSigned(text, { payloadType: signature.type, key: verifier.key, sig })
+    isDsseSigned(Buffer.from(text), { payloadType: signature.type, key: verifier.key, sig })
   return fits
     ? { by: verifier, missing: '', faults: [] }
     : fault(

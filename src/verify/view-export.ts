@@ -3,9 +3,10 @@
  * whole, as it was written, is seen by its trailer; that it is what the ledger sealed only JSONL and bundles show.
  */
 import { createHash } from 'node:crypto'
+import { AnswerTrailer } from '../../schemas/answer-trailer.ts'
 import { ExportTrailer } from '../../schemas/export-trailer.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
-import { type FindLogKey, signatureOf } from './export-completeness.ts'
+import { type FindLogKey, logSigner, signatureOf } from './export-completeness.ts'
 import type { VerifyFault } from './fault.ts'
 import { readLines } from './read-lines.ts'
 
@@ -27,6 +28,11 @@ const VIEWS: Readonly<Record<string, FindTrailer>> = {
     const text = memberOf(own, 'value', 'stringValue')
     return typeof text === 'string' ? objectOf(text) : undefined
   },
+  answer: (line) => memberOf(objectOf(line), 'trailer'),
+  'answer-csv': (line) => {
+    const cell = /^AnswerTrailer,.*,"(\{.*\})"\r$/.exec(line)?.[1]
+    return cell === undefined ? undefined : objectOf(cell.replaceAll('""', '"'))
+  },
   csv: (line) => {
     const cell = /,ExportTrailer,.*,"(\{.*\})"\r$/.exec(line)?.[1]
     return cell === undefined ? undefined : objectOf(cell.replaceAll('""', '"'))
@@ -39,6 +45,8 @@ export function viewFormat(beginning: string): string | undefined {
   if (/^(?:position,)?id,stream,revision,/.test(beginning)) return 'csv'
   if (/^(?:\[\n)?\{"specversion":/.test(beginning)) return 'cloudevents'
   if (beginning.startsWith('{"category_uid":')) return 'ocsf'
+  if (beginning.startsWith('{"answer":')) return 'answer'
+  if (beginning.startsWith('answer,')) return 'answer-csv'
   return beginning.startsWith('{"resourceSpans":') ? 'otlp' : undefined
 }
 
@@ -54,6 +62,47 @@ export async function checkView(
   format: string,
   findKey?: FindLogKey,
 ): Promise<CheckedView> {
+  const { last, digest } = await lastRecord(chunks)
+  const found = VIEWS[format]?.(last)
+  if (found === undefined || !isJsonObject(found)) {
+    const message = 'the last record is no trailer: the export was cut, and events may be missing'
+    return { fault: { code: 'no-trailer', message } }
+  }
+  if (found.digest !== digest)
+    return { fault: { code: 'trailer-digest', message: 'the trailer has the digest of other bytes than these' } }
+  if (format.startsWith('answer')) return { fault: answerFault(found, findKey) }
+  const trailer = ExportTrailer.safeParse(found).data
+  const signature = trailer && signatureOf(trailer, findKey)
+  if (signature?.faults[0] !== undefined) return { fault: signature.faults[0] }
+  const counts = `the ${String(found.events)} events that were exported are all here, as they were written`
+  const by =
+    signature?.by === undefined ? '' : `, says a trailer signed with ${signature.by.name}+${signature.by.keyId}`
+  const message = `${counts}${by}; that the ledger sealed them is shown by a JSONL export or a bundle`
+  return { fault: { code: 'view', message }, ...(trailer && { trailer }) }
+}
+
+/** An answer is the ledger's word under its key, and never more: that no other event would answer the question nothing here shows. */
+function answerFault(found: JsonObject, findKey: FindLogKey | undefined): VerifyFault {
+  const trailer = AnswerTrailer.safeParse(found).data
+  if (trailer === undefined) return { code: 'no-trailer', message: 'the last record is no trailer of an answer' }
+  const { question, rows, treeSize, exportedBy, time, signature, tenant } = trailer
+  const { signature: _, ...signed } = found
+  const signer = logSigner({ tenant, signature, text: JSON.stringify(signed) }, findKey)
+  if (signer.faults[0] !== undefined) return signer.faults[0]
+  const { query, ...asked } = question
+  const by =
+    signer.by === undefined ? signer.missing : `its trailer is signed with ${signer.by.name}+${signer.by.keyId}`
+  const what = `the answer to ${query} ${JSON.stringify(asked)} of the first ${treeSize} events of the log of ${tenant}`
+  const whose = `all ${rows} rows are here as they were written at ${time} for ${exportedBy.principal ?? exportedBy.actor}; ${by}`
+  const limit =
+    'that no other event answers the question is the word of the ledger; each event that a row names is proven by itself ("countersign proof EVENT"), a query by headers as a whole by "export --bundle"'
+  return { code: 'view', message: `${what}: ${whose}; ${limit}` }
+}
+
+/** The last line that is no end of a list, and the digest of all before it. */
+async function lastRecord(
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<{ readonly last: string; readonly digest: string }> {
   const hash = createHash('sha256')
   let before: Buffer | undefined
   for await (const lines of readLines(chunks, LINE_MAX_BYTES)) {
@@ -64,21 +113,7 @@ export async function checkView(
       before = bytes
     }
   }
-  const found = VIEWS[format]?.(before?.toString() ?? '')
-  if (found === undefined || !isJsonObject(found)) {
-    const message = 'the last record is no trailer: the export was cut, and events may be missing'
-    return { fault: { code: 'no-trailer', message } }
-  }
-  if (found.digest !== `sha256:${hash.digest('hex')}`)
-    return { fault: { code: 'trailer-digest', message: 'the trailer has the digest of other bytes than these' } }
-  const trailer = ExportTrailer.safeParse(found).data
-  const signature = trailer && signatureOf(trailer, findKey)
-  if (signature?.faults[0] !== undefined) return { fault: signature.faults[0] }
-  const counts = `the ${String(found.events)} events that were exported are all here, as they were written`
-  const by =
-    signature?.by === undefined ? '' : `, says a trailer signed with ${signature.by.name}+${signature.by.keyId}`
-  const message = `${counts}${by}; that the ledger sealed them is shown by a JSONL export or a bundle`
-  return { fault: { code: 'view', message }, ...(trailer && { trailer }) }
+  return { last: before?.toString() ?? '', digest: `sha256:${hash.digest('hex')}` }
 }
 
 function objectOf(text: string): JsonObject | undefined {

@@ -79,6 +79,29 @@ test('parts are taken from leaf to leaf, of the store and of a server, and verif
   assert.match((await cli(folder, 'verify', a, folder.path)).stderr, /each is an export, or a part of one/)
 })
 
+test('an answer to auditors is written whole to a new file, of the store and of a server, and verify says whose word it is', async () => {
+  using folder = await site()
+  const [jsonl, csv] = [folder.file('runs.jsonl'), folder.file('runs.csv')]
+  const local = await cli(folder, 'audit', 'runs', '--since', '2020-01-01T00:00:00.000Z', '--export', jsonl)
+  assert.is(local.code, 0, local.stderr)
+  assert.is(readFileSync(jsonl, 'utf8').trimEnd().split('\n').length, 4, 'a head, two runs, a trailer')
+  const word = await cli(folder, 'verify', jsonl)
+  assert.equal(
+    [word.code, /all 2 rows are here[\s\S]*its trailer is signed with/.test(word.stdout)],
+    [3, true],
+    word.stdout,
+  )
+  const again = await cli(folder, 'audit', 'runs', '--export', jsonl)
+  assert.equal([again.code, /exists: choose another name/.test(again.stderr)], [2, true])
+  assert.match((await cli(folder, 'audit', 'runs', '--export', csv, '--limit', '1')).stderr, /an export has all rows/)
+  await using server = await startServer({ data: folder.path })
+  const token = (await cli(folder, 'token', '--scope', 'audit:export')).stdout.trim()
+  const args = ['audit', 'events', '--actor', 'tester', '--export', csv, '--url', server.url]
+  const served = await runInProcess(args, { cwd: folder.path, env: { COUNTERSIGN_TOKEN: token } })
+  assert.is(served.code, 0, served.stderr)
+  assert.match(readFileSync(csv, 'utf8'), /^answer,leaf,time,type,[\s\S]*\nevents,[\s\S]*\nAnswerTrailer,/)
+})
+
 test('a format is written to a file that bears its name once it is whole, and never over another', async () => {
   using folder = await site()
   for (const format of ['csv', 'otlp']) {

@@ -29,6 +29,7 @@ const PARAMETERS: Readonly<Record<string, (ids: Ids) => string>> = {
   signal: ({ signal }) => signal,
   digest: ({ digest }) => digest,
   event: ({ event }) => event,
+  query: () => 'events',
   tile: () => '0/000.p/1',
   code: () => 'internal',
 }
@@ -52,7 +53,8 @@ const QUERIES: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
   ],
   '/v1/audit/runs': ({ run }) => ['', `run=${run}`],
   '/v1/audit/spend': ({ run }) => ['', 'by=agent', 'by=tenant', `run=${run}`, 'agent=bravo-agent'],
-  '/v1/export': () => ['', 'format=csv', 'format=cloudevents', 'format=ocsf', 'format=otlp'],
+  '/v1/answers/{query}': ({ run }) => ['', `run=${run}`, 'actor=bravo-actor', 'text=bravo-secret', 'format=csv'],
+  '/v1/export': () => ['', 'from=0', 'format=csv', 'format=cloudevents', 'format=ocsf', 'format=otlp'],
   '/v1/bundle': ({ run }) => [`run=${run}`, ''],
 }
 

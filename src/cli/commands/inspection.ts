@@ -73,6 +73,10 @@ function queryFlags(command: CliCommand, name: AuditQueryName, except?: FilterNa
   return command.flags(
     flag('--as-of <size>', 'the log as it was with so many events: the same answer for ever'),
     limitFlag(),
+    flag(
+      '--export <file>',
+      'write all rows to a new file, as CSV where its name ends in .csv, else as JSON lines, under a signed trailer (over --url: scope audit:export); it goes on record',
+    ),
     ...filterFlags(filters.filter((filter) => filter !== except)),
   )
 }

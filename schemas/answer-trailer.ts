@@ -1,0 +1,69 @@
+/**
+ * @module The trailer of an exported answer: which question it answers, as of which size of the log, how many rows it has, and who was given
+ * it, under the key of the tenant's log. It says what the ledger answered, not that no other event would answer it.
+ */
+import { z } from 'zod'
+import { EventQuery } from './event-query.ts'
+import type { JsonObject } from './json.ts'
+import { Digest } from './names.ts'
+
+/** DSSE payload type: no other signature of the log's key is ever good for such a trailer. */
+export const ANSWER_PAYLOAD_TYPE = 'application/vnd.countersign.answer-trailer+json'
+
+const NAME_MAX_CHARS = 1_024
+
+/** What was asked. The period is `since` and `until` of the filter. */
+export const AnswerQuestion = z.strictObject({
+  query: z.string().max(NAME_MAX_CHARS),
+  filter: EventQuery,
+  /** Of `spend` alone. */
+  by: z.string().max(NAME_MAX_CHARS).optional(),
+  /** Of `sample` alone. */
+  seed: z.string().max(NAME_MAX_CHARS).optional(),
+  order: z.enum(['asc', 'desc']).optional(),
+})
+
+export const AnswerTrailer = z.strictObject({
+  v: z.literal(1),
+  ledgerId: z.string(),
+  tenant: z.string(),
+  question: AnswerQuestion,
+  rows: z.int().min(0),
+  /** Over all bytes of the lines before, their line feeds included. */
+  digest: Digest,
+  /** Id of the last event that the answer takes into account; null in an empty log. */
+  asOf: z.string().nullable(),
+  /** The first so many leaves of the log were asked, and their root. */
+  treeSize: z.int().min(0),
+  root: Digest,
+  /** `word-index`: which events are found rests on an index of words that no seal covers. */
+  restsOn: z.enum(['sealed-index', 'word-index']),
+  exportedBy: z.strictObject({
+    actor: z.string(),
+    principal: z.string().optional(),
+    via: z.array(z.string()).optional(),
+  }),
+  /** RFC 3339. */
+  time: z.string(),
+  signature: z.strictObject({
+    /** `<name of the log>+<8 hex digits>`, as signed notes name a key. */
+    key: z.string().max(NAME_MAX_CHARS),
+    type: z.literal(ANSWER_PAYLOAD_TYPE),
+    sig: z.string().regex(/^[A-Za-z0-9+/]{86}==$/),
+  }),
+})
+
+export type AnswerQuestion = z.infer<typeof AnswerQuestion>
+export type AnswerTrailer = z.infer<typeof AnswerTrailer>
+export type AnswerFacts = Omit<AnswerTrailer, 'signature'>
+
+/** The text that is signed: JSON without spaces, members in the order of the file. */
+export function signedAnswerText(facts: AnswerFacts | AnswerTrailer): string {
+  const { signature: _, ...signed } = facts as AnswerFacts & { readonly signature?: unknown }
+  return JSON.stringify(signed)
+}
+
+/** The first line of an answer as JSONL. */
+export function answerHead(question: AnswerQuestion): string {
+  return `${JSON.stringify({ answer: question } as unknown as JsonObject)}\n`
+}

@@ -1,0 +1,79 @@
+/** @module `countersign audit QUERY --export FILE`: the whole answer as a signed file, from the store or from a running ledger. */
+import { EventQueryParams } from '../../schemas/event-query.ts'
+import { openLedger, readIdentity } from '../compose.ts'
+import type { AnswerFormatName } from '../export/answer/answer-formats.ts'
+import { type AnswerRequest, prepareAnswer } from '../export/answer/issue-answer.ts'
+import type { AuditQueryName } from '../ledger/audit/audit-queries.ts'
+import { silentLog } from '../ledger/effects.ts'
+import { type Params, tenantOf } from './api.ts'
+import type { Arguments } from './arguments.ts'
+import { remoteFile } from './export.ts'
+import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import { jsonLine, oneLine } from './shown.ts'
+import { written } from './written-file.ts'
+
+export interface WantedAnswer {
+  readonly name: AuditQueryName
+  /** As parameters of the URL. */
+  readonly params: Params
+  readonly file: string
+}
+
+export async function exportAnswer({ name, params, file }: WantedAnswer, inputs: Arguments): Promise<number> {
+  if (inputs.text('limit') !== undefined)
+    throw usageFailure('--limit: an export has all rows; narrow the question instead')
+  if (inputs.has('trust-nothing'))
+    throw usageFailure('--trust-nothing goes without --export, which is on record and so needs the ledger itself')
+  const format: AnswerFormatName = file.endsWith('.csv') ? 'csv' : 'jsonl'
+  const asked = Object.entries({ ...params, format }).flatMap(([key, value]) =>
+    value === undefined ? [] : [[key, String(value)] as [string, string]],
+  )
+  const chunks =
+    inputs.text('url') === undefined
+      ? localAnswer(inputs, requestOf({ name, format, params }))
+      : remoteFile(inputs, `/v1/answers/${name}?${new URLSearchParams(asked)}`)
+  const bytes = await written(chunks, file)
+  if (inputs.has('json')) process.stdout.write(jsonLine({ file, bytes, format, query: name }))
+  else process.stderr.write(`${oneLine(`the answer to ${name}, ${bytes} bytes, in ${file}`)}\n`)
+  return EXIT.ok
+}
+
+interface Asked {
+  readonly name: AuditQueryName
+  readonly format: AnswerFormatName
+  readonly params: Params
+}
+
+/** Throws `CliFailure` with exit code 2, naming the flag at fault. */
+function requestOf({ name, format, params }: Asked): AnswerRequest {
+  const { asOf, by, seed, order, ...filters } = params
+  const named = Object.entries(filters).filter(([, value]) => value !== undefined)
+  const filter = EventQueryParams.safeParse(Object.fromEntries(named))
+  if (!filter.success) {
+    const issue = filter.error.issues[0]
+    throw usageFailure(`--${String(issue?.path[0] ?? 'query')}: ${issue?.message}`)
+  }
+  if (asOf !== undefined && !/^\d{1,15}$/.test(String(asOf)))
+    throw usageFailure(`--as-of: "${asOf}" is no size of a log`)
+  const question = { name, filter: filter.data, ...(by !== undefined && { by: String(by) }) }
+  return {
+    format,
+    question: { ...question, ...(seed !== undefined && { seed: String(seed) }) },
+    newestFirst: order === 'desc',
+    treeSize: asOf === undefined ? undefined : Number(asOf),
+  }
+}
+
+/** Who exports, on record, where nobody signed in. */
+const ACTOR = 'local'
+
+/** Throws `CliFailure` where there is no ledger, `StoreOpenError` where a running ledger owns the store. */
+async function* localAnswer({ settings, text }: Arguments, request: AnswerRequest): AsyncGenerator<Uint8Array, void> {
+  if ((await readIdentity(settings)) === undefined)
+    throw new CliFailure('there is no ledger in this store yet: name the store with --data or --store', EXIT.usage)
+  await using opened = await openLedger(settings, silentLog)
+  const prepared = await prepareAnswer(opened.ledger, { tenant: tenantOf(text('tenant')), actor: ACTOR }, request)
+  if (!prepared.ok) throw new CliFailure(prepared.detail, prepared.code === 'invalid-query' ? EXIT.usage : EXIT.failed)
+  await prepared.value.start()
+  yield* prepared.value.chunks()
+}

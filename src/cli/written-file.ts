@@ -1,0 +1,43 @@
+/** @module What a command writes as it comes: to standard output, or to a new file that bears its name once it is whole. */
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { CliFailure, EXIT } from './failure.ts'
+import { startProgress } from './progress.ts'
+
+/** Counts the bytes. A file bears its name only once it is whole. */
+export async function written(chunks: AsyncIterable<Uint8Array>, out: string | undefined): Promise<number> {
+  let bytes = 0
+  const progress = startProgress({ unit: 'bytes' })
+  const counted = async function* (): AsyncGenerator<Uint8Array, void> {
+    for await (const chunk of chunks) {
+      bytes += chunk.length
+      progress.report(bytes)
+      yield chunk
+    }
+  }
+  try {
+    if (out === undefined || out === '-') await pipeline(Readable.from(counted()), process.stdout, { end: false })
+    else await intoFile(counted(), out)
+  } finally {
+    progress.end()
+  }
+  return bytes
+}
+
+async function intoFile(chunks: AsyncIterable<Uint8Array>, path: string): Promise<void> {
+  if (existsSync(path)) throw new CliFailure(`${path} exists: choose another name, or move it away`, EXIT.usage)
+  const part = `${path}.part`
+  const file = await open(part, 'w', 0o600)
+  try {
+    for await (const chunk of chunks) await file.write(chunk)
+    await file.sync()
+  } catch (error) {
+    rmSync(part, { force: true })
+    throw error
+  } finally {
+    await file.close()
+  }
+  renameSync(part, path)
+}
