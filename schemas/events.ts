@@ -16,6 +16,7 @@ import { BudgetExceeded } from './events/budget-exceeded.ts'
 import { BudgetReleased } from './events/budget-released.ts'
 import { BudgetReserved } from './events/budget-reserved.ts'
 import { CheckpointSigned } from './events/checkpoint-signed.ts'
+import { CheckpointTimestamped } from './events/checkpoint-timestamped.ts'
 import { ChildRunStarted } from './events/child-run-started.ts'
 import { CompensationFailed } from './events/compensation-failed.ts'
 import { CompensationInDoubt } from './events/compensation-in-doubt.ts'
@@ -120,6 +121,7 @@ export const LEDGER_EVENTS = {
   ConfigurationChanged,
   TokenIssued,
   CheckpointSigned,
+  CheckpointTimestamped,
   IntegrityFaultFound,
   ExportStarted,
   ExportIssued,

@@ -9,6 +9,7 @@ import { openReaders } from './compose-readers.ts'
 import { SharedFiles } from './compose-sharing.ts'
 import { openCopies, openReader, openStore } from './compose-stores.ts'
 import type { Settings } from './config.ts'
+import { guardedTarget } from './guarded-target.ts'
 import { httpJudge } from './judge-client.ts'
 import { judgedLedger } from './judged-ledger.ts'
 import { fixedKeys, readKeys, type WatchedKeys, watchKeyFile } from './key-source.ts'
@@ -17,6 +18,7 @@ import { createLedger } from './ledger/create-ledger.ts'
 import { fileGuard, logFileGuard } from './ledger/identity/file-guard.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { CheckpointFile } from './ledger/log/checkpoint-file.ts'
+import type { LogSettings } from './ledger/log/log-settings.ts'
 import type { Log } from './ledger/ports.ts'
 import {
   AUDIT_FILE,
@@ -47,6 +49,7 @@ import { openSqliteViews } from './store/sqlite/sqlite-views.ts'
 import { prepareStorePath } from './store/sqlite/store-path.ts'
 import type { WalLoss } from './store/sqlite/wal-loss.ts'
 import type { ViewStore } from './store/view-store.ts'
+import { timestampAuthority } from './timestamp-client.ts'
 import { readWitnesses } from './witness-client.ts'
 
 /** What keeps a ledger from starting; `message` says what to do. */
@@ -77,6 +80,8 @@ export interface OpenLedger extends AsyncDisposable {
 export async function openLedger(settings: Settings, log: Log, patience?: Patience): Promise<OpenLedger> {
   const opened = new Closers()
   try {
+    // What cannot be dialled is said before anything is opened.
+    const dialled = dialledBy(settings)
     makeDataFolder(settings)
     const memory = new MemoryBudget(budgetBytes(settings))
     const work = new WorkQueue()
@@ -104,7 +109,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
     const logs = {
       store: opened.add(openLogs(settings, { onRenewed, guard: logFileGuard(keys) })),
       maxDelayMs: settings.checkpointDelayMs,
-      witnesses: readWitnesses(settings.witnesses),
+      ...dialled.ofLogs,
       ...keptBeside(settings),
     }
     const audit = {
@@ -127,7 +132,7 @@ export async function openLedger(settings: Settings, log: Log, patience?: Patien
       ...(policies && { tenantPolicy: (tenant) => policies.current()(tenant) }),
       ...origin,
     })
-    const ledger = opened.add(withJudge(created, settings, log))
+    const ledger = opened.add(dialled.judged(created, log))
     if (sharing !== undefined) opened.add(sharing.keep())
     const readers = openReaders(settings, log, (fault) => ledger.integrity.reported(fault))
     if (readers !== undefined) opened.add(readers)
@@ -150,10 +155,18 @@ async function shareFiles({ store, data }: Settings, keys: WatchedKeys, log: Log
   return sharing
 }
 
-/** The address of the judge may hold a secret: the record names its host. */
-function withJudge(ledger: Ledger, { judge }: Settings, log: Log): Ledger {
-  if (judge === undefined) return ledger
-  return judgedLedger(ledger, { judge: httpJudge(judge), name: new URL(judge).host, log })
+/** What asks others over the network. Throws `SettingsError` for an address that cannot be used. */
+function dialledBy({ judge, judgeAllow, timestamp, witnesses }: Settings) {
+  const stamps = timestamp && { authority: timestampAuthority(timestamp), intervalMs: timestamp.intervalMs }
+  const ofLogs: Pick<LogSettings, 'stamps' | 'witnesses'> = {
+    witnesses: readWitnesses(witnesses),
+    ...(stamps && { stamps }),
+  }
+  if (judge === undefined) return { ofLogs, judged: (ledger: Ledger) => ledger }
+  const allow = guardedTarget({ url: judge, allow: judgeAllow, setting: 'judge' })
+  // The address of the judge may hold a secret: the record names its host.
+  const by = { judge: httpJudge(judge, { allow }), name: new URL(judge).host }
+  return { ofLogs, judged: (ledger: Ledger, log: Log) => judgedLedger(ledger, { ...by, log }) }
 }
 
 /** Drops the views: the next start rebuilds them from the store. Throws `StoreOpenError` where a process owns the store or the data folder. */

@@ -5,6 +5,7 @@ import { type LOG_LEVELS, SETTINGS, type Setting, type SettingName, variableOf }
 import { SettingsError } from './settings-error.ts'
 
 const MS_PER_SECOND = 1_000
+const MS_PER_MINUTE = 60_000
 
 /** Values as flags gave them; absent: not set. */
 export type Flags = { readonly [name in SettingName]?: string | undefined }
@@ -34,8 +35,11 @@ export interface Settings {
   /** `default`, `relay`, or a file. */
   readonly policy?: string
   readonly judge?: string
+  /** As the guard of requests takes it, besides the host of the judge. */
+  readonly judgeAllow: readonly string[]
   readonly webhook?: WebhookSettings
   readonly witnesses?: string
+  readonly timestamp?: TimestampSettings
   readonly payloadScope: 'implied' | 'required'
   readonly strictAccess: boolean
   readonly openMetrics: boolean
@@ -50,6 +54,15 @@ export interface Settings {
   readonly auditWaitMs?: number
   /** Nor this: set once, for one start, by whoever knows that the log of the store is damaged. */
   readonly acceptWalLoss?: boolean
+}
+
+export interface TimestampSettings {
+  /** Of a time-stamping authority (RFC 3161). */
+  readonly url: string
+  /** As the guard of requests takes it, besides the host of the URL. */
+  readonly allow: readonly string[]
+  /** Least time between two time-stamps of one log. */
+  readonly intervalMs: number
 }
 
 export interface WebhookSettings {
@@ -96,8 +109,10 @@ export function readSettings(flags: Flags, env: Environment): Settings {
     readThreads: inputs.number('read-threads'),
     ...(policy !== undefined && { policy }),
     ...(judge !== undefined && { judge }),
+    judgeAllow: inputs.names('judge-allow'),
     ...(webhook !== undefined && { webhook }),
     ...(witnesses !== undefined && { witnesses }),
+    ...timestampOf(inputs),
     ...(memoryBytes !== undefined && { memoryBytes }),
     payloadScope: inputs.checked('payload-scope') as Settings['payloadScope'],
     strictAccess: inputs.checked('strict-access') === true,
@@ -117,9 +132,16 @@ function webhookOf(inputs: Inputs): WebhookSettings | undefined {
     url,
     ...(secrets !== undefined && { secrets }),
     events: inputs.checked('webhook-events') as readonly string[],
-    allow: (inputs.optional('webhook-allow') ?? '').split(',').flatMap((each) => each.trim() || []),
+    allow: inputs.names('webhook-allow'),
     ...(publicUrl !== undefined && { publicUrl }),
   }
+}
+
+function timestampOf(inputs: Inputs): { timestamp?: TimestampSettings } {
+  const url = inputs.optional('timestamp-url')
+  if (url === undefined) return {}
+  const intervalMs = inputs.number('timestamp-minutes') * MS_PER_MINUTE
+  return { timestamp: { url, allow: inputs.names('timestamp-allow'), intervalMs } }
 }
 
 class Inputs {
@@ -155,6 +177,11 @@ class Inputs {
   optional(name: SettingName): string | undefined {
     const value = this.checked(name)
     return value === undefined ? undefined : String(value)
+  }
+
+  /** What stands between commas; none where it is not set. */
+  names(name: SettingName): readonly string[] {
+    return (this.optional(name) ?? '').split(',').flatMap((each) => each.trim() || [])
   }
 
   text(name: SettingName): string {

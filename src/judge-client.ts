@@ -1,8 +1,8 @@
 /** @module A judge over HTTP, at an address of the operator's own settings: asked about one handoff at a time, within a time and a size. */
 import { z } from 'zod'
 import { type RecordJudgement, RecordJudgement as Schema } from '../schemas/requests.ts'
-import { reasonOf } from './reason-of.ts'
-import { linkedSignal } from './resources/linked-signal.ts'
+import { dialFailure } from './dialling/dial-failure.ts'
+import { guardedFetch, type TrustOptions } from './dialling/guarded-fetch.ts'
 
 const ANSWER_MAX_MS = 30_000
 const ANSWER_MAX_BYTES = 64 * 1024
@@ -20,25 +20,25 @@ const Answer = z.strictObject({
   promptDigest: Schema.shape.promptDigest,
 })
 
-/** A redirect is not followed: it would be another address than the operator's. */
-export function httpJudge(url: string, maxMs = ANSWER_MAX_MS): HandoffJudge {
+/** Dialled by the guard: at the operator's address and no other, redirects refused. Throws `DialError` for an `allow` that is none. */
+export function httpJudge(url: string, trust: Pick<TrustOptions, 'allow' | 'timeoutMs' | 'lookup'>): HandoffJudge {
+  const timeoutMs = trust.timeoutMs ?? ANSWER_MAX_MS
+  const fetch = guardedFetch({ ...trust, timeoutMs, maxResponseBytes: ANSWER_MAX_BYTES })
   return async (handoff, closing) => {
     try {
       const response = await fetch(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(handoff),
-        redirect: 'error',
-        signal: linkedSignal(AbortSignal.timeout(maxMs), closing),
+        signal: closing,
       })
       if (response.status !== 200) {
         await response.body?.cancel()
         return unavailable(`the judge answers ${response.status}`)
       }
-      return read(await limitedText(response))
+      return read(await response.text())
     } catch (error) {
-      const { cause } = error as { cause?: unknown }
-      return unavailable(reasonOf(cause instanceof Error ? cause : error))
+      return unavailable(dialFailure(error, timeoutMs))
     }
   }
 }
@@ -54,15 +54,4 @@ function read(text: string): Judgement {
 
 function unavailable(reason: string): Judgement {
   return { verdict: 'unavailable', reason: reason.slice(0, REASON_MAX_CHARS) }
-}
-
-async function limitedText({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of body ?? []) {
-    bytes += chunk.length
-    if (bytes > ANSWER_MAX_BYTES) throw new Error(`the answer of the judge is longer than ${ANSWER_MAX_BYTES} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

@@ -14,7 +14,7 @@ export function digestOfFile(path: string): string | undefined {
 }
 
 export function recordedSettings(settings: Settings): Readonly<Record<string, string>> {
-  const { policy, trustedIssuers, witnesses, judge, values, memoryBytes, webhook } = settings
+  const { policy, trustedIssuers, witnesses, judge, values, memoryBytes, webhook, timestamp } = settings
   // Every setting is named here, so that a new one is on record or is said not to be.
   const named: Readonly<Record<SettingName, string | number | boolean | undefined>> = {
     // Places are the machine's own affair, keys are on record by their ids, and known keys are a person's.
@@ -47,19 +47,28 @@ export function recordedSettings(settings: Settings): Readonly<Record<string, st
     witnesses: witnesses === undefined ? undefined : digestOfFile(witnesses),
     origin: settings.origin,
     judge: judge === undefined ? undefined : new URL(judge).host,
+    'judge-allow': judge === undefined ? undefined : listed(settings.judgeAllow),
+    'timestamp-url': timestamp && new URL(timestamp.url).host,
+    'timestamp-minutes': timestamp && timestamp.intervalMs / 60_000,
+    'timestamp-allow': timestamp && listed(timestamp.allow),
     webhook: webhook === undefined ? undefined : new URL(webhook.url).host,
     // Secrets are on record by nothing, not even a digest of theirs.
     'webhook-secrets': undefined,
     'webhook-events': webhook?.events.join(','),
-    'webhook-allow': webhook === undefined || webhook.allow.length === 0 ? undefined : webhook.allow.join(','),
+    'webhook-allow': webhook && listed(webhook.allow),
     'public-url': webhook?.publicUrl === undefined ? undefined : new URL(webhook.publicUrl).host,
-    cors: settings.corsOrigins.length === 0 ? undefined : settings.corsOrigins.join(','),
+    cors: listed(settings.corsOrigins),
   }
   return Object.fromEntries(
     Object.entries(named).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, String(value).slice(0, TEXT_MAX_CHARS)]],
     ),
   )
+}
+
+/** Undefined where it is empty. */
+function listed(names: readonly string[]): string | undefined {
+  return names.length === 0 ? undefined : names.join(',')
 }
 
 const TEXT_MAX_CHARS = 1_024

@@ -9,6 +9,7 @@ export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 const PORT_MAX = 65_535
 
 const CHECKPOINT_MAX_SECONDS = 86_400
+const TIMESTAMP_MAX_MINUTES = 44_640
 const SCRUB_MAX_DAYS = 3_650
 const READ_THREADS_MAX = 16
 
@@ -149,6 +150,12 @@ export const SETTINGS = {
     schema: z.url({ protocol: /^https?$/, error: 'takes a URL that begins with http:// or https://' }),
     shownDefault: 'none',
   },
+  'judge-allow': {
+    about:
+      "addresses that are not public, where the judge's host may lie: addresses or CIDR blocks, with commas between",
+    schema: z.string().min(1).max(4_096),
+    shownDefault: 'none; this machine, where the URL names it',
+  },
   webhook: {
     about: 'URL that is told of approvals and waits: https, or http on this machine; nothing else is dialled for it',
     schema: z.url({ protocol: /^https?$/, error: 'takes a URL that begins with https://' }),
@@ -181,6 +188,23 @@ export const SETTINGS = {
     about: 'file of the witnesses that cosign each checkpoint: `[{url, key}]`',
     schema: Path,
     shownDefault: 'none',
+  },
+  'timestamp-url': {
+    about:
+      'URL of a time-stamping authority (RFC 3161) that says when checkpoints existed: https, or http on this machine',
+    schema: z.url({ protocol: /^https?$/, error: 'takes a URL that begins with https://' }),
+    shownDefault: 'none',
+  },
+  'timestamp-minutes': {
+    about: "least time between two time-stamps of one log's checkpoints",
+    fallback: '60',
+    schema: wholeNumber(1, TIMESTAMP_MAX_MINUTES),
+  },
+  'timestamp-allow': {
+    about:
+      "addresses that are not public, where the authority's host may lie: addresses or CIDR blocks, with commas between",
+    schema: z.string().min(1).max(4_096),
+    shownDefault: 'none; this machine, where the URL names it',
   },
   memory: {
     about: 'memory for caches, queues, open streams and requests in flight; what finds it full gets 503',

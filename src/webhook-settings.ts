@@ -1,9 +1,9 @@
 /** @module The webhook of the settings: where it is, what it may dial, its secrets; checked before anything is opened. */
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { OpenLedger } from './compose.ts'
 import type { Settings, WebhookSettings } from './config.ts'
+import { guardedTarget } from './guarded-target.ts'
 import { realEffects } from './ledger/effects.ts'
 import type { Log } from './ledger/ports.ts'
 import { WEBHOOK_FILE } from './places.ts'
@@ -16,9 +16,6 @@ import { type PostDelivery, postDelivery } from './webhooks/post-delivery.ts'
 import { parseSecrets } from './webhooks/signed-headers.ts'
 import { WebhookDeliveries } from './webhooks/webhook-deliveries.ts'
 
-/** Of this machine: what an address in the URL itself may be, without more words. */
-const LOOPBACK = ['127.0.0.0/8', '::1']
-const IS_LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 const OTHERS_MAY_READ = 0o077
 const SECRETS_MAX_BYTES = 4_096
 
@@ -53,23 +50,13 @@ export function openWebhook(settings: Settings, log: Log, version: string): Webh
 }
 
 function postTo({ url, allow }: WebhookSettings, version: string): PostDelivery {
-  const { protocol, hostname, host, username } = new URL(url)
-  const isLocal = IS_LOOPBACK.test(hostname)
-  const at = variableOf('webhook')
-  if (protocol !== 'https:' && !isLocal)
-    throw new SettingsError(
-      `${at}: a webhook on another machine takes https, so that nobody reads or alters what it is told`,
-    )
-  if (username !== '')
-    throw new SettingsError(`${at}: a webhook is known by its signature: leave the user out of the URL`)
-  const isAddress = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 && !isLocal
-  if (isAddress && allow.length === 0)
-    throw new SettingsError(`${at}: ${hostname} is an address: name it in --webhook-allow as well, or use a host name`)
-  try {
-    return postDelivery({ url, version, allow: [...(isAddress ? [] : [host]), ...(isLocal ? LOOPBACK : []), ...allow] })
-  } catch (error) {
-    throw new SettingsError(`${variableOf('webhook-allow')}: ${reasonOf(error)}`)
-  }
+  const target = guardedTarget({
+    url,
+    allow,
+    setting: 'webhook',
+    plain: 'so that nobody reads or alters what it is told',
+  })
+  return postDelivery({ url, version, allow: target })
 }
 
 function watchSecrets({ secrets: path }: WebhookSettings, log: Log): WatchedFile<readonly Uint8Array[]> {

@@ -4,9 +4,11 @@ import type { AddressInfo } from 'node:net'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../schemas/json.ts'
-import { readSettings } from '../src/config.ts'
+import { openLedger } from '../src/compose.ts'
+import { type Flags, readSettings } from '../src/config.ts'
 import { httpJudge } from '../src/judge-client.ts'
 import { judgedLedger } from '../src/judged-ledger.ts'
+import { silentLog } from '../src/ledger/effects.ts'
 import { alice, testLedger } from './support/test-ledger.ts'
 import { eventually, within } from './support/within.ts'
 
@@ -41,28 +43,36 @@ const says =
   (_, response) =>
     void response.end(JSON.stringify(answer))
 const open = new AbortController().signal
+const LOCAL = { allow: ['127.0.0.0/8'] }
 
-test('whatever goes wrong with a judge at a URL is no assent, and takes neither long nor much (JUD-34, A174)', async () => {
-  const answers: readonly (readonly [RegExp, Answering])[] = [
+test('whatever goes wrong with a judge at a URL is no assent, and takes neither long nor much (JUD-34, A174, A242)', async () => {
+  const answers: readonly (readonly [RegExp, Answering, timeoutMs?: number])[] = [
     [/answers 500/, (_, response) => void response.writeHead(500).end('{"verdict":"accept"}')],
     [/redirect/, (_, response) => void response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end()],
-    [/longer than/, (_, response) => void response.end(`{"verdict":"accept","model":"${'x'.repeat(200_000)}"}`)],
+    [
+      /more than 65536 bytes/,
+      (_, response) => void response.end(`{"verdict":"accept","model":"${'x'.repeat(200_000)}"}`),
+    ],
     [/JSON|token/i, (_, response) => void response.end('yes')],
     [/no \{verdict/, says({ verdict: 'maybe' })],
     [/no \{verdict/, says({ verdict: 'accept', step: 7 })],
     [/no \{path/, says({ verdict: 'reject', findings: [{ message: 'x' }] })],
-    [/timeout|aborted/i, () => undefined],
+    [/does not answer within/, () => undefined, 300],
     [/socket|closed|other side/i, (_, response) => void response.destroy()],
   ]
-  for (const [reason, answering] of answers) {
+  for (const [reason, answering, timeoutMs = 30_000] of answers) {
     await using at = await judgeAt(answering)
-    const said = await within(httpJudge(at.url, 300)({ step: 1 }, open), `${reason}`)
+    const said = await within(httpJudge(at.url, { ...LOCAL, timeoutMs })({ step: 1 }, open), `${reason}`)
     assert.is(said.verdict, 'unavailable')
     assert.match(said.reason ?? '', reason)
   }
-  assert.is((await httpJudge('http://127.0.0.1:1/', 300)({}, open)).verdict, 'unavailable')
+  assert.is((await httpJudge('http://127.0.0.1:1/', LOCAL)({}, open)).verdict, 'unavailable')
+  // A name of the operator's that leads to an address within is not followed there (A242).
+  const within10 = { allow: ['judge.example'], lookup: async () => ['10.0.0.7'] }
+  const inside = await httpJudge('https://judge.example/', within10)({}, open)
+  assert.match(inside.reason ?? '', /judge.example resolves to 10.0.0.7, which is not public/)
   await using many = await judgeAt(says({ verdict: 'reject', findings: Array(50).fill({ path: '/a', message: 'x' }) }))
-  assert.is((await httpJudge(many.url)({}, open)).findings?.length, 20)
+  assert.is((await httpJudge(many.url, LOCAL)({}, open)).findings?.length, 20)
 })
 
 test('runs whose policy names a judge are judged behind the answer, and refused where it objects (JUD-32, JUD-33)', async () => {
@@ -73,7 +83,7 @@ test('runs whose policy names a judge are judged behind the answer, and refused 
   })
   await using inner = await testLedger()
   const log = { warn: () => undefined }
-  const ledger = judgedLedger(inner.ledger, { judge: httpJudge(at.url), name: 'notes.example', log })
+  const ledger = judgedLedger(inner.ledger, { judge: httpJudge(at.url, LOCAL), name: 'notes.example', log })
   const run = (id: string, kind: string, body: object) => ledger.execute(alice, id, { kind, body } as never, {})
   await run('', 'start', { id: 'r', name: 'r', policy: { judge: 'reject' } })
   await run('', 'start', { id: 'q', name: 'q' })
@@ -123,7 +133,11 @@ function awayAtFirst(): Answering {
 test('a judgement that a restart or an outage lost is requested again when the next handoff misses it (JUD-34, A175)', async () => {
   await using at = await judgeAt(awayAtFirst())
   await using inner = await testLedger()
-  const ledger = judgedLedger(inner.ledger, { judge: httpJudge(at.url), name: 'j', log: { warn: () => undefined } })
+  const ledger = judgedLedger(inner.ledger, {
+    judge: httpJudge(at.url, LOCAL),
+    name: 'j',
+    log: { warn: () => undefined },
+  })
   const post = (payload: JsonObject) =>
     ledger.execute(alice, 'r', { kind: 'envelope', body: { agent: 'a', payload } }, {})
   await ledger.execute(alice, '', { kind: 'start', body: { id: 'r', name: 'r', policy: { judge: 'reject' } } }, {})
@@ -141,7 +155,11 @@ test('a judgement that a restart or an outage lost is requested again when the n
 test('a fork that is refused for want of a judgement has the judge asked as well (JUD-33, A175)', async () => {
   await using at = await judgeAt(awayAtFirst())
   await using inner = await testLedger()
-  const ledger = judgedLedger(inner.ledger, { judge: httpJudge(at.url), name: 'j', log: { warn: () => undefined } })
+  const ledger = judgedLedger(inner.ledger, {
+    judge: httpJudge(at.url, LOCAL),
+    name: 'j',
+    log: { warn: () => undefined },
+  })
   const run = (body: object) => ledger.execute(alice, 'r', body as never, {})
   await run({ kind: 'start', body: { id: 'r', name: 'r', policy: { judge: 'reject' } } })
   assert.ok((await run({ kind: 'envelope', body: { agent: 'a', payload: { a: 1 } } })).ok)
@@ -149,6 +167,26 @@ test('a fork that is refused for want of a judgement has the judge asked as well
   let tries = 0
   for (; tries < 500 && !(await run(fork)).ok; tries += 1) await new Promise((resolve) => setTimeout(resolve, 10))
   assert.ok(tries > 0 && tries < 500, `${tries} tries`)
+})
+
+test('a judge is dialled by https, by http on this machine, and where addresses are allowed by name (A242)', async () => {
+  const fault = async (flags: Flags): Promise<string> => {
+    const settings = readSettings({ store: 'memory:', ...flags }, {})
+    const opened = await openLedger(settings, silentLog).catch((error: Error) => error)
+    if (opened instanceof Error) return opened.message
+    await opened[Symbol.asyncDispose]()
+    return ''
+  }
+  for (const judge of ['https://judge.example/v1', 'http://localhost:9000/', 'http://[::1]:9000/'])
+    assert.is(await fault({ judge }), '', judge)
+  assert.is(await fault({ judge: 'http://judge.internal/', 'judge-allow': '10.0.0.0/8' }), '')
+  assert.match(await fault({ judge: 'http://judge.internal/' }), /takes https, or --judge-allow/)
+  assert.match(await fault({ judge: 'https://169.254.169.254/' }), /name it in --judge-allow/)
+  assert.match(await fault({ judge: 'https://me:pass@judge.example/' }), /leave the user out/)
+  assert.match(
+    await fault({ judge: 'https://judge.example/', 'judge-allow': '10.0.0.0/99' }),
+    /JUDGE_ALLOW: .*no CIDR block/,
+  )
 })
 
 test('the address of the judge is a setting of the operator, and has no other scheme than HTTP', () => {

@@ -45,7 +45,7 @@ test('a server puts its start with its settings, and its end, on record; the nex
   await (
     await startServer({
       data,
-      args: ['--strict-access', 'true', '--judge', 'http://secret:word@127.0.0.1:1/x?k=hidden'],
+      args: ['--strict-access', 'true', '--judge', 'http://127.0.0.1:1/secret/word?k=hidden'],
     })
   ).stop()
   const facts = await factsOf(data)

@@ -11,6 +11,7 @@ import { lastCheckpoint, logVerifiers, originOf, plainNote, tenantOf } from './l
 import { cosignedBy } from './post-checkpoint.ts'
 import { jsonLine } from './shown.ts'
 import { ownSuccessions } from './successions.ts'
+import { writeTimestamp } from './write-timestamp.ts'
 
 export async function checkpoint({ settings, text, has }: Arguments): Promise<number> {
   const tenant = tenantOf(text('tenant'))
@@ -24,6 +25,8 @@ export async function checkpoint({ settings, text, has }: Arguments): Promise<nu
     process.stdout.write(has('json') ? jsonLine({ successions }) : `${JSON.stringify(successions, null, 2)}\n`)
     return EXIT.ok
   }
+  const folder = text('timestamp')
+  if (folder !== undefined) return await writeTimestamp({ settings, tenant, folder, json: has('json') })
   using reader = await openReader(settings.store)
   const note = await lastCheckpoint(reader, tenant)
   if (note === undefined) {

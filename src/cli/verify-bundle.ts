@@ -13,6 +13,7 @@ import { ownKeys, type ReaderKey, readerKeys, unusedKeyFile } from './reader-key
 import { readRunKeyFile } from './run-key-file.ts'
 import { jsonLine } from './shown.ts'
 import { painter, VERDICT_COLOURS } from './terminal.ts'
+import { judgedStamp, type StampedText, timestampAuthorities } from './verify-timestamp.ts'
 
 const USTAR_AT = 257
 const USTAR = 'ustar'
@@ -34,12 +35,16 @@ function magicOf(path: string): string {
   }
 }
 
-export function verifyBundleAt(path: string, args: Arguments): number {
+export async function verifyBundleAt(path: string, args: Arguments): Promise<number> {
   const { text } = args
   const keys = bundleKeys(args)
   const witnesses = text('witness')?.split(',')
   const options = { ...keys.options, checkpoint: kept(text('checkpoint')), ...(witnesses && { witnesses }) }
-  const found = verifyBundle(path, { ...options, quorum: quorumOf(text('quorum')) })
+  const authorities = timestampAuthorities(text('timestamp-ca'))
+  const stamps: StampedText[] = []
+  const onTimestamp = (stamp: StampedText): unknown => stamps.push(stamp)
+  const read = verifyBundle(path, { ...options, quorum: quorumOf(text('quorum')), onTimestamp })
+  const found = authorities === undefined ? read : await judgedStamp(read, stamps[0], authorities)
   const unused = unusedKeyFile(args.settings, args)
   if (unused !== undefined) found.notes.push(unused)
   if (args.has('json')) process.stdout.write(jsonLine({ source: path, ...found }))

@@ -26,7 +26,7 @@ export async function verify(inputs: Arguments): Promise<number> {
   const [named, ...others] = inputs.positionals
   if (others.length > 0) return verifyParts(inputs)
   if (isBundle(named)) return verifyBundleAt(named, inputs)
-  for (const flag of ['witness', 'quorum'])
+  for (const flag of ['witness', 'quorum', 'timestamp-ca'])
     if (inputs.text(flag) !== undefined)
       throw usageFailure(`--${flag} is about the checkpoint in a bundle; a store or an export has none`)
   const { found, checkpoint } = await verifyOne(named, inputs)

@@ -63,6 +63,7 @@ const ROLES = {
     'ConfigurationChanged',
     'TokenIssued',
     'CheckpointSigned',
+    'CheckpointTimestamped',
     'IntegrityFaultFound',
   ),
   ...eachOf('none', 'ExportStarted', 'ExportIssued', 'AccessRecorded', 'ValueStored'),

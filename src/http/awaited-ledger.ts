@@ -16,6 +16,7 @@ const NOTHING_YET: LedgerStats = {
   lagEvents: [],
   building: [],
   witnessFailures: [],
+  stampFailures: [],
 }
 
 /** Whatever is asked of it but its status and its counters throws `StoreUnavailableError`. */

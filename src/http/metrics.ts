@@ -165,6 +165,16 @@ function registerKeptUp(registry: Registry, ledger: Pick<Ledger, 'stats'>): void
       for (const { witness, code, count } of ledger.stats().witnessFailures) this.inc({ witness, code }, count)
     },
   })
+  new Counter({
+    name: `${PREFIX}timestamp_failures_total`,
+    help: 'Times that the time-stamping authority gave no token that can be used, by why.',
+    labelNames: ['authority', 'code'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { authority, code, count } of ledger.stats().stampFailures) this.inc({ authority, code }, count)
+    },
+  })
 }
 
 function registerReaders(registry: Registry, readers: Measured['readers']): void {

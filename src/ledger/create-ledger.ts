@@ -189,7 +189,7 @@ function keptUp({ lag, list, logs }: Upkeep): KeptUp {
   const [coveredAtMs, callsInDoubt] = [logs?.coveredAtMs(), list.callsInDoubt()]
   return {
     ...lagsOf(lag),
-    witnessFailures: logs?.witnessFailures() ?? [],
+    ...(logs?.failures() ?? { witnessFailures: [], stampFailures: [] }),
     ...(coveredAtMs !== undefined && { coveredAtMs }),
     ...(callsInDoubt !== undefined && { callsInDoubt }),
   }

@@ -16,7 +16,7 @@ import type { AuditReads } from './audit/audit-reads.ts'
 import type { Integrity } from './integrity/integrity.ts'
 import type { LedgerEvent } from './ledger-event.ts'
 import type { LedgerStats } from './ledger-stats.ts'
-import type { TenantLogs } from './log/tenant-logs.ts'
+import type { TenantLogs, TimestampedCheckpoint } from './log/tenant-logs.ts'
 import type { Notices } from './read/notices.ts'
 import type { ServiceRecord } from './service.ts'
 
@@ -178,6 +178,8 @@ export interface LedgerExports {
   leaves(caller: Caller, size: number): AsyncIterable<readonly LedgerEvent[]>
   /** Shows how many events a run has up to the pin; undefined where its checkpoint does not say so, or is not the last one any more. */
   streamPath(caller: Caller, runId: string, pin: SealedPin): Promise<StreamPath | undefined>
+  /** The last time-stamped checkpoint that the pinned tree continues; undefined where there is none. */
+  timestamp(caller: Caller, pin: SealedPin): Promise<TimestampedCheckpoint | undefined>
   /** The first `count` events of a run. */
   runEvents(caller: Caller, runId: string, count: number): AsyncIterable<readonly LedgerEvent[]>
   /** The stored parts of a large value of the tenant, in order, whether they are whole or not; none where it is gone. */

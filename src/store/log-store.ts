@@ -13,16 +13,28 @@ export interface LogStop {
   readonly code: string
 }
 
+/** A time-stamped checkpoint on record. */
+export interface LogStamp {
+  /** Of the checkpoint. */
+  readonly size: number
+  /** Index of the event that holds the token. */
+  readonly leaf: number
+  /** When that was put on record. */
+  readonly time: string
+}
+
 /** One tenant's log. */
 export interface LogRow {
   readonly tenant: string
   readonly size: number
-  /** Index of the last leaf that is no CheckpointSigned; -1 before the first. */
+  /** Index of the last leaf that is neither CheckpointSigned nor CheckpointTimestamped; -1 before the first. */
   readonly lastFactIndex: number
   /** Size of the last checkpoint on record; 0 before the first. */
   readonly signedSize: number
   /** Its signed note. */
   readonly note?: string
+  /** Its last time-stamped checkpoint. */
+  readonly stamp?: LogStamp
   readonly stopped?: LogStop
 }
 
@@ -91,7 +103,7 @@ export interface LogStore extends DerivedFile {
   isAuthentic(): Promise<boolean>
   progress(): LogProgress | undefined
   log(tenant: string): LogRow | undefined
-  /** Logs with a leaf, other than CheckpointSigned, beyond their last checkpoint; none that stopped. */
+  /** Logs with a leaf, other than checkpoints and their time-stamps, beyond their last checkpoint; none that stopped. */
   dueLogs(): readonly LogRow[]
   /** Logs whose heads are of fewer leaves than their last checkpoint. */
   logsBehindHeads(): readonly LogRow[]

@@ -1,5 +1,5 @@
 /** @module One attempt to deliver: at the operator's address and at no other, within a time, whatever the receiver answers with. */
-import { DialError } from '../dialling/dial-error.ts'
+import { dialFailure } from '../dialling/dial-failure.ts'
 import { guardedFetch, type TrustOptions } from '../dialling/guarded-fetch.ts'
 
 const ATTEMPT_MAX_MS = 10_000
@@ -30,17 +30,7 @@ export function postDelivery({ url, version, ...trust }: PostOptions): PostDeliv
       await response.body?.cancel().catch(() => undefined)
       return response.ok ? undefined : `it answers ${response.status}`
     } catch (error) {
-      return reasonOf(error, timeoutMs)
+      return dialFailure(error, timeoutMs)
     }
   }
-}
-
-function reasonOf(error: unknown, timeoutMs: number): string {
-  if (error instanceof DialError)
-    return error.code === 'redirect-refused' ? `it redirects (${error.evidence.status})` : error.message
-  if (!(error instanceof Error)) return String(error)
-  if (error.name === 'TimeoutError') return `it does not answer within ${timeoutMs} ms`
-  const { cause } = error
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined
-  return code ?? (cause instanceof Error ? cause.message : error.message)
 }

@@ -26,6 +26,7 @@ function exportsOf({ exports }: Ledger): Ledger['exports'] {
     sealedPin: (caller) => exports.sealedPin(caller),
     leaves: (...asked) => exports.leaves(...asked),
     streamPath: (...asked) => exports.streamPath(...asked),
+    timestamp: (...asked) => exports.timestamp(...asked),
     runEvents: (...asked) => exports.runEvents(...asked),
     valueParts: (...asked) => exports.valueParts(...asked),
     proofFile: (...asked) => exports.proofFile(...asked),

@@ -22,6 +22,7 @@ const WITHOUT_SLOT = [
   '/v1/log/proof/inclusion',
   '/v1/log/successions',
   '/v1/log/tile/{tile}',
+  '/v1/log/timestamp',
   '/v1/runs/{run}',
   '/v1/runs/{run}/approvals/{approval}',
   '/v1/runs/{run}/budget',

@@ -1,9 +1,11 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { TimestampAuthority } from '../../src/ledger/log/timestamp-authority.ts'
 import { bodyOfRoute, type Ids, targetsOf } from '../support/route-examples.ts'
 import { describedRoutes } from '../support/route-requests.ts'
 import { readAnswer, record } from '../support/tenant-record.ts'
 import { bearer, type TestEdge, testEdge } from '../support/test-edge.ts'
+import { eventually } from '../support/within.ts'
 
 const test = suite('http: tenants, on every route that is described')
 
@@ -23,11 +25,28 @@ async function marksOf(edge: TestEdge, tenant: string, asked: Ids): Promise<read
   return marks.filter((mark) => !Object.values(asked).includes(mark))
 }
 
+const ANY_TIME: TimestampAuthority = {
+  name: 'time.example',
+  stamp: async () => ({
+    ok: true,
+    time: '2026-07-14T09:30:00.000Z',
+    policy: '1.2.3',
+    serial: '1',
+    reply: Buffer.of(48, 0),
+  }),
+}
+
 async function scene() {
-  const edge = await testEdge({ audit: true, merkleLogs: true })
+  const edge = await testEdge({ audit: true, merkleLogs: true, stamps: { authority: ANY_TIME, intervalMs: 0 } })
   const own = await record(edge, edge.tenant, 'alpha')
   const theirs = await record(edge, edge.foreign, 'bravo')
-  await edge.inner.ledger.logs?.publish()
+  await eventually(async () => {
+    await edge.inner.ledger.logs?.publish()
+    const answers = await Promise.all(
+      [edge.tenant, edge.foreign].map((each) => edge.inner.ledger.logs?.timestamp(each)),
+    )
+    return answers.every((answer) => answer?.ok === true) ? true : undefined
+  }, 'the time-stamps of both tenants')
   const marks = await marksOf(edge, edge.foreign, theirs)
   const headers = await bearer(edge, { subject: 'alpha-auditor' })
   return { edge, own, theirs, marks, headers, [Symbol.asyncDispose]: () => edge[Symbol.asyncDispose]() }

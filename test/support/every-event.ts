@@ -257,6 +257,19 @@ const TENANT_BODIES = {
   CheckpointSigned: [
     { v: 1, origin: 'ledger.example/acme', size: 40, root: digest('root'), note: 'ledger.example/acme\n40\n\n' },
   ],
+  CheckpointTimestamped: [
+    {
+      v: 1,
+      size: 40,
+      root: digest('root'),
+      text: 'ledger.example/acme\n40\n',
+      authority: 'time.example',
+      time: '2026-07-14T09:30:00.000Z',
+      policy: '1.2.3.4.1',
+      serial: '2a',
+      reply: 'MAA=',
+    },
+  ],
   IntegrityFaultFound: [
     {
       v: 1,

@@ -8,6 +8,7 @@ import { createLedger } from '../../src/ledger/create-ledger.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
 import { Sealer } from '../../src/ledger/identity/sealer.ts'
 import type { Caller, Command, Ledger, Outcome, RequestInfo } from '../../src/ledger/ledger.ts'
+import type { StampSettings } from '../../src/ledger/log/checkpoint-stamps.ts'
 import type { Effects, KeySource, Log, TenantPolicies } from '../../src/ledger/ports.ts'
 import type { MemoryBudget } from '../../src/resources/memory-budget.ts'
 import type { WorkQueue } from '../../src/resources/work-queue.ts'
@@ -100,6 +101,8 @@ export interface TestLedgerOptions {
   readonly auditIndex?: AuditIndex
   /** Keep the Merkle logs; checkpoints are signed when the test asks for them. */
   readonly merkleLogs?: boolean
+  /** Who time-stamps their checkpoints. */
+  readonly stamps?: StampSettings
 }
 
 export async function testLedger(options: TestLedgerOptions = {}): Promise<TestLedger> {
@@ -128,7 +131,13 @@ export async function testLedger(options: TestLedgerOptions = {}): Promise<TestL
       keys,
       effects,
       ...(options.log && { log: options.log }),
-      ...(options.merkleLogs === true && { logs: { store: openSqliteLogs({ path: ':memory:' }), maxDelayMs: 0 } }),
+      ...(options.merkleLogs === true && {
+        logs: {
+          store: openSqliteLogs({ path: ':memory:' }),
+          maxDelayMs: 0,
+          ...(options.stamps && { stamps: options.stamps }),
+        },
+      }),
       ...(options.audit === true && {
         audit: { index: options.auditIndex ?? openSqliteAudit({ path: ':memory:' }), waitMs: options.auditWaitMs },
       }),

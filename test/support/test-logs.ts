@@ -5,6 +5,7 @@ import { realEffects } from '../../src/ledger/effects.ts'
 import type { Caller, Ledger } from '../../src/ledger/ledger.ts'
 import type { Witness } from '../../src/ledger/log/ask-witness.ts'
 import { CheckpointFile } from '../../src/ledger/log/checkpoint-file.ts'
+import type { StampSettings } from '../../src/ledger/log/checkpoint-stamps.ts'
 import type { TenantLogs } from '../../src/ledger/log/tenant-logs.ts'
 import type { KeySource, Log } from '../../src/ledger/ports.ts'
 import { parseVerifierKey } from '../../src/merkle/note-key.ts'
@@ -49,6 +50,7 @@ export interface TestLogsOptions {
   readonly origin?: string
   readonly keep?: boolean
   readonly witnesses?: readonly Witness[]
+  readonly stamps?: StampSettings
 }
 
 export const ORIGIN = 'ledger.example'
@@ -81,7 +83,13 @@ export async function testLogs(options: TestLogsOptions = {}): Promise<TestLogs>
       effects: realEffects(),
       log: memoryLog(lines),
       origin: options.origin ?? ORIGIN,
-      logs: { store: logStore, maxDelayMs: 0, witnesses: options.witnesses ?? [], ...kept },
+      logs: {
+        store: logStore,
+        maxDelayMs: 0,
+        witnesses: options.witnesses ?? [],
+        ...kept,
+        ...(options.stamps && { stamps: options.stamps }),
+      },
     })
   } catch (error) {
     await closeStores()

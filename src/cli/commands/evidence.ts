@@ -20,6 +20,10 @@ export function evidenceCommands(program: CliCommand): void {
       tenantFlag(),
       flag('--key', 'print the verifier key of the log instead'),
       flag('--successions', 'print the signed notes in which earlier keys of the logs name those that followed them'),
+      flag(
+        '--timestamp <folder>',
+        'write the last time-stamped checkpoint and its token there, for openssl ts -verify',
+      ),
       flag('--witness <url>', 'have a witness cosign it first'),
       flag('--witness-key <key>', 'verifier key of that witness'),
       jsonFlag('print the note, the key or the successions as a member of a JSON object'),
@@ -80,6 +84,10 @@ function verify(program: CliCommand): void {
         'of a bundle: verifier keys, with commas between, of the witnesses that must have cosigned its checkpoint',
       ),
       flag('--quorum <count>', 'how many of them must have (default: all)'),
+      flag(
+        '--timestamp-ca <file>',
+        'of a bundle: certificates (PEM) of the authorities, one of which must have time-stamped its log',
+      ),
       flag('--run-key <file>', 'disclosed keys of a run (keys disclose), to check the macs of its events'),
       flag('--fast', 'check every byte, but not again that bodies are canonical and fit their schemas'),
       jsonFlag(),

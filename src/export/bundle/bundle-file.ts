@@ -10,7 +10,10 @@ export interface BundleFile {
 }
 
 export function textFile(name: string, text: string): BundleFile {
-  const bytes = Buffer.from(text)
+  return bytesFile(name, Buffer.from(text))
+}
+
+export function bytesFile(name: string, bytes: Uint8Array): BundleFile {
   const measure = new Measure()
   measure.add(bytes)
   return { name, ...measure.result(), content: () => [bytes] }

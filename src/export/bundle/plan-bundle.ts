@@ -9,6 +9,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { ValueRef } from '../../../schemas/values.ts'
 import type { Caller, Ledger, SealedPin } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
+import type { TimestampedCheckpoint } from '../../ledger/log/tenant-logs.ts'
 import { toBase64 } from '../../merkle/base64.ts'
 import { CompactTree } from '../../merkle/compact-tree.ts'
 import { leafHash, sameHash } from '../../merkle/hashes.ts'
@@ -16,7 +17,7 @@ import { grownDigest, NO_EVENTS, type StreamPath } from '../../merkle/stream-tre
 import { digestText } from '../../signing/digests.ts'
 import { exportHead, exportLine, exportTrailer } from '../jsonl.ts'
 import { signedTrailer } from '../signed-trailer.ts'
-import { type BundleFile, ChangedContentError, linesFile, Measure, textFile } from './bundle-file.ts'
+import { type BundleFile, bytesFile, ChangedContentError, linesFile, Measure, textFile } from './bundle-file.ts'
 import { answersTo, completePart, isSelected } from './bundle-query.ts'
 import { type BundlePredicate, type BundleProof, STATEMENT_PAYLOAD_TYPE, statementText } from './statement.ts'
 import { type Gathered, jwksText, PROOFS_MAX, ReportFacts, readmeText, reportHtml } from './verifier.ts'
@@ -50,8 +51,9 @@ export async function planBundle(request: BundleRequest): Promise<BundlePlan> {
   const measured = await measure(request)
   const predicate = predicateOf(request, measured)
   const { pin, ledger, caller } = request
+  const stamp = await ledger.exports.timestamp(caller, pin)
   const signed: readonly BundleFile[] = [
-    textFile('README.txt', readmeText(predicate, proofOf(request), request.values)),
+    textFile('README.txt', readmeText(predicate, proofOf(request), request.values, stamp !== undefined)),
     textFile('checkpoint', pin.note),
     eventsFile(request, measured),
     textFile('jwks.json', jwksText(pin.verifierKey)),
@@ -60,6 +62,7 @@ export async function planBundle(request: BundleRequest): Promise<BundlePlan> {
     ...measured.proven.map((id) => textFile(`proofs/${id}.tlog-proof`, ledger.exports.proofFile(caller, id, pin))),
     textFile('report.html', reportHtml(measured.facts, predicate)),
     ...(request.stream === undefined ? [] : [textFile(STREAM, streamText(request.stream))]),
+    ...stampFiles(stamp),
     ...(request.values ? [await valuesFile(request)] : []),
     textFile('verifier-key.txt', `${pin.verifierKey}\n`),
     textFile('verify.mjs', readFileSync(new URL('./verify.mjs', import.meta.url), 'utf8')),
@@ -82,6 +85,17 @@ export async function planBundle(request: BundleRequest): Promise<BundlePlan> {
 function successionFile({ successions }: SealedPin): readonly BundleFile[] {
   if (successions.length === 0) return []
   return [textFile('key-successions.json', `${JSON.stringify(successions, null, 2)}\n`)]
+}
+
+/** The last time-stamped checkpoint, which the bundle's own continues: it was there before the bundle was asked for. */
+function stampFiles(stamp: TimestampedCheckpoint | undefined): readonly BundleFile[] {
+  if (stamp === undefined) return []
+  const { text, reply, consistency } = stamp
+  return [
+    textFile('timestamp.json', `${JSON.stringify({ consistency: consistency.map(toBase64) })}\n`),
+    bytesFile('timestamp.tsr', reply),
+    textFile('timestamp.txt', text),
+  ]
 }
 
 interface Measured {

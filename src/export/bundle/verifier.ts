@@ -30,6 +30,8 @@ export interface BundleOptions {
   /** How many of them must have cosigned; all of them by default. */
   readonly quorum?: number | undefined
   readonly runKey?: RunKeyFile | undefined
+  /** Takes the time-stamped text and the authority's answer, which fit each other: whether the signature does is not checked here. */
+  readonly onTimestamp?: (stamp: { readonly text: Uint8Array; readonly reply: Uint8Array }) => void
   /** Instead of `runKey`: undefined where nothing is to be checked, null where there must be a key and is none. */
   readonly keyFor?: (header: {
     readonly kid: string
@@ -54,7 +56,14 @@ export interface BundleVerdict {
   /** What shows that nothing was left out; absent where the manifest could not be read. */
   readonly proof?: BundleProof
   /** What the verdict is about; absent where the manifest could not be read. */
-  readonly about?: { readonly log: string; readonly key: string; readonly size: number; readonly query: EventQuery }
+  readonly about?: {
+    readonly log: string
+    readonly key: string
+    readonly size: number
+    readonly query: EventQuery
+    /** `signedBy`: only where somebody checked the signature, too. */
+    timestamp?: { readonly size: number; readonly time: string; signedBy?: string }
+  }
 }
 
 interface Counts {
@@ -104,7 +113,12 @@ interface Verifier {
     how?: { readonly paint?: (word: BundleWord) => string; readonly keyFrom?: string | undefined },
   ) => readonly string[]
   /** The texts of a bundle: whoever checks it makes them again. */
-  readonly readmeText: (predicate: BundlePredicate, proof: BundleProof, hasValues?: boolean) => string
+  readonly readmeText: (
+    predicate: BundlePredicate,
+    proof: BundleProof,
+    hasValues?: boolean,
+    hasStamp?: boolean,
+  ) => string
   readonly ReportFacts: new (isEarlier?: boolean, maxBytes?: number) => ReportFacts
   /** `isAnswer` judges an event by what the claim of its call says of what the query asks for. */
   readonly AnswerCount: new (

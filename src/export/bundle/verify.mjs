@@ -13,7 +13,9 @@
  *      which those are is worked out here from the query, whatever the manifest says;
  *   6. proofs, report.html, README.txt and the rest are those that these events make;
  *   7. values.jsonl, where it was requested, holds every large value that these events name, with the digest that they name it by;
- *   8. where a run's key was disclosed to you, the macs.
+ *   8. where a run's key was disclosed to you, the macs;
+ *   9. where a checkpoint was time-stamped (RFC 3161), that the token is for that checkpoint's text, and that this log continues it. The
+ *      signature of the authority is not checked here: openssl does, with the command that is printed.
  * It cannot show that what was recorded is true, nor that all that happened was recorded. Who exported, and when, is the signer's word.
  *
  * KEY is the verifier key of the log, or a file that has it on a line of its own. Without it nobody can say who signed: the key inside
@@ -35,8 +37,10 @@ const PROOFS = { log: 'log.jsonl', stream: 'stream.json' }
 const SUCCESSIONS = 'key-successions.json'
 /** The large values that the events name, on request. */
 const VALUES = 'values.jsonl'
+/** Of a log whose checkpoints are time-stamped: the text that was, the authority's answer, and the proof that the log continues it. */
+const STAMP = { text: 'timestamp.txt', reply: 'timestamp.tsr', proof: 'timestamp.json' }
 const NEEDED = [...SIGNED, ...MANIFESTS]
-const FILES = [...NEEDED, SUCCESSIONS, VALUES, ...Object.values(PROOFS)]
+const FILES = [...NEEDED, SUCCESSIONS, VALUES, ...Object.values(PROOFS), ...Object.values(STAMP)]
 const PROOF_NAME = /^proofs\/[0-9a-f-]{36}\.tlog-proof$/
 /** Bundles of so many events have a proof file for each; of larger ones the first and the last event have. */
 export const PROOFS_MAX = 256
@@ -100,7 +104,7 @@ class Stop extends Error {
 function checkBundle(bundle, options, found, fail) {
   for (const name of NEEDED) if (!bundle.files.has(name)) fail('INCOMPLETE', 'file-missing', `${name} is missing`)
   const key = keyOf(bundle, options, found, fail)
-  const { manifest, proof, hasValues } = checkManifest(bundle, key, fail)
+  const { manifest, proof, hasValues, hasStamp } = checkManifest(bundle, key, fail)
   found.proof = proof
   found.about = aboutOf(manifest, key)
   const note = textOf(bundle, 'checkpoint')
@@ -109,6 +113,7 @@ function checkBundle(bundle, options, found, fail) {
   if (manifest.tenant !== checkpoint.tenant || size !== checkpoint.size || root !== hexDigest(checkpoint.root))
     fail('TAMPERED', 'other-checkpoint', 'the manifest is about another checkpoint than the one that is here')
   checkWitnesses(checkpoint, { ...options, logKey: key }, found, fail)
+  if (hasStamp) checkStamp(bundle, { checkpoint, key, options }, found)
   const earlier =
     options.checkpoint === undefined
       ? undefined
@@ -125,7 +130,7 @@ function checkBundle(bundle, options, found, fail) {
   if (hasValues) checkValues(bundle, found, fail)
   else if (found.named > 0) found.notes.push(`${found.named} events name ${NOT_ASKED_FOR}`)
   checkProofs(bundle, { proven, note, checkpoint, manifest, events: found.events }, fail)
-  checkTexts(bundle, { manifest, proof, hasValues, key, facts, maker }, fail)
+  checkTexts(bundle, { manifest, proof, hasValues, hasStamp, key, facts, maker }, fail)
 }
 
 /**
@@ -465,7 +470,9 @@ function checkManifest(bundle, key, fail) {
     fail('TAMPERED', 'manifest-form', 'the manifest is not written as a bundle writes it')
   checkSubjects(bundle, { subject, proof }, fail)
   checkPredicate(predicate, { key, proof }, fail)
-  return { manifest: predicate, proof, hasValues: subject.some(({ name }) => name === VALUES) }
+  const isNamed = (file) => subject.some(({ name }) => name === file)
+  const hasStamp = Object.values(STAMP).some(isNamed)
+  return { manifest: predicate, proof, hasValues: isNamed(VALUES), hasStamp }
 }
 
 const subjectOf = ({ name, digest }) => ({ name, digest: { sha256: digest.sha256 } })
@@ -616,6 +623,112 @@ function checkWitnesses({ text, signatures }, { witnesses = [], quorum = witness
   // Also where the quorum is no number.
   if (!(met >= quorum))
     fail('UNVERIFIABLE', 'quorum', `${met} of your witnesses have cosigned the checkpoint, ${quorum} are needed`)
+}
+
+/**
+ * The time-stamp (RFC 3161): a token for the text of this log's checkpoint of some earlier size, which the log continues. What the authority
+ * says counts as far as you trust it: its signature is for openssl to check, or for whoever takes the bytes by `onTimestamp`.
+ */
+function checkStamp(bundle, { checkpoint, key, options }, found) {
+  const text = textOf(bundle, STAMP.text)
+  const reply = fileOf(bundle, STAMP.reply)
+  const [origin, size, root = '', ...more] = text.slice(0, -1).split('\n')
+  const stamped = { size: Number(size), root: base64(root) }
+  const isCheckpoint = /^[1-9]\d{0,15}$/.test(size) && stamped.root?.length === HASH_BYTES && !more.includes('')
+  if (!isCheckpoint || !text.endsWith('\n') || origin !== key.name)
+    throw new Stop('TAMPERED', 'timestamp', `${STAMP.text} is no checkpoint of the log ${key.name}`)
+  const proofText = textOf(bundle, STAMP.proof)
+  const { consistency } = jsonOf(proofText, STAMP.proof)
+  const isHash = (each) => typeof each === 'string' && base64(each)?.length === HASH_BYTES
+  const isList = Array.isArray(consistency) && consistency.length <= 128 && consistency.every(isHash)
+  const isForm = isList && proofText === `${JSON.stringify({ consistency })}\n`
+  if (!isForm || !continues(stamped, checkpoint, consistency.map(base64)))
+    throw new Stop('TAMPERED', 'timestamp', 'the log does not continue the checkpoint that was time-stamped')
+  const bytes = reply.read(0, reply.size > STAMP_MAX_BYTES ? 0 : reply.size)
+  const said = tokenOf(bytes)
+  if (said === undefined)
+    throw new Stop('TAMPERED', 'timestamp', `${STAMP.reply} is no TimeStampResp of RFC 3161 with a token`)
+  if (!said.imprint.equals(sha256(text)))
+    throw new Stop('TAMPERED', 'timestamp', `the token in ${STAMP.reply} is for other bytes than ${STAMP.text}`)
+  found.about.timestamp = { size: stamped.size, time: said.time }
+  options.onTimestamp?.({ text: Buffer.from(text), reply: bytes })
+}
+
+const STAMP_MAX_BYTES = 16 * 1024
+const SHA256_OID = '608648016503040201'
+const SIGNED_DATA_OID = '2a864886f70d010702'
+const TST_INFO_OID = '2a864886f70d0109100104'
+
+/** Imprint and time of the token in a TimeStampResp; undefined for anything else. */
+function tokenOf(reply) {
+  try {
+    const [response, ...none] = der(reply)
+    const [status, token, ...more] = response.within(0x30)
+    if (none.length + more.length > 0 || !['00', '01'].includes(status.within(0x30)[0].hex(0x02))) return undefined
+    const [type, content] = token.within(0x30)
+    if (type.hex(0x06) !== SIGNED_DATA_OID) return undefined
+    const [, , encapsulated] = content.within(0xa0)[0].within(0x30)
+    const [contentType, info] = encapsulated.within(0x30)
+    if (contentType.hex(0x06) !== TST_INFO_OID) return undefined
+    const fields = der(info.within(0xa0)[0].octets())[0].within(0x30)
+    const [algorithm, imprint] = fields[2].within(0x30)
+    if (algorithm.within(0x30)[0].hex(0x06) !== SHA256_OID) return undefined
+    const time = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\.\d{1,9})?Z$/.exec(fields[4].bytes(0x18).toString('latin1'))
+    if (time === null) return undefined
+    const [, year, month, day, hours, minutes, seconds, fraction = ''] = time
+    return { imprint: imprint.bytes(0x04), time: `${year}-${month}-${day}T${hours}:${minutes}:${seconds}${fraction}Z` }
+  } catch {
+    return undefined
+  }
+}
+
+/** The values that stand side by side in DER, definite lengths alone; read one level at a time. */
+function der(bytes) {
+  const values = []
+  for (let at = 0; at < bytes.length; ) {
+    const first = bytes.readUInt8(at + 1)
+    const count = first < 0x80 ? 0 : first - 0x80
+    const length = count === 0 ? first : bytes.readUIntBE(at + 2, count)
+    const begin = at + 2 + count
+    const body = bytes.subarray(begin, begin + length)
+    if (first === 0x80 || body.length !== length) throw new RangeError('not DER')
+    values.push(derValue(bytes[at], body))
+    at = begin + length
+  }
+  return values
+}
+
+function derValue(tag, body) {
+  const bytes = (expected) => {
+    if (tag !== expected) throw new TypeError('another tag')
+    return body
+  }
+  const within = (expected) => der(bytes(expected))
+  // Some write it in pieces.
+  const octets = () => (tag === 0x24 ? Buffer.concat(within(0x24).map((piece) => piece.bytes(0x04))) : bytes(0x04))
+  return { bytes, octets, within, hex: (expected) => bytes(expected).toString('hex') }
+}
+
+/** Whether the tree of the one begins with that of the other, by a consistency proof (RFC 9162 section 2.1.4.2). */
+function continues(old, now, proof) {
+  if (old.size >= now.size) return old.size === now.size && proof.length === 0 && old.root.equals(now.root)
+  let [node, last] = [old.size - 1, now.size - 1]
+  for (; node % 2 === 1; node = (node - 1) / 2) last = Math.floor(last / 2)
+  // A whole old tree is a node of the new one: the proof does not repeat its root.
+  const [first, ...rest] = node === 0 ? [old.root, ...proof] : proof
+  if (first === undefined) return false
+  let [oldRoot, newRoot] = [first, first]
+  for (const sibling of rest) {
+    if (last === 0) return false
+    if (node % 2 === 1 || node === last) {
+      oldRoot = nodeHash(sibling, oldRoot)
+      newRoot = nodeHash(sibling, newRoot)
+      for (; node % 2 === 0 && node !== 0; node /= 2) last = Math.floor(last / 2)
+    } else newRoot = nodeHash(newRoot, sibling)
+    node = Math.floor(node / 2)
+    last = Math.floor(last / 2)
+  }
+  return last === 0 && oldRoot.equals(old.root) && newRoot.equals(now.root)
 }
 
 // 4. The log: RFC 6962 section 2.1.
@@ -1115,11 +1228,11 @@ function includes({ index, size, leaf, path, root }) {
   return last === 0 && hash.equals(root)
 }
 
-function checkTexts(bundle, { manifest, proof, hasValues, key, facts, maker }, fail) {
+function checkTexts(bundle, { manifest, proof, hasValues, hasStamp, key, facts, maker }, fail) {
   const compare = (name, text, why) => {
     if (textOf(bundle, name) !== text) fail('TAMPERED', 'other-text', `${name} is not ${why}`)
   }
-  compare('README.txt', readmeText(manifest, proof, hasValues), 'the one that this manifest makes')
+  compare('README.txt', readmeText(manifest, proof, hasValues, hasStamp), 'the one that this manifest makes')
   compare('jwks.json', jwksText(key), 'the key of the log')
   compare('report.html', reportHtml(facts, manifest), 'the one that these events make')
   if (maker !== ownDigest() && !EARLIER_VERIFIERS.includes(maker))
@@ -1147,6 +1260,7 @@ export function readmeText(
   { origin, tenant, query, complete, checkpoint, counts, proofs, time },
   proof,
   hasValues = false,
+  hasStamp = false,
 ) {
   const whole = JSON.stringify(query) === JSON.stringify(complete)
   const rest = whole
@@ -1171,12 +1285,16 @@ ${PROOF_TEXTS[proof]}
   checkpoint          size and root of the log, a signed note (C2SP tlog-checkpoint), with the cosignatures of witnesses
   proofs/             for ${proofs}: a proof file of its own (C2SP tlog-proof), for other tools; ${PROOFS[proof]} proves every event
   verifier-key.txt    the key that signed, as a verifier key (C2SP signed-note); jwks.json has it as a JWK
-${hasValues ? VALUES_TEXT : ''}  manifest.json       query, counts and the digest of each file (in-toto Statement v1); manifest.dsse.json is the same, signed (DSSE)
+${hasValues ? VALUES_TEXT : ''}${hasStamp ? STAMP_TEXT : ''}  manifest.json       query, counts and the digest of each file (in-toto Statement v1); manifest.dsse.json is the same, signed (DSSE)
   verify.mjs          the verifier: one file, to be read before it is believed
 
 None of this shows that what was recorded is true, nor that everything that happened was recorded.
 `
 }
+
+const STAMP_TEXT = `  timestamp.tsr       a time-stamping authority's answer (RFC 3161): the checkpoint in timestamp.txt existed by then; timestamp.json shows that
+                      the log continues it. openssl ts -verify -data timestamp.txt -in timestamp.tsr -CAfile AUTHORITY.pem
+`
 
 const VALUES_TEXT = `  values.jsonl        the large values that the events name, a part of one a line: SHA-256 over salt and text is the digest that is named
 `
@@ -1774,7 +1892,7 @@ const HELD_AGAINST = {
 /** In words what the verdict is about. */
 function aboutLines({ about, witnesses, keyGiven, macs }, from) {
   if (about === undefined) return []
-  const { query, tenant, log, size, root, key, ledgerId, exportedBy, time, exportId, period, kept } = about
+  const { query, tenant, log, size, root, key, ledgerId, exportedBy, time, exportId, period, kept, timestamp } = about
   const { run, ...rest } = query
   const part = Object.keys(rest).length === 0 ? 'all events' : `the events that answer ${JSON.stringify(rest)}`
   const { actor, principal, via } = exportedBy
@@ -1791,9 +1909,18 @@ function aboutLines({ about, witnesses, keyGiven, macs }, from) {
     `key: ${key}, ${keyGiven ? `yours (${from})` : 'which came with the bundle'}`,
     `witnesses: ${cosigned.length === 0 ? 'none was checked (--witness KEY)' : cosigned.join('; ')}`,
     `kept checkpoint: ${kept === undefined ? 'none was held against it (--checkpoint FILE)' : `of ${kept} events`}`,
+    ...(timestamp === undefined ? [] : stampLines(timestamp)),
     `exported: ${time} by ${who.join(' ')}, export ${exportId}; that is the word of the signer`,
     ...(macs > 0 ? [`macs: ${macs} were checked`] : []),
   ]
+}
+
+function stampLines({ size, time, signedBy }) {
+  const checked =
+    signedBy === undefined
+      ? 'the token is for that checkpoint, and the log continues it; its signature was not checked here: openssl ts -verify -data timestamp.txt -in timestamp.tsr -CAfile AUTHORITY.pem'
+      : `signed by ${signedBy}, whom your authorities vouch for`
+  return [`time-stamp: the first ${size} events of the log existed by ${time}; ${checked}`]
 }
 
 const timeText = (seconds) => (seconds < 8.64e12 ? new Date(seconds * 1000).toISOString() : `second ${seconds}`)

@@ -36,6 +36,15 @@ export const logRoutes: readonly GuardedRoute[] = [
     handle: (ask) => withLogs(ask, (logs) => textOf(ask, logs, logs.checkpoint(ask.caller.tenant))),
   }),
   readRoute({
+    path: '/v1/log/timestamp',
+    summary:
+      'The last time-stamped checkpoint: its signed text, the answer of the authority (TimeStampResp of RFC 3161), and a proof that the last checkpoint continues it',
+    tag,
+    access,
+    query: NoQuery,
+    handle: (ask) => withLogs(ask, (logs) => timestamp(ask, logs)),
+  }),
+  readRoute({
     path: '/v1/log/key',
     summary: "Verifier key of the tenant's log (C2SP signed-note)",
     tag,
@@ -145,6 +154,13 @@ function consistency({ caller, query, path }: Ask<z.output<typeof ConsistencyQue
   return json(200, { from, to, ...roots, proof: proof.map(toBase64) })
 }
 
+async function timestamp({ caller, path }: Ask, logs: TenantLogs): Promise<Response> {
+  const found = await logs.timestamp(caller.tenant)
+  if (!found.ok) return problemResponse(problemOfLog(found, logs), path)
+  const { text, reply, consistency, ...said } = found.value
+  return json(200, { ...said, checkpoint: text, reply: toBase64(reply), consistency: consistency.map(toBase64) })
+}
+
 function proofFile({ caller, item }: Ask, logs: TenantLogs): LogAnswer<string> {
   if (UUID_PATTERN.test(item)) return logs.proofFile(caller.tenant, item)
   return { ok: false, code: 'not-in-log', size: logs.state(caller.tenant).published }
@@ -156,10 +172,12 @@ const DETAILS: Readonly<Record<LogRefusalCode, string>> = {
   'not-published':
     'the event is in the log and no checkpoint covers it yet: one is signed within seconds, or, where log.db is being made anew, once that is done',
   'beyond-checkpoint': 'the last checkpoint does not reach that far',
+  'no-timestamp':
+    'no checkpoint was time-stamped: serve --timestamp-url names who does it, and it comes behind the checkpoint',
   'not-a-range': 'these numbers fall: an index lies below its size, and a tree begins with a smaller one',
 }
 /** Waiting helps with these. */
-const LATER: ReadonlySet<LogRefusalCode> = new Set<LogRefusalCode>(['no-checkpoint', 'not-published'])
+const LATER: ReadonlySet<LogRefusalCode> = new Set<LogRefusalCode>(['no-checkpoint', 'not-published', 'no-timestamp'])
 
 function problemOfLog(
   { code, size }: { readonly code: LogRefusalCode; readonly size: number },

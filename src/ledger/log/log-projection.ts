@@ -194,7 +194,8 @@ export class LogProjection {
     if (header.type === 'LogKeyRotated' && stream === SYSTEM_STREAM) this.#learnKey(found.record)
     if (isCheckpoint(header) && !this.#signed(tree, found.record))
       return this.#stop(tree, record, changes, CHECKPOINT_MISMATCH)
-    if (!isCheckpoint(header)) tree.lastFactIndex = tree.size
+    if (isStamp(header)) takeStamp(tree, header, found.record)
+    if (!isCheckpoint(header) && !isStamp(header)) tree.lastFactIndex = tree.size
     changes.leaves.push({ tenant, index: tree.size, ...placeOf(record), eventId: header.id })
     tree.append(digestBytes(digest))
     changes.trees.set(tenant, tree)
@@ -280,6 +281,17 @@ export class LogProjection {
 
 function isCheckpoint({ type, stream, tenant }: Header): boolean {
   return type === 'CheckpointSigned' && stream === ledgerStream(tenant)
+}
+
+function isStamp({ type, stream, tenant }: Header): boolean {
+  return type === 'CheckpointTimestamped' && stream === ledgerStream(tenant)
+}
+
+/** Whoever asks for the token reads it from its event, and holds it against the checkpoint: here it only says when the next one is due. */
+function takeStamp(tree: TenantTree, { time }: Header, { data }: ReadRecord): void {
+  const body = EVENTS.CheckpointTimestamped.schema.safeParse(parseJson(data))
+  const size = body.data?.size ?? 0
+  if (size > (tree.stamp?.size ?? 0) && size <= tree.signedSize) tree.stamp = { size, leaf: tree.size, time }
 }
 
 function placeOf({ position, stream, revision }: ReadRecord): { position: string; stream: string; revision: number } {

@@ -1,13 +1,16 @@
 /** @module What a log answers: tiles, entries and proofs of the published tree. */
+import { EVENTS, type EventBody } from '../../../schemas/events.ts'
+import { parseJson } from '../../../schemas/json.ts'
+import { parseCheckpoint } from '../../merkle/checkpoint.ts'
 import { proveConsistency } from '../../merkle/consistency.ts'
 import { formatEntryBundle } from '../../merkle/entry-bundle.ts'
-import { emptyRoot, HASH_BYTES } from '../../merkle/hashes.ts'
+import { emptyRoot, HASH_BYTES, sameHash } from '../../merkle/hashes.ts'
 import { proveInclusion } from '../../merkle/inclusion.ts'
 import { type StreamPath, streamsRoot } from '../../merkle/stream-tree.ts'
 import { perfectSubtrees } from '../../merkle/subtrees.ts'
 import { TILE_WIDTH, type TileId, tileWidth } from '../../merkle/tile-path.ts'
 import { formatTlogProof } from '../../merkle/tlog-proof.ts'
-import type { Position, ReadRecord } from '../../store/event-store.ts'
+import { type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
 import type { LeafRow } from '../../store/log-store.ts'
 import type { LogDeps } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
@@ -25,6 +28,7 @@ import {
   type LogTree,
   type PublishedTree,
   type TenantLogs,
+  type TimestampedCheckpoint,
 } from './tenant-logs.ts'
 import type { TenantTree } from './tenant-tree.ts'
 import type { WitnessPosts } from './witness-posts.ts'
@@ -46,6 +50,7 @@ export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
     successions: () => deps.logKeys.successions,
     state: (tenant) => reads.state(tenant),
     checkpoint: (tenant) => reads.checkpoint(tenant),
+    timestamp: (tenant, to) => reads.timestamp(tenant, to),
     tile: (tenant, tile) => reads.tile(tenant, tile),
     entries: (tenant, tile) => reads.entries(tenant, tile),
     inclusion: (tenant, leaf, size) => reads.inclusion(tenant, leaf, size),
@@ -86,6 +91,31 @@ class LogReads implements OwnReads {
     const { signedSize } = this.#projection.tree(tenant)
     const note = this.#posts.cosigned(tenant)
     return note === undefined ? refused('no-checkpoint', signedSize) : { ok: true, value: note }
+  }
+
+  async timestamp(tenant: string, to?: number): Promise<LogAnswer<TimestampedCheckpoint>> {
+    const tree = this.#projection.tree(tenant)
+    const { stamp, signedSize: published } = tree
+    if (published === 0) return refused('no-checkpoint', published)
+    if (to !== undefined && to > published) return refused('beyond-checkpoint', published)
+    const treeSize = to ?? published
+    const body = stamp === undefined ? undefined : await this.#stampAt(tenant, stamp.leaf)
+    const checkpoint = body === undefined ? undefined : parseCheckpoint(body.text)
+    if (body === undefined || checkpoint === undefined || checkpoint.size > treeSize)
+      return refused('no-timestamp', published)
+    const { size } = checkpoint
+    // Whoever seals can have put any text there.
+    if (!sameHash(rootOf(tree, size), checkpoint.root)) return refused('no-timestamp', published)
+    const { text, authority, time, policy, serial } = body
+    const reply = Buffer.from(body.reply, 'base64')
+    const consistency = proveConsistency(size, treeSize, tree.read)
+    return { ok: true, value: { size, text, authority, time, policy, serial, reply, treeSize, consistency } }
+  }
+
+  async #stampAt(tenant: string, index: number): Promise<EventBody<'CheckpointTimestamped'> | undefined> {
+    const leaf = this.#deps.logStore.leaf(tenant, index)
+    const record = leaf && (await readOne(this.#deps.store, leaf))
+    return EVENTS.CheckpointTimestamped.schema.safeParse(parseJson(record?.data ?? '')).data
   }
 
   tile(tenant: string, { level, index, width }: TileId): Uint8Array | undefined {

@@ -1,6 +1,7 @@
 /** @module How the logs are kept. */
 import type { Witness } from './ask-witness.ts'
 import type { CheckpointFile } from './checkpoint-file.ts'
+import type { StampSettings } from './checkpoint-stamps.ts'
 
 /** Longest time from an append to its checkpoint, unless the settings say otherwise. */
 export const CHECKPOINT_DELAY_MS = 300_000
@@ -12,4 +13,6 @@ export interface LogSettings {
   readonly kept?: CheckpointFile
   /** Who is asked to cosign each checkpoint; none by default. */
   readonly witnesses?: readonly Witness[]
+  /** Who time-stamps checkpoints; nobody by default. */
+  readonly stamps?: StampSettings
 }

@@ -7,6 +7,7 @@ import { StoreUnavailableError } from '../../store/event-store.ts'
 import type { LogStore } from '../../store/log-store.ts'
 import { checkpointKeeper } from './checkpoint-keeper.ts'
 import { CheckpointSigner } from './checkpoint-signer.ts'
+import { CheckpointStamps } from './checkpoint-stamps.ts'
 import { logCaches } from './log-caches.ts'
 import type { LogDeps } from './log-deps.ts'
 import { guardStart } from './log-guard.ts'
@@ -15,6 +16,7 @@ import { logReads } from './log-reads.ts'
 import { CHECKPOINT_DELAY_MS, type LogSettings } from './log-settings.ts'
 import { StreamHeads } from './stream-heads.ts'
 import type { TenantLogs } from './tenant-logs.ts'
+import type { StampFailures } from './timestamp-authority.ts'
 import { type PostedLogs, type WitnessFailures, WitnessPosts } from './witness-posts.ts'
 
 /** The rest of the delay is for the pass itself. */
@@ -31,7 +33,10 @@ const LAST_PASS_MS = 1_500
 export interface OpenLogs extends TenantLogs, AsyncDisposable {
   /** When every log was last found covered by its checkpoint, in milliseconds since 1970; undefined before. */
   readonly coveredAtMs: () => number | undefined
-  readonly witnessFailures: () => readonly WitnessFailures[]
+  readonly failures: () => {
+    readonly witnessFailures: readonly WitnessFailures[]
+    readonly stampFailures: readonly StampFailures[]
+  }
 }
 
 /**
@@ -57,11 +62,18 @@ export async function guardedLogs(
 function openTenantLogs(
   deps: LogDeps,
   { projection, heads }: { readonly projection: LogProjection; readonly heads: StreamHeads },
-  { origin, maxDelayMs = CHECKPOINT_DELAY_MS, kept, witnesses = [] }: LogSettings & { readonly origin: string },
+  {
+    origin,
+    maxDelayMs = CHECKPOINT_DELAY_MS,
+    kept,
+    witnesses = [],
+    stamps: stampedBy,
+  }: LogSettings & { readonly origin: string },
 ): OpenLogs {
   deps.lag?.watchBuilding(() => projection.building)
   const signer = new CheckpointSigner(deps, projection, heads)
   const posts = new WitnessPosts(witnesses, postedLogs(projection), deps)
+  const stamps = stampedBy && new CheckpointStamps(deps, projection, stampedBy)
   const keep = kept && checkpointKeeper(kept, { deps, projection, origin })
   let publishing: Promise<void> | undefined
   let coveredAtMs: number | undefined
@@ -75,10 +87,12 @@ function openTenantLogs(
     const signed = await signer.signDue(signal)
     keep?.(new Map(signed.map(({ tenant, note }) => [tenant, note])))
     if (signed.length > 0) await projection.catchUp(signal)
+    if (await stamps?.record(signal)) await projection.catchUp(signal)
     await signer.restoreHeads(signal)
     if (deps.logStore.dueLogs().length === 0) coveredAtMs = begunMs
     // Of all logs: another process may have signed, and a restart forgets who cosigned.
-    if (witnesses.length > 0) for (const tenant of deps.logStore.signedTenants()) posts.post(tenant)
+    if (witnesses.length === 0 && stamps === undefined) return
+    for (const tenant of deps.logStore.signedTenants()) for (const each of [posts, stamps]) each?.post(tenant)
   }
   const publish = async (signal?: AbortSignal): Promise<void> => {
     if (publishing !== undefined) await publishing.catch(() => undefined)
@@ -107,12 +121,13 @@ function openTenantLogs(
     ...logReads(deps, { projection, posts, heads }),
     publish: () => publish(),
     coveredAtMs: () => coveredAtMs,
-    witnessFailures: () => posts.failures(),
+    failures: () => ({ witnessFailures: posts.failures(), stampFailures: stamps?.failures() ?? [] }),
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer)
       stopRenewals()
       stop.abort()
       posts[Symbol.dispose]()
+      stamps?.[Symbol.dispose]()
       await publishing?.catch(() => undefined)
       if (timer === undefined) return
       await publish(AbortSignal.timeout(LAST_PASS_MS)).catch((error: unknown) =>

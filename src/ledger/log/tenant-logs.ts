@@ -15,6 +15,8 @@ export type LogRefusalCode =
   | 'beyond-checkpoint'
   /** Sizes that fall, or an index that is not below the size. */
   | 'not-a-range'
+  /** No checkpoint that this one continues was time-stamped. */
+  | 'no-timestamp'
 
 export type LogAnswer<T> =
   | { readonly ok: true; readonly value: T }
@@ -41,6 +43,24 @@ export interface ConsistencyProof {
   readonly to: number
   readonly toRoot: Uint8Array
   readonly proof: readonly Uint8Array[]
+}
+
+/** The last time-stamped checkpoint, and that a tree continues it. */
+export interface TimestampedCheckpoint {
+  readonly size: number
+  /** The signed text of the checkpoint: what was time-stamped. */
+  readonly text: string
+  /** Host of the authority; what it says stands in the token. */
+  readonly authority: string
+  /** RFC 3339, UTC. */
+  readonly time: string
+  readonly policy: string
+  readonly serial: string
+  /** TimeStampResp (RFC 3161), DER. */
+  readonly reply: Uint8Array
+  /** The tree that continues it, by this proof. */
+  readonly treeSize: number
+  readonly consistency: readonly Uint8Array[]
 }
 
 export type LeafQuery = { readonly index: number } | { readonly eventId: string }
@@ -100,6 +120,8 @@ export interface TenantLogs {
   state(tenant: string): LogState
   /** The last checkpoint: the signed note, with the cosignatures that are there. */
   checkpoint(tenant: string): LogAnswer<string>
+  /** The last time-stamped checkpoint that the tree of `to` leaves continues; of the last checkpoint, where no `to` is given. */
+  timestamp(tenant: string, to?: number): Promise<LogAnswer<TimestampedCheckpoint>>
   /** Hashes of a tile, full or partial, of the published tree; undefined where it has none. */
   tile(tenant: string, tile: TileId): Uint8Array | undefined
   /** The entries of a bundle of the published tree; undefined where it has none. */

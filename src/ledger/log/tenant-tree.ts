@@ -4,7 +4,7 @@ import { HASH_BYTES } from '../../merkle/hashes.ts'
 import { type HashReader, rangeRoot } from '../../merkle/subtrees.ts'
 import { tileHashReader } from '../../merkle/tile-hashes.ts'
 import { TILE_HEIGHT, TILE_WIDTH } from '../../merkle/tile-path.ts'
-import type { LogRow, LogStop, LogStore, TileRow } from '../../store/log-store.ts'
+import type { LogRow, LogStamp, LogStop, LogStore, TileRow } from '../../store/log-store.ts'
 
 const TILE_BYTES = TILE_WIDTH * HASH_BYTES
 /** Beside its tiles: the hashes of its right edge, one a level, and its own members. */
@@ -24,6 +24,7 @@ export class TenantTree {
   lastFactIndex: number
   signedSize: number
   note: string | undefined
+  stamp: LogStamp | undefined
   stopped: LogStop | undefined
   readonly #store: Pick<LogStore, 'tile'>
   readonly #tree: CompactTree
@@ -38,6 +39,7 @@ export class TenantTree {
     this.lastFactIndex = row?.lastFactIndex ?? -1
     this.signedSize = row?.signedSize ?? 0
     this.note = row?.note
+    this.stamp = row?.stamp
     this.stopped = row?.stopped
     this.#tree = CompactTree.of(row?.size ?? 0, this.read)
   }
@@ -68,13 +70,14 @@ export class TenantTree {
       return { tenant: this.tenant, level, index, hashes: bytes.subarray(0, length) }
     })
     this.#dirty.clear()
-    const { tenant, size, lastFactIndex, signedSize, note, stopped } = this
+    const { tenant, size, lastFactIndex, signedSize, note, stamp, stopped } = this
     const log = {
       tenant,
       size,
       lastFactIndex,
       signedSize,
       ...(note !== undefined && { note }),
+      ...(stamp && { stamp }),
       ...(stopped && { stopped }),
     }
     return { log, tiles }

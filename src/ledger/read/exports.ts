@@ -16,7 +16,7 @@ import type { LedgerFacts } from '../identity/ledger-facts.ts'
 import type { LogKeys } from '../identity/log-keys.ts'
 import type { Caller, ExportFact, ExportPin, LedgerExports, PinnedEdge, PinnedTree, SealedPin } from '../ledger.ts'
 import type { LedgerEvent } from '../ledger-event.ts'
-import { LogGapError, type LogTree, type TenantLogs } from '../log/tenant-logs.ts'
+import { LogGapError, type LogTree, type TenantLogs, type TimestampedCheckpoint } from '../log/tenant-logs.ts'
 import type { Effects } from '../ports.ts'
 import { ledgerEvent } from './parse-record.ts'
 
@@ -92,6 +92,11 @@ export class Exports implements LedgerExports {
     // Right after a rotation, or where another process signs with a newer key: manifest and checkpoint are under one key.
     if (!isSignedUnder(note, verifierKey)) return undefined
     return { until: position, tree: pinned(published), note, verifierKey, successions: logs.successions() }
+  }
+
+  async timestamp({ tenant }: Caller, { tree }: SealedPin): Promise<TimestampedCheckpoint | undefined> {
+    const found = await this.#deps.logs?.timestamp(tenant, tree.size)
+    return found?.ok === true ? found.value : undefined
   }
 
   async *leaves({ tenant, pace }: Caller, size: number): AsyncGenerator<readonly LedgerEvent[], void> {

@@ -10,6 +10,7 @@ CREATE TABLE logs (
   last_fact INTEGER NOT NULL,
   signed_size INTEGER NOT NULL,
   note TEXT,
+  stamp TEXT,
   stopped TEXT
 ) STRICT;
 CREATE INDEX logs_due ON logs (id) WHERE stopped IS NULL AND last_fact >= signed_size;
@@ -62,7 +63,7 @@ CREATE TABLE progress (
 
 /** What the seal of the file covers. Leaves and tiles are held against the signed checkpoints and the stored events instead. */
 export const LOG_SEALED = [
-  { name: 'logs', columns: ['tenant', 'size', 'last_fact', 'signed_size', 'note', 'stopped'] },
+  { name: 'logs', columns: ['tenant', 'size', 'last_fact', 'signed_size', 'note', 'stamp', 'stopped'] },
   {
     name: 'log_streams',
     columns: ['stream', 'next_revision', 'prev_digest', 'prev_time', 'min_ring_index', 'is_foreign'],

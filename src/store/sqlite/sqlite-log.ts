@@ -9,6 +9,7 @@ import type {
   LogBatch,
   LogProgress,
   LogRow,
+  LogStamp,
   LogStop,
   LogStore,
   LogStreamRow,
@@ -45,6 +46,7 @@ interface LogColumns {
   readonly last_fact: number
   readonly signed_size: number
   readonly note: string | null
+  readonly stamp: string | null
   readonly stopped: string | null
 }
 
@@ -70,7 +72,7 @@ interface LeafColumns {
 const SEALED_AS = 'log'
 const PROGRESS_ROW = 1
 
-const LOG_COLUMNS = 'tenant, size, last_fact, signed_size, note, stopped'
+const LOG_COLUMNS = 'tenant, size, last_fact, signed_size, note, stamp, stopped'
 const LEAVES = `SELECT logs.tenant, leaves.idx, log_streams.stream, leaves.revision, leaves.position, leaves.event
   FROM leaves JOIN logs ON logs.id = leaves.log JOIN log_streams ON log_streams.id = leaves.stream`
 
@@ -93,9 +95,9 @@ function prepareStatements(db: Database) {
     signed: db.prepare<[], { readonly tenant: string }>('SELECT tenant FROM logs WHERE note IS NOT NULL'),
     stopped: db.prepare<[], LogColumns>(`SELECT ${LOG_COLUMNS} FROM logs WHERE stopped IS NOT NULL`),
     saveLog: db
-      .prepare<unknown[], number>(`INSERT INTO logs (${LOG_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)
+      .prepare<unknown[], number>(`INSERT INTO logs (${LOG_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (tenant) DO UPDATE SET size = excluded.size, last_fact = excluded.last_fact, signed_size = excluded.signed_size,
-          note = excluded.note, stopped = excluded.stopped RETURNING id`)
+          note = excluded.note, stamp = excluded.stamp, stopped = excluded.stopped RETURNING id`)
       .pluck(),
     stream: db.prepare<[string], StreamColumns>('SELECT * FROM log_streams WHERE stream = ?'),
     saveStream: db
@@ -223,9 +225,11 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
     const { logAt, streamAt, saveLog, saveStream, saveLeaf, saveTile, saveProgress } = this.#statements
     const logIds = new Map<string, number | undefined>()
     for (const log of logs) {
-      const { tenant, size, lastFactIndex, signedSize, note = null, stopped } = log
-      const stop = stopped === undefined ? null : JSON.stringify(stopped)
-      const write = () => saveLog.get(tenant, size, lastFactIndex, signedSize, note, stop)
+      const { tenant, size, lastFactIndex, signedSize, note = null } = log
+      const [stamp, stopped] = [log.stamp, log.stopped].map((part) =>
+        part === undefined ? null : JSON.stringify(part),
+      )
+      const write = () => saveLog.get(tenant, size, lastFactIndex, signedSize, note, stamp, stopped)
       logIds.set(tenant, this.#replaced('logs', logAt.get(tenant), write))
     }
     const streamIds = new Map<string, number | undefined>()
@@ -266,14 +270,15 @@ function idText(bytes: Buffer): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-function toLog({ tenant, size, last_fact: lastFactIndex, signed_size: signedSize, note, stopped }: LogColumns): LogRow {
+function toLog({ tenant, size, last_fact: lastFactIndex, signed_size: signedSize, ...more }: LogColumns): LogRow {
   return {
     tenant,
     size,
     lastFactIndex,
     signedSize,
-    ...(note !== null && { note }),
-    ...(stopped !== null && { stopped: JSON.parse(stopped) as LogStop }),
+    ...(more.note !== null && { note: more.note }),
+    ...(more.stamp !== null && { stamp: JSON.parse(more.stamp) as LogStamp }),
+    ...(more.stopped !== null && { stopped: JSON.parse(more.stopped) as LogStop }),
   }
 }
 

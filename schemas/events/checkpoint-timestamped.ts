@@ -1,0 +1,34 @@
+/** @module CheckpointTimestamped: a time-stamping authority says when a signed checkpoint existed (RFC 3161); in `ledger-<tenant>` (LOG-33). */
+import { z } from 'zod'
+import { eventType } from '../event-type.ts'
+import { Digest } from '../names.ts'
+
+const TEXT_MAX_CHARS = 2_048
+/** Base64 of 16 KiB: a token with a chain of certificates has 2 to 7 KiB. */
+const REPLY_MAX_CHARS = 21_848
+
+export const CheckpointTimestamped = eventType({
+  family: 'ledger',
+  label: 'Checkpoint timestamped',
+  activity: 'update',
+  says: { verdict: null, outcome: 'success', severity: 'informational' },
+  facts: [],
+  routine: true,
+  changes: {},
+  schema: z.strictObject({
+    v: z.literal(1),
+    /** Of the checkpoint. */
+    size: z.int().min(1),
+    root: Digest,
+    /** The signed text of the checkpoint: the bytes (UTF-8) whose SHA-256 was time-stamped. */
+    text: z.string().min(1).max(TEXT_MAX_CHARS),
+    /** Host of the time-stamping authority. */
+    authority: z.string().regex(/^[!-~]{1,512}$/),
+    /** What the authority says: when, under which policy (an OID), its number of the token (hex). */
+    time: z.iso.datetime(),
+    policy: z.string().min(1).max(256),
+    serial: z.string().regex(/^[0-9a-f]{1,128}$/),
+    /** The TimeStampResp (RFC 3161, DER) as it came, base64. */
+    reply: z.base64().min(1).max(REPLY_MAX_CHARS),
+  }),
+})

@@ -1,0 +1,49 @@
+/** @module `countersign checkpoint --timestamp FOLDER`: the last time-stamped checkpoint on record, as files that openssl checks. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { EVENTS, type EventBody } from '../../schemas/events.ts'
+import { parseJson } from '../../schemas/json.ts'
+import { ledgerStream } from '../../schemas/names.ts'
+import { openReader } from '../compose-stores.ts'
+import type { Settings } from '../config.ts'
+import type { StoreReader } from '../store/event-store.ts'
+import { CliFailure, EXIT } from './failure.ts'
+import { jsonLine } from './shown.ts'
+
+export interface TimestampPlace {
+  readonly settings: Settings
+  readonly tenant: string
+  readonly folder: string
+  readonly json: boolean
+}
+
+export async function writeTimestamp({ settings, tenant, folder, json }: TimestampPlace): Promise<number> {
+  using reader = await openReader(settings.store)
+  const stamp = await lastTimestamp(reader, tenant)
+  if (stamp === undefined)
+    throw new CliFailure(`no checkpoint of ${tenant} was time-stamped yet: see serve --timestamp-url`, EXIT.unproven)
+  const [data, reply] = [join(folder, 'timestamp.txt'), join(folder, 'timestamp.tsr')]
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(data, stamp.text)
+  writeFileSync(reply, Buffer.from(stamp.reply, 'base64'))
+  const { size, time, authority } = stamp
+  const check = `openssl ts -verify -data ${data} -in ${reply} -CAfile AUTHORITY.pem`
+  const said = { tenant, size, time, authority, data, reply, check }
+  process.stdout.write(
+    json ? jsonLine(said) : `${size} events existed by ${time}, says ${authority}\nto be checked by: ${check}\n`,
+  )
+  return EXIT.ok
+}
+
+async function lastTimestamp(
+  reader: StoreReader,
+  tenant: string,
+): Promise<EventBody<'CheckpointTimestamped'> | undefined> {
+  for await (const page of reader.readStream(ledgerStream(tenant), { direction: 'backwards' })) {
+    for (const { data } of page) {
+      const body = EVENTS.CheckpointTimestamped.schema.safeParse(parseJson(data))
+      if (body.success) return body.data
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,146 @@
+/**
+ * @module Time-stamps of checkpoints (LOG-32, LOG-33): requested behind the signing, so that nothing waits for the authority, and put on record
+ * with the next pass of the logs. What fails is tried again with growing pauses; checkpoints go on without it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ledgerStream } from '../../../schemas/names.ts'
+import { parseCheckpoint } from '../../merkle/checkpoint.ts'
+import { parseNote } from '../../merkle/signed-note.ts'
+import { digestText } from '../../signing/digests.ts'
+import { appendFact } from '../identity/append-fact.ts'
+import type { LogDeps } from './log-deps.ts'
+import type { LogProjection } from './log-projection.ts'
+import type { StampFailures, StampingFault, TimestampAuthority } from './timestamp-authority.ts'
+
+const FIRST_RETRY_MS = 1_000
+const LAST_RETRY_MS = 5 * 60_000
+/** Logs that wait to be time-stamped; the others come with a later pass. */
+const WAITING_MAX = 10_000
+/** Tokens that wait to be put on record, 16 KiB each at most. */
+const RECEIVED_MAX = 256
+
+export interface StampSettings {
+  readonly authority: TimestampAuthority
+  /** Least time between two time-stamps of one log. */
+  readonly intervalMs: number
+}
+
+/** A checkpoint's signed text, and what the authority said of it. */
+interface Received {
+  readonly size: number
+  readonly root: string
+  readonly data: object
+}
+
+export class CheckpointStamps implements Disposable {
+  readonly #deps: LogDeps
+  readonly #projection: LogProjection
+  readonly #settings: StampSettings
+  readonly #stop = new AbortController()
+  readonly #waiting = new Set<string>()
+  readonly #received = new Map<string, Received>()
+  readonly #failures = new Map<StampingFault, number>()
+  #going: Promise<void> | undefined
+
+  constructor(deps: LogDeps, projection: LogProjection, settings: StampSettings) {
+    this.#deps = deps
+    this.#projection = projection
+    this.#settings = settings
+  }
+
+  /** Has the last checkpoint of a log time-stamped, where that is due; nobody waits for it. */
+  post(tenant: string): void {
+    if (this.#received.has(tenant) || this.#waiting.size >= WAITING_MAX || !this.#isDue(tenant)) return
+    this.#waiting.add(tenant)
+    this.#going ??= this.#go().finally(() => {
+      this.#going = undefined
+    })
+  }
+
+  /** Puts on record what came; true where anything was. What finds its stream taken waits for the next pass. */
+  async record(signal?: AbortSignal): Promise<boolean> {
+    let any = false
+    for (const [tenant, { size, root, data }] of this.#received) {
+      if (signal?.aborted === true) break
+      const tree = this.#projection.tree(tenant)
+      const at = this.#projection.expectation(ledgerStream(tenant))
+      const isOfThisLog = size <= tree.signedSize && digestText(tree.rootAt(size)) === root
+      // Another process was first, or the log is not what it was: nothing to put there.
+      if (at === undefined || tree.stopped !== undefined || size <= (tree.stamp?.size ?? 0) || !isOfThisLog) {
+        this.#received.delete(tenant)
+        continue
+      }
+      const result = await appendFact(this.#deps, { tenant, type: 'CheckpointTimestamped', data: data as never, at })
+      if (result.kind !== 'appended') continue
+      this.#received.delete(tenant)
+      any = true
+    }
+    return any
+  }
+
+  /** How often the authority gave no token that can be used, by why, since this process started. */
+  failures(): readonly StampFailures[] {
+    const { name: authority } = this.#settings.authority
+    return [...this.#failures].map(([code, count]) => ({ authority, code, count }))
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop.abort()
+  }
+
+  #isDue(tenant: string): boolean {
+    const { note, signedSize, stamp } = this.#projection.tree(tenant)
+    if (note === undefined || signedSize <= (stamp?.size ?? 0)) return false
+    // A clock that was set back must not keep time-stamps back for long.
+    const sinceMs = stamp === undefined ? Infinity : Math.abs(this.#deps.effects.nowMs() - Date.parse(stamp.time))
+    return sinceMs >= this.#settings.intervalMs
+  }
+
+  async #go(): Promise<void> {
+    const { signal } = this.#stop
+    let retryMs = FIRST_RETRY_MS
+    for (const tenant of this.#waiting) {
+      if (signal.aborted || this.#received.size >= RECEIVED_MAX) break
+      const stamped = await this.#stamp(tenant).catch((error: unknown) => this.#unread(tenant, error))
+      // Put at the end again, the other logs go first.
+      this.#waiting.delete(tenant)
+      if (stamped) {
+        retryMs = FIRST_RETRY_MS
+        continue
+      }
+      this.#waiting.add(tenant)
+      await sleep(retryMs, undefined, { signal, ref: false }).catch(() => undefined)
+      retryMs = Math.min(2 * retryMs, LAST_RETRY_MS)
+    }
+    this.#waiting.clear()
+  }
+
+  /** False where it is to be tried again. */
+  async #stamp(tenant: string): Promise<boolean> {
+    if (!this.#isDue(tenant)) return true
+    const text = parseNote(this.#projection.tree(tenant).note ?? '')?.text
+    const checkpoint = text === undefined ? undefined : parseCheckpoint(text)
+    if (text === undefined || checkpoint === undefined) return true
+    const { authority } = this.#settings
+    const stamping = await authority.stamp(text, this.#stop.signal)
+    if (this.#stop.signal.aborted) return true
+    if (!stamping.ok) {
+      const { code, message } = stamping
+      this.#failures.set(code, (this.#failures.get(code) ?? 0) + 1)
+      this.#deps.log.warn({ tenant, authority: authority.name, code }, `no time-stamp for the checkpoint: ${message}`)
+      return false
+    }
+    const { time, policy, serial, reply } = stamping
+    const { size } = checkpoint
+    const root = digestText(checkpoint.root)
+    const said = { authority: authority.name, time, policy, serial, reply: Buffer.from(reply).toString('base64') }
+    this.#received.set(tenant, { size, root, data: { v: 1, size, root, text, ...said } })
+    return true
+  }
+
+  /** The file of the logs cannot be read now. */
+  #unread(tenant: string, err: unknown): boolean {
+    this.#deps.log.warn({ tenant, err }, 'the checkpoint cannot be read to be time-stamped: tried again later')
+    return false
+  }
+}
