@@ -36,7 +36,7 @@ export async function verify(inputs: Arguments): Promise<number> {
 
 /** Several files: parts of one log, each by itself and then against each other. */
 async function verifyParts(inputs: Arguments): Promise<number> {
-  for (const flag of ['witness', 'quorum', 'run-key'])
+  for (const flag of ['witness', 'quorum', 'timestamp-ca', 'run-key'])
     if (inputs.text(flag) !== undefined) throw usageFailure(`--${flag} is about one file, and several are named`)
   const parts: ChainPart[] = []
   let verdict: Verdict = 'VERIFIED'
