@@ -11,16 +11,13 @@ const ANSWER_MAX_BYTES = 64 * 1024
 
 /** A witness at its submission prefix. */
 export function httpWitness(url: string, verifier: NoteVerifier): Witness {
-  const target = new URL('add-checkpoint', url.endsWith('/') ? url : `${url}/`)
-  return {
-    url,
-    verifier,
-    add: async (body) => {
-      const signal = AbortSignal.timeout(ANSWER_MAX_MS)
-      const response = await fetch(target, { method: 'POST', body, redirect: 'error', signal })
-      return { status: response.status, body: await limitedText(response) }
-    },
+  const postTo = (path: string) => async (body: string) => {
+    const target = new URL(path, url.endsWith('/') ? url : `${url}/`)
+    const signal = AbortSignal.timeout(ANSWER_MAX_MS)
+    const response = await fetch(target, { method: 'POST', body, redirect: 'error', signal })
+    return { status: response.status, body: await limitedText(response) }
   }
+  return { url, verifier, add: postTo('add-checkpoint'), follow: postTo('add-successions') }
 }
 
 async function limitedText({ body }: Response): Promise<string> {

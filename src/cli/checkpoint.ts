@@ -60,5 +60,5 @@ async function cosigned(
   if (!read.ok) throw new CliFailure(`the last checkpoint on record does not verify: ${read.message}`, EXIT.unproven)
   const { checkpoint } = read
   const proofFrom = (from: number) => proveOfflineConsistency(reader.readAll(), { tenant, from, checkpoint })
-  return await cosignedBy({ url, verifier: witness, note, proofFrom })
+  return await cosignedBy({ url, verifier: witness, note, proofFrom, successions: ownSuccessions(settings) })
 }

@@ -11,8 +11,8 @@ export interface Posting extends Omit<Question, 'knownSize'> {
 }
 
 /** The note with the cosignature of the witness. Throws `CliFailure`: network, or unproven where the witness refuses. */
-export async function cosignedBy({ url, verifier, note, proofFrom }: Posting): Promise<string> {
-  const answer = await askWitness(httpWitness(url, verifier), { note, knownSize: 0, proofFrom })
-  if (answer.ok) return note + answer.lines
+export async function cosignedBy({ url, verifier, ...question }: Posting): Promise<string> {
+  const answer = await askWitness(httpWitness(url, verifier), { ...question, knownSize: 0 })
+  if (answer.ok) return question.note + answer.lines
   throw new CliFailure(answer.message, answer.code === 'unreachable' ? EXIT.network : EXIT.unproven)
 }

@@ -5,16 +5,20 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { parseJson } from '../../schemas/json.ts'
 import { fromBase64, toBase64 } from '../merkle/base64.ts'
+import { judgeSuccessions, keyChains } from '../merkle/followed-keys.ts'
 import { HASH_BYTES } from '../merkle/hashes.ts'
 import { cosigner, type NoteVerifier } from '../merkle/note-key.ts'
 import { signText } from '../merkle/signed-note.ts'
-import { judgeAddCheckpoint, type Witnessed } from '../merkle/witness.ts'
+import { type Evidence, judgeAddCheckpoint, type Witnessed } from '../merkle/witness.ts'
 import { linkNewFile, replaceFile } from '../signing/durable-file.ts'
 import { CliFailure, EXIT } from './failure.ts'
+import { successionsIn } from './successions.ts'
 import { fileEvidence } from './witness-evidence.ts'
 
 const KEY_FILE = 'witness-key.pem'
 const STATE_FILE = 'witness-state.json'
+/** Losing it loses nothing that the logs would not post again. */
+const SUCCESSIONS_FILE = 'witness-successions.json'
 const MS_PER_SECOND = 1_000
 
 const State = z.strictObject({
@@ -32,6 +36,8 @@ export interface Witness {
   readonly verifierKey: string
   /** Answers one request. What is cosigned is durable before this returns; no two requests overlap in it. */
   readonly add: (request: string) => WitnessAnswer
+  /** Answers one request to follow the successions of a log's key. What is followed is durable before this returns. */
+  readonly follow: (request: string) => WitnessAnswer
 }
 
 export interface WitnessOptions {
@@ -49,17 +55,33 @@ export function openWitness({ folder, name, verifiers, nowMs = Date.now, onEvide
   const [keyPath, statePath] = [join(folder, KEY_FILE), join(folder, STATE_FILE)]
   const key = openKey(keyPath, statePath)
   const witnessed = readState(statePath)
-  const logs = new Map<string, NoteVerifier[]>()
-  for (const verifier of verifiers) logs.set(verifier.name, [...(logs.get(verifier.name) ?? []), verifier])
+  const successionsPath = join(folder, SUCCESSIONS_FILE)
+  let kept = existsSync(successionsPath) ? successionsIn(successionsPath) : []
+  let logs = keyChains(verifiers, kept)
   const signer = cosigner(name, key, () => Math.floor(nowMs() / MS_PER_SECOND))
 
+  const file = (evidence: Evidence | undefined): void => {
+    const filed = evidence && fileEvidence(folder, evidence)
+    if (filed !== undefined) onEvidence?.(filed)
+  }
   return {
     verifierKey: signer.verifier.text,
+    follow: (request) => {
+      const verdict = judgeSuccessions(parseJson(request), { given: verifiers, kept })
+      if (verdict.status !== 200) {
+        const { twoSuccessors } = verdict
+        file(twoSuccessors && { ...twoSuccessors, kind: 'two-successors', proof: [] })
+        return verdict
+      }
+      replaceFile(successionsPath, `${JSON.stringify(verdict.kept, null, 2)}\n`)
+      kept = verdict.kept
+      logs = keyChains(verifiers, kept)
+      return { status: 200, body: `${kept.length} successions are followed\n` }
+    },
     add: (request) => {
       const verdict = judgeAddCheckpoint(request, { logs, witnessed })
       if (verdict.status !== 200) {
-        const filed = verdict.evidence && fileEvidence(folder, verdict.evidence)
-        if (filed !== undefined) onEvidence?.(filed)
+        file(verdict.evidence)
         return verdict
       }
       const { note, checkpoint } = verdict

@@ -44,17 +44,24 @@ function refuseKey(key: string): never {
   throw usageFailure(`--log: "${key}" is no verifier key`)
 }
 
+const ANSWERS = { '/add-checkpoint': 'add', '/add-successions': 'follow' } as const
+
+function isAnswered(path: string): path is keyof typeof ANSWERS {
+  return Object.hasOwn(ANSWERS, path)
+}
+
 export function serveWitness(opened: Witness): Server {
   return createServer({ requestTimeout: REQUEST_MAX_MS }, (request, response) => {
     const answer = (status: number, body: string, type = 'text/plain; charset=utf-8'): void => {
       response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body)
     }
-    if (request.url !== '/add-checkpoint') return answer(404, 'there is /add-checkpoint alone\n')
+    const path = request.url ?? ''
+    if (!isAnswered(path)) return answer(404, 'there are /add-checkpoint and /add-successions\n')
     if (request.method !== 'POST') return answer(405, 'POST only\n')
     readBody(request)
       .then((body) => {
         if (body === undefined) return answer(413, `at most ${BODY_MAX_BYTES} bytes\n`)
-        const { status, body: text, contentType } = opened.add(body)
+        const { status, body: text, contentType } = opened[ANSWERS[path]](body)
         answer(status, text, contentType)
       })
       .catch((error: NodeJS.ErrnoException) => {

@@ -2,6 +2,7 @@
 import { formatSize, parseAddCheckpoint, SIZE_TYPE } from './add-checkpoint.ts'
 import { type Checkpoint, parseCheckpoint } from './checkpoint.ts'
 import { type ConsistencyClaim, showsFork, verifyConsistency } from './consistency.ts'
+import type { KeyChains } from './followed-keys.ts'
 import { emptyRoot, sameHash } from './hashes.ts'
 import type { NoteVerifier } from './note-key.ts'
 import { openNote, parseNote } from './signed-note.ts'
@@ -18,16 +19,16 @@ export interface Witnessed {
 export interface Evidence {
   readonly origin: string
   /** Two roots of one size; or, by the proof, two trees of which the larger does not begin with the smaller. */
-  readonly kind: 'same-size' | 'fork'
-  /** Signed notes, the smaller first, without the signature lines of others. */
+  readonly kind: 'same-size' | 'fork' | 'two-successors'
+  /** Signed notes, the smaller first, without the signature lines of others; of `two-successors` the successions of one key. */
   readonly notes: readonly [string, string]
   /** Of a fork: the nodes that make the larger root, and another root than the signed one for the smaller size (RFC 6962). */
   readonly proof: readonly Uint8Array[]
 }
 
 export interface WitnessKnowledge {
-  /** Keys that each log signs with, by origin. */
-  readonly logs: ReadonlyMap<string, readonly NoteVerifier[]>
+  /** Keys that each log signs with, by its name. */
+  readonly logs: KeyChains
   /** By origin; absent where nothing was cosigned yet. */
   readonly witnessed: ReadonlyMap<string, Witnessed>
 }
@@ -51,17 +52,19 @@ export function judgeAddCheckpoint(request: string, known: WitnessKnowledge): Wi
     return refused(400, 'not an add-checkpoint request')
 
   const { origin, size } = checkpoint
-  const verifiers = known.logs.get(origin)
-  if (verifiers === undefined) return refused(404, 'this log is not witnessed here')
-  const opened = openNote(parsed.checkpoint, verifiers)
+  const chains = known.logs.get(origin)
+  if (chains === undefined) return refused(404, 'this log is not witnessed here')
+  const opened = openNote(parsed.checkpoint, keysOf(chains))
   if (!opened.ok)
     return refused(
       403,
-      'no key of this log that is known here signed the checkpoint: where the key was rotated, name both keys with --log',
+      'no key of this log that is known here signed the checkpoint: where the key was rotated, post its successions first',
     )
   if (parsed.oldSize > size) return refused(400, 'the old size is larger than the checkpoint')
 
   const last = known.witnessed.get(origin) ?? { size: 0, root: emptyRoot() }
+  if (isSucceeded(opened.signers, last, chains))
+    return refused(403, 'the key that signed this checkpoint was succeeded: one under a later key was cosigned before')
   const claim = { from: last.size, fromRoot: last.root, to: size, toRoot: checkpoint.root, proof: parsed.proof }
   const note = `${text}\n${opened.lines}`
   const evidence = evidenceOf(claim, { origin, note, last })
@@ -69,6 +72,27 @@ export function judgeAddCheckpoint(request: string, known: WitnessKnowledge): Wi
     return { status: 409, body: formatSize(last.size), contentType: SIZE_TYPE, ...(evidence && { evidence }) }
   if (verifyConsistency(claim)) return { status: 200, checkpoint, text, note }
   return { ...refused(422, 'the proof does not show that the log goes on'), ...(evidence && { evidence }) }
+}
+
+/** Each once: a key that was given may also follow another one. */
+function keysOf(chains: readonly (readonly NoteVerifier[])[]): readonly NoteVerifier[] {
+  return [...new Map(chains.flat().map((verifier) => [verifier.text, verifier])).values()]
+}
+
+/** Whether none of these keys is the one that signed the last checkpoint, or follows it, and one that signed it follows them. */
+function isSucceeded(
+  signers: readonly NoteVerifier[],
+  { note }: Witnessed,
+  chains: readonly (readonly NoteVerifier[])[],
+): boolean {
+  const opened = note === undefined ? undefined : openNote(note, keysOf(chains))
+  if (opened?.ok !== true) return false
+  const placeIn = (chain: readonly NoteVerifier[], keys: readonly NoteVerifier[]): number =>
+    Math.max(...keys.map((key) => chain.findIndex(({ text }) => text === key.text)))
+  return chains.some((chain) => {
+    const place = placeIn(chain, signers)
+    return place >= 0 && place < placeIn(chain, opened.signers)
+  })
 }
 
 interface Signed {

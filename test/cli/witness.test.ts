@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
@@ -10,6 +10,7 @@ import { openWitness, type Witness } from '../../src/cli/witness-state.ts'
 import { formatAddCheckpoint } from '../../src/merkle/add-checkpoint.ts'
 import { formatCheckpoint } from '../../src/merkle/checkpoint.ts'
 import { leafHash, nodeHash } from '../../src/merkle/hashes.ts'
+import { signSuccession } from '../../src/merkle/key-succession.ts'
 import { noteSigner, parseVerifierKey } from '../../src/merkle/note-key.ts'
 import { openNote, signNote, signText } from '../../src/merkle/signed-note.ts'
 import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
@@ -47,6 +48,53 @@ test('a cosignature opens, added to the checkpoint, under the witness key; after
   assert.is(status, 200)
   assert.equal(openNote(second + body, [verifier, signer.verifier]).ok, true)
   assert.equal(openNote(second + body, [verifier]).ok, true)
+})
+
+const ORIGIN = 'example.com'
+const NAMED = { origin: ORIGIN, time: '2026-07-14T09:30:00.000Z' }
+const keyOf = () => generateKeyPairSync('ed25519').privateKey
+
+test('a witness follows a key by its successions alone, files two successors of one key, and takes no key that was succeeded once a later one signed (A244)', () => {
+  using folder = tempFolder()
+  const [next, third, stranger] = [keyOf(), keyOf(), keyOf()]
+  const toNext = signSuccession({ ...NAMED, from: privateKey, to: next })
+  const toThird = signSuccession({ ...NAMED, from: next, to: third })
+  const noteBy = (key: KeyObject, size: number, root: Uint8Array): string =>
+    signNote(formatCheckpoint({ origin: 'example.com/log', size, root }), [noteSigner('example.com/log', key)])
+  const add = (witness: Witness, note: string, oldSize: number, proof: readonly Uint8Array[] = []): number =>
+    witness.add(formatAddCheckpoint({ oldSize, proof, checkpoint: note })).status
+  const filed: string[] = []
+  const witness = openWitness({
+    folder: folder.path,
+    name: 'witness.example',
+    verifiers: [signer.verifier],
+    onEvidence: (path) => filed.push(path),
+  })
+  const follow = (...notes: readonly unknown[]): number => witness.follow(JSON.stringify(notes)).status
+  assert.is(add(witness, first, 0), 200)
+
+  assert.is(add(witness, noteBy(third, 1, one), 1), 403)
+  assert.is(follow(signSuccession({ ...NAMED, from: stranger, to: third })), 403)
+  assert.is(follow(signSuccession({ ...NAMED, origin: 'example.org', from: privateKey, to: third })), 403)
+  assert.is(follow(toThird), 403, 'nothing leads to its first key yet')
+  assert.is(follow(toNext.replace('2026', '2027')), 400)
+  for (const malformed of ['', '{}', '[]', '[1]', 'null', JSON.stringify(Array(33).fill(toNext))])
+    assert.is(witness.follow(malformed).status, 400, malformed.slice(0, 10))
+  assert.is(add(witness, noteBy(third, 1, one), 1), 403)
+
+  assert.is(follow(toThird, toNext), 200)
+  assert.is(follow(toThird, toNext), 200, 'and again')
+  assert.is(add(witness, noteBy(next, 1, one), 1), 200)
+  const two = nodeHash(one, leafHash('two'))
+  assert.is(add(witness, noteBy(third, 2, two), 1, [leafHash('two')]), 200)
+  for (const key of [privateKey, next]) assert.is(add(open(folder), noteBy(key, 2, two), 2), 403, 'it was succeeded')
+  assert.is(add(open(folder), noteBy(third, 2, two), 2), 200)
+
+  assert.equal(filed, [])
+  assert.is(follow(signSuccession({ ...NAMED, from: privateKey, to: stranger })), 409)
+  assert.is(filed.length, 1)
+  assert.match(readFileSync(filed[0] ?? '', 'utf8'), /"kind": "two-successors"/)
+  assert.is(add(witness, noteBy(stranger, 2, two), 2), 403)
 })
 
 test('a witness that lost its memory does not cosign again under its key (A35, LOG-10)', () => {

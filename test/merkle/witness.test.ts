@@ -56,7 +56,7 @@ function post(posted: Posted, last?: Witnessed): WitnessVerdict {
   const proof = posted.proof ?? (from <= size ? proveConsistency(from, size, tree.read) : [])
   const request = formatAddCheckpoint({ oldSize: from, proof, checkpoint: noteOf(posted) })
   const witnessed = new Map(last === undefined ? [] : [[ORIGIN, last] as const])
-  return judgeAddCheckpoint(request, { logs: new Map([[ORIGIN, [signer.verifier]]]), witnessed })
+  return judgeAddCheckpoint(request, { logs: new Map([[ORIGIN, [[signer.verifier]]]]), witnessed })
 }
 
 test('a log is cosigned from its first checkpoint on, along proofs', () => {
@@ -84,7 +84,7 @@ test('wrong origin, wrong key, falling sizes and a proof that does not lead ther
   assert.is(post({ from: 7, size: 20, proof: [] }, cosigned(7)).status, 422)
   assert.is(post({ from: 7, size: 20, proof: proveConsistency(6, 20, log.read) }, cosigned(7)).status, 422)
   assert.is(post({ from: 0, size: 20, proof: [log.rootAt(3)] }).status, 422)
-  const knowledge = { logs: new Map([[ORIGIN, [signer.verifier]]]), witnessed: new Map() }
+  const knowledge = { logs: new Map([[ORIGIN, [[signer.verifier]]]]), witnessed: new Map() }
   for (const body of ['', 'old 0\n\n', 'old 0\n\nx\n', `old 00\n\n${noteOf({ from: 0, size: 7 })}`]) {
     assert.is(judgeAddCheckpoint(body, knowledge).status, 400)
   }
@@ -143,7 +143,7 @@ test('a checkpoint that a stranger signed, and one that contradicts what is only
 test('signature lines of unknown keys are passed over, at least sixteen of them, and stand in nothing that is kept (A65)', () => {
   const strangers = Array.from({ length: 99 }, (_, i) => noteSigner(`stranger-${i}`, strangerKey))
   const text = formatCheckpoint({ origin: ORIGIN, size: 7, root: log.rootAt(7) })
-  const knowledge = { logs: new Map([[ORIGIN, [signer.verifier]]]), witnessed: new Map() }
+  const knowledge = { logs: new Map([[ORIGIN, [[signer.verifier]]]]), witnessed: new Map() }
   const add = (count: number): WitnessVerdict => {
     const checkpoint = signNote(text, [...strangers.slice(0, count), signer])
     return judgeAddCheckpoint(formatAddCheckpoint({ oldSize: 0, proof: [], checkpoint }), knowledge)

@@ -1,9 +1,11 @@
 /** @module Asking a witness for its cosignature: where it is behind, it says so, and gets the proof from there (C2SP tlog-witness). */
 import { formatAddCheckpoint, parseSize } from '../../merkle/add-checkpoint.ts'
+import { SUCCESSIONS_MAX } from '../../merkle/followed-keys.ts'
 import type { NoteVerifier } from '../../merkle/note-key.ts'
 import { openNote, parseSignatureLines } from '../../merkle/signed-note.ts'
 
 const STALE = 409
+const UNKNOWN_KEY = 403
 
 /** A witness, and what carries a request to it. */
 export interface Witness {
@@ -11,7 +13,9 @@ export interface Witness {
   readonly url: string
   readonly verifier: NoteVerifier
   /** Sends the body of an add-checkpoint request. Rejects where the witness does not answer. */
-  readonly add: (body: string) => Promise<{ readonly status: number; readonly body: string }>
+  readonly add: (body: string) => Promise<Answer>
+  /** Sends signed notes of successions, a JSON list: an answer of our own witnesses. Rejects as `add` does. */
+  readonly follow?: (body: string) => Promise<Answer>
 }
 
 export interface Question {
@@ -19,6 +23,8 @@ export interface Question {
   readonly note: string
   /** Size of the log that the witness is believed to know. */
   readonly knownSize: number
+  /** Signed notes that lead from each key of the log to the one after it, oldest first. */
+  readonly successions?: readonly string[]
   /** The proof from an earlier size; undefined where there is none. */
   readonly proofFrom: (size: number) => readonly Uint8Array[] | undefined | Promise<readonly Uint8Array[] | undefined>
 }
@@ -31,7 +37,7 @@ export type Cosigning =
 /** Asks once, and once more with the proof from the size that the witness names. Never throws for what the witness does. */
 export async function askWitness(witness: Witness, question: Question): Promise<Cosigning> {
   try {
-    const first = await add(witness, question, question.knownSize)
+    const first = await addFollowed(witness, question)
     if (first?.status !== STALE) return judge(witness, question, first)
     const size = parseSize(first.body)
     return judge(witness, question, size === undefined ? undefined : await add(witness, question, size), first.body)
@@ -42,6 +48,15 @@ export async function askWitness(witness: Witness, question: Question): Promise<
 }
 
 type Answer = { readonly status: number; readonly body: string }
+
+/** A witness that does not know the key yet is told how it followed the one before, and asked once more. */
+async function addFollowed(witness: Witness, question: Question): Promise<Answer | undefined> {
+  const { knownSize, successions = [] } = question
+  const first = await add(witness, question, knownSize)
+  if (first?.status !== UNKNOWN_KEY || successions.length === 0 || witness.follow === undefined) return first
+  const followed = await witness.follow(JSON.stringify(successions.slice(-SUCCESSIONS_MAX)))
+  return followed.status === 200 ? add(witness, question, knownSize) : first
+}
 
 async function add(witness: Witness, { note, proofFrom }: Question, oldSize: number): Promise<Answer | undefined> {
   const proof = oldSize === 0 ? [] : await proofFrom(oldSize)

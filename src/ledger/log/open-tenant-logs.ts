@@ -72,7 +72,7 @@ function openTenantLogs(
 ): OpenLogs {
   deps.lag?.watchBuilding(() => projection.building)
   const signer = new CheckpointSigner(deps, projection, heads)
-  const posts = new WitnessPosts(witnesses, postedLogs(projection), deps)
+  const posts = new WitnessPosts(witnesses, postedLogs(projection, deps), deps)
   const stamps = stampedBy && new CheckpointStamps(deps, projection, stampedBy)
   const keep = kept && checkpointKeeper(kept, { deps, projection, origin })
   let publishing: Promise<void> | undefined
@@ -197,8 +197,9 @@ function whileNothingIsAppended(appendsSoFar: () => number): { readonly signal: 
 }
 
 /** Notes and proofs of the published trees. */
-function postedLogs(projection: LogProjection): PostedLogs {
+function postedLogs(projection: LogProjection, { logKeys }: LogDeps): PostedLogs {
   return {
+    successions: () => logKeys.successions,
     note: (tenant) => {
       const { note: text, signedSize: size } = projection.tree(tenant)
       return text === undefined ? undefined : { text, size }

@@ -20,6 +20,8 @@ export interface PostedLogs {
   readonly note: (tenant: string) => { readonly text: string; readonly size: number } | undefined
   /** That the tree of one size begins with that of another; undefined where there is no such proof. */
   readonly proof: (tenant: string, from: number, to: number) => readonly Uint8Array[] | undefined
+  /** Signed notes that lead from each key that signed the logs to the one after it, oldest first. */
+  readonly successions: () => readonly string[]
 }
 
 /** What is known of one witness and one log. */
@@ -146,7 +148,7 @@ class Courier {
     if (note === undefined || known?.note === note.text) return undefined
     const knownSize = known?.knownSize ?? 0
     const proofFrom = (from: number) => logs.proof(tenant, from, note.size)
-    const answer = await askWitness(witness, { note: note.text, knownSize, proofFrom })
+    const answer = await askWitness(witness, { note: note.text, knownSize, proofFrom, successions: logs.successions() })
     if (answer.ok) {
       this.#keep(tenant, { note: note.text, lines: answer.lines, knownSize: note.size })
       return answer

@@ -31,6 +31,7 @@ test('a file of the logs that cannot be read when a checkpoint is to be posted i
       return { text: 'acme\n1\nroot\n', size: 1 }
     },
     proof: () => [],
+    successions: () => [],
   }
   try {
     using posts = new WitnessPosts([witness], logs, { log: log as never, memory: new MemoryBudget() })

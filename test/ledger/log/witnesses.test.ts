@@ -7,13 +7,22 @@ import * as assert from 'uvu/assert'
 import { serveWitness } from '../../../src/cli/witness.ts'
 import { openWitness } from '../../../src/cli/witness-state.ts'
 import { askWitness, type Witness } from '../../../src/ledger/log/ask-witness.ts'
+import { formatAddCheckpoint } from '../../../src/merkle/add-checkpoint.ts'
 import { parseCheckpoint } from '../../../src/merkle/checkpoint.ts'
-import { cosigner, type NoteSigner, noteSigner, noteVerifier, parseVerifierKey } from '../../../src/merkle/note-key.ts'
+import {
+  cosigner,
+  type NoteSigner,
+  type NoteVerifier,
+  noteSigner,
+  noteVerifier,
+  parseVerifierKey,
+} from '../../../src/merkle/note-key.ts'
 import { openNote, signNote, signText } from '../../../src/merkle/signed-note.ts'
 import { parseTlogProof } from '../../../src/merkle/tlog-proof.ts'
 import { createLedgerKeys } from '../../../src/signing/ledger-keys.ts'
 import { openMemoryStore } from '../../../src/store/memory/memory-store.ts'
 import { httpWitness } from '../../../src/witness-client.ts'
+import { rotatedLogKey } from '../../support/key-rotation.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { ORIGIN, type TestLogs, testLogs } from '../../support/test-logs.ts'
 import { eventually } from '../../support/within.ts'
@@ -149,6 +158,36 @@ test('a stale size costs one more question; a size that no proof leads from is s
   assert.is(one.bodies.length, asked + 2)
   const none = await askWitness(one.witness, { note, knownSize: 0, proofFrom: () => undefined })
   assert.is(none.ok ? '' : none.code, 'no-proof')
+})
+
+test('a witness that was given the first key alone follows the log through rotations of its key, over a restart of its own (LOG-10, LOG-28)', async () => {
+  using one = await runWitness('one.example/w')
+  await using at = await testLogs({ keys: KEYS, witnesses: [one.witness] })
+  const cosigned = (key: NoteVerifier) =>
+    eventually(async () => {
+      await at.logs.publish()
+      const opened = openNote(noteOf(at), [key, one.witness.verifier])
+      return opened.ok && opened.signers.length === 2 ? true : undefined
+    }, 'a cosignature')
+  await at.fill('acme', 'run-0', 2)
+  await cosigned(LOG)
+  for (const turn of [1, 2]) {
+    const rotated = rotatedLogKey(at.keys, ORIGIN)
+    at.replaceKeys(rotated)
+    const key = noteVerifier(`${ORIGIN}/acme`, rotated.checkpointKey)
+    await eventually(() => (at.logs.verifierKey('acme') === key.text ? true : undefined), 'the new key')
+    await at.fill('acme', `run-${turn}`, 2)
+    await cosigned(key)
+  }
+  const reopened = openWitness({ folder: one.folder, name: 'one.example/w', verifiers: [LOG] })
+  const { size } = parseCheckpoint(noteOf(at).split('\n\n')[0]?.concat('\n') ?? '') ?? {}
+  const log = openNote(noteOf(at), [noteVerifier(`${ORIGIN}/acme`, at.keys.checkpointKey)])
+  const again = formatAddCheckpoint({
+    oldSize: size ?? 0,
+    proof: [],
+    checkpoint: log.ok ? `${log.text}\n${log.lines}` : '',
+  })
+  assert.is(reopened.add(again).status, 200)
 })
 
 test('of what a witness answers its own line is kept: lines of others cannot make a checkpoint longer than readers take (A65)', async () => {

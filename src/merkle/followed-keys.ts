@@ -1,0 +1,81 @@
+/**
+ * @module The keys that a witness takes for a log's own: those it was given, and those that follow them by successions which it was sent.
+ * Pure: who calls keeps the successions.
+ */
+import { type KeySuccession, readSuccession, successorsOf } from './key-succession.ts'
+import { type NoteVerifier, noteVerifier } from './note-key.ts'
+
+/** Of all logs of a witness, and of one request: whoever posts can make valid ones of keys of their own, and each costs two signatures. */
+export const SUCCESSIONS_MAX = 32
+
+/** The keys of each log by its name: chains, each from a key that was given, oldest first. */
+export type KeyChains = ReadonlyMap<string, readonly (readonly NoteVerifier[])[]>
+
+export type Following =
+  /** Keep these durably, then go by their chains. */
+  | { readonly status: 200; readonly kept: readonly string[] }
+  | {
+      readonly status: 400 | 403 | 409
+      readonly body: string
+      /** Two successors of one key, both signed by it: the one that is kept, and the other one. */
+      readonly twoSuccessors?: { readonly origin: string; readonly notes: readonly [string, string] }
+    }
+
+export function keyChains(given: readonly NoteVerifier[], kept: readonly string[]): KeyChains {
+  const chains = new Map<string, (readonly NoteVerifier[])[]>()
+  for (const verifier of given)
+    chains.set(verifier.name, [...(chains.get(verifier.name) ?? []), successorsOf(verifier, kept)])
+  return chains
+}
+
+/** `request`: signed notes of successions, a JSON list, in any order. Of two successors of one key the one that came first stays. */
+export function judgeSuccessions(
+  request: unknown,
+  { given, kept }: { readonly given: readonly NoteVerifier[]; readonly kept: readonly string[] },
+): Following {
+  const isList = Array.isArray(request) && request.length > 0 && request.length <= SUCCESSIONS_MAX
+  const posted = isList ? request.flatMap((note: unknown) => (typeof note === 'string' && withSaid(note)) || []) : []
+  if (!isList || posted.length < request.length)
+    return refused(
+      400,
+      `takes a JSON list of 1 to ${SUCCESSIONS_MAX} successions of a log's key, each signed by both keys`,
+    )
+  const known = kept.flatMap((note) => withSaid(note) ?? [])
+  for (const each of posted) {
+    const other = known.find(({ said }) => said.from.text === each.said.from.text && said.to.text !== each.said.to.text)
+    if (other === undefined) continue
+    const twoSuccessors = { origin: each.said.origin, notes: [other.note, each.note] } as const
+    return { ...refused(409, 'this key has another successor already: neither side can take that back'), twoSuccessors }
+  }
+  const all = [...new Map([...known, ...posted].map((each) => [each.note, each])).values()]
+  const chains = [
+    ...keyChains(
+      given,
+      all.map(({ note }) => note),
+    ).values(),
+  ].flat()
+  const used = all.filter(({ said }) => chains.some((chain) => leads(chain, said)))
+  if (!posted.some((each) => used.some(({ note }) => note === each.note)))
+    return refused(403, 'these successions begin at no key of a log that is known here')
+  if (used.length > SUCCESSIONS_MAX) return refused(403, `at most ${SUCCESSIONS_MAX} successions are followed`)
+  return { status: 200, kept: used.map(({ note }) => note) }
+}
+
+function withSaid(note: string): { readonly note: string; readonly said: KeySuccession } | undefined {
+  const said = readSuccession(note)
+  return said && { note, said }
+}
+
+/** Whether a chain has both keys, one right after the other. */
+function leads(chain: readonly NoteVerifier[], { from, to }: KeySuccession): boolean {
+  return chain.some((each, at) => {
+    const next = chain[at + 1]
+    const isOf = (verifier: NoteVerifier | undefined, of: NoteVerifier): boolean =>
+      verifier !== undefined && noteVerifier(verifier.name, of.key, verifier.type).keyId === verifier.keyId
+    return isOf(each, from) && isOf(next, to)
+  })
+}
+
+function refused<S extends 400 | 403 | 409>(status: S, message: string): { status: S; body: string } {
+  return { status, body: `${message}\n` }
+}
