@@ -210,8 +210,8 @@ function claimNow(
 
   const leaseMs = request.claim.leaseMs ?? LEASE_DEFAULT_MS
   const body: EventBody<'ToolCallClaimed'> = {
-    ...declared(request),
     v: 1,
+    ...declared(request),
     callId,
     fence: again ? known.fence + 1 : 1,
     key: request.key,

@@ -43,9 +43,9 @@ export interface Env {
   readonly reservationLeftMs: (reservation: ReservationState, state: RunState) => number
   readonly actor: string
   /** For whom the actor acts, where the token says so. */
-  readonly principal?: string
+  readonly principal?: string | undefined
   /** Of the token: what its bearer may decide. */
-  readonly roles?: readonly string[]
+  readonly roles?: readonly string[] | undefined
   readonly newId: () => string
   /** `sha256:` digest over the JCS bytes of a JSON value (an object type, so that parsed requests fit). */
   readonly digestOf: (value: Json | object) => string

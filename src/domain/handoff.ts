@@ -58,7 +58,8 @@ export function* decideHandoff(state: RunState, posted: PostEnvelope, env: Hando
 
   const established = establishedDigest(state, env.headDigest ?? '')
   const manifest = state.manifests[slot(posted.agent)]
-  const whole = { ...posted, mode: posted.mode ?? 'replace', parent: posted.parent ?? established }
+  const { agent, payload, mode = 'replace', parent = established, ...more } = posted
+  const whole = { agent, payload, mode, parent, ...more }
   const envelope = withDigest(whole, env)
   const wrong = preconditionFault(state, envelope, { posted, established, manifest, env })
   if (wrong !== undefined) return refusedEnvelope(state, env, { wrong, signature: posted.signature })
@@ -162,11 +163,11 @@ export function* judge(
     evidence: input.evidence,
     first: state.step === 0,
     payload: handedOver(envelope, state.policy),
-    ...(envelope.supersedes === undefined ? {} : { supersedes: envelope.supersedes }),
-    ...(manifest?.writes === undefined ? {} : { writes: manifest.writes }),
-    ...(manifest?.schema === undefined ? {} : { schema: manifest.schema }),
-    ...(manifest?.maxTokens === undefined ? {} : { maxTokens: manifest.maxTokens }),
-    ...(envelope.tokens === undefined ? {} : { tokens: envelope.tokens }),
+    supersedes: envelope.supersedes,
+    writes: manifest?.writes,
+    schema: manifest?.schema,
+    maxTokens: manifest?.maxTokens,
+    tokens: envelope.tokens,
   })
   if (state.policy.rules !== RULES_NOW) return verdict
   return { ...verdict, findings: withEstablishingStep(verdict.findings, state, input.evidence.results.since) }
@@ -182,24 +183,24 @@ export function ruleSet({ base, rules = 1 }: RunState['policy']): { rules?: numb
   return base === 'relay' ? {} : { rules }
 }
 
-function handoffBody(
-  envelope: SignedEnvelope,
-): Omit<EventBody<'EnvelopeRejected'>, 'rules' | 'confidence' | 'findings' | 'findingsTotal'> {
+type HandoffBody = Omit<EventBody<'EnvelopeRejected'>, 'findings' | 'findingsTotal'>
+
+/** Set one by one: spreading the optional members costs as much as the judgement of a handoff in which nothing is wrong. */
+function handoffBody(envelope: SignedEnvelope, policy: RunState['policy'], { confidence }: Verdict): HandoffBody {
   const { agent, mode, payload, add, parent, tokens, manifestHash, supersedes, signature, signed } = envelope
-  return {
-    v: 1,
-    agent,
-    mode,
-    payload,
-    ...(add === undefined ? {} : { add }),
-    parent,
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(manifestHash === undefined ? {} : { manifestHash }),
-    ...(supersedes === undefined ? {} : { supersedes }),
-    ...(signature === undefined ? {} : { signature }),
-    ...(signed === undefined ? {} : { signed }),
-    ...placeOf(envelope),
-  }
+  const body: { -readonly [K in keyof HandoffBody]: HandoffBody[K] } = { v: 1, agent, mode, payload, parent }
+  if (add !== undefined) body.add = add
+  if (tokens !== undefined) body.tokens = tokens
+  if (manifestHash !== undefined) body.manifestHash = manifestHash
+  if (supersedes !== undefined) body.supersedes = supersedes
+  if (signature !== undefined) body.signature = signature
+  if (signed !== undefined) body.signed = signed
+  if (envelope.scope !== undefined) body.scope = envelope.scope
+  if (envelope.occurrence !== undefined) body.occurrence = envelope.occurrence
+  const { rules } = ruleSet(policy)
+  if (rules !== undefined) body.rules = rules
+  if (confidence !== undefined) body.confidence = confidence
+  return body
 }
 
 /** The place in the caller's code, where it says so. */
@@ -216,19 +217,10 @@ function accepted(
   inputs: { context: JsonObject; verdict: Verdict; env: Env },
 ): Decision {
   const { context, verdict, env } = inputs
-  const step = state.step + 1
-  return append({
-    type: 'EnvelopeAccepted',
-    data: {
-      ...handoffBody(envelope),
-      v: 2,
-      step,
-      context: env.digestOf(context),
-      ...ruleSet(state.policy),
-      ...(verdict.confidence === undefined ? {} : { confidence: verdict.confidence }),
-      ...(verdict.findings.length === 0 ? {} : { findings: verdict.findings }),
-    },
-  })
+  const { findings } = verdict
+  const body = handoffBody(envelope, state.policy, verdict)
+  const data = { step: state.step + 1, ...body, v: 2 as const, context: env.digestOf(context) }
+  return append({ type: 'EnvelopeAccepted', data: findings.length === 0 ? data : { findings, ...data } })
 }
 
 function rejected(state: RunState, envelope: SignedEnvelope, verdict: Verdict): Decision {
@@ -237,9 +229,7 @@ function rejected(state: RunState, envelope: SignedEnvelope, verdict: Verdict): 
     {
       type: 'EnvelopeRejected',
       data: {
-        ...handoffBody(envelope),
-        ...ruleSet(state.policy),
-        ...(verdict.confidence === undefined ? {} : { confidence: verdict.confidence }),
+        ...handoffBody(envelope, state.policy, verdict),
         findings: verdict.findings,
         findingsTotal: verdict.findingsTotal,
       },

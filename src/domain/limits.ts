@@ -127,9 +127,9 @@ export function overshootOf(
   corrects: ReservationState | undefined,
 ): EventBody<'UsageRecorded'>['overshoot'] {
   const own = agentLimits(state.limits, used.agent)
-  const ofRun = overBy(state.spend, { ...used, corrects, tokens: state.limits.tokens, cost: state.limits.cost?.limit })
+  const ofRun = overBy(state.spend, { corrects, ...used, tokens: state.limits.tokens, cost: state.limits.cost?.limit })
   const spend = state.spendByAgent[slot(used.agent)] ?? zeroSpend()
-  const ofAgent = overBy(spend, { ...used, corrects, tokens: own?.tokens, cost: own?.cost })
+  const ofAgent = overBy(spend, { corrects, ...used, tokens: own?.tokens, cost: own?.cost })
   const tokens = Math.max(ofRun.tokens, ofAgent.tokens)
   const [cost] = [ofRun.nano, ofAgent.nano].sort((a, b) => (a < b ? 1 : -1))
   return tokens === 0 && cost === 0n ? undefined : { tokens, cost: fromNano(cost ?? 0n) }

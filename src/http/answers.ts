@@ -10,10 +10,12 @@ type Headers = Readonly<Record<string, string>>
 
 /** A run's record is nobody's to cache, and nothing here is to be guessed as another type. */
 const PRIVATE = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
-const JSON_HEADERS = { 'content-type': 'application/json', ...PRIVATE } as const
 
 export function jsonText(status: number, text: string, headers: Headers = {}): Response {
-  return ofLength(new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } }), text.length)
+  return ofLength(
+    new Response(text, { status, headers: { 'content-type': 'application/json', ...PRIVATE, ...headers } }),
+    text.length,
+  )
 }
 
 export function json(status: number, body: Json, headers: Headers = {}): Response {

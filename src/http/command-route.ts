@@ -101,7 +101,7 @@ export function requestInfo(ask: Ask, body: Json): Parsed<RequestInfo> | Promise
   return {
     ok: true,
     value: {
-      ...(ask.body !== undefined && { bodyBytes: ask.body.bytes }),
+      bodyBytes: ask.body?.bytes,
       ...(traceparent !== undefined && { traceparent }),
       ...(ifMatch.value !== undefined && { ifMatch: ifMatch.value }),
       ...(key.value !== undefined && { idempotency: { key: key.value, method: 'POST', path, body } }),

@@ -65,7 +65,7 @@ async function guarded(
   const { principal } = who
   if (edge.settings.requestLog) c.set('caller', principal)
   const caller: Principal & Pick<Caller, 'pace'> =
-    route.method === 'get' ? { ...principal, pace: paceOf(edge, principal, c) } : principal
+    route.method === 'get' ? { pace: paceOf(edge, principal, c), ...principal } : principal
   const run = c.req.param('run') ?? ''
   const withRun = run !== '' || route.path.includes('{run}')
   const refused = accessRefusal(route.access, caller, withRun ? run : undefined)
@@ -89,7 +89,7 @@ async function guarded(
       await notePayloads(edge, { caller, run, answered })
     return answered
   }
-  const response = await route.handle({ ...ask, access })
+  const response = await route.handle({ access, ...ask })
   // What was refused gave nothing away; a stream records itself before it ends.
   if (response.status < REFUSED_STATUS && access.streamed === undefined) await access.record()
   return response
@@ -124,7 +124,7 @@ async function withBody(route: GuardedRoute, ask: Ask): Promise<Response> {
   if (body === undefined) return problemResponse(bodiesInFlight, path)
   const written = edge.work.writes.begin()
   try {
-    return await route.handle({ ...ask, body })
+    return await route.handle({ body, ...ask })
   } finally {
     written()
     body.release()

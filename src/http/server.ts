@@ -80,7 +80,11 @@ function createNodeServer({ app, host, limits }: ServerOptions, unused: Set<Sock
   const room = new ConnectionRoom(all)
   const fetch = (request: Request, env: EdgeEnv['Bindings']): Response | Promise<Response> => {
     const socket = env.incoming?.socket
-    return app.fetch(request, { ...env, authenticated: () => socket !== undefined && room.knows(socket) })
+    return app.fetch(request, {
+      incoming: env.incoming,
+      ...env,
+      authenticated: () => socket !== undefined && room.knows(socket),
+    })
   }
   const listener = getRequestListener(fetch as never, { hostname: host, errorHandler: unreadable })
   const server = createServer(

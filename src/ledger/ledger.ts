@@ -28,7 +28,7 @@ export interface RequestInfo {
   /** Expected revision of the run: with it a conflict answers at once instead of deciding again. */
   readonly ifMatch?: number
   /** What the request took to send: large ones are spread over turns of the event loop. */
-  readonly bodyBytes?: number
+  readonly bodyBytes?: number | undefined
   readonly idempotency?: { readonly key: string; readonly method: string; readonly path: string; readonly body?: Json }
 }
 

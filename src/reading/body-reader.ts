@@ -76,7 +76,7 @@ export class BodyReader {
     const end = await store.end()
     if (end === undefined || store.comparePositions(end, until) < 0)
       throw new StoreUnavailableError('the store ends before what the export is pinned to', BEHIND_RETRY_MS)
-    const shown = (record: ReadRecord): LedgerEvent => ({ ...ledgerEvent(record), seal: sealOf(sealer, record) })
+    const shown = (record: ReadRecord): LedgerEvent => ({ seal: sealOf(sealer, record), ...ledgerEvent(record) })
     const pages = run === undefined ? store.readAll({ after, until, tenant }) : store.readStream(runStream(tenant, run))
     for await (const page of upTo(store, pages, until)) yield page.map(shown)
   }

@@ -1,5 +1,5 @@
 /** @module The JSON Canonicalization Scheme (RFC 8785): one text for one value, the bytes that are hashed and signed. */
-import type { Json } from '../../schemas/json.ts'
+import type { Json, JsonObject } from '../../schemas/json.ts'
 import { isWellFormed } from './well-formed.ts'
 
 /** Deeper values are refused before they reach the end of the stack; input is held to 64 at the edge. */
@@ -17,10 +17,15 @@ export function canonicalJson(value: Json): string {
   return write(value, 0)
 }
 
-/** The canonical text of an object, from the canonical texts of its members. */
-export function canonicalObject(memberTexts: Readonly<Record<string, string>>): string {
-  const keys = sortKeys(Object.keys(memberTexts))
-  return `{${keys.map((key) => `${keyText(key)}${memberTexts[key]}`).join(',')}}`
+/** The canonical text of an object whose members are written by `textOf`, which may know their texts already. */
+export function canonicalObject(value: JsonObject, textOf: (member: Json) => string): string {
+  const keys = sortKeys(Object.keys(value))
+  let text = '{'
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as string
+    text += `${i === 0 ? '' : ','}${keyText(key)}${textOf(value[key] as Json)}`
+  }
+  return `${text}}`
 }
 
 /** The same value with its members in canonical order: an answer that is made again from the record is the same to the byte. */

@@ -53,15 +53,33 @@ export function dataDigest(salt: Uint8Array, data: string): string {
   return PREFIX + hash(ALGORITHM, scratch.subarray(0, end), 'hex')
 }
 
+/** Longer texts of a value's members are not remembered. */
+const MEMBER_TEXTS_MAX_CHARS = 64 * 1024
+/** A member's place in the map, and its text's header. */
+const MEMBER_BYTES = 96
+
+/** The canonical texts of an object's lists and objects: where they stand in the next one as well, they need no writing again. */
+export interface MemberTexts {
+  readonly texts: ReadonlyMap<object, string>
+  /** What they take in memory. */
+  readonly bytes: number
+}
+
 /** Canonical texts by the values that they are of: a payload is written once, for its size, its digest, the mark of its request and the body of its event. */
 export class CanonicalTexts {
+  readonly #known: MemberTexts['texts'] | undefined
   /** Of objects that nobody changes as long as this is used. */
   readonly #texts = new Map<object, string>()
-  readonly #same = new Map<object, JsonObject>()
+  #same: readonly [value: JsonObject, other: JsonObject] | undefined
 
-  /** The values are equal: one text serves both. */
+  /** `known`: of members of values that may come. */
+  constructor(known?: MemberTexts) {
+    this.#known = known?.texts
+  }
+
+  /** The values are equal: one text serves both. Remembered of the last two that were said to be. */
   areOne(value: JsonObject, other: JsonObject): void {
-    this.#same.set(value, other)
+    this.#same = [value, other]
   }
 
   readonly digestOf = (value: Json | object): string => textDigest(this.textOf(value as Json))
@@ -70,20 +88,50 @@ export class CanonicalTexts {
 
   /** The canonical text of an event's or a request's body, in which values stand whose text is known. */
   bodyText(body: JsonObject): string {
-    const texts = Object.entries(body).map(([key, member]) => {
-      return [key, isJsonObject(member) ? this.textOf(member) : canonicalJson(member)] as const
-    })
-    return canonicalObject(Object.fromEntries(texts))
+    return canonicalObject(body, this.#valueText)
   }
+
+  readonly #valueText = (member: Json): string => (isJsonObject(member) ? this.textOf(member) : canonicalJson(member))
 
   /** The canonical text. */
   textOf(value: Json): string {
     if (typeof value !== 'object' || value === null) return canonicalJson(value)
-    const one = this.#same.get(value) ?? value
+    const one = this.#same?.[0] === value ? this.#same[1] : value
     const known = this.#texts.get(one)
     if (known !== undefined) return known
-    const text = canonicalJson(one)
+    const text = isJsonObject(one) ? canonicalObject(one, this.#memberText) : canonicalJson(one)
     this.#texts.set(one, text)
     return text
+  }
+
+  readonly #memberText = (member: Json): string => {
+    if (typeof member !== 'object' || member === null) return canonicalJson(member)
+    const known = this.#textKnown(member)
+    if (known !== undefined) return known
+    const text = canonicalJson(member)
+    this.#texts.set(member, text)
+    return text
+  }
+
+  #textKnown(member: object): string | undefined {
+    return this.#known?.get(member) ?? this.#texts.get(member)
+  }
+
+  /** Of the members of a value that was written here; undefined where they are too long to be remembered. */
+  membersOf(value: JsonObject): MemberTexts | undefined {
+    const texts = new Map<object, string>()
+    let chars = 0
+    for (const key of Object.keys(value)) {
+      const member = value[key]
+      if (typeof member !== 'object' || member === null) continue
+      const text = this.#textKnown(member)
+      if (text === undefined) continue
+      chars += text.length
+      if (chars > MEMBER_TEXTS_MAX_CHARS) return undefined
+      // A text that was put together holds on to all of its pieces until a character of it is read.
+      text.charCodeAt(0)
+      texts.set(member, text)
+    }
+    return { texts, bytes: 2 * chars + MEMBER_BYTES * texts.size }
   }
 }

@@ -20,7 +20,7 @@ export interface EventDraft {
   /** JCS text of `data`, where the caller has it already. */
   readonly dataText?: string
   /** Id of the event that caused this one. Default: the first event of the same request. */
-  readonly causation?: string
+  readonly causation?: string | undefined
 }
 
 /** Who writes, where, after what, under which key. Names were validated where they came in. */
@@ -83,7 +83,7 @@ function sealEvent(draft: EventDraft, context: SealContext, earlier: readonly Se
   const record = { header, salt, data, id, type }
   return {
     header: Object.assign(unsealed, { mac }),
-    record: request === undefined ? record : { ...record, requestId: request.id },
+    record: request === undefined ? record : { header, salt, data, id, type, requestId: request.id },
     digest: recordDigest(header),
     data: draft.data,
   }

@@ -32,16 +32,16 @@ export interface HandoffInput {
   /** The context that the handoff asks for, after `applyMode`. */
   readonly after: JsonObject
   readonly policy: ResolvedPolicy
-  readonly supersedes?: readonly Supersession[]
+  readonly supersedes?: readonly Supersession[] | undefined
   /** What this run has recorded so far; without it nothing can be called ungrounded. */
   readonly evidence?: Evidence
   /** Top-level keys that the agent's manifest lets it change; undefined: all. */
-  readonly writes?: readonly string[]
+  readonly writes?: readonly string[] | undefined
   /** JSON Schema (2020-12) registered for the agent's payloads. */
-  readonly schema?: JsonObject
+  readonly schema?: JsonObject | undefined
   /** Most tokens that the agent's manifest lets it hand over, and what it says it did. */
-  readonly maxTokens?: number
-  readonly tokens?: number
+  readonly maxTokens?: number | undefined
+  readonly tokens?: number | undefined
   /** What the agent handed over, where that is not `after` itself: the schema is about this. */
   readonly payload?: JsonObject
   /** Who hands over: a policy may name who may supersede. */

@@ -207,7 +207,7 @@ export class AuditProjection {
     const { type } = header
     const isRun = isRunEventType(type)
     changes.entries.push({
-      row: { ...facts, ...run, ...(place satisfies Omit<Place, 'run'>) },
+      row: { ...(place satisfies Omit<Place, 'run'>), ...facts, ...run },
       charges: isRun && isCharging(type) ? this.#charges({ ...read, stream }, changes) : [],
       text: isRun && type !== 'SnapshotTaken' ? indexedText(data) : '',
     })

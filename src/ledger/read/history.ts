@@ -24,7 +24,7 @@ export class History implements HistoryQueries {
   constructor(store: EventStore, queries: Queries, sealer: Sealer) {
     this.#store = store
     this.#queries = queries
-    this.#shown = (record) => ({ ...ledgerEvent(record), seal: sealOf(sealer, record) })
+    this.#shown = (record) => ({ seal: sealOf(sealer, record), ...ledgerEvent(record) })
   }
 
   async runEvents(

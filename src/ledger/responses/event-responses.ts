@@ -19,7 +19,7 @@ export function responseOfEvents(events: readonly AnsweredEvent[], runId: string
   const said = makeBy<AnsweredEvent, undefined, Said>(SAID, main, undefined)
   if (said === undefined) return undefined
   if ('refusal' in said) return { kind: 'refusal', refusal: said.refusal }
-  return { kind: 'body', created: true, body: { ...placeOf(main, events, runId), ...said.body } }
+  return { kind: 'body', created: true, body: { runId, ...placeOf(main, events, runId), ...said.body } }
 }
 
 const SAID = {
@@ -59,14 +59,17 @@ function acceptedBody(main: Extract<AnsweredEvent, { type: 'EnvelopeAccepted' }>
     parent,
     contextDigest: context,
     ...(confidence === undefined ? {} : { confidence }),
-    findings: inCanonicalOrder((findings ?? []) as readonly Json[]),
+    findings: findings === undefined ? [] : inCanonicalOrder(findings as readonly Json[]),
   }
 }
 
 function claimedBody(main: Extract<AnsweredEvent, { type: 'ToolCallClaimed' }>): JsonObject {
   const { callId, fence, leaseUntil, leaseMs, key, attempt, generation, reservationId } = main.data
-  const claimed = { status: 'claimed', callId, fence, leaseUntil, leaseMs, key, attempt, generation }
-  return reservationId === undefined ? claimed : { ...claimed, reservationId }
+  return {
+    status: 'claimed',
+    ...{ callId, fence, leaseUntil, leaseMs, key, attempt, generation },
+    ...(reservationId === undefined ? {} : { reservationId }),
+  }
 }
 
 /** What the request asked for. A join is requested; the handoff behind it is what it came to. */

@@ -23,6 +23,7 @@ export function responseTo(events: readonly AnsweredEvent[], state: RunState): C
   const refused = makeBy<AnsweredEvent, RequestEvents, CommandResponse | undefined>(REFUSALS, main, { events, state })
   if (refused !== undefined) return refused
   const body = {
+    runId: state.runId,
     ...placeOf(main, events, state.runId),
     ...(main.type === 'ForkJoined' ? joinBody(main, events, state) : makeBy(BODIES, main, state)),
   }

@@ -176,28 +176,28 @@ function sealDecision(sealing: Sealing, { drafts }: Extract<Decision, { kind: 'a
   if (handoff === -1) return sealAndFold(sealing, drafts)
   // Its snapshot is of the run with all that stands before it folded.
   const before = handoff === 0 ? [] : sealAndFold(sealing, drafts.slice(0, handoff))
-  const rest = drafts.slice(handoff).map((draft) => withSnapshot(draft, sealing.run.state))
+  const rest = (handoff === 0 ? drafts : drafts.slice(handoff)).map((draft) => withSnapshot(draft, sealing.run.state))
   const cause = before[0]?.header.id
   const events = sealAndFold(cause === undefined ? sealing : { ...sealing, mark: undefined }, rest, cause)
-  return [...before, ...events]
+  return before.length === 0 ? events : [...before, ...events]
 }
 
 function withSnapshot(draft: Draft, state: RunState | undefined): Draft {
   if (draft.type !== 'EnvelopeAccepted' || state === undefined) return draft
-  return { type: draft.type, data: { ...draft.data, snapshot: handoffSnapshot(state, draft.data) } }
+  return { type: draft.type, data: { snapshot: handoffSnapshot(state, draft.data), ...draft.data } }
 }
 
 function sealAndFold(sealing: Sealing, drafts: readonly Draft[], causation?: string): SealedEvent[] {
   const { sealer, effects, run, pending, texts } = sealing
   const { caller, info } = pending
   sealer.notBefore(run.head?.ringIndex)
-  const caused = causation === undefined ? {} : { causation }
   const unsealed = drafts.map(({ type, data }) => ({
     type,
     data: data as Json,
     dataText: texts.bodyText(data as unknown as JsonObject),
-    ...caused,
+    causation,
   }))
+  const { kid, key } = sealer.current(run.tenant, run.stream)
   const events = sealEvents(unsealed, {
     stream: run.stream,
     tenant: run.tenant,
@@ -210,7 +210,8 @@ function sealAndFold(sealing: Sealing, drafts: readonly Draft[], causation?: str
     prevTime: run.head?.time,
     clock: new Date(effects.nowMs()).toISOString(),
     request: sealing.mark,
-    ...sealer.current(run.tenant, run.stream),
+    kid,
+    key,
     newId: effects.newId,
     newSalt: effects.newSalt,
   })
@@ -219,6 +220,8 @@ function sealAndFold(sealing: Sealing, drafts: readonly Draft[], causation?: str
     run.fold(answered(event))
     const { revision, time } = event.header
     run.head = { revision, digest: event.digest, time, ringIndex }
+    if (event.header.type === 'EnvelopeAccepted' && run.state !== undefined)
+      run.memberTexts = texts.membersOf(run.state.context)
   }
   return events
 }
@@ -255,8 +258,20 @@ function sizeFault(records: readonly SealedEvent['record'][], limit: number): Re
 }
 
 /** The answer of a command as its caller gets it, with what has to be read for it. */
-export async function outcomeOf(
+export function outcomeOf(
   { reader, stats }: OutcomeDeps,
+  run: RunAggregate,
+  answer: CommandResponse,
+  of: { readonly revision: number; readonly replayed: boolean },
+): Outcome | Promise<Outcome> {
+  if (answer.kind === 'refusal') stats.refused(answer.refusal.code)
+  else if (answer.plan === undefined && answer.signalAt === undefined)
+    return { ok: true, created: answer.created, runId: run.runId, body: { ...answer.body }, ...of }
+  return outcomeWithRead(reader, run, answer, of)
+}
+
+async function outcomeWithRead(
+  reader: Reader,
   run: RunAggregate,
   answer: CommandResponse,
   of: { readonly revision: number; readonly replayed: boolean },
@@ -270,7 +285,6 @@ export async function outcomeOf(
     }
     return { ok: true, created, runId: run.runId, body: full, ...of }
   }
-  stats.refused(answer.refusal.code)
   if (answer.restored === undefined) return { ok: false, refusal: answer.refusal, ...of }
   const { revision, body } = answer.restored
   const restored = { ...(await reader.envelopeAt(run.stream, revision)), ...body }

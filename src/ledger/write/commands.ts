@@ -102,10 +102,10 @@ async function inOrder(
 /** Each item has a key of its own; the mark covers the item's place in the batch. */
 function itemInfo(all: RequestInfo, index: number, { command, traceparent }: BatchItem): RequestInfo {
   const { idempotency, ifMatch: _, ...shared } = all
-  const info = traceparent === undefined ? shared : { ...shared, traceparent }
+  const info = traceparent === undefined ? shared : { traceparent, ...shared }
   // Only a large batch can have large items.
   const bytes = (info.bodyBytes ?? 0) < SPREAD_FROM_BYTES ? 0 : Math.ceil(weigh(command) / WEIGHT_OF_A_BYTE)
-  const rest = { ...info, bodyBytes: bytes }
-  if (idempotency === undefined) return rest
-  return { ...rest, idempotency: { ...idempotency, key: `${idempotency.key}#${index}` } }
+  if (idempotency === undefined) return { ...info, bodyBytes: bytes }
+  const own = { ...idempotency, key: `${idempotency.key}#${index}` }
+  return { idempotency: own, ...info, bodyBytes: bytes }
 }

@@ -43,9 +43,9 @@ export interface PendingCommand {
   readonly info: RequestInfo
   readonly requestId: string | undefined
   /** Contexts that were read for a rollback, by revision. */
-  readonly contexts: Map<number, JsonObject>
+  contexts?: Map<number, JsonObject>
   /** Events that were read for a join or a signal, by revision. */
-  readonly events: Map<number, AnsweredEvent>
+  events?: Map<number, AnsweredEvent>
   /** The large value that was stored for it, and what names it. */
   stored?: { readonly value: Json; readonly ref: ValueRef }
   /** The idempotency key came with another request before. */
@@ -60,7 +60,7 @@ export function pendingCommand(
   const { command, info } = item
   const scope = { tenant: caller.tenant, run: runId, actor: caller.actor }
   const id = info.idempotency === undefined ? undefined : requestId(scope, info.idempotency.key)
-  return { caller, runId, command, info, requestId: id, contexts: new Map(), events: new Map() }
+  return { caller, runId, command, info, requestId: id }
 }
 
 export interface DecideInput {
@@ -84,20 +84,22 @@ export function* decide(input: DecideInput): Paced<Decision> {
   const foreign = foreignWork(run.state, { caller, command, env })
   if (foreign !== undefined) return refuse(foreign)
   if (isOverdue(run.evidence.results)) yield* settle(run.evidence, new Pauses())
-  return yield* decideOnRun(run.state, input)
+  const made = decideOnRun(run.state, input)
+  return 'next' in made ? yield* made : made
 }
 
-function* decideOnRun(state: RunState, { run, pending, env, texts }: DecideInput): Paced<Decision> {
+/** The decision, or work that comes to one: each frame of such work is an object as large as its function. */
+function decideOnRun(state: RunState, { run, pending, env, texts }: DecideInput): Decision | Paced<Decision> {
   const { command, contexts, events } = pending
   switch (command.kind) {
     case 'start':
       return decideStart(state, command, env)
     case 'envelope':
-      return yield* decideHandoff(state, withKnownParts(state, command.body, texts), handoffEnv(run, env))
+      return decideHandoff(state, withKnownParts(state, command.body, texts), handoffEnv(run, env))
     case 'judgement':
       return decideJudgement(state, command.body)
     case 'rollback':
-      return decideRollback(state, { ...command.body, contextAt: (revision) => contexts.get(revision) })
+      return decideRollback(state, { ...command.body, contextAt: (revision) => contexts?.get(revision) })
     case 'manifest':
       return decideManifest(state, command.body, env)
     case 'claim':
@@ -115,9 +117,9 @@ function* decideOnRun(state: RunState, { run, pending, env, texts }: DecideInput
     case 'withdraw':
       return decideWithdrawal(state, command, env)
     case 'wait':
-      return decideWait(state, { ...command.body, eventAt: (at) => events.get(at) }, env)
+      return decideWait(state, { ...command.body, eventAt: (at) => events?.get(at) }, env)
     case 'signal':
-      return decideSignal(state, { ...command, eventAt: (at) => events.get(at) }, env)
+      return decideSignal(state, { ...command, eventAt: (at) => events?.get(at) }, env)
     case 'compensate':
       return decideCompensation(state, command.body, env)
     case 'reserve':
@@ -131,9 +133,9 @@ function* decideOnRun(state: RunState, { run, pending, env, texts }: DecideInput
     case 'fork':
       return decideFork(state, command.body, env)
     case 'branch':
-      return yield* decideBranch(state, command, handoffEnv(run, env))
+      return decideBranch(state, command, handoffEnv(run, env))
     case 'join':
-      return yield* decideJoin(state, { ...command, eventAt: (at) => events.get(at) }, handoffEnv(run, env))
+      return decideJoin(state, { ...command, eventAt: (at) => events?.get(at) }, handoffEnv(run, env))
     case 'child-started':
       return decideChildStarted(state, command.body)
     case 'branched':
@@ -159,8 +161,8 @@ function withKnownParts({ context }: RunState, body: PostEnvelope, texts: Canoni
 
 function handoffEnv(run: RunAggregate, env: Env): HandoffEnv {
   return {
-    ...env,
     evidence: run.evidence,
+    ...env,
     signatureFault: (envelope, manifest) => signatureFault(run, env, { envelope, manifest }),
     signedDigest: (envelope) => digestText(sha256(signedText(run, env, envelope))),
     signatureSpellings,
@@ -168,7 +170,7 @@ function handoffEnv(run: RunAggregate, env: Env): HandoffEnv {
 }
 
 function signedText(run: RunAggregate, { ledgerId }: Env, envelope: SignedEnvelope): Uint8Array {
-  return envelopeSigningInput({ ...envelope, ledgerId, tenant: run.tenant, run: run.runId })
+  return envelopeSigningInput({ ledgerId, ...envelope, tenant: run.tenant, run: run.runId })
 }
 
 function signatureFault(

@@ -14,6 +14,7 @@ import { runStream } from '../../../schemas/names.ts'
 import { RULES_NOW } from '../../../schemas/value-forms.ts'
 import { addEvidence, type Evidence, emptyEvidence, evidenceBytes } from '../../domain/validator/evidence.ts'
 import { weigh } from '../../resources/memory-budget.ts'
+import type { MemberTexts } from '../../signing/digests.ts'
 import type { Append, AppendResult, EventStore } from '../../store/event-store.ts'
 import { RecentAnswers } from './recent-answers.ts'
 import { foldResults, isSaid, NO_EVIDENCE, noteUnread } from './recorded-results.ts'
@@ -48,7 +49,13 @@ export class RunAggregate {
   /** Of the state but for its contexts: estimated event by event, and set right whenever the whole state is measured. */
   stateBytes = RUN_BYTES
   readonly answers = new RecentAnswers()
-  #weighed: { context?: JsonObject; snapshot?: JsonObject; bytes: number } = { bytes: 0 }
+  /** Of the context, where it was written by this process. */
+  memberTexts: MemberTexts | undefined
+  #weighed: { context: JsonObject | undefined; snapshot: JsonObject | undefined; bytes: number } = {
+    context: undefined,
+    snapshot: undefined,
+    bytes: 0,
+  }
   /** Until it resolves, a decision on this run is being made in pieces, and no other may be begun. */
   paused: Promise<void> | undefined
   #dead = false
@@ -79,9 +86,15 @@ export class RunAggregate {
     if (context !== this.#weighed.context || snapshot?.context !== this.#weighed.snapshot) {
       const shared = context === snapshot?.context
       const bytes = weigh(context) + (shared ? 0 : weigh(snapshot?.context))
-      this.#weighed = { ...(context && { context }), ...(snapshot && { snapshot: snapshot.context }), bytes }
+      this.#weighed = { context, snapshot: snapshot?.context, bytes }
     }
-    return this.stateBytes + this.#weighed.bytes + evidenceBytes(this.evidence) + this.answers.bytes
+    return (
+      this.stateBytes +
+      this.#weighed.bytes +
+      evidenceBytes(this.evidence) +
+      this.answers.bytes +
+      (this.memberTexts?.bytes ?? 0)
+    )
   }
 
   fold(event: RecordedEvent): void {

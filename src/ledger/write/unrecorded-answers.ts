@@ -56,7 +56,9 @@ export class UnrecordedAnswers {
 
   async readContext(run: RunAggregate, pending: PendingCommand, revision: number): Promise<'again'> {
     const { reader } = this.#deps
-    if (await reader.isCurrent(run)) pending.contexts.set(revision, await reader.contextAt(run.stream, revision))
+    if (!(await reader.isCurrent(run))) return 'again'
+    pending.contexts ??= new Map()
+    pending.contexts.set(revision, await reader.contextAt(run.stream, revision))
     return 'again'
   }
 
@@ -65,7 +67,9 @@ export class UnrecordedAnswers {
     if (!(await reader.isCurrent(run))) return 'again'
     for (const revision of revisions) {
       const event = await reader.eventAt(run.stream, revision)
-      if (event !== undefined) pending.events.set(revision, event)
+      if (event === undefined) continue
+      pending.events ??= new Map()
+      pending.events.set(revision, event)
     }
     return 'again'
   }

@@ -182,7 +182,7 @@ export class WritePath {
       return this.#unrecorded.refuse(run, revisionConflict(ifMatch, run.revision))
     }
     const { work } = this.#deps
-    const texts = new CanonicalTexts()
+    const texts = new CanonicalTexts(run.memberTexts)
     const deciding = this.#decide(run, pending, texts)
     if (work === undefined) return this.#carryOut(run, pending, { decision: finish(deciding), texts })
     return work.writes.doing(partyOf(pending.caller), () => {
@@ -212,16 +212,12 @@ export class WritePath {
   }
 
   *#decide(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Paced<Decision> {
-    const decision = yield* this.#decideOpen(run, pending, texts)
-    return run.state?.disclosed === true ? withoutAppend(decision) : decision
-  }
-
-  *#decideOpen(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Paced<Decision> {
     const env = this.#env(run, pending, texts)
-    if (pending.reusedKey === true && run.state !== undefined) {
-      return refuseOnRecord(run.state, env, { refusal: keyReused(), fingerprint: pending.info.idempotency?.key ?? '' })
-    }
-    return yield* decide({ run, pending, env, texts, tenantPolicy: this.#deps.tenantPolicy })
+    const decision =
+      pending.reusedKey === true && run.state !== undefined
+        ? refuseOnRecord(run.state, env, { refusal: keyReused(), fingerprint: pending.info.idempotency?.key ?? '' })
+        : yield* decide({ run, pending, env, texts, tenantPolicy: this.#deps.tenantPolicy })
+    return run.state?.disclosed === true ? withoutAppend(decision) : decision
   }
 
   #env(run: RunAggregate, pending: PendingCommand, texts: CanonicalTexts): Env {
@@ -231,8 +227,8 @@ export class WritePath {
       leaseLeftMs: leases.leftMs,
       reservationLeftMs: leases.reservationLeftMs,
       actor: pending.caller.actor,
-      ...(pending.caller.principal !== undefined && { principal: pending.caller.principal }),
-      ...(pending.caller.roles !== undefined && { roles: pending.caller.roles }),
+      principal: pending.caller.principal,
+      roles: pending.caller.roles,
       newId: effects.newId,
       ledgerId,
       headDigest: run.head?.digest,
