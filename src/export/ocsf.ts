@@ -1,5 +1,5 @@
 /**
- * @module OCSF: every event as API Activity (class 6003) with the profiles `ai_operation` and `record_integrity`, one JSON object a line.
+ * @module OCSF 1.9.0: every event as API Activity (class 6003) with the profiles `ai_operation` and `record_integrity`, one JSON object a line.
  * `raw_data` is the sealed record as it was signed: the attestation is over that, not over the OCSF object around it.
  */
 import { sayingOf } from '../../projections/event-facts.ts'
@@ -10,10 +10,11 @@ import type { JsonObject } from '../../schemas/json.ts'
 import type { LedgerEvent } from '../ledger/ledger-event.ts'
 import { type ExportFormat, type ExportScope, type ExportTrailer, textOf } from './format.ts'
 import { exportLine } from './jsonl.ts'
+import { responseOf, statusDetailOf, unmappedOf } from './ocsf-outcome.ts'
 import { runOf } from './run-of.ts'
 import { trailerId } from './signed-trailer.ts'
 
-const OCSF_VERSION = '1.9.0-dev'
+const OCSF_VERSION = '1.9.0'
 const CATEGORY = { uid: 6, name: 'Application Activity' } as const
 const CLASS = { uid: 6003, name: 'API Activity' } as const
 const PRODUCT = { name: 'Countersign', vendor_name: 'Countersign' } as const
@@ -60,7 +61,14 @@ function activity(event: LedgerEvent, scope: ExportScope): JsonObject {
     time: Date.parse(header.time),
     timezone_offset: 0,
     actor: actorOf(header),
-    api: { operation: header.type, service: SERVICE, request: { uid: header.request?.id ?? header.id } },
+    message: declared?.label ?? header.type,
+    ...statusDetailOf(event),
+    api: {
+      operation: header.type,
+      service: SERVICE,
+      request: { uid: header.request?.id ?? header.id },
+      ...responseOf(event),
+    },
     // The ledger records who asked, not from which address.
     src_endpoint: { name: header.actor },
     metadata: metadataOf(event, scope),
@@ -68,6 +76,7 @@ function activity(event: LedgerEvent, scope: ExportScope): JsonObject {
     ...(header.traceparent !== undefined && { trace: { uid: header.traceparent.split('-')[1] ?? '' } }),
     attestation_list: [attestation(event, scope)],
     raw_data: exportLine(texts).trimEnd(),
+    ...unmappedOf(event, said?.verdict ?? null),
   }
 }
 
@@ -85,7 +94,7 @@ function classOf(activityId: number): JsonObject {
 /** The one responsible, and the program that acted for them. An agent's name goes to `ai_agent`. */
 function actorOf({ actor, principal }: LedgerEvent['header']): JsonObject {
   if (principal === undefined) return { user: { uid: actor, name: actor } }
-  return { user: { uid: principal, name: principal }, app_uid: actor }
+  return { user: { uid: principal, name: principal }, application: { uid: actor, name: actor } }
 }
 
 function metadataOf({ header }: LedgerEvent, { ledgerId }: ExportScope): JsonObject {
@@ -93,7 +102,8 @@ function metadataOf({ header }: LedgerEvent, { ledgerId }: ExportScope): JsonObj
     version: OCSF_VERSION,
     product: { ...PRODUCT, uid: ledgerId },
     profiles: ['ai_operation', 'record_integrity', ...(header.traceparent === undefined ? [] : ['trace'])],
-    uid: header.id,
+    // By its place: the event behind it knows that of it, and not its id.
+    uid: entryOf(header.stream, header.revision),
     original_event_uid: header.id,
     event_code: header.type,
     sequence: header.revision,
@@ -180,7 +190,8 @@ function trailerActivity(trailer: ExportTrailer, lastMs: number): JsonObject {
     status_id: STATUS.success,
     time: lastMs,
     timezone_offset: 0,
-    actor: { app_uid: SERVICE.name },
+    message: 'End of the export',
+    actor: { application: SERVICE },
     api: { operation: 'ExportTrailer', service: SERVICE },
     src_endpoint: { name: SERVICE.name },
     metadata: {

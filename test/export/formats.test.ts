@@ -161,10 +161,12 @@ test('every OCSF line has what API Activity and its profiles require (FMT-4)', (
     assert.is(`sha256:${fingerprint.value}`, recordDigest(event.texts.header))
     const { stream, revision, prev } = event.header
     assert.is(attestation.uid, `${stream}@${revision}`)
+    const { uid, original_event_uid: id } = metadata as JsonObject
+    assert.equal([uid, id], [attestation.uid, event.header.id])
     const before = attestation.prev_event as { uid: string; fingerprint: { value: string } } | undefined
     assert.is(before === undefined, prev === undefined)
     if (before === undefined) continue
-    assert.is(before.uid, `${stream}@${revision - 1}`, 'required, and the uid of the attestation before it')
+    assert.is(before.uid, `${stream}@${revision - 1}`, 'required, and the metadata.uid of the event before it')
     assert.is(`sha256:${before.fingerprint.value}`, prev)
   }
 })
