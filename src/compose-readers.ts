@@ -1,8 +1,10 @@
 /** @module The threads that read, for a store in a file; their program is `reader-worker.ts`. */
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Settings } from './config.ts'
 import type { SealFault } from './ledger/identity/sealer.ts'
 import type { Log } from './ledger/ports.ts'
+import { LOG_FILE } from './places.ts'
 import type { ReaderPlaces } from './reader-worker.ts'
 import { ReaderThreads } from './reading/reader-threads.ts'
 
@@ -11,13 +13,13 @@ const HERE: string | undefined = import.meta.url
 
 /** Undefined where none is wanted, where the store is no file, and in a bundled program, which does not carry their program along. */
 export function openReaders(
-  { store, keys, readThreads }: Settings,
+  { store, keys, data, readThreads }: Settings,
   log: Log,
   onFault: (fault: SealFault) => void,
 ): ReaderThreads | undefined {
   if (readThreads === 0 || store.kind !== 'sqlite' || HERE === undefined) return undefined
   const file = new URL('./reader-worker.js', import.meta.url)
   if (!existsSync(file)) return undefined
-  const workerData: ReaderPlaces = { store, keys }
+  const workerData: ReaderPlaces = { store, keys, logs: join(data, LOG_FILE) }
   return new ReaderThreads({ count: readThreads, file, workerData, log, onFault })
 }

@@ -9,10 +9,14 @@ import type { KeyPlace, StorePlace } from './places.ts'
 import { BodyReader } from './reading/body-reader.ts'
 import type { FromReader, ToReader } from './reading/protocol.ts'
 import { reasonOf } from './reason-of.ts'
+import { WorkQueue } from './resources/work-queue.ts'
+import { readSqliteLeaves } from './store/sqlite/sqlite-leaves.ts'
 
 export interface ReaderPlaces {
   readonly store: StorePlace
   readonly keys: KeyPlace
+  /** The file of the logs. */
+  readonly logs: string
 }
 
 const MEMORY_EVERY_MS = 1_000
@@ -33,7 +37,7 @@ function keysAt(place: KeyPlace): WatchedKeys {
   return watchKeyFile({ path: place.path, keys, onError: () => undefined })
 }
 
-async function serve(port: MessagePort, { store: place, keys: keyPlace }: ReaderPlaces): Promise<void> {
+async function serve(port: MessagePort, { store: place, keys: keyPlace, logs }: ReaderPlaces): Promise<void> {
   giveWay()
   const keys = keysAt(keyPlace)
   const store = await openReader(place)
@@ -41,7 +45,8 @@ async function serve(port: MessagePort, { store: place, keys: keyPlace }: Reader
   const say = (message: FromReader, handedOver: readonly ArrayBuffer[] = []): void =>
     port.postMessage(message, handedOver)
   sealer.onFault((fault) => say({ kind: 'fault', fault }))
-  const reader = new BodyReader({ store, sealer, say })
+  const openLeaves = () => readSqliteLeaves(logs)
+  const reader = new BodyReader({ store, sealer, openLeaves, work: new WorkQueue(), say })
   const tellMemory = setInterval(
     () => say({ kind: 'memory', heapBytes: getHeapStatistics().used_heap_size }),
     MEMORY_EVERY_MS,

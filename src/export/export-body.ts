@@ -14,18 +14,38 @@ export interface MadeSoFar {
   readonly digest: string
 }
 
+export const NOTHING_MADE: MadeSoFar = { events: 0, bytes: 0, digest: `sha256:${createHash('sha256').digest('hex')}` }
+
 export interface BodyPortion extends MadeSoFar {
   /** Empty where all of it lies before the offset. */
   readonly chunk: Uint8Array
 }
 
-export interface ExportBody {
-  /** Undefined once every event is in. Rejects with what reading the store throws. */
-  next(): Promise<BodyPortion | undefined>
-  /** The end of the file, after the last portion. */
-  trailer(trailer: ExportTrailer): Promise<Uint8Array>
+/** What is made in portions, each when it is requested. */
+export interface Portions<T> {
+  /** Undefined once all of it is made. Rejects with what reading the store throws. */
+  next(): Promise<T | undefined>
+  /** Nobody wants more: what is being made ends soon, where it is made by another thread. */
+  leave(): void
   /** Gives back what it holds, wherever it is. */
   close(): Promise<void>
+}
+
+/** Made in this thread, whose readers are known to leave by their own pace. */
+export function portionsOf<T>(made: AsyncGenerator<T, void>): Portions<T> {
+  return {
+    next: async () => {
+      const next = await made.next()
+      return next.done === true ? undefined : next.value
+    },
+    leave: () => undefined,
+    close: () => made.return().then(() => undefined),
+  }
+}
+
+export interface ExportBody extends Portions<BodyPortion> {
+  /** The end of the file, after the last portion. */
+  trailer(trailer: ExportTrailer): Promise<Uint8Array>
 }
 
 /** All events of a tenant, or of one run, up to a position. */
@@ -33,6 +53,8 @@ export interface BodyRequest {
   readonly format: FormatName
   readonly ledgerId: string
   readonly tenant: string
+  /** Whose share of the readers' time it takes. */
+  readonly caller: string
   readonly run?: string
   /** Of a part of the log: the event before it. */
   readonly after?: Position
@@ -60,21 +82,16 @@ export interface BodySource {
 /** Made here, as it is read. */
 export function bodyOf(source: BodySource): ExportBody {
   const file = new ExportFile(source.offset)
-  const portions = portionsOf(source, file)
   return {
-    next: async () => {
-      const next = await portions.next()
-      return next.done === true ? undefined : next.value
-    },
+    ...portionsOf(eventPortions(source, file)),
     trailer: async (trailer) => {
       file.add(source.writer.trailer(trailer))
       return file.portion()
     },
-    close: () => portions.return().then(() => undefined),
   }
 }
 
-async function* portionsOf(
+async function* eventPortions(
   { pages, writer, portionChars, wholePages = true }: BodySource,
   file: ExportFile,
 ): AsyncGenerator<BodyPortion, void> {

@@ -2,14 +2,14 @@
  * @module An export from asking to trailer. It is on record before its first byte leaves and again before its last; one that is cut says
  * so on record, with what was made until then. The same pin makes the same bytes, so that a cut export is resumed by its length.
  */
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { EventQuery } from '../../schemas/event-query.ts'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../schemas/json.ts'
 import { ofAllAgents, withinRun } from '../access/check-access.ts'
 import type { Caller, ExportPin, Ledger } from '../ledger/ledger.ts'
 import type { Position } from '../store/event-store.ts'
-import { type BodyMaker, bodyOf, type ExportBody, type MadeSoFar } from './export-body.ts'
+import { type BodyMaker, bodyOf, type ExportBody, type MadeSoFar, NOTHING_MADE } from './export-body.ts'
 import { type EventPages, pagesOf, withBefore } from './export-pages.ts'
 import { type Refused, refusedBy } from './export-refusal.ts'
 import type { ExportFormat, ExportScope } from './format.ts'
@@ -135,8 +135,6 @@ function chunksOf(inputs: ExportInHand, signal?: AbortSignal): AsyncGenerator<Ui
   return orUnbegun(fileChunks(inputs, made, { signal, cut }), cut)
 }
 
-const NOTHING_MADE: MadeSoFar = { events: 0, bytes: 0, digest: `sha256:${createHash('sha256').digest('hex')}` }
-
 type Made = { -readonly [name in keyof MadeSoFar]: MadeSoFar[name] }
 
 function recordIssue(
@@ -157,6 +155,8 @@ interface Ends {
 async function* fileChunks(input: ExportInHand, made: Made, { signal, cut }: Ends): AsyncGenerator<Uint8Array, void> {
   const body = bodyFor(input)
   let complete = false
+  const leave = (): void => body.leave()
+  signal?.addEventListener('abort', leave)
   try {
     for (let portion = await body.next(); portion !== undefined; portion = await body.next()) {
       const { chunk, events, bytes, digest } = portion
@@ -172,6 +172,7 @@ async function* fileChunks(input: ExportInHand, made: Made, { signal, cut }: End
     const end = await body.trailer(trailerOf(input, made))
     if (end.length > 0) yield end
   } finally {
+    signal?.removeEventListener('abort', leave)
     await body.close()
     if (!complete) await cut()
   }
@@ -208,7 +209,8 @@ function bodyFor(input: ExportInHand): ExportBody {
     const pages = looksBack ? withBefore(ledger, caller, input.pages, writer) : input.pages
     return bodyOf({ pages, writer, offset, portionChars: PORTION_CHARS })
   }
-  const of = { ledgerId: ledger.ledgerId, tenant: caller.tenant, ...(run !== undefined && { run }) }
+  const { tenant, actor } = caller
+  const of = { ledgerId: ledger.ledgerId, tenant, caller: actor, ...(run !== undefined && { run }) }
   const after = part?.last?.position
   const begun = { ...(after !== undefined && { after }), ...(scope.part && { part: scope.part }) }
   return elsewhere.body({ format, ...of, ...begun, until, offset })

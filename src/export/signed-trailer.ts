@@ -6,6 +6,7 @@ import {
   type TrailerFacts,
 } from '../../schemas/export-trailer.ts'
 import type { Caller, Ledger } from '../ledger/ledger.ts'
+import type { DsseEnvelope } from '../signing/dsse.ts'
 
 /** An id for formats whose records have one: its digest's, so that the same export has the same trailer. Two empty parts have one digest. */
 export function trailerId({ digest, from, to }: ExportTrailer): string {
@@ -19,7 +20,16 @@ export function signedTrailer(
   caller: Caller,
   facts: TrailerFacts,
 ): ExportTrailer {
-  const signed = exports.sign(caller, TRAILER_PAYLOAD_TYPE, Buffer.from(signedTrailerText(2, facts)))?.signatures[0]
+  return trailerUnder(exports.sign(caller, TRAILER_PAYLOAD_TYPE, trailerPayload(facts)), facts)
+}
+
+/** What is signed. */
+export function trailerPayload(facts: TrailerFacts): Uint8Array {
+  return Buffer.from(signedTrailerText(2, facts))
+}
+
+export function trailerUnder(envelope: DsseEnvelope | undefined, facts: TrailerFacts): ExportTrailer {
+  const signed = envelope?.signatures[0]
   if (signed === undefined) return { v: 1, ...facts }
   return { v: 2, ...facts, signature: { key: signed.keyid, type: TRAILER_PAYLOAD_TYPE, sig: signed.sig } }
 }

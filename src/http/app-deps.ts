@@ -72,7 +72,7 @@ export interface AppOptions {
   /** Folders whose disks are measured, by the name that the metric gives them. */
   readonly disks?: Readonly<Record<string, string>>
   /** Threads that make exports; absent: the thread that answers makes them. */
-  readonly readers?: Pick<ReaderThreads, 'body' | 'stats'>
+  readonly readers?: Pick<ReaderThreads, 'body' | 'bundle' | 'replay' | 'stats'>
   /** For its counters; absent where nothing is delivered. */
   readonly webhook?: WebhookCounters
   /** Milliseconds since 1970; the real clock by default. */

@@ -182,11 +182,11 @@ function registerReaders(registry: Registry, readers: Measured['readers']): void
   gauge(
     registry,
     'reader_threads',
-    'Threads that make exports; 0: the one that writes makes them.',
+    'Threads that make exports, bundles and replays; 0: the one that writes makes them.',
     () => stats().threads,
   )
-  gauge(registry, 'reader_exports', 'Exports that they are making.', () => stats().bodies)
-  gauge(registry, 'reader_heap_bytes', 'Heaps of the threads that make exports.', () => stats().heapBytes)
+  gauge(registry, 'reader_exports', 'Exports, bundles and replays that they are making.', () => stats().bodies)
+  gauge(registry, 'reader_heap_bytes', 'Heaps of these threads.', () => stats().heapBytes)
   counter(registry, 'reader_deaths_total', 'Ends of such a thread that nobody asked for.', () => stats().deaths)
 }
 

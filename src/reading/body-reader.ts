@@ -1,84 +1,148 @@
-/** @module The reader's side: makes bodies of exports from a store of its own, one portion at a time, each when it is requested. */
-import { runStream } from '../../schemas/names.ts'
-import { type BodyRequest, bodyOf, type ExportBody } from '../export/export-body.ts'
+/** @module The reader's side: makes exports, bundles and replays from a store of its own, one portion at a time, each when it is requested. */
+import { bundlePortions } from '../export/bundle/bundle-portions.ts'
+import type { BundleRequest } from '../export/bundle/plan-bundle.ts'
+import { type BodyRequest, bodyOf, type ExportBody, type Portions, portionsOf } from '../export/export-body.ts'
 import { FORMATS } from '../export/formats.ts'
-import { upTo } from '../export/up-to.ts'
-import type { Sealer } from '../ledger/identity/sealer.ts'
-import type { LedgerEvent } from '../ledger/ledger-event.ts'
-import { ledgerEvent } from '../ledger/read/parse-record.ts'
-import { sealOf } from '../ledger/read/record-seal.ts'
-import { type ReadRecord, type StoreReader, StoreUnavailableError } from '../store/event-store.ts'
-import type { FromReader, ReadFailure, ToReader } from './protocol.ts'
+import { type Pace, ReaderLeftError, type WorkQueue } from '../resources/work-queue.ts'
+import type { FromReader, HostAnswer, HostQuestion, ReaderJob, ReaderPortion, ToReader } from './protocol.ts'
+import { errorOf, failureOf } from './read-failure.ts'
+import { bundleReads, exportPages, type ReaderSources, replayLines } from './reader-pages.ts'
+import { type ReplayRequest, replayPortions } from './replay-portions.ts'
 
 /** Each costs the other thread a message: it is larger than a portion that is made there. */
 const PORTION_CHARS = 256 * 1024
-/** The store has not what was pinned: somebody put another file in its place. */
-const BEHIND_RETRY_MS = 5_000
 
 type Say = (message: FromReader, handedOver: readonly ArrayBuffer[]) => void
 
-export interface BodyReaderDeps {
-  readonly store: StoreReader
-  readonly sealer: Sealer
+export interface BodyReaderDeps extends ReaderSources {
+  /** Whose slices all bodies are made in: shared by tenants, then by callers. */
+  readonly work: WorkQueue
   readonly say: Say
+}
+
+/** One body from its opening to its close. */
+interface Open {
+  readonly pace: Pace
+  readonly body: Portions<ReaderPortion> & Partial<Pick<ExportBody, 'trailer'>>
+  /** A question to the host that waits for its answer. */
+  asked?: { readonly resolve: (answer: HostAnswer) => void; readonly reject: (error: Error) => void } | undefined
 }
 
 export class BodyReader {
   readonly #deps: BodyReaderDeps
-  readonly #bodies = new Map<number, ExportBody>()
+  readonly #bodies = new Map<number, Open>()
 
   constructor(deps: BodyReaderDeps) {
     this.#deps = deps
   }
 
-  /** Answers each message but `open` with one. Never rejects. */
+  /** Answers `next`, `trailer` and `close` with one message each. Never rejects. */
   async receive(message: Exclude<ToReader, { kind: 'end' }>): Promise<void> {
     const { id } = message
     try {
-      if (message.kind === 'open') this.#bodies.set(id, this.#body(message.request))
+      if (message.kind === 'open') this.#open(id, message.job)
       else if (message.kind === 'next') await this.#next(id)
-      else if (message.kind === 'trailer') {
-        const chunk = alone(await this.#known(id).trailer(message.trailer))
-        this.#deps.say({ kind: 'trailer', id, chunk }, [chunk.buffer])
-      } else {
-        const body = this.#bodies.get(id)
-        this.#bodies.delete(id)
-        await body?.close()
-        this.#deps.say({ kind: 'closed', id }, [])
-      }
+      else if (message.kind === 'trailer') await this.#trailer(id, message.trailer)
+      else if (message.kind === 'answer') this.#bodies.get(id)?.asked?.resolve(message.answer)
+      else if (message.kind === 'leave') this.#leave(id)
+      else await this.#close(id)
     } catch (error) {
       this.#deps.say({ kind: 'failed', id, failure: failureOf(error) }, [])
     }
   }
 
   async #next(id: number): Promise<void> {
-    const portion = await this.#known(id).next()
+    const portion = await this.#known(id).body.next()
     if (portion === undefined) return this.#deps.say({ kind: 'portion', id, portion }, [])
     const chunk = alone(portion.chunk)
     this.#deps.say({ kind: 'portion', id, portion: { ...portion, chunk } }, [chunk.buffer])
   }
 
-  #known(id: number): ExportBody {
-    const body = this.#bodies.get(id)
-    if (body === undefined) throw new RangeError('this body was closed')
-    return body
+  async #trailer(id: number, trailer: Parameters<ExportBody['trailer']>[0]): Promise<void> {
+    const made = await this.#known(id).body.trailer?.(trailer)
+    if (made === undefined) throw new TypeError('only an export has a trailer')
+    const chunk = alone(made)
+    this.#deps.say({ kind: 'trailer', id, chunk }, [chunk.buffer])
   }
 
-  #body(request: BodyRequest): ExportBody {
-    const { format, ledgerId, tenant, offset, part } = request
-    const writer = FORMATS[format].open({ ledgerId, tenant, ...(part && { part }), leafIndex: () => undefined })
-    const pages = this.#pages(request)
+  #leave(id: number): void {
+    const open = this.#bodies.get(id)
+    open?.pace.leave()
+    open?.asked?.reject(new ReaderLeftError())
+  }
+
+  async #close(id: number): Promise<void> {
+    const open = this.#bodies.get(id)
+    this.#leave(id)
+    this.#bodies.delete(id)
+    await open?.body.close()
+    this.#deps.say({ kind: 'closed', id }, [])
+  }
+
+  #known(id: number): Open {
+    const open = this.#bodies.get(id)
+    if (open === undefined) throw new RangeError('this body was closed')
+    return open
+  }
+
+  #open(id: number, job: ReaderJob): void {
+    const { tenant } = job.request
+    const caller = 'caller' in job.request ? job.request.caller : job.request.exportedBy.actor
+    const pace = this.#deps.work.begin({ tenant, caller })
+    const body =
+      job.kind === 'export'
+        ? this.#export(job.request, pace)
+        : job.kind === 'bundle'
+          ? this.#bundle(id, job.request, pace)
+          : this.#replay(job.request, pace)
+    this.#bodies.set(id, { pace, body })
+  }
+
+  #export(request: BodyRequest, pace: Pace): ExportBody {
+    const { format, ledgerId, tenant, part, offset } = request
+    const writer = FORMATS[format].open({ ledgerId, tenant, leafIndex: () => undefined, ...(part && { part }) })
+    const pages = exportPages(this.#deps, request, pace)
     return bodyOf({ pages, writer, offset, portionChars: PORTION_CHARS, wholePages: false })
   }
 
-  async *#pages({ tenant, run, after, until }: BodyRequest): AsyncGenerator<readonly LedgerEvent[], void> {
-    const { store, sealer } = this.#deps
-    const end = await store.end()
-    if (end === undefined || store.comparePositions(end, until) < 0)
-      throw new StoreUnavailableError('the store ends before what the export is pinned to', BEHIND_RETRY_MS)
-    const shown = (record: ReadRecord): LedgerEvent => ({ seal: sealOf(sealer, record), ...ledgerEvent(record) })
-    const pages = run === undefined ? store.readAll({ after, until, tenant }) : store.readStream(runStream(tenant, run))
-    for await (const page of upTo(store, pages, until)) yield page.map(shown)
+  #bundle(id: number, request: BundleRequest, pace: Pace): Portions<ReaderPortion> {
+    const ask = (question: HostQuestion) => this.#ask(id, question)
+    const reads = bundleReads(this.#deps, request, pace)
+    const host = {
+      proofFiles: async (ids: readonly string[]) => {
+        const answer = await ask({ what: 'proof-files', ids })
+        if (answer.what !== 'proof-files') throw new TypeError(`proofs were answered with ${answer.what}`)
+        return answer.files
+      },
+      sign: async (payloadType: string, payload: Uint8Array) => {
+        const answer = await ask({ what: 'sign', payloadType, payload })
+        if (answer.what !== 'signed') throw new TypeError(`a signature was answered with ${answer.what}`)
+        return answer.envelope
+      },
+    }
+    const portions = portionsOf(bundlePortions({ request, reads, host }, PORTION_CHARS))
+    const close = async (): Promise<void> => {
+      await portions.close()
+      reads[Symbol.dispose]()
+    }
+    return { ...portions, close }
+  }
+
+  #replay(request: ReplayRequest, pace: Pace): Portions<ReaderPortion> {
+    return portionsOf(replayPortions(replayLines(this.#deps, request, pace), PORTION_CHARS))
+  }
+
+  async #ask(id: number, question: HostQuestion): Promise<HostAnswer> {
+    const open = this.#known(id)
+    const answered = new Promise<HostAnswer>((resolve, reject) => {
+      open.asked = { resolve, reject }
+    })
+    this.#deps.say({ kind: 'question', id, question }, [])
+    const answer = await answered.finally(() => {
+      open.asked = undefined
+    })
+    if (answer.what === 'failed') throw errorOf(answer.failure)
+    return answer
   }
 }
 
@@ -87,9 +151,4 @@ function alone(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes
   const isAlone = buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength
   return isAlone ? new Uint8Array(buffer) : new Uint8Array(bytes)
-}
-
-function failureOf(error: unknown): ReadFailure {
-  const message = error instanceof Error ? error.message : String(error)
-  return error instanceof StoreUnavailableError ? { message, retryAfterMs: error.retryAfterMs } : { message }
 }

@@ -1,13 +1,37 @@
 /** @module What the thread that writes and a thread that reads say to each other. Bytes are handed over, not copied. */
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
+import type { BundleRequest } from '../export/bundle/plan-bundle.ts'
 import type { BodyPortion, BodyRequest } from '../export/export-body.ts'
 import type { SealFault } from '../ledger/identity/sealer.ts'
+import type { DsseEnvelope } from '../signing/dsse.ts'
+import type { ReplayPortion, ReplayRequest } from './replay-portions.ts'
+
+/** What a reader makes. */
+export type ReaderJob =
+  | { readonly kind: 'export'; readonly request: BodyRequest }
+  | { readonly kind: 'bundle'; readonly request: BundleRequest }
+  | { readonly kind: 'replay'; readonly request: ReplayRequest }
+
+export type ReaderPortion = BodyPortion | ReplayPortion
+
+/** What only the thread with the log and its key can say: asked in the middle of a portion, one question at a time. */
+export type HostQuestion =
+  | { readonly what: 'proof-files'; readonly ids: readonly string[] }
+  | { readonly what: 'sign'; readonly payloadType: string; readonly payload: Uint8Array }
+
+export type HostAnswer =
+  | { readonly what: 'proof-files'; readonly files: readonly string[] }
+  | { readonly what: 'signed'; readonly envelope: DsseEnvelope | undefined }
+  | { readonly what: 'failed'; readonly failure: ReadFailure }
 
 /** `id` names one body for its whole life. A reader does nothing that it was not asked to do: what is not read is not made. */
 export type ToReader =
-  | { readonly kind: 'open'; readonly id: number; readonly request: BodyRequest }
+  | { readonly kind: 'open'; readonly id: number; readonly job: ReaderJob }
   | { readonly kind: 'next'; readonly id: number }
   | { readonly kind: 'trailer'; readonly id: number; readonly trailer: ExportTrailer }
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: HostAnswer }
+  /** Nobody wants more: what is under way fails at its next record. */
+  | { readonly kind: 'leave'; readonly id: number }
   | { readonly kind: 'close'; readonly id: number }
   | { readonly kind: 'end' }
 
@@ -20,8 +44,9 @@ export interface ReadFailure {
 export type FromReader =
   | { readonly kind: 'ready' }
   | { readonly kind: 'open-failed'; readonly message: string }
-  | { readonly kind: 'portion'; readonly id: number; readonly portion: BodyPortion | undefined }
+  | { readonly kind: 'portion'; readonly id: number; readonly portion: ReaderPortion | undefined }
   | { readonly kind: 'trailer'; readonly id: number; readonly chunk: Uint8Array }
+  | { readonly kind: 'question'; readonly id: number; readonly question: HostQuestion }
   | { readonly kind: 'failed'; readonly id: number; readonly failure: ReadFailure }
   | { readonly kind: 'closed'; readonly id: number }
   /** An event that it read does not verify. */

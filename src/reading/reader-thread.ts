@@ -2,10 +2,11 @@
 import { Worker } from 'node:worker_threads'
 import type { SealFault } from '../ledger/identity/sealer.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
-import type { FromReader, ReadFailure, ToReader } from './protocol.ts'
+import type { FromReader, HostAnswer, HostQuestion, ReaderJob, ToReader } from './protocol.ts'
+import { errorOf } from './read-failure.ts'
 
 const MIB = 1024 * 1024
-/** Of its heap, young and old: pages and portions of the exports that it makes, and nothing that is kept. */
+/** Of its heap, young and old: pages and portions of what it makes, and nothing that is kept. */
 export const READER_HEAP_BYTES = 256 * MIB
 const YOUNG_MIB = 32
 const RETRY_MS = 1_000
@@ -20,7 +21,10 @@ export interface ReaderThreadOptions {
   readonly onDeath: (why: string) => void
 }
 
-type Answer = Extract<FromReader, { readonly id: number }>
+type Answer = Exclude<Extract<FromReader, { readonly id: number }>, { readonly kind: 'question' }>
+
+/** Answers what a body asks back. Never rejects. */
+export type AnswerHost = (question: HostQuestion) => Promise<HostAnswer>
 
 interface Waiting {
   readonly resolve: (answer: Answer) => void
@@ -32,6 +36,8 @@ export class ReaderThread {
   readonly #options: ReaderThreadOptions
   #worker: Worker | undefined
   #waiting = new Map<number, Waiting>()
+  /** Of bodies that ask back. */
+  readonly #hosts = new Map<number, AnswerHost>()
   #bodies = 0
   #heapBytes = 0
 
@@ -50,10 +56,11 @@ export class ReaderThread {
   }
 
   /** The life of the thread that a body belongs to: a later one knows nothing of it. */
-  open(id: number, request: Extract<ToReader, { kind: 'open' }>['request']): ReaderLine {
+  open(id: number, job: ReaderJob, host?: AnswerHost): ReaderLine {
     const worker = this.#worker ?? this.#start()
     this.#bodies += 1
-    worker.postMessage({ kind: 'open', id, request } satisfies ToReader)
+    if (host !== undefined) this.#hosts.set(id, host)
+    worker.postMessage({ kind: 'open', id, job } satisfies ToReader)
     return {
       ask: (message) => {
         if (worker !== this.#worker) return Promise.reject(lost('it ended'))
@@ -63,7 +70,11 @@ export class ReaderThread {
           worker.postMessage(message)
         })
       },
+      leave: () => {
+        if (worker === this.#worker) worker.postMessage({ kind: 'leave', id } satisfies ToReader)
+      },
       closed: () => {
+        this.#hosts.delete(id)
         if (worker === this.#worker) this.#bodies -= 1
       },
     }
@@ -110,11 +121,25 @@ export class ReaderThread {
     if (message.kind === 'fault') this.#options.onFault(message.fault)
     if (message.kind === 'memory') this.#heapBytes = message.heapBytes
     if (!('id' in message)) return
+    if (message.kind === 'question') {
+      this.#answer(message.id, message.question)
+      return
+    }
     const waiting = this.#waiting.get(message.id)
     this.#waiting.delete(message.id)
     if (this.#waiting.size === 0) this.#worker?.unref()
     if (message.kind === 'failed') waiting?.reject(errorOf(message.failure))
     else waiting?.resolve(message)
+  }
+
+  #answer(id: number, question: HostQuestion): void {
+    const worker = this.#worker
+    void this.#hosts
+      .get(id)?.(question)
+      .then((answer) => {
+        // One that came too late is for nobody.
+        if (worker === this.#worker) worker?.postMessage({ kind: 'answer', id, answer } satisfies ToReader)
+      })
   }
 
   #forget(why: string): void {
@@ -131,13 +156,11 @@ export class ReaderThread {
 export interface ReaderLine {
   /** Rejects with `StoreUnavailableError` where the thread is no more; one question at a time. */
   readonly ask: (message: ToReader) => Promise<Answer>
+  /** Nobody wants more. */
+  readonly leave: () => void
   readonly closed: () => void
 }
 
 function lost(why: string): StoreUnavailableError {
   return new StoreUnavailableError(`the thread that reads is gone (${why}): ask again`, RETRY_MS)
-}
-
-function errorOf({ message, retryAfterMs }: ReadFailure): Error {
-  return retryAfterMs === undefined ? new Error(message) : new StoreUnavailableError(message, retryAfterMs)
 }

@@ -1,8 +1,13 @@
-/** @module Threads that read: bodies of exports are made in them, so that the thread that writes passes on bytes and nothing else. */
-import type { BodyMaker, BodyRequest, ExportBody } from '../export/export-body.ts'
+/** @module Threads that read: exports, bundles and replays are made in them, so that the thread that writes passes on bytes and nothing else. */
+import type { BundleMaker } from '../export/bundle/bundle-portions.ts'
+import type { BundleHost, BundleRequest } from '../export/bundle/plan-bundle.ts'
+import type { BodyMaker, BodyPortion, BodyRequest, ExportBody, Portions } from '../export/export-body.ts'
 import type { SealFault } from '../ledger/identity/sealer.ts'
 import type { Log } from '../ledger/ports.ts'
-import { type ReaderLine, ReaderThread } from './reader-thread.ts'
+import type { HostAnswer, HostQuestion, ReaderJob, ReaderPortion } from './protocol.ts'
+import { failureOf } from './read-failure.ts'
+import { type AnswerHost, type ReaderLine, ReaderThread } from './reader-thread.ts'
+import type { ReplayPortion, ReplayRequest } from './replay-portions.ts'
 
 export interface ReaderThreadsOptions {
   readonly count: number
@@ -23,7 +28,7 @@ export interface ReaderStats {
   readonly deaths: number
 }
 
-export class ReaderThreads implements BodyMaker, AsyncDisposable {
+export class ReaderThreads implements BodyMaker, BundleMaker, AsyncDisposable {
   readonly #threads: readonly ReaderThread[]
   #lastId = 0
   #deaths = 0
@@ -33,37 +38,59 @@ export class ReaderThreads implements BodyMaker, AsyncDisposable {
       this.#deaths += 1
       log.warn(
         { why },
-        'a thread that reads has ended: what it was making was cut, and the next export starts it again',
+        'a thread that reads has ended: what it was making was cut, and the next reader starts it again',
       )
     }
     this.#threads = Array.from({ length: count }, () => new ReaderThread({ file, workerData, onFault, onDeath }))
   }
 
   body(request: BodyRequest): ExportBody {
-    const id = ++this.#lastId
-    let line: ReaderLine | undefined
-    // Not before somebody reads: a stream that nobody begins leaves nothing open.
-    const open = (): ReaderLine => {
-      line ??= this.#leastBusy().open(id, request)
-      return line
-    }
+    const { open, portions } = this.#begun<BodyPortion>({ kind: 'export', request })
     return {
-      next: async () => {
-        const answer = await open().ask({ kind: 'next', id })
-        if (answer.kind !== 'portion') throw new TypeError(`a reader answered ${answer.kind}`)
-        return answer.portion
-      },
+      ...portions,
       trailer: async (trailer) => {
-        const answer = await open().ask({ kind: 'trailer', id, trailer })
+        const { line, id } = open()
+        const answer = await line.ask({ kind: 'trailer', id, trailer })
         if (answer.kind !== 'trailer') throw new TypeError(`a reader answered ${answer.kind}`)
         return answer.chunk
       },
+    }
+  }
+
+  bundle(request: BundleRequest, host: BundleHost): Portions<BodyPortion> {
+    return this.#begun<BodyPortion>({ kind: 'bundle', request }, (question) => answered(host, question)).portions
+  }
+
+  replay(request: ReplayRequest): Portions<ReplayPortion> {
+    return this.#begun<ReplayPortion>({ kind: 'replay', request }).portions
+  }
+
+  /** A job is opened when its first portion is requested: what nobody begins to read leaves nothing open. */
+  #begun<T extends ReaderPortion>(
+    job: ReaderJob,
+    host?: AnswerHost,
+  ): { readonly open: () => { readonly line: ReaderLine; readonly id: number }; readonly portions: Portions<T> } {
+    const id = ++this.#lastId
+    let line: ReaderLine | undefined
+    const open = () => {
+      line ??= this.#leastBusy().open(id, job, host)
+      return { line, id }
+    }
+    const portions: Portions<T> = {
+      next: async () => {
+        const answer = await open().line.ask({ kind: 'next', id })
+        if (answer.kind !== 'portion') throw new TypeError(`a reader answered ${answer.kind}`)
+        // A job is answered with portions of its own kind.
+        return answer.portion as T | undefined
+      },
+      leave: () => line?.leave(),
       close: async () => {
         // Where its thread is gone, so is what it held.
         await line?.ask({ kind: 'close', id }).catch(() => undefined)
         line?.closed()
       },
     }
+    return { open, portions }
   }
 
   stats(): ReaderStats {
@@ -83,5 +110,14 @@ export class ReaderThreads implements BodyMaker, AsyncDisposable {
 
   #leastBusy(): ReaderThread {
     return this.#threads.reduce((least, each) => (each.bodies < least.bodies ? each : least))
+  }
+}
+
+async function answered(host: BundleHost, question: HostQuestion): Promise<HostAnswer> {
+  try {
+    if (question.what === 'proof-files') return { what: 'proof-files', files: await host.proofFiles(question.ids) }
+    return { what: 'signed', envelope: await host.sign(question.payloadType, question.payload) }
+  } catch (error) {
+    return { what: 'failed', failure: failureOf(error) }
   }
 }

@@ -128,3 +128,6 @@ export interface LogStore extends DerivedFile {
   /** All of it and the new progress in one transaction; false, and nothing, where `from` is no longer the progress. */
   save(batch: LogBatch, from: Position | undefined): boolean
 }
+
+/** The leaves alone, for whoever reads beside the one who writes them. */
+export type LeafReader = Pick<LogStore, 'leaf' | 'leaves'> & Disposable

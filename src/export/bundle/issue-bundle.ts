@@ -1,18 +1,23 @@
 /** @module A bundle from asking to its last byte, on record like every export. */
-import { createHash, type Hash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { refusal } from '../../domain/refusal.ts'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
+import { type BodyPortion, type MadeSoFar, NOTHING_MADE, type Portions, portionsOf } from '../export-body.ts'
 import { type Refused, refusedBy } from '../export-refusal.ts'
 import { orUnbegun } from '../or-unbegun.ts'
+import { type BundleMaker, bundlePortions } from './bundle-portions.ts'
 import { unprovableMember } from './bundle-query.ts'
-import { type BundleRequest, planBundle } from './plan-bundle.ts'
+import type { BundleHost, BundleReads, BundleRequest } from './plan-bundle.ts'
 import type { BundleProof } from './statement.ts'
-import { tarChunks } from './write-tar.ts'
 
 export const BUNDLE_CONTENT_TYPE = 'application/x-tar'
 const FORMAT = 'bundle'
+/** Of a bundle that is made here: every piece of the tar is a portion. */
+const PORTION_BYTES = 0
+
+type Made = { -readonly [name in keyof MadeSoFar]: MadeSoFar[name] }
 
 export interface PreparedBundle {
   /** To be awaited before the first byte leaves. Throws `StoreUnavailableError`. */
@@ -30,12 +35,13 @@ export interface BundleOptions {
   readonly values?: boolean | undefined
 }
 
-/** Signs a checkpoint over what the log holds now, and plans the bundle on it. */
+/** Signs a checkpoint over what the log holds now, and plans the bundle on it. `elsewhere`: a thread of its own for what is read and packed. */
 export async function prepareBundle(
   ledger: Ledger,
   caller: Caller,
   query: EventQuery,
   { proof = query.run === undefined ? 'log' : 'stream', values = false }: BundleOptions = {},
+  elsewhere?: BundleMaker,
 ): Promise<Bundled> {
   // A bundle holds the headers of the whole log: a token that is good for one run or one agent must not read them.
   if (caller.run !== undefined || caller.agent !== undefined) return refusedBy(BOUND)
@@ -48,9 +54,22 @@ export async function prepareBundle(
   if (proof === 'stream' && query.run === undefined) return { ok: false, code: 'invalid-query', detail: NO_RUN }
   const pinned = await pinnedFor(ledger, caller, proof === 'stream' ? query.run : undefined)
   if (pinned === undefined) return { ok: false, code: 'not-found', detail: NO_CHECKPOINT }
-  const request: BundleRequest = { ledger, caller, query, values, ...pinned, exportId: randomUUID() }
-  const chunks = (signal?: AbortSignal) => chunksOf({ ...request, ...(signal && { signal }) })
-  return { ok: true, value: { start: () => recordStart(request), chunks } }
+  const { actor, principal, via, tenant } = caller
+  const exportedBy = { actor, ...(principal !== undefined && { principal }), ...(via && { via }) }
+  const { ledgerId, exports } = ledger
+  const of = {
+    ...{ ledgerId, tenant, exportedBy, time: exports.now(), query, values, exportId: randomUUID() },
+    ...{ ...pinned, stamp: await exports.timestamp(caller, pinned.pin) },
+  }
+  const inHand: Issuing = { ledger, caller, request: of, elsewhere }
+  return { ok: true, value: { start: () => recordStart(inHand), chunks: (signal) => chunksOf(inHand, signal) } }
+}
+
+interface Issuing {
+  readonly ledger: Ledger
+  readonly caller: Caller
+  readonly request: BundleRequest
+  readonly elsewhere: BundleMaker | undefined
 }
 
 const PIN_TRIES = 3
@@ -82,8 +101,8 @@ const UNPROVABLE =
 const NO_CHECKPOINT =
   'there is nothing that a checkpoint covers: the log is empty or has stopped; run "countersign verify" if it holds events'
 
-async function recordStart(request: BundleRequest): Promise<void> {
-  await request.ledger.exports.record(request.caller, { type: 'ExportStarted', data: exportedPart(request) })
+async function recordStart({ ledger, caller, request }: Issuing): Promise<void> {
+  await ledger.exports.record(caller, { type: 'ExportStarted', data: exportedPart(request) })
 }
 
 function exportedPart({ exportId, query: { run, ...filter }, pin }: BundleRequest) {
@@ -100,46 +119,70 @@ function exportedPart({ exportId, query: { run, ...filter }, pin }: BundleReques
 }
 
 /** The last portion is held back until the issue is on record: a bundle that is whole is one that was recorded. */
-function chunksOf(request: BundleRequest): AsyncGenerator<Uint8Array, void> {
-  const made: Made = { events: 0, bytes: 0, hash: createHash('sha256') }
-  return orUnbegun(tarOf(request, made), () => recordCut(request, made))
+function chunksOf(issuing: Issuing, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
+  const made = { ...NOTHING_MADE }
+  return orUnbegun(tarOf(issuing, made, signal), () => recordCut(issuing, made))
 }
 
-/** So far. */
-interface Made {
-  events: number
-  bytes: number
-  readonly hash: Hash
-}
-
-function recordIssue(request: BundleRequest, outcome: 'complete' | 'cut', made: Made): Promise<void> {
-  const { events, bytes, hash } = made
-  const counts = { outcome, events, bytes, digest: `sha256:${hash.copy().digest('hex')}` }
-  const data = { ...exportedPart(request), ...counts }
-  return request.ledger.exports.record(request.caller, { type: 'ExportIssued', data })
+function recordIssue(
+  { ledger, caller, request }: Issuing,
+  outcome: 'complete' | 'cut',
+  { events, bytes, digest }: MadeSoFar,
+): Promise<void> {
+  const data = { ...exportedPart(request), outcome, events, bytes, digest }
+  return ledger.exports.record(caller, { type: 'ExportIssued', data })
 }
 
 /** The start is on record: where this fails, too, the bundle counts as cut. Never rejects. */
-function recordCut(request: BundleRequest, made: Made): Promise<void> {
-  return recordIssue(request, 'cut', made).catch(() => undefined)
+function recordCut(issuing: Issuing, made: MadeSoFar): Promise<void> {
+  return recordIssue(issuing, 'cut', made).catch(() => undefined)
 }
 
-async function* tarOf(request: BundleRequest, made: Made): AsyncGenerator<Uint8Array, void> {
+async function* tarOf(issuing: Issuing, made: Made, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
+  const body = bodyFor(issuing, signal)
   let complete = false
+  const leave = (): void => body.leave()
+  signal?.addEventListener('abort', leave)
   try {
-    const plan = await planBundle(request)
-    made.events = plan.events
     let held: Uint8Array | undefined
-    for await (const chunk of tarChunks(plan.files)) {
+    for (let portion = await body.next(); portion !== undefined; portion = await body.next()) {
+      signal?.throwIfAborted()
       if (held !== undefined) yield held
-      made.hash.update(chunk)
-      made.bytes += chunk.length
+      const { chunk, events, bytes, digest } = portion
+      Object.assign(made, { events, bytes, digest })
       held = chunk
     }
-    await recordIssue(request, 'complete', made)
+    await recordIssue(issuing, 'complete', made)
     complete = true
     if (held !== undefined) yield held
   } finally {
-    if (!complete) await recordCut(request, made)
+    signal?.removeEventListener('abort', leave)
+    await body.close()
+    if (!complete) await recordCut(issuing, made)
   }
+}
+
+function bodyFor(
+  { ledger: { exports }, caller, request, elsewhere }: Issuing,
+  signal: AbortSignal | undefined,
+): Portions<BodyPortion> {
+  const host: BundleHost = {
+    proofFiles: async (ids) => {
+      const files: string[] = []
+      for (const id of ids) {
+        const wait = caller.pace?.turn()
+        if (wait !== undefined) await wait
+        files.push(exports.proofFile(caller, id, request.pin))
+      }
+      return files
+    },
+    sign: async (payloadType, payload) => exports.sign(caller, payloadType, payload),
+  }
+  if (elsewhere !== undefined) return elsewhere.bundle(request, host)
+  const reads: BundleReads = {
+    leaves: (size) => exports.leaves(caller, size),
+    runEvents: (runId, count) => exports.runEvents(caller, runId, count),
+    valueParts: (digest) => exports.valueParts(caller, digest),
+  }
+  return portionsOf(bundlePortions({ request, reads, host, signal }, PORTION_BYTES))
 }

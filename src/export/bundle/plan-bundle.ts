@@ -4,10 +4,11 @@
  */
 import { readFileSync } from 'node:fs'
 import type { EventQuery } from '../../../schemas/event-query.ts'
-import { declarationOf } from '../../../schemas/events.ts'
+import { declarationOf, type EventBody } from '../../../schemas/events.ts'
+import { TRAILER_PAYLOAD_TYPE } from '../../../schemas/export-trailer.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { ValueRef } from '../../../schemas/values.ts'
-import type { Caller, Ledger, SealedPin } from '../../ledger/ledger.ts'
+import type { SealedPin } from '../../ledger/ledger.ts'
 import type { LedgerEvent } from '../../ledger/ledger-event.ts'
 import type { TimestampedCheckpoint } from '../../ledger/log/tenant-logs.ts'
 import { toBase64 } from '../../merkle/base64.ts'
@@ -15,8 +16,9 @@ import { CompactTree } from '../../merkle/compact-tree.ts'
 import { leafHash, sameHash } from '../../merkle/hashes.ts'
 import { grownDigest, NO_EVENTS, type StreamPath } from '../../merkle/stream-tree.ts'
 import { digestText } from '../../signing/digests.ts'
+import type { DsseEnvelope } from '../../signing/dsse.ts'
 import { exportHead, exportLine, exportTrailer } from '../jsonl.ts'
-import { signedTrailer } from '../signed-trailer.ts'
+import { trailerPayload, trailerUnder } from '../signed-trailer.ts'
 import { type BundleFile, bytesFile, ChangedContentError, linesFile, Measure, textFile } from './bundle-file.ts'
 import { answersTo, completePart, isSelected } from './bundle-query.ts'
 import { type BundlePredicate, type BundleProof, STATEMENT_PAYLOAD_TYPE, statementText } from './statement.ts'
@@ -27,9 +29,13 @@ const LOG = 'log.jsonl'
 const STREAM = 'stream.json'
 const VALUES = 'values.jsonl'
 
+/** What a bundle is made of, and how it was pinned: plain values, which another thread takes. */
 export interface BundleRequest {
-  readonly ledger: Ledger
-  readonly caller: Caller
+  readonly ledgerId: string
+  readonly tenant: string
+  readonly exportedBy: BundlePredicate['exportedBy']
+  /** RFC 3339. */
+  readonly time: string
   readonly query: EventQuery
   readonly pin: SealedPin
   readonly exportId: string
@@ -37,8 +43,32 @@ export interface BundleRequest {
   readonly values: boolean
   /** Shows how many events the run has, instead of the whole log. */
   readonly stream?: StreamPath | undefined
+  /** What a timestamp authority says of the pin, or of a checkpoint before it. */
+  readonly stamp?: TimestampedCheckpoint | undefined
+}
+
+/** Where events and values are read. */
+export interface BundleReads {
+  /** The first events of the tenant's log. */
+  leaves(size: number): AsyncIterable<readonly LedgerEvent[]>
+  /** The first events of a run. */
+  runEvents(runId: string, count: number): AsyncIterable<readonly LedgerEvent[]>
+  valueParts(digest: string): AsyncIterable<EventBody<'ValueStored'>>
+}
+
+/** What only the thread with the log and its key says. */
+export interface BundleHost {
+  /** Proof files of events against the pin, in their order. */
+  proofFiles(ids: readonly string[]): Promise<readonly string[]>
+  sign(payloadType: string, payload: Uint8Array): Promise<DsseEnvelope | undefined>
+}
+
+export interface BundleInHand {
+  readonly request: BundleRequest
+  readonly reads: BundleReads
+  readonly host: BundleHost
   /** Aborts when nobody wants the bundle any more. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface BundlePlan {
@@ -47,28 +77,30 @@ export interface BundlePlan {
 }
 
 /** Throws `ChangedContentError` where the store does not hold the log that was signed, and the signal's reason once it aborts. */
-export async function planBundle(request: BundleRequest): Promise<BundlePlan> {
-  const measured = await measure(request)
+export async function planBundle(inHand: BundleInHand): Promise<BundlePlan> {
+  const { request, host } = inHand
+  const { pin } = request
+  const measured = await measure(inHand)
   const predicate = predicateOf(request, measured)
-  const { pin, ledger, caller } = request
-  const stamp = await ledger.exports.timestamp(caller, pin)
+  const { stamp } = request
+  const proofs = await host.proofFiles(measured.proven)
   const signed: readonly BundleFile[] = [
     textFile('README.txt', readmeText(predicate, proofOf(request), request.values, stamp !== undefined)),
     textFile('checkpoint', pin.note),
-    eventsFile(request, measured),
+    await eventsFile(inHand, measured),
     textFile('jwks.json', jwksText(pin.verifierKey)),
     ...successionFile(pin),
-    ...(request.stream === undefined ? [linesFile(LOG, measured.log.result(), () => logLines(request))] : []),
-    ...measured.proven.map((id) => textFile(`proofs/${id}.tlog-proof`, ledger.exports.proofFile(caller, id, pin))),
+    ...(request.stream === undefined ? [linesFile(LOG, measured.log.result(), () => logLines(inHand))] : []),
+    ...measured.proven.map((id, at) => textFile(`proofs/${id}.tlog-proof`, proofs[at] ?? '')),
     textFile('report.html', reportHtml(measured.facts, predicate)),
     ...(request.stream === undefined ? [] : [textFile(STREAM, streamText(request.stream))]),
     ...stampFiles(stamp),
-    ...(request.values ? [await valuesFile(request)] : []),
+    ...(request.values ? [await valuesFile(inHand)] : []),
     textFile('verifier-key.txt', `${pin.verifierKey}\n`),
     textFile('verify.mjs', readFileSync(new URL('./verify.mjs', import.meta.url), 'utf8')),
   ]
   const statement = statementText(signed, predicate, proofOf(request))
-  const envelope = ledger.exports.sign(caller, STATEMENT_PAYLOAD_TYPE, Buffer.from(statement))
+  const envelope = await host.sign(STATEMENT_PAYLOAD_TYPE, Buffer.from(statement))
   if (envelope === undefined) throw new TypeError('a bundle needs the key of a log')
   // A rotation since it was pinned: asked for again, the bundle is under the new key as a whole.
   if (!pin.verifierKey.startsWith(`${envelope.signatures[0]?.keyid}+`))
@@ -108,7 +140,8 @@ interface Measured {
   readonly matching: number
 }
 
-async function measure(request: BundleRequest): Promise<Measured> {
+async function measure(inHand: BundleInHand): Promise<Measured> {
+  const { request } = inHand
   const { pin, query } = request
   const facts = new ReportFacts()
   const [lines, log, tree] = [new Measure(), new Measure(), new CompactTree()]
@@ -118,7 +151,7 @@ async function measure(request: BundleRequest): Promise<Measured> {
   let events = 0
   let digest = NO_EVENTS
   lines.add(headOf(request))
-  for await (const { event, selected } of leavesOf(request)) {
+  for await (const { event, selected } of leavesOf(inHand)) {
     const leaf = leafHash(event.texts.header)
     if (request.stream === undefined) {
       log.add(`${event.texts.header}\n`)
@@ -137,34 +170,33 @@ async function measure(request: BundleRequest): Promise<Measured> {
       ? tree.size === pin.tree.size && digestText(tree.root()) === pin.tree.root
       : sameHash(digest, request.stream.head.digest)
   if (!isSigned) throw new ChangedContentError(request.stream === undefined ? LOG : EVENTS)
-  await takeAgain(request, [facts, answers])
+  await takeAgain(inHand, [facts, answers])
   const ends = [ids[0], last].filter((id) => id !== undefined)
   return { facts, lines, log, events, matching: answers.count, proven: events <= PROOFS_MAX ? ids : [...new Set(ends)] }
 }
 
 /** Further passes over the log, for what needs more than one to stay within its memory. */
-async function takeAgain(request: BundleRequest, gathered: readonly Gathered[]): Promise<void> {
+async function takeAgain(inHand: BundleInHand, gathered: readonly Gathered[]): Promise<void> {
   for (;;) {
     const unfinished = gathered.filter((each) => each.nextPass())
     if (unfinished.length === 0) return
-    for await (const { event, selected } of leavesOf(request))
+    for await (const { event, selected } of leavesOf(inHand))
       if (selected) for (const each of unfinished) each.takeAgain(event)
   }
 }
 
 function predicateOf(request: BundleRequest, measured: Measured): BundlePredicate {
-  const { ledger, caller, query, pin, exportId } = request
-  const { actor, principal, via } = caller
+  const { ledgerId, tenant, exportedBy, time, query, pin, exportId } = request
   const { events, matching, proven } = measured
   return {
     exportId,
-    ledgerId: ledger.ledgerId,
+    ledgerId,
     origin: pin.note.slice(0, pin.note.indexOf('\n')),
-    tenant: caller.tenant,
+    tenant,
     query,
     complete: partOf(request),
-    exportedBy: { actor, ...(principal !== undefined && { principal }), ...(via && { via }) },
-    time: ledger.exports.now(),
+    exportedBy,
+    time,
     timeZone: 'UTC',
     checkpoint: { size: pin.tree.size, root: pin.tree.root },
     counts: { events, matching, leaves: pin.tree.size },
@@ -184,40 +216,39 @@ function streamText({ head, path }: StreamPath): string {
   return `${JSON.stringify({ events, digest: digestText(digest), path: path.map(toBase64) })}\n`
 }
 
-async function* leavesOf(
-  request: BundleRequest,
-): AsyncGenerator<{ readonly event: LedgerEvent; readonly selected: boolean }, void> {
-  const { ledger, caller, query, pin, signal, stream } = request
+async function* leavesOf({
+  request,
+  reads,
+  signal,
+}: BundleInHand): AsyncGenerator<{ readonly event: LedgerEvent; readonly selected: boolean }, void> {
+  const { tenant, query, pin, stream } = request
   const part = partOf(request)
   const pages =
-    stream === undefined
-      ? ledger.exports.leaves(caller, pin.tree.size)
-      : ledger.exports.runEvents(caller, query.run ?? '', stream.head.events)
+    stream === undefined ? reads.leaves(pin.tree.size) : reads.runEvents(query.run ?? '', stream.head.events)
   for await (const page of pages) {
     // The log is measured as a whole before the first byte leaves.
     signal?.throwIfAborted()
-    for (const event of page) yield { event, selected: isSelected(event.header, caller.tenant, part) }
+    for (const event of page) yield { event, selected: isSelected(event.header, tenant, part) }
   }
 }
 
-async function* logLines(request: BundleRequest): AsyncGenerator<string, void> {
-  for await (const { event } of leavesOf(request)) yield `${event.texts.header}\n`
+async function* logLines(inHand: BundleInHand): AsyncGenerator<string, void> {
+  for await (const { event } of leavesOf(inHand)) yield `${event.texts.header}\n`
 }
 
 /** Read once to measure and digest them, and again as they are written: no value is held. */
-async function valuesFile(request: BundleRequest): Promise<BundleFile> {
+async function valuesFile(inHand: BundleInHand): Promise<BundleFile> {
   const measure = new Measure()
-  for await (const line of valueLines(request)) measure.add(line)
-  return linesFile(VALUES, measure.result(), () => valueLines(request))
+  for await (const line of valueLines(inHand)) measure.add(line)
+  return linesFile(VALUES, measure.result(), () => valueLines(inHand))
 }
 
 /** A part of a value a line, under the event that names it. One that is gone has no lines: whoever verifies names it. */
-async function* valueLines(request: BundleRequest): AsyncGenerator<string, void> {
-  const { ledger, caller } = request
-  for await (const { event, selected } of leavesOf(request)) {
+async function* valueLines(inHand: BundleInHand): AsyncGenerator<string, void> {
+  for await (const { event, selected } of leavesOf(inHand)) {
     const digest = selected ? valueNamedBy(event) : undefined
     if (digest === undefined) continue
-    for await (const { salt, part, parts, text } of ledger.exports.valueParts(caller, digest))
+    for await (const { salt, part, parts, text } of inHand.reads.valueParts(digest))
       yield `${JSON.stringify({ event: event.header.id, salt, part, parts, text })}\n`
   }
 }
@@ -230,27 +261,26 @@ function valueNamedBy({ header, data }: LedgerEvent): string | undefined {
 }
 
 /** The events and their trailer, as any JSONL export has it. */
-function eventsFile(request: BundleRequest, { lines, events }: Measured): BundleFile {
-  const { ledger, caller, query, pin } = request
-  const { run } = query
+async function eventsFile(inHand: BundleInHand, { lines, events }: Measured): Promise<BundleFile> {
+  const { request, host } = inHand
+  const { ledgerId, tenant, query, pin } = request
   const filter = filterOf(request)
-  const trailer = exportTrailer(
-    signedTrailer(ledger, caller, {
-      ledgerId: ledger.ledgerId,
-      tenant: caller.tenant,
-      run: run ?? null,
-      ...(filter && { filter }),
-      events,
-      digest: `sha256:${lines.result().sha256}`,
-      asOf: pin.tree.eventId,
-      treeSize: pin.tree.size,
-      root: pin.tree.root,
-    }),
-  )
+  const facts = {
+    ledgerId,
+    tenant,
+    run: query.run ?? null,
+    ...(filter && { filter }),
+    events,
+    digest: `sha256:${lines.result().sha256}`,
+    asOf: pin.tree.eventId,
+    treeSize: pin.tree.size,
+    root: pin.tree.root,
+  }
+  const trailer = exportTrailer(trailerUnder(await host.sign(TRAILER_PAYLOAD_TYPE, trailerPayload(facts)), facts))
   lines.add(trailer)
   return linesFile(EVENTS, lines.result(), async function* () {
     yield headOf(request)
-    for await (const { event, selected } of leavesOf(request)) if (selected) yield exportLine(event.texts)
+    for await (const { event, selected } of leavesOf(inHand)) if (selected) yield exportLine(event.texts)
     yield trailer
   })
 }

@@ -3,9 +3,10 @@ import { z } from 'zod'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
 import type { Json } from '../../../schemas/json.ts'
 import { EXPORT, READ_PAYLOADS } from '../../access/access.ts'
+import { type Portions, portionsOf } from '../../export/export-body.ts'
 import { FORMAT_NAMES } from '../../export/formats.ts'
 import { prepareExport } from '../../export/issue-export.ts'
-import type { ReplayLine } from '../../ledger/ledger.ts'
+import { type ReplayPortion, replayPortions } from '../../reading/replay-portions.ts'
 import type { Position } from '../../store/event-store.ts'
 import { problemResponse } from '../answers.ts'
 import { decodeCursor, encodeCursor, paddedPosition } from '../cursor.ts'
@@ -18,6 +19,8 @@ import { type AccessNote, type Ask, type GuardedRoute, readRoute } from '../rout
 
 const tag = 'history'
 const produces = 'application/x-ndjson'
+/** Of a replay that is made here: every line is sent as it is made. */
+const EVERY_LINE = 0
 /** Resumes this very export, pinned where it was, with `?cursor=&offset=<bytes received>`. */
 const CURSOR_HEADER = 'countersign-export-cursor'
 
@@ -56,15 +59,7 @@ export const exportRoutes: readonly GuardedRoute[] = [
     access: READ_PAYLOADS,
     query: NoQuery,
     produces,
-    handle: async (ask) => {
-      const found = await ask.edge.ledger.replay(ask.caller, ask.run)
-      if (!found.ok) return problemResponse(found.refusal, ask.path)
-      return openStream(ask, {
-        kind: 'replay',
-        contentType: produces,
-        chunks: () => replayChunks(found.value, ask.access),
-      })
-    },
+    handle: replayed,
   }),
 ]
 
@@ -119,17 +114,39 @@ const invalid = problem(
 )
 const gone = problem('cursor-gone', 'the history up to this place is another one now: start the export anew')
 
+async function replayed(ask: Ask): Promise<Response> {
+  const { edge, caller, run, path } = ask
+  const found = await edge.ledger.replay(caller, run)
+  if (!found.ok) return problemResponse(found.refusal, path)
+  const request = { tenant: caller.tenant, caller: caller.actor, run, to: found.revision }
+  const portions = () => edge.readers?.replay(request) ?? portionsOf(replayPortions(found.value, EVERY_LINE))
+  return openStream(ask, {
+    kind: 'replay',
+    contentType: produces,
+    chunks: (signal) => replayChunks(portions(), ask.access, signal),
+  })
+}
+
+/** What a replay came to is said of the read on record. */
 async function* replayChunks(
-  lines: AsyncIterable<ReplayLine>,
+  portions: Portions<ReplayPortion>,
   access: AccessNote | undefined,
+  signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void> {
-  for await (const line of lines) {
-    // The verdict is in the last line.
-    if (access !== undefined && line.verdict !== undefined) {
-      const { verdict } = line
-      access.verdict = verdict === 'VERIFIED' || verdict === 'TAMPERED' ? verdict : 'INCOMPLETE'
-      access.count = Number(line.events)
+  const leave = (): void => portions.leave()
+  signal.addEventListener('abort', leave)
+  try {
+    for (let portion = await portions.next(); portion !== undefined; portion = await portions.next()) {
+      const { chunk, verdict, events } = portion
+      if (access !== undefined && verdict !== undefined) {
+        access.verdict = verdict === 'VERIFIED' || verdict === 'TAMPERED' ? verdict : 'INCOMPLETE'
+        access.count = Number(events)
+      }
+      signal.throwIfAborted()
+      yield chunk
     }
-    yield Buffer.from(`${JSON.stringify(line)}\n`)
+  } finally {
+    signal.removeEventListener('abort', leave)
+    await portions.close()
   }
 }

@@ -10,31 +10,31 @@ import { type StreamPath, streamsRoot } from '../../merkle/stream-tree.ts'
 import { perfectSubtrees } from '../../merkle/subtrees.ts'
 import { TILE_WIDTH, type TileId, tileWidth } from '../../merkle/tile-path.ts'
 import { formatTlogProof } from '../../merkle/tlog-proof.ts'
-import { type Position, type ReadRecord, readOne } from '../../store/event-store.ts'
+import { type Position, readOne } from '../../store/event-store.ts'
 import type { LeafRow } from '../../store/log-store.ts'
+import { leafRecords } from './leaf-records.ts'
 import type { LogDeps } from './log-deps.ts'
 import type { LogProjection } from './log-projection.ts'
 import { readCheckpoint } from './read-checkpoint.ts'
 import type { StreamHeads } from './stream-heads.ts'
-import {
-  type ConsistencyProof,
-  type InclusionProof,
-  type LeafQuery,
-  type LogAnswer,
-  type LogEdge,
-  LogGapError,
-  type LogRefusalCode,
-  type LogState,
-  type LogTree,
-  type PublishedTree,
-  type TenantLogs,
-  type TimestampedCheckpoint,
+import type {
+  ConsistencyProof,
+  InclusionProof,
+  LeafQuery,
+  LogAnswer,
+  LogEdge,
+  LogRefusalCode,
+  LogState,
+  LogTree,
+  PublishedTree,
+  TenantLogs,
+  TimestampedCheckpoint,
 } from './tenant-logs.ts'
 import type { TenantTree } from './tenant-tree.ts'
 import type { WitnessPosts } from './witness-posts.ts'
 
 type Reads = Omit<TenantLogs, 'publish' | 'maxDelayMs'>
-type OwnReads = Omit<Reads, 'successions'>
+type OwnReads = Omit<Reads, 'successions' | 'leafRecords'>
 
 interface ReadsParts {
   readonly projection: LogProjection
@@ -59,7 +59,7 @@ export function logReads(deps: LogDeps, parts: ReadsParts): Reads {
     treeAt: (tenant, position) => reads.treeAt(tenant, position),
     edgeAt: (tenant, size) => reads.edgeAt(tenant, size),
     published: (tenant) => reads.published(tenant),
-    leafRecords: (tenant, size) => reads.leafRecords(tenant, size),
+    leafRecords: (tenant, size) => leafRecords({ store: deps.store, leaves: deps.logStore }, tenant, size),
     leafIndex: (...leaf) => reads.leafIndex(...leaf),
     streamPath: (...asked) => reads.streamPath(...asked),
   }
@@ -205,25 +205,6 @@ class LogReads implements OwnReads {
 
   leafIndex(tenant: string, eventId: string): number | undefined {
     return this.#deps.logStore.leafOf(tenant, eventId)?.index
-  }
-
-  /** The store is read once, in its order, which is that of the leaves; what lies between them is passed over. */
-  async *leafRecords(tenant: string, size: number): AsyncGenerator<readonly ReadRecord[], void> {
-    const { store, logStore } = this.#deps
-    const until = logStore.leaf(tenant, size - 1)?.position
-    if (size === 0 || until === undefined) return
-    let index = 0
-    for await (const page of store.readAll({ tenant, until })) {
-      const rows = logStore.leaves(tenant, index, Math.min(size, index + page.length))
-      const found = page.filter((record) => {
-        const row = rows[index - (rows[0]?.index ?? 0)]
-        const isNext = row?.stream === record.stream && row.revision === record.revision
-        if (isNext) index += 1
-        return isNext
-      })
-      if (found.length > 0) yield found
-    }
-    if (index < size) throw new LogGapError(tenant, index)
   }
 
   /** Leaves stand in the order of their positions: halving finds the border. */

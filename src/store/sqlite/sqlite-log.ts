@@ -21,6 +21,7 @@ import { LOG_SCHEMA, LOG_SEALED } from './log-schema.ts'
 import type { Database } from './open.ts'
 import { RowSeal } from './row-seal.ts'
 import { SqliteHeads } from './sqlite-heads.ts'
+import { idBytes, LEAVES, LEAVES_BETWEEN, type LeafColumns, toLeaf } from './sqlite-leaves.ts'
 
 /** A file that cannot be read is deleted and rebuilt; what it held comes back from the event store. */
 export function openSqliteLogs(options: DerivedFileOptions): LogStore {
@@ -59,22 +60,11 @@ interface StreamColumns {
   readonly is_foreign: number
 }
 
-interface LeafColumns {
-  readonly tenant: string
-  readonly idx: number
-  readonly stream: string
-  readonly revision: number
-  readonly position: string
-  readonly event: Buffer
-}
-
 /** Where the logs have got to is a row of the file, and covered like the others. */
 const SEALED_AS = 'log'
 const PROGRESS_ROW = 1
 
 const LOG_COLUMNS = 'tenant, size, last_fact, signed_size, note, stamp, stopped'
-const LEAVES = `SELECT logs.tenant, leaves.idx, log_streams.stream, leaves.revision, leaves.position, leaves.event
-  FROM leaves JOIN logs ON logs.id = leaves.log JOIN log_streams ON log_streams.id = leaves.stream`
 
 function prepareStatements(db: Database) {
   return {
@@ -110,9 +100,7 @@ function prepareStatements(db: Database) {
           is_foreign = excluded.is_foreign RETURNING id`)
       .pluck(),
     saveLeaf: db.prepare('INSERT INTO leaves (log, idx, stream, revision, position, event) VALUES (?, ?, ?, ?, ?, ?)'),
-    leaves: db.prepare<unknown[], LeafColumns>(
-      `${LEAVES} WHERE logs.tenant = ? AND leaves.idx >= ? AND leaves.idx < ? ORDER BY leaves.idx`,
-    ),
+    leaves: db.prepare<unknown[], LeafColumns>(LEAVES_BETWEEN),
     leafOf: db.prepare<unknown[], LeafColumns>(
       `${LEAVES} WHERE logs.tenant = ? AND leaves.event = ? ORDER BY leaves.idx LIMIT 1`,
     ),
@@ -260,16 +248,6 @@ class SqliteLogs implements Omit<LogStore, keyof DerivedFile> {
   }
 }
 
-/** 16 bytes instead of 36: a third of the index. */
-function idBytes(eventId: string): Buffer {
-  return Buffer.from(eventId.replaceAll('-', ''), 'hex')
-}
-
-function idText(bytes: Buffer): string {
-  const hex = bytes.toString('hex')
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
-}
-
 function toLog({ tenant, size, last_fact: lastFactIndex, signed_size: signedSize, ...more }: LogColumns): LogRow {
   return {
     tenant,
@@ -292,8 +270,4 @@ function toStream(columns: StreamColumns): LogStreamRow {
     minRingIndex: columns.min_ring_index,
     foreign: columns.is_foreign === 1,
   }
-}
-
-function toLeaf({ tenant, idx: index, stream, revision, position, event }: LeafColumns): LeafRow {
-  return { tenant, index, stream, revision, position, eventId: idText(event) }
 }

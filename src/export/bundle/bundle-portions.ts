@@ -1,0 +1,33 @@
+/** @module The tar of a bundle in portions, counted and digested as they are made. */
+import { createHash } from 'node:crypto'
+import type { BodyPortion, Portions } from '../export-body.ts'
+import { type BundleHost, type BundleInHand, type BundleRequest, planBundle } from './plan-bundle.ts'
+import { tarChunks } from './write-tar.ts'
+
+/** Makes bundles elsewhere than in the thread that writes. */
+export interface BundleMaker {
+  bundle(request: BundleRequest, host: BundleHost): Portions<BodyPortion>
+}
+
+/** A portion is sent as soon as it has so many bytes; 0: every piece of the tar is one. Throws what `planBundle` and the files throw. */
+export async function* bundlePortions(inHand: BundleInHand, portionBytes: number): AsyncGenerator<BodyPortion, void> {
+  const { files, events } = await planBundle(inHand)
+  const hash = createHash('sha256')
+  let bytes = 0
+  let waiting: Uint8Array[] = []
+  let waitingBytes = 0
+  const portion = (): BodyPortion => {
+    const chunk = waiting.length === 1 && waiting[0] !== undefined ? waiting[0] : Buffer.concat(waiting)
+    waiting = []
+    waitingBytes = 0
+    hash.update(chunk)
+    bytes += chunk.length
+    return { chunk, events, bytes, digest: `sha256:${hash.copy().digest('hex')}` }
+  }
+  for await (const chunk of tarChunks(files)) {
+    waiting.push(chunk)
+    waitingBytes += chunk.length
+    if (waitingBytes >= portionBytes) yield portion()
+  }
+  if (waiting.length > 0) yield portion()
+}

@@ -1,0 +1,31 @@
+/** @module The records of a log's leaves, read from the store. */
+import type { EventStore, ReadRecord } from '../../store/event-store.ts'
+import type { LogStore } from '../../store/log-store.ts'
+import { LogGapError } from './tenant-logs.ts'
+
+export interface LeafSource {
+  readonly store: Pick<EventStore, 'readAll'>
+  readonly leaves: Pick<LogStore, 'leaf' | 'leaves'>
+}
+
+/** The first `size`: the store is read once, in its order, which is that of the leaves; what lies between them is passed over. Throws `LogGapError`. */
+export async function* leafRecords(
+  { store, leaves }: LeafSource,
+  tenant: string,
+  size: number,
+): AsyncGenerator<readonly ReadRecord[], void> {
+  const until = leaves.leaf(tenant, size - 1)?.position
+  if (size === 0 || until === undefined) return
+  let index = 0
+  for await (const page of store.readAll({ tenant, until })) {
+    const rows = leaves.leaves(tenant, index, Math.min(size, index + page.length))
+    const found = page.filter((record) => {
+      const row = rows[index - (rows[0]?.index ?? 0)]
+      const isNext = row?.stream === record.stream && row.revision === record.revision
+      if (isNext) index += 1
+      return isNext
+    })
+    if (found.length > 0) yield found
+  }
+  if (index < size) throw new LogGapError(tenant, index)
+}

@@ -1,0 +1,94 @@
+/** @module What a reader reads of its own store: pages in slices of its time, checked and parsed. */
+
+import { ValueStored } from '../../schemas/events/value-stored.ts'
+import { runStream, valueStream } from '../../schemas/names.ts'
+import type { BundleReads, BundleRequest } from '../export/bundle/plan-bundle.ts'
+import type { BodyRequest } from '../export/export-body.ts'
+import { upTo } from '../export/up-to.ts'
+import type { Sealer } from '../ledger/identity/sealer.ts'
+import type { ReplayLine } from '../ledger/ledger.ts'
+import type { LedgerEvent } from '../ledger/ledger-event.ts'
+import { leafRecords } from '../ledger/log/leaf-records.ts'
+import { ledgerEvent } from '../ledger/read/parse-record.ts'
+import { reportFaults, sealOf } from '../ledger/read/record-seal.ts'
+import { replayRecords } from '../ledger/read/replay.ts'
+import type { Pace } from '../resources/work-queue.ts'
+import { type Position, type ReadRecord, type StoreReader, StoreUnavailableError } from '../store/event-store.ts'
+import type { LeafReader } from '../store/log-store.ts'
+import { pacedPages } from '../store/paced-pages.ts'
+import type { ReplayRequest } from './replay-portions.ts'
+
+/** The store has not what was pinned: somebody put another file in its place. */
+const BEHIND_RETRY_MS = 5_000
+
+export interface ReaderSources {
+  readonly store: StoreReader
+  readonly sealer: Sealer
+  /** The leaves of the logs, as they are now; undefined where their file cannot be read. */
+  readonly openLeaves: () => LeafReader | undefined
+}
+
+export async function* exportPages(
+  { store, sealer }: ReaderSources,
+  { tenant, run, after, until }: BodyRequest,
+  pace: Pace,
+): AsyncGenerator<readonly LedgerEvent[], void> {
+  await requireReaches(store, until)
+  const shown = (record: ReadRecord): LedgerEvent => ({ seal: sealOf(sealer, record), ...ledgerEvent(record) })
+  const pages = run === undefined ? store.readAll({ after, until, tenant }) : store.readStream(runStream(tenant, run))
+  for await (const page of upTo(store, pacedPages(pages, pace), until)) yield page.map(shown)
+}
+
+async function requireReaches(store: StoreReader, until: Position): Promise<void> {
+  const end = await store.end()
+  if (end === undefined || store.comparePositions(end, until) < 0)
+    throw new StoreUnavailableError('the store ends before what the export is pinned to', BEHIND_RETRY_MS)
+}
+
+/** The file of the leaves is opened with the first page that needs it, and held without a snapshot until disposed. */
+export function bundleReads(
+  { store, openLeaves }: ReaderSources,
+  { tenant, pin }: BundleRequest,
+  pace: Pace,
+): BundleReads & Disposable {
+  let leaves: LeafReader | undefined
+  const events = async function* (
+    pages: () => AsyncIterable<readonly ReadRecord[]>,
+  ): AsyncGenerator<readonly LedgerEvent[], void> {
+    await requireReaches(store, pin.until)
+    for await (const page of pacedPages(pages(), pace)) yield page.map(ledgerEvent)
+  }
+  const leafPages = (size: number): AsyncIterable<readonly ReadRecord[]> => {
+    leaves ??= openLeaves()
+    if (leaves === undefined) throw new StoreUnavailableError('the file of the logs cannot be read', BEHIND_RETRY_MS)
+    return leafRecords({ store, leaves }, tenant, size)
+  }
+  return {
+    leaves: (size) => events(() => leafPages(size)),
+    runEvents: (run, count) => events(() => store.readStream(runStream(tenant, run), { from: 0, to: count - 1 })),
+    valueParts: async function* (digest) {
+      for await (const page of events(() => store.readStream(valueStream(tenant, digest)))) {
+        for (const { data } of page) {
+          const body = ValueStored.schema.safeParse(data)
+          if (body.success) yield body.data
+        }
+      }
+    },
+    [Symbol.dispose]: () => leaves?.[Symbol.dispose](),
+  }
+}
+
+export function replayLines(
+  { store, sealer }: ReaderSources,
+  { tenant, run, to }: ReplayRequest,
+  pace: Pace,
+): AsyncGenerator<ReplayLine> {
+  const stream = runStream(tenant, run)
+  const pages = pacedPages(store.readStream(stream, { to }), pace)
+  const { ring, runKeys } = sealer
+  return replayRecords(pages, stream, {
+    ring,
+    runKeys,
+    onFault: (record, faults) => reportFaults(sealer, record, faults),
+  })
+}
