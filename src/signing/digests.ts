@@ -1,7 +1,7 @@
-/** @module Every digest of the record: SHA-256, as `sha256:<hex>` in JSON and as 32 bytes in the Merkle log; and the canonical texts of values that are digested more than once. */
+/** @module Every digest of the record: SHA-256, as `sha256:<hex>` in JSON and as 32 bytes in the Merkle log. */
 import { createHash, hash } from 'node:crypto'
-import { isJsonObject, type Json, type JsonObject } from '../../schemas/json.ts'
-import { canonicalJson, canonicalObject } from './canonical-json.ts'
+import type { Json } from '../../schemas/json.ts'
+import { type CanonicalTexts, canonicalJson } from './canonical-json.ts'
 
 const ALGORITHM = 'sha256'
 const PREFIX = 'sha256:'
@@ -32,6 +32,11 @@ export function jsonDigest(value: Json): string {
   return textDigest(canonicalJson(value))
 }
 
+/** The same of values whose texts may have been written already. */
+export function digestsBy(texts: CanonicalTexts): (value: Json | object) => string {
+  return (value) => textDigest(texts.textOf(value as Json))
+}
+
 /** SHA-256 over a text's UTF-8 bytes. */
 export function textDigest(text: string): string {
   return PREFIX + hash(ALGORITHM, text, 'hex')
@@ -51,87 +56,4 @@ export function dataDigest(salt: Uint8Array, data: string): string {
   scratch.set(salt, 0)
   const end = salt.length + scratch.write(data, salt.length)
   return PREFIX + hash(ALGORITHM, scratch.subarray(0, end), 'hex')
-}
-
-/** Longer texts of a value's members are not remembered. */
-const MEMBER_TEXTS_MAX_CHARS = 64 * 1024
-/** A member's place in the map, and its text's header. */
-const MEMBER_BYTES = 96
-
-/** The canonical texts of an object's lists and objects: where they stand in the next one as well, they need no writing again. */
-export interface MemberTexts {
-  readonly texts: ReadonlyMap<object, string>
-  /** What they take in memory. */
-  readonly bytes: number
-}
-
-/** Canonical texts by the values that they are of: a payload is written once, for its size, its digest, the mark of its request and the body of its event. */
-export class CanonicalTexts {
-  readonly #known: MemberTexts['texts'] | undefined
-  /** Of objects that nobody changes as long as this is used. */
-  readonly #texts = new Map<object, string>()
-  #same: readonly [value: JsonObject, other: JsonObject] | undefined
-
-  /** `known`: of members of values that may come. */
-  constructor(known?: MemberTexts) {
-    this.#known = known?.texts
-  }
-
-  /** The values are equal: one text serves both. Remembered of the last two that were said to be. */
-  areOne(value: JsonObject, other: JsonObject): void {
-    this.#same = [value, other]
-  }
-
-  readonly digestOf = (value: Json | object): string => textDigest(this.textOf(value as Json))
-
-  readonly sizeOf = (value: Json): number => Buffer.byteLength(this.textOf(value))
-
-  /** The canonical text of an event's or a request's body, in which values stand whose text is known. */
-  bodyText(body: JsonObject): string {
-    return canonicalObject(body, this.#valueText)
-  }
-
-  readonly #valueText = (member: Json): string => (isJsonObject(member) ? this.textOf(member) : canonicalJson(member))
-
-  /** The canonical text. */
-  textOf(value: Json): string {
-    if (typeof value !== 'object' || value === null) return canonicalJson(value)
-    const one = this.#same?.[0] === value ? this.#same[1] : value
-    const known = this.#texts.get(one)
-    if (known !== undefined) return known
-    const text = isJsonObject(one) ? canonicalObject(one, this.#memberText) : canonicalJson(one)
-    this.#texts.set(one, text)
-    return text
-  }
-
-  readonly #memberText = (member: Json): string => {
-    if (typeof member !== 'object' || member === null) return canonicalJson(member)
-    const known = this.#textKnown(member)
-    if (known !== undefined) return known
-    const text = canonicalJson(member)
-    this.#texts.set(member, text)
-    return text
-  }
-
-  #textKnown(member: object): string | undefined {
-    return this.#known?.get(member) ?? this.#texts.get(member)
-  }
-
-  /** Of the members of a value that was written here; undefined where they are too long to be remembered. */
-  membersOf(value: JsonObject): MemberTexts | undefined {
-    const texts = new Map<object, string>()
-    let chars = 0
-    for (const key of Object.keys(value)) {
-      const member = value[key]
-      if (typeof member !== 'object' || member === null) continue
-      const text = this.#textKnown(member)
-      if (text === undefined) continue
-      chars += text.length
-      if (chars > MEMBER_TEXTS_MAX_CHARS) return undefined
-      // A text that was put together holds on to all of its pieces until a character of it is read.
-      text.charCodeAt(0)
-      texts.set(member, text)
-    }
-    return { texts, bytes: 2 * chars + MEMBER_BYTES * texts.size }
-  }
 }

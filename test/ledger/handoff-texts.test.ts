@@ -3,8 +3,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { isEqual, type Json, type JsonObject } from '../../schemas/json.ts'
 import { runStream } from '../../schemas/names.ts'
-import { canonicalJson } from '../../src/signing/canonical-json.ts'
-import { CanonicalTexts, jsonDigest } from '../../src/signing/digests.ts'
+import { CanonicalTexts, canonicalJson } from '../../src/signing/canonical-json.ts'
+import { jsonDigest } from '../../src/signing/digests.ts'
 import { alice, testLedger } from '../support/test-ledger.ts'
 
 const test = suite('texts of handoffs')

@@ -12,7 +12,8 @@ import type { Refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import type { Party } from '../../resources/fair-shares.ts'
 import type { WorkQueue } from '../../resources/work-queue.ts'
-import { CanonicalTexts } from '../../signing/digests.ts'
+import { CanonicalTexts } from '../../signing/canonical-json.ts'
+import { digestsBy } from '../../signing/digests.ts'
 import type { Caller, Outcome, RequestInfo } from '../ledger.ts'
 import type { TenantPolicies } from '../ports.ts'
 import { AGAIN, type AppendDeps, Appender, type Attempt } from './appender.ts'
@@ -232,7 +233,7 @@ export class WritePath {
       newId: effects.newId,
       ledgerId,
       headDigest: run.head?.digest,
-      digestOf: texts.digestOf,
+      digestOf: digestsBy(texts),
       sizeOf: texts.sizeOf,
     }
   }
