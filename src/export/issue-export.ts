@@ -232,5 +232,6 @@ function scopeOf({ ledger, caller: { tenant }, pin, request, part }: ExportInHan
 }
 
 function placeOf({ from, root, edge, last }: PartInHand): NonNullable<ExportScope['part']> {
-  return { from, root, edge, beforeMs: last === undefined ? 0 : Date.parse(last.header.time) }
+  const beforeMs = Date.parse(last?.header.time ?? '')
+  return { from, root, edge, beforeMs: Number.isNaN(beforeMs) ? 0 : beforeMs }
 }

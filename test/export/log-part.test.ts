@@ -10,6 +10,8 @@ import { judgeChain } from '../../src/verify/export-chain.ts'
 import { collect } from '../support/records.ts'
 import { drive } from '../support/run-driver.ts'
 import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
+import { openTestStore } from '../support/test-store.ts'
+import { wrapStore } from '../support/wrap-store.ts'
 
 const test = suite('export: parts of the log')
 
@@ -160,6 +162,34 @@ test('a part whose events are not as many as its leaves has no trailer, and is o
   const records = await collect(home.store.readStream(ledgerStream(alice.tenant)))
   const issued = records.map(({ data }) => JSON.parse(data)).find(({ outcome }) => outcome !== undefined)
   assert.equal([issued?.outcome, issued?.filter], ['cut', { from: 2 }])
+})
+
+test('a follower goes on behind an event that was damaged, and is told where the store lost it (F186)', async () => {
+  await using inner = await openTestStore()
+  let harm: 'damaged' | 'lost' | undefined
+  const store = wrapStore(inner, {
+    recordAt: async (position: string) => {
+      const record = await inner.recordAt(position)
+      if (harm === 'lost') return undefined
+      return harm === 'damaged' && record !== undefined ? { ...record, header: '{"id":' } : record
+    },
+  })
+  await using home = await testLedger({ store, merkleLogs: true, realClock: true })
+  const run = drive(home, 'one')
+  await run.start()
+  for (let n = 0; n < 3; n += 1) await run.hand('a', { n })
+  harm = 'damaged'
+  for (const format of FORMAT_NAMES) {
+    const { from, to, events } = trailerOf(format, await exported(home.ledger, format, 2))
+    assert.equal([from, events], [2, Number(to) - 2], format)
+  }
+  harm = 'lost'
+  try {
+    await prepareExport(home.ledger, alice, { format: 'jsonl', from: 2 })
+    assert.unreachable('there is nothing to go on from')
+  } catch (error) {
+    assert.match(String(error), /does not hold leaf 1 of the log .*countersign verify/)
+  }
 })
 
 test.run()

@@ -89,7 +89,7 @@ export interface LogEdge {
   /** Hashes of the perfect subtrees that these leaves make, widest first. */
   readonly hashes: readonly Uint8Array[]
   /** The last of them; undefined where there is none. */
-  readonly last: { readonly eventId: string; readonly position: Position } | undefined
+  readonly last: (LeafPlace & { readonly position: Position }) | undefined
 }
 
 /** What the last checkpoint covers. */
