@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { AnswerTrailer } from '../../schemas/answer-trailer.ts'
 import type { ExportTrailer } from '../../schemas/export-trailer.ts'
 import { TRAILER_PAYLOAD_TYPE } from '../../schemas/export-trailer.ts'
 import { Header } from '../../schemas/header.ts'
@@ -137,6 +138,11 @@ for (const [format, read] of Object.entries(READERS)) {
     for (const [field, type] of found) assert.is(listed.get(field), type, field)
   })
 }
+
+test('the page lists every member of the trailer of an answer, and no other (A147)', () => {
+  const members = described('answers').map(({ field }) => field)
+  assert.equal(members, Object.keys(AnswerTrailer.shape))
+})
 
 test('the members of a header on the page are those of its schema', () => {
   const members = described('jsonl').flatMap(({ field }) => /^header\.(\w+)/.exec(field)?.[1] ?? [])
