@@ -79,6 +79,8 @@ export interface EventType<Schema extends z.ZodObject = z.ZodObject> {
   readonly notable?: true
   /** Written as a matter of course: lists for people leave it out until they ask for it. */
   readonly routine?: true
+  /** Of the ledger as a service, in its own log: auditors of every tenant are told of it (LOG-35). */
+  readonly ofService?: true
   /** The member of the body that may be large: it is then stored beside the events, and named by `argsRef` or `resultRef`. */
   readonly large?: 'args' | 'result'
   /** An outside system may be told of it: under this name, with these members of the body and no others. */

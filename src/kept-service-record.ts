@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Settings } from './config.ts'
 import { takeIssuedTokens } from './issued-tokens.ts'
-import type { Ledger } from './ledger/ledger.ts'
 import type { Log } from './ledger/ports.ts'
+import type { ServiceRecord } from './ledger/service.ts'
 import { digestOfFile, recordedSettings } from './recorded-settings.ts'
 import { watchFile } from './watch-file.ts'
 
@@ -22,7 +22,7 @@ export interface KeptServiceRecord {
 }
 
 interface ServiceParts {
-  readonly ledger: Pick<Ledger, 'service'>
+  readonly ledger: { readonly service: ServiceRecord }
   readonly settings: Settings
   readonly version: string
   readonly log: Log

@@ -10,6 +10,7 @@ export const ConfigurationChanged = eventType({
   activity: 'update',
   says: { verdict: null, outcome: 'success', severity: 'low' },
   facts: [],
+  ofService: true,
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),

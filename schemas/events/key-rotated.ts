@@ -9,6 +9,7 @@ export const KeyRotated = eventType({
   activity: 'update',
   says: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
+  ofService: true,
   changes: {},
   schema: z.strictObject({ v: z.literal(1), kid: Name, previousKid: Name }),
 })

@@ -11,6 +11,7 @@ export const LogKeyRotated = eventType({
   activity: 'update',
   says: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
+  ofService: true,
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),

@@ -12,6 +12,7 @@ export const ServiceStarted = eventType({
   activity: 'update',
   says: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
+  ofService: true,
   changes: {},
   schema: z.strictObject({
     v: z.literal(1),

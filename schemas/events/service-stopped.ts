@@ -9,6 +9,7 @@ export const ServiceStopped = eventType({
   activity: 'update',
   says: { verdict: null, outcome: 'success', severity: 'informational' },
   facts: [],
+  ofService: true,
   changes: {},
   schema: z.strictObject({ v: z.literal(1), start: Uuid }),
 })

@@ -1,5 +1,6 @@
 /** @module `countersign audit QUERY`, and its two shortest ways in: `events` and `search`. */
 import { AUDIT_QUERIES, type AuditQueryName } from '../ledger/audit/audit-queries.ts'
+import { SERVICE_QUERIES, type ServiceQueryName } from '../ledger/audit/service-queries.ts'
 import { openApi } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { exportAnswer } from './export-answer.ts'
@@ -8,7 +9,8 @@ import { limitOf, queryParams } from './filters.ts'
 import { printRows } from './table.ts'
 
 export async function listQueries({ has }: Arguments): Promise<number> {
-  const rows = Object.entries(AUDIT_QUERIES).map(([query, { summary }]) => ({ query, summary }))
+  const all = Object.entries({ ...AUDIT_QUERIES, ...SERVICE_QUERIES })
+  const rows = all.map(([query, { summary }]) => ({ query, summary: summary.replaceAll('`', '') }))
   await printRows(each(rows), { columns: ['query', 'summary'], json: has('json') })
   return EXIT.ok
 }
@@ -17,6 +19,16 @@ export const queryNamed =
   (name: AuditQueryName) =>
   (args: Arguments): Promise<number> =>
     answerQuestion(name, args)
+
+export const serviceQueryNamed =
+  (name: ServiceQueryName) =>
+  async (args: Arguments): Promise<number> => {
+    const limit = limitOf(args)
+    await using api = await openApi(args)
+    const rows = api.items(`/v1/audit/${name}`, {}, limit)
+    await printRows(rows, { columns: SERVICE_QUERIES[name].columns, json: args.has('json') })
+    return EXIT.ok
+  }
 
 export const events = queryNamed('events')
 

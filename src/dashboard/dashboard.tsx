@@ -20,6 +20,7 @@ import { latestRefusal, refusalPage } from './pages/refusal-page.tsx'
 import { resolveForm, resolvePage } from './pages/resolve-page.tsx'
 import { runListPage } from './pages/run-list.tsx'
 import { runPage } from './pages/run-page.tsx'
+import { servicePage } from './pages/service-page.tsx'
 import { chooseTheme, type SignInDeps, showSignIn, signIn, signOut } from './pages/sign-in.tsx'
 import { spendPage } from './pages/spend-page.tsx'
 import { verifyPage } from './pages/verify-page.tsx'
@@ -44,6 +45,7 @@ export const PAGES: readonly PageRoute[] = [
   decideApproval,
   downloadRoute,
   doubtsPage,
+  servicePage,
   resolvePage,
   resolveForm,
   spendPage,

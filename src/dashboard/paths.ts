@@ -4,6 +4,7 @@ export const ROOT = '/ui'
 export const OVERVIEW = `${ROOT}/overview`
 export const RUNS = `${ROOT}/runs`
 export const DOUBTS = `${ROOT}/doubts`
+export const SERVICE = `${ROOT}/service`
 export const SPEND = `${ROOT}/spend`
 export const LOG = `${ROOT}/log`
 export const CHECK_CHECKPOINT = `${LOG}/check`

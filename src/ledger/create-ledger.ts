@@ -18,7 +18,7 @@ import {
 } from './identity/ledger-identity.ts'
 import { LogKeys } from './identity/log-keys.ts'
 import { Sealer } from './identity/sealer.ts'
-import { serviceRecord } from './identity/service-record.ts'
+import { type ServiceDeps, serviceRecord } from './identity/service-record.ts'
 import { openIntegrity } from './integrity/open-integrity.ts'
 import type { Caller, Found, Ledger, ReplayLine } from './ledger.ts'
 import type { LedgerOptions } from './ledger-options.ts'
@@ -38,7 +38,6 @@ import { replayRecords } from './read/replay.ts'
 import { RunList } from './read/run-list.ts'
 import { RingSealedPlaces } from './read/sealed-places.ts'
 import { waitReads } from './read/wait-reads.ts'
-import type { ServiceRecord } from './service.ts'
 import { type OwnStats, Stats } from './stats.ts'
 import { watchStore } from './store-watch.ts'
 import { ValueStore } from './values/value-store.ts'
@@ -62,7 +61,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
   const memory = options.memory ?? new MemoryBudget()
   const [sealer, logKeys] = [new Sealer(keys, memory), new LogKeys(keys)]
   const { origin: request, readOnly, work, tenantPolicy } = options
-  const founding: LedgerIdentityDeps = { store, keys, sealer, logKeys, effects, log, origin: request, readOnly }
+  const founding: LedgerIdentityDeps = { store, views, keys, sealer, logKeys, effects, log, origin: request, readOnly }
   const stats = new Stats()
   const followed = followedBy(options)
   const lag = lagOf(stats)
@@ -99,7 +98,7 @@ export async function createLedger(options: LedgerOptions): Promise<Ledger> {
     run: (caller, runId) => integrity.marked(caller, runId, queries.run(caller, runId)),
     ...waitingOf({ queries, reader, list, effects }),
     ...historyOf(new History(store, queries, sealer)),
-    ...outwardOf(exports, serviceRecord({ ...effects, store, facts }), { write, store, sealer, ledgerId, work }),
+    ...outwardOf(exports, { ...effects, facts, write, store, sealer, ledgerId, work }),
     checkEvent: (caller, runId, revision) => checkEvent({ store, sealer, queries }, caller, { runId, revision }),
     replay: (caller, runId) => replay({ store, sealer, queries }, caller, runId),
     ...listsOf({ list, queries, reader }),
@@ -270,12 +269,11 @@ function historyOf(history: History): HistoryQueries {
 /** What leaves the ledger, and places as callers see them. */
 function outwardOf(
   exports: Exports,
-  service: ServiceRecord,
-  deps: DiscloseDeps & { readonly work: LedgerOptions['work'] | undefined },
+  deps: DiscloseDeps & ServiceDeps & { readonly work: LedgerOptions['work'] | undefined },
 ): Pick<Ledger, 'exports' | 'service' | 'lastEventId' | 'places' | 'notices' | 'discloseRunKeys'> {
   const { sealer } = deps
   return {
-    ...{ exports, service },
+    ...{ exports, service: serviceRecord(deps) },
     lastEventId: (caller, until) => exports.lastEventId(caller, until),
     places: new RingSealedPlaces(sealer),
     notices: noticesOf({ ...deps, upkeep: UPKEEP }),

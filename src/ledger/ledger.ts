@@ -18,7 +18,7 @@ import type { LedgerEvent } from './ledger-event.ts'
 import type { LedgerStats } from './ledger-stats.ts'
 import type { TenantLogs, TimestampedCheckpoint } from './log/tenant-logs.ts'
 import type { Notices } from './read/notices.ts'
-import type { ServiceRecord } from './service.ts'
+import type { ServiceReads, ServiceRecord } from './service.ts'
 
 export type { BatchItem, Caller, Command }
 
@@ -267,7 +267,7 @@ export interface Ledger extends AsyncDisposable {
   lastEventId(caller: Caller, until: Position | undefined): Promise<string | null>
   readonly places: SealedPlaces
   /** What is on record of the processes that serve the ledger. */
-  readonly service: ServiceRecord
+  readonly service: ServiceRecord & ServiceReads
   /** What leaves the ledger, and its record. */
   readonly exports: LedgerExports
   readonly notices: Notices

@@ -1,5 +1,6 @@
 /** @module What processes that serve a ledger say of themselves, for its record. */
 import type { EventBody } from '../../schemas/events.ts'
+import type { JsonObject } from '../../schemas/json.ts'
 
 export interface StartedService {
   readonly version: string
@@ -15,4 +16,25 @@ export interface ServiceRecord {
   stopped(start: string): Promise<void>
   changed(start: string, change: Pick<EventBody<'ConfigurationChanged'>, 'setting' | 'digest'>): Promise<void>
   tokenIssued(token: EventBody<'TokenIssued'>): Promise<void>
+}
+
+/** A page of what is on record, newest first. */
+export interface ServicePage {
+  readonly items: readonly JsonObject[]
+  /** Where the next page goes on; absent at the end. */
+  readonly next?: number
+}
+
+export interface ServicePlace {
+  /** `next` of the page before. */
+  readonly from?: number | undefined
+  readonly limit: number
+}
+
+/** What auditors of a tenant may know of the ledger's own record (LOG-35). A page looks at a bounded number of events. */
+export interface ServiceReads {
+  /** Starts and ends, settings that concern auditors, edits, rotations of keys. */
+  history(page: ServicePlace): Promise<ServicePage>
+  /** Tokens that were issued for a tenant. */
+  tokens(tenant: string, page: ServicePlace): Promise<ServicePage>
 }

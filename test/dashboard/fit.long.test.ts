@@ -25,7 +25,7 @@ const PATHS = [
   '/ui/overview',
   '/ui/runs',
   ...OF_RUN.map((rest) => RUN + rest),
-  ...['/ui/doubts', '/ui/approvals', '/ui/spend', '/ui/log', '/ui/audit'],
+  ...['/ui/doubts', '/ui/approvals', '/ui/spend', '/ui/log', '/ui/audit', '/ui/service'],
   ...Object.keys(AUDIT_QUERIES).map((name) => `/ui/audit/${name}${name === 'search' ? '?text=claims' : ''}`),
 ]
 

@@ -18,6 +18,7 @@ async function seeded() {
 const AUDIT_PATHS = [
   '/ui/spend',
   '/ui/log',
+  '/ui/service',
   '/ui/audit',
   ...Object.keys(AUDIT_QUERIES).map((name) => `/ui/audit/${name}`),
 ]

@@ -6,6 +6,7 @@ import {
   type AuditQueryName,
   isOrdered,
 } from '../../ledger/audit/audit-queries.ts'
+import { SERVICE_QUERIES, type ServiceQueryName } from '../../ledger/audit/service-queries.ts'
 import type { CliCommand } from '../cli-command.ts'
 import { choice, flag, jsonFlag, PLACE } from '../flag.ts'
 import { approvalsCommands } from './approvals.ts'
@@ -59,6 +60,11 @@ function audit(program: CliCommand): void {
     asking(queryFlags(group.command(name), name as AuditQueryName))
       .description(summary.replaceAll('`', ''))
       .runs(async () => (await import('../audit.ts')).queryNamed(name as AuditQueryName))
+  }
+  for (const [name, { summary }] of Object.entries(SERVICE_QUERIES)) {
+    asking(group.command(name).flags(limitFlag()))
+      .description(summary.replaceAll('`', ''))
+      .runs(async () => (await import('../audit.ts')).serviceQueryNamed(name as ServiceQueryName))
   }
 }
 

@@ -14,7 +14,7 @@ import { pageRoute, Refused, type View } from '../page.ts'
 import { AuditForm } from '../parts/audit-form.tsx'
 import { AuditTable, titleOf } from '../parts/audit-table.tsx'
 import { PeriodChips } from '../parts/period-fields.tsx'
-import { AUDIT, auditPath, withQuery } from '../paths.ts'
+import { AUDIT, auditPath, SERVICE, withQuery } from '../paths.ts'
 import { askAudit, placeOf, placeText } from './audit-ask.ts'
 import { type AuditFilters, filtersOf } from './audit-filters.ts'
 
@@ -40,6 +40,12 @@ export const auditIndexPage = pageRoute({
               <p class="muted">{summary.replaceAll('`', '')}</p>
             </li>
           ))}
+          <li class="card">
+            <h2>
+              <a href={SERVICE}>Service and tokens</a>
+            </h2>
+            <p class="muted">What was done to the ledger itself, and the tokens that were issued for this tenant</p>
+          </li>
         </ul>
       </>
     ),

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../schemas/json.ts'
 import { count, money, plural } from '../format.ts'
 import type { Overview, Reader } from '../overview.ts'
 import { numberIn, textIn } from '../pages/audit-ask.ts'
-import { auditPath, DOUBTS, eventPath, RUNS, refusalPath, runPath, SPEND, withQuery } from '../paths.ts'
+import { auditPath, DOUBTS, eventPath, RUNS, refusalPath, runPath, SERVICE, SPEND, withQuery } from '../paths.ts'
 import type { Row } from '../run-row.ts'
 import { clipped } from '../visible.ts'
 import { Data, Time } from './data.tsx'
@@ -104,6 +104,9 @@ export function ReaderCard({ readers }: Pick<Overview, 'readers'>) {
   return (
     <QuestionCard title="Who read what?" all={{ href: auditPath('access'), text: 'Every reading on record' }}>
       <PartList part={readers} none="Nobody's reading is on record yet." row={(reader) => <ReaderLine {...reader} />} />
+      <p>
+        <a href={SERVICE}>Starts, settings and tokens of the ledger</a>
+      </p>
     </QuestionCard>
   )
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { EventQueryParams } from '../../../schemas/event-query.ts'
 import { UUID_PATTERN } from '../../../schemas/header.ts'
 import type { Json } from '../../../schemas/json.ts'
-import { READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
+import { READ_TENANT, READ_TENANT_RECORDED_BEHIND } from '../../access/access.ts'
 import {
   AUDIT_QUERIES,
   type AuditQueryDefinition,
@@ -11,6 +11,8 @@ import {
   isOrdered,
 } from '../../ledger/audit/audit-queries.ts'
 import type { AuditPageRequest, AuditQuestion, AuditReads } from '../../ledger/audit/audit-reads.ts'
+import { SERVICE_QUERIES, type ServiceQueryName } from '../../ledger/audit/service-queries.ts'
+import type { ServicePage, ServicePlace } from '../../ledger/service.ts'
 import { json, jsonText, problemResponse } from '../answers.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { eventCursor } from '../event-cursor.ts'
@@ -23,8 +25,14 @@ import { withSlot } from '../with-slot.ts'
 
 const tag = 'audit'
 
+const ServicePageQuery = z.strictObject({ cursor: CursorText.optional(), limit: Limit.optional() })
+
 export const auditRoutes: readonly GuardedRoute[] = [
   ...Object.keys(AUDIT_QUERIES).map((name) => queryRoute(name as AuditQueryName)),
+  serviceRoute('service', SERVICE_QUERIES.service, ({ edge }, place) => edge.ledger.service.history(place)),
+  serviceRoute('tokens', SERVICE_QUERIES.tokens, ({ edge, caller }, place) =>
+    edge.ledger.service.tokens(caller.tenant, place),
+  ),
   readRoute({
     path: '/v1/audit/events/{event}',
     summary: 'One event of the tenant by its id: the sealed record',
@@ -44,6 +52,35 @@ function queryRoute(name: AuditQueryName): GuardedRoute {
     access: READ_TENANT_RECORDED_BEHIND,
     query: paramsOf(name, definition),
     handle: (ask) => withAudit(ask, (audit) => answer(ask as Ask<Params>, audit, name)),
+  })
+}
+
+type ServiceAsk = Ask<z.output<typeof ServicePageQuery>>
+
+/** Out of the ledger's own record, newest first: the store answers, not the tenant's index. */
+function serviceRoute(
+  name: ServiceQueryName,
+  { summary }: { readonly summary: string },
+  read: (ask: ServiceAsk, place: ServicePlace) => Promise<ServicePage>,
+): GuardedRoute {
+  const answered = async (ask: ServiceAsk): Promise<Response> => {
+    const { edge, caller, query, path } = ask
+    const { places } = edge.ledger
+    const scope = ['audit', caller.tenant, name]
+    const [from] = query.cursor === undefined ? [] : (decodeCursor(places, scope, query.cursor) ?? [null])
+    if (from === null) return problemResponse(notACursor, path)
+    const place = { limit: query.limit ?? PAGE_DEFAULT, from: from as number | undefined }
+    const { items, next } = await read(ask, place)
+    const nextCursor = next === undefined ? null : encodeCursor(places, scope, [next])
+    return json(200, { query: name, items, nextCursor })
+  }
+  return readRoute({
+    path: `/v1/audit/${name}`,
+    summary,
+    tag,
+    access: READ_TENANT,
+    query: ServicePageQuery,
+    handle: (ask) => withSlot(ask, () => answered(ask)),
   })
 }
 

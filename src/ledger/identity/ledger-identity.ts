@@ -3,13 +3,14 @@ import type { EventBody } from '../../../schemas/events.ts'
 import { EVENTS } from '../../../schemas/events.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../../schemas/names.ts'
-import { checkRecord, type Expectation, firstExpectation, nextExpectation } from '../../signing/check.ts'
+import { checkRecord, firstExpectation, nextExpectation } from '../../signing/check.ts'
 import { currentKey, ringIndex } from '../../signing/key-ring.ts'
 import type { EventStore } from '../../store/event-store.ts'
 import type { Effects, KeySource, Log } from '../ports.ts'
 import { appendFact } from './append-fact.ts'
 import type { LogKeys } from './log-keys.ts'
 import type { Sealer } from './sealer.ts'
+import { loadSnapshot, type SnapshotDeps, type SystemStream, saveSnapshot } from './system-snapshot.ts'
 
 /** Where nobody named the logs: the ledger's own id keeps two ledgers' logs apart. */
 const DEFAULT_ORIGIN = 'countersign.local'
@@ -27,7 +28,7 @@ export class IdentityError extends Error {
   }
 }
 
-export interface LedgerIdentityDeps {
+export interface LedgerIdentityDeps extends Pick<SnapshotDeps, 'views'> {
   readonly store: EventStore
   readonly keys: KeySource
   readonly sealer: Sealer
@@ -37,15 +38,6 @@ export interface LedgerIdentityDeps {
   readonly origin?: string | undefined
   /** The store is another's to write: nothing is founded, no rotation is put on record. */
   readonly readOnly?: boolean | undefined
-}
-
-interface SystemStream {
-  readonly founding: EventBody<'LedgerCreated'>
-  /** The last key that the ledger announced for its seals. */
-  readonly kid: string
-  /** Verifier key, under the origin, of the key that the ledger announced last for its logs. */
-  readonly logKey: string
-  readonly next: Expectation
 }
 
 /** The ledger's identity, made at the first start and checked at every later one. */
@@ -94,17 +86,22 @@ async function found(deps: LedgerIdentityDeps): Promise<string | undefined> {
   return 'detail' in result ? result.detail : undefined
 }
 
+/** A start that reads so many events of the ledger's own stream keeps what it knows. */
+const SNAPSHOT_EVERY_EVENTS = 32
+
+/** From what was kept of it on, each event checked. */
 async function readSystemStream(deps: LedgerIdentityDeps): Promise<SystemStream | undefined> {
-  const { store, sealer } = deps
-  let founding: EventBody<'LedgerCreated'> | undefined
-  let kid = ''
-  let logKey = ''
-  let expected = firstExpectation(SYSTEM_STREAM)
-  for await (const page of store.readStream(SYSTEM_STREAM)) {
+  const { store, sealer, readOnly } = deps
+  const kept = await loadSnapshot(deps)
+  let founding = kept?.founding
+  let [kid, logKey, read] = [kept?.kid ?? '', kept?.logKey ?? '', 0]
+  let expected = kept?.next ?? firstExpectation(SYSTEM_STREAM)
+  for await (const page of store.readStream(SYSTEM_STREAM, { from: expected.revision })) {
     for (const record of page) {
       const checked = checkRecord(record, expected, { ring: sealer.ring, runKeys: sealer.runKeys })
       if (!checked.ok) throw systemFault(record.revision, checked.faults)
       expected = nextExpectation(checked)
+      read += 1
       const data: unknown = JSON.parse(record.data)
       if (checked.header.type === 'LedgerCreated') founding = EVENTS.LedgerCreated.schema.parse(data)
       if (checked.header.type === 'KeyRotated') kid = EVENTS.KeyRotated.schema.parse(data).kid
@@ -112,7 +109,9 @@ async function readSystemStream(deps: LedgerIdentityDeps): Promise<SystemStream 
     }
   }
   if (founding === undefined) return undefined
-  return { founding, kid: kid || founding.kid, logKey: logKey || founding.verifierKey, next: expected }
+  const known = { founding, kid: kid || founding.kid, logKey: logKey || founding.verifierKey, next: expected }
+  if (read >= SNAPSHOT_EVERY_EVENTS && readOnly !== true) saveSnapshot(deps, known)
+  return known
 }
 
 function useAnnounced({ sealer, logKeys }: LedgerIdentityDeps, { founding, kid, logKey }: SystemStream): void {

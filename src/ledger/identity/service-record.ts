@@ -3,18 +3,21 @@ import { EVENTS, type EventBody } from '../../../schemas/events.ts'
 import { type Json, parseJson } from '../../../schemas/json.ts'
 import { SYSTEM_STREAM, SYSTEM_TENANT } from '../../../schemas/names.ts'
 import type { EventStore } from '../../store/event-store.ts'
-import type { ServiceRecord } from '../service.ts'
+import type { ServiceReads, ServiceRecord } from '../service.ts'
 import type { LedgerFacts } from './ledger-facts.ts'
+import type { Sealer } from './sealer.ts'
+import { serviceReads } from './service-reads.ts'
 
-interface ServiceDeps {
+export interface ServiceDeps {
   readonly store: Pick<EventStore, 'readStream'>
+  readonly sealer: Sealer
   readonly facts: LedgerFacts
   readonly newId: () => string
 }
 
 type Recorded = 'ServiceStarted' | 'ServiceStopped' | 'ConfigurationChanged' | 'TokenIssued'
 
-export function serviceRecord({ store, facts, newId }: ServiceDeps): ServiceRecord {
+export function serviceRecord({ store, sealer, facts, newId }: ServiceDeps): ServiceRecord & ServiceReads {
   const record = <T extends Recorded>(type: T, data: EventBody<T>): Promise<void> =>
     facts.record({ tenant: SYSTEM_TENANT, type, data: data as unknown as Json })
   return {
@@ -28,6 +31,7 @@ export function serviceRecord({ store, facts, newId }: ServiceDeps): ServiceReco
     stopped: (start) => record('ServiceStopped', { v: 1, start }),
     changed: (start, change) => record('ConfigurationChanged', { v: 1, start, ...change }),
     tokenIssued: (token) => record('TokenIssued', token),
+    ...serviceReads({ store, sealer }),
   }
 }
 

@@ -1,0 +1,110 @@
+/** @module What was done to the ledger itself: starts, ends, changed settings, rotated keys, and the tokens that were issued for the tenant. */
+import { z } from 'zod'
+import type { Json, JsonObject } from '../../../schemas/json.ts'
+import { READ_TENANT } from '../../access/access.ts'
+import { pageRoute } from '../page.ts'
+import { Badge, Data, Time } from '../parts/data.tsx'
+
+/** Newest ones of each; the API and the command line have the others. */
+const ROWS = 50
+
+export const servicePage = pageRoute({
+  path: '/service',
+  access: READ_TENANT,
+  query: z.object({}),
+  handle: async ({ deps, caller }) => {
+    const { service } = deps.ledger
+    const [history, tokens] = await Promise.all([
+      service.history({ limit: ROWS }),
+      service.tokens(caller.tenant, { limit: ROWS }),
+    ])
+    return {
+      title: 'Service',
+      nav: 'audit',
+      body: (
+        <>
+          <div class="page-head">
+            <h1>What was done to the ledger</h1>
+          </div>
+          <p class="muted">
+            Out of the ledger's own record, newest first. A start without an end ended otherwise. Older ones:{' '}
+            <code>countersign audit service</code>, <code>countersign audit tokens</code>.
+          </p>
+          <ServiceTable
+            heads={['Time', 'What', 'Said']}
+            title="Starts, ends, settings, keys"
+            items={history.items}
+            cells={({ type, ...item }) => [textOf(type), saidOf(item)]}
+            none="Nothing is on record yet."
+          />
+          <ServiceTable
+            heads={['Time', 'For', 'Good for']}
+            title="Tokens for this tenant"
+            items={tokens.items}
+            cells={({ subject, type: _, ...item }) => [textOf(subject), saidOf(item)]}
+            none="No token of this tenant was issued by countersign token."
+          />
+        </>
+      ),
+    }
+  },
+})
+
+interface TableProps {
+  readonly title: string
+  readonly heads: readonly string[]
+  readonly items: readonly JsonObject[]
+  readonly cells: (item: JsonObject) => readonly [string, string]
+  readonly none: string
+}
+
+function ServiceTable({ title, heads, items, cells, none }: TableProps) {
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      {items.length === 0 ? (
+        <p class="muted">{none}</p>
+      ) : (
+        <div class="table-scroll">
+          <table class="listed">
+            <thead>
+              <tr>
+                {heads.map((head) => (
+                  <th scope="col">{head}</th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {items.map(({ time, event: _, seal, ...item }) => {
+                const [what, said] = cells(item)
+                return (
+                  <tr>
+                    <td>
+                      <Time time={String(time)} />
+                    </td>
+                    <th scope="row">
+                      <Data text={what} />
+                      {seal === 'invalid' && <Badge kind="bad" text="seal broken" />}
+                    </th>
+                    <td>
+                      <Data text={said} />
+                    </td>
+                  </tr>
+                )
+              })}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  )
+}
+
+const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null))
+
+/** Members in words, without the settings, which a start has in full under the API. */
+function saidOf({ settings: _, ...item }: JsonObject): string {
+  return Object.entries(item)
+    .map(([name, value]) => `${name} ${textOf(value)}`)
+    .join(' · ')
+}

@@ -1,0 +1,96 @@
+/**
+ * @module What a tenant's auditors are told of the ledger's own record, which is in no tenant's log: of the service what concerns everybody,
+ * of tokens those for the tenant (LOG-35). Read from the store, newest first, each record's seal checked for the answer.
+ */
+import { declarationOf, EVENTS } from '../../../schemas/events.ts'
+import { isJsonObject, type JsonObject } from '../../../schemas/json.ts'
+import { SYSTEM_STREAM } from '../../../schemas/names.ts'
+import type { EventStore, ReadRecord } from '../../store/event-store.ts'
+import type { LedgerEvent } from '../ledger-event.ts'
+import { ledgerEvent } from '../read/parse-record.ts'
+import { sealOf } from '../read/record-seal.ts'
+import type { ServicePage, ServicePlace, ServiceReads } from '../service.ts'
+import type { Sealer } from './sealer.ts'
+
+interface ReadsDeps {
+  readonly store: Pick<EventStore, 'readStream'>
+  readonly sealer: Sealer
+}
+
+/** Events that one page looks at, whether they are shown or not: many tokens may be another tenant's. */
+const LOOKED_MAX = 2_000
+
+/** Settings that say how what is audited comes about; places, addresses and limits of the machine are the operator's own. */
+const SHOWN_SETTINGS: ReadonlySet<string> = new Set([
+  'store',
+  'origin',
+  'issuer',
+  'audience',
+  'trusted-issuers',
+  'policy',
+  'judge',
+  'payload-scope',
+  'strict-access',
+  'checkpoint-seconds',
+  'scrub-days',
+  'witnesses',
+  'timestamp-url',
+  'timestamp-minutes',
+  'value-max-bytes',
+  'webhook-events',
+])
+
+export function serviceReads(deps: ReadsDeps): ServiceReads {
+  return {
+    history: (place) => pageOf(deps, place, historyItem),
+    tokens: (tenant, place) => pageOf(deps, place, (event) => tokenItem(event, tenant)),
+  }
+}
+
+type Shown = (event: LedgerEvent) => JsonObject | undefined
+
+async function pageOf({ store, sealer }: ReadsDeps, { from, limit }: ServicePlace, shown: Shown): Promise<ServicePage> {
+  const items: JsonObject[] = []
+  let looked = 0
+  const options = { direction: 'backwards', ...(from !== undefined && { to: from }) } as const
+  for await (const page of store.readStream(SYSTEM_STREAM, options)) {
+    for (const record of page) {
+      if (items.length === limit || looked === LOOKED_MAX) return { items, next: record.revision }
+      looked += 1
+      const item = itemOf(record, shown)
+      if (item !== undefined) items.push({ ...item, seal: sealOf(sealer, record) })
+    }
+  }
+  return { items }
+}
+
+function itemOf(record: ReadRecord, shown: Shown): JsonObject | undefined {
+  const event = ledgerEvent(record)
+  const { id, type, time } = event.header
+  const said = shown(event)
+  return said && { time, type, ...said, event: id }
+}
+
+function historyItem({ header: { type }, data }: LedgerEvent): JsonObject | undefined {
+  const declared = declarationOf(type)
+  if (declared?.ofService !== true) return undefined
+  const item = said(declared.schema.safeParse(data).data)
+  const { settings } = item
+  if (settings === undefined || !isJsonObject(settings)) return item
+  return {
+    ...item,
+    settings: Object.fromEntries(Object.entries(settings).filter(([name]) => SHOWN_SETTINGS.has(name))),
+  }
+}
+
+/** A record that does not fit is shown by its place alone: its seal says the rest. */
+function tokenItem({ header: { type }, data }: LedgerEvent, tenant: string): JsonObject | undefined {
+  if (type !== 'TokenIssued') return undefined
+  const body = EVENTS.TokenIssued.schema.safeParse(data).data
+  return body?.forTenant === tenant ? said(body) : undefined
+}
+
+function said(body: object | undefined): JsonObject {
+  const { v: _, ...rest } = (body ?? {}) as JsonObject
+  return rest
+}
