@@ -126,7 +126,7 @@ async function readAtStart(store: EventStore, path: string, keys = KEYS): Promis
   return read
 }
 
-test("a start reads what came to the ledger's own stream since it was kept, not all of it; what was kept decides nothing in other hands (F191)", async () => {
+test('a start reads what came to the stream of the ledger itself since it was kept, not all of it; what was kept decides nothing in other hands (F191)', async () => {
   const store = openMemoryStore()
   using folder = tempFolder()
   const path = folder.file('views.db')
