@@ -17,7 +17,6 @@ import { trailerId } from './signed-trailer.ts'
 const OCSF_VERSION = '1.9.0'
 const CATEGORY = { uid: 6, name: 'Application Activity' } as const
 const CLASS = { uid: 6003, name: 'API Activity' } as const
-const PRODUCT = { name: 'Countersign', vendor_name: 'Countersign' } as const
 const SERVICE = { name: 'countersign' } as const
 
 const ACTIVITY = { create: 1, read: 2, update: 3 } as const satisfies Record<EventType['activity'], number>
@@ -55,6 +54,7 @@ function activity(event: LedgerEvent, scope: ExportScope): JsonObject {
   const declared = declarationOf(header.type)
   const said = declared && sayingOf(declared, event.data)
   return {
+    category_uid: CATEGORY.uid,
     ...classOf(declared === undefined ? UNKNOWN : ACTIVITY[declared.activity]),
     severity_id: said === undefined ? UNKNOWN : SEVERITY[said.severity],
     status_id: said === undefined ? UNKNOWN : STATUS[said.outcome],
@@ -82,7 +82,6 @@ function activity(event: LedgerEvent, scope: ExportScope): JsonObject {
 
 function classOf(activityId: number): JsonObject {
   return {
-    category_uid: CATEGORY.uid,
     category_name: CATEGORY.name,
     class_uid: CLASS.uid,
     class_name: CLASS.name,
@@ -100,7 +99,7 @@ function actorOf({ actor, principal }: LedgerEvent['header']): JsonObject {
 function metadataOf({ header }: LedgerEvent, { ledgerId }: ExportScope): JsonObject {
   return {
     version: OCSF_VERSION,
-    product: { ...PRODUCT, uid: ledgerId },
+    product: { name: 'Countersign', vendor_name: 'Countersign', uid: ledgerId },
     profiles: ['ai_operation', 'record_integrity', ...(header.traceparent === undefined ? [] : ['trace'])],
     // By its place: the event behind it knows that of it, and not its id.
     uid: entryOf(header.stream, header.revision),
@@ -123,26 +122,26 @@ function aiOperation({ header, data }: LedgerEvent): JsonObject {
   const model = name === undefined ? undefined : { name, ai_provider: provider ?? 'Unknown' }
   const tool = textOf(data, 'tool')
   const call = textOf(data, 'callId')
+  const context = {
+    uid: call ?? header.stream,
+    ai_role_id:
+      tool !== undefined || call !== undefined ? ROLE.tool : agent !== undefined ? ROLE.agent : ROLE.orchestrator,
+    service: { name: tool ?? SERVICE.name },
+    ...(typeof usage.inputTokens === 'number' && { prompt_tokens: usage.inputTokens }),
+    ...(typeof usage.outputTokens === 'number' && { completion_tokens: usage.outputTokens }),
+    ...(typeof usage.tokens === 'number' && { total_tokens: usage.tokens }),
+  }
+  if (agent === undefined)
+    return model === undefined ? { message_context: context } : { ai_model: model, message_context: context }
   return {
-    ...(agent !== undefined && {
-      ai_agent: {
-        uid: agent,
-        name: agent,
-        type_id: 0,
-        ...(run !== undefined && { instance_uid: run }),
-        ...(model && { ai_model: model }),
-      },
-    }),
-    ...(agent === undefined && model && { ai_model: model }),
-    message_context: {
-      uid: call ?? header.stream,
-      ai_role_id:
-        tool !== undefined || call !== undefined ? ROLE.tool : agent !== undefined ? ROLE.agent : ROLE.orchestrator,
-      service: { name: tool ?? SERVICE.name },
-      ...(typeof usage.inputTokens === 'number' && { prompt_tokens: usage.inputTokens }),
-      ...(typeof usage.outputTokens === 'number' && { completion_tokens: usage.outputTokens }),
-      ...(typeof usage.tokens === 'number' && { total_tokens: usage.tokens }),
+    ai_agent: {
+      uid: agent,
+      name: agent,
+      type_id: 0,
+      ...(run !== undefined && { instance_uid: run }),
+      ...(model && { ai_model: model }),
     },
+    message_context: context,
   }
 }
 
@@ -185,6 +184,7 @@ function fingerprint(digest: string): JsonObject {
 function trailerActivity(trailer: ExportTrailer, lastMs: number): JsonObject {
   const { ledgerId, tenant } = trailer
   return {
+    category_uid: CATEGORY.uid,
     ...classOf(ACTIVITY.read),
     severity_id: SEVERITY.informational,
     status_id: STATUS.success,
@@ -196,7 +196,7 @@ function trailerActivity(trailer: ExportTrailer, lastMs: number): JsonObject {
     src_endpoint: { name: SERVICE.name },
     metadata: {
       version: OCSF_VERSION,
-      product: { ...PRODUCT, uid: ledgerId },
+      product: { name: 'Countersign', vendor_name: 'Countersign', uid: ledgerId },
       profiles: ['ai_operation', 'record_integrity'],
       uid: trailerId(trailer),
       event_code: 'ExportTrailer',

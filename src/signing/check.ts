@@ -81,9 +81,16 @@ export function nextExpectation(checked: CheckResult & { readonly ok: true }): E
   }
 }
 
-/** Checks one record. Every fault is named, not only the first; nothing that a store may hold makes it throw. */
-export function checkRecord(record: CheckedRecord, expected: Expectation, keys: CheckKeys): CheckResult {
-  const read = readHeader(record.header)
+/**
+ * Checks one record. Every fault is named, not only the first; nothing that a store may hold makes it throw. `read` is what its header reads as,
+ * where the caller has it.
+ */
+export function checkRecord(
+  record: CheckedRecord,
+  expected: Expectation,
+  keys: CheckKeys,
+  read = readHeader(record.header),
+): CheckResult {
   if (!read.ok) return { ok: false, faults: [read] }
 
   const { header } = read

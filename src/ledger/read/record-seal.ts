@@ -5,15 +5,16 @@ import type { ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
 
 /** What an event that is looked at by itself has to be: whatever stands before it. */
-export function expectedAlone({ stream, revision, header }: ReadRecord): Expectation {
-  const read = readHeader(header)
+export function expectedAlone({ stream, revision, header }: ReadRecord, read = readHeader(header)): Expectation {
   const prevDigest = read.ok ? read.header.prev : undefined
   return { stream, revision, prevDigest, prevTime: undefined, minRingIndex: 0 }
 }
 
 /** What does not hold; empty where the seal fits. A key that this process has not heard of is looked for in the ring once more. */
-export function sealFaults(sealer: Sealer, record: ReadRecord, expected = expectedAlone(record)): readonly Fault[] {
-  const once = () => checkRecord(record, expected, { ring: sealer.ring, runKeys: sealer.runKeys, depth: 'fast' })
+export function sealFaults(sealer: Sealer, record: ReadRecord): readonly Fault[] {
+  const read = readHeader(record.header)
+  const expected = expectedAlone(record, read)
+  const once = () => checkRecord(record, expected, { ring: sealer.ring, runKeys: sealer.runKeys, depth: 'fast' }, read)
   let checked = once()
   if (!checked.ok && checked.faults.some(({ code }) => code === 'unknown-key')) {
     sealer.reload()

@@ -140,6 +140,7 @@ function takePage(rows: Iterable<Row>): { readonly records: readonly ReadRecord[
 
 function fromRow([position, stream, revision, header, salt, data, request]: Row): ReadRecord {
   const bytes = new Uint8Array(salt.buffer, salt.byteOffset, salt.byteLength)
-  const record = { position: String(position), stream, revision, header, salt: bytes, data }
-  return request === null ? record : { ...record, requestId: request }
+  const place = String(position)
+  if (request === null) return { position: place, stream, revision, header, salt: bytes, data }
+  return { position: place, stream, revision, header, salt: bytes, data, requestId: request }
 }
