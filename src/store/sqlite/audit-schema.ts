@@ -34,7 +34,7 @@ function indexText(name: AuditColumn): readonly string[] {
 
 /**
  * Words come apart before they get here: `ascii` keeps every character beyond ASCII within its word. The text itself is not kept twice:
- * a hit leads to its event. `tenant` is one word, so that a search never walks through what others wrote.
+ * a hit leads to its event, and nothing ranks hits, which is what sizes of columns would be kept for. `tenant` is one word, so that a search never walks through what others wrote.
  */
 export const AUDIT_SCHEMA = `
 -- fields of version ${AUDIT_FIELDS_VERSION}
@@ -80,7 +80,7 @@ CREATE TABLE states (stream TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT;
 CREATE TABLE foreign_streams (stream TEXT PRIMARY KEY) STRICT;
 ${SEAL_TABLE}
 CREATE TABLE progress (one INTEGER PRIMARY KEY CHECK (one = 1), position TEXT NOT NULL, digest TEXT NOT NULL) STRICT;
-CREATE VIRTUAL TABLE audit_text USING fts5 (tenant, body, content = '', tokenize = 'ascii');
+CREATE VIRTUAL TABLE audit_text USING fts5 (tenant, body, content = '', columnsize = 0, tokenize = 'ascii');
 `
 
 /** What the seal of the file covers; words are found by an index of their own, which no seal covers. */
