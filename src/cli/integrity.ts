@@ -5,13 +5,14 @@ import type { Arguments } from './arguments.ts'
 import { EXIT } from './failure.ts'
 import { printObject } from './print-object.ts'
 
-/** Ends with 1 where an event is on record as broken. */
+/** Ends with 1 where an event is on record as broken, and was not found whole again since. */
 export async function integrity(inputs: Arguments): Promise<number> {
   await using api = await openApi(inputs)
   const state = await api.get('/v1/integrity')
   const { items, scrub } = state
   const faults = Array.isArray(items) ? items.filter((each) => isJsonObject(each)) : []
-  const shown: JsonObject = { broken: faults.length, ...(isJsonObject(scrub ?? null) && { scrub }), faults }
+  const broken = faults.filter(({ pastSince }) => pastSince === undefined).length
+  const shown: JsonObject = { broken, ...(isJsonObject(scrub ?? null) && { scrub }), faults }
   printObject(inputs.has('json') ? state : shown, inputs.has('json'))
-  return faults.length === 0 ? EXIT.ok : EXIT.failed
+  return broken === 0 ? EXIT.ok : EXIT.failed
 }

@@ -18,7 +18,8 @@ export interface AlteredCardProps {
 }
 
 export function AlteredCard({ integrity: { faults, scrub }, log, note }: AlteredCardProps) {
-  const broken = faults.length > 0 || log?.stopped !== undefined
+  const present = faults.filter(({ pastSince }) => pastSince === undefined).length
+  const broken = present > 0 || log?.stopped !== undefined
   return (
     <QuestionCard
       title="Was anything altered?"
@@ -28,12 +29,10 @@ export function AlteredCard({ integrity: { faults, scrub }, log, note }: Altered
         {broken ? (
           <>
             <Badge kind="bad" text="yes" />{' '}
-            {faults.length > 0
-              ? `${plural(faults.length, 'event')} on record as broken`
-              : `The log stopped: ${log?.stopped}`}
+            {present > 0 ? `${plural(present, 'event')} on record as broken` : `The log stopped: ${log?.stopped}`}
           </>
         ) : (
-          <NothingBroken scrub={scrub} />
+          <NothingBroken scrub={scrub} past={faults.length} />
         )}
       </p>
       <dl class="members">

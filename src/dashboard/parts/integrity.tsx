@@ -1,6 +1,6 @@
 /** @module What does not verify, and what the scrub has read: for the page of the log. */
 import type { IntegrityState } from '../../ledger/integrity/integrity.ts'
-import { count } from '../format.ts'
+import { count, plural } from '../format.ts'
 import { eventPath, runPath } from '../paths.ts'
 import { Badge, Data, Time } from './data.tsx'
 
@@ -41,12 +41,14 @@ export function IntegrityCard({ state }: { readonly state: IntegrityState }) {
 }
 
 /** Green is for what was read: before the first whole pass of the scrub nobody can know. */
-export function NothingBroken({ scrub }: Pick<IntegrityState, 'scrub'>) {
+export function NothingBroken({ scrub, past = 0 }: Pick<IntegrityState, 'scrub'> & { readonly past?: number }) {
   const isRead = scrub.lastPass !== undefined
   return (
     <>
-      <Badge kind={isRead ? 'good' : 'open'} text={isRead ? 'nothing found' : 'not read yet'} /> No event is on record
-      as broken.
+      <Badge kind={isRead ? 'good' : 'open'} text={isRead ? 'nothing found' : 'not read yet'} />{' '}
+      {past === 0
+        ? 'No event is on record as broken.'
+        : `${plural(past, 'event')} on record as broken once: the whole store was read since, and is whole.`}
     </>
   )
 }
@@ -63,7 +65,7 @@ function FaultTable({ faults, more }: { readonly faults: IntegrityState['faults'
           </tr>
         </thead>
         <tbody>
-          {faults.map(({ stream, revision, run, code, foundAt }) => (
+          {faults.map(({ stream, revision, run, code, foundAt, pastSince }) => (
             <tr>
               <th scope="row">
                 {run === undefined ? (
@@ -78,7 +80,13 @@ function FaultTable({ faults, more }: { readonly faults: IntegrityState['faults'
                 )}
               </th>
               <td>
-                <Badge kind="bad" text={code} />
+                <Badge kind={pastSince === undefined ? 'bad' : 'open'} text={code} />
+                {pastSince !== undefined && (
+                  <span class="muted">
+                    {' '}
+                    past: the store was whole at <Time time={pastSince} />
+                  </span>
+                )}
               </td>
               <td>
                 <Time time={foundAt} />

@@ -28,11 +28,15 @@ export interface IntegrityDeps {
   readonly log: Log
   /** The store is another's to write: what is found is only logged. */
   readonly readOnly: boolean
+  /** RFC 3339, UTC. */
+  readonly now: () => string
 }
 
 export class IntegrityFaults {
   readonly #deps: IntegrityDeps
   readonly #known = new Set<string>()
+  /** When this process met each of them last: a fault that comes again after it was past is not past. */
+  readonly #metAt = new Map<string, string>()
   #rows: readonly FaultRow[] = []
   #rowsOf: number | undefined
   #last: Promise<void> = Promise.resolve()
@@ -64,6 +68,12 @@ export class IntegrityFaults {
     return this.#rows
   }
 
+  /** When an event on record as broken was met last, as far as this process knows; RFC 3339, UTC. */
+  metAt(row: FaultRow): string {
+    const met = this.#metAt.get(placeOf(row)) ?? ''
+    return met.localeCompare(row.foundAt) > 0 ? met : row.foundAt
+  }
+
   /** Resolves once everything that was found so far is on record, or could not be. */
   settled(): Promise<void> {
     return this.#last
@@ -84,6 +94,7 @@ export class IntegrityFaults {
 
   #once(fault: SealFault, work: () => Promise<void>): void {
     const place = placeOf(fault)
+    if (this.#metAt.has(place) || this.#metAt.size < KNOWN_MAX) this.#metAt.set(place, this.#deps.now())
     if (this.#known.has(place) || this.#known.size >= KNOWN_MAX) return
     this.#known.add(place)
     this.#last = this.#last.then(work).catch((error: unknown) => {
@@ -122,6 +133,6 @@ export class IntegrityFaults {
   }
 }
 
-function placeOf({ stream, revision }: SealFault): string {
+function placeOf({ stream, revision }: Pick<SealFault, 'stream' | 'revision'>): string {
   return `${stream} @ ${revision}`
 }

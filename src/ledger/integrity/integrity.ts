@@ -10,6 +10,8 @@ export interface IntegrityFault {
   readonly code: string
   /** When it was put on record; RFC 3339, UTC. */
   readonly foundAt: string
+  /** When a whole pass of the scrub that began later ended without meeting any broken event; RFC 3339, UTC. */
+  readonly pastSince?: string
 }
 
 export interface IntegrityState {
@@ -35,7 +37,7 @@ export interface Integrity {
   /** For whoever reads the store in another thread: an event that did not verify there. */
   reported(fault: SealFault): void
   state(reader: Reader): IntegrityState
-  /** How many events are on record as broken: every page asks. */
+  /** How many events are on record as broken, but for past ones: every page asks. */
   broken(reader: Reader): number
   /** Reads the whole store now, and resolves once it is read and what was found is on record. */
   scrub(): Promise<void>

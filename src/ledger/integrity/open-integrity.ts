@@ -10,9 +10,10 @@ import { lookForFirstEvents } from './first-events.ts'
 import type { Integrity, IntegrityFault, IntegrityState } from './integrity.ts'
 import { type IntegrityDeps, IntegrityFaults } from './integrity-faults.ts'
 import { Scrub } from './scrub.ts'
+import { pastSince } from './scrub-state.ts'
 
 export interface OpenIntegrityDeps
-  extends Omit<IntegrityDeps, 'readOnly'>,
+  extends Omit<IntegrityDeps, 'readOnly' | 'now'>,
     Pick<LedgerOptions, 'logs' | 'readOnly' | 'scrubDays'> {
   readonly effects: Effects
 }
@@ -26,9 +27,16 @@ export interface OpenIntegrity extends AsyncDisposable {
 
 export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
   const { logs, scrubDays = 0, readOnly = false } = deps
-  const faults = new IntegrityFaults({ ...deps, readOnly })
+  const now = (): string => new Date(deps.effects.nowMs()).toISOString()
+  const faults = new IntegrityFaults({ ...deps, readOnly, now })
   const scrub = new Scrub({ ...deps, logStore: logs?.store, faults, days: scrubDays })
   const stop = new AbortController()
+  const present = (place: Parameters<IntegrityFaults['onRecord']>[0]): number => {
+    const rows = faults.onRecord(place)
+    if (rows.length === 0) return 0
+    const { last } = scrub.state
+    return rows.filter((row) => pastSince(faults.metAt(row), last) === undefined).length
+  }
   let looking: Promise<void> | undefined
   if (scrubDays > 0 && !readOnly) {
     scrub.start()
@@ -43,7 +51,7 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
     integrity: {
       reported: (fault) => deps.sealer.faultFound(fault),
       state: (caller) => stateOf(caller, { faults, scrub, scrubDays }),
-      broken: (caller) => faults.onRecord(placeOf(caller)).length,
+      broken: (caller) => present(placeOf(caller)),
       scrub: async () => {
         await scrub.whole()
         await faults.settled()
@@ -57,8 +65,7 @@ export function openIntegrity(deps: OpenIntegrityDeps): OpenIntegrity {
     },
     stats: () => {
       const { last } = scrub.state
-      const found = faults.onRecord({}).length
-      return { faults: found, ...(last && { lastPassEndedMs: Date.parse(last.endedAt) }) }
+      return { faults: present({}), ...(last && { lastPassEndedMs: Date.parse(last.endedAt) }) }
     },
     [Symbol.asyncDispose]: async () => {
       scrub[Symbol.dispose]()
@@ -87,7 +94,7 @@ function stateOf(reader: Reader, { faults, scrub, scrubDays }: Parts): Integrity
   const { pass, last } = scrub.state
   const found = faults.onRecord(placeOf(reader))
   return {
-    faults: found.map(shown),
+    faults: found.map((row) => shown(row, pastSince(faults.metAt(row), last))),
     scrub: {
       days: scrubDays,
       ...(pass && { passSince: pass.startedAt }),
@@ -98,7 +105,14 @@ function stateOf(reader: Reader, { faults, scrub, scrubDays }: Parts): Integrity
   }
 }
 
-function shown({ stream, revision, code, foundAt }: FaultRow): IntegrityFault {
+function shown({ stream, revision, code, foundAt }: FaultRow, past: string | undefined): IntegrityFault {
   const run = parseStream(stream)?.runId
-  return { stream, revision, ...(run !== undefined && { run }), code, foundAt }
+  return {
+    stream,
+    revision,
+    ...(run !== undefined && { run }),
+    code,
+    foundAt,
+    ...(past !== undefined && { pastSince: past }),
+  }
 }

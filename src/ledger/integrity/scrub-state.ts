@@ -31,6 +31,14 @@ export type ScrubPass = z.infer<typeof Pass>
 export type WholePass = z.infer<typeof LastPass>
 export type ScrubState = z.infer<typeof ScrubState>
 
+/**
+ * When a whole pass that began after a fault was last met ended without meeting any: the store was put right. Undefined where there is none;
+ * a pass that met one broken event says of no other that it is whole again.
+ */
+export function pastSince(metAt: string, last: WholePass | undefined): string | undefined {
+  return last !== undefined && last.broken === 0 && last.startedAt > metAt ? last.endedAt : undefined
+}
+
 /** What cannot be read counts as nothing: a pass begins. */
 export function scrubState(text: string | undefined): ScrubState {
   if (text === undefined) return { v: 1 }

@@ -73,6 +73,29 @@ test('the scrub finds an event that was altered, puts it on record once, and mar
   await again[Symbol.asyncDispose]()
 })
 
+test('after the store was put right and read whole, what was broken is past: in the list of faults, in no banner; met again it is not past (LOG-24, F192)', async () => {
+  await using at = await seeded()
+  const { ledger } = at.inner
+  const present = () => [ledger.integrity.broken(alice), ledger.stats().integrity.faults]
+  const past = () => ledger.integrity.state(alice).faults.map(({ pastSince }) => pastSince !== undefined)
+  const wholePass = async (): Promise<void> => {
+    at.inner.clock.nowMs += 60_000
+    await ledger.integrity.scrub()
+  }
+  at.alter(CHANGED)
+  await wholePass()
+  await wholePass()
+  assert.equal([present(), past()], [[1, 1], [false]])
+  at.alter((record) => record)
+  assert.equal([present(), past()], [[1, 1], [false]], 'nobody has looked yet')
+  await wholePass()
+  assert.equal([present(), past()], [[0, 0], [true]])
+  at.alter(CHANGED)
+  await wholePass()
+  assert.equal([present(), past()], [[1, 1], [false]])
+  assert.is((await factsOf(at)).length, 1, 'on record once')
+})
+
 test('the scrub finds an event that is gone, in the middle and at the end, and one whose header is a neighbour’s (LOG-25, A216)', async () => {
   await using at = await seeded()
   const [a, b, c] = ['a', 'b', 'c'].map((id) => runStream(alice.tenant, id))
