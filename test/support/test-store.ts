@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import { createLedgerKeys, readKeyFile, writeNewKeyFile } from '../../src/signing/key-file.ts'
+import { createKeyRing } from '../../src/signing/key-ring.ts'
 import type { LedgerKeys } from '../../src/signing/ledger-keys.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import { openEventStoreDbStore } from '../../src/store/eventstoredb/eventstoredb-store.ts'
@@ -69,10 +70,28 @@ export async function openTestStore(kind = testStoreKind('memory')): Promise<Eve
   return withEnd(store, () => node[Symbol.asyncDispose]())
 }
 
-/** Keys for a ledger on that store. */
+/** Keys for a ledger on that store; other ones than those of the ledger before. */
 export function testStoreKeys(kind = testStoreKind('memory')): LedgerKeys {
-  return isSharedServer(kind) ? readKeyFile(sharedKeyFile()) : createLedgerKeys(new Date().toISOString(), randomBytes)
+  return isSharedServer(kind) ? readKeyFile(sharedKeyFile()) : newTestKeys()
 }
+
+/** A new ring. Key pairs take a millisecond to make, for thousands of ledgers: they come from a pool. */
+function newTestKeys(): LedgerKeys {
+  const created = new Date().toISOString()
+  const place = poolTurns % POOL_SIZE
+  poolTurns += 1
+  const { tokenKeys, ...keys } = pool[place] ?? createLedgerKeys(created, randomBytes)
+  pool[place] = { ...keys, tokenKeys }
+  return {
+    ...keys,
+    ring: createKeyRing(created, randomBytes),
+    tokenKeys: tokenKeys.map((key) => ({ ...key, created })),
+  }
+}
+
+const POOL_SIZE = 16
+const pool: LedgerKeys[] = []
+let poolTurns = 0
 
 /**
  * The keys of the one ledger on the shared server: `COUNTERSIGN_TEST_KEYS`, else a file in the system's temporary folder, made by the first
