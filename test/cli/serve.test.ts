@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { firstSteps } from '../../src/cli/first-steps.ts'
 import { BIN, countersign } from '../support/command-line.ts'
-import { runInProcess } from '../support/in-process-command.ts'
+import { foundLedger, runInProcess } from '../support/in-process-command.ts'
 import { startServer } from '../support/server-process.ts'
 import { tamper } from '../support/tamper.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -12,6 +12,13 @@ import { tempFolder } from '../support/temp-folder.ts'
 const serve = suite('cli: serve')
 /** By the first server, from its start to its end. */
 let said = ''
+const home = tempFolder()
+/** The tests that leave its data folder as it is share it; its path has a blank. */
+const server = await startServer({ data: home.file('my data') })
+serve.after(async () => {
+  await server[Symbol.asyncDispose]()
+  home[Symbol.dispose]()
+})
 
 serve('the first start makes keys that only their owner may read, and a later one keeps them', async () => {
   using folder = tempFolder()
@@ -39,9 +46,7 @@ serve('without a terminal stdout is a log of JSON lines and nothing else', () =>
 
 serve('the lines that a newcomer is shown work when they are pasted into a shell', async () => {
   using folder = tempFolder()
-  const data = folder.file('my data')
-  await using server = await startServer({ data })
-  const lines = firstSteps({ url: server.url, data }).join('\n')
+  const lines = firstSteps({ url: server.url, data: server.data }).join('\n')
   const script = lines.replaceAll('npx countersign', `"${process.execPath}" "${BIN}"`)
   const { stdout, stderr, status } = spawnSync('bash', ['-c', script], { cwd: folder.path, encoding: 'utf8' })
   assert.is(status, 0, stderr)
@@ -53,11 +58,9 @@ serve('the lines that a newcomer is shown work when they are pasted into a shell
 })
 
 serve('a second process on the same store learns which process owns it, and where that one serves (F12)', async () => {
-  using folder = tempFolder()
-  await using server = await startServer({ data: folder.file('.countersign') })
   for (const args of [['serve', '--port', '0'], ['rebuild'], ['import', '-', '--format', 'openai']]) {
     const runs = args[0] === 'serve' ? countersign : runInProcess
-    const { code, stderr } = await runs(args, { cwd: folder.path })
+    const { code, stderr } = await runs([...args, '--data', server.data])
     assert.is(code, 1, args[0])
     assert.ok(stderr.includes(server.url), stderr)
     assert.ok(stderr.includes(String(server.pid)))
@@ -68,31 +71,29 @@ serve('a second process on the same store learns which process owns it, and wher
 serve('what keeps the ledger from starting is said in one line, with exit code 1', async () => {
   using folder = tempFolder()
   const cwd = folder.path
-  const busy = await startServer({ data: folder.file('busy') })
-  const port = new URL(busy.url).port
   const refusals: Record<string, string> = {}
   const refusal = async (name: string, args: readonly string[]): Promise<void> => {
-    const { code, stdout, stderr } = await countersign(
-      ['serve', ...(args.includes('--port') ? [] : ['--port', '0']), ...args],
-      { cwd },
-    )
+    const runs = name === 'port' ? countersign : runInProcess
+    const port = args.includes('--port') ? [] : ['--port', '0']
+    const { code, stdout, stderr } = await runs(['serve', ...port, ...args], { cwd })
     assert.is(code, 1, name)
     assert.is(stdout, '', name)
     assert.match(stderr, /^countersign: [^\n]+\n$/, name)
     refusals[name] = stderr
   }
 
-  await refusal('port', ['--data', 'other', '--port', port])
-  await busy.stop()
+  await refusal('port', ['--data', 'other', '--port', new URL(server.url).port])
+  await foundLedger(folder.path)
+  renameSync(folder.file('.countersign'), folder.file('stopped'))
   writeFileSync(folder.file('file'), '')
   await refusal('folder', ['--data', 'file/data'])
   writeFileSync(folder.file('foreign.db'), 'This is no SQLite file, and it is long enough to be looked at.'.repeat(20))
   await refusal('foreign', ['--store', 'foreign.db'])
-  chmodSync(folder.file('busy/keys.json'), 0o644)
-  await refusal('mode', ['--data', 'busy'])
-  rmSync(folder.file('busy/keys.json'))
-  await refusal('keys', ['--data', 'busy'])
-  assert.not.ok(existsSync(folder.file('busy/keys.json')), 'no keys are made beside a history')
+  chmodSync(folder.file('stopped/keys.json'), 0o644)
+  await refusal('mode', ['--data', 'stopped'])
+  rmSync(folder.file('stopped/keys.json'))
+  await refusal('keys', ['--data', 'stopped'])
+  assert.not.ok(existsSync(folder.file('stopped/keys.json')), 'no keys are made beside a history')
   tamper(folder.file('other/store.db'), (db) => db.pragma('user_version = 99'))
   await refusal('newer', ['--data', 'other'])
 

@@ -22,6 +22,9 @@ export interface CommandAnswer {
 // Each command that pipes to the standard output listens to it until the process ends: here many commands share one.
 for (const stream of [process.stdout, process.stderr]) stream.setMaxListeners(0)
 
+/** What a command hears of its process ends with the command. */
+const LISTENED = ['uncaughtException', 'SIGINT', 'SIGTERM']
+
 /** What the command before is still doing: folder, environment and standard output belong to the whole process. */
 let last: Promise<unknown> = Promise.resolve()
 
@@ -39,6 +42,7 @@ async function runNow(args: readonly string[], { cwd, env, stdin }: InProcessOpt
     env: { ...process.env },
     stdin: Object.getOwnPropertyDescriptor(process, 'stdin'),
   }
+  const listeners = new Map(LISTENED.map((event) => [event, new Set(process.listeners(event as NodeJS.Signals))]))
   const writes = { stdout: process.stdout.write, stderr: process.stderr.write }
   for (const name of ['stdout', 'stderr'] as const) process[name].write = catching(texts[name], process[name])
   const said = (name: 'stdout' | 'stderr'): string => Buffer.concat(texts[name]).toString('utf8')
@@ -58,6 +62,9 @@ async function runNow(args: readonly string[], { cwd, env, stdin }: InProcessOpt
     process.stderr.write = writes.stderr
     setEnv(before.env)
     process.chdir(before.cwd)
+    for (const [event, own] of listeners) {
+      for (const each of process.listeners(event as NodeJS.Signals)) if (!own.has(each)) process.off(event, each)
+    }
     if (before.stdin !== undefined) Object.defineProperty(process, 'stdin', before.stdin)
   }
 }

@@ -2,6 +2,7 @@ import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import { countersign } from '../support/command-line.ts'
+import { foundLedger } from '../support/in-process-command.ts'
 import { assertOneLine, serveToEnd } from '../support/refused-start.ts'
 import { startServer } from '../support/server-process.ts'
 import { smallDisk } from '../support/small-disk.ts'
@@ -27,29 +28,28 @@ asNobody('a data folder that this user may not write to refuses the start with o
 asNobody('a store file that is read-only refuses the start with one line, and is what it was (F7)', async () => {
   using folder = tempFolder()
   chmodSync(folder.path, 0o755)
-  await using server = await startServer({ data: folder.file('data') })
-  await server.stop()
-  for (const file of ['', 'keys.json', 'views.db']) chownSync(join(server.data, file), NOBODY, NOBODY)
-  chmodSync(join(server.data, 'store.db'), 0o444)
-  assertOneLine(await serveToEnd(server.data, { uid: NOBODY }), /permission|cannot|denied|read-only/i)
-  chmodSync(join(server.data, 'store.db'), 0o600)
-  await server.start()
+  await foundLedger(folder.path)
+  const data = folder.file('.countersign')
+  for (const file of ['', 'keys.json', 'views.db']) chownSync(join(data, file), NOBODY, NOBODY)
+  chmodSync(join(data, 'store.db'), 0o444)
+  assertOneLine(await serveToEnd(data, { uid: NOBODY }), /permission|cannot|denied|read-only/i)
+  chmodSync(join(data, 'store.db'), 0o600)
+  await using _ = await startServer({ data })
 })
 
 test('a file system that is read-only refuses the start with one line (F7)', async () => {
   using disk = smallDisk(8)
   if (disk === undefined) return console.log('skipped: a read-only disk, only root may mount one')
-  await using server = await startServer({ data: `${disk.path}/data` })
-  await server.stop()
+  await foundLedger(disk.path)
   disk.makeReadOnly()
-  assertOneLine(await serveToEnd(server.data), /read-only|cannot/i)
+  assertOneLine(await serveToEnd(`${disk.path}/.countersign`), /read-only|cannot/i)
 })
 
 test('a store that is no store refuses the start with one line, and is left alone (F7)', async () => {
-  await using server = await startServer()
-  await server.stop()
-  writeFileSync(join(server.data, 'store.db'), 'this is no database, and never was one. '.repeat(200))
-  assertOneLine(await serveToEnd(server.data), /store/)
+  using folder = tempFolder()
+  await foundLedger(folder.path)
+  writeFileSync(folder.file('.countersign/store.db'), 'this is no database, and never was one. '.repeat(200))
+  assertOneLine(await serveToEnd(folder.file('.countersign')), /store/)
 })
 
 test.run()

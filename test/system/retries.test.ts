@@ -5,6 +5,9 @@ import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { startServer } from '../support/server-process.ts'
 
 const test = suite('asking again')
+/** Each test has runs of its own on it. */
+const server = await startServer()
+test.after(() => server[Symbol.asyncDispose]())
 
 async function eventCount(client: ApiClient, run: string): Promise<number> {
   let count = 0
@@ -21,7 +24,6 @@ const shown = ({ status, body, headers }: Answer): object => ({
 })
 
 test('an answer cut after the commit is given again for the same key: same status, body and tag, one event (F14)', async () => {
-  await using server = await startServer()
   const direct = await server.client()
   await using proxy = await cuttingProxy(server.url)
   const cut = new ApiClient({ url: proxy.url, token: direct.token, connections: 1 })
@@ -55,16 +57,15 @@ test('an answer cut after the commit is given again for the same key: same statu
 })
 
 test('the replayed answer is the first one, also after kill -9 and a restart (F14, F15)', async () => {
-  await using server = await startServer()
   const token = await server.token()
   const before = server.clientOf(token)
-  await before.post('/v1/runs', { id: 'r', name: 'r' })
+  await before.post('/v1/runs', { id: 'again', name: 'r' })
   const accepted = { agent: 'a', payload: { entities: ['Apple'] } }
   const refused = { agent: 'b', payload: { summary: 'growth' } }
   const first = [
-    await before.postOnce('/v1/runs/r/envelopes', 'k1', accepted),
-    await before.postOnce('/v1/runs/r/envelopes', 'k2', refused),
-    await before.postOnce('/v1/runs/r/calls', 'k3', { tool: 't', args: {} }),
+    await before.postOnce('/v1/runs/again/envelopes', 'k1', accepted),
+    await before.postOnce('/v1/runs/again/envelopes', 'k2', refused),
+    await before.postOnce('/v1/runs/again/calls', 'k3', { tool: 't', args: {} }),
   ]
   assert.equal(
     first.map(({ status }) => status),
@@ -74,20 +75,19 @@ test('the replayed answer is the first one, also after kill -9 and a restart (F1
   await server.restart()
   const after = server.clientOf(token)
   const again = [
-    await after.postOnce('/v1/runs/r/envelopes', 'k1', accepted),
-    await after.postOnce('/v1/runs/r/envelopes', 'k2', refused),
-    await after.postOnce('/v1/runs/r/calls', 'k3', { tool: 't', args: {} }),
+    await after.postOnce('/v1/runs/again/envelopes', 'k1', accepted),
+    await after.postOnce('/v1/runs/again/envelopes', 'k2', refused),
+    await after.postOnce('/v1/runs/again/calls', 'k3', { tool: 't', args: {} }),
   ]
   assert.equal(again.map(shown), first.map(shown))
   for (const answer of again) assert.is(answer.headers['idempotency-replayed'], 'true')
 })
 
 test('a key that comes back with another body is refused, also after a restart, and writes nothing of it (F15)', async () => {
-  await using server = await startServer()
   const token = await server.token()
   const before = server.clientOf(token)
-  await before.postOnce('/v1/runs', 'start', { id: 'r', name: 'r' })
-  const path = '/v1/runs/r/envelopes'
+  await before.postOnce('/v1/runs', 'start', { id: 'reused', name: 'r' })
+  const path = '/v1/runs/reused/envelopes'
   assert.is((await before.postOnce(path, 'k', { agent: 'a', payload: { notes: 1 } })).status, 201)
   const reused = await before.postOnce(path, 'k', { agent: 'a', payload: { notes: 2 } })
   assert.is(reused.status, 422)
@@ -97,15 +97,15 @@ test('a key that comes back with another body is refused, also after a restart, 
   const after = server.clientOf(token)
   for (const [where, body] of [
     [path, { agent: 'a', payload: { notes: 3 } }],
-    ['/v1/runs/r/calls', { tool: 't', args: {} }],
+    ['/v1/runs/reused/calls', { tool: 't', args: {} }],
   ] as const) {
     const answer = await after.postOnce(where, 'k', body)
     assert.is(answer.status, 422, answer.text)
     assert.is(answer.body.code, 'idempotency-key-reused')
   }
-  const started = await after.postOnce('/v1/runs', 'start', { id: 'r', name: 'another' })
+  const started = await after.postOnce('/v1/runs', 'start', { id: 'reused', name: 'another' })
   assert.is(started.status, 422, started.text)
-  assert.equal((await after.get('/v1/runs/r/context')).body.context, { notes: 1 })
+  assert.equal((await after.get('/v1/runs/reused/context')).body.context, { notes: 1 })
   const own = await after.postOnce(path, 'k', { agent: 'a', payload: { notes: 1 } })
   assert.is(own.status, 201, 'its own request is still answered')
 })

@@ -8,7 +8,8 @@ import { createLedgerKeys, type LedgerKeys, writeNewKeyFile } from '../../src/si
 import { deriveRunKey } from '../../src/signing/key-ring.ts'
 import { formatLedgerKeys } from '../../src/signing/ledger-keys.ts'
 import type { ApiClient } from '../support/api-client.ts'
-import { countersign } from '../support/command-line.ts'
+import { type CommandResult, countersign } from '../support/command-line.ts'
+import { runInProcess } from '../support/in-process-command.ts'
 import { formsOf } from '../support/secret-forms.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -150,7 +151,7 @@ test('the commands that read keys print none, and neither does the environment t
   const commandLine = commandLineOf(server.pid)
   const second = await countersign(['serve', '--port', '0', '--data', server.data], { env })
   await server.stop()
-  const runs = [second]
+  const runs: Pick<CommandResult, 'stdout' | 'stderr'>[] = [second]
   for (const args of [
     ['keys', 'list'],
     ['keys', 'list', '--json'],
@@ -158,7 +159,7 @@ test('the commands that read keys print none, and neither does the environment t
     ['verify', '--json'],
     ['replay', 'r'],
   ]) {
-    runs.push(await countersign([...args, '--data', server.data], { env }))
+    runs.push(await runInProcess([...args, '--data', server.data], { env }))
   }
   const said = runs.map(({ stdout, stderr }) => stdout + stderr).join('\n')
   assert.ok(said.includes(KEYS.ring.keys[0]?.kid ?? 'none'), said)
@@ -180,7 +181,7 @@ test('a key file that is broken is named and never quoted (A37)', async () => {
     writeFileSync(folder.file('keys.json'), each, { mode: 0o600 })
     const place =
       index % 2 === 0 ? {} : { env: { COUNTERSIGN_KEYS: each.trimStart().startsWith('{') ? each : `{${each}` } }
-    const result = await countersign(['token', '--scope', 'runs:read', '--data', folder.path], place)
+    const result = await runInProcess(['token', '--scope', 'runs:read', '--data', folder.path], place)
     assert.is(result.code, 1)
     assert.equal(found(result.stdout + result.stderr), [], String(index))
     assert.is(result.stderr.trimEnd().split('\n').length, 1, result.stderr)

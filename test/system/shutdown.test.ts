@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ApiClient } from '../support/api-client.ts'
-import { countersign } from '../support/command-line.ts'
+import { runInProcess } from '../support/in-process-command.ts'
 import { lostOrDoubled, recordedMarks } from '../support/recorded-marks.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 import { eventually, within } from '../support/within.ts'
@@ -56,7 +56,7 @@ test('SIGTERM under load: the end comes in five seconds with code 0, and every a
   await driven
   // Code 0 is the end in time: a server that takes longer ends itself with 1.
   assert.equal(await ended, { code: 0, signal: null })
-  assert.is((await countersign(['verify', '--data', server.data])).code, 0)
+  assert.is((await runInProcess(['verify', '--data', server.data])).code, 0)
 
   await server.start()
   const after = server.clientOf(token)
