@@ -18,9 +18,9 @@ export class TestProcess {
   #output = ''
   #atMark = () => {}
 
-  constructor({ env, timeoutMs }) {
+  constructor({ env, timeoutMs, nodeArgs = [] }) {
     this.#timeoutMs = timeoutMs
-    this.#child = spawn(process.execPath, ['--enable-source-maps', WORKER, END_MARK], {
+    this.#child = spawn(process.execPath, [...nodeArgs, '--enable-source-maps', WORKER, END_MARK], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: { ...process.env, ...env },
     })

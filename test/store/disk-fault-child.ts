@@ -1,7 +1,7 @@
 /**
- * @module Child of `sqlite-disk-faults.test.ts`: runs on the faulty disk and prints what it saw. Arguments: folder, and the sweep as JSON.
- * It appends in rounds while the n-th operation fails, waits until the store is ready again, and tells for each append what it was
- * answered, what the store held when it was ready, and what the file holds in the end.
+ * @module Child of `sqlite-disk-faults.test.ts`: runs on the faulty disk and prints what it saw. Arguments: folder, and the sweeps as
+ * JSON. For each it appends in rounds while the n-th operation fails, waits until the store is ready again, and reports for each append its
+ * result, what the store held when it was ready, and what the file holds in the end.
  */
 import { closeSync, fstatSync, openSync, truncateSync, writeSync } from 'node:fs'
 import { type EventStore, NO_STREAM, type StoreStatus } from '../../src/store/event-store.ts'
@@ -139,13 +139,18 @@ async function ready(store: EventStore): Promise<void> {
   })
 }
 
-const [folder = '', sweepText = '{}'] = process.argv.slice(2)
-if (sweepText === 'damaged') {
-  process.stdout.write(JSON.stringify(await runDamaged(`${folder}/damaged.sqlite`)))
-  process.exit(0)
+async function runSweep(place: string, { from, to, atReopening, ...fault }: Sweep): Promise<unknown> {
+  const runs: FaultRun[] = []
+  for (let nth = from; nth <= to; nth += 1)
+    runs.push(await run(`${place}-${nth}.sqlite`, { ...fault, nth }, atReopening === true))
+  return runs.map(({ onFailure = null, ...rest }) => ({ ...rest, onFailure }))
 }
-const { from, to, atReopening = false, ...fault } = JSON.parse(sweepText) as Sweep
-const runs: FaultRun[] = []
-for (let nth = from; nth <= to; nth += 1)
-  runs.push(await run(`${folder}/${fault.op}-${nth}.sqlite`, { ...fault, nth }, atReopening))
-process.stdout.write(`${JSON.stringify(runs.map(({ onFailure = null, ...rest }) => ({ ...rest, onFailure })))}\n`)
+
+const [folder = '', sweepsText = '[]'] = process.argv.slice(2)
+const results: unknown[] = []
+for (const [index, sweep] of (JSON.parse(sweepsText) as (Sweep | 'damaged')[]).entries()) {
+  const place = `${folder}/${index}`
+  results.push(await (sweep === 'damaged' ? runDamaged(`${place}.sqlite`) : runSweep(place, sweep)))
+}
+// A store that has given up holds the process.
+process.stdout.write(`${JSON.stringify(results)}\n`, () => process.exit(0))

@@ -22,12 +22,14 @@ import { trackAnthropic } from '../../../src/agent/models/track-anthropic.ts'
 import { trackOpenAI } from '../../../src/agent/models/track-openai.ts'
 import { trackRunnable } from '../../../src/agent/models/track-runnable.ts'
 import { canonicalJson } from '../../../src/signing/canonical-json.ts'
+import { rounds } from '../../support/rounds.ts'
 import { within } from '../../support/within.ts'
 import { codeOf, HOMES, killedAfter, LONG_MS, rejection, type TestHome } from '../homes.ts'
 
 const test = suite('model conversations on record')
 const [IN_PROCESS = never()] = HOMES
-const TURNS = 61
+/** All of the claim in the long suite: each turn sends all turns before it. */
+const TURNS = rounds(25, 61)
 const said = (turn: number): string => `${turn}: ${'what was said '.repeat(200)}`
 
 function never(): never {
@@ -142,7 +144,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
         }
         return texts.length
       }
-      const { change, dead } = killedAfter(2 * 30, true)
+      const { change, dead } = killedAfter(2 * Math.floor(TURNS / 2), true)
       home
         .process(change)
         .run({ id: 'talk' }, body)
