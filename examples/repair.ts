@@ -1,9 +1,9 @@
-/** @module An agent changes what was established, is refused, and says why: the prompt that it is asked again with shows how. */
+/** @module An agent changes what was established, is refused, and says why: the prompt of its second try shows how. */
 import { agent, defaultPrompt, open, ScriptedModel } from 'countersign/agent'
 
 await using cs = await open({ path: 'repair.db' })
 
-/** A model that reads its prompt: asked again, it sees what was refused, both values, and where the reason goes. */
+/** A model that reads its prompt: at the second try it sees what was refused, both values, and where the reason goes. */
 const model = new ScriptedModel([
   (messages) => {
     const prompt = messages.at(-1)?.content ?? ''

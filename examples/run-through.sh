@@ -9,7 +9,7 @@ api runs/hello/envelopes -d '{"agent": "researcher", "payload": {"entities": ["A
 # A handoff that drops the entities: 409, with the findings and the envelope that was restored.
 api runs/hello/envelopes -d '{"agent": "writer", "payload": {"summary": "growth"}}'
 
-# A tool call: claimed, settled, and asked for again.
+# A tool call: claimed, settled, and repeated.
 CLAIM=$(api runs/hello/calls -d '{"tool": "charge", "args": {"cents": 2500}, "reserve": {"agent": "writer", "tokens": 400}}')
 CALL=$(echo "$CLAIM" | sed 's/.*"callId":"\([^"]*\)".*/\1/')
 api "runs/hello/calls/$CALL/settle" -d '{"fence": 1, "result": {"payment": "p-1"}, "usage": {"tokens": 380}}'

@@ -1,5 +1,5 @@
 // Three agents share a context. The analyst drops what the researcher established: the ledger refuses, says why, and goes back to the
-// last accepted handoff; asked again with the findings, the analyst mends it. Each turn and each refusal is on record.
+// last accepted handoff; given another try with the findings, the analyst mends it. Each turn and each refusal is on record.
 import { byStructure, type Finding, HandoffRefused, open } from '../src/agent/index.ts'
 
 const cs = await open({ path: ':memory:' })

@@ -51,7 +51,7 @@ ${label}. In the stream of ${stream}; family \`${family}\`, activity \`${activit
 
 - Says: ${said}${rules === undefined ? '' : `; rules: ${typeof rules === 'string' ? `of \`${rules}\`` : rules.join(', ')}`}.
 - Auditors find it by: ${facts.length === 0 ? 'the header alone' : facts.join(', ')}.
-- Changes: ${changed.length === 0 ? 'nothing' : changed.join(', ')}.${announced === undefined ? '' : `\n- Told to outside systems as: \`${announced.as}\`, with ${announced.members.map((name) => `\`${name}\``).join(', ')}.`}
+- Changes: ${changed.length === 0 ? 'nothing' : changed.join(', ')}.${announced === undefined ? '' : `\n- Announced to webhooks as: \`${announced.as}\`, with ${announced.members.map((name) => `\`${name}\``).join(', ')}.`}
 
 | member | type | required | unit or limit |
 |---|---|---|---|

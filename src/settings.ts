@@ -146,7 +146,7 @@ export const SETTINGS = {
   },
   judge: {
     about:
-      'URL of a judge that is asked about each accepted handoff of runs whose policy names `judge`; nothing else is dialled for it',
+      'URL of a judge that is called after each accepted handoff of runs whose policy names `judge`; nothing else is dialled for it',
     schema: z.url({ protocol: /^https?$/, error: 'takes a URL that begins with http:// or https://' }),
     shownDefault: 'none',
   },
@@ -157,7 +157,8 @@ export const SETTINGS = {
     shownDefault: 'none; this machine, where the URL names it',
   },
   webhook: {
-    about: 'URL that is told of approvals and waits: https, or http on this machine; nothing else is dialled for it',
+    about:
+      'URL that approvals and waits are announced to: https, or http on this machine; nothing else is dialled for it',
     schema: z.url({ protocol: /^https?$/, error: 'takes a URL that begins with https://' }),
     shownDefault: 'none',
   },
@@ -168,7 +169,7 @@ export const SETTINGS = {
     shownDefault: 'none; needed with `--webhook`',
   },
   'webhook-events': {
-    about: 'what the webhook is told of, with commas between',
+    about: 'what is announced to the webhook, with commas between',
     fallback: ANNOUNCED.join(','),
     shownDefault: ANNOUNCED.map((name) => `\`${name}\``).join(', '),
     schema: listed(ANNOUNCED),
