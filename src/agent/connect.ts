@@ -5,7 +5,7 @@ import { httpConnection } from './runtime/http-connection.ts'
 import { type Countersign, createRuntime, type RuntimeOptions } from './runtime/runtime.ts'
 
 /**
- * A ledger behind HTTP. Nothing is asked until the first run. Throws `invalid-prices`, `invalid-codec`; what a ledger refuses later is `LedgerRefused`,
+ * A ledger behind HTTP. Nothing is requested until the first run. Throws `invalid-prices`, `invalid-codec`; what a ledger refuses later is `LedgerRefused`,
  * and one that cannot be reached `UnreachableError`.
  * @example
  * ```ts

@@ -64,7 +64,7 @@ export class LedgerRefused extends AgentError {
 }
 
 /**
- * To be thrown by a tool that cannot tell whether it did what it was asked to do: the call is then in doubt, and not tried again silently.
+ * To be thrown by a tool that cannot tell whether it did what it was called for: the call is then in doubt, and not tried again silently.
  * @example
  * ```ts
  * import { InDoubt, OutcomeUnknown, open } from 'countersign/agent'
@@ -180,7 +180,7 @@ export class ResumeDiverged extends AgentError {
 
 /**
  * What an agent gave contradicts what was established, or its manifest (`handoff-refused`): the run was rewound, and no repair is left. `findings` say why,
- * `restored` is what is established now, `attempts` how often the agent was asked.
+ * `restored` is what is established now, `attempts` how often the agent was called.
  * @example
  * ```ts
  * import { HandoffRefused, open } from 'countersign/agent'
@@ -200,7 +200,7 @@ export class HandoffRefused extends AgentError {
   readonly findings: readonly Finding[]
   /** What is established now. */
   readonly restored: Established
-  /** How often the agent was asked. */
+  /** How often the agent was called. */
   readonly attempts: number
 
   constructor(agent: string, attempts: number, refused: { findings: readonly Finding[]; restored: Established }) {

@@ -30,11 +30,11 @@ for (const { name, open } of HOMES) {
   test('a branch of a fork does, its receipt says so, and resume and replay read it from the record', async () => {
     await using home = await open()
     const meal = 'a vegan meal'
-    let asked = 0
+    let turns = 0
     const body = async (run: Run) => {
       await run.handoff(BEFORE, { agent: 'desk' })
       const seats = () => {
-        asked += 1
+        turns += 1
         return { facts: { seat: '12C' }, $add: { constraints: [AISLE] } }
       }
       const branches = [
@@ -61,10 +61,10 @@ for (const { name, open } of HOMES) {
       .run({ id: 'r', name: 'r' }, body)
       .catch(() => undefined)
     await killed.dead
-    const before = asked
+    const before = turns
     assert.equal(await home.process().run({ id: 'r', name: 'r' }, body), expected)
     assert.equal((await home.process().replay('r', body)).output, expected)
-    assert.is(asked, before)
+    assert.is(turns, before)
   })
 
   test('$add of another shape is the mistake of the agent, and nothing is handed over', async () => {

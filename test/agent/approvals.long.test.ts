@@ -33,7 +33,7 @@ async function life(folder: string, ms: number): Promise<{ killed: boolean; said
   return { killed: signal === 'SIGKILL', said }
 }
 
-test('each payment over the limit is made once, by an approval of its own that was given before (F120)', async () => {
+test('each payment over the limit is made once, by an approval of its own that was granted before (F120)', async () => {
   const random = seededRandom(20_261_122)
   let kills = 0
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -244,7 +244,7 @@ for (const { name, open } of HOMES) {
     assert.equal(effects, [])
   })
 
-  test("whoever asked does not approve through the runtime either, and the run's policy is a rule as the tool's own (RUN-63)", async () => {
+  test("whoever requested it does not approve it through the runtime either, and the run's policy is a rule as the tool's own (RUN-63)", async () => {
     await using home = await open()
     const effects: unknown[] = []
     const cs = home.process()

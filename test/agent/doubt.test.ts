@@ -82,10 +82,10 @@ for (const { name, open } of HOMES) {
     },
   )
 
-  doubt('a compensation in doubt is asked by its own check, or repeated where it says so (RUN-55)', async () => {
+  doubt('a compensation in doubt is settled by its own check, or repeated where it says so (RUN-55)', async () => {
     const kinds = {
       asked: { check: () => ({ done: true, result: null }) as const },
-      'asked again': { check: () => ({ done: false }) as const },
+      'called again': { check: () => ({ done: false }) as const },
       repeated: { onUnknown: 'retry' } as const,
     }
     for (const [kind, options] of Object.entries(kinds)) {

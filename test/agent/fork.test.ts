@@ -219,50 +219,47 @@ for (const { name, open } of HOMES) {
     assert.is(codeOf(error), 'open-work')
   })
 
-  fork(
-    'what died with a losing branch is asked about, or given up where a repeat is harmless: the run ends',
-    async () => {
-      await using home = await open()
-      const reached = gate()
-      const body = (cs: Countersign, hangs: boolean) => {
-        const stuck = async (_: null): Promise<string> => {
-          if (hangs) await new Promise(() => reached.open())
-          return 'done'
-        }
-        const look = cs.tool({ name: 'look', onUnknown: 'retry', execute: stuck })
-        const check = () => ({ done: true, result: 'paid' }) as const
-        const undone: unknown[] = []
-        const pay = cs.tool({
-          name: 'pay',
-          execute: stuck,
-          check,
-          compensate: ({ result }) => void undone.push(result),
-        })
-        return async (r: Run<null>) => {
-          const { winners, unwound } = await r.fork(
-            [
-              { agent: 'look', run: async () => ({ a: await look(null) }) },
-              { agent: 'pay', run: async () => ({ a: await pay(null) }) },
-              { agent: 'fast', run: () => reached.opened.then(() => ({ by: 'fast' })) },
-            ],
-            { join: 'first_wins' },
-          )
-          return { winners, unwound: (await unwound).map(({ branch, status }) => `${branch} ${status}`), undone }
-        }
+  fork('what died with a losing branch is checked, or abandoned where a repeat is harmless: the run ends', async () => {
+    await using home = await open()
+    const reached = gate()
+    const body = (cs: Countersign, hangs: boolean) => {
+      const stuck = async (_: null): Promise<string> => {
+        if (hangs) await new Promise(() => reached.open())
+        return 'done'
       }
-      // Dead when the fast branch has reported: start, fork, the two claims in one batch, report.
-      const { change, dead } = killedAfter(4, true)
-      const first = home.process(change)
-      void first.run({ id: 'r' }, body(first, true))
-      await dead
-      home.clock.nowMs += LONG_MS
-      const second = home.process()
-      const output = await second.run({ id: 'r' }, body(second, false))
-      assert.equal(output, { winners: ['fast'], unwound: ['look COMPENSATED', 'pay COMPENSATED'], undone: ['paid'] })
-      const calls = (await home.connection.calls('r')).filter(({ phase }) => phase === 'forward')
-      assert.equal(calls.map(({ tool, status }) => `${tool} ${status}`).sort(), ['look failed', 'pay compensated'])
-    },
-  )
+      const look = cs.tool({ name: 'look', onUnknown: 'retry', execute: stuck })
+      const check = () => ({ done: true, result: 'paid' }) as const
+      const undone: unknown[] = []
+      const pay = cs.tool({
+        name: 'pay',
+        execute: stuck,
+        check,
+        compensate: ({ result }) => void undone.push(result),
+      })
+      return async (r: Run<null>) => {
+        const { winners, unwound } = await r.fork(
+          [
+            { agent: 'look', run: async () => ({ a: await look(null) }) },
+            { agent: 'pay', run: async () => ({ a: await pay(null) }) },
+            { agent: 'fast', run: () => reached.opened.then(() => ({ by: 'fast' })) },
+          ],
+          { join: 'first_wins' },
+        )
+        return { winners, unwound: (await unwound).map(({ branch, status }) => `${branch} ${status}`), undone }
+      }
+    }
+    // Dead when the fast branch has reported: start, fork, the two claims in one batch, report.
+    const { change, dead } = killedAfter(4, true)
+    const first = home.process(change)
+    void first.run({ id: 'r' }, body(first, true))
+    await dead
+    home.clock.nowMs += LONG_MS
+    const second = home.process()
+    const output = await second.run({ id: 'r' }, body(second, false))
+    assert.equal(output, { winners: ['fast'], unwound: ['look COMPENSATED', 'pay COMPENSATED'], undone: ['paid'] })
+    const calls = (await home.connection.calls('r')).filter(({ phase }) => phase === 'forward')
+    assert.equal(calls.map(({ tool, status }) => `${tool} ${status}`).sort(), ['look failed', 'pay compensated'])
+  })
 
   fork('branches never share results, and what they call is theirs on record (RUN-40)', async () => {
     await using home = await open()

@@ -72,7 +72,7 @@ kill('in a fork: resumed, each call has one effect, what lost is undone, and the
   }
 })
 
-kill("between a model's answer and its settle: charged as an estimate, asked again, and the run ends", async () => {
+kill("between a model's answer and its settle: charged as an estimate, called again, and the run ends", async () => {
   const { signal, said, effects } = await STORIES.model
   assert.is(signal, 'SIGKILL')
   const money = ['BudgetReserved', 'ReservationExpired', 'BudgetReserved', 'UsageRecorded']

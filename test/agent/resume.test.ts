@@ -268,17 +268,17 @@ for (const { name, open } of HOMES) {
       const step = cs.tool((n: number) => n, { name: 'step', compensate: () => undefined })
       return cs.run({ id: 'r' }, async () => (await step(1)) + (await step(2)))
     })
-    let asked = 0
+    let reads = 0
     const counted = (connection: Connection): Connection => ({
       ...connection,
       calls: (...args) => {
-        asked += 1
+        reads += 1
         return connection.calls(...args)
       },
     })
     const stopped = home.process(counted).run({ id: 'r' }, () => Promise.reject(new Error('stop')))
     assert.is(outcomeOf(await rejection(stopped))?.status, 'IN_DOUBT')
-    assert.ok(asked < 10, `asked ${asked} times`)
+    assert.ok(reads < 10, `read ${reads} times`)
   })
 
   resume('recover finishes rollbacks, asks the checks, and lists what is left', async () => {

@@ -385,7 +385,7 @@ for (const { name, open } of HOMES) {
     assert.is(outcomeOf(error)?.status, 'IN_DOUBT')
   })
 
-  run('claims asked in one tick go as one batch, in order (RUN-5)', async () => {
+  run('claims of one tick go as one batch, in order (RUN-5)', async () => {
     await using home = await open()
     const batches: number[] = []
     const cs = home.process((connection) => ({

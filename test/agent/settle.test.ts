@@ -18,17 +18,17 @@ const claimed = { callId: 'c', fence: 3, leaseMs: 6, attempt: 1 }
 
 /** A ledger that answers as told, and notes what it was asked. */
 function told(...answers: (Reply | Error)[]) {
-  const asked: { command: Command; key: string | undefined }[] = []
+  const received: { command: Command; key: string | undefined }[] = []
   const connection = {
     place: 'test',
     execute: async (_: string, command: Command, options?: { idempotencyKey?: string }) => {
-      asked.push({ command, key: options?.idempotencyKey })
+      received.push({ command, key: options?.idempotencyKey })
       const answer = answers.length > 1 ? answers.shift() : answers[0]
       if (answer === undefined || answer instanceof Error) throw answer
       return answer
     },
   } as unknown as Connection
-  return { asked, connection }
+  return { received, connection }
 }
 
 const done: Reply = { ok: true, created: true, body: { leaseMs: 12 } }
@@ -36,11 +36,11 @@ const gone = new UnreachableError('gone')
 const refused = (code: string): Reply => ({ ok: false, problem: { code, detail: code, evidence: {} } })
 
 settling('an outcome is sent until the ledger has it, under one key of call and fence', async () => {
-  const { asked, connection } = told(gone, gone, done)
+  const { received, connection } = told(gone, gone, done)
   const kept = await settleSuccess({ connection, runId: 'r', tool: 't', claimed, waitsMs: [0, 0, 0] }, { paid: true })
   assert.equal(kept, { kind: 'result', value: { paid: true } })
   assert.equal(
-    asked.map(({ key }) => key),
+    received.map(({ key }) => key),
     ['outcome:c:3', 'outcome:c:3', 'outcome:c:3'],
   )
 })
@@ -53,29 +53,29 @@ settling('one that cannot be sent is an error that holds the result', async () =
 })
 
 settling('a result that the ledger cannot hold is recorded as executed all the same', async () => {
-  const { asked, connection } = told(refused('append-too-large'), done)
+  const { received, connection } = told(refused('append-too-large'), done)
   const kept = await settleSuccess({ connection, runId: 'r', tool: 't', claimed }, 'much')
   assert.equal(kept, { kind: 'unrecorded', reason: 'append-too-large' })
-  assert.equal(asked[1]?.command.body, { fence: 3, unrecorded: { reason: 'append-too-large' } })
+  assert.equal(received[1]?.command.body, { fence: 3, unrecorded: { reason: 'append-too-large' } })
 })
 
 settling('a lease is renewed while its tool runs, and not after (RUN-13)', async () => {
-  const { asked, connection } = told(done)
+  const { received, connection } = told(done)
   await underLease({ connection, runId: 'r', claimed }, () =>
-    eventually(() => (asked.length >= 2 ? true : undefined), 'two renewals'),
+    eventually(() => (received.length >= 2 ? true : undefined), 'two renewals'),
   )
-  const { length } = asked
+  const { length } = received
   await new Promise((resolve) => setTimeout(resolve, 20))
-  assert.is(asked.length, length)
-  assert.ok(asked.every(({ command }) => command.kind === 'renew' && command.body.fence === 3))
+  assert.is(received.length, length)
+  assert.ok(received.every(({ command }) => command.kind === 'renew' && command.body.fence === 3))
 })
 
 settling('a lease that was lost is let go', async () => {
-  const { asked, connection } = told(refused('stale-fence'))
+  const { received, connection } = told(refused('stale-fence'))
   await underLease({ connection, runId: 'r', claimed }, async () => {
-    await eventually(() => (asked.length >= 1 ? true : undefined), 'a renewal')
+    await eventually(() => (received.length >= 1 ? true : undefined), 'a renewal')
     await new Promise((resolve) => setTimeout(resolve, 20))
-    assert.is(asked.length, 1)
+    assert.is(received.length, 1)
   })
 })
 

@@ -232,7 +232,7 @@ for (const { name, open } of HOMES) {
     turns: (turn: number) => AsyncIterable<ModelPart> | { role: 'assistant'; content: string },
   ) => {
     const cs = home.process()
-    const asked: boolean[] = []
+    const requests: boolean[] = []
     const weather = cs.tool({
       name: 'weather',
       parameters: { type: 'object', properties: { city: { type: 'string' } } },
@@ -245,12 +245,12 @@ for (const { name, open } of HOMES) {
       model: {
         name: 'm',
         complete: (messages, _, { stream }) => {
-          asked.push(stream)
+          requests.push(stream)
           return turns(messages.filter(({ role }) => role === 'assistant').length)
         },
       },
     })
-    return { cs, guide, asked }
+    return { cs, guide, requests }
   }
   const script = async function* (turn: number): AsyncGenerator<ModelPart> {
     yield { text: turn === 0 ? 'let me ' : 'take an ' }
@@ -267,32 +267,32 @@ for (const { name, open } of HOMES) {
 
   test('an agent streams what its model says, its calls, their results and the answer; a replay gives the same parts (RUN-76)', async () => {
     await using home = await open()
-    const { cs, guide, asked } = conversing(home, script)
+    const { cs, guide, requests } = conversing(home, script)
     const body = async () => (await read(guide.stream({ prompt: 'weather?' }))).map(flat)
     assert.equal(await cs.run({ id: 'r', name: 'r' }, body), WHOLE)
-    assert.equal(asked, [true, true])
+    assert.equal(requests, [true, true])
     assert.equal((await cs.replay('r', body)).output, WHOLE)
-    assert.is(asked.length, 2)
+    assert.is(requests.length, 2)
     const [turn] = (await outcomes(home, 'r')) as { content: string; usage: object; parts: number[] }[]
     assert.equal([turn?.content, turn?.parts], ['let me look', [7, 4]])
   })
 
   test('a conversation that was streamed is the same when it is not, and the other way round (RUN-76)', async () => {
     await using home = await open()
-    const { cs, guide, asked } = conversing(home, script)
+    const { cs, guide, requests } = conversing(home, script)
     const streamed = async () => (await read(guide.stream({ prompt: 'weather?' }))).map(flat).at(-1) ?? ''
     const whole = async () => `= ${(await guide.generate({ prompt: 'weather?' })).text}`
     await cs.run({ id: 'r', name: 'r' }, streamed)
     assert.is((await cs.replay('r', whole)).verdict, 'exact')
     await cs.run({ id: 'w', name: 'r' }, whole)
     assert.is((await cs.replay('w', streamed)).verdict, 'exact')
-    assert.equal(asked, [true, true, false, false])
+    assert.equal(requests, [true, true, false, false])
   })
 
   test('an agent that is left early stops its model, makes no further call, and the run ends and replays as it was (RUN-76)', async () => {
     await using home = await open()
     let closed = 0
-    const { cs, guide, asked } = conversing(home, async function* (turn) {
+    const { cs, guide, requests } = conversing(home, async function* (turn) {
       try {
         yield* script(turn)
       } finally {
@@ -301,11 +301,11 @@ for (const { name, open } of HOMES) {
     })
     const body = async () => (await read(guide.stream({ prompt: 'weather?' }), 1)).map(flat)
     assert.equal(await cs.run({ id: 'r', name: 'r' }, body), ['let me '])
-    assert.equal([closed, asked.length, (await outcomes(home, 'r')).length], [1, 1, 1])
+    assert.equal([closed, requests.length, (await outcomes(home, 'r')).length], [1, 1, 1])
     assert.equal((await cs.replay('r', body)).output, ['let me '])
     // Nobody reads: nothing is asked.
     await cs.run({ id: 'unread', name: 'r' }, async () => void guide.stream({ prompt: 'weather?' }))
-    assert.is(asked.length, 1)
+    assert.is(requests.length, 1)
   })
 
   test('a model that breaks amid fails the conversation behind the texts that came, live and on replay (RUN-76)', async () => {

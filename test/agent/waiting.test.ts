@@ -93,7 +93,7 @@ for (const { name, open } of HOMES) {
     assert.is((caught[0] as unknown[])[0], 'wait-timed-out')
   })
 
-  test('a sleep lasts what it was first given, over lives, and is over once (RUN-66)', async () => {
+  test('a sleep lasts as long as its first call said, over lives, and is over once (RUN-66)', async () => {
     await using home = await open()
     const until = new Date(home.clock.nowMs + 3_000)
     const body = async (run: Run) => {
@@ -209,7 +209,7 @@ for (const { name, open } of HOMES) {
     assert.is(await life(home.process()), 7)
   })
 
-  test('what makes no wait is said before anything is asked (A197)', async () => {
+  test('what makes no wait is said before anything is requested (A197)', async () => {
     await using home = await open()
     const cs = home.process()
     const bad: ((run: Run) => Promise<unknown>)[] = [

@@ -1,4 +1,4 @@
-/** @module Claims asked in one tick go to the ledger as one ordered batch; those that come meanwhile make the next one. */
+/** @module Claims of one tick go to the ledger as one ordered batch; those that come meanwhile make the next one. */
 import type { ClaimCall } from '../../../schemas/requests.ts'
 import { UnreachableError } from '../../client/errors.ts'
 import type { Connection, Reply, TracedCommand } from '../runtime/connection.ts'

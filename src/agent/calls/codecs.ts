@@ -1,4 +1,4 @@
-/** @module Values beyond JSON that a program wants kept: recorded as tagged JSON, restored wherever the record is served. */
+/** @module Values beyond JSON that a program wants preserved: recorded as tagged JSON, restored wherever the record is served. */
 import { pointerStep } from '../../../schemas/json-pointer.ts'
 import { AgentError } from '../errors.ts'
 import { hasToJson, isPlainObject, vanishes } from './plain-value.ts'

@@ -12,7 +12,7 @@ export interface KeptResult extends KeptValue {
 export async function keptResult(identity: CallIdentity, call: KeptResult): Promise<Json> {
   const { session } = identity.execution
   try {
-    if (call.ref.kept === false) return await told(identity, call.callId)
+    if (call.ref.kept === false) return await fromCheck(identity, call.callId)
     if (session.values === undefined) throw new TypeError('a session that is served has somewhere to read values')
     return await readValue(session.values, call)
   } catch (error) {
@@ -20,8 +20,8 @@ export async function keptResult(identity: CallIdentity, call: KeptResult): Prom
   }
 }
 
-/** Of a result that only its digest is on record of, the tool itself may tell the value; a replay asks nobody. */
-async function told({ spec, args, execution }: CallIdentity, callId: string): Promise<Json> {
+/** Where only the digest of a result is on record, the tool's `check` may know the value; a replay calls nobody. */
+async function fromCheck({ spec, args, execution }: CallIdentity, callId: string): Promise<Json> {
   const { check, name, codecs } = spec
   const isLive = execution.session.live !== undefined
   const found = isLive ? await check?.(codecs.decode(args), { idempotencyKey: callId }) : undefined

@@ -24,7 +24,7 @@ export function claimedIn(body: JsonObject): Claimed {
 
 const PART = 3
 
-/** The lease of a call is kept while the work goes on. */
+/** The lease of a call is renewed while the work goes on. */
 export async function underLease<T>(
   {
     connection,

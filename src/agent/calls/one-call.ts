@@ -103,7 +103,7 @@ export class OneCall {
     return servedStep(outcome, { tool: this.#spec.name, callId: call.callId, runId: call.runId })
   }
 
-  /** A tool that can tell is asked before a call of an earlier life is repeated, also where a repeat would be safe. */
+  /** A tool with a `check` has it called before a call of an earlier life is repeated, also where a repeat would be safe. */
   async #checked(): Promise<Step | undefined> {
     const callId = this.#doubtful
     this.#doubtful = undefined
@@ -241,13 +241,13 @@ export class OneCall {
 
   async #execute(context: CallContext): Promise<unknown> {
     const { stream, codecs, name } = this.#spec
-    const given = await this.#spec.execute(this.#args, context)
-    if (!stream) return given
-    if (!isPartSource(given))
+    const returned = await this.#spec.execute(this.#args, context)
+    if (!stream) return returned
+    if (!isPartSource(returned))
       throw new AgentError('invalid-stream', `${name} says stream and gave no parts`, { tool: name })
     const parts = new PartStream(codecs)
     this.#parts = parts
-    return parts.collect(given, context.signal, () => this.#open(parts))
+    return parts.collect(returned, context.signal, () => this.#open(parts))
   }
 
   /** Whoever called has had part of the result: it is not tried again. */

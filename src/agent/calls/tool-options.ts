@@ -37,7 +37,7 @@ export interface CompensateOptions<Args, Result> {
   readonly run: (undo: Undo<Args, Result>, context: CallContext) => unknown
   /** Carried out again (`retry`: it is safe to repeat), or left to somebody who looks. Default: as the tool says of itself. */
   readonly onUnknown?: 'retry' | 'in-doubt'
-  /** Asked first: was it undone? Undefined: cannot tell. `idempotencyKey` is the one that `run` received. */
+  /** Called first: was it undone? Undefined: cannot tell. `idempotencyKey` is the one that `run` received. */
   readonly check?: (
     undo: Undo<Args, Result>,
     context: { readonly idempotencyKey: string },
@@ -104,7 +104,7 @@ export interface ToolOptions<Args = unknown, Result = unknown> {
   readonly compensationRetries?: number
   /** Undo a call as well where it is not known whether it was executed. */
   readonly compensateUnknown?: boolean
-  /** Asked before a doubtful call is retried, compensated or left: was it done? Undefined: cannot tell. */
+  /** Called before a doubtful call is retried, compensated or left: was it done? Undefined: cannot tell. */
   readonly check?: (
     args: Args,
     context: { readonly idempotencyKey: string },

@@ -140,8 +140,8 @@ function compensateSpec(name: string, compensate: ToolOptions['compensate']): Co
   if (typeof compensate === 'function') return { kind: 'inline', tool: `${name}.compensate`, undo: compensate }
   if (typeof compensate === 'object') {
     const { run, onUnknown, check } = compensate
-    const told = { ...(onUnknown !== undefined && { onUnknown }), ...(check !== undefined && { check }) }
-    return { kind: 'inline', tool: `${name}.compensate`, undo: run, ...told }
+    const recovery = { ...(onUnknown !== undefined && { onUnknown }), ...(check !== undefined && { check }) }
+    return { kind: 'inline', tool: `${name}.compensate`, undo: run, ...recovery }
   }
   return compensate === 'not-needed' ? { kind: 'not-needed' } : { kind: 'named', tool: compensate }
 }
@@ -158,11 +158,11 @@ interface Notices {
 /** Tools of one runtime, by name, and what all of them share. */
 export class ToolRegistry {
   readonly codecs: Codecs
-  /** Told where a call waits for another owner. */
+  /** Called where a call waits for another owner. */
   readonly onWait: OnWait
-  /** Told where a call waits for an approval. */
+  /** Called where a call waits for an approval. */
   readonly onApproval: OnApproval | undefined
-  /** Told where a run waits for a signal or a time. */
+  /** Called where a run waits for a signal or a time. */
   readonly onWaiting: OnWaiting | undefined
   readonly #specs = new Map<string, ToolSpec>()
   readonly #aliases = new Map<string, ToolSpec>()

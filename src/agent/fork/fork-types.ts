@@ -60,7 +60,7 @@ export interface BranchReceipt {
   readonly output?: JsonObject
   /** What it added beside its output: new members of lists. */
   readonly add?: JsonObject
-  /** Share of what was established that it kept, 0 to 1. */
+  /** Share of what was established that it preserved, 0 to 1. */
   readonly confidence?: number
   readonly score?: number
   /** Why it failed or was refused. */

@@ -88,7 +88,7 @@ class Fork<Run> {
     this.#place.session.passedOver((inner) => isCovered(scope, inner))
   }
 
-  /** The frozen context. Asked again on resume, the ledger answers with the fork that is open. */
+  /** The frozen context. Requested once more on resume, it is that of the open fork. */
   async #open(): Promise<JsonObject> {
     const { session, scope } = this.#place
     const name = this.#plan.branches.map((branch) => branch.name).join(', ')
@@ -179,7 +179,7 @@ class Fork<Run> {
     return pipeline.view.now()
   }
 
-  /** Losers are given up and undone. Who won a race is told at once; else everything is over when the fork is. */
+  /** Losers are abandoned and undone. The winner of a race is reported at once; else everything is over when the fork is. */
   async #ended(
     { verdict }: { readonly verdict: Verdict },
     established: Established,

@@ -17,12 +17,12 @@ const OWN = /^run\.(now|uuid|sleep|patched:.*)$/s
 const SHOWN_MAX = 10
 
 /** Whether a recorded call that is still to be requested never will be, by its name. */
-export function isLost(call: RecordedCall, registry: Pick<ToolRegistry, 'get'>, asked: NewWork): boolean {
+export function isLost(call: RecordedCall, registry: Pick<ToolRegistry, 'get'>, work: NewWork): boolean {
   if (OWN.test(call.tool)) return false
   const kind = kindOf(call.tool)
   if (kind === undefined) return registry.get(call.tool) === undefined
-  if (kindOf(asked.name) !== kind || asked.name === call.tool) return false
-  return parentOf(kind, call.scope) === parentOf(kind, asked.scope)
+  if (kindOf(work.name) !== kind || work.name === call.tool) return false
+  return parentOf(kind, call.scope) === parentOf(kind, work.scope)
 }
 
 function kindOf(tool: string): string | undefined {
@@ -35,12 +35,12 @@ function parentOf(kind: string, scope = ''): string {
 }
 
 /** Both sides, and what to do. */
-export function lostNamesFault(lost: readonly RecordedCall[], asked: NewWork, code: DivergenceCode): ResumeDiverged {
+export function lostNamesFault(lost: readonly RecordedCall[], work: NewWork, code: DivergenceCode): ResumeDiverged {
   const expected = lost.slice(0, SHOWN_MAX).map(({ callId, tool, args, scope }): JsonObject => {
     return { callId, tool, args, scope: scope ?? null }
   })
   const names = [...new Set(lost.map(({ tool }) => tool))].slice(0, SHOWN_MAX).join(', ')
-  const message = `the record holds calls of ${names}, which this code does not have, and the code goes on with ${asked.name}: nothing was run. A tool that was renamed says alias: ['the old name']; code that changed asks run.patched('id')`
-  const actual = { what: asked.what, name: asked.name, scope: asked.scope ?? null }
+  const message = `the record holds calls of ${names}, which this code does not have, and the code goes on with ${work.name}: nothing was run. A tool that was renamed says alias: ['the old name']; code that changed asks run.patched('id')`
+  const actual = { what: work.what, name: work.name, scope: work.scope ?? null }
   return new ResumeDiverged(message, { expected, actual }, code)
 }

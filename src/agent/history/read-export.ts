@@ -24,11 +24,11 @@ export async function readExport(
   if (events !== records.length || digest !== `sha256:${sha256Hex(body)}`) {
     throw altered(file, lines.length, 'the last line counts or digests other lines than these')
   }
-  const told = records.map(({ header, data }) => {
+  const recorded = records.map(({ header, data }) => {
     const { type, time } = header as JsonObject
     return { type: String(type), time: String(time), data: data as JsonObject }
   })
-  return { runId: run, events: told, digest: String(before.digest) }
+  return { runId: run, events: recorded, digest: String(before.digest) }
 }
 
 /**

@@ -47,7 +47,7 @@ export class RecordedHistory {
   readonly run: RecordedRun
   readonly #code: DivergenceCode
   /** Calls that the current code has not requested, nor one of their ancestors. */
-  readonly #unasked: Map<string, RecordedCall>
+  readonly #unserved: Map<string, RecordedCall>
   readonly #byPlace = new Map<string, Set<RecordedCall>>()
   readonly #children = new Map<string, RecordedCall[]>()
   readonly #servedAttempts = new Map<string, number>()
@@ -62,7 +62,7 @@ export class RecordedHistory {
     const forward = [...run.calls.values(), ...run.waits.values(), ...waiting].filter(
       ({ phase }) => phase !== 'compensation',
     )
-    this.#unasked = new Map(forward.map((call) => [call.callId, call]))
+    this.#unserved = new Map(forward.map((call) => [call.callId, call]))
     for (const call of forward) {
       addTo(this.#byPlace, placeOf(call), call)
       if (call.parentCall !== undefined) {
@@ -75,7 +75,7 @@ export class RecordedHistory {
   expect(identity: RequestedCall): void {
     const call = this.#callOf(identity) ?? this.#approvalOf(identity)?.call
     if (call !== undefined) {
-      this.#unasked.delete(call.callId)
+      this.#unserved.delete(call.callId)
       return
     }
     if (this.#refusalOf(identity, 0) !== undefined) return
@@ -83,7 +83,7 @@ export class RecordedHistory {
     const places = [spec.name, ...spec.alias].map((tool) => placeOf({ tool, phase, scope: execution.scope }))
     const expected = places
       .flatMap((place) => [...(this.#byPlace.get(place) ?? [])])
-      .filter(({ callId }) => this.#unasked.has(callId))
+      .filter(({ callId }) => this.#unserved.has(callId))
     if (expected.length > 0) throw this.#diverged(identity, expected)
   }
 
@@ -104,19 +104,19 @@ export class RecordedHistory {
 
   /** Whether calls are left that the current code has not requested. */
   get isBehind(): boolean {
-    return this.#unasked.size > 0
+    return this.#unserved.size > 0
   }
 
   /** Recorded calls that are still to be requested, and that this code cannot be on its way to: nobody here has their names any more. */
-  lostNames(registry: Pick<ToolRegistry, 'get'>, asked: NewWork): readonly RecordedCall[] {
-    if (this.#unasked.size === 0) return []
-    return [...this.#unasked.values()].filter((call) => isLost(call, registry, asked))
+  lostNames(registry: Pick<ToolRegistry, 'get'>, work: NewWork): readonly RecordedCall[] {
+    if (this.#unserved.size === 0) return []
+    return [...this.#unserved.values()].filter((call) => isLost(call, registry, work))
   }
 
   /** The next outcome that this ask has not been served yet; a success is served to every ask. */
   next(request: RequestedCall): HistoryMatch {
     const call = this.#callOf(request)
-    if (call !== undefined) this.#unasked.delete(call.callId)
+    if (call !== undefined) this.#unserved.delete(call.callId)
     const first = this.#servedAttempts.get(call?.callId ?? '') ?? 0
     const refusal = this.#refusalOf(request, first)
     if (refusal !== undefined) {
@@ -143,7 +143,7 @@ export class RecordedHistory {
   /** The call has ended: whatever it called counts as requested, and what failed beneath it until then is not served again. */
   ended(callId: string, after = 0): void {
     for (const child of this.#children.get(callId) ?? []) {
-      this.#unasked.delete(child.callId)
+      this.#unserved.delete(child.callId)
       const over = child.attempts.filter(
         ({ endedAfter, outcome }) => outcome?.kind !== 'succeeded' && (endedAfter ?? after) < after,
       )
@@ -154,8 +154,8 @@ export class RecordedHistory {
 
   /** What was called in a scope that is served as a whole counts as requested. */
   passedOver(covers: (scope: string) => boolean): void {
-    for (const [callId, { scope }] of this.#unasked)
-      if (scope !== undefined && covers(scope)) this.#unasked.delete(callId)
+    for (const [callId, { scope }] of this.#unserved)
+      if (scope !== undefined && covers(scope)) this.#unserved.delete(callId)
   }
 
   /** Calls of the run that this one is a branch of, which the current code has not requested. */
@@ -163,7 +163,7 @@ export class RecordedHistory {
     const { inherited } = this.run
     return inherited === undefined
       ? []
-      : [...this.#unasked.values()].filter(({ callId }) => inherited.calls.has(callId))
+      : [...this.#unserved.values()].filter(({ callId }) => inherited.calls.has(callId))
   }
 
   /** The current code has rolled this scope back, too: equal calls are new ones from here on. */
@@ -176,7 +176,7 @@ export class RecordedHistory {
 
   /** Throws where recorded calls were never requested: the code took another way. */
   mustBeSpent(): void {
-    this.#mustBeEmpty([...this.#unasked.values()])
+    this.#mustBeEmpty([...this.#unserved.values()])
   }
 
   /** Throws where the code goes on by itself before it has requested all that it inherits. */

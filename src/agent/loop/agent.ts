@@ -66,7 +66,7 @@ export interface Agent {
    */
   generate(conversation: Conversation): Promise<Answer>
   /**
-   * The same, part by part as it comes, at the pace of its reader: nothing is asked before the first part is, and no call is made before what the model said is
+   * The same, part by part as it comes, at the pace of its reader: nothing is requested before the first part is, and no call is made before what the model said is
    * read. Left early, the model is stopped, and what it had said is on record. A resume and a replay give the same parts. Throws like `generate`, when it is read.
    */
   stream(conversation: Conversation): AsyncIterable<AgentPart>
@@ -205,7 +205,7 @@ async function* turns(
   execution: ExecutionContext,
   begun: readonly Message[],
 ): AsyncGenerator<AgentPart, Answer> {
-  const history: History = { messages: [...begun], told: 0, digest: null as Json }
+  const history: History = { messages: [...begun], recorded: 0, digest: null as Json }
   let calls = 0
   for (let turn = 1; turn <= loop.maxTurns; turn += 1) {
     const here: ExecutionContext = { ...execution, scope: joined(execution.scope, `turn:${turn}`) }
@@ -226,12 +226,12 @@ async function* turns(
 
 async function* turnTexts(
   turn: number,
-  asked: AsyncGenerator<string, AssistantMessage>,
+  texts: AsyncGenerator<string, AssistantMessage>,
 ): AsyncGenerator<AgentPart, AssistantMessage> {
   let isOver = false
   try {
     for (;;) {
-      const next = await asked.next()
+      const next = await texts.next()
       isOver = next.done === true
       if (next.done === true) return next.value
       yield { type: 'text', turn, text: next.value }
@@ -240,6 +240,6 @@ async function* turnTexts(
     isOver = true
     throw error
   } finally {
-    if (!isOver) await asked.return(undefined as never)
+    if (!isOver) await texts.return(undefined as never)
   }
 }

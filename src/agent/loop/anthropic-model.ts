@@ -25,7 +25,7 @@ interface Block {
   readonly input?: Json
 }
 
-/** Which model is asked, and with what: `maxTokens` is the bound of one answer, in tokens. */
+/** Which model is called, and with what: `maxTokens` is the bound of one answer, in tokens. */
 export interface AnthropicModelOptions {
   readonly model: string
   /** The format has no default for it. */

@@ -28,7 +28,7 @@ export function namedModel(model: Model): NamedModel {
 export interface History {
   readonly messages: Message[]
   /** Messages that earlier turns have recorded. */
-  told: number
+  recorded: number
   /** Of all that was recorded, chained: a turn is the same turn only after the same conversation. */
   digest: Json
 }
@@ -48,7 +48,7 @@ export async function* askModel(
   history: History,
 ): AsyncGenerator<string, AssistantMessage> {
   const { tools } = modelTurn
-  const reported = kept(history.messages.slice(history.told))
+  const reported = asRecorded(history.messages.slice(history.recorded))
   const after = history.digest
   const { step, ...here } = execution
   const args = { messages: reported, after, tools: [...tools.keys()] }
@@ -61,7 +61,7 @@ export async function* askModel(
   if (step !== undefined && usage !== undefined) step.modelCalls += 1
   history.digest = jsonDigest({ after, told: reported, said: message as unknown as Json })
   history.messages.push(message)
-  history.told = history.messages.length
+  history.recorded = history.messages.length
   return message
 }
 
@@ -128,7 +128,7 @@ function said(name: string, answer: unknown): Json {
   }
 }
 
-function kept(messages: readonly Message[]): Json {
+function asRecorded(messages: readonly Message[]): Json {
   const recorded = recordable(messages, undefined, CALL_VALUE)
   if (recorded.ok) return recorded.value
   throw new AgentError('not-recordable', `the conversation cannot be recorded: ${recorded.reason}`)

@@ -37,7 +37,7 @@ interface Chunk {
   }[]
 }
 
-/** Which model is asked, and with what. */
+/** Which model is called, and with what. */
 export interface OpenAiModelOptions {
   readonly model: string
   /** Further members of each request, such as `temperature` or `max_completion_tokens`. */

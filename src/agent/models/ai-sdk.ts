@@ -115,7 +115,7 @@ function answered<Result>(
     ...ask,
     call: async (context) => call(context),
     usage: (result) => usage(fieldsIn(fieldsIn(result).usage)),
-    toJson: (result) => jsonable(kept(result), 'the result'),
+    toJson: (result) => jsonable(recordable(result), 'the result'),
     fromJson: (json) => withDate(fieldsIn(json)) as Result,
   })
   return pending.catch(enough)
@@ -162,7 +162,7 @@ function sent(params: object, { maxOutputTokens, signal }: ModelCallContext): ne
 }
 
 /** What the provider's package adds for debugging stays off the record. */
-function kept(result: unknown): unknown {
+function recordable(result: unknown): unknown {
   const { request: _, response, ...rest } = fieldsIn(result)
   const { body: __, headers: ___, ...metadata } = fieldsIn(response)
   return response === undefined ? rest : { ...rest, response: metadata }

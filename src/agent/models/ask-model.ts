@@ -135,7 +135,7 @@ export function modelSpec(execution: ExecutionContext, ask: ModelAsk, carried: C
     usageOfFailure: ({ kind }, { reserved }) => {
       const { opened, used } = carried.failed()
       if (opened && used !== undefined) return recordedUsage(used, rate, true)
-      // Cut, or given up on: what it may have cost is charged. A provider that refused charged nothing.
+      // Cut, or abandoned: what it may have cost is charged. A provider that refused charged nothing.
       return opened || kind === 'unknown' ? inFull(reserved) : undefined
     },
     failure: (error) => failureOnRecord(error, { ...settings, ...carried.failed() }),

@@ -1,4 +1,4 @@
-/** @module What is left of a run's budget, as its ledger says now. A run without limits is asked about once. */
+/** @module What is left of a run's budget, as its ledger says now. A run without limits is looked up once. */
 import { liveOf, reach, type Session } from '../runtime/session.ts'
 import { leftIn, type RemainingBudget } from './projection.ts'
 

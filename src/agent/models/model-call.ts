@@ -7,7 +7,7 @@ import { bytesOf, type ModelSettings } from './model-settings.ts'
 import type { ModelUsage } from './price-table.ts'
 
 /**
- * A call of a model by hand, for `run.model`: what is asked, how, and what it used. Tokens are counts; `timeout` and `leaseMs` are milliseconds.
+ * A call of a model by hand, for `run.model`: the request, how it is sent, and what it used. Tokens are counts; `timeout` and `leaseMs` are milliseconds.
  */
 export interface ModelCall<Request, Response> extends ModelSettings {
   readonly provider: string

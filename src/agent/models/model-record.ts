@@ -11,7 +11,7 @@ import { redactChunks } from './stream-texts.ts'
 
 type Recording = Pick<ModelSettings, 'record' | 'redact'>
 
-/** What was asked, in any order of its members: SHA-256 over JCS (RFC 8785) of provider, model and the request, unredacted. */
+/** The request, in any order of its members: SHA-256 over JCS (RFC 8785) of provider, model and the request, unredacted. */
 export function fingerprintOf(query: {
   readonly provider: string
   readonly model: string
@@ -61,7 +61,7 @@ export function servedFrom(recorded: Json): Served {
 /** What a failure keeps of the chunks before it: at four bytes to a unit its event fits an append of every store. */
 const RECEIVED_MAX_CHARS = INLINE_CEILING_BYTES / 8
 
-/** A provider's message may repeat the request: it passes the same redaction, and is left out where only digests are kept. */
+/** A provider's message may repeat the request: it passes the same redaction, and is left out where only digests are recorded. */
 export function failureOnRecord(
   error: unknown,
   { record, redact, opened, received }: Recording & { readonly opened: boolean; readonly received?: JsonObject },

@@ -1,5 +1,5 @@
 /**
- * @module The chunks of a stream, packed: most differ from the one before in a word and a number, so that is what is kept. Lossless:
+ * @module The chunks of a stream, packed: most differ from the one before in a word and a number, so that is what is recorded. Lossless:
  * unpacked, each chunk is what it was.
  */
 import { isJsonObject, type Json } from '../../../schemas/json.ts'

@@ -4,7 +4,7 @@ import { AgentError, RecordedFailure } from '../errors.ts'
 
 export const MODEL_BACKOFF: Backoff = { type: 'exponential', delayMs: 500, maxMs: 8_000, jitter: true }
 
-/** Told to wait longer than this, the caller decides. */
+/** Where it says to wait longer than this, the caller decides. */
 const WAIT_MAX_MS = 60_000
 const BUSY: ReadonlySet<number> = new Set([408, 429])
 const SERVER_ERROR = 500

@@ -124,10 +124,10 @@ const responsesUsage = (usage: unknown): ModelUsage | undefined => usageOf(usage
 
 /** Both ways of saying it name what went in and what came out. */
 function usageOf(usage: unknown, into: string, out: string): ModelUsage | undefined {
-  const told = fieldsIn(usage)
-  const [inputTokens, outputTokens] = [countIn(told[`${into}_tokens`]), countIn(told[`${out}_tokens`])]
+  const counts = fieldsIn(usage)
+  const [inputTokens, outputTokens] = [countIn(counts[`${into}_tokens`]), countIn(counts[`${out}_tokens`])]
   if (inputTokens === undefined || outputTokens === undefined) return undefined
-  const cachedInputTokens = countIn(fieldsIn(told[`${into}_tokens_details`]).cached_tokens)
+  const cachedInputTokens = countIn(fieldsIn(counts[`${into}_tokens_details`]).cached_tokens)
   return { inputTokens, outputTokens, ...(cachedInputTokens !== undefined && { cachedInputTokens }) }
 }
 

@@ -42,7 +42,7 @@ export interface Turn {
   readonly dedupe: ExecutionContext['dedupe']
 }
 
-/** An agent whose process died is asked again: it need not be waited for long. Renewed while it works. */
+/** An agent whose process died is called again: it need not be waited for long. Renewed while it works. */
 const LEASE_MS = 15_000
 /** Past it what is held counts as used, until the turn says what it did use: a turn that died does not hold the run up. */
 const HOLD_MS = LEASE_MS
@@ -55,7 +55,7 @@ export function agentSpec(turn: Turn): ToolSpec {
     compensate: 'not-needed',
     // What an agent says changes nothing: a turn that nobody saw the end of is taken again.
     onUnknown: 'retry',
-    // One that was given up on here has failed. One that died may have cost something: nobody can say that it did not begin.
+    // One that was abandoned here has failed. One that died may have cost something: nobody can say that it did not begin.
     check: () => (gaveUp ? { done: false } : undefined),
     leaseMs: LEASE_MS,
     ...(retries !== undefined && { retries }),
@@ -77,7 +77,7 @@ export function agentSpec(turn: Turn): ToolSpec {
     agent: step.agent,
     inside: { dedupe: isFramework(x) ? 'position' : dedupe, step },
     ...(tokens !== undefined && { reserve: { agent: step.agent, tokens, deadlineMs: HOLD_MS } }),
-    // Given up on, it may have cost all that was held.
+    // Abandoned, it may have cost all that was held.
     usageOfFailure: ({ kind }, { reserved }) =>
       kind === 'unknown' && step.modelCalls === 0 ? inFull(reserved) : undefined,
     usage: (inputs) => (step.modelCalls > 0 ? usageBeside(tokens) : usageOf(inputs as AgentTurn)),

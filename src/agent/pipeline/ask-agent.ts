@@ -26,7 +26,7 @@ export async function askAgent(
   { input, output }: Pick<StepOptions, 'input' | 'output'>,
 ): Promise<Answer> {
   const { slice, context } = request
-  const result = await call(agent, slice, { context, given: input?.(slice, context) })
+  const result = await call(agent, slice, { context, prepared: input?.(slice, context) })
   const usage = usageIn(result)
   const reads = isFramework(agent) && isGenerating(agent) ? generated : textIn
   const value = output === undefined ? reads(result) : output(result)
@@ -38,18 +38,18 @@ export async function askAgent(
   }
 }
 
-function call(agent: StepAgent, slice: JsonObject, at: { context: StepContext; given: unknown }): unknown {
-  const { context, given } = at
+function call(agent: StepAgent, slice: JsonObject, at: { context: StepContext; prepared: unknown }): unknown {
+  const { context, prepared } = at
   const { signal, findings, ...reported } = context
   if (typeof agent === 'function') return agent(slice, context)
   if (isGenerating(agent)) {
-    const query = given ?? defaultPrompt(slice, context)
+    const query = prepared ?? defaultPrompt(slice, context)
     const options = typeof query === 'string' ? { prompt: query } : (query as object)
     return agent.generate({ ...options, abortSignal: signal } as never)
   }
   if ('invoke' in agent && typeof agent.invoke === 'function') {
     const again = findings.length === 0 ? slice : { ...slice, findings }
-    return agent.invoke((given ?? again) as never, { signal, metadata: { ...reported, findings } } as never)
+    return agent.invoke((prepared ?? again) as never, { signal, metadata: { ...reported, findings } } as never)
   }
   throw new AgentError('invalid-agent', `${context.agent} is no function and has neither invoke nor generate`)
 }

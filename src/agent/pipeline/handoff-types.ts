@@ -30,7 +30,7 @@ export interface Envelope {
   /** Digest of the event it builds on. */
   readonly parent: string
   readonly contextDigest: string
-  /** Share of what was established that is kept, 0 to 1; absent where none of it is protected. */
+  /** Share of what was established that is preserved, 0 to 1; absent where none of it is protected. */
   readonly confidence?: number
   /** Warnings. */
   readonly findings: readonly Finding[]

@@ -138,7 +138,7 @@ export async function establishedContext(session: Session): Promise<Established>
   return pipeline.view.now()
 }
 
-/** The context is frozen while a fork is open: refused before an agent is asked in vain. */
+/** The context is frozen while a fork is open: refused before an agent is called in vain. */
 export function mustNotBeBranch({ branch }: ExecutionContext, agent: string): void {
   if (branch === undefined) return
   const message = 'a branch of a fork hands over what its function returns: return it, and call what you need in it'

@@ -1,5 +1,5 @@
 /**
- * @module What a judge says of accepted handoffs: asked while the code goes on, put on record by step, never asked again for what is on record. What it
+ * @module What a judge says of accepted handoffs: called while the code goes on, put on record by step, never called again for what is on record. What it
  * fails at is no assent: `unavailable`, with the reason.
  */
 import type { Finding } from '../../../schemas/finding.ts'
@@ -141,8 +141,8 @@ async function verdictOf(
   })
   aborted.catch(() => undefined)
   try {
-    const asked = Promise.resolve().then(() => judge.judge({ ...structuredClone(handoff), signal }))
-    return saidOf(await Promise.race([asked, aborted]))
+    const judging = Promise.resolve().then(() => judge.judge({ ...structuredClone(handoff), signal }))
+    return saidOf(await Promise.race([judging, aborted]))
   } catch (error) {
     return unavailable(error instanceof Error ? error.message : String(error))
   } finally {
@@ -166,10 +166,14 @@ function saidOf(answer: unknown): Said {
     ...(typeof promptDigest === 'string' && DIGEST.test(promptDigest) && { promptDigest }),
   }
   if (verdict === 'accept') return { verdict, ...about }
-  const told = findings
+  const reported = findings
     .slice(0, FINDINGS_MAX)
     .map(({ path, message }) => ({ path, message: message.slice(0, MESSAGE_MAX_CHARS) }))
-  return { verdict, ...about, findings: told.length > 0 ? told : [{ path: '', message: 'the judge does not say why' }] }
+  return {
+    verdict,
+    ...about,
+    findings: reported.length > 0 ? reported : [{ path: '', message: 'the judge does not say why' }],
+  }
 }
 
 function isFinding(finding: unknown): finding is { path: string; message: string } {

@@ -69,7 +69,7 @@ export class Pipeline {
   }
 
   /**
-   * How often this was requested there before. An agent or a tool that is asked again hands over again: unlike calls, these are never
+   * How often this was requested there before. An agent or a tool that is called again hands over again: unlike calls, these are never
    * counted anew, for what was handed over first may have been rewound.
    */
   occurrence(what: RequestedFact['what'], scope: string | undefined, agent: string): number {

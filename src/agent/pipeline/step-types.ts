@@ -8,7 +8,7 @@ import type { SliceReport, Slicer } from './slice.ts'
 export interface StepContext {
   readonly agent: string
   readonly task: string | undefined
-  /** From 1; above it the agent is asked again. */
+  /** From 1; above it this is a repeated try. */
   readonly attempt: number
   /** Why the handoff before this one was refused; empty at first. */
   readonly findings: readonly Finding[]
@@ -35,9 +35,9 @@ export interface GeneratingAgent {
 /** Whatever can take a turn: a function, a LangChain Runnable or graph, an AI SDK agent. */
 export type StepAgent = AgentFunction | InvokableAgent | GeneratingAgent
 
-/** What an agent is shown, how its answer is handed over, and how often it is asked. Times are milliseconds, slices are measured in tokens. */
+/** What an agent is shown, how its answer is handed over, and how often it may try. Times are milliseconds, slices are measured in tokens. */
 export interface StepOptions {
-  /** How often the agent is asked again with the findings where its handoff is refused; default 0. */
+  /** How many further tries the agent gets, with the findings, where its handoff is refused; default 0. */
   readonly repairs?: number
   readonly manifest?: Manifest
   /** Members of the manifest, for short. */
@@ -72,6 +72,6 @@ export interface StepResult {
   readonly counter: string
   /** What the agent was shown. */
   readonly shown: SliceReport
-  /** How often it was asked. */
+  /** How often it was called. */
   readonly attempts: number
 }

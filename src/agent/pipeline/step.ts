@@ -1,4 +1,4 @@
-/** @module A step of a pipeline: an agent is shown its slice, and what it gives is handed over; refused, it is asked again. */
+/** @module A step of a pipeline: an agent is shown its slice, and what it returns is handed over; refused, it may try again. */
 import { callTool } from '../calls/call.ts'
 import { AgentError, HandoffRefused } from '../errors.ts'
 import type { ExecutionContext } from '../runtime/execution-context.ts'
@@ -51,13 +51,13 @@ async function turns(
   const { session, scope = '' } = at
   let findings: readonly Finding[] = []
   for (let attempt = 1; ; attempt += 1) {
-    // Asked again, an agent finds the results of the calls that it made before.
+    // At a further try an agent finds the results of the calls that it made before.
     if (attempt > 1) session.restart(scope)
     const step = { agent, scope, modelCalls: 0 }
     const spec = agentSpec({ session, step, x, options, manifest, attempt, findings, dedupe })
     // With its scope an agent that asks one of its own name is not taken for a call of itself.
     const turn = (await callTool(at, spec, { agent, attempt, scope })) as unknown as AgentTurn
-    const handed = await handOver(at, { agent, given: turn, options, manifest })
+    const handed = await handOver(at, { agent, turn, options, manifest })
     if (handed.ok) {
       const { payload, tokens, counter, shown } = turn
       return { envelope: handed.envelope, payload, tokens, counter, shown, attempts: attempt }
@@ -69,17 +69,17 @@ async function turns(
 
 function handOver(
   at: ExecutionContext,
-  from: { agent: string; given: AgentTurn; options: StepOptions; manifest: Manifest | undefined },
+  from: { agent: string; turn: AgentTurn; options: StepOptions; manifest: Manifest | undefined },
 ): Promise<HandoffResult> {
-  const { agent, given, options, manifest } = from
+  const { agent, turn, options, manifest } = from
   const { mode = 'extend' } = options
-  const { payload, add } = given
+  const { payload, add } = turn
   const beforehand = typeof options.supersedes === 'function' ? options.supersedes(payload) : options.supersedes
-  const supersedes = given.supersedes === undefined ? beforehand : [...(beforehand ?? []), ...given.supersedes]
+  const supersedes = turn.supersedes === undefined ? beforehand : [...(beforehand ?? []), ...turn.supersedes]
   return handOffAt(at, payload, {
     agent,
     mode,
-    tokens: given.tokens,
+    tokens: turn.tokens,
     ...(add !== undefined && { add }),
     ...(supersedes !== undefined && { supersedes }),
     ...(manifest !== undefined && { manifest }),

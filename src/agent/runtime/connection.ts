@@ -33,7 +33,7 @@ export interface RunEvent {
   readonly type: string
   readonly time: string
   readonly data: JsonObject
-  /** Of its sealed header, as the ledger that was asked names it. */
+  /** Of its sealed header, as the ledger that answers names it. */
   readonly digest?: string
 }
 

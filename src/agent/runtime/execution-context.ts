@@ -28,7 +28,7 @@ export interface ExecutionContext {
 
 interface BranchFrame {
   readonly scope: string
-  /** Aborted when the branch is given up, or the run is. */
+  /** Aborted when the branch or the run is abandoned. */
   readonly signal: AbortSignal
   /** Aborted when another branch has won: nobody waits for what still goes on here. */
   readonly givenUp: AbortSignal

@@ -73,8 +73,8 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
   const { ledger, caller, place, owner, close } = options
   return {
     place,
-    execute: async (runId, given, { idempotencyKey, traceparent = traceparentHere() } = {}) => {
-      const command = ownedBy(owner, given)
+    execute: async (runId, unowned, { idempotencyKey, traceparent = traceparentHere() } = {}) => {
+      const command = ownedBy(owner, unowned)
       const fault = bodyFault(command)
       if (fault !== undefined) return { ok: false, problem: fault }
       const body = command.body as JsonObject
@@ -83,8 +83,8 @@ export function ledgerConnection(options: LedgerConnectionOptions): Connection {
       const traced = traceparent === undefined ? {} : { traceparent }
       return replyOf(await ledger.execute(caller, runId, command, { ...keyed, ...traced }))
     },
-    batch: async (runId, given) => {
-      const all = given.map(({ command, traceparent }) => tracedItem(runId, ownedBy(owner, command), traceparent))
+    batch: async (runId, unowned) => {
+      const all = unowned.map(({ command, traceparent }) => tracedItem(runId, ownedBy(owner, command), traceparent))
       const faults = all.map(({ command }) => bodyFault(command))
       const items = all.filter((_, i) => faults[i] === undefined)
       const outcomes = [...(await ledger.executeBatch(caller, items, {}))]

@@ -169,7 +169,7 @@ async function endFailed(
     })
     return failed.ok ? { runId, status: 'FAILED', ...NOTHING } : openOutcome(runId, new LedgerRefused(failed.problem))
   } catch (rollbackError) {
-    // What kept the rollback from its end never hides why it was needed.
+    // What prevented the rollback from ending never hides why it was needed.
     return openOutcome(runId, rollbackError)
   }
 }

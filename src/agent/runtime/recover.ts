@@ -130,8 +130,8 @@ async function finishRollback(home: Home, runId: string): Promise<RunOutcome | u
 async function doubtsOf({ connection, registry }: Home, runId: string): Promise<DoubtfulCallReport[]> {
   const left: DoubtfulCallReport[] = []
   for (const call of await connection.calls(runId)) {
-    // What a model answered can be asked again: there is nothing to look after.
-    // A run within the run is asked about where it stands.
+    // A model can be called again: there is nothing to look after.
+    // A run within the run has its own doubts and rollback.
     if (!isDoubtful(call) || call.phase === 'model' || isChildCall(String(call.tool))) continue
     const report = {
       runId,

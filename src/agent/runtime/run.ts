@@ -75,7 +75,7 @@ export interface Run<Input = Json, Keeps = never> {
    * that came before the wait ends it at once. Nothing is held meanwhile, and the process may exit: a resume waits on. Throws `WaitTimedOut`, `invalid-wait`.
    */
   waitFor<Payload = Json>(name: string, options?: WaitOptions): Promise<Payload>
-  /** Waits for a time, or for so many milliseconds from when it was first asked. The process may exit meanwhile: a resume sleeps what is left. */
+  /** Waits for a time, or for so many milliseconds from its first call. The process may exit meanwhile: a resume sleeps what is left. */
   sleep(until: Until): Promise<void>
   /** A branch of the code with a place of its own: give one to each that runs beside others. */
   scope<T>(name: string, fn: (run: Run<Input, Keeps>) => T): Promise<Awaited<T>>
@@ -138,9 +138,9 @@ export function runOf<Input>(execution: ExecutionContext, input: Input): Run<Inp
     patched: async (id) => {
       const tool = `run.patched:${id}`
       const at = `${here().scope ?? ''}\n${id}`
-      const asked = session.patches.get(at) ?? (passedBefore(here(), tool) ? false : once(tool, () => true))
-      session.patches.set(at, asked)
-      return asked
+      const patched = session.patches.get(at) ?? (passedBefore(here(), tool) ? false : once(tool, () => true))
+      session.patches.set(at, patched)
+      return patched
     },
     waitFor: async <Payload>(name: string, options: WaitOptions = {}) =>
       (await waitFor(here(), { ...options, name })) as Payload,

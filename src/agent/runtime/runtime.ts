@@ -124,7 +124,7 @@ export interface RuntimeOptions<C extends readonly Codec[] = readonly []> {
   readonly tokens?: CountTokens
   /** What model calls cost; none is built in. A run with a limit of cost refuses models that it does not name. */
   readonly prices?: PriceTable
-  /** Values beyond JSON that are kept, in arguments, results, inputs and outputs: such as `dateCodec`. Default: none, and they are refused. */
+  /** Values beyond JSON that can be recorded, in arguments, results, inputs and outputs: such as `dateCodec`. Default: none, and they are refused. */
   readonly codecs?: C
   /** Called after a second, and then each minute, while a call waits for another owner's lease. Default: a warning of the process. */
   readonly onWait?: (notice: WaitNotice) => void

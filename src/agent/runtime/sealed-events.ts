@@ -50,7 +50,7 @@ export async function* linkedEvents(runId: string, events: AsyncIterable<ReadEve
   }
 }
 
-/** Some of them: their seals are what can be told. Throws like `linkedEvents`. */
+/** Some of them: only their seals can be checked. Throws like `linkedEvents`. */
 export async function* sealedEvents(runId: string, events: AsyncIterable<ReadEvent>): AsyncGenerator<RunEvent, void> {
   for await (const event of events) yield sealedEvent(runId, event)
 }

@@ -155,23 +155,23 @@ export class Session {
    * Throws where the code asks for something new while the record holds calls of names that it does not have any more, or where the code of
    * a branch run has not requested all that it inherits. What runs beside it gets a turn to ask for its part first.
    */
-  async mayGoLive(asked: NewWork): Promise<void> {
-    if (this.#liveFault(asked) === undefined) return
+  async mayGoLive(work: NewWork): Promise<void> {
+    if (this.#liveFault(work) === undefined) return
     await new Promise((resolve) => setImmediate(resolve))
-    const left = this.#liveFault(asked)
+    const left = this.#liveFault(work)
     if (left !== undefined) throw this.halt(left)
   }
 
-  #liveFault(asked: NewWork): Error | undefined {
+  #liveFault(work: NewWork): Error | undefined {
     const { history } = this
     if (history === undefined) return undefined
     const { inherited } = history.run
     const fault = inherited === undefined ? undefined : this.#inheritedFault(inherited.until)
     if (fault !== undefined) return fault
-    const lost = history.lostNames(this.registry, asked)
+    const lost = history.lostNames(this.registry, work)
     if (lost.length > 0)
-      return lostNamesFault(lost, asked, inherited === undefined ? 'resume-diverged' : 'branch-diverged')
-    return asked.what === 'handoff' ? this.pipeline.anotherIn(asked) : this.forks.anotherIn(asked)
+      return lostNamesFault(lost, work, inherited === undefined ? 'resume-diverged' : 'branch-diverged')
+    return work.what === 'handoff' ? this.pipeline.anotherIn(work) : this.forks.anotherIn(work)
   }
 
   #inheritedFault(until: number): Error | undefined {

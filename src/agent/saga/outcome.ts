@@ -30,7 +30,7 @@ export interface RunOutcome extends RollbackLists {
   readonly runId: string
   /** `FAILED`: ended without a rollback, as requested. `OPEN`: not ended; resume it by its id. */
   readonly status: RollbackStatus | 'FAILED' | 'OPEN'
-  /** What kept the rollback from its end, where something did. */
+  /** What prevented the rollback from ending, where something did. */
   readonly rollbackError?: unknown
 }
 

@@ -26,7 +26,7 @@ const REASON_MAX_CHARS = 4_000
 /** Calls that were in flight join the plan, so that it is read again; each round ends at least one of them. */
 const ROUNDS_MAX = 100
 
-/** Never throws for what a compensation does. Asked again, an interrupted rollback goes on. */
+/** Never throws for what a compensation does. Called again, it continues an interrupted rollback. */
 export async function rollBack(rollback: Rollback): Promise<RunOutcome> {
   const { connection, runId, scope, session } = rollback
   const body = {
@@ -153,7 +153,7 @@ function canTell(undoing: Undoing, call: JsonObject, last: JsonObject | undefine
   return compensation !== undefined && (compensation.check !== undefined || last?.onUnknown === 'retry')
 }
 
-/** Somebody resolved what kept the run within it from being undone. */
+/** Somebody resolved what prevented the run within it from being undone. */
 async function isUndoneSince({ rollBackChild }: Undoing, { tool, child }: JsonObject): Promise<boolean> {
   if (!isChildCall(String(tool)) || typeof child !== 'string') return false
   const { status } = await rollBackChild(child, '')

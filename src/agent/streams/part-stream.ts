@@ -1,4 +1,4 @@
-/** @module A result that comes in parts: passed on as they come, and kept whole for the record (RUN-74, RUN-75). */
+/** @module A result that comes in parts: passed on as they come, and recorded whole (RUN-74, RUN-75). */
 import type { Json } from '../../../schemas/json.ts'
 import { INLINE_CEILING_BYTES, VALUE_CEILING_BYTES } from '../../../schemas/value-forms.ts'
 import type { Failure } from '../../../schemas/values.ts'
@@ -21,8 +21,8 @@ export class PartStream {
   readonly feed = new ChunkFeed<unknown>(() => this.#stopping.abort())
   readonly #received: Json[] = []
   #bytes = 0
-  /** Parts that a failure would keep. */
-  #kept = 0
+  /** Parts that the record of a failure has room for. */
+  #fitting = 0
 
   constructor(codecs = NO_CODECS) {
     this.#codecs = codecs
@@ -42,7 +42,7 @@ export class PartStream {
       if (this.#bytes > VALUE_CEILING_BYTES)
         throw new AgentError('not-recordable', `the parts have more than ${VALUE_CEILING_BYTES} bytes together`)
       this.#received.push(recorded.value)
-      if (this.#bytes <= RECEIVED_MAX_BYTES) this.#kept += 1
+      if (this.#bytes <= RECEIVED_MAX_BYTES) this.#fitting += 1
       this.feed.push(this.#codecs.decode(recorded.value))
       if (this.#received.length === 1) opened?.()
     }
@@ -53,7 +53,7 @@ export class PartStream {
   failure(failure: Failure): Failure {
     if (this.#received.length === 0) return failure
     const details = typeof failure.details === 'object' && failure.details !== null ? failure.details : {}
-    const received = this.#received.slice(0, this.#kept)
+    const received = this.#received.slice(0, this.#fitting)
     return { ...failure, details: { ...details, parts: this.#received.length, received } }
   }
 }

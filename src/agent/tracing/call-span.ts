@@ -70,7 +70,7 @@ function callIdName({ spec }: CallIdentity): string {
   return spec.operation === undefined ? 'gen_ai.tool.call.id' : 'countersign.call.id'
 }
 
-/** Told by what ran now alone: whoever sums up tokens over traces counts each once. */
+/** Set only by what ran now: whoever sums up tokens over traces counts each once. */
 export function usageAttributes(usage: Usage | undefined): SpanAttributes {
   if (usage === undefined) return {}
   const { inputTokens, outputTokens, cost, currency } = usage
@@ -82,17 +82,17 @@ export function usageAttributes(usage: Usage | undefined): SpanAttributes {
   }
 }
 
-/** A span below that of the place, where there is one; `told` says at the end what came of it, of an error without a value. */
+/** A span below that of the place, where there is one; `describe` says at the end what came of it; after an error it gets no value. */
 export function inSpan<T>(
   execution: ExecutionContext,
   start: SpanStart,
   work: (at: ExecutionContext) => Promise<T>,
-  told: (value?: T) => { readonly attributes: SpanAttributes; readonly failure?: string | undefined },
+  describe: (value?: T) => { readonly attributes: SpanAttributes; readonly failure?: string | undefined },
 ): Promise<T> {
   const span = execution.span?.child(start)
   if (span === undefined) return work(execution)
   const within = { ...execution, span }
-  return spanned(span, () => runWithin(within, () => work(within)), told)
+  return spanned(span, () => runWithin(within, () => work(within)), describe)
 }
 
 /** One try of a compensation, below the span of the code that rolls back. */

@@ -14,7 +14,7 @@ export function failureTypeOf(error: unknown): string | undefined {
 export async function spanned<T>(
   span: TraceSpan,
   work: () => Promise<T>,
-  told?: (value?: T) => { readonly attributes: SpanAttributes; readonly failure?: string | undefined },
+  describe?: (value?: T) => { readonly attributes: SpanAttributes; readonly failure?: string | undefined },
 ): Promise<T> {
   let value: T | undefined
   let failure: string | undefined
@@ -25,7 +25,7 @@ export async function spanned<T>(
     failure = failureTypeOf(error)
     throw error
   } finally {
-    const end = told?.(value)
+    const end = describe?.(value)
     if (end !== undefined) span.set(end.attributes)
     span.end(failure ?? end?.failure)
   }

@@ -1,4 +1,4 @@
-/** @module `run.waitFor` and `run.sleep`: a wait from the ask to its end, served from the record, or asked about until the ledger says that it is over (RUN-66). */
+/** @module `run.waitFor` and `run.sleep`: a wait from its beginning to its end, served from the record, or polled until the ledger says that it is over (RUN-66). */
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { NAME_MAX_CHARS } from '../../../schemas/value-forms.ts'
 import type { StartWait } from '../../../schemas/waiting.ts'
@@ -34,14 +34,14 @@ const LOOK_MS = 2_000
 const SLEEP_MS = 60_000
 
 /** The payload of the signal; null where only time ends it. Throws `WaitTimedOut`, `invalid-wait`. */
-export async function waitFor(execution: ExecutionContext, asked: Waited): Promise<Json> {
-  const body = waitBody(asked)
+export async function waitFor(execution: ExecutionContext, waited: Waited): Promise<Json> {
+  const body = waitBody(waited)
   if (execution.undoing === true) throw invalid('a compensation cannot wait: it would hold up the rollback')
   const { session } = execution
   session.mustBeActive()
   execution.branch?.signal.throwIfAborted()
   const spec = toolSpec(
-    { name: waitTool(asked.name), input: undefined, takes: 'value', execute: () => null },
+    { name: waitTool(waited.name), input: undefined, takes: 'value', execute: () => null },
     { compensate: 'not-needed', dedupe: 'position' },
   )
   const identity = identifyCall(execution, spec, null)
@@ -80,7 +80,7 @@ class Wait {
     }
   }
 
-  /** As the ledger would say it. Undefined: it has to be asked. */
+  /** As the ledger would say it. Undefined: only the ledger knows. */
   #remembered(): JsonObject | undefined {
     const { session } = this.#identity.execution
     const match = session.history?.next(this.#identity)
@@ -127,7 +127,7 @@ class Wait {
     if (session.whenWaiting === 'leave') throw session.halt(this.#waiting(answer))
     const untilMs = typeof answer.until === 'string' ? Date.parse(answer.until) - Date.now() : Number.POSITIVE_INFINITY
     const lookMs = this.#body.name === undefined ? SLEEP_MS : this.#lookMs
-    // Where the two clocks differ, the ledger's counts: it is asked again until it says that the time has come.
+    // Where the two clocks differ, the ledger's counts: it is polled until it says that the time has come.
     await pause(Math.max(FIRST_LOOK_MS / 2, Math.min(lookMs, untilMs)), signalAt(execution))
     this.#lookMs = Math.min(this.#lookMs * 2, LOOK_MS)
   }

@@ -12,17 +12,17 @@ const test = suite('agent: models behind the formats of OpenAI and Anthropic')
 interface Provider {
   readonly fetch: typeof globalThis.fetch
   /** Bodies of the requests. */
-  readonly asked: { readonly [member: string]: unknown }[]
+  readonly received: { readonly [member: string]: unknown }[]
 }
 
 /** Answers each request with the next body. */
 function provider(bodies: readonly object[]): Provider {
-  const asked: Provider['asked'] = []
+  const received: Provider['received'] = []
   const fetch = async (_: unknown, init?: RequestInit): Promise<Response> => {
-    asked.push(JSON.parse(String(init?.body)))
-    return Response.json(bodies[asked.length - 1])
+    received.push(JSON.parse(String(init?.body)))
+    return Response.json(bodies[received.length - 1])
   }
-  return { asked, fetch: fetch as typeof globalThis.fetch }
+  return { received, fetch: fetch as typeof globalThis.fetch }
 }
 
 function findTool(cs: Countersign) {
@@ -51,13 +51,13 @@ const PARAMETERS = { type: 'object', properties: { name: { type: 'string' } }, r
 test('the openai client: tools, real results and errors stand in the requests as the format has them', async () => {
   const call = (id: string, args: string) => ({ id, type: 'function', function: { name: 'find', arguments: args } })
   const says = (message: object) => ({ choices: [{ index: 0, message: { role: 'assistant', ...message } }] })
-  const { asked, fetch } = provider([
+  const { received, fetch } = provider([
     says({ content: null, tool_calls: [call('a', '{"name":"Ada"}'), call('b', '{"name":"Nobody"}')] }),
     says({ content: 'Ada is c-Ada' }),
   ])
   const client = new OpenAI({ apiKey: 'none', fetch })
   assert.is(await conversation(openAiModel(client, { model: 'm-1', request: { temperature: 0 } })), 'Ada is c-Ada')
-  const [first = {}, second = {}] = asked
+  const [first = {}, second = {}] = received
   assert.equal([first.model, first.temperature], ['m-1', 0])
   assert.equal(first.messages, [
     { role: 'system', content: 'be short' },
@@ -76,13 +76,13 @@ test('the openai client: tools, real results and errors stand in the requests as
 test('the anthropic client: one message of results a turn, errors marked, the system apart', async () => {
   const use = (id: string, name: string) => ({ type: 'tool_use', id, name: 'find', input: { name } })
   const says = (...content: object[]) => ({ id: 'm', type: 'message', role: 'assistant', content })
-  const { asked, fetch } = provider([
+  const { received, fetch } = provider([
     says({ type: 'text', text: 'looking' }, use('a', 'Ada'), use('b', 'Nobody')),
     says({ type: 'text', text: 'Ada is ' }, { type: 'text', text: 'c-Ada' }),
   ])
   const client = new Anthropic({ apiKey: 'none', fetch })
   assert.is(await conversation(anthropicModel(client, { model: 'm-2', maxTokens: 100 })), 'Ada is c-Ada')
-  const [first = {}, second = {}] = asked
+  const [first = {}, second = {}] = received
   assert.equal([first.model, first.max_tokens, first.system], ['m-2', 100, 'be short'])
   const [tool] = first.tools as { name: string; input_schema: object }[]
   assert.is(tool?.name, 'find')
@@ -102,15 +102,15 @@ test('the anthropic client: one message of results a turn, errors marked, the sy
 
 /** Answers each request with the next list of events, as a stream of them. */
 function streaming(bodies: readonly (readonly object[])[]): Provider {
-  const asked: Provider['asked'] = []
+  const received: Provider['received'] = []
   const fetch = async (_: unknown, init?: RequestInit): Promise<Response> => {
-    asked.push(JSON.parse(String(init?.body)))
-    const events = (bodies[asked.length - 1] ?? []).map(
+    received.push(JSON.parse(String(init?.body)))
+    const events = (bodies[received.length - 1] ?? []).map(
       (event) => `${'type' in event ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`,
     )
     return new Response(events.join(''), { headers: { 'content-type': 'text/event-stream' } })
   }
-  return { asked, fetch: fetch as typeof globalThis.fetch }
+  return { received, fetch: fetch as typeof globalThis.fetch }
 }
 
 async function streamed(model: Model): Promise<string[]> {
@@ -129,7 +129,7 @@ async function streamed(model: Model): Promise<string[]> {
   })
 }
 
-test('both clients are asked for a stream where somebody reads along, and calls come together from their pieces (RUN-76)', async () => {
+test('both clients request a stream where somebody reads along, and calls come together from their pieces (RUN-76)', async () => {
   const chunk = (delta: object) => ({ choices: [{ index: 0, delta }] })
   const piece = (index: number, more: object) => ({ tool_calls: [{ index, ...more }] })
   const openai = streaming([
@@ -149,7 +149,7 @@ test('both clients are asked for a stream where somebody reads along, and calls 
     EXPECTED,
   )
   assert.equal(
-    openai.asked.map(({ stream }) => stream),
+    openai.received.map(({ stream }) => stream),
     [true, true],
   )
 
@@ -180,7 +180,7 @@ test('both clients are asked for a stream where somebody reads along, and calls 
   const client = new Anthropic({ apiKey: 'none', fetch: anthropic.fetch })
   assert.equal(await streamed(anthropicModel(client, { model: 'm-2', maxTokens: 100 })), EXPECTED)
   assert.equal(
-    anthropic.asked.map(({ stream }) => stream),
+    anthropic.received.map(({ stream }) => stream),
     [true, true],
   )
 })

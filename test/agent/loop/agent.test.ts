@@ -48,7 +48,7 @@ for (const kind of HOMES) {
       await body(home, home.process())
     })
 
-  named('the model is given the real result of each call, and its answer ends the loop', async (_, cs) => {
+  named('the model gets the real result of each call, and its answer ends the loop', async (_, cs) => {
     const add = adder(cs)
     const seen: string[][] = []
     const model: Model = (messages) => {
@@ -177,7 +177,7 @@ for (const kind of HOMES) {
     assert.equal(log, ['hold', 'let go', 'hold', 'pay'])
   })
 
-  named('a call whose outcome is not known is never told to the model as a result', async (_, cs) => {
+  named('a call whose outcome is not known is never passed to the model as a result', async (_, cs) => {
     const send = cs.tool({
       name: 'send',
       execute: (_args: object): string => {

@@ -22,7 +22,7 @@ const thrownBy = (fn: () => unknown): unknown => {
   throw new Error('it should have thrown')
 }
 
-test('a schema comes of a Standard Schema or is written by hand; a tool without one is an error before a model is asked (RUN-83)', async () => {
+test('a schema comes of a Standard Schema or is written by hand; a tool without one is an error before a model is called (RUN-83)', async () => {
   await using cs = await open({ path: ':memory:' })
   const parsed = cs.tool({ name: 'parsed', input: z.object({ n: z.number() }), execute: ({ n }) => n })
   const byHand = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const

@@ -138,13 +138,13 @@ for (const { name, open } of HOMES) {
 
   sdk('embed and embedMany are calls of the model, charged by its tokens and served (RUN-77)', async () => {
     await using home = await open()
-    let asked = 0
+    let requests = 0
     const bare = new MockEmbeddingModelV3({
       provider: 'mock',
       modelId: 'm',
       maxEmbeddingsPerCall: 2,
       doEmbed: async ({ values }) => {
-        asked += 1
+        requests += 1
         return { embeddings: values.map((value) => [value.length, 0.5]), usage: { tokens: 5 }, warnings: [] }
       },
     })
@@ -158,7 +158,7 @@ for (const { name, open } of HOMES) {
     const cs = home.process(undefined, { prices: PRICES })
     assert.equal(await cs.run({ id: 'e', name: 'e', budget: { cost: '0.01 USD' } }, body), expected)
     assert.equal((await cs.replay('e', body)).output, expected)
-    assert.is(asked, 3)
+    assert.is(requests, 3)
     const costs: unknown[] = []
     for await (const { data } of home.connection.events('e', 'UsageRecorded'))
       costs.push((data.usage as { cost?: string }).cost)

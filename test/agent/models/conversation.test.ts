@@ -111,7 +111,7 @@ const langChain = (): Ask => {
   return (texts) => chat.invoke(messages(texts))
 }
 
-/** Sizes of what is on record of the requests, and the requests told whole. */
+/** Sizes of what is on record of the requests, and the requests written out whole. */
 async function recordedIn({ connection }: TestHome, runId: string) {
   const requests = new RecordedRequests()
   const whole = new Map<string, JsonObject>()
@@ -130,7 +130,7 @@ async function recordedIn({ connection }: TestHome, runId: string) {
 const CLIENTS = { OpenAI: openAi, Anthropic: anthropic, 'the AI SDK': aiSdk, LangChain: langChain }
 
 for (const [name, client] of Object.entries(CLIENTS)) {
-  test(`${name}: ${TURNS} turns are at most twice their plain size on record, and every request can be told whole (RUN-84)`, async () => {
+  test(`${name}: ${TURNS} turns are at most twice their plain size on record, and every request can be written out whole (RUN-84)`, async () => {
     for (const kind of client === openAi ? HOMES : [IN_PROCESS]) {
       await using home = await kind.open()
       const ask = client()

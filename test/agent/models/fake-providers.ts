@@ -47,18 +47,18 @@ function chat(body: JsonObject): Response {
       usage,
     })
   }
-  const asked = (body.stream_options as JsonObject | undefined)?.include_usage === true
+  const withUsage = (body.stream_options as JsonObject | undefined)?.include_usage === true
   const chunk = (delta: JsonObject, finish_reason: string | null = null): JsonObject => ({
     ...base,
     object: 'chat.completion.chunk',
     choices: [{ index: 0, delta, finish_reason }],
-    ...(asked && { usage: null }),
+    ...(withUsage && { usage: null }),
   })
   return sse([
     chunk({ role: 'assistant', content: '' }),
     ...WORDS.map((content) => chunk({ content })),
     chunk({}, 'stop'),
-    ...(asked ? [{ ...base, object: 'chat.completion.chunk', choices: [], usage }] : []),
+    ...(withUsage ? [{ ...base, object: 'chat.completion.chunk', choices: [], usage }] : []),
     '[DONE]',
   ])
 }

@@ -97,7 +97,7 @@ for (const { name, open } of HOMES) {
     })
   }
 
-  chain('what a model said is asked with again after a crash, though LangChain gives it another id', async () => {
+  chain('what a model said is sent again after a crash, though LangChain gives it another id', async () => {
     await using home = await open()
     const list = new FakeListChatModel({ responses: ['one', 'two'] })
     const body = async (): Promise<unknown> => {

@@ -154,7 +154,7 @@ for (const { name, open } of HOMES) {
     assert.is(dialled, 3)
   })
 
-  model('killed between the call and its settle: charged as an estimate, asked again, and the run ends', async () => {
+  model('killed between the call and its settle: charged as an estimate, called again, and the run ends', async () => {
     await using home = await open()
     const { change, dead } = killedAfter(2, true)
     const options = { id: 'r', budget: { tokens: 100 } }
@@ -284,7 +284,7 @@ for (const { name, open } of HOMES) {
     assert.is(codeOf(await rejection(bounds({ tokens: 10 }))), 'budget-exceeded')
   })
 
-  model('busy providers are asked again, each try reserved, and other errors are not', async () => {
+  model('busy providers are retried, each try reserved, and other errors are not', async () => {
     await using home = await open()
     const cs = home.process()
     let tries = 0
@@ -306,7 +306,7 @@ for (const { name, open } of HOMES) {
     assert.is(refused, 1)
   })
 
-  model('a try that is given up is charged in full as an estimate', async () => {
+  model('a try that is abandoned is charged in full as an estimate', async () => {
     await using home = await open()
     const cs = home.process()
     const silent = asker(() => new Promise<Said>(() => undefined), { timeout: 20, retries: 0 })
@@ -338,28 +338,31 @@ for (const { name, open } of HOMES) {
     },
   )
 
-  model('digests alone: a resume stops there, or asks again where told to, any number of times (RUN-25)', async () => {
-    await using home = await open()
-    let dialled = 0
-    const body = (onMissing: 'stop' | 'call') => async (run: Run<unknown>) => {
-      const ask = asker(() => said('secret', ++dialled, 1), { record: 'digest', onMissing })
-      const answers = [await ask(run, 'a'), await ask(run, 'a')]
-      return answers.filter(({ text }) => text === 'secret').length
-    }
-    for (const life of [1, 2]) {
-      const { change, dead } = killedAfter(5, true)
-      void home.process(change).run({ id: 'r' }, body('call'))
-      await dead
-      assert.is(dialled, 2 * life)
-    }
-    const stopped = await rejection(home.process().run({ id: 'r' }, body('stop')))
-    assert.equal([codeOf(stopped), outcomeOf(stopped)?.status], ['not-recorded', 'OPEN'])
-    assert.is(await home.process().run({ id: 'r' }, body('call')), 2)
-    assert.is(dialled, 6)
-    assert.is(codeOf(await rejection(home.process().replay('r', body('call')))), 'not-recorded')
-    const written = JSON.stringify(await eventsOf(home.connection, 'r'))
-    assert.not.match(written, /secret|"prompt"/)
-  })
+  model(
+    'digests alone: a resume stops there, or calls again where configured to, any number of times (RUN-25)',
+    async () => {
+      await using home = await open()
+      let dialled = 0
+      const body = (onMissing: 'stop' | 'call') => async (run: Run<unknown>) => {
+        const ask = asker(() => said('secret', ++dialled, 1), { record: 'digest', onMissing })
+        const answers = [await ask(run, 'a'), await ask(run, 'a')]
+        return answers.filter(({ text }) => text === 'secret').length
+      }
+      for (const life of [1, 2]) {
+        const { change, dead } = killedAfter(5, true)
+        void home.process(change).run({ id: 'r' }, body('call'))
+        await dead
+        assert.is(dialled, 2 * life)
+      }
+      const stopped = await rejection(home.process().run({ id: 'r' }, body('stop')))
+      assert.equal([codeOf(stopped), outcomeOf(stopped)?.status], ['not-recorded', 'OPEN'])
+      assert.is(await home.process().run({ id: 'r' }, body('call')), 2)
+      assert.is(dialled, 6)
+      assert.is(codeOf(await rejection(home.process().replay('r', body('call')))), 'not-recorded')
+      const written = JSON.stringify(await eventsOf(home.connection, 'r'))
+      assert.not.match(written, /secret|"prompt"/)
+    },
+  )
 
   model('what is redacted is nowhere on record, in no request, answer or error', async () => {
     await using home = await open()
@@ -382,7 +385,7 @@ for (const { name, open } of HOMES) {
     assert.match(written, /you said my \*\*\*/)
   })
 
-  model('the fingerprint is of what was asked, in any order of its members, redacted or not', async () => {
+  model('the fingerprint is of the request, in any order of its members, redacted or not', async () => {
     await using home = await open()
     const cs = home.process()
     const ask = (run: Run<unknown>, request: object, more: object = {}) =>

@@ -39,7 +39,7 @@ async function bytesLeft(settings: ModelSettings): Promise<string> {
     .join('')
 }
 
-store('what is redacted, or kept as a digest, is in no file of the data folder', async () => {
+store('what is redacted, or recorded as a digest, is in no file of the data folder', async () => {
   const redact = (value: Json): Json => JSON.parse(JSON.stringify(value).replaceAll(CANARY, '***')) as Json
   assert.match(await bytesLeft({}), CANARY, 'the scan finds what is there')
   assert.not.match(await bytesLeft({ redact }), CANARY)

@@ -236,7 +236,7 @@ for (const { name, open } of HOMES) {
     assert.equal([client.baseURL, client instanceof OpenAI, client.chat === chat], ['http://model.test/v1', true, true])
   })
 
-  track('a digest of a stream asks again on resume where told to, and stops there else', async () => {
+  track('a digest of a stream calls again on resume where configured to, and stops there else', async () => {
     await using home = await open()
     const provider = fakeProvider(openAi)
     const body = (onMissing: 'call' | 'stop') => async (): Promise<string> => {

@@ -112,7 +112,7 @@ for (const { name, open } of HOMES) {
     assert.equal(provider.requests[0]?.options, { num_predict: 20 })
   })
 
-  track('anthropic: overloaded is asked again, each try reserved', async () => {
+  track('anthropic: overloaded is retried, each try reserved', async () => {
     await using home = await open()
     const busy = () => Response.json({ type: 'error', error: { type: 'overloaded_error' } }, { status: 529 })
     const provider = fakeProvider(anthropic, (n) => (n < 3 ? busy() : undefined))

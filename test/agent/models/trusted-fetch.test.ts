@@ -111,11 +111,11 @@ trusted(
   'what is connected to is what was checked, though the name says something else a moment later (A47)',
   async () => {
     await using server = await listening(hello)
-    let asked = 0
-    const lookup = async (): Promise<string[]> => [++asked === 1 ? '127.0.0.1' : '169.254.169.254']
+    let lookups = 0
+    const lookup = async (): Promise<string[]> => [++lookups === 1 ? '127.0.0.1' : '169.254.169.254']
     const fetch = trustedFetch({ allow: [`model.test:${server.port}`, '127.0.0.1'], lookup })
     const response = await fetch(`http://model.test:${server.port}/a`)
-    assert.equal([await response.text(), asked, server.seen], ['hello', 1, ['127.0.0.1 /a']])
+    assert.equal([await response.text(), lookups, server.seen], ['hello', 1, ['127.0.0.1 /a']])
     const again = trustedFetch({ allow: [`model.test:${server.port}`, '127.0.0.1'], lookup })
     assert.is(codeOf(await rejection(again(`http://model.test:${server.port}/b`))), 'address-refused')
   },
@@ -134,9 +134,9 @@ trusted('a redirect is not followed, to anywhere (A47)', async () => {
 })
 
 trusted('a name, a port or a scheme that was not named is refused before its address is looked up (A47)', async () => {
-  let asked = 0
+  let lookups = 0
   const lookup = async (): Promise<string[]> => {
-    asked += 1
+    lookups += 1
     return ['127.0.0.1']
   }
   const fetch = trustedFetch({ allow: ['model.test', 'other.test:8443', '127.0.0.0/8'], lookup })
@@ -150,7 +150,7 @@ trusted('a name, a port or a scheme that was not named is refused before its add
   ]) {
     assert.is(codeOf(await rejection(fetch(url))), 'address-refused', url)
   }
-  assert.is(asked, 0)
+  assert.is(lookups, 0)
 })
 
 trusted('what was named is dialled: a literal, a block, a name with its block', async () => {
@@ -182,7 +182,7 @@ trusted('an allow list that says nothing, or nothing clear, is refused at once',
   }
 })
 
-trusted('a body without an end breaks off, and an answer that does not come is given up', async () => {
+trusted('a body without an end breaks off, and a request whose answer does not come ends', async () => {
   await using server = await listening((request, response) => {
     if (request.url === '/silent') return
     const more = (): void => {
@@ -218,7 +218,7 @@ function chat(request: IncomingMessage, response: ServerResponse): void {
 }
 
 for (const { name, open } of HOMES) {
-  trusted(`an endpoint is asked, tracked and served like any client ${name}`, async () => {
+  trusted(`an endpoint is called, tracked and served like any client ${name}`, async () => {
     await using server = await listening(chat)
     await using home = await open()
     const options = { baseURL: `http://127.0.0.1:${server.port}/v1/`, allow: [`127.0.0.1:${server.port}`] }

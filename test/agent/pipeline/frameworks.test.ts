@@ -36,7 +36,7 @@ for (const { name, open } of HOMES) {
     return all
   }
 
-  frameworks('a LangChain Runnable is given the slice, and asked again with the findings', async () => {
+  frameworks('a LangChain Runnable gets the slice, and another try with the findings', async () => {
     await using home = await open()
     const inputs: unknown[] = []
     const chain = RunnableSequence.from([
@@ -71,7 +71,7 @@ for (const { name, open } of HOMES) {
   })
 
   frameworks(
-    'an AI SDK agent is given a prompt; its text is handed over, or the object that it was told to make',
+    'an AI SDK agent gets a prompt; its text is handed over, or the object that its output schema describes',
     async () => {
       await using home = await open()
       const model = says('All quiet.')

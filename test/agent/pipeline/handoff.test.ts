@@ -158,7 +158,7 @@ for (const { name, open } of HOMES) {
     assert.equal(context.context, { ...apple, theirs: 1, mine: 1 })
   })
 
-  handoffs('what code and agents are given they may change: what is established stays', async () => {
+  handoffs('what code and agents receive they may change: what is established stays', async () => {
     await using home = await open()
     const cs = home.process()
     const spoil = (value: unknown) => {

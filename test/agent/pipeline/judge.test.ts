@@ -11,11 +11,11 @@ const honest = { facts, notes: 'Allergic to penicillin.' }
 const wrong = { facts, notes: 'No allergies known.' }
 
 /** Reads the notes against the facts, as a model would. */
-function prose(asked: number[] = []): Judge {
+function prose(judgings: number[] = []): Judge {
   return {
     name: 'prose',
     judge: ({ step, after }) => {
-      asked.push(step)
+      judgings.push(step)
       const isWrong = String(after.notes).includes('No allergies')
       const findings = isWrong ? [{ path: '/notes', message: 'the notes deny an allergy' }] : []
       return {
@@ -96,7 +96,7 @@ for (const { name, open } of HOMES) {
     })
   })
 
-  judged('a step of an agent is asked again with what the judge objects to, and passes at the second try', async () => {
+  judged('the agent of a step gets what the judge objects to, and passes at the second try', async () => {
     await using home = await open()
     const result = await home.process().run({ id: 'r', judge: prose(), policy: strict }, async (run) => {
       await run.handoff(wrong, { agent: 'clerk' })
@@ -156,20 +156,20 @@ for (const { name, open } of HOMES) {
 
   judged('a resume asks for the verdicts that are not on record, a replay for none (JUD-32)', async () => {
     await using home = await open()
-    const asked: number[] = []
+    const judgings: number[] = []
     const body = async (run: Run): Promise<string> => {
       await run.handoff(honest, { agent: 'nurse' })
       await run.handoff({ ...honest, plan: 'discharge' }, { agent: 'nurse' })
       return 'done'
     }
     const killed = killedAfter(3, true)
-    const options = { id: 'r', judge: prose(asked), policy: strict }
+    const options = { id: 'r', judge: prose(judgings), policy: strict }
     void home
       .process(killed.change)
       .run(options, body)
       .catch(() => undefined)
     await killed.dead
-    const before = asked.length
+    const before = judgings.length
     assert.is(
       await home
         .process()
@@ -181,22 +181,22 @@ for (const { name, open } of HOMES) {
       [1, 'accept'],
       [2, 'accept'],
     ])
-    assert.ok(asked.length - before <= 2 && asked.length >= 2)
-    const count = asked.length
+    assert.ok(judgings.length - before <= 2 && judgings.length >= 2)
+    const count = judgings.length
     const replayed = await home.process().replay('r', body as never)
     assert.is((replayed as { readonly ok?: boolean }).ok ?? true, true)
-    assert.is(asked.length, count)
+    assert.is(judgings.length, count)
   })
 
   judged(
     'what a join establishes is judged like a handoff, and no fork builds on what is objected to (JUD-32, JUD-33)',
     async () => {
       await using home = await open()
-      const asked: number[] = []
+      const judgings: number[] = []
       const clerk = { agent: 'clerk', run: () => ({ notes: 'No allergies known.' }) }
       await home
         .process()
-        .run({ id: 'r', judge: prose(asked), policy: strict }, async (run) => {
+        .run({ id: 'r', judge: prose(judgings), policy: strict }, async (run) => {
           await run.handoff(honest, { agent: 'nurse' })
           await run.fork([clerk], { join: 'union' })
           const error = (await rejection(run.fork([clerk], { join: 'union' }))) as AgentError
@@ -240,8 +240,8 @@ for (const { name, open } of HOMES) {
 
   judged('a branch run is judged for itself, the step that it leaves from as well (JUD-32, JUD-33)', async () => {
     await using home = await open()
-    const asked: number[] = []
-    const options = { judge: prose(asked), policy: strict }
+    const judgings: number[] = []
+    const options = { judge: prose(judgings), policy: strict }
     const body = (notes: string) => async (run: Run) => {
       await run.handoff(honest, { agent: 'nurse' })
       const second = await run.handoff({ ...honest, notes }, { agent: 'clerk' })
@@ -249,9 +249,9 @@ for (const { name, open } of HOMES) {
     }
     const cs = home.process()
     assert.equal(await cs.run({ id: 'r', name: 'r', ...options }, body('Penicillin!')), [true, true])
-    asked.length = 0
+    judgings.length = 0
     assert.equal(await cs.branch('r', { atStep: 1, id: 'b', ...options }, body('No allergies known.')), [true, false])
-    assert.equal(asked, [1, 2])
+    assert.equal(judgings, [1, 2])
   })
 
   judged('what is no judge is said before the run begins', async () => {

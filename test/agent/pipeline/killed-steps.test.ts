@@ -122,13 +122,13 @@ for (const { name, open } of HOMES) {
     'in the middle of a turn, what was held for it counts as used, and the run can be resumed to its end',
     async () => {
       await using home = await open()
-      let asked = 0
+      let turns = 0
       const life = (cs: Countersign, hangs: boolean) =>
         cs.run({ id: 'r', budget: { tokens: 125 } }, (run) =>
           run.step(
             'ann',
             () => {
-              asked += 1
+              turns += 1
               return hangs ? new Promise(() => undefined) : 'done'
             },
             { manifest: { maxTokens: 60 } },
@@ -143,7 +143,7 @@ for (const { name, open } of HOMES) {
       const { open: toResume, inDoubt } = await home.process().recover()
       assert.equal([toResume, inDoubt], [['r'], []], 'nobody has to find out what an agent said')
       assert.equal((await life(home.process(), false)).payload, { text: 'done' })
-      assert.is(asked, 1)
+      assert.is(turns, 1)
       const types: string[] = []
       for await (const { type } of home.connection.events('r')) types.push(type)
       assert.ok(types.includes('ReservationExpired') && types.at(-1) === 'RunCompleted', types.join())

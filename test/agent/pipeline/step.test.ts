@@ -41,7 +41,7 @@ for (const { name, open } of HOMES) {
     assert.equal(context, { entities: ['Apple'], summary: 'revenue up', analysis: 'growth at 5%' })
   })
 
-  steps('an agent is shown what its manifest reads, and told what it was shown', async () => {
+  steps('an agent is shown what its manifest reads, and its result says what it was shown', async () => {
     await using home = await open()
     const cs = home.process(undefined, { tokens: letters })
     const seen: unknown[] = []
@@ -58,12 +58,12 @@ for (const { name, open } of HOMES) {
     assert.equal([result.tokens, result.counter, result.attempts, result.envelope.step], [4, 'custom', 1, 2])
   })
 
-  steps('refused, it is asked again with the findings; each try is on record', async () => {
+  steps('refused, it gets another try with the findings; each try is on record', async () => {
     await using home = await open()
     const cs = home.process()
-    const asked: unknown[] = []
+    const turns: unknown[] = []
     const writer = (_: JsonObject, { attempt, findings }: StepContext) => {
-      asked.push(findings.map(({ rule, path }) => `${rule} ${path}`))
+      turns.push(findings.map(({ rule, path }) => `${rule} ${path}`))
       return attempt === 1 ? { entities: ['Apple'], revenue: '2023', facts: ['other'] } : { summary: 'growth' }
     }
     const result = await cs.run({ id: 'r' }, async (run) => {
@@ -71,8 +71,8 @@ for (const { name, open } of HOMES) {
       return run.step('writer', writer, { repairs: 2, manifest: { writes: ['summary', 'facts'] } })
     })
     assert.is(result.attempts, 2)
-    assert.is(asked.length, 2)
-    assert.match(String((asked[1] as string[]).join()), /contradicted \/facts|manifest-violation/)
+    assert.is(turns.length, 2)
+    assert.match(String((turns[1] as string[]).join()), /contradicted \/facts|manifest-violation/)
     assert.is((await eventsOf(home, 'r', 'EnvelopeRejected')).length, 1)
     assert.equal(
       (await home.connection.calls('r')).map(({ tool, args, status }) => [tool, (args as JsonObject).attempt, status]),
@@ -133,7 +133,7 @@ for (const { name, open } of HOMES) {
   })
 
   steps(
-    'an agent that is asked again gets the results of the calls it made before: no effect happens twice',
+    'the second try of an agent gets the results of the calls that the first one made: no effect happens twice',
     async () => {
       await using home = await open()
       const cs = home.process()
@@ -153,14 +153,14 @@ for (const { name, open } of HOMES) {
   )
 
   steps(
-    'asked again, an agent hands over again what steps inside it gave, and nothing that was accepted is gone',
+    'at a second try an agent hands over again what steps inside it returned, and nothing that was accepted is gone',
     async () => {
       await using home = await open()
-      let asked = 0
+      let turns = 0
       const body = async (run: Run<null>) => {
         await run.handoff({ facts: { base: 'firm' } }, { agent: 'seed' })
         const lead = async (_: JsonObject, { attempt }: StepContext) => {
-          await run.step('helper', () => ({ help: ++asked }))
+          await run.step('helper', () => ({ help: ++turns }))
           return attempt === 1 ? { facts: { base: 'other' } } : { done: true }
         }
         await run.step('lead', lead, { repairs: 1 })
@@ -169,7 +169,7 @@ for (const { name, open } of HOMES) {
       const context = await home.process().run({ id: 'r', policy: { snapshotEvery: 5 } }, body)
       assert.equal(context, { facts: { base: 'firm' }, help: 1, done: true })
       assert.equal((await home.process().replay('r', body)).output, context)
-      assert.is(asked, 1)
+      assert.is(turns, 1)
       assert.equal(
         (await eventsOf(home, 'r', 'EnvelopeAccepted')).map(({ agent, scope, occurrence }) => [
           agent,
@@ -199,15 +199,15 @@ for (const { name, open } of HOMES) {
     assert.equal(context, { 'part-0': true, 'part-1': true, 'part-2': true })
   })
 
-  steps('in a branch of a fork it is refused before its agent is asked: the context is frozen there', async () => {
+  steps('in a branch of a fork it is refused before its agent is called: the context is frozen there', async () => {
     await using home = await open()
-    let asked = 0
+    let turns = 0
     const fork = await home.process().run({ id: 'r' }, (run) =>
       run.fork(
         [
           {
             agent: 'a',
-            run: async (_, { run: inner }) => (await inner.step('b', () => ({ n: ++asked }))).payload,
+            run: async (_, { run: inner }) => (await inner.step('b', () => ({ n: ++turns }))).payload,
           },
           { agent: 'c', run: () => ({ c: 1 }) },
         ],
@@ -221,7 +221,7 @@ for (const { name, open } of HOMES) {
         ['c', 'merged', undefined],
       ],
     )
-    assert.is(asked, 0)
+    assert.is(turns, 0)
   })
 
   steps('tokens are charged once: as counted, or by the model calls that were recorded in it', async () => {
@@ -276,12 +276,12 @@ for (const { name, open } of HOMES) {
     },
   )
 
-  steps('a step that may not be afforded does not begin: the budget refuses before the agent is asked', async () => {
+  steps('a step that may not be afforded does not begin: the budget refuses before the agent is called', async () => {
     await using home = await open()
     const cs = home.process(undefined, { tokens: letters })
-    let asked = 0
+    let turns = 0
     const talker = () => {
-      asked += 1
+      turns += 1
       return 'x'.repeat(60)
     }
     const manifest = { maxTokens: 60 }
@@ -293,16 +293,16 @@ for (const { name, open } of HOMES) {
     )
     assert.instance(error, LedgerRefused)
     assert.is(codeOf(error), 'budget-exceeded')
-    assert.is(asked, 1)
+    assert.is(turns, 1)
     assert.equal(await eventsOf(home, 'r', 'BudgetExceeded').then((all) => all.length), 1)
   })
 
   steps('steps side by side cannot overshoot together', async () => {
     await using home = await open()
     const cs = home.process(undefined, { tokens: letters })
-    let asked = 0
+    let turns = 0
     const talker = async () => {
-      asked += 1
+      turns += 1
       await new Promise((resolve) => setImmediate(resolve))
       return 'x'.repeat(50)
     }
@@ -316,7 +316,7 @@ for (const { name, open } of HOMES) {
     const codes = ['budget-exceeded', 'budget-exceeded', 'ok', 'ok']
     assert.equal(await cs.run({ id: 'r', budget: { tokens: 100 } }, body), codes)
     assert.equal((await home.process().replay('r', body)).output, codes)
-    assert.is(asked, 2)
+    assert.is(turns, 2)
   })
 
   steps('more tokens than its manifest lets it hand over are refused', async () => {
@@ -348,13 +348,13 @@ for (const { name, open } of HOMES) {
     assert.equal(codes, [...invalid, 'handoff-in-step', 'handoff-in-step', 'invalid-step', 'invalid-manifest'])
   })
 
-  steps('an agent that throws is the error of the step, and is asked again where it says so', async () => {
+  steps('an agent that throws is the error of the step, and is called again where it says so', async () => {
     await using home = await open()
     const cs = home.process()
-    let asked = 0
+    let turns = 0
     const flaky = () => {
-      asked += 1
-      if (asked < 3) throw new TypeError('no answer')
+      turns += 1
+      if (turns < 3) throw new TypeError('no answer')
       return `after ${currentCall()?.attempt}`
     }
     const backoff = { type: 'fixed', delayMs: 0 } as const
@@ -366,13 +366,13 @@ for (const { name, open } of HOMES) {
   })
 
   steps(
-    'a manifest is registered once a run; one that the ledger does not take is refused before the agent is asked',
+    'a manifest is registered once a run; one that the ledger does not take is refused before the agent is called',
     async () => {
       await using home = await open()
       const cs = home.process()
-      let asked = 0
+      let turns = 0
       const talker = () => {
-        asked += 1
+        turns += 1
         return 'hm'
       }
       const code = await cs.run({ id: 'r' }, async (run) => {
@@ -380,7 +380,7 @@ for (const { name, open } of HOMES) {
           await run.step('talker', talker, { manifest: { writes: ['text'], task: 'talk' } })
         return codeOf(await rejection(run.step('talker', talker, { schema: { type: 'no such type' } })))
       })
-      assert.equal([code, asked], ['manifest-invalid', 3])
+      assert.equal([code, turns], ['manifest-invalid', 3])
       assert.is((await eventsOf(home, 'r', 'ManifestRegistered')).length, 1)
     },
   )
@@ -420,13 +420,13 @@ for (const { name, open } of HOMES) {
     assert.is((await eventsOf(home, 'r', 'EnvelopeAccepted')).length, 1)
   })
 
-  steps('replayed, no agent is asked, and a step that failed fails again', async () => {
+  steps('replayed, no agent is called, and a step that failed fails again', async () => {
     await using home = await open()
-    let asked = 0
+    let turns = 0
     const life = (cs: Countersign, how: 'run' | 'replay') => {
       const body = async (run: Run<null>) => {
         const say = (_: JsonObject, { attempt }: StepContext) => {
-          asked += 1
+          turns += 1
           return attempt === 1 ? { entities: [] } : { summary: attempt }
         }
         await run.handoff(apple, { agent: 'seed' })
@@ -440,9 +440,9 @@ for (const { name, open } of HOMES) {
       return how === 'run' ? cs.run({ id: 'r' }, body) : cs.replay('r', body).then(({ output }) => output)
     }
     const live = await life(home.process(), 'run')
-    assert.is(asked, 3)
+    assert.is(turns, 3)
     assert.equal(await life(home.process(), 'replay'), live)
-    assert.is(asked, 3)
+    assert.is(turns, 3)
     assert.equal(live?.context, { ...apple, summary: 2 })
   })
 
