@@ -9,7 +9,7 @@ export interface Download {
 }
 
 const CURSOR_HEADER = 'countersign-export-cursor'
-/** Cuts and refusals in a row, without a byte between them, after which it is given up. */
+/** Cuts and refusals in a row, without a byte between them, after which the download fails. */
 const TRIES_MAX = 6
 const WAIT_MAX_MS = 10_000
 const FIRST_WAIT_MS = 200

@@ -25,27 +25,27 @@ export async function exportAnswer({ name, params, file }: WantedAnswer, inputs:
   if (inputs.has('trust-nothing'))
     throw usageFailure('--trust-nothing goes without --export, which is on record and so needs the ledger itself')
   const format: AnswerFormatName = file.endsWith('.csv') ? 'csv' : 'jsonl'
-  const asked = Object.entries({ ...params, format }).flatMap(([key, value]) =>
+  const parameters = Object.entries({ ...params, format }).flatMap(([key, value]) =>
     value === undefined ? [] : [[key, String(value)] as [string, string]],
   )
   const chunks =
     inputs.text('url') === undefined
       ? localAnswer(inputs, requestOf({ name, format, params }))
-      : remoteFile(inputs, `/v1/answers/${name}?${new URLSearchParams(asked)}`)
+      : remoteFile(inputs, `/v1/answers/${name}?${new URLSearchParams(parameters)}`)
   const bytes = await written(chunks, file)
   if (inputs.has('json')) process.stdout.write(jsonLine({ file, bytes, format, query: name }))
   else process.stderr.write(`${oneLine(`the answer to ${name}, ${bytes} bytes, in ${file}`)}\n`)
   return EXIT.ok
 }
 
-interface Asked {
+interface Question {
   readonly name: AuditQueryName
   readonly format: AnswerFormatName
   readonly params: Params
 }
 
 /** Throws `CliFailure` with exit code 2, naming the flag at fault. */
-function requestOf({ name, format, params }: Asked): AnswerRequest {
+function requestOf({ name, format, params }: Question): AnswerRequest {
   const { asOf, by, seed, order, ...filters } = params
   const named = Object.entries(filters).filter(([, value]) => value !== undefined)
   const filter = EventQueryParams.safeParse(Object.fromEntries(named))

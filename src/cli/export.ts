@@ -72,10 +72,10 @@ export function remoteFile({ text }: Arguments, path: string): AsyncIterable<Uin
 
 function pathOf({ query, format, proof, values, from }: WantedExport): string {
   if (format === 'bundle') {
-    const asked = queryParameters(query)
-    if (proof !== undefined) asked.set('proof', proof)
-    if (values === true) asked.set('values', 'true')
-    return `/v1/bundle?${asked}`
+    const parameters = queryParameters(query)
+    if (proof !== undefined) parameters.set('proof', proof)
+    if (values === true) parameters.set('values', 'true')
+    return `/v1/bundle?${parameters}`
   }
   const { run, ...filter } = query
   const parameters = queryParameters(filter)

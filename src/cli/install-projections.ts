@@ -50,7 +50,7 @@ interface Script {
   readonly reset: boolean
 }
 
-/** The server cannot be asked for the script that it has, so one that is there always gets ours again. */
+/** The server does not return the script that it has, so one that is there always gets ours again. */
 async function install(
   server: ProjectionServer,
   { own: { name }, script, before, deadlineMs, reset }: Script,
@@ -60,7 +60,7 @@ async function install(
     const isEnough = ([found]: readonly ServerProjection[]): boolean => found?.state !== 'starting'
     return (await lookUntil(server, [name], { deadlineMs, isEnough }))[0]?.state
   }
-  /** A server that had no time to compile is asked again, as long as there is time. */
+  /** A server that had no time to compile is called again, as long as there is time. */
   const compiled = async (): Promise<void> => {
     while ((await settled()) === 'uncompiled' && performance.now() < deadlineMs) {
       await server.enable(name)

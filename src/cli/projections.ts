@@ -45,7 +45,7 @@ function waitOf(input: Arguments): number {
   return Number(text) * MS_PER_SECOND
 }
 
-/** Exit code 1 is kept for a projection that stands still and a state that differs. */
+/** Exit code 1 is reserved for a projection that stands still and a state that differs. */
 function asFailure(error: unknown): unknown {
   if (error instanceof StoreUnavailableError) return new CliFailure(error.message, EXIT.network, { cause: error })
   if (error instanceof StoreOpenError) return new CliFailure(error.message, EXIT.usage, { cause: error })

@@ -34,7 +34,7 @@ function streamOf(run: string, tenant: string): string {
   return runStream(tenant, run)
 }
 
-/** Exit code 1 is kept for what was tampered with: whatever else ends a replay early leaves the run unproven. */
+/** Exit code 1 is reserved for what was tampered with: whatever else ends a replay early leaves the run unproven. */
 function asUnproven(error: unknown): unknown {
   if (error instanceof CliFailure || !(error instanceof Error)) return error
   const known = error instanceof StoreOpenError || error instanceof KeyFileError

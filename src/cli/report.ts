@@ -16,7 +16,7 @@ const PAGE_COLUMNS = 110
 const LIMITS = [
   'This report is made from the recorded events; their seals were checked one by one as they were read.',
   'It shows what was recorded, by whom and in which order, not that an agent told the truth.',
-  'That nothing is missing is shown by "countersign verify" against a checkpoint that was kept elsewhere.',
+  'That nothing is missing is shown by "countersign verify" against a checkpoint that was stored elsewhere.',
 ]
 
 export interface RunReport {

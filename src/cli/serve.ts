@@ -17,7 +17,7 @@ export async function serve(args: Arguments): Promise<number> {
   const onTerminal = process.stdout.isTTY === true
   const log = createLog(settings, onTerminal)
   // What nobody caught, a rejected promise too, left the process in a state that nobody knows: going on could answer from it. What was
-  // acknowledged is durable, so the store needs no farewell to be whole; what was not is asked again under its idempotency key.
+  // acknowledged is durable, so the store needs no farewell to be whole; what was not is sent again under its idempotency key.
   process.on('uncaughtException', (error, origin) => {
     const remedy = 'start it again: nothing acknowledged is lost; then report this line'
     log.fatal({ err: error, origin, remedy }, 'an error that nothing caught: the process ends')

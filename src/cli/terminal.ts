@@ -1,4 +1,4 @@
-/** @module Colours, where a terminal shows them and nobody asked for none (https://no-color.org). */
+/** @module Colours, where a terminal shows them and nobody opted out (https://no-color.org). */
 export type Colour = 'red' | 'green' | 'yellow' | 'dim' | 'bold'
 
 const CODES: Readonly<Record<Colour, string>> = { red: '31', green: '32', yellow: '33', dim: '2', bold: '1' }

@@ -39,7 +39,7 @@ export async function verifyBundleAt(path: string, args: Arguments): Promise<num
   const { text } = args
   const keys = bundleKeys(args)
   const witnesses = text('witness')?.split(',')
-  const options = { ...keys.options, checkpoint: kept(text('checkpoint')), ...(witnesses && { witnesses }) }
+  const options = { ...keys.options, checkpoint: textOf(text('checkpoint')), ...(witnesses && { witnesses }) }
   const authorities = timestampAuthorities(text('timestamp-ca'))
   const stamps: StampedText[] = []
   const onTimestamp = (stamp: StampedText): unknown => stamps.push(stamp)
@@ -58,7 +58,7 @@ function paintWord(word: BundleWord): string {
   return painter(process.stdout)(word, word === NOT_AUTHENTICATED ? 'yellow' : VERDICT_COLOURS[word])
 }
 
-function kept(path: string | undefined): string | undefined {
+function textOf(path: string | undefined): string | undefined {
   return path === undefined ? undefined : readFileSync(path, 'utf8')
 }
 

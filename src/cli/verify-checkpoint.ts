@@ -1,4 +1,4 @@
-/** @module The checkpoints that a verification holds the history against: one that was kept elsewhere, and those beside the store. */
+/** @module The checkpoints that a verification holds the history against: one that was stored elsewhere, and those beside the store. */
 import { readFileSync } from 'node:fs'
 import { CheckpointFile } from '../ledger/log/checkpoint-file.ts'
 import { LogStartError } from '../ledger/log/log-deps.ts'

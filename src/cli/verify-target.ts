@@ -91,10 +91,14 @@ async function verifyServer(
   const beside = keptBeside === undefined ? NONE_BESIDE : checkpointsBeside(keptBeside, options.findKey)
   options.onOpen?.(undefined)
   const again = (): SourcePages => openServerScan(server)
-  const kept = new KeptOfServer(beside)
+  const ofServer = new KeptOfServer(beside)
   const held = options.checkpoint ? [options.checkpoint] : []
-  const result = await verifyRecords(withCheckpoints(kept.over(again()), held), { ...options, wholeStore: true, again })
-  return options.checkpoint ? result : { ...result, unchecked: [...result.unchecked, ...kept.unchecked] }
+  const result = await verifyRecords(withCheckpoints(ofServer.over(again()), held), {
+    ...options,
+    wholeStore: true,
+    again,
+  })
+  return options.checkpoint ? result : { ...result, unchecked: [...result.unchecked, ...ofServer.unchecked] }
 }
 
 const NONE_BESIDE: KeptBeside = { checkpoints: [], faults: [], unchecked: [] }

@@ -5,7 +5,7 @@ import { runsUnreadable } from './errors.ts'
 import { tailEvents } from './tail-events.ts'
 import { type Ask, createTransport, type TransportOptions } from './transport.ts'
 
-/** Where the ledger is and how it is asked. Times are milliseconds. */
+/** Where the ledger is and how it is called. Times are milliseconds. */
 export type ClientOptions = TransportOptions
 
 /** How one answer is requested. */
@@ -15,7 +15,7 @@ export interface AskOptions {
 
 /** How one command is carried out. */
 export interface CommandOptions extends AskOptions {
-  /** Default: a new one for each call, kept over its retries. */
+  /** Default: a new one for each call, the same over its retries. */
   readonly idempotencyKey?: string
   /** Expected revision of the run: 412 where it has moved on. */
   readonly ifMatch?: number
@@ -102,7 +102,7 @@ export interface Client {
 const PAGE_ITEMS = 500
 
 /**
- * A client of one ledger. It needs `fetch` and nothing of Node. Requests are retried with backoff under one idempotency key; nothing is asked until a method
+ * A client of one ledger. It needs `fetch` and nothing of Node. Requests are retried with backoff under one idempotency key; nothing is requested until a method
  * is called.
  * @example
  * ```ts

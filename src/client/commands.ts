@@ -1,4 +1,4 @@
-/** @module What may be asked of a run, and the route of each command. */
+/** @module The commands of a run, and the route of each. */
 import type { BatchItem, Command } from '../../schemas/commands.ts'
 
 export type { BatchItem, Command }

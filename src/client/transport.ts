@@ -44,7 +44,7 @@ const RETRIES = 5
 const TIMEOUT_MS = 60_000
 const BACKOFF_MS = 100
 const BACKOFF_MAX_MS = 5_000
-/** Told to wait longer than this, the caller decides. */
+/** Where the ledger says to wait longer than this, the caller decides. */
 const WAIT_MAX_MS = 10_000
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
 

@@ -2,7 +2,7 @@
 import { emptyRoot, nodeHash } from './hashes.ts'
 import { foldRight, type HashReader, type NodeId, perfectSubtrees } from './subtrees.ts'
 
-/** Told of every perfect subtree, leaves included, at the moment it is whole. */
+/** Called for every perfect subtree, leaves included, at the moment it is whole. */
 export type NodeVisitor = (level: number, index: number, hash: Uint8Array) => void
 
 export class CompactTree {
@@ -10,7 +10,7 @@ export class CompactTree {
   /** Hashes of the perfect subtrees, widest first: as many as `size` has bits set. */
   readonly #hashes: Uint8Array[] = []
 
-  /** The tree of the first `size` leaves, read from where its hashes are kept. Throws what the reader throws. */
+  /** The tree of the first `size` leaves, read from where its hashes are stored. Throws what the reader throws. */
   static of(size: number, read: HashReader): CompactTree {
     const tree = new CompactTree()
     for (const node of perfectSubtrees({ begin: 0, end: size })) tree.#hashes.push(read(node))

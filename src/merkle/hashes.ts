@@ -8,7 +8,7 @@ const ALGORITHM = 'sha256'
 const LEAF_PREFIX = '\u0000'
 const NODE_PREFIX = 0x01
 
-/** One node's input, kept: a buffer made for each would cost as much as the hash. */
+/** One node's input, reused: a buffer made for each would cost as much as the hash. */
 const scratch = Buffer.alloc(1 + 2 * HASH_BYTES)
 scratch[0] = NODE_PREFIX
 

@@ -71,7 +71,7 @@ function writeObject(value: Record<string, unknown>, depth: number): string {
   return `${text}}`
 }
 
-/** Keys repeat from value to value, so their texts are kept: a third of the time of a small envelope. Bounded in both directions. */
+/** Keys repeat from value to value, so their texts are cached: a third of the time of a small envelope. Bounded in both directions. */
 const KEY_TEXTS_MAX = 2048
 const KEPT_KEY_MAX_CHARS = 64
 const keyTexts = new Map<string, string>()

@@ -9,7 +9,7 @@ const PREFIX = 'sha256:'
 /** RFC 6962 section 2.1: the prefix keeps a leaf from being passed off as an inner node. */
 const LEAF_PREFIX = '\u0000'
 
-/** Bodies up to this size are hashed beside their salt in one buffer that is kept: one call, no copy made for it. */
+/** Bodies up to this size are hashed beside their salt in one buffer that is reused: one call, no copy made for it. */
 const SCRATCH_BYTES = 64 * 1024
 const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
 

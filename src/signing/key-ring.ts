@@ -13,7 +13,7 @@ const SECRET_MAX_BYTES = 1024
 const RUN_KEY_BYTES = 32
 const RUN_KEY_INFO = 'countersign/run-key/v1\n'
 const KID_PATTERN = /^[A-Za-z0-9_.-]{1,64}$/
-/** Run keys kept derived: one for each run that is being written. */
+/** Run keys cached: one for each run that is being written. */
 const RUN_KEYS_MAX_BYTES = 8 * 1024 * 1024
 /** A key object of the engine and its name in the cache, rounded up. */
 const KEPT_KEY_BYTES = 1_024
@@ -123,7 +123,7 @@ export interface KeptRunKeys extends RunKeys {
   readonly bytes: number
 }
 
-/** Run keys of one ring, derived once and kept while they are used; a rotated ring needs a new one. */
+/** Run keys of one ring, derived once and cached while they are used; a rotated ring needs a new one. */
 export function createRunKeys(ring: KeyRing, options: { readonly maxBytes?: number } = {}): KeptRunKeys {
   const secrets = new Map(ring.keys.map((key) => [key.kid, key.secret]))
   // A `max` would set room for all of them aside at once.

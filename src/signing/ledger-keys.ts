@@ -123,7 +123,7 @@ function ed25519FromSeed(seed: Uint8Array): KeyObject {
   return createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' })
 }
 
-/** The 32 raw bytes of an Ed25519 public key, given either half. */
+/** The 32 raw bytes of an Ed25519 public key, from either half. */
 export function ed25519PublicBytes(key: KeyObject): Uint8Array {
   const publicKey = key.type === 'public' ? key : createPublicKey(key)
   const bytes = fromBase64url(publicKey.export({ format: 'jwk' }).x ?? '')

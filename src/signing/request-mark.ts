@@ -1,4 +1,4 @@
-/** @module Idempotency marks: the id of a key in its scope, and a mac over what the request asked (STR-13). */
+/** @module Idempotency marks: the id of a key in its scope, and a mac over the request (STR-13). */
 import { createHmac } from 'node:crypto'
 import { v5 as uuidV5 } from 'uuid'
 import type { Json } from '../../schemas/json.ts'

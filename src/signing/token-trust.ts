@@ -119,7 +119,7 @@ function trustedIssuers({
   return issuers
 }
 
-/** HS256 with a public key as the secret, and `none`, are kept out by never being on a list. */
+/** HS256 with a public key as the secret, and `none`, stay out by never being on a list. */
 function checkAlgorithms(algorithms: readonly string[]): void {
   const safe: readonly string[] = TRUSTED_ALGORITHMS
   if (algorithms.length > 0 && algorithms.every((algorithm) => safe.includes(algorithm))) return

@@ -1,4 +1,4 @@
-/** @module Checking bearer tokens: an allow-list of algorithms for each key, every claim demanded, verified ones kept for a moment. */
+/** @module Checking bearer tokens: an allow-list of algorithms for each key, every claim demanded, verified ones cached for a moment. */
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { sha256Hex } from './digests.ts'
@@ -42,7 +42,7 @@ type TokenResult = { readonly ok: true; readonly claims: Principal } | { readonl
 type TokenKeys = Pick<LedgerKeys, 'tokenKeys'>
 
 export interface TokenVerifierOptions extends Omit<TrustSettings, 'trusted'> {
-  /** A function is asked at each token: other keys than before clear the cache. */
+  /** A function is called for each token: other keys than before clear the cache. */
   readonly keys: TokenKeys | (() => TokenKeys)
   /** Likewise: an issuer that is there no longer is trusted no longer. Throws `TokenTrustError` at the first token where it is no safe list. */
   readonly trusted?: readonly TrustedIssuer[] | (() => readonly TrustedIssuer[]) | undefined
@@ -51,7 +51,7 @@ export interface TokenVerifierOptions extends Omit<TrustSettings, 'trusted'> {
   readonly clockToleranceSeconds?: number
   /** Longest life of a token, from `iat` (else from now) to `exp`. Default one day. One that only reads metrics may live for `SCRAPE_TOKEN_MAX_SECONDS`. */
   readonly maxLifetimeSeconds?: number
-  /** Verified tokens kept. Default 10,000. */
+  /** Verified tokens cached. Default 10,000. */
   readonly cacheMaxBytes?: number
   /** `implied`, the default: whoever has `runs:read` has `payloads:read`, as tokens of before that scope. `required`: that scope alone gives bodies. */
   readonly payloadScope?: 'implied' | 'required'

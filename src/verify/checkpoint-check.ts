@@ -1,5 +1,5 @@
 /**
- * @module Holding a history against a checkpoint that was kept elsewhere: it shows what no chain and no mac can, a cut end, a vanished
+ * @module Holding a history against a checkpoint that was stored elsewhere: it shows what no chain and no mac can, a cut end, a vanished
  * run, and a history that the holder of the key wrote anew.
  */
 

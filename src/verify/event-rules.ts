@@ -22,7 +22,7 @@ const OF_VALUE = 'ValueStored'
 export interface EventRulesOptions {
   /** Undefined where there are no keys to compare with. */
   readonly ring: KeyOrder | undefined
-  /** Verifier keys that the given keys make under an origin: of all that sign or signed the logs, oldest first. */
+  /** Verifier keys that the supplied keys make under an origin: of all that sign or signed the logs, oldest first. */
   readonly verifierKeys?: (origin: string) => readonly string[]
   /** Also read each body and compare it with the schema of its type. */
   readonly bodies: boolean
@@ -141,7 +141,7 @@ export class EventRules {
     return fault('foreign-verifier-key', `the key file's checkpoint key is not this ledger's (${verifierKey})`)
   }
 
-  /** Whether the given keys have this one at its place; an older key file has nothing to say of those behind its last. */
+  /** Whether the supplied keys have this one at its place; an older key file has nothing to say of those behind its last. */
   #ownLogKey(place: number, verifierKey: string): boolean {
     const own = this.#options.verifierKeys?.(this.#facts?.origin ?? '')[place]
     return own === undefined || own === verifierKey

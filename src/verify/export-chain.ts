@@ -12,7 +12,7 @@ export interface ChainPart {
   readonly name: string
   /** Absent where the file has no sound one. */
   readonly trailer?: ExportTrailer | undefined
-  /** Whether the kept checkpoint was compared with this part. */
+  /** Whether the saved checkpoint was compared with this part. */
   readonly held?: boolean | undefined
 }
 

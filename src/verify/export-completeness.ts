@@ -25,7 +25,7 @@ export interface Completeness {
   readonly proven: boolean
   /** What is shown, in words. */
   readonly statement: string
-  /** Whether the kept checkpoint could be compared with these events; absent where there is none. */
+  /** Whether the saved checkpoint could be compared with these events; absent where there is none. */
   readonly held?: boolean
   readonly faults: readonly { readonly code: VerifyFaultCode; readonly message: string }[]
 }

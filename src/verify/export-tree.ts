@@ -1,4 +1,4 @@
-/** @module The tree that a whole tenant's export must make: what its trailer and a kept checkpoint say of the log is checked, not believed. */
+/** @module The tree that a whole tenant's export must make: what its trailer and a saved checkpoint say of the log is checked, not believed. */
 import type { PartHead } from '../../schemas/export-trailer.ts'
 import type { Checkpoint } from '../merkle/checkpoint.ts'
 import { CompactTree } from '../merkle/compact-tree.ts'
@@ -64,7 +64,7 @@ export class ExportTree {
     return treeSize === this.#tree.size && root === this.root
   }
 
-  /** Whether the first events are those that the kept checkpoint signed; undefined where there are fewer, or a part begins behind them. */
+  /** Whether the first events are those that the saved checkpoint signed; undefined where there are fewer, or a part begins behind them. */
   get keptFits(): boolean | undefined {
     return this.#keptFits
   }

@@ -44,9 +44,9 @@ export type VerifyFaultCode =
   | 'unknown-type'
   | 'body-version'
   | 'body-schema'
-  /** Sealed with a key that the ledger announced and the given ring lacks: an older copy of the key file. */
+  /** Sealed with a key that the ledger announced and the supplied ring lacks: an older copy of the key file. */
   | 'key-missing'
-  /** No event at all was sealed with the given keys. */
+  /** No event at all was sealed with the supplied keys. */
   | 'foreign-keys'
   | 'no-keys'
   | 'line-not-json'
@@ -81,7 +81,7 @@ export type VerifyFaultCode =
   | 'recorded-checkpoint'
   /** The file of checkpoints beside the store is damaged or altered. */
   | 'kept-checkpoint'
-  /** A checkpoint beside the store is not signed with the given keys. */
+  /** A checkpoint beside the store is not signed with the supplied keys. */
   | 'kept-checkpoint-key'
   /** Fewer events than a checkpoint covers. */
   | 'log-behind-checkpoint'

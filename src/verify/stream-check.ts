@@ -26,7 +26,7 @@ export interface PlacedRecord {
   readonly inPart?: boolean
 }
 
-/** What a stream's records so far say about the next one: all that is kept of it. */
+/** What a stream's records so far say about the next one: all that is remembered of it. */
 export interface StreamState {
   next: number
   /** Undefined at revision 0, and after a record whose own digest cannot be trusted. */

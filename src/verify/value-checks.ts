@@ -1,6 +1,6 @@
 /**
  * @module Large values beside the events, held against what names them: each event that names one comes after the whole of it, and its text has
- * the digest that is named. What is kept of a value is its digest alone.
+ * the digest that is named. What is remembered of a value is its digest alone.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { ValueStored } from '../../schemas/events/value-stored.ts'

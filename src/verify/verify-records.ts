@@ -282,5 +282,5 @@ function disclosedText(runs: number): string {
   return `${which} were disclosed: whoever has them could have made its events anew, and only a checkpoint from before proves them`
 }
 
-/** As many are held back until it is known whether any event at all was sealed with the given keys. */
+/** As many are held back until it is known whether any event at all was sealed with the supplied keys. */
 const STRANGERS_MAX = 1_000

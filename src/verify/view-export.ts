@@ -89,10 +89,10 @@ function answerFault(found: JsonObject, findKey: FindLogKey | undefined): Verify
   const { signature: _, ...signed } = found
   const signer = logSigner({ tenant, signature, text: JSON.stringify(signed) }, findKey)
   if (signer.faults[0] !== undefined) return signer.faults[0]
-  const { query, ...asked } = question
+  const { query, ...parameters } = question
   const by =
     signer.by === undefined ? signer.missing : `its trailer is signed with ${signer.by.name}+${signer.by.keyId}`
-  const what = `the answer to ${query} ${JSON.stringify(asked)} of the first ${treeSize} events of the log of ${tenant}`
+  const what = `the answer to ${query} ${JSON.stringify(parameters)} of the first ${treeSize} events of the log of ${tenant}`
   const whose = `all ${rows} rows are here as they were written at ${time} for ${exportedBy.principal ?? exportedBy.actor}; ${by}`
   const limit =
     'that no other event answers the question is the word of the ledger; each event that a row names is proven by itself ("countersign proof EVENT"), a query by headers as a whole by "export --bundle"'

@@ -63,7 +63,7 @@ test('disclosed keys check the macs of their run in an export and in a bundle, a
   elsewhere[Symbol.dispose]()
 })
 
-test('beside a running ledger, bundles and keys are asked of it', async ({ folder }) => {
+test('beside a running ledger, bundles and keys come from it', async ({ folder }) => {
   await using server = await startServer({ data: folder.path })
   const locked = await cli(folder, 'keys', 'disclose', 'spoiled')
   assert.equal([locked.code, /http:\/\/127/.test(locked.stderr)], [1, true])

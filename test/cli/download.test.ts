@@ -10,15 +10,15 @@ const WHOLE = Buffer.from(Array.from({ length: 4_000 }, (_, n) => `line ${n}\n`)
 
 interface Cutting extends AsyncDisposable {
   readonly download: Download
-  readonly asked: readonly string[]
+  readonly requests: readonly string[]
 }
 
 /** Serves the bytes from `offset` on, and cuts the line after `most` of them unless little is left. */
 async function cutting(most: number, first: (n: number) => number | undefined = () => undefined): Promise<Cutting> {
-  const asked: string[] = []
+  const requests: string[] = []
   const server: Server = createServer((request, response) => {
-    asked.push(request.url ?? '')
-    const status = first(asked.length)
+    requests.push(request.url ?? '')
+    const status = first(requests.length)
     if (status !== undefined) {
       response.writeHead(status, { 'retry-after': '0', 'content-type': 'application/problem+json' })
       response.end('{"code":"why","detail":"because"}')
@@ -34,7 +34,7 @@ async function cutting(most: number, first: (n: number) => number | undefined = 
   const { port } = server.address() as AddressInfo
   return {
     download: { url: `http://127.0.0.1:${port}/v1/export?format=jsonl`, token: 't' },
-    asked,
+    requests,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -60,11 +60,11 @@ async function failureOf(download: Download): Promise<CliFailure> {
 test('a line that is cut again and again gives the whole, each time from where it stopped', async () => {
   await using server = await cutting(9_000)
   assert.ok((await all(server.download)).equals(WHOLE))
-  assert.ok(server.asked.length > 3)
-  assert.ok(server.asked.slice(1).every((path) => /&cursor=c1&offset=\d+$/.test(path)))
+  assert.ok(server.requests.length > 3)
+  assert.ok(server.requests.slice(1).every((path) => /&cursor=c1&offset=\d+$/.test(path)))
 })
 
-test('told to wait, it waits; a refusal is said with its code', async () => {
+test('where the ledger says to wait, it waits; a refusal is said with its code', async () => {
   await using busy = await cutting(1e9, (n) => (n < 3 ? 503 : undefined))
   assert.ok((await all(busy.download)).equals(WHOLE))
   await using refusing = await cutting(1e9, () => 403)
@@ -72,7 +72,7 @@ test('told to wait, it waits; a refusal is said with its code', async () => {
   assert.equal([exitCode, /403 why.*because/.test(message)], [1, true])
 })
 
-test('a ledger that gives no more bytes is given up with exit code 4, never as if it were whole', async () => {
+test('a download without further bytes ends with exit code 4, never as if it were whole', async () => {
   await using server = await cutting(0, (n) => (n > 2 ? 503 : undefined))
   const { exitCode } = await failureOf(server.download)
   assert.is(exitCode, 4)

@@ -288,7 +288,7 @@ inspect('a store with the record of its reads verifies, whole and against its la
   assert.ok(access.length > 0)
 })
 
-inspect('what cannot be asked ends with the exit code that says why, in one line', async () => {
+inspect('a question that cannot be answered ends with the exit code that says why, in one line', async () => {
   const ends: readonly (readonly [number, ...string[]])[] = [
     [2, 'runs'],
     [2, 'runs', 'paint'],

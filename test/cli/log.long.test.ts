@@ -96,7 +96,7 @@ test('an unharmed store that has grown since verifies against an earlier checkpo
   assert.is(code, 0, stdout)
 })
 
-test('a cut tail, which verifies by itself, is INCOMPLETE against a checkpoint kept elsewhere (A29)', async () => {
+test('a cut tail, which verifies by itself, is INCOMPLETE against a checkpoint stored elsewhere (A29)', async () => {
   using at = await site()
   cut(at.folder, 'position > 7')
   forgetCheckpoints(at)
@@ -106,7 +106,7 @@ test('a cut tail, which verifies by itself, is INCOMPLETE against a checkpoint k
   assert.match(stdout, /INCOMPLETE.*log-behind-checkpoint.*covers 8 events/)
 })
 
-test('a run that vanished is seen against a checkpoint kept elsewhere, also where the ledger went on (A30)', async () => {
+test('a run that vanished is seen against a checkpoint stored elsewhere, also where the ledger went on (A30)', async () => {
   using at = await site()
   cut(at.folder, "stream_id = (SELECT id FROM streams WHERE name = 'run-acme.two')")
   assert.is((await held(at)).code, 1)
@@ -141,7 +141,7 @@ test('a history that the holder of the key wrote anew does not fit the checkpoin
   assert.match(stdout, /TAMPERED.*recorded-checkpoint.*are not those that come before it/)
 })
 
-test('a history that the holder of the key wrote anew, without its checkpoints, verifies by itself, and not against one kept elsewhere (A31)', async () => {
+test('a history that the holder of the key wrote anew, without its checkpoints, verifies by itself, and not against one stored elsewhere (A31)', async () => {
   using at = await site()
   await forge(at, 'dropped')
   forgetCheckpoints(at)

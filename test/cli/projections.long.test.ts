@@ -207,7 +207,7 @@ test("a projection of anybody's that never compiled stands in the way of no comm
   }
 })
 
-test('a server that has no time to compile is asked again by install, and a wait that is too short says what to set (F127)', async () => {
+test('a server that has no time to compile is called again by install, and a wait that is too short says what to set (F127)', async () => {
   await using node = await startNode()
   await ledgerOn(node)
   node.projections.timeOuts = 3

@@ -116,7 +116,7 @@ test('a witness that lost its memory does not cosign again under its key (A35, L
   assert.is(open(folder).add(addSecond).status, 200)
 })
 
-test('a split view is refused over HTTP, and the two notes that prove it are kept (A32)', async () => {
+test('a split view is refused over HTTP, and the two notes that prove it are stored (A32)', async () => {
   using folder = tempFolder()
   const server = serveWitness(open(folder)).listen(0, '127.0.0.1')
   await once(server, 'listening')

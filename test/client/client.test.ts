@@ -78,7 +78,7 @@ client('an abort ends the retries with its own reason', async () => {
   assert.is(await rejection(aborted.run('r', { signal: aborting.signal })), reason)
 })
 
-client('told to wait long, it leaves the decision to its caller', async () => {
+client('where the ledger says to wait long, it leaves the decision to its caller', async () => {
   const script = scripted(json(429, { code: 'refusals-exhausted', retryAfterMs: 60_000 }))
   const error = await rejection(script.client.run('r'))
   assert.is((error as LedgerError).retryAfterMs, 60_000)

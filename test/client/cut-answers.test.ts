@@ -11,11 +11,11 @@ const test = suite('client: answers that are cut')
 const ANSWER = JSON.stringify({ callId: 'c', text: 'x'.repeat(40) })
 
 /** Serves what `answer` writes to the socket. */
-async function served(answer: (asked: number, key: string) => { readonly bytes: string; readonly cut: boolean }) {
-  let asked = 0
+async function served(answer: (requests: number, key: string) => { readonly bytes: string; readonly cut: boolean }) {
+  let requests = 0
   const server: Server = createServer((request, response) => {
-    asked += 1
-    const { bytes, cut } = answer(asked, String(request.headers['idempotency-key']))
+    requests += 1
+    const { bytes, cut } = answer(requests, String(request.headers['idempotency-key']))
     request.resume()
     request.on('end', () => {
       // Not before it has left: a reset takes with it what the other side has not read.
@@ -26,7 +26,7 @@ async function served(answer: (asked: number, key: string) => { readonly bytes: 
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     url,
-    asked: () => asked,
+    requests: () => requests,
     [Symbol.dispose]: () => {
       server.close()
       server.closeAllConnections()
@@ -41,13 +41,13 @@ test('an answer that is cut at any byte is requested again, under the same key, 
   const whole = head(ANSWER.length) + ANSWER
   for (let at = 1; at < whole.length; at += 7) {
     const keys = new Set<string>()
-    using ledger = await served((asked, key) => {
+    using ledger = await served((requests, key) => {
       keys.add(key)
-      return { bytes: asked < 3 ? whole.slice(0, at) : whole, cut: true }
+      return { bytes: requests < 3 ? whole.slice(0, at) : whole, cut: true }
     })
     const client = createClient({ url: ledger.url, token: 't', backoffMs: 1 })
     const { created, body } = await within(client.execute('r', { kind: 'claim', body: { tool: 't', args: {} } }))
-    assert.equal([created, body.callId, keys.size, ledger.asked()], [true, 'c', 1, 3], `cut at byte ${at}`)
+    assert.equal([created, body.callId, keys.size, ledger.requests()], [true, 'c', 1, 3], `cut at byte ${at}`)
   }
 })
 
@@ -73,11 +73,11 @@ test('an abort while an answer is read ends with its own reason, an answer and a
       pull: () => aborting.abort(reason),
     })
     const client = clientOf(body)
-    const asked =
+    const requests =
       ask === 'run'
         ? client.run('r', { signal: aborting.signal })
         : read(client.exportRun('r', { signal: aborting.signal }))
-    assert.is(await within(rejection(asked)), reason, ask)
+    assert.is(await within(rejection(requests)), reason, ask)
   }
 })
 

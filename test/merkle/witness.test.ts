@@ -92,7 +92,7 @@ test('wrong origin, wrong key, falling sizes and a proof that does not lead ther
 
 const evidenceOf = (verdict: WitnessVerdict) => ('evidence' in verdict ? verdict.evidence : undefined)
 
-test('two trees of one size, and a proof that shows a fork, are evidence by the signatures of the log; the two notes are kept together (A32, A64, LOG-10)', () => {
+test('two trees of one size, and a proof that shows a fork, are evidence by the signatures of the log; the two notes are stored together (A32, A64, LOG-10)', () => {
   const sameSize = post({ from: 7, size: 7, tree: fork }, cosigned(7))
   assert.is(sameSize.status, 409)
   const notes = [noteOf({ from: 0, size: 7 }), noteOf({ from: 0, size: 7, tree: fork })]
@@ -140,7 +140,7 @@ test('a checkpoint that a stranger signed, and one that contradicts what is only
   assert.equal([verdict.status, evidenceOf(verdict)], [409, undefined])
 })
 
-test('signature lines of unknown keys are passed over, at least sixteen of them, and stand in nothing that is kept (A65)', () => {
+test('signature lines of unknown keys are passed over, at least sixteen of them, and stand in nothing that is stored (A65)', () => {
   const strangers = Array.from({ length: 99 }, (_, i) => noteSigner(`stranger-${i}`, strangerKey))
   const text = formatCheckpoint({ origin: ORIGIN, size: 7, root: log.rootAt(7) })
   const knowledge = { logs: new Map([[ORIGIN, [[signer.verifier]]]]), witnessed: new Map() }

@@ -14,7 +14,7 @@ test('SHA-256 of nothing and of abc are those of FIPS 180-4', () => {
   assert.is(digestText(sha256(new Uint8Array(0))), `sha256:${EMPTY}`)
 })
 
-test('the leaf of nothing is that of RFC 6962, given as text or as bytes', () => {
+test('the leaf of nothing is that of RFC 6962, as text or as bytes', () => {
   const leaf = '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d'
   assert.is(Buffer.from(leafHash('')).toString('hex'), leaf)
   assert.is(Buffer.from(leafHash(new Uint8Array(0))).toString('hex'), leaf)

@@ -83,7 +83,7 @@ test('a key file that others may read is refused (A38, SEAL-8)', ({ path, keys }
   )
 })
 
-test('what is missing, no file, or no key file is told apart', ({ folder, path }) => {
+test('what is missing, no file, or no key file is distinguished', ({ folder, path }) => {
   assert.is(
     code(() => readKeyFile(path)),
     'key-file-missing',

@@ -102,7 +102,7 @@ test('a request is marked on its first event only', () => {
   assert.not.ok('requestId' in (second?.record ?? {}))
 })
 
-test('time never falls: a clock that went back is kept beside it (A39, STR-1)', () => {
+test('time never falls: a clock that went back is recorded beside it (A39, STR-1)', () => {
   const prevTime = '2026-06-01T00:00:00.000Z'
   for (const { header } of seal([draft(), draft()], { clock: '2026-05-31T23:59:59.999Z', prevTime })) {
     assert.is(header.time, prevTime)

@@ -253,7 +253,7 @@ test('a value built in process is judged by the same rules', () => {
   assert.is(code(checkJsonValue({ a: Object.create(null) })), undefined)
 })
 
-test('a value that repeats its parts without end is given up, not walked', () => {
+test('a value that repeats its parts without end is refused, not walked', () => {
   let value: unknown = 0
   for (let i = 0; i < 60; i++) value = [value, value]
   assert.is(code(checkJsonValue(value)), 'json-too-large')

@@ -57,7 +57,7 @@ test('a checkpoint is read under the key of its log alone, and as what it is (A1
     assert.equal(readLogCheckpoint(note, [LOG]), { ok: false, message })
 })
 
-test('a history is held against each checkpoint that was kept, at its own size (A178)', async () => {
+test('a history is held against each checkpoint that was saved, at its own size (A178)', async () => {
   assert.equal(await found(records, noteOf(5), noteOf(3), noteOf(0)), [])
   const [first, second, ...rest] = records as [SourceItem, SourceItem, ...SourceItem[]]
   const altered = [first, { ...second, header: '{"revision":"1"}' } as never as SourceItem, ...rest]

@@ -157,7 +157,7 @@ test('a head of any shape is read or named, and none makes a part of other event
   )
 })
 
-test('parts that leave a gap, overlap, go on from another history or are of two logs are named, in whatever order they are given (A236)', async (site) => {
+test('parts that leave a gap, overlap, go on from another history or are of two logs are named, in whatever order they are passed (A236)', async (site) => {
   const [a, b] = [trailerIn(site.first), trailerIn(site.second)]
   const border = a.to ?? 0
   const codes = (...trailers: readonly (ExportTrailer | undefined)[]): readonly string[] => {

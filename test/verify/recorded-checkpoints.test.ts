@@ -159,7 +159,7 @@ test('a checkpoint on record covers more than the one before it, no more than ca
   assert.match(log.judge() ?? '', /no more than the checkpoint before it/)
 })
 
-test('what is wrong with a log is said once, and of a log that was given up nothing (A177)', async () => {
+test('what is wrong with a log is said once, and of a log that was abandoned nothing (A177)', async () => {
   const log = await logOfTwoRuns()
   const other = { root: OTHER_ROOT }
   assert.ok(log.judge(other, other))

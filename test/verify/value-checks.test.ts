@@ -79,7 +79,7 @@ test('a value with a part that is missing, doubled or out of order is missing (A
   }
 })
 
-test('a part that was spoiled, and an event that names what is not kept, say so', () => {
+test('a part that was spoiled, and an event that names what is not stored, say so', () => {
   const checks = new ValueChecks()
   const digest = digestOf('"value"')
   stored(checks, digest, halves('"value"'))

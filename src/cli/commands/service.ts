@@ -34,7 +34,7 @@ function serve(program: CliCommand): void {
     .flags(
       flag(
         '--accept-wal-loss',
-        'start past a damaged log of the store, without what cannot be read; the log is kept aside',
+        'start past a damaged log of the store, without what cannot be read; the log is set aside',
       ),
     )
     .settings(...SERVE_SETTINGS)
