@@ -34,8 +34,8 @@ export interface RunColumns {
 export function toRunColumns(row: RunRow): RunColumns {
   const { tenant, name, status, actor, revision, step, rejections, calls, waiting, approvals, tokens, fold } = row
   return {
-    ...{ tenant, name, status, actor, revision, step, rejections, calls, waiting, approvals, tokens, fold },
     run_id: row.runId,
+    ...{ tenant, name, status, actor, revision, step, rejections, calls, waiting, approvals, tokens, fold },
     principal: row.principal ?? null,
     search: inOneCase([row.runId, name, actor, row.principal ?? '', ...row.tags, ...row.agents].join('\n')),
     tags: JSON.stringify(row.tags),
@@ -58,8 +58,8 @@ export function fromRunRow(columns: RunColumns): RunRow {
   const { tenant, name, status, actor, revision, step, rejections, calls, waiting, approvals } = columns
   const { tokens, cost, currency, fold } = columns
   return {
-    ...{ tenant, name, status, actor, revision, step, rejections, calls, waiting, approvals, tokens, fold },
     runId: columns.run_id,
+    ...{ tenant, name, status, actor, revision, step, rejections, calls, waiting, approvals, tokens, fold },
     tags: JSON.parse(columns.tags) as string[],
     agents: JSON.parse(columns.agents) as string[],
     startedAt: columns.started_at,
