@@ -36,6 +36,8 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   'ajv-formats': ['src/domain/json-schema/'],
   undici: ['src/dialling/'],
   'ipaddr.js': ['src/dialling/'],
+  pkijs: ['src/timestamps/'],
+  asn1js: ['src/timestamps/'],
   'csv-stringify': ['src/export/'],
   minisearch: ['src/agent/pipeline/'],
   'gpt-tokenizer': ['src/agent/pipeline/'],
