@@ -38,7 +38,7 @@ async function writeOpen(client: pg.Client, url: string, stream: string): Promis
 for (const end of ['COMMIT', 'ROLLBACK']) {
   test(`a reader passes no event that a writer still holds, and goes on after its ${end} (STR-18)`, async () => {
     const url = await newPostgresUrl()
-    await using store = await openPostgresStore({ url })
+    await using store = await openPostgresStore({ url, timings: { writersMs: 0 } })
     await using other = await owner(url)
     await store.append(appendOf('run-acme.before', NO_STREAM))
     await writeOpen(other, url, 'run-acme.held')
@@ -52,6 +52,33 @@ for (const end of ['COMMIT', 'ROLLBACK']) {
     assert.equal(ids.slice(1), [...(end === 'COMMIT' ? ['held'] : []), behind.records[0]?.id])
   })
 }
+
+for (const end of ['COMMIT', 'ROLLBACK']) {
+  test(`what was acknowledged before a reading is in it, though another process is in the middle of an earlier write, up to its ${end} (STR-34, F172)`, async () => {
+    const url = await newPostgresUrl()
+    await using store = await openPostgresStore({ url, timings: { writersMs: 60_000 } })
+    await using other = await owner(url)
+    await store.append(appendOf('run-acme.before', NO_STREAM))
+    await writeOpen(other, url, 'run-acme.held')
+    assert.is((await store.append(appendOf('run-acme.behind', NO_STREAM))).kind, 'appended')
+    const [ids, last] = [idsOf(store), store.end()]
+    await other.query(end)
+    assert.is((await ids).length, end === 'COMMIT' ? 3 : 2)
+    const records = await collect(store.readAll())
+    assert.equal([records.at(-1)?.stream, records.at(-1)?.position], ['run-acme.behind', await last])
+  })
+}
+
+test('a writer whose connection hangs holds a reading up for a limited time, and what lies behind it comes when it has ended (F172)', async () => {
+  const url = await newPostgresUrl()
+  await using store = await openPostgresStore({ url, timings: { writersMs: 20 } })
+  await using other = await owner(url)
+  await writeOpen(other, url, 'run-acme.held')
+  await store.append(appendOf('run-acme.behind', NO_STREAM))
+  assert.equal(await idsOf(store), [])
+  await other.query('ROLLBACK')
+  assert.is((await idsOf(store)).length, 1)
+})
 
 test('a long transaction of another program holds no reader up', async () => {
   const url = await newPostgresUrl()

@@ -41,9 +41,10 @@ export type PostgresScanPage = readonly (ScannedRow | SchemaFault)[]
 
 /** Every event for verification, in the store's order, then what of the schema is not as it was made. Throws `StoreUnavailableError`. */
 export async function* scanPostgres({ url, timings }: ReaderOptions): AsyncGenerator<PostgresScanPage, void> {
-  const sessions = openSessions(readConnectionUrl(url), { ...DEFAULT_TIMINGS, ...timings })
+  const waits = { ...DEFAULT_TIMINGS, ...timings }
+  const sessions = openSessions(readConnectionUrl(url), waits)
   try {
-    for await (const { records } of scanAll(sessions, {})) {
+    for await (const { records } of scanAll(sessions, { writersMs: waits.writersMs })) {
       yield records.map(({ position: _, ...record }) => ({ ...record, hasColumns: true as const }))
     }
     yield (await schemaFaults(sessions)).map((message) => ({ fault: { code: 'schema-altered' as const, message } }))

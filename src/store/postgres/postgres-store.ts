@@ -137,7 +137,10 @@ export class PostgresStore implements EventStore {
   }
 
   async *readAll(options: ReadAllOptions = {}): RecordPages {
-    for await (const { records } of scanAll(this.#sessions, options)) if (records.length > 0) yield records
+    const { writersMs } = this.#timings
+    for await (const { records } of scanAll(this.#sessions, { ...options, writersMs })) {
+      if (records.length > 0) yield records
+    }
   }
 
   async recordAt(position: Position): Promise<ReadRecord | undefined> {
@@ -145,7 +148,7 @@ export class PostgresStore implements EventStore {
   }
 
   async end(): Promise<Position | undefined> {
-    return await findEnd(this.#sessions)
+    return await findEnd(this.#sessions, this.#timings.writersMs)
   }
 
   async findRequest(stream: string, requestId: string): Promise<number | undefined> {

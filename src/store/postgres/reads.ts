@@ -1,4 +1,5 @@
 /** @module Reads: streams by revision, everything by position up to where nothing can appear any more. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parsePosition } from '../decimal-position.ts'
 import {
   NO_STREAM,
@@ -16,6 +17,7 @@ const PAGE_RECORDS = 256
 const PAGE_BYTES = 1024 * 1024
 const COLUMNS = 'position, stream, revision, header, salt, data, request'
 const MAX_REVISION = Number.MAX_SAFE_INTEGER
+const PAUSE_MAX_MS = 20
 
 export async function readHead(sessions: Sessions, stream: string): Promise<number> {
   const [row] = await read(sessions, `SELECT max(revision) AS head FROM ${table(sessions)} WHERE stream = $1`, [stream])
@@ -44,11 +46,16 @@ export async function* readStreamPages(
   }
 }
 
+export interface ScanOptions extends ReadAllOptions {
+  /** How long it waits for writes that began before it (`settledFor`). Absent: not at all, for whoever is told of what comes later. */
+  readonly writersMs?: number
+}
+
 /** Pages with how far they looked: a tenant's page may be empty and still go on. */
-export async function* scanAll(sessions: Sessions, options: ReadAllOptions): AsyncGenerator<ScanPage> {
+export async function* scanAll(sessions: Sessions, options: ScanOptions): AsyncGenerator<ScanPage> {
   const until = options.until === undefined ? MAX_REVISION : parsePosition(options.until)
   let after = options.after === undefined ? 0 : parsePosition(options.after)
-  let settled = 0
+  let settled = options.writersMs === undefined ? 0 : await settledFor(sessions, options.writersMs)
   while (after < until) {
     // Requested first and again only at its end: what lies below it is all there.
     if (after >= settled) settled = await settledPosition(sessions)
@@ -70,8 +77,34 @@ export async function* scanAll(sessions: Sessions, options: ReadAllOptions): Asy
 /** The last position of the last group below which nothing can appear any more. */
 async function settledPosition(sessions: Sessions): Promise<number> {
   const [row] = await read(sessions, `SELECT ${sessions.target.schema}.settled_group() AS last`)
-  return (Number(row?.last) + 1) * GROUP_SIZE - 1
+  return endOf(Number(row?.last))
 }
+
+/**
+ * The same, once it covers every group that was drawn by now: another process's write may be under way below one that was acknowledged already.
+ * After `waitMs` it is what it is by then, for a writer whose connection hangs.
+ */
+async function settledFor(sessions: Sessions, waitMs: number): Promise<number> {
+  const deadlineMs = performance.now() + waitMs
+  const { schema } = sessions.target
+  const [row] = await read(
+    sessions,
+    `SELECT ${schema}.settled_group() AS last, CASE WHEN is_called THEN last_value ELSE 0 END AS drawn FROM ${schema}.append_groups`,
+  )
+  const drawn = endOf(Number(row?.drawn))
+  let settled = endOf(Number(row?.last))
+  for (
+    let pauseMs = 1;
+    settled < drawn && performance.now() < deadlineMs;
+    pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)
+  ) {
+    await sleep(pauseMs)
+    settled = await settledPosition(sessions)
+  }
+  return settled
+}
+
+const endOf = (group: number): number => (group + 1) * GROUP_SIZE - 1
 
 export async function recordAt(sessions: Sessions, position: Position): Promise<ReadRecord | undefined> {
   const text = `SELECT ${COLUMNS} FROM ${table(sessions)} WHERE position = $1`
@@ -79,8 +112,8 @@ export async function recordAt(sessions: Sessions, position: Position): Promise<
   return row === undefined ? undefined : recordOf(row)
 }
 
-export async function findEnd(sessions: Sessions): Promise<Position | undefined> {
-  const settled = await settledPosition(sessions)
+export async function findEnd(sessions: Sessions, writersMs: number): Promise<Position | undefined> {
+  const settled = await settledFor(sessions, writersMs)
   const text = `SELECT max(position) AS last FROM ${table(sessions)} WHERE position <= $1`
   const [row] = await read(sessions, text, [settled])
   return row?.last == null ? undefined : String(row.last)

@@ -10,6 +10,8 @@ export interface Timings {
   readonly probeMs: number
   /** How long a start waits for the server. */
   readonly openMs: number
+  /** How long a reading of everything waits for writes under way that began before it; then it does without them and what lies behind. */
+  readonly writersMs: number
   /** How often sleeping subscribers look by themselves: notifications get lost with a connection and behind some poolers. */
   readonly pollMs: number
   /** After the connection that notifications come by was cut, the time until the next one is made. */
@@ -22,6 +24,7 @@ export const DEFAULT_TIMINGS: Timings = {
   settleMs: 10_000,
   probeMs: 250,
   openMs: 30_000,
+  writersMs: 1_000,
   pollMs: 1_000,
   listenAgainMs: 1_000,
 }
