@@ -1,11 +1,13 @@
 /**
  * @module The files that follow the store, for a process that only reads: as they lie there where they are this ledger's and at the end of
- * the store, completed in a copy of its own where the store has gone on, or else made from the whole store, in memory. Nothing that belongs
+ * the store, completed in a copy of its own where the store has gone on; where there are none, as another machine shares them; or else made
+ * from the whole store, in memory. Nothing that belongs
  * to the owner is written.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TakeFile } from './compose-sharing.ts'
 import type { Settings } from './config.ts'
 import { runListReached } from './ledger/read/run-list.ts'
 import { isStillThere, type SeenRecord } from './ledger/read/seen-record.ts'
@@ -26,6 +28,8 @@ export interface ReadingFilesOptions {
   readonly path: string | undefined
   readonly guard: FileGuard
   readonly store: Pick<EventStore, 'recordAt' | 'end' | 'comparePositions'>
+  /** Where another machine's file can be had, for a process without one of its own. */
+  readonly take?: TakeFile | undefined
   /** The store goes on while it is read. */
   readonly follows: boolean
   /** Told why a file that is there is not taken. */
@@ -115,11 +119,11 @@ async function prepared<T extends DerivedFile & Checked>(options: ReadingFilesOp
   const { path, guard, store, follows, onLeftAside } = options
   const anew = (): T => kind.open({ path: ':memory:' })
   const file = path === undefined ? undefined : kind.read({ path, guard })
-  if (file === undefined) return anew()
+  if (file === undefined) return (await taken(options, kind)) ?? anew()
   const reached = await usable(file, options, kind)
   if (reached === undefined) {
     file[Symbol.dispose]()
-    return anew()
+    return (await taken(options, kind)) ?? anew()
   }
   if (!follows && reached === (await store.end())) return asItLies(file)
   try {
@@ -167,13 +171,45 @@ function asItLies<T extends DerivedFile & Checked>({ over, [Symbol.dispose]: clo
 async function completed<T extends DerivedFile & Checked>(
   file: ReadFile<Unfiled<T>>,
   guard: FileGuard,
+  kind: Kind<T>,
+): Promise<T> {
+  return await inOwnFolder(kind, guard, (path) => file.copyTo(path))
+}
+
+/** The file that another machine shares, checked as one of this machine is, and completed; undefined where there is none to believe. */
+async function taken<T extends DerivedFile & Checked>(
+  options: ReadingFilesOptions,
+  kind: Kind<T>,
+): Promise<T | undefined> {
+  const { take, guard, onLeftAside } = options
+  if (take === undefined) return undefined
+  let isMissing = false
+  try {
+    const file = await inOwnFolder(kind, guard, async (path) => {
+      isMissing = !(await take(kind.name, path))
+      const copy = isMissing ? undefined : kind.read({ path, guard })
+      const reached = copy && (await usable(copy, options, kind))
+      copy?.[Symbol.dispose]()
+      if (reached === undefined) throw new Error('it is not of this store')
+    })
+    return file
+  } catch (error) {
+    if (!isMissing) onLeftAside(`the shared copy of ${kind.name} is not used (${reasonOf(error)})`)
+    return undefined
+  }
+}
+
+/** Made in a folder of this process, and gone with it. */
+async function inOwnFolder<T extends DerivedFile & Checked>(
   { name, open }: Kind<T>,
+  guard: FileGuard,
+  make: (path: string) => Promise<void>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-read-'))
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   try {
     const path = join(folder, name)
-    await file.copyTo(path)
+    await make(path)
     const copy = open({ path, guard })
     process.once('exit', remove)
     const dispose = (): void => {

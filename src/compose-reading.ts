@@ -1,14 +1,16 @@
 /** @module A ledger that is only asked: over a store that another process may own. */
 import { join } from 'node:path'
 import { auditForReading, viewsForReading } from './compose-derived.ts'
-import { openReader } from './compose-stores.ts'
+import { copiesFor, type TakeFile } from './compose-sharing.ts'
+import { openCopies, openReader } from './compose-stores.ts'
 import type { Settings } from './config.ts'
 import { fixedKeys, requireKeys } from './key-source.ts'
 import { createLedger } from './ledger/create-ledger.ts'
 import { silentLog } from './ledger/effects.ts'
 import { fileGuard } from './ledger/identity/file-guard.ts'
 import type { Ledger } from './ledger/ledger.ts'
-import { AUDIT_FILE, VIEWS_FILE } from './places.ts'
+import type { KeySource } from './ledger/ports.ts'
+import { AUDIT_FILE, isOnServer, type ServerPlace, VIEWS_FILE } from './places.ts'
 import type { LedgerKeys } from './signing/ledger-keys.ts'
 import type { Position } from './store/event-store.ts'
 import { readOnlyStore } from './store/read-only-store.ts'
@@ -30,9 +32,14 @@ export interface ReadingOptions {
   readonly onLeftAside?: (why: string) => void
 }
 
+/** The files that processes on this store share. */
+function sharedBy(place: ServerPlace, keys: KeySource): TakeFile {
+  return copiesFor(() => openCopies(place), keys)
+}
+
 /**
  * Takes no lock, writes nothing beside the store, and puts no read on record: whoever can read the file needs nobody's leave. The run list
- * and the auditors' index are the ledger's files where these are sealed with its keys and still follow this store; else, and for the store as
+ * and the auditors' index are the ledger's files, or what its processes share on a server, where these are sealed with its keys and still follow this store; else, and for the store as
  * it was at `asOf`, they are made for this process, in memory. Throws `StoreOpenError`, `KeyFileError`, `IdentityError`.
  */
 export async function openReadingLedger(settings: Settings, options: ReadingOptions): Promise<ReadingLedger> {
@@ -47,9 +54,11 @@ export async function openReadingLedger(settings: Settings, options: ReadingOpti
     const end = asOf ?? (follows ? undefined : await reader.end())
     const store = readOnlyStore(end === undefined ? reader : storeAsOf(reader, end), onRead)
     const source = fixedKeys(keys)
+    const isFilesWanted = asOf === undefined && !trustNothing
     const fileOf = (name: string, kind: string) => ({
       ...{ store, follows, onLeftAside, guard: fileGuard(source, kind) },
-      path: asOf !== undefined || trustNothing ? undefined : join(settings.data, name),
+      path: isFilesWanted ? join(settings.data, name) : undefined,
+      take: isFilesWanted && isOnServer(settings.store) ? sharedBy(settings.store, source) : undefined,
     })
     const views = viewsForReading(fileOf(VIEWS_FILE, 'views'))
     const index = auditForReading(fileOf(AUDIT_FILE, 'audit'))

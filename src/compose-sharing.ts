@@ -79,6 +79,42 @@ export interface SharedFilesDeps {
   readonly leastEvents?: number
 }
 
+const FOREIGN_COPY = 'the copy in the database is not one that this ledger wrote: left aside'
+
+/** What became of a copy; undefined where none is kept. */
+interface Taken {
+  readonly isWhole: boolean
+  readonly events: number | undefined
+}
+
+/** Puts the copy of this kind at `path`, where this ledger's keys vouch for it. Rejects where the server does not answer, or the role may not. */
+async function takeCopy(
+  { copies, keys }: Pick<SharedFilesDeps, 'copies' | 'keys'>,
+  kind: Kind,
+  path: string,
+): Promise<Taken | undefined> {
+  const name = nameOf(kind)
+  return await copies.read(name, async (copy, part) => {
+    const note = noteOf(copy, name, kind.guard(keys))
+    return { isWhole: note !== undefined && (await takeFile(note, path, part)), events: note?.events }
+  })
+}
+
+/** Puts the copy of this file at a path of the caller's own; false where there is none. Rejects, with the reason, where there is one that cannot be had. */
+export type TakeFile = (file: string, path: string) => Promise<boolean>
+
+/** For a process that reads and has no files of its own: connects when the first file is wanted, and lets go of the server with it. */
+export function copiesFor(open: () => Promise<SharedCopies | undefined>, keys: KeySource): TakeFile {
+  return async (file, path) => {
+    const kind = KINDS.find((each) => each.file === file)
+    await using copies = await open()
+    if (kind === undefined || copies === undefined) return false
+    const taken = await takeCopy({ copies, keys }, kind, path)
+    if (taken?.isWhole === false) throw new Error(FOREIGN_COPY)
+    return taken !== undefined
+  }
+}
+
 export class SharedFiles implements AsyncDisposable {
   readonly #deps: SharedFilesDeps
   readonly #stop = new AbortController()
@@ -95,16 +131,11 @@ export class SharedFiles implements AsyncDisposable {
     for (const kind of KINDS) {
       const path = join(data, kind.file)
       if (existsSync(path)) continue
-      const name = nameOf(kind)
       try {
-        const taken = await copies.read(name, async (copy, part) => {
-          const note = noteOf(copy, name, kind.guard(keys))
-          return { note, isWhole: note !== undefined && (await takeFile(note, path, part)) }
-        })
+        const taken = await takeCopy({ copies, keys }, kind, path)
         if (taken?.isWhole === true)
-          log.info({ file: path, events: taken.note?.events }, 'taken from the copy in the database')
-        else if (taken !== undefined)
-          log.warn({ file: path }, 'the copy in the database is not one that this ledger wrote: left aside')
+          log.info({ file: path, events: taken.events }, 'taken from the copy in the database')
+        else if (taken !== undefined) log.warn({ file: path }, FOREIGN_COPY)
       } catch (error) {
         log.warn(
           { file: path, reason: reasonOf(error) },

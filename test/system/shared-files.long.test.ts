@@ -1,16 +1,13 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
-import pg from 'pg'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openLedger } from '../../src/compose.ts'
-import { SharedFiles } from '../../src/compose-sharing.ts'
 import { readSettings } from '../../src/config.ts'
 import { fixedKeys, requireKeys } from '../../src/key-source.ts'
 import { createLedger } from '../../src/ledger/create-ledger.ts'
 import { silentLog } from '../../src/ledger/effects.ts'
 import { fileGuard, logFileGuard } from '../../src/ledger/identity/file-guard.ts'
-import type { Ledger } from '../../src/ledger/ledger.ts'
 import type { EventStore } from '../../src/store/event-store.ts'
 import { readConnectionUrl } from '../../src/store/postgres/connection-url.ts'
 import { openPostgresCopies } from '../../src/store/postgres/postgres-copies.ts'
@@ -18,77 +15,13 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import { openSqliteAudit } from '../../src/store/sqlite/sqlite-audit.ts'
 import { openSqliteLogs } from '../../src/store/sqlite/sqlite-log.ts'
 import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
-import { askAll } from '../support/audited.ts'
 import { countersign } from '../support/command-line.ts'
-import { newPostgresUrl } from '../support/postgres-store.ts'
-import { drive } from '../support/run-driver.ts'
-import { type TempFolder, tempFolder } from '../support/temp-folder.ts'
-import { alice } from '../support/test-ledger.ts'
+import { answers, FILES, handOver, runNames, type SharedPlace, sharedPlace } from '../support/shared-files.ts'
 import { wrapStore } from '../support/wrap-store.ts'
 
 const test = suite('processes on one PostgreSQL share the files that follow the store')
 
-const FILES = ['log.db', 'views.db', 'audit.db']
 const RUNS = 30
-/** So few that a test need not write a thousand. */
-const LEAST_EVENTS = 5
-
-interface Shared extends AsyncDisposable {
-  readonly url: string
-  readonly folder: TempFolder
-  readonly superuser: pg.Client
-  readonly warned: string[]
-  /** The files of a data folder, as the process that owns it shares them. */
-  readonly files: (data: string) => SharedFiles
-  readonly write: (data: string, runs: readonly string[]) => Promise<void>
-}
-
-async function shared(): Promise<Shared> {
-  const url = await newPostgresUrl()
-  const folder = tempFolder()
-  const made = await countersign(['keys', 'create', '--keys', folder.file('keys.json')])
-  assert.is(made.code, 0, made.stderr)
-  const superuser = new pg.Client(readConnectionUrl(url).config)
-  await superuser.connect()
-  const warned: string[] = []
-  const log = { ...silentLog, warn: (_: object, message: string) => void warned.push(message) }
-  const keys = fixedKeys(requireKeys({ kind: 'file', path: folder.file('keys.json') }))
-  return {
-    ...{ url, folder, superuser, warned },
-    files: (data) => {
-      const copies = openPostgresCopies(url)
-      return new SharedFiles({ copies, keys, log, data: folder.file(data), leastEvents: LEAST_EVENTS })
-    },
-    write: async (data, runs) => {
-      const flags = { data: folder.file(data), store: url, keys: folder.file('keys.json'), 'checkpoint-seconds': '0' }
-      await using opened = await openLedger(readSettings(flags, {}), silentLog)
-      for (const run of runs) await handOver(opened.ledger, run)
-      await opened.ledger.logs?.publish()
-      await answers(opened.ledger)
-    },
-    [Symbol.asyncDispose]: async () => {
-      await superuser.end()
-      folder[Symbol.dispose]()
-    },
-  }
-}
-
-async function handOver(ledger: Ledger, run: string): Promise<void> {
-  const at = drive({ ledger }, run)
-  await at.start()
-  await at.hand('a', { facts: { revenue: 500 } }, { tokens: 40 })
-  await at.hand('b', { facts: { revenue: 600 } }, { tokens: 2 })
-}
-
-/** What the files are asked for; reads that go on record add events, which are left out. */
-async function answers(ledger: Ledger): Promise<unknown> {
-  const filter = { types: ['RunStarted', 'EnvelopeAccepted'] as const }
-  return {
-    runs: (await ledger.listRuns(alice, { limit: 100 })).items,
-    spend: await askAll(ledger, 'spend'),
-    events: await askAll(ledger, 'events', { filter: filter as never }),
-  }
-}
 
 interface Opened {
   readonly found: unknown
@@ -98,7 +31,7 @@ interface Opened {
 }
 
 /** A process on this data folder, as it would start: how much of the store it reads, and what it answers. */
-async function startOn({ url, folder }: Shared, data: string): Promise<Opened> {
+async function startOn({ url, folder }: SharedPlace, data: string): Promise<Opened> {
   let read = 0
   await using store = await openPostgresStore({ url })
   const counting: EventStore = wrapStore(store, {
@@ -128,11 +61,8 @@ async function startOn({ url, folder }: Shared, data: string): Promise<Opened> {
   }
 }
 
-const runNames = (from: number, count: number): readonly string[] =>
-  Array.from({ length: count }, (_, index) => `run-${from + index}`)
-
 test('a new process takes the files of another from the database, reads the tail of the store alone, and answers the same (F165, STR-33)', async () => {
-  await using place = await shared()
+  await using place = await sharedPlace()
   await place.write('first', runNames(0, RUNS))
   await using first = place.files('first')
   assert.equal(await first.turn(), FILES)
@@ -154,7 +84,7 @@ test('a new process takes the files of another from the database, reads the tail
 })
 
 test('a copy is put while the ledger writes on, and is one state of the file all the same', async () => {
-  await using place = await shared()
+  await using place = await sharedPlace()
   await place.write('first', runNames(0, RUNS))
   const flags = { data: place.folder.file('first'), store: place.url, keys: place.folder.file('keys.json') }
   await using files = place.files('first')
@@ -183,7 +113,7 @@ test('a copy is put while the ledger writes on, and is one state of the file all
 })
 
 test('a copy that somebody without the keys made, altered or misnamed is left aside with a word, and nothing is answered from it (A227, STR-33)', async () => {
-  await using place = await shared()
+  await using place = await sharedPlace()
   await place.write('first', runNames(0, 4))
   await using first = place.files('first')
   await first.turn()
@@ -216,7 +146,7 @@ test('a copy that somebody without the keys made, altered or misnamed is left as
 })
 
 test('a file that somebody altered on one machine gets no copy with the seal of the ledger (A227)', async () => {
-  await using place = await shared()
+  await using place = await sharedPlace()
   await place.write('first', runNames(0, 4))
   const file = new Sqlite(place.folder.file('first/audit.db'))
   file.exec("UPDATE events SET actor = 'mallory'")
@@ -226,7 +156,7 @@ test('a file that somebody altered on one machine gets no copy with the seal of 
 })
 
 test('an older copy, put back by whoever owns the database, hides nothing that came since (A228)', async () => {
-  await using place = await shared()
+  await using place = await sharedPlace()
   await place.write('first', runNames(0, 4))
   await using first = place.files('first')
   await first.turn()
@@ -249,7 +179,7 @@ test('an older copy, put back by whoever owns the database, hides nothing that c
 })
 
 test('one process at a time puts a copy, and one that dies in the middle leaves the last whole one and its place to the next (F166)', async () => {
-  await using place = await shared()
+  await using place = await sharedPlace()
   await using one = openPostgresCopies(place.url)
   await using other = openPostgresCopies(place.url)
   const copy = (text: string) => ({ text, seal: 'seal', parts: ['a'.repeat(64)] })
@@ -281,7 +211,7 @@ test('one process at a time puts a copy, and one that dies in the middle leaves 
 })
 
 test('where no copy can be put or taken, the ledger says so once and makes its files from the store (F165)', async () => {
-  await using place = await shared()
+  await using place = await sharedPlace()
   const schema = readConnectionUrl(place.url).schema
   await place.write('first', runNames(0, 4))
   await place.superuser.query(`DROP TABLE ${schema}.copies CASCADE`)
