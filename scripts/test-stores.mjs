@@ -1,31 +1,53 @@
 // Runs the same suites on every backend of the event store, one after the other, and ends with the sum of all: contract, ledger, HTTP, client,
 // crash (kill -9 of a ledger process) and many processes at once. PostgreSQL is a server that each test process starts, or that of
 // POSTGRES_URL. EventStoreDB is the protocol node in the tests' own process, or with EVENTSTORE_URL set a real server. `--long` runs the long ones; a word narrows to paths or backends that contain it.
+// On a server the ledger's own suites share a store, which is filled and goes on being written to by others (test/support/shared-test-store.ts).
 //
 // Left out is what makes sense for one backend alone: a file's faults (a full disk, failing syncs, the owner's lock, crash images, tampering
 // with rows), a server's (lost answers, cut connections, retention), and what has no store at all.
 import { runFiles, slowestLine, sumLine, testFiles } from './run-files.mjs'
 
 /** Beginnings of paths below `dist/test/`. */
-const ON_EVERY_STORE = ['ledger/', 'http/', 'client/', 'webhooks/', 'system/contention.']
+const LEDGER = ['ledger/']
+const ON_EVERY_STORE = ['http/', 'client/', 'webhooks/', 'system/contention.']
 const AFTER_KILL = ['system/kill.']
+
+/** Their tests are all about one ledger's keys: on a shared store each would change those of all others. */
+const WITH_OWN_KEYS = {
+  'ledger/keys.': 'its tests rotate the key ring',
+  'ledger/log/log-key-rotation.': "its tests rotate the logs' key",
+  'ledger/log/witnesses.': 'its witnesses know one key, and see one log rewritten',
+}
 
 const STORES = [
   // Nothing of it outlives its process: there is nothing to kill for.
-  { name: 'memory', suites: ['store/memory.', ...ON_EVERY_STORE] },
-  // A file has one writer, which its lock sees to.
-  { name: 'sqlite', suites: ['store/sqlite.', ...ON_EVERY_STORE, ...AFTER_KILL], without: ['ledger/two-writers.'] },
-  { name: 'postgres', suites: ['store/postgres.', ...ON_EVERY_STORE, ...AFTER_KILL] },
-  process.env.EVENTSTORE_URL ? realServer() : protocolNode(),
+  { name: 'memory', suites: ['store/memory.', ...LEDGER, ...ON_EVERY_STORE] },
+  {
+    name: 'sqlite',
+    suites: ['store/sqlite.', ...LEDGER, ...ON_EVERY_STORE, ...AFTER_KILL],
+    leftOut: { 'ledger/two-writers.': 'a file has one writer' },
+  },
+  server('postgres'),
+  shared({ name: 'postgres', shown: 'postgres, filled and shared by tests' }),
+  ...(process.env.EVENTSTORE_URL
+    ? [realServer()]
+    : [server('eventstoredb'), shared({ name: 'eventstoredb', shown: 'eventstoredb, filled and shared by tests' })]),
 ]
 
-function protocolNode() {
-  return { name: 'eventstoredb', suites: ['store/eventstoredb.', ...ON_EVERY_STORE, ...AFTER_KILL] }
+/** Each test with a store of its own. */
+function server(name) {
+  return { name, suites: [`store/${name}.`, ...Object.keys(WITH_OWN_KEYS), ...ON_EVERY_STORE, ...AFTER_KILL] }
 }
 
-/** It keeps everything and has one identity: the ledger's own suites, which found a ledger with new keys for each test, want an empty store. */
+function shared(store) {
+  return { ...store, suites: LEDGER, leftOut: WITH_OWN_KEYS, env: { COUNTERSIGN_TEST_SHARED: '1' } }
+}
+
+/** It keeps everything and has one identity. */
 function realServer() {
-  return { ...protocolNode(), shown: 'eventstoredb, the server of EVENTSTORE_URL', without: ['ledger/', 'webhooks/'] }
+  const suites = ['store/eventstoredb.', ...LEDGER, ...ON_EVERY_STORE, ...AFTER_KILL]
+  const leftOut = { ...WITH_OWN_KEYS, 'webhooks/': 'its tests read a store from its beginning' }
+  return { name: 'eventstoredb', shown: 'eventstoredb, the server of EVENTSTORE_URL', suites, leftOut }
 }
 
 const long = process.argv.includes('--long')
@@ -35,17 +57,22 @@ const all = testFiles({ long })
 const timeoutMs = (long ? 30 : 5) * 60_000
 const total = { passed: 0, failed: 0, skipped: 0, files: [] }
 let found = 0
-for (const { name, shown = name, suites, without = [] } of STORES) {
+for (const { name, shown = name, suites, leftOut = {}, env = {} } of STORES) {
   const isAmong = (file, beginnings) => beginnings.some((beginning) => file.startsWith(beginning))
-  const files = all
-    .filter((file) => isAmong(file, suites) && !isAmong(file, without))
-    .filter((file) => words.every((word) => `${name} ${file}`.includes(word)))
+  const wanted = all
+    .filter((file) => isAmong(file, suites))
+    .filter((file) => words.every((word) => `${shown} ${file}`.includes(word)))
+  const files = wanted.filter((file) => !isAmong(file, Object.keys(leftOut)))
   if (files.length === 0) continue
   found += files.length
   console.log(`store: ${shown}`)
-  const sum = await runFiles(files, { timeoutMs, env: { COUNTERSIGN_TEST_STORE: name } })
+  for (const [beginning, why] of Object.entries(leftOut)) {
+    if (wanted.some((file) => file.startsWith(beginning)))
+      console.log(`     left out: ${beginning.replace(/\.$/, '')}: ${why}`)
+  }
+  const sum = await runFiles(files, { timeoutMs, env: { COUNTERSIGN_TEST_STORE: name, ...env } })
   for (const key of ['passed', 'failed', 'skipped']) total[key] += sum[key]
-  total.files.push(...sum.files.map(({ file, ...rest }) => ({ file: `${name} ${file}`, ...rest })))
+  total.files.push(...sum.files.map(({ file, ...rest }) => ({ file: `${shown} ${file}`, ...rest })))
   console.log(`store: ${shown}: ${sumLine(sum)}\n`)
 }
 if (found === 0) {

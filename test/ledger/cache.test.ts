@@ -12,7 +12,7 @@ import { wrapStore } from '../support/wrap-store.ts'
 
 const cache = suite('hot runs and cached folds')
 
-const stream = runStream('acme', 'r')
+const streamOfR = (): string => runStream(alice.tenant, 'r')
 const usage: Command = { kind: 'usage', body: { agent: 'a', usage: { tokens: 1 } } }
 const use = (count: number) => Array.from({ length: count }, () => ({ runId: 'r', command: usage }))
 
@@ -24,7 +24,8 @@ async function longRun(test: TestLedger, events: number): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }
 
-const foldRow = (test: TestLedger): FoldRow | undefined => test.views.loadFold(stream, `run/${RUN_PROJECTION_VERSION}`)
+const foldRow = (test: TestLedger): FoldRow | undefined =>
+  test.views.loadFold(streamOfR(), `run/${RUN_PROJECTION_VERSION}`)
 
 /** Opens the same store with views that hold this row. */
 async function reopened(test: TestLedger, row: FoldRow, store = test.store): Promise<TestLedger> {
@@ -102,7 +103,7 @@ cache('a fold cached before the store was restored from an older copy decides no
     )
   const older = (await recordsOf(test.store, 'r')).slice(0, 500)
   await restored.append({
-    stream,
+    stream: streamOfR(),
     expectedRevision: -1,
     records: older.map((each) => ({
       header: each.header,
@@ -142,7 +143,7 @@ cache('a record that does not verify stops the run: nothing is decided, answered
   const readStream: typeof store.readStream = async function* (...args) {
     for await (const page of store.readStream(...args)) {
       yield page.map((record) =>
-        forged && record.stream === stream && record.revision === 1
+        forged && record.stream === streamOfR() && record.revision === 1
           ? { ...record, data: record.data.replace('1', '2') }
           : record,
       )
@@ -162,7 +163,7 @@ cache('a record that does not verify stops the run: nothing is decided, answered
   refusedWith(await cold.execute(alice, 'r', usage, {}), 'stream-damaged')
   const read = await cold.run(alice, 'r')
   assert.is(read.ok ? '' : read.refusal.code, 'stream-damaged')
-  assert.is(await store.head(stream), 2)
+  assert.is(await store.head(streamOfR()), 2)
   forged = false
   ok(await cold.execute(alice, 'r', usage, {}))
 })

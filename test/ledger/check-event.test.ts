@@ -2,7 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ReadRecord } from '../../src/store/event-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import { alice, testLedger } from '../support/test-ledger.ts'
+import { alice, ownCaller, testLedger } from '../support/test-ledger.ts'
 import { wrapStore } from '../support/wrap-store.ts'
 
 const test = suite('ledger: one event checked')
@@ -53,7 +53,7 @@ test('a changed body, header or link is named, and the neighbours say what conce
 test('a run of another tenant has no event to check (A11)', async () => {
   const { test: inner } = await opened()
   await using _ = inner
-  const found = await inner.ledger.checkEvent({ ...alice, tenant: 'beta' }, 'r', 0)
+  const found = await inner.ledger.checkEvent(ownCaller('beta', { actor: 'alice' }), 'r', 0)
   assert.is(found.ok ? '' : found.refusal.code, 'run-not-found')
 })
 

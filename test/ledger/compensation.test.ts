@@ -1,12 +1,13 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
+import { runStream } from '../../schemas/names.ts'
 import type { Command } from '../../src/ledger/ledger.ts'
 import { checkRecord } from '../../src/signing/check.ts'
 import { recordDigest } from '../../src/signing/digests.ts'
 import { createRunKeys } from '../../src/signing/key-ring.ts'
 import { drive, ok, recordsOf, refusedWith, replayed, verifiedFold } from '../support/run-driver.ts'
-import { testLedger } from '../support/test-ledger.ts'
+import { alice, testLedger } from '../support/test-ledger.ts'
 
 const compensation = suite('compensation')
 const undo = { compensate: { tool: 'undo' } } as const
@@ -132,7 +133,7 @@ compensation(
     if (moved === undefined || end === undefined) throw new Error('nothing to forge with')
     const { ring } = at.test.keys.current()
     const place = {
-      stream: 'run-acme.other',
+      stream: runStream(alice.tenant, 'other'),
       revision: end.revision + 1,
       prevDigest: recordDigest(end.header),
       prevTime: undefined,
@@ -140,7 +141,7 @@ compensation(
     }
     const checked = checkRecord(moved, place, { ring, runKeys: createRunKeys(ring) })
     assert.ok(!checked.ok && checked.faults.some(({ code }) => code === 'wrong-stream'))
-    const renamed = { ...moved, header: moved.header.replace('run-acme.r"', 'run-acme.other"') }
+    const renamed = { ...moved, header: moved.header.replace(`${runStream(alice.tenant, 'r')}"`, `${place.stream}"`) }
     const remade = checkRecord(renamed, place, { ring, runKeys: createRunKeys(ring) })
     assert.ok(!remade.ok && remade.faults.some(({ code }) => code === 'mac'))
   },

@@ -35,7 +35,7 @@ const keysOf = ({ keys }: Disclosed) => ({
 })
 
 test('the keys check every event of the run, over a rotation, and no event of another run', async () => {
-  await using home = await testLedger()
+  await using home = await testLedger({ rotates: true })
   const run = drive(home, 'r1')
   await run.start()
   await run.hand('writer', { note: 'a' })
@@ -44,7 +44,7 @@ test('the keys check every event of the run, over a rotation, and no event of an
   await run.do({ kind: 'complete', body: {} })
   const file = await disclosed(home, 'r1')
   assert.is(file.keys.length, 2)
-  let expected = firstExpectation(runStream('acme', 'r1'))
+  let expected = firstExpectation(runStream(alice.tenant, 'r1'))
   for (const record of await recordsOf(home.store, 'r1')) {
     const checked = checkRecord(record, expected, keysOf(file))
     if (!checked.ok) throw new Error(JSON.stringify(checked.faults))
@@ -127,7 +127,7 @@ test('an event behind the disclosure is TAMPERED, though its seal fits (SEAL-13)
     ],
     {
       stream: file.stream,
-      tenant: 'acme',
+      tenant: alice.tenant,
       actor: 'alice',
       revision: records.length,
       prev: last.digest,

@@ -110,7 +110,7 @@ test("what a branch adds is below its agent's signature: put in or changed on th
   const parent = String(open.body.parent)
   const add = { constraints: ['an aisle seat'] }
   const sign = async (said: { add?: JsonObject }) => {
-    const place = { ledgerId: at.opened.ledger.ledgerId, tenant: 'acme', run: 'r', agent: 'a', parent }
+    const place = { ledgerId: at.opened.ledger.ledgerId, tenant: alice.tenant, run: 'r', agent: 'a', parent }
     const input = envelopeSigningInput({ ...place, mode: 'extend', payload: {}, ...said })
     const header = { alg: 'EdDSA', typ: ENVELOPE_TYP }
     return (await new CompactSign(input).setProtectedHeader(header).sign(privateKey)).replace(/\.[^.]*\./, '..')

@@ -13,7 +13,7 @@ import {
   replayed,
   verifiedFold,
 } from '../support/run-driver.ts'
-import { testLedger } from '../support/test-ledger.ts'
+import { alice, testLedger } from '../support/test-ledger.ts'
 
 const forks = suite('forks')
 
@@ -34,7 +34,7 @@ const statuses = (body: JsonObject) =>
   (body.receipts as readonly JsonObject[]).map(({ branch, status }) => `${branch} ${status}`)
 
 async function contextOf({ test }: Awaited<ReturnType<typeof forked>>): Promise<unknown> {
-  const found = await test.ledger.context({ tenant: 'acme', actor: 'alice' }, 'r', {})
+  const found = await test.ledger.context(alice, 'r', {})
   return found.ok ? found.value.context : found.refusal
 }
 
@@ -259,7 +259,7 @@ forks(
 forks('a token of one agent reports for its own branch only', async () => {
   await using at = await forked()
   const open = await fork(at.run, 'vote', ['a', 'b'])
-  const bound = drive(at.test, 'r', { tenant: 'acme', actor: 'alice', agent: 'a' })
+  const bound = drive(at.test, 'r', { ...alice, agent: 'a' })
   const report = (branch: string) =>
     bound.do({ kind: 'branch', forkId: open.forkId, body: { branch, output: { by: branch } } })
   refusedWith(await report('b'), 'agent-mismatch')
@@ -306,7 +306,7 @@ forks('the open fork and its branches can be read', async () => {
   const open = await fork(at.run, 'vote', ['a', 'b'])
   await open.offer('b', { note: 1 })
   assert.is((await at.run.state()).openFork, open.forkId)
-  const found = await at.test.ledger.forks({ tenant: 'acme', actor: 'alice' }, 'r')
+  const found = await at.test.ledger.forks(alice, 'r')
   const [item] = found.ok ? (found.value.items as readonly JsonObject[]) : []
   assert.equal([item?.status, item?.offers], ['open', ['b']])
   assert.is(

@@ -1,7 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
-import { type TestLedger, testLedger } from '../support/test-ledger.ts'
+import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
 
 const test = suite('states that a run has left')
 
@@ -81,7 +81,7 @@ test('what was left after a step that the run went back to was never left, and a
   assert.is(await handOver(run, ticket('lab')), 'accepted')
   await using again = await run.sibling()
   const body = { agent: 'a', payload: ticket('triage') }
-  const outcome = await again.execute({ tenant: 'acme', actor: 'alice' }, 'r', { kind: 'envelope', body }, {})
+  const outcome = await again.execute(alice, 'r', { kind: 'envelope', body }, {})
   assert.is(outcome.ok, false)
 })
 

@@ -2,6 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Caller, Ledger } from '../../src/ledger/ledger.ts'
 import { type Pace, ReaderLeftError } from '../../src/resources/work-queue.ts'
+import type { ReadRecord } from '../../src/store/event-store.ts'
 import { drive, ok } from '../support/run-driver.ts'
 import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
 import { openTestStore } from '../support/test-store.ts'
@@ -88,9 +89,9 @@ paced('an audit query looks whether it may go on before each stretch that it rea
 paced('a reader that has left costs one page more at most, whatever it requested (A70)', async () => {
   const inner = await openTestStore()
   let records = 0
-  async function* count<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<readonly T[]> {
+  async function* count(pages: AsyncIterable<readonly ReadRecord[]>): AsyncGenerator<readonly ReadRecord[]> {
     for await (const page of pages) {
-      records += page.length
+      records += page.filter(({ stream }) => stream.includes(alice.tenant)).length
       yield page
     }
   }
@@ -99,9 +100,9 @@ paced('a reader that has left costs one page more at most, whatever it requested
     readAll: (...asked) => count(inner.readAll(...asked)),
   })
   await using test = await seeded({ store })
-  // What follows the store has read it before the readers come.
-  await test.ledger.exports.sealedPin(alice)
   for (const [name, read] of Object.entries(READS)) {
+    // What follows the store has read it before the reader comes, the checkpoint of the first pin too.
+    for (let turn = 0; turn < 2; turn += 1) await test.ledger.exports.sealedPin(alice)
     records = 0
     let ended: unknown
     await read(test.ledger, counted(1)).catch((error: unknown) => {

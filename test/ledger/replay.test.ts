@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Json, JsonObject } from '../../schemas/json.ts'
+import { runStream } from '../../schemas/names.ts'
 import { resolvePolicy } from '../../schemas/resolve-policy.ts'
 import { createRunKeys, currentKey } from '../../src/signing/key-ring.ts'
 import { sealEvents } from '../../src/signing/seal.ts'
 import { digestOf, id } from '../support/decider.ts'
 import { drive, ok, replayed } from '../support/run-driver.ts'
-import { type TestLedger, testLedger } from '../support/test-ledger.ts'
+import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
 
 const replaying = suite('replay')
 
@@ -41,12 +42,12 @@ const snapshot = (context: string, v = 1) => ({
 async function write(test: TestLedger, drafts: readonly { type: string; data: Json }[]): Promise<void> {
   const { ring } = test.keys.current()
   const { kid } = currentKey(ring)
-  const key = createRunKeys(ring).keyFor(kid, 'acme', 'run-acme.r')
+  const key = createRunKeys(ring).keyFor(kid, alice.tenant, runStream(alice.tenant, 'r'))
   if (key === undefined) throw new Error('the ring has its own key')
   let ids = 0
   const events = sealEvents(drafts, {
-    stream: 'run-acme.r',
-    tenant: 'acme',
+    stream: runStream(alice.tenant, 'r'),
+    tenant: alice.tenant,
     actor: 'alice',
     revision: 0,
     clock: new Date(test.clock.nowMs).toISOString(),
@@ -58,7 +59,11 @@ async function write(test: TestLedger, drafts: readonly { type: string; data: Js
     },
     newSalt: () => new Uint8Array(randomBytes(16)),
   })
-  await test.store.append({ stream: 'run-acme.r', expectedRevision: -1, records: events.map((event) => event.record) })
+  await test.store.append({
+    stream: runStream(alice.tenant, 'r'),
+    expectedRevision: -1,
+    records: events.map((event) => event.record),
+  })
 }
 
 replaying('a snapshot is compared with the context as it folds now, not with what the events say of it', async () => {

@@ -222,7 +222,7 @@ rewind('what was changed on the disk is not restored under a new seal', async ()
   const readStream: typeof store.readStream = async function* (...args) {
     for await (const page of store.readStream(...args)) {
       yield page.map((record) => {
-        const tamper = forged && record.stream === runStream('acme', 'r') && record.revision === 1
+        const tamper = forged && record.stream === runStream(alice.tenant, 'r') && record.revision === 1
         return tamper ? { ...record, data: record.data.replace('honest', 'forged') } : record
       })
     }
@@ -236,10 +236,10 @@ rewind('what was changed on the disk is not restored under a new seal', async ()
   await run.start({ policy: { protect: [] } })
   ok(await run.hand('ann', { said: 'honest' }))
   ok(await run.hand('ann', { said: 'more' }))
-  const before = await store.head(runStream('acme', 'r'))
+  const before = await store.head(runStream(alice.tenant, 'r'))
   forged = true
   refusedWith(await run.do({ kind: 'rollback', body: { reason: 'x' } }), 'stream-damaged')
-  assert.is(await store.head(runStream('acme', 'r')), before)
+  assert.is(await store.head(runStream(alice.tenant, 'r')), before)
 })
 
 rewind.run()

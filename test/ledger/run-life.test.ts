@@ -1,5 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { runStream } from '../../schemas/names.ts'
 import type { Command } from '../../src/ledger/ledger.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { drive, idempotent, listed, ok, refusedWith, verifiedFold } from '../support/run-driver.ts'
@@ -17,7 +18,7 @@ life('nothing happens to a run that was not started', async () => {
   refusedWith(await run.claim('t'), 'run-not-found')
   const found = await test.ledger.run(alice, 'r')
   assert.is(found.ok ? '' : found.refusal.code, 'run-not-found')
-  assert.is(await test.store.head('run-acme.r'), -1)
+  assert.is(await test.store.head(runStream(alice.tenant, 'r')), -1)
 })
 
 life('the same id and content takes an open run up again; other content is refused', async () => {

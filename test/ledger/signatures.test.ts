@@ -29,7 +29,7 @@ async function open(alg: 'EdDSA' | 'ES256' = 'EdDSA', requireSignature = true) {
   const sign = async (changed: Partial<SignedEnvelope> = {}) => {
     const envelope = {
       ledgerId: test.ledger.ledgerId,
-      tenant: 'acme',
+      tenant: alice.tenant,
       run: 'r',
       agent: 'ann',
       parent: await parent(),

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert'
 import type { Caller } from '../../src/ledger/ledger.ts'
 import { MemoryBudget, type ShareName } from '../../src/resources/memory-budget.ts'
 import { askAll, auditOf } from '../support/audited.ts'
-import { type TestLedger, testLedger } from '../support/test-ledger.ts'
+import { ownCaller, type TestLedger, testLedger } from '../support/test-ledger.ts'
 
 const small = suite('a ledger with little memory')
 
@@ -15,7 +15,7 @@ const RUNS = 4
 
 const SHARES_OF_CACHES: readonly ShareName[] = ['audit-index', 'logs', 'leases', 'access']
 
-const callerOf = (tenant: number): Caller => ({ tenant: `tenant-${tenant}`, actor: 'tester' })
+const callerOf = (tenant: number): Caller => ownCaller(`tenant-${tenant}`, { actor: 'tester' })
 
 /** Calls, reservations and handoffs of many runs, begun in all of them before they end in any. */
 async function fill({ ledger }: TestLedger): Promise<void> {

@@ -2,12 +2,12 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Caller, Command } from '../../src/ledger/ledger.ts'
 import { drive, ok, refusedWith } from '../support/run-driver.ts'
-import { alice, testLedger } from '../support/test-ledger.ts'
+import { alice, ownCaller, testLedger } from '../support/test-ledger.ts'
 
 const test = suite('tokens of one agent, in process')
 
-const writer: Caller = { ...alice, agent: 'writer' }
-const reader: Caller = { ...alice, agent: 'reader' }
+const writer: Caller = ownCaller('acme', { actor: 'alice', agent: 'writer' })
+const reader: Caller = ownCaller('acme', { actor: 'alice', agent: 'reader' })
 
 async function withWork() {
   const inner = await testLedger({ audit: true })

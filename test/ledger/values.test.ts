@@ -39,8 +39,11 @@ values(
     assert.equal([bytes, mediaType], [canonicalJson(BIG).length, 'application/json'])
     assert.is.not(digest, `sha256:${createHash('sha256').update(canonicalJson(BIG)).digest('hex')}`)
     const order = (await collect(test.store.readAll())).map(({ stream }) => stream)
-    const first = order.indexOf(valueStream('acme', String(digest)))
-    assert.ok(first >= 0 && order.filter((stream) => stream.startsWith('value-')).length === 3, 'in parts of 128 KiB')
+    const first = order.indexOf(valueStream(alice.tenant, String(digest)))
+    assert.ok(
+      first >= 0 && order.filter((stream) => stream.startsWith(valueStream(alice.tenant, ''))).length === 3,
+      'in parts of 128 KiB',
+    )
     assert.ok(first < order.length - 2)
     const found = await test.ledger.value(alice, 'r', String(digest))
     assert.is(found.ok && found.value, canonicalJson(BIG))
@@ -67,7 +70,8 @@ values('a command that is refused stores no value, and one sent again stores it 
   await run.start()
   const callId = await run.claimed('t')
   const stored = async (): Promise<number> =>
-    (await collect(test.store.readAll())).filter(({ stream }) => stream.startsWith('value-')).length
+    (await collect(test.store.readAll())).filter(({ stream }) => stream.startsWith(valueStream(alice.tenant, '')))
+      .length
   refusedWith(await run.settle(callId, { fence: 9, result: BIG }), 'stale-fence')
   const orphan = { tool: 't', args: BIG, parentCall: '01890a5d-ac96-774b-8cce-000000000001' }
   refusedWith(await run.do({ kind: 'claim', body: orphan }), 'call-not-found')
@@ -153,7 +157,9 @@ values('two processes that store one value at once have it once, whole (REC-21)'
     ledger.execute(alice, 'r', { kind: 'claim', body: { tool, args: BIG } }, {})
   const outcomes = await Promise.all([claim(test.ledger, 'a'), claim(sibling, 'b'), claim(test.ledger, 'c')])
   for (const outcome of outcomes) ok(outcome)
-  const parts = (await collect(test.store.readAll())).filter(({ stream }) => stream.startsWith('value-'))
+  const parts = (await collect(test.store.readAll())).filter(({ stream }) =>
+    stream.startsWith(valueStream(alice.tenant, '')),
+  )
   assert.is(parts.length, 3)
   await sibling[Symbol.asyncDispose]()
 })

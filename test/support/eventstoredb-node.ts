@@ -64,6 +64,7 @@ export class EventStoreNode implements AsyncDisposable {
   readonly #inject: (socket: Socket) => void
   #listener: NetServer | undefined
   #port = 0
+  #isUnreferenced = false
 
   constructor(options: NodeOptions = {}) {
     const { version, runsProjections = true, cluster } = { version: SERVER_VERSION, ...options }
@@ -119,6 +120,7 @@ export class EventStoreNode implements AsyncDisposable {
   async start(): Promise<void> {
     const listener = createServer({ noDelay: true }, (socket) => {
       this.#sockets.add(socket)
+      if (this.#isUnreferenced) socket.unref()
       socket.on('error', () => undefined)
       socket.on('close', () => this.#sockets.delete(socket))
       this.#inject(socket)
@@ -130,6 +132,13 @@ export class EventStoreNode implements AsyncDisposable {
     this.#listener = listener
     this.#port = (listener.address() as AddressInfo).port
     this.#parts.cluster?.ports.add(this.#port)
+  }
+
+  /** It no longer keeps the process alive: whoever waits for an answer does. */
+  unref(): void {
+    this.#isUnreferenced = true
+    this.#listener?.unref()
+    for (const socket of this.#sockets) socket.unref()
   }
 
   /** As `kill -9` looks from outside: connections break, new ones are refused, and remembered event ids are gone. */

@@ -19,9 +19,19 @@ import { openSqliteAudit } from '../../src/store/sqlite/sqlite-audit.ts'
 import { openSqliteLogs } from '../../src/store/sqlite/sqlite-log.ts'
 import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
 import type { ViewStore } from '../../src/store/view-store.ts'
-import { openTestStore, testStoreKeys } from './test-store.ts'
+import { openTestStore, openUnsharedStore, ownTenant, testStoreKeys } from './test-store.ts'
 
-export const alice: Caller = { tenant: 'acme', actor: 'alice' }
+/** A caller whose tenant is this one of the test that runs, on a store that tests share. A copy is for one test. */
+export function ownCaller<T extends object>(tenant: string, more: T): T & { readonly tenant: string } {
+  return {
+    get tenant() {
+      return ownTenant(tenant)
+    },
+    ...more,
+  }
+}
+
+export const alice: Caller = ownCaller('acme', { actor: 'alice' })
 
 export interface TestLedger extends AsyncDisposable {
   readonly ledger: Ledger
@@ -85,6 +95,8 @@ export class TestKeys implements KeySource {
 export interface TestLedgerOptions {
   readonly store?: EventStore
   readonly keys?: LedgerKeys
+  /** Its keys change: it shares its store with no other test. */
+  readonly rotates?: boolean
   readonly caller?: Caller
   /** Let the real clock run instead of the one in hand. */
   readonly realClock?: boolean
@@ -106,7 +118,7 @@ export interface TestLedgerOptions {
 }
 
 export async function testLedger(options: TestLedgerOptions = {}): Promise<TestLedger> {
-  const store = options.store ?? (await openTestStore())
+  const store = options.store ?? (options.rotates === true ? await openUnsharedStore() : await openTestStore())
   const views = options.views ?? openSqliteViews({ path: ':memory:' })
   const keys = new TestKeys(options.keys ?? testStoreKeys())
   const clock: TestClock = { nowMs: Date.now(), setAheadMs: 0 }

@@ -17,7 +17,7 @@ import type { LogStore } from '../../src/store/log-store.ts'
 import { openSqliteLogs } from '../../src/store/sqlite/sqlite-log.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { openSqliteViews } from '../../src/store/sqlite/sqlite-views.ts'
-import { openTestStore, testStoreKeys } from './test-store.ts'
+import { ORIGIN, openTestStore, ownTenant, testStoreKeys } from './test-store.ts'
 
 export interface LoggedLine {
   readonly level: string
@@ -27,6 +27,9 @@ export interface LoggedLine {
 
 export interface TestLogs extends AsyncDisposable {
   readonly ledger: Ledger
+  /** Two tenants of this test's own. */
+  readonly tenant: string
+  readonly other: string
   readonly logs: TenantLogs
   readonly store: EventStore
   readonly logStore: LogStore
@@ -52,8 +55,6 @@ export interface TestLogsOptions {
   readonly witnesses?: readonly Witness[]
   readonly stamps?: StampSettings
 }
-
-export const ORIGIN = 'ledger.example'
 
 export async function testLogs(options: TestLogsOptions = {}): Promise<TestLogs> {
   const { folder } = options
@@ -98,6 +99,8 @@ export async function testLogs(options: TestLogsOptions = {}): Promise<TestLogs>
   if (ledger.logs === undefined) throw new Error('the ledger keeps no logs')
   return {
     ledger,
+    tenant: ownTenant('acme'),
+    other: ownTenant('beta'),
     logs: ledger.logs,
     store,
     logStore,

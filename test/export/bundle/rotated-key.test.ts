@@ -11,7 +11,8 @@ import { runCommand } from '../../support/command-line.ts'
 import { type Files, type LogKey, packedBundle, signedAgain } from '../../support/forgery.ts'
 import { rotatedLogKey } from '../../support/key-rotation.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
-import { ORIGIN, testLogs } from '../../support/test-logs.ts'
+import { testLogs } from '../../support/test-logs.ts'
+import { ORIGIN } from '../../support/test-store.ts'
 import { eventually } from '../../support/within.ts'
 
 interface Context {

@@ -1,6 +1,7 @@
 import { copyFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { runStream } from '../../../schemas/names.ts'
 import { auditOfStore } from '../../../src/ledger/audit/audit-of-store.ts'
 import type { AuditIndex } from '../../../src/store/audit-index.ts'
 import type { EventStore } from '../../../src/store/event-store.ts'
@@ -111,12 +112,12 @@ test('streams that this ledger did not write have no rows, as they have no leave
     salt: new Uint8Array(16),
     data: '{}',
   }
-  await store.append({ stream: 'run-acme.forged', expectedRevision: -1, records: [forged] })
+  await store.append({ stream: runStream(alice.tenant, 'forged'), expectedRevision: -1, records: [forged] })
   await drive(ledger, 's').start()
   await ledger.ledger.logs?.publish()
   const { treeSize } = (await ledger.ledger.audit?.asOf(alice)) ?? {}
   await ledger.ledger.logs?.publish()
-  assert.is(treeSize, ledger.ledger.logs?.state('acme').size)
+  assert.is(treeSize, ledger.ledger.logs?.state(alice.tenant).size)
 })
 
 test.run()

@@ -5,15 +5,16 @@ import { callOf, eventFacts, matchesFacts } from '../../../projections/event-fac
 import { matchesText, parsePhrases } from '../../../projections/search-text.ts'
 import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
+import { runStream } from '../../../schemas/names.ts'
 import type { LedgerEvent } from '../../../src/ledger/ledger-event.ts'
 import { askAll, askOnce, auditOf } from '../../support/audited.ts'
 import { drive, ok } from '../../support/run-driver.ts'
-import { alice, type TestLedger, testLedger } from '../../support/test-ledger.ts'
+import { alice, ownCaller, type TestLedger, testLedger } from '../../support/test-ledger.ts'
 
 const audit = suite('audit: events by filters')
 
-const bob = { tenant: 'acme', actor: 'platform', principal: 'bob' }
-const eve = { tenant: 'beta', actor: 'eve' }
+const bob = ownCaller('acme', { actor: 'platform', principal: 'bob' })
+const eve = ownCaller('beta', { actor: 'eve' })
 
 /** Two runs of one tenant and one of another, with an outcome of every kind. */
 async function scene(): Promise<TestLedger> {
@@ -97,7 +98,7 @@ audit('any filters together find exactly what the pure rules say, in the order o
     fc.asyncProperty(filters, async (filter) => {
       const phrases = filter.text === undefined ? undefined : parsePhrases(filter.text)
       const expected = events.filter(({ header, data }, at) => {
-        if (filter.run !== undefined && header.stream !== `run-acme.${filter.run}`) return false
+        if (filter.run !== undefined && header.stream !== runStream(alice.tenant, filter.run)) return false
         const isSearched = header.type !== 'SnapshotTaken'
         const found = facts[at]
         if (phrases !== undefined && !(isSearched && matchesText(phrases, data))) return false

@@ -5,11 +5,11 @@ import { AUDIT_QUERIES } from '../../../src/ledger/audit/audit-queries.ts'
 import { askAll, askOnce } from '../../support/audited.ts'
 import { rotate } from '../../support/key-rotation.ts'
 import { drive, ok } from '../../support/run-driver.ts'
-import { type TestLedger, testLedger } from '../../support/test-ledger.ts'
+import { type TestLedger, type TestLedgerOptions, testLedger } from '../../support/test-ledger.ts'
 
 const queries = suite('audit: the named queries')
 
-const audited = () => testLedger({ audit: 'unrecorded' })
+const audited = (options: TestLedgerOptions = {}) => testLedger({ audit: 'unrecorded', ...options })
 const pick = (items: readonly JsonObject[], ...names: readonly string[]) =>
   items.map((item) => names.map((name) => item[name]))
 
@@ -157,7 +157,7 @@ queries('compensations that failed are listed until one succeeds', async () => {
 })
 
 queries('each key is shown with its period on record and with what it sealed outside of it', async () => {
-  await using test = await audited()
+  await using test = await audited({ rotates: true })
   const run = drive(test, 'r')
   await run.start()
   const [one] = await askAll(test.ledger, 'keys')

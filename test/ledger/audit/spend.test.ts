@@ -8,7 +8,7 @@ import { askAll } from '../../support/audited.ts'
 import { fork } from '../../support/fork-driver.ts'
 import { randomRun } from '../../support/random-run.ts'
 import { drive, ok, verifiedFold } from '../../support/run-driver.ts'
-import { type TestLedger, testLedger } from '../../support/test-ledger.ts'
+import { alice, type TestLedger, testLedger } from '../../support/test-ledger.ts'
 
 const spend = suite('audit: spending recomputed from events')
 
@@ -49,7 +49,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 async function take(test: TestLedger, runId: string, steps: readonly Step[]): Promise<void> {
   const reservations: string[] = []
-  const run = (command: Command) => test.ledger.execute({ tenant: 'acme', actor: 'alice' }, runId, command, {})
+  const run = (command: Command) => test.ledger.execute(alice, runId, command, {})
   const driver = drive(test, runId)
   for (const each of steps) {
     switch (each.do) {

@@ -14,7 +14,8 @@ import { readLogCheckpoint, withCheckpoints } from '../../../src/verify/checkpoi
 import { verifyRecords } from '../../../src/verify/verify-records.ts'
 import { rotatedLogKey } from '../../support/key-rotation.ts'
 import { collect } from '../../support/records.ts'
-import { ORIGIN, type TestLogs, testLogs } from '../../support/test-logs.ts'
+import { type TestLogs, testLogs } from '../../support/test-logs.ts'
+import { ORIGIN } from '../../support/test-store.ts'
 import { eventually } from '../../support/within.ts'
 
 const test = suite('ledger: the key of the logs, rotated')

@@ -1,5 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { runStream } from '../../../schemas/names.ts'
 import type { LogAnswer } from '../../../src/ledger/log/tenant-logs.ts'
 import { parseCheckpoint } from '../../../src/merkle/checkpoint.ts'
 import { CompactTree } from '../../../src/merkle/compact-tree.ts'
@@ -80,9 +81,9 @@ for (const kind of ['memory', 'sqlite'] as const) {
 
   test(`${kind}: a checkpoint is the root over the header texts of one tenant in store order (LOG-1)`, async () => {
     await using at = await opened()
-    await Promise.all([at.fill('acme', 'one', 40), at.fill('beta', 'one', 20), at.fill('acme', 'two', 30)])
+    await Promise.all([at.fill(at.tenant, 'one', 40), at.fill(at.other, 'one', 20), at.fill(at.tenant, 'two', 30)])
     await at.logs.publish()
-    for (const tenant of ['acme', 'beta']) {
+    for (const tenant of [at.tenant, at.other]) {
       const { origin, size, root } = checkpointOf(at, tenant)
       const headers = await headersOf(at, tenant)
       assert.is(origin, `ledger.example/${tenant}`)
@@ -94,30 +95,34 @@ for (const kind of ['memory', 'sqlite'] as const) {
   test(`${kind}: each checkpoint names the tree of its streams, and shows of each how many events it has (LOG-27)`, async () => {
     await using at = await opened()
     for (const [turn, count] of [3, 0, 60, 5].entries()) {
-      await Promise.all([at.fill('acme', `run-${turn}`, count), at.fill('beta', 'one', 1), at.fill('acme', 'again', 2)])
+      await Promise.all([
+        at.fill(at.tenant, `run-${turn}`, count),
+        at.fill(at.other, 'one', 1),
+        at.fill(at.tenant, 'again', 2),
+      ])
       await at.logs.publish()
-      for (const tenant of ['acme', 'beta']) await holdsStreams(at, tenant)
+      for (const tenant of [at.tenant, at.other]) await holdsStreams(at, tenant)
     }
   })
 
   test(`${kind}: a file of the logs that was made anew names the same streams at its next checkpoint (LOG-27)`, async () => {
     await using at = await opened()
-    await at.fill('acme', 'one', 40)
+    await at.fill(at.tenant, 'one', 40)
     await at.logs.publish()
     at.logStore.renew('a test')
-    await at.fill('acme', 'two', 3)
+    await at.fill(at.tenant, 'two', 3)
     await at.logs.publish()
-    await holdsStreams(at, 'acme')
+    await holdsStreams(at, at.tenant)
   })
 
   test(`${kind}: every event is proven by a file that an auditor checks with the verifier key alone (LOG-9)`, async () => {
     await using at = await opened()
-    await at.fill('acme', 'one', 150)
+    await at.fill(at.tenant, 'one', 150)
     await at.logs.publish()
-    for (const header of (await headersOf(at, 'acme')).slice(0, -1)) {
+    for (const header of (await headersOf(at, at.tenant)).slice(0, -1)) {
       const { id } = JSON.parse(header) as { id: string }
-      const proof = given(parseTlogProof(answerOf(at.logs.proofFile('acme', id))))
-      const { size, root } = given(parseCheckpoint(openedCheckpoint(proof.checkpoint, at.logs.verifierKey('acme'))))
+      const proof = given(parseTlogProof(answerOf(at.logs.proofFile(at.tenant, id))))
+      const { size, root } = given(parseCheckpoint(openedCheckpoint(proof.checkpoint, at.logs.verifierKey(at.tenant))))
       assert.ok(verifyInclusion({ index: proof.index, size, leaf: leafHash(header), proof: proof.hashes, root }))
     }
   })
@@ -126,13 +131,13 @@ for (const kind of ['memory', 'sqlite'] as const) {
     await using at = await opened()
     const seen: { size: number; root: Uint8Array }[] = []
     for (const [turn, count] of [1, 120, 0, 7, 300].entries()) {
-      await at.fill('acme', `run-${turn}`, count)
+      await at.fill(at.tenant, `run-${turn}`, count)
       await at.logs.publish()
-      seen.push(checkpointOf(at, 'acme'))
+      seen.push(checkpointOf(at, at.tenant))
     }
     for (const [i, from] of seen.entries()) {
       for (const to of seen.slice(i)) {
-        const { proof, fromRoot, toRoot } = answerOf(at.logs.consistency('acme', from.size, to.size))
+        const { proof, fromRoot, toRoot } = answerOf(at.logs.consistency(at.tenant, from.size, to.size))
         assert.equal([hex(fromRoot), hex(toRoot)], [hex(from.root), hex(to.root)])
         assert.ok(verifyConsistency({ from: from.size, fromRoot: from.root, to: to.size, toRoot: to.root, proof }))
       }
@@ -141,12 +146,12 @@ for (const kind of ['memory', 'sqlite'] as const) {
 
   test(`${kind}: tiles and bundles hold the published tree, and nothing beyond it (LOG-4)`, async () => {
     await using at = await opened()
-    await at.fill('acme', 'one', 300)
+    await at.fill(at.tenant, 'one', 300)
     await at.logs.publish()
-    const { size } = checkpointOf(at, 'acme')
-    await at.fill('acme', 'two', 10)
-    const headers = await headersOf(at, 'acme')
-    const full = given(at.logs.tile('acme', { level: 0, index: 1, width: 256 }))
+    const { size } = checkpointOf(at, at.tenant)
+    await at.fill(at.tenant, 'two', 10)
+    const headers = await headersOf(at, at.tenant)
+    const full = given(at.logs.tile(at.tenant, { level: 0, index: 1, width: 256 }))
     assert.is(
       hex(full),
       headers
@@ -156,26 +161,26 @@ for (const kind of ['memory', 'sqlite'] as const) {
     )
     const top = new CompactTree()
     for (const header of headers.slice(256, 512)) top.append(leafHash(header))
-    assert.is(hex(given(at.logs.tile('acme', { level: 1, index: 0, width: 2 })).subarray(32)), hex(top.root()))
+    assert.is(hex(given(at.logs.tile(at.tenant, { level: 1, index: 0, width: 2 })).subarray(32)), hex(top.root()))
 
     const rest = size % 256
-    const bundle = given(await at.logs.entries('acme', { level: 'entries', index: 2, width: rest }))
+    const bundle = given(await at.logs.entries(at.tenant, { level: 'entries', index: 2, width: rest }))
     assert.equal(given(parseEntryBundle(bundle)).map(String), headers.slice(512, size))
-    assert.is(at.logs.tile('acme', { level: 0, index: 2, width: rest + 1 }), undefined)
-    assert.is(await at.logs.entries('acme', { level: 'entries', index: 2, width: rest + 1 }), undefined)
-    assert.is(at.logs.tile('acme', { level: 0, index: 2, width: 256 }), undefined)
-    assert.is(at.logs.tile('acme', { level: 1, index: 0, width: 3 }), undefined)
-    assert.is(at.logs.tile('acme', { level: 7, index: 0, width: 1 }), undefined)
+    assert.is(at.logs.tile(at.tenant, { level: 0, index: 2, width: rest + 1 }), undefined)
+    assert.is(await at.logs.entries(at.tenant, { level: 'entries', index: 2, width: rest + 1 }), undefined)
+    assert.is(at.logs.tile(at.tenant, { level: 0, index: 2, width: 256 }), undefined)
+    assert.is(at.logs.tile(at.tenant, { level: 1, index: 0, width: 3 }), undefined)
+    assert.is(at.logs.tile(at.tenant, { level: 7, index: 0, width: 1 }), undefined)
   })
 
   test(`${kind}: a checkpoint alone makes no new one due (LOG-6)`, async () => {
     await using at = await opened()
-    await at.fill('acme', 'one', 1)
+    await at.fill(at.tenant, 'one', 1)
     await at.logs.publish()
-    const before = (await collect(at.store.readAll())).length
+    const before = (await headersOf(at, at.tenant)).length
     for (let turn = 0; turn < 3; turn += 1) await at.logs.publish()
-    assert.is((await collect(at.store.readAll())).length, before)
-    assert.equal(at.logs.state('acme'), { size: 4, published: 3, witnesses: [] })
+    assert.is((await headersOf(at, at.tenant)).length, before)
+    assert.equal(at.logs.state(at.tenant), { size: 4, published: 3, witnesses: [] })
   })
 
   test(`${kind}: the ledger's own facts have a log too`, async () => {
@@ -187,14 +192,14 @@ for (const kind of ['memory', 'sqlite'] as const) {
 
   test(`${kind}: the log made anew from the store is the same log`, async () => {
     await using at = await opened()
-    await at.fill('acme', 'one', 140)
+    await at.fill(at.tenant, 'one', 140)
     await at.logs.publish()
-    await at.fill('beta', 'one', 3)
+    await at.fill(at.other, 'one', 3)
     await at.logs.publish()
     using fresh = openSqliteLogs({ path: ':memory:' })
     await using again = await testLogs({ store: at.store, logStore: fresh, keys: at.keys })
     await again.logs.publish()
-    for (const tenant of ['acme', 'beta', 'system']) {
+    for (const tenant of [at.tenant, at.other, 'system']) {
       assert.equal(again.logs.checkpoint(tenant), at.logs.checkpoint(tenant))
       assert.equal(again.logs.state(tenant), at.logs.state(tenant))
     }
@@ -203,73 +208,73 @@ for (const kind of ['memory', 'sqlite'] as const) {
 
 test('of more streams than are saved at once each is counted, before and after the file was rebuilt (LOG-27)', async () => {
   await using at = await testLogs()
-  await Promise.all(Array.from({ length: 300 }, (_, n) => at.fill('acme', `r${n}`, n % 3 === 0 ? 1 : 0)))
+  await Promise.all(Array.from({ length: 300 }, (_, n) => at.fill(at.tenant, `r${n}`, n % 3 === 0 ? 1 : 0)))
   await at.logs.publish()
-  await holdsStreams(at, 'acme')
+  await holdsStreams(at, at.tenant)
   at.logStore.renew('a test')
-  await at.fill('acme', 'last', 1)
+  await at.fill(at.tenant, 'last', 1)
   await at.logs.publish()
-  await holdsStreams(at, 'acme')
+  await holdsStreams(at, at.tenant)
 })
 
 test('two processes on one store sign the same root, and the one that comes second drops its own', async () => {
   await using store = openMemoryStore()
   await using one = await testLogs({ store })
   await using two = await testLogs({ store, keys: one.keys })
-  await one.fill('acme', 'r', 5)
+  await one.fill(one.tenant, 'r', 5)
   await Promise.all([one.logs.publish(), two.logs.publish()])
   await Promise.all([one.logs.publish(), two.logs.publish()])
-  const signed = (await collect(store.readAll({ tenant: 'acme' }))).filter(({ header }) =>
+  const signed = (await collect(store.readAll({ tenant: one.tenant }))).filter(({ header }) =>
     header.includes('CheckpointSigned'),
   )
   assert.is(signed.length, 1)
-  assert.equal(one.logs.checkpoint('acme'), two.logs.checkpoint('acme'))
+  assert.equal(one.logs.checkpoint(one.tenant), two.logs.checkpoint(one.tenant))
 })
 
 test('what no checkpoint covers yet has no proof, and a tenant has none of another (A11)', async () => {
   await using at = await testLogs()
-  await at.fill('acme', 'one', 2)
-  assert.equal(at.logs.checkpoint('acme'), { ok: false, code: 'no-checkpoint', size: 0 })
+  await at.fill(at.tenant, 'one', 2)
+  assert.equal(at.logs.checkpoint(at.tenant), { ok: false, code: 'no-checkpoint', size: 0 })
   await at.logs.publish()
-  const [header = ''] = await headersOf(at, 'acme')
+  const [header = ''] = await headersOf(at, at.tenant)
   const { id: eventId } = JSON.parse(header) as { id: string }
-  assert.equal(at.logs.inclusion('beta', { eventId }), { ok: false, code: 'no-checkpoint', size: 0 })
-  await at.fill('beta', 'one', 1)
+  assert.equal(at.logs.inclusion(at.other, { eventId }), { ok: false, code: 'no-checkpoint', size: 0 })
+  await at.fill(at.other, 'one', 1)
   await at.logs.publish()
-  assert.equal(at.logs.inclusion('beta', { eventId }), { ok: false, code: 'not-in-log', size: 3 })
+  assert.equal(at.logs.inclusion(at.other, { eventId }), { ok: false, code: 'not-in-log', size: 3 })
   const codes = [
-    at.logs.inclusion('acme', { index: 5 }),
-    at.logs.inclusion('acme', { index: 0 }, 6),
-    at.logs.inclusion('acme', { index: 3 }, 3),
-    at.logs.consistency('acme', 1, 6),
-    at.logs.consistency('acme', 3, 2),
+    at.logs.inclusion(at.tenant, { index: 5 }),
+    at.logs.inclusion(at.tenant, { index: 0 }, 6),
+    at.logs.inclusion(at.tenant, { index: 3 }, 3),
+    at.logs.consistency(at.tenant, 1, 6),
+    at.logs.consistency(at.tenant, 3, 2),
   ].map((answer) => (answer.ok ? 'ok' : answer.code))
   assert.equal(codes, ['not-published', 'beyond-checkpoint', 'not-a-range', 'beyond-checkpoint', 'not-a-range'])
 })
 
 test('a stream that this ledger did not write is reported and in no log; the others go on (LOG-2)', async () => {
   await using at = await testLogs()
-  await at.fill('acme', 'one', 1)
-  await at.store.append(appendOf('run-acme.planted', -1, 2))
+  await at.fill(at.tenant, 'one', 1)
+  await at.store.append(appendOf(runStream(at.tenant, 'planted'), -1, 2))
   await at.store.append(appendOf('run-elsewhere', -1))
-  await at.fill('acme', 'two', 1)
+  await at.fill(at.tenant, 'two', 1)
   await at.logs.publish()
-  assert.is(checkpointOf(at, 'acme').size, 6)
+  assert.is(checkpointOf(at, at.tenant).size, 6)
   assert.is(at.lines.filter(({ message }) => message.includes('did not write')).length, 2)
 })
 
 test('a record that does not verify stops the log of its tenant there; nothing behind it is signed (LOG-3)', async () => {
   await using at = await testLogs()
-  await at.fill('acme', 'one', 1)
+  await at.fill(at.tenant, 'one', 1)
   await at.logs.publish()
-  const head = await at.store.head('run-acme.one')
-  await at.store.append(appendOf('run-acme.one', head))
-  await at.fill('acme', 'two', 1)
-  await at.fill('beta', 'one', 1)
+  const head = await at.store.head(runStream(at.tenant, 'one'))
+  await at.store.append(appendOf(runStream(at.tenant, 'one'), head))
+  await at.fill(at.tenant, 'two', 1)
+  await at.fill(at.other, 'one', 1)
   await at.logs.publish()
-  assert.equal(at.logs.state('acme'), { size: 4, published: 3, witnesses: [], stopped: 'header-schema' })
-  assert.is(checkpointOf(at, 'acme').size, 3)
-  assert.is(checkpointOf(at, 'beta').size, 3)
+  assert.equal(at.logs.state(at.tenant), { size: 4, published: 3, witnesses: [], stopped: 'header-schema' })
+  assert.is(checkpointOf(at, at.tenant).size, 3)
+  assert.is(checkpointOf(at, at.other).size, 3)
 })
 
 test.run()

@@ -24,7 +24,8 @@ import { openMemoryStore } from '../../../src/store/memory/memory-store.ts'
 import { httpWitness } from '../../../src/witness-client.ts'
 import { rotatedLogKey } from '../../support/key-rotation.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
-import { ORIGIN, type TestLogs, testLogs } from '../../support/test-logs.ts'
+import { type TestLogs, testLogs } from '../../support/test-logs.ts'
+import { ORIGIN } from '../../support/test-store.ts'
 import { eventually } from '../../support/within.ts'
 
 const test = suite('ledger: witnesses of the logs')
