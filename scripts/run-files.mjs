@@ -35,7 +35,12 @@ export function testFiles({ long }) {
 
 /** See `test/support/rounds.ts`. */
 function hasRounds(file) {
-  return readFileSync(ROOT + file, 'utf8').includes('support/rounds.js')
+  return testSource(file).includes('support/rounds.js')
+}
+
+/** What the compiler made of a test file. */
+export function testSource(file) {
+  return readFileSync(ROOT + file, 'utf8')
 }
 
 /** Prints a line a file, and all that a failed one said; gives `{passed, failed, skipped, files}`. */

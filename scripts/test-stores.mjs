@@ -5,26 +5,40 @@
 //
 // Left out is what makes sense for one backend alone: a file's faults (a full disk, failing syncs, the owner's lock, crash images, tampering
 // with rows), a server's (lost answers, cut connections, retention), and what has no store at all.
-import { runFiles, slowestLine, sumLine, testFiles } from './run-files.mjs'
+import { runFiles, slowestLine, sumLine, testFiles, testSource } from './run-files.mjs'
 
 /** Beginnings of paths below `dist/test/`. */
-const LEDGER = ['ledger/']
+const LEDGER = 'ledger/'
 const ON_EVERY_STORE = ['http/', 'client/', 'webhooks/', 'system/contention.']
 const AFTER_KILL = ['system/kill.']
 
-/** Their tests are all about one ledger's keys: on a shared store each would change those of all others. */
-const WITH_OWN_KEYS = {
-  'ledger/keys.': 'its tests rotate the key ring',
-  'ledger/log/log-key-rotation.': "its tests rotate the logs' key",
-  'ledger/log/witnesses.': 'its witnesses know one key, and see one log rewritten',
+const long = process.argv.includes('--long')
+const words = process.argv.slice(2).filter((word) => word !== '--long')
+const all = testFiles({ long })
+
+/** Suites of the ledger that have no part in a store which tests share, each with the reason. */
+const UNSHARED = Object.fromEntries(
+  all
+    .filter((file) => file.startsWith(LEDGER))
+    .map((file) => [file, whyUnshared(testSource(file))])
+    .filter(([, why]) => why !== undefined),
+)
+
+/** A tenant that is the test's own is named by `ownTenant`, `ownCaller` or the caller `alice`. */
+function whyUnshared(source) {
+  if (/\b(?:createLedgerKeys|rotate\w*)\(/.test(source) && !source.includes('rotates: true')) {
+    return 'it has keys of its own, or rotates them'
+  }
+  if (/(?<!own(?:Tenant|Caller)\()'acme'|run-acme/.test(source)) return 'it names its tenants itself'
+  return undefined
 }
 
 const STORES = [
   // Nothing of it outlives its process: there is nothing to kill for.
-  { name: 'memory', suites: ['store/memory.', ...LEDGER, ...ON_EVERY_STORE] },
+  { name: 'memory', suites: ['store/memory.', LEDGER, ...ON_EVERY_STORE] },
   {
     name: 'sqlite',
-    suites: ['store/sqlite.', ...LEDGER, ...ON_EVERY_STORE, ...AFTER_KILL],
+    suites: ['store/sqlite.', LEDGER, ...ON_EVERY_STORE, ...AFTER_KILL],
     leftOut: { 'ledger/two-writers.': 'a file has one writer' },
   },
   server('postgres'),
@@ -36,23 +50,20 @@ const STORES = [
 
 /** Each test with a store of its own. */
 function server(name) {
-  return { name, suites: [`store/${name}.`, ...Object.keys(WITH_OWN_KEYS), ...ON_EVERY_STORE, ...AFTER_KILL] }
+  return { name, suites: [`store/${name}.`, ...Object.keys(UNSHARED), ...ON_EVERY_STORE, ...AFTER_KILL] }
 }
 
 function shared(store) {
-  return { ...store, suites: LEDGER, leftOut: WITH_OWN_KEYS, env: { COUNTERSIGN_TEST_SHARED: '1' } }
+  return { ...store, suites: [LEDGER], leftOut: UNSHARED, env: { COUNTERSIGN_TEST_SHARED: '1' } }
 }
 
 /** It keeps everything and has one identity. */
 function realServer() {
-  const suites = ['store/eventstoredb.', ...LEDGER, ...ON_EVERY_STORE, ...AFTER_KILL]
-  const leftOut = { ...WITH_OWN_KEYS, 'webhooks/': 'its tests read a store from its beginning' }
+  const suites = ['store/eventstoredb.', LEDGER, ...ON_EVERY_STORE, ...AFTER_KILL]
+  const leftOut = { ...UNSHARED, 'webhooks/': 'its tests read a store from its beginning' }
   return { name: 'eventstoredb', shown: 'eventstoredb, the server of EVENTSTORE_URL', suites, leftOut }
 }
 
-const long = process.argv.includes('--long')
-const words = process.argv.slice(2).filter((word) => word !== '--long')
-const all = testFiles({ long })
 /** A server is asked over the network what memory answers at once. */
 const timeoutMs = (long ? 30 : 5) * 60_000
 const total = { passed: 0, failed: 0, skipped: 0, files: [] }
@@ -67,8 +78,7 @@ for (const { name, shown = name, suites, leftOut = {}, env = {} } of STORES) {
   found += files.length
   console.log(`store: ${shown}`)
   for (const [beginning, why] of Object.entries(leftOut)) {
-    if (wanted.some((file) => file.startsWith(beginning)))
-      console.log(`     left out: ${beginning.replace(/\.$/, '')}: ${why}`)
+    if (wanted.some((file) => file.startsWith(beginning))) console.log(`     left out: ${beginning}: ${why}`)
   }
   const sum = await runFiles(files, { timeoutMs, env: { COUNTERSIGN_TEST_STORE: name, ...env } })
   for (const key of ['passed', 'failed', 'skipped']) total[key] += sum[key]

@@ -13,7 +13,8 @@ import type { Completeness } from '../../src/verify/export-completeness.ts'
 import { exportPages } from '../../src/verify/export-records.ts'
 import { type VerifyKeys, verifyRecords } from '../../src/verify/verify-records.ts'
 import { type LogKey, trailerLine, treeOf } from '../support/forgery.ts'
-import { ORIGIN, type TestLogs, testLogs } from '../support/test-logs.ts'
+import { type TestLogs, testLogs } from '../support/test-logs.ts'
+import { ORIGIN } from '../support/test-store.ts'
 
 const CALLER = { tenant: 'acme', actor: 'auditor' }
 

@@ -12,7 +12,7 @@ import { runInProcess } from '../../support/in-process-command.ts'
 import { stampedLogs } from '../../support/stamped-logs.ts'
 import { type StampingAuthority, stampingAuthority } from '../../support/stamping-authority.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
-import { ORIGIN } from '../../support/test-logs.ts'
+import { ORIGIN } from '../../support/test-store.ts'
 
 interface Context {
   log: Buffer

@@ -79,7 +79,7 @@ access('the record is a sealed stream of its own for each start, and reading it 
   const streams = new Set((await accessEvents(test)).map(({ header }) => header.stream))
   assert.is(streams.size, 1)
   const [stream = ''] = streams
-  assert.match(stream.replace(auditor.tenant, 'acme'), /^access-acme\.[0-9a-f-]{36}$/)
+  assert.match(stream.replace(auditor.tenant, 'own'), /^access-own\.[0-9a-f-]{36}$/)
   const sealed = await askAll(test.ledger, 'events', { filter: { types: ['AccessRecorded'] } })
   assert.ok(sealed.every(({ seal }) => seal === 'valid'))
 })
