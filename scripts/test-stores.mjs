@@ -1,7 +1,8 @@
 // Runs the same suites on every backend of the event store, one after the other, and ends with the sum of all: contract, ledger, HTTP, client,
 // crash (kill -9 of a ledger process) and many processes at once. PostgreSQL is a server that each test process starts, or that of
 // POSTGRES_URL. EventStoreDB is the protocol node in the tests' own process, or with EVENTSTORE_URL set a real server. `--long` runs the long ones; a word narrows to paths or backends that contain it.
-// On a server the ledger's own suites share a store, which is filled and goes on being written to by others (test/support/shared-test-store.ts).
+// With `--shared` the ledger's own suites share a store on each server, which is filled and goes on being written to by others
+// (test/support/shared-test-store.ts).
 //
 // Left out is what makes sense for one backend alone: a file's faults (a full disk, failing syncs, the owner's lock, crash images, tampering
 // with rows), a server's (lost answers, cut connections, retention), and what has no store at all.
@@ -13,7 +14,9 @@ const ON_EVERY_STORE = ['http/', 'client/', 'webhooks/', 'system/contention.']
 const AFTER_KILL = ['system/kill.']
 
 const long = process.argv.includes('--long')
-const words = process.argv.slice(2).filter((word) => word !== '--long')
+/** The servers' stores are filled and shared by tests of the ledger, instead of one a test. */
+const isShared = process.argv.includes('--shared')
+const words = process.argv.slice(2).filter((word) => !['--long', '--shared'].includes(word))
 const all = testFiles({ long })
 
 /** Suites of the ledger that have no part in a store which tests share, each with the reason. */
@@ -29,6 +32,7 @@ function whyUnshared(source) {
   if (/\b(?:createLedgerKeys|rotate\w*)\(/.test(source) && !source.includes('rotates: true')) {
     return 'it has keys of its own, or rotates them'
   }
+  if (/\bappendOf\(/.test(source)) return 'it plants records that no ledger wrote'
   if (/(?<!own(?:Tenant|Caller)\()'acme'|run-acme/.test(source)) return 'it names its tenants itself'
   return undefined
 }
@@ -42,26 +46,28 @@ const STORES = [
     leftOut: { 'ledger/two-writers.': 'a file has one writer' },
   },
   server('postgres'),
-  shared({ name: 'postgres', shown: 'postgres, filled and shared by tests' }),
-  ...(process.env.EVENTSTORE_URL
-    ? [realServer()]
-    : [server('eventstoredb'), shared({ name: 'eventstoredb', shown: 'eventstoredb, filled and shared by tests' })]),
+  process.env.EVENTSTORE_URL ? realServer() : server('eventstoredb'),
+  ...(isShared ? [shared('postgres'), shared('eventstoredb')] : []),
 ]
 
 /** Each test with a store of its own. */
 function server(name) {
-  return { name, suites: [`store/${name}.`, ...Object.keys(UNSHARED), ...ON_EVERY_STORE, ...AFTER_KILL] }
+  const ledger = isShared ? Object.keys(UNSHARED) : [LEDGER]
+  return { name, suites: [`store/${name}.`, ...ledger, ...ON_EVERY_STORE, ...AFTER_KILL] }
 }
 
-function shared(store) {
-  return { ...store, suites: [LEDGER], leftOut: UNSHARED, env: { COUNTERSIGN_TEST_SHARED: '1' } }
+function shared(name) {
+  const shown = `${name}, filled and shared by tests`
+  return { name, shown, suites: [LEDGER], leftOut: UNSHARED, env: { COUNTERSIGN_TEST_SHARED: '1' } }
 }
 
-/** It keeps everything and has one identity. */
+/** It keeps everything and has one identity: the ledger's own suites, which found a ledger with new keys for each test, want an empty store. */
 function realServer() {
-  const suites = ['store/eventstoredb.', LEDGER, ...ON_EVERY_STORE, ...AFTER_KILL]
-  const leftOut = { ...UNSHARED, 'webhooks/': 'its tests read a store from its beginning' }
-  return { name: 'eventstoredb', shown: 'eventstoredb, the server of EVENTSTORE_URL', suites, leftOut }
+  const leftOut = {
+    [LEDGER]: 'it founds ledgers with keys of their own',
+    'webhooks/': 'its tests read a store from its beginning',
+  }
+  return { ...server('eventstoredb'), shown: 'eventstoredb, the server of EVENTSTORE_URL', leftOut }
 }
 
 /** A server is asked over the network what memory answers at once. */

@@ -82,7 +82,7 @@ test('after the store was put right and read whole, what was broken is past: in 
     at.inner.clock.nowMs += 60_000
     await ledger.integrity.scrub()
   }
-  at.alter(CHANGED)
+  at.alter(changed())
   await wholePass()
   await wholePass()
   assert.equal([present(), past()], [[1, 1], [false]])
@@ -90,7 +90,7 @@ test('after the store was put right and read whole, what was broken is past: in 
   assert.equal([present(), past()], [[1, 1], [false]], 'nobody has looked yet')
   await wholePass()
   assert.equal([present(), past()], [[0, 0], [true]])
-  at.alter(CHANGED)
+  at.alter(changed())
   await wholePass()
   assert.equal([present(), past()], [[1, 1], [false]])
   assert.is((await factsOf(at)).length, 1, 'on record once')
