@@ -4,6 +4,7 @@ import { auditQuery } from './audit-query.ts'
 import type { BenchGroup } from './bench.ts'
 import { busyLatency } from './busy-latency.ts'
 import { canonical } from './canonical.ts'
+import { durableSteps } from './durable-steps.ts'
 import { eventStoreDb } from './eventstoredb.ts'
 import { exportMemory } from './export-memory.ts'
 import { exportSpeed } from './export-speed.ts'
@@ -43,6 +44,7 @@ const GROUPS: readonly BenchGroup[] = [
   auditQuery,
   eventStoreDb,
   postgres,
+  durableSteps,
 ]
 const EXIT = { ok: 0, floorMissed: 1, usage: 2, broken: 3 } as const
 
