@@ -16,14 +16,15 @@ import { parseStream } from '../../../schemas/names.ts'
 import type { MemoryBudget } from '../../resources/memory-budget.ts'
 import { cacheWithin, type SizedCache, textBytes } from '../../resources/sized-cache.ts'
 import { checkRecord, firstExpectation } from '../../signing/check.ts'
-import type { AuditEntry, AuditIndex, ChargeRow } from '../../store/audit-index.ts'
+import type { AuditIndex, ChargeRow } from '../../store/audit-index.ts'
 import { againIfRenewed, DerivedFileRenewedError, NOT_AUTHENTIC } from '../../store/derived-file.ts'
 import type { EventStore, Position, ReadRecord } from '../../store/event-store.ts'
 import type { Sealer } from '../identity/sealer.ts'
-import { saidBy } from '../read/parse-record.ts'
+import { isOfItsType, saidBy } from '../read/parse-record.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from '../read/seen-record.ts'
-import { ViewBehindError } from '../read/view-behind.ts'
+import { isOfRows, ViewBehindError } from '../read/view-behind.ts'
 import { building, type IndexProgress, percentOf } from './index-building.ts'
+import { type Claim, noChanges, type PageChanges } from './page-changes.ts'
 
 /**
  * Events whose rows share a transaction: an index of words pays for each transaction, and a thread that serves others is held for as
@@ -45,32 +46,8 @@ export interface ProjectionDeps {
   readonly memory: MemoryBudget
 }
 
-interface Claim {
-  readonly agent?: string
-  readonly tool?: string
-}
-
 /** Columns that no fact of the event fills: all of them, so that a new one is not forgotten. */
 type Place = { readonly [F in Exclude<AuditColumn, keyof EventFacts>]: AuditRow[F] | undefined }
-
-/** What the index does not know before the page is saved: a cache may let go of it meanwhile. */
-interface PageChanges {
-  readonly entries: AuditEntry[]
-  readonly states: Map<string, ChargeState>
-  readonly claims: Map<string, Claim>
-  readonly ours: Set<string>
-  readonly foreign: Set<string>
-  readonly sizes: Map<string, number>
-}
-
-const noChanges = (): PageChanges => ({
-  entries: [],
-  states: new Map(),
-  claims: new Map(),
-  ours: new Set(),
-  foreign: new Set(),
-  sizes: new Map(),
-})
 
 export class AuditProjection {
   readonly #deps: ProjectionDeps
@@ -79,6 +56,8 @@ export class AuditProjection {
   /** Streams that are this ledger's. */
   readonly #ours: SizedCache<typeof OURS>
   #isSame = false
+  /** Events could not be written as they are: until some are, each is held against its schema. */
+  #isHeldToSchema = false
   #progress: IndexProgress = { indexedEvents: 0, percent: 0 }
   #building: IndexProgress | undefined
 
@@ -123,7 +102,7 @@ export class AuditProjection {
     let last: ReadRecord | undefined
     this.#progress = { indexedEvents: 0, percent: percentOf(after, until) }
     for await (const page of store.readAll({ after, until })) {
-      for (const record of page) this.#take(record, changes)
+      if (!this.#takeAll(page, changes)) return this.#pass(goOn)
       last = page.at(-1) ?? last
       events += page.length
       this.#progress = { indexedEvents: events, percent: percentOf(last?.position, until) }
@@ -156,12 +135,30 @@ export class AuditProjection {
       const saved = index.save({ entries: changes.entries, states, foreign: [...changes.foreign], progress }, from)
       if (saved) this.#remember(changes, states)
       else this.#forget()
+      this.#isHeldToSchema = false
       return saved
     } catch (cause) {
-      this.#forget()
-      if (cause instanceof DerivedFileRenewedError) throw cause
-      throw new ViewBehindError("the auditors' index", cause)
+      return this.#again(cause)
     }
+  }
+
+  /** False where the pass begins anew from what was saved. */
+  #takeAll(page: readonly ReadRecord[], changes: PageChanges): boolean {
+    try {
+      for (const record of page) this.#take(record, changes)
+      return true
+    } catch (cause) {
+      return this.#again(cause)
+    }
+  }
+
+  /** A record that somebody added to the store may say anything: it must not keep the index of every tenant from going on. */
+  #again(cause: unknown): false {
+    this.#forget()
+    if (cause instanceof DerivedFileRenewedError) throw cause
+    if (this.#isHeldToSchema || !isOfRows(cause)) throw new ViewBehindError("the auditors' index", cause)
+    this.#isHeldToSchema = true
+    return false
   }
 
   /** What was saved may be forgotten from here on. */
@@ -190,8 +187,9 @@ export class AuditProjection {
     }
     const { tenant } = name
     // A record whose text is damaged has its leaf and its row all the same: else every later leaf would bear another's number.
-    const read = saidBy(record)
-    const { header, data } = read
+    const said = saidBy(record)
+    const { header } = said
+    const data = this.#isHeldToSchema && !isOfItsType(header.type, said.data) ? {} : said.data
     const leaf = changes.sizes.get(tenant) ?? this.#deps.index.size(tenant)
     changes.sizes.set(tenant, leaf + 1)
     const call = callOf(header.type, data)
@@ -208,7 +206,7 @@ export class AuditProjection {
     const isRun = isRunEventType(type)
     changes.entries.push({
       row: { ...(place satisfies Omit<Place, 'run'>), ...facts, ...run },
-      charges: isRun && isCharging(type) ? this.#charges({ ...read, stream }, changes) : [],
+      charges: isRun && isCharging(type) ? this.#charges({ header, data, stream }, changes) : [],
       text: isRun && type !== 'SnapshotTaken' ? indexedText(data) : '',
     })
   }

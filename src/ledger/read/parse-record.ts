@@ -2,8 +2,8 @@
 import { Buffer } from 'node:buffer'
 import { canFold } from '../../../projections/body-versions.ts'
 import type { RecordedEvent } from '../../../projections/projection.ts'
-import { isRunEventType } from '../../../schemas/events.ts'
-import type { Header } from '../../../schemas/header.ts'
+import { declarationOf, isRunEventType } from '../../../schemas/events.ts'
+import { HEADER_VERSION, type Header } from '../../../schemas/header.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../schemas/json.ts'
 import { parseStream } from '../../../schemas/names.ts'
 import { recordDigest } from '../../signing/digests.ts'
@@ -20,7 +20,7 @@ export function recordedEvent(header: Header, dataText: string): RecordedEvent {
   return { type: header.type, data, header } as RecordedEvent
 }
 
-/** Type of an event whose header is no JSON any more: it has its place, and says nothing else. */
+/** Type of an event whose header is no JSON any more, or whose members are of other types: it has its place, and says nothing else. */
 const UNREADABLE = 'Unreadable'
 
 /**
@@ -47,13 +47,41 @@ export function saidBy(record: ReadRecord): Pick<LedgerEvent, 'header' | 'data'>
   return whatIsSaid(record, parsedObject(record.header), parsedObject(record.data))
 }
 
+/**
+ * Whether a body is of its type. Seals say so of the ledger's own; whoever may write to the store can add a record whose members are of
+ * any type. A body that is too deep to be walked is of none.
+ */
+export function isOfItsType(type: string, data: JsonObject): boolean {
+  try {
+    return declarationOf(type)?.schema.safeParse(data).success ?? false
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+}
+
 function whatIsSaid(
   record: ReadRecord,
   header: JsonObject | undefined,
   data: JsonObject | undefined,
 ): Pick<LedgerEvent, 'header' | 'data'> {
-  return { header: header === undefined ? placeHeader(record) : (header as unknown as Header), data: data ?? {} }
+  return { header: header !== undefined && isHeader(header) ? header : placeHeader(record), data: data ?? {} }
 }
+
+/** By the types of its members alone: what lists, indexes and exports do with them works then. The seal is checked beside this. */
+function isHeader(header: JsonObject): header is JsonObject & Header {
+  const { v, revision, via, request } = header
+  if (v !== HEADER_VERSION || !Number.isSafeInteger(revision)) return false
+  if (via !== undefined && !(Array.isArray(via) && via.every(isText))) return false
+  if (request !== undefined && !isJsonObject(request)) return false
+  return TEXTS.every((name) => isText(header[name])) && OPTIONAL_TEXTS.every((name) => isTextOrNone(header[name]))
+}
+
+const TEXTS = ['id', 'stream', 'type', 'time', 'tenant', 'actor', 'dataDigest', 'kid', 'mac'] as const
+const OPTIONAL_TEXTS = ['clock', 'principal', 'causation', 'traceparent', 'prev'] as const
+
+const isText = (value: Json | undefined): boolean => typeof value === 'string'
+const isTextOrNone = (value: Json | undefined): boolean => value === undefined || typeof value === 'string'
 
 function parsedObject(text: string): JsonObject | undefined {
   try {

@@ -23,9 +23,10 @@ import type { EventStore, Position, ReadRecord } from '../../store/event-store.t
 import type { FaultRow, RunFilter, RunRow, ViewCheckpoint, ViewStore } from '../../store/view-store.ts'
 import type { Followed } from '../followed.ts'
 import type { Caller, RunListFilter } from '../ledger.ts'
+import { isOfItsType, saidBy } from './parse-record.ts'
 import { type FollowerOptions, QuietFollower } from './quiet-follower.ts'
 import { isStillThere, OTHER_STORE, seenRecord } from './seen-record.ts'
-import { ViewBehindError } from './view-behind.ts'
+import { isOfRows, ViewBehindError } from './view-behind.ts'
 
 /** The last record that the list has seen. */
 export function runListReached(views: Pick<ViewStore, 'checkpoint'>): ViewCheckpoint | undefined {
@@ -156,8 +157,18 @@ export class RunList implements Disposable {
 
   /** False where the file was rebuilt meanwhile. */
   #fold(page: readonly ReadRecord[], from: Position | undefined): boolean {
+    try {
+      return this.#folded(page, from, foldRecord)
+    } catch (cause) {
+      // A record that somebody added to the store may say anything: it must not keep the list of every tenant from going on.
+      if (!(cause instanceof ViewBehindError && isOfRows(cause.cause))) throw cause
+      return this.#folded(page, from, foldFitting)
+    }
+  }
+
+  #folded(page: readonly ReadRecord[], from: Position | undefined, foldRecord: FoldRecord): boolean {
     const faults: FaultRow[] = []
-    const touched = new Map<string, { tenant: string; runId: string; state: RunRowState | undefined }>()
+    const touched = new Map<string, Touched>()
     for (const record of page) {
       const name = parseStream(record.stream)
       if (name?.kind === 'ledger') faults.push(...faultOnRecord(name.tenant, record))
@@ -166,19 +177,19 @@ export class RunList implements Disposable {
       known.state = foldRecord(known.state, record)
       touched.set(record.stream, known)
     }
-    const rows = [...touched.values()].flatMap(({ tenant, runId, state }) =>
-      state === undefined ? [] : [rowOf(tenant, runId, state)],
-    )
     const last = page.at(-1)
-    return last === undefined || this.#save({ rows, faults }, last, from)
+    return last === undefined || this.#save({ touched: [...touched.values()], faults }, last, from)
   }
 
   #save(
-    { rows, faults }: { readonly rows: readonly RunRow[]; readonly faults: readonly FaultRow[] },
+    { touched, faults }: { readonly touched: readonly Touched[]; readonly faults: readonly FaultRow[] },
     last: ReadRecord,
     from: Position | undefined,
   ): boolean {
     try {
+      const rows = touched.flatMap(({ tenant, runId, state }) =>
+        state === undefined ? [] : [rowOf(tenant, runId, state)],
+      )
       const to = { projection: RUN_ROW_PROJECTION, version: RUN_ROW_VERSION, from, ...seenRecord(last) }
       const isSaved = this.#views.saveRuns(rows, to, faults)
       if (faults.length > 0) this.#faultsSeen += 1
@@ -189,7 +200,7 @@ export class RunList implements Disposable {
     }
   }
 
-  #load(tenant: string, runId: string): { tenant: string; runId: string; state: RunRowState | undefined } {
+  #load(tenant: string, runId: string): Touched {
     const row = this.#views.runRow(tenant, runId)
     return { tenant, runId, state: row === undefined ? undefined : (JSON.parse(row.fold) as RunRowState) }
   }
@@ -198,6 +209,14 @@ export class RunList implements Disposable {
     this.#follower[Symbol.dispose]()
   }
 }
+
+interface Touched {
+  readonly tenant: string
+  readonly runId: string
+  state: RunRowState | undefined
+}
+
+type FoldRecord = (state: RunRowState | undefined, record: ReadRecord) => RunRowState | undefined
 
 /** The list is no proof: records are folded as they are, unverified, and a broken one is passed over. */
 function foldRecord(state: RunRowState | undefined, record: ReadRecord): RunRowState | undefined {
@@ -209,6 +228,12 @@ function foldRecord(state: RunRowState | undefined, record: ReadRecord): RunRowS
   } catch {
     return state
   }
+}
+
+/** The same for records that may say anything: what is not of its type is passed over. */
+function foldFitting(state: RunRowState | undefined, record: ReadRecord): RunRowState | undefined {
+  const { header, data } = saidBy(record)
+  return isOfItsType(header.type, data) ? foldRecord(state, record) : state
 }
 
 const FAULT_FOUND = 'IntegrityFaultFound' satisfies EventType
