@@ -35,10 +35,11 @@ export type ToReader =
   | { readonly kind: 'close'; readonly id: number }
   | { readonly kind: 'end' }
 
-/** What was requested came to nothing. `retryAfterMs` is there where the store did not answer. */
+/** What was requested came to nothing. `retryAfterMs` is there where the store did not answer, `hasLeft` where nobody wants it any more. */
 export interface ReadFailure {
   readonly message: string
   readonly retryAfterMs?: number
+  readonly hasLeft?: true
 }
 
 export type FromReader =

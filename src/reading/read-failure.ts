@@ -1,12 +1,15 @@
-/** @module Failures as messages: only what a caller is told crosses from one thread to the other. */
+/** @module Failures as messages: only what a caller is told crosses from one thread to the other, and whether the caller is still there. */
+import { ReaderLeftError } from '../resources/work-queue.ts'
 import { StoreUnavailableError } from '../store/event-store.ts'
 import type { ReadFailure } from './protocol.ts'
 
 export function failureOf(error: unknown): ReadFailure {
   const message = error instanceof Error ? error.message : String(error)
+  if (error instanceof ReaderLeftError) return { message, hasLeft: true }
   return error instanceof StoreUnavailableError ? { message, retryAfterMs: error.retryAfterMs } : { message }
 }
 
-export function errorOf({ message, retryAfterMs }: ReadFailure): Error {
+export function errorOf({ message, retryAfterMs, hasLeft }: ReadFailure): Error {
+  if (hasLeft === true) return new ReaderLeftError()
   return retryAfterMs === undefined ? new Error(message) : new StoreUnavailableError(message, retryAfterMs)
 }
