@@ -69,7 +69,7 @@ for (const [what, says] of Object.entries(SILENCE)) {
     const { port } = at.server
     const idle = await strangers(port, 80, says)
     for (let n = 0; n < 10; n += 1) {
-      const answer = await exchange(port, ask(at.auth), 20_000)
+      const answer = await exchange(port, ask(at.auth), 60_000)
       assert.is(statusOf(answer.text), 200, `${n}: ${answer.text.slice(0, 80)}`)
     }
     assert.ok(openOf(idle) > 0 && openOf(idle) <= 60, `${openOf(idle)} are left`)
