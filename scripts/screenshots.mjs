@@ -28,6 +28,7 @@ const PAGES = [
   { name: 'log', path: '/ui/log' },
   { name: 'refused', path: '/ui/audit/rejections' },
   { name: 'audit', path: '/ui/audit' },
+  { name: 'service', path: '/ui/service' },
   { name: 'diff', path: '/ui/runs/claim-2291/diff?from=2&to=3' },
 ]
 

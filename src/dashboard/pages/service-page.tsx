@@ -1,5 +1,6 @@
 /** @module What was done to the ledger itself: starts, ends, changed settings, rotated keys, and the tokens that were issued for the tenant. */
 import { z } from 'zod'
+import { declarationOf } from '../../../schemas/events.ts'
 import type { Json, JsonObject } from '../../../schemas/json.ts'
 import { READ_TENANT } from '../../access/access.ts'
 import { pageRoute } from '../page.ts'
@@ -34,14 +35,14 @@ export const servicePage = pageRoute({
             heads={['Time', 'What', 'Said']}
             title="Starts, ends, settings, keys"
             items={history.items}
-            cells={({ type, ...item }) => [textOf(type), saidOf(item)]}
+            cells={({ type, ...item }) => [labelOf(textOf(type)), saidOf(item)]}
             none="Nothing is on record yet."
           />
           <ServiceTable
             heads={['Time', 'For', 'Good for']}
             title="Tokens for this tenant"
             items={tokens.items}
-            cells={({ subject, type: _, ...item }) => [textOf(subject), saidOf(item)]}
+            cells={({ subject, type: _, forTenant: __, ...item }) => [textOf(subject), saidOf(item)]}
             none="No token of this tenant was issued by countersign token."
           />
         </>
@@ -60,7 +61,7 @@ interface TableProps {
 
 function ServiceTable({ title, heads, items, cells, none }: TableProps) {
   return (
-    <section class="card">
+    <section>
       <h2>{title}</h2>
       {items.length === 0 ? (
         <p class="muted">{none}</p>
@@ -100,11 +101,18 @@ function ServiceTable({ title, heads, items, cells, none }: TableProps) {
   )
 }
 
-const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null))
+const labelOf = (type: string): string => declarationOf(type)?.label ?? type
+
+function textOf(value: Json | undefined): string {
+  if (Array.isArray(value)) return value.map(textOf).join(', ')
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null)
+}
 
 /** Members in words, without the settings, which a start has in full under the API. */
 function saidOf({ settings: _, ...item }: JsonObject): string {
   return Object.entries(item)
-    .map(([name, value]) => `${name} ${textOf(value)}`)
+    .map(([name, value]) => `${WORDS[name] ?? name} ${textOf(value)}`)
     .join(' · ')
 }
+
+const WORDS: Readonly<Record<string, string>> = { forAgent: 'agent', issuedAt: 'issued', kid: 'key' }
