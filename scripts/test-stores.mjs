@@ -6,12 +6,12 @@
 //
 // Left out is what makes sense for one backend alone: a file's faults (a full disk, failing syncs, the owner's lock, crash images, tampering
 // with rows), a server's (lost answers, cut connections, retention), and what has no store at all.
-import { runFiles, slowestLine, sumLine, testFiles, testSource } from './run-files.mjs'
+import { CONTENTION, KILL, runFiles, slowestLine, sumLine, testFiles, testSource } from './run-files.mjs'
 
 /** Beginnings of paths below `dist/test/`. */
 const LEDGER = 'ledger/'
-const ON_EVERY_STORE = ['http/', 'client/', 'webhooks/', 'system/contention.']
-const AFTER_KILL = ['system/kill.']
+const ON_EVERY_STORE = ['http/', 'client/', 'webhooks/', CONTENTION]
+const AFTER_KILL = [KILL]
 
 const long = process.argv.includes('--long')
 /** The servers' stores are filled and shared by tests of the ledger, instead of one a test. */
