@@ -1,7 +1,8 @@
 /** @module The keys that files beside the store are sealed with: derived from the ledger's, of no use for anything else. */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { SYSTEM_TENANT } from '../../../schemas/names.ts'
 import { currentKey, deriveRunKey } from '../../signing/key-ring.ts'
+import { sameText } from '../../signing/same-text.ts'
 import type { FileGuard } from '../../store/derived-file.ts'
 import type { KeySource } from '../ports.ts'
 
@@ -30,9 +31,6 @@ function guardUnder(name: string, key: Uint8Array): FileGuard {
   return {
     rowKey: () => key,
     seal,
-    holds: (text, value) => {
-      const [a, b] = [Buffer.from(seal(text)), Buffer.from(value)]
-      return a.length === b.length && timingSafeEqual(a, b)
-    },
+    holds: (text, value) => sameText(value, seal(text)),
   }
 }

@@ -1,9 +1,9 @@
 /** @module Answers of commands that append nothing: refusals, repeats, what stands already, and what has to be read before deciding. */
-import { timingSafeEqual } from 'node:crypto'
 import { slot } from '../../../projections/run-state.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { RunCommand } from '../../domain/run-command.ts'
 import { requestMac } from '../../signing/request-mark.ts'
+import { sameText } from '../../signing/same-text.ts'
 import type { Sealer } from '../identity/sealer.ts'
 import type { Outcome } from '../ledger.ts'
 import type { RecordedRequest } from '../read/reader.ts'
@@ -82,7 +82,7 @@ export class UnrecordedAnswers {
     const { idempotency } = pending.info
     if (request === undefined || idempotency === undefined) return 'again'
     const key = sealer.keyOf(request.kid, run.tenant, run.stream)
-    if (key === undefined || !sameMac(request.mark.mac, requestMac(key, idempotency))) {
+    if (key === undefined || !sameText(request.mark.mac, requestMac(key, idempotency))) {
       pending.reusedKey = true
       return 'again'
     }
@@ -101,8 +101,4 @@ export class UnrecordedAnswers {
     run.answers.add(revision, answer)
     return answer
   }
-}
-
-function sameMac(a: string, b: string): boolean {
-  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 }
