@@ -14,6 +14,9 @@ export interface MadeSoFar {
   readonly digest: string
 }
 
+/** The same, while it grows. */
+export type Making = { -readonly [name in keyof MadeSoFar]: MadeSoFar[name] }
+
 export const NOTHING_MADE: MadeSoFar = { events: 0, bytes: 0, digest: `sha256:${createHash('sha256').digest('hex')}` }
 
 export interface BodyPortion extends MadeSoFar {

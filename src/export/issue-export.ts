@@ -9,12 +9,13 @@ import type { JsonObject } from '../../schemas/json.ts'
 import { ofAllAgents, withinRun } from '../access/check-access.ts'
 import type { Caller, ExportPin, Ledger } from '../ledger/ledger.ts'
 import type { Position } from '../store/event-store.ts'
-import { type BodyMaker, bodyOf, type ExportBody, type MadeSoFar, NOTHING_MADE } from './export-body.ts'
+import { type BodyMaker, bodyOf, type ExportBody, type MadeSoFar, type Making, NOTHING_MADE } from './export-body.ts'
 import { type EventPages, pagesOf, withBefore } from './export-pages.ts'
 import { type Refused, refusedBy } from './export-refusal.ts'
 import type { ExportFormat, ExportScope } from './format.ts'
 import { FORMATS, type FormatName } from './formats.ts'
 import { type PartInHand, PartMismatchError, partFrom } from './log-part.ts'
+import { type ExportRecord, exportRecord } from './on-record.ts'
 import { orUnbegun } from './or-unbegun.ts'
 import { signedTrailer } from './signed-trailer.ts'
 
@@ -57,15 +58,20 @@ export async function prepareExport(
   if (part?.ok === false) return part
   const pages = await pagesOf(ledger, caller, { query, pin, after: part?.value.last?.position })
   if (!pages.ok) return pages
+  const { run, ...filter } = query
+  const record = exportRecord(ledger, caller, {
+    ...{ exportId: randomUUID(), format: request.format, run, tree: pin.tree },
+    filter: from === undefined ? (filter as JsonObject) : { from },
+  })
   const inHand: ExportInHand = {
-    ...{ ledger, caller, request, pin, elsewhere, part: part?.value, pages: pages.value, exportId: randomUUID() },
+    ...{ ledger, caller, request, pin, elsewhere, part: part?.value, pages: pages.value, record },
   }
   return {
     ok: true,
     value: {
       format: FORMATS[request.format],
       pin,
-      start: () => recordStart(inHand),
+      start: () => record.start(resume?.offset),
       chunks: (signal) => chunksOf(inHand, signal),
     },
   }
@@ -96,32 +102,8 @@ interface ExportInHand {
   readonly pin: ExportPin
   readonly part: PartInHand | undefined
   readonly pages: EventPages
-  readonly exportId: string
+  readonly record: ExportRecord
   readonly elsewhere: BodyMaker | undefined
-}
-
-async function recordStart({ ledger, caller, request, pin, exportId }: ExportInHand): Promise<void> {
-  const { resume } = request
-  const offset = resume === undefined || resume.offset === 0 ? {} : { offset: resume.offset }
-  await ledger.exports.record(caller, {
-    type: 'ExportStarted',
-    data: { ...exportedPart(request, pin, exportId), ...offset },
-  })
-}
-
-function exportedPart({ format, query = {}, from }: ExportRequest, { tree }: ExportPin, exportId: string) {
-  const { run } = query
-  const filter = from === undefined ? filterOf(query) : { from }
-  return {
-    v: 1 as const,
-    exportId,
-    format,
-    ...(run !== undefined && { run }),
-    ...(filter && { filter }),
-    asOf: tree?.eventId ?? null,
-    treeSize: tree?.size ?? null,
-    root: tree?.root ?? null,
-  }
 }
 
 /** The query but for the run; undefined where it says no more. */
@@ -131,28 +113,17 @@ function filterOf({ run: _, ...filter }: EventQuery): JsonObject | undefined {
 
 function chunksOf(inputs: ExportInHand, signal?: AbortSignal): AsyncGenerator<Uint8Array, void> {
   const made = { ...NOTHING_MADE }
-  const cut = (): Promise<void> => recordIssue(inputs, 'cut', made).catch(() => undefined)
+  const cut = (): Promise<void> => inputs.record.cut(made)
   return orUnbegun(fileChunks(inputs, made, { signal, cut }), cut)
-}
-
-type Made = { -readonly [name in keyof MadeSoFar]: MadeSoFar[name] }
-
-function recordIssue(
-  { ledger, caller, request, pin, exportId }: ExportInHand,
-  outcome: 'complete' | 'cut',
-  { events, bytes, digest }: MadeSoFar,
-): Promise<void> {
-  const data = { ...exportedPart(request, pin, exportId), outcome, events, bytes, digest }
-  return ledger.exports.record(caller, { type: 'ExportIssued', data })
 }
 
 interface Ends {
   readonly signal: AbortSignal | undefined
-  /** Puts it on record as cut. The start is on record: where this fails, too, the export counts as cut. Never rejects. */
+  /** Puts it on record as cut. Never rejects. */
   readonly cut: () => Promise<void>
 }
 
-async function* fileChunks(input: ExportInHand, made: Made, { signal, cut }: Ends): AsyncGenerator<Uint8Array, void> {
+async function* fileChunks(input: ExportInHand, made: Making, { signal, cut }: Ends): AsyncGenerator<Uint8Array, void> {
   const body = bodyFor(input)
   let complete = false
   const leave = (): void => body.leave()
@@ -167,7 +138,7 @@ async function* fileChunks(input: ExportInHand, made: Made, { signal, cut }: End
     }
     const { part } = input
     if (part !== undefined && made.events !== part.to - part.from) throw new PartMismatchError(part, made.events)
-    await recordIssue(input, 'complete', made)
+    await input.record.complete(made)
     complete = true
     const end = await body.trailer(trailerOf(input, made))
     if (end.length > 0) yield end

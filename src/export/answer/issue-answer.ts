@@ -15,7 +15,9 @@ import { refusal } from '../../domain/refusal.ts'
 import { AUDIT_QUERIES } from '../../ledger/audit/audit-queries.ts'
 import type { AuditPage, AuditQuestion, AuditReads, AuditRefusal } from '../../ledger/audit/audit-reads.ts'
 import type { Caller, Ledger, PinnedTree } from '../../ledger/ledger.ts'
+import { type Making, NOTHING_MADE } from '../export-body.ts'
 import { type Refused, refusedBy } from '../export-refusal.ts'
+import { type ExportRecord, exportedBy, exportRecord } from '../on-record.ts'
 import { orUnbegun } from '../or-unbegun.ts'
 import { ANSWER_FORMATS, type AnswerFormat, type AnswerFormatName } from './answer-formats.ts'
 
@@ -50,12 +52,16 @@ export async function prepareAnswer(ledger: Ledger, caller: Caller, request: Ans
   await ledger.exports.pin(caller)
   const { root } = await ledger.exports.edgeAt(caller, treeSize)
   const tree = { size: treeSize, root, eventId }
-  const inHand: AnswerInHand = { ledger, audit, caller, request, first, tree, exportId: randomUUID() }
+  const record = exportRecord(ledger, caller, {
+    ...{ exportId: randomUUID(), format: `answer-${request.format}`, run: request.question.filter.run, tree },
+    filter: questionOf(request) as unknown as JsonObject,
+  })
+  const inHand: AnswerInHand = { ledger, audit, caller, request, first, tree, record }
   return {
     ok: true,
     value: {
       format: ANSWER_FORMATS[request.format],
-      start: () => ledger.exports.record(caller, { type: 'ExportStarted', data: exportedPart(inHand) }),
+      start: () => record.start(),
       chunks: (signal) => chunksOf(inHand, signal),
     },
   }
@@ -68,7 +74,7 @@ interface AnswerInHand {
   readonly request: AnswerRequest
   readonly first: AuditPage
   readonly tree: PinnedTree
-  readonly exportId: string
+  readonly record: ExportRecord
 }
 
 /** The page behind `before`, as of the same log; the first one where there is none. */
@@ -102,44 +108,15 @@ function questionOf({ question: { name, filter, by, seed }, newestFirst }: Answe
   }
 }
 
-function exportedPart({ request, tree, exportId }: AnswerInHand) {
-  const { run } = request.question.filter
-  return {
-    v: 1 as const,
-    exportId,
-    format: `answer-${request.format}`,
-    ...(run !== undefined && { run }),
-    filter: questionOf(request) as unknown as JsonObject,
-    asOf: tree.eventId,
-    treeSize: tree.size,
-    root: tree.root,
-  }
-}
-
-interface Made {
-  rows: number
-  bytes: number
-  digest: string
-}
-
-function recordIssue(inHand: AnswerInHand, outcome: 'complete' | 'cut', made: Made): Promise<void> {
-  const { rows, bytes, digest } = made
-  const data = { ...exportedPart(inHand), outcome, events: rows, bytes, digest }
-  return inHand.ledger.exports.record(inHand.caller, { type: 'ExportIssued', data })
-}
-
 function chunksOf(inHand: AnswerInHand, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
-  const made: Made = { rows: 0, bytes: 0, digest: digestOf(createHash('sha256')) }
-  // The start is on record: where this fails, too, the export counts as cut.
-  const cut = (): Promise<void> => recordIssue(inHand, 'cut', made).catch(() => undefined)
+  const made = { ...NOTHING_MADE }
+  const cut = (): Promise<void> => inHand.record.cut(made)
   return orUnbegun(fileChunks(inHand, made, { signal, cut }), cut)
 }
 
-const digestOf = (hash: ReturnType<typeof createHash>): string => `sha256:${hash.copy().digest('hex')}`
-
 async function* fileChunks(
   inHand: AnswerInHand,
-  made: Made,
+  made: Making,
   { signal, cut }: { readonly signal: AbortSignal | undefined; readonly cut: () => Promise<void> },
 ): AsyncGenerator<Uint8Array, void> {
   const { caller, audit, request } = inHand
@@ -153,9 +130,9 @@ async function* fileChunks(
       head = ''
       hash.update(bytes)
       Object.assign(made, {
-        rows: made.rows + page.items.length,
+        events: made.events + page.items.length,
         bytes: made.bytes + bytes.length,
-        digest: digestOf(hash),
+        digest: `sha256:${hash.copy().digest('hex')}`,
       })
       signal?.throwIfAborted()
       yield bytes
@@ -164,7 +141,7 @@ async function* fileChunks(
       if (!next.ok) throw new TypeError(next.detail)
       page = next
     }
-    await recordIssue(inHand, 'complete', made)
+    await inHand.record.complete(made)
     complete = true
     yield Buffer.from(writer.trailer(trailerOf(inHand, made)))
   } finally {
@@ -172,20 +149,19 @@ async function* fileChunks(
   }
 }
 
-function trailerOf({ ledger, caller, request, first, tree }: AnswerInHand, { rows, digest }: Made): AnswerTrailer {
-  const { actor, principal, via, tenant } = caller
+function trailerOf({ ledger, caller, request, first, tree }: AnswerInHand, { events, digest }: Making): AnswerTrailer {
   const facts: AnswerFacts = {
     v: 1,
     ledgerId: ledger.ledgerId,
-    tenant,
+    tenant: caller.tenant,
     question: questionOf(request),
-    rows,
+    rows: events,
     digest,
     asOf: tree.eventId,
     treeSize: tree.size,
     root: tree.root,
     restsOn: first.restsOn,
-    exportedBy: { actor, ...(principal !== undefined && { principal }), ...(via && { via: [...via] }) },
+    exportedBy: exportedBy(caller),
     time: ledger.exports.now(),
   }
   const signed = ledger.exports.sign(caller, ANSWER_PAYLOAD_TYPE, Buffer.from(signedAnswerText(facts)))?.signatures[0]

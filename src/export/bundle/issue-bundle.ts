@@ -4,8 +4,9 @@ import type { EventQuery } from '../../../schemas/event-query.ts'
 import type { JsonObject } from '../../../schemas/json.ts'
 import { refusal } from '../../domain/refusal.ts'
 import type { Caller, Ledger } from '../../ledger/ledger.ts'
-import { type BodyPortion, type MadeSoFar, NOTHING_MADE, type Portions, portionsOf } from '../export-body.ts'
+import { type BodyPortion, type Making, NOTHING_MADE, type Portions, portionsOf } from '../export-body.ts'
 import { type Refused, refusedBy } from '../export-refusal.ts'
+import { type ExportRecord, exportedBy, exportRecord } from '../on-record.ts'
 import { orUnbegun } from '../or-unbegun.ts'
 import { type BundleMaker, bundlePortions } from './bundle-portions.ts'
 import { unprovableMember } from './bundle-query.ts'
@@ -16,8 +17,6 @@ export const BUNDLE_CONTENT_TYPE = 'application/x-tar'
 const FORMAT = 'bundle'
 /** Of a bundle that is made here: every piece of the tar is a portion. */
 const PORTION_BYTES = 0
-
-type Made = { -readonly [name in keyof MadeSoFar]: MadeSoFar[name] }
 
 export interface PreparedBundle {
   /** To be awaited before the first byte leaves. Throws `StoreUnavailableError`. */
@@ -54,21 +53,32 @@ export async function prepareBundle(
   if (proof === 'stream' && query.run === undefined) return { ok: false, code: 'invalid-query', detail: NO_RUN }
   const pinned = await pinnedFor(ledger, caller, proof === 'stream' ? query.run : undefined)
   if (pinned === undefined) return { ok: false, code: 'not-found', detail: NO_CHECKPOINT }
-  const { actor, principal, via, tenant } = caller
-  const exportedBy = { actor, ...(principal !== undefined && { principal }), ...(via && { via }) }
   const { ledgerId, exports } = ledger
+  const exportId = randomUUID()
   const of = {
-    ...{ ledgerId, tenant, exportedBy, time: exports.now(), query, values, exportId: randomUUID() },
+    ...{
+      ledgerId,
+      tenant: caller.tenant,
+      exportedBy: exportedBy(caller),
+      time: exports.now(),
+      query,
+      values,
+      exportId,
+    },
     ...{ ...pinned, stamp: await exports.timestamp(caller, pinned.pin) },
   }
-  const inHand: Issuing = { ledger, caller, request: of, elsewhere }
-  return { ok: true, value: { start: () => recordStart(inHand), chunks: (signal) => chunksOf(inHand, signal) } }
+  const { run, ...filter } = query
+  const facts = { exportId, format: FORMAT, run, filter: filter as JsonObject, tree: pinned.pin.tree }
+  const record = exportRecord(ledger, caller, facts)
+  const inHand: Issuing = { ledger, caller, request: of, record, elsewhere }
+  return { ok: true, value: { start: () => record.start(), chunks: (signal) => chunksOf(inHand, signal) } }
 }
 
 interface Issuing {
   readonly ledger: Ledger
   readonly caller: Caller
   readonly request: BundleRequest
+  readonly record: ExportRecord
   readonly elsewhere: BundleMaker | undefined
 }
 
@@ -101,44 +111,17 @@ const UNPROVABLE =
 const NO_CHECKPOINT =
   'there is nothing that a checkpoint covers: the log is empty or has stopped; run "countersign verify" if it holds events'
 
-async function recordStart({ ledger, caller, request }: Issuing): Promise<void> {
-  await ledger.exports.record(caller, { type: 'ExportStarted', data: exportedPart(request) })
-}
-
-function exportedPart({ exportId, query: { run, ...filter }, pin }: BundleRequest) {
-  return {
-    v: 1 as const,
-    exportId,
-    format: FORMAT,
-    ...(run !== undefined && { run }),
-    ...(Object.keys(filter).length > 0 && { filter: filter as JsonObject }),
-    asOf: pin.tree.eventId,
-    treeSize: pin.tree.size,
-    root: pin.tree.root,
-  }
-}
-
 /** The last portion is held back until the issue is on record: a bundle that is whole is one that was recorded. */
 function chunksOf(issuing: Issuing, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
   const made = { ...NOTHING_MADE }
-  return orUnbegun(tarOf(issuing, made, signal), () => recordCut(issuing, made))
+  return orUnbegun(tarOf(issuing, made, signal), () => issuing.record.cut(made))
 }
 
-function recordIssue(
-  { ledger, caller, request }: Issuing,
-  outcome: 'complete' | 'cut',
-  { events, bytes, digest }: MadeSoFar,
-): Promise<void> {
-  const data = { ...exportedPart(request), outcome, events, bytes, digest }
-  return ledger.exports.record(caller, { type: 'ExportIssued', data })
-}
-
-/** The start is on record: where this fails, too, the bundle counts as cut. Never rejects. */
-function recordCut(issuing: Issuing, made: MadeSoFar): Promise<void> {
-  return recordIssue(issuing, 'cut', made).catch(() => undefined)
-}
-
-async function* tarOf(issuing: Issuing, made: Made, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array, void> {
+async function* tarOf(
+  issuing: Issuing,
+  made: Making,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void> {
   const body = bodyFor(issuing, signal)
   let complete = false
   const leave = (): void => body.leave()
@@ -152,13 +135,13 @@ async function* tarOf(issuing: Issuing, made: Made, signal: AbortSignal | undefi
       Object.assign(made, { events, bytes, digest })
       held = chunk
     }
-    await recordIssue(issuing, 'complete', made)
+    await issuing.record.complete(made)
     complete = true
     if (held !== undefined) yield held
   } finally {
     signal?.removeEventListener('abort', leave)
     await body.close()
-    if (!complete) await recordCut(issuing, made)
+    if (!complete) await issuing.record.cut(made)
   }
 }
 
