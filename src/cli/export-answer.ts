@@ -1,14 +1,13 @@
 /** @module `countersign audit QUERY --export FILE`: the whole answer as a signed file, from the store or from a running ledger. */
 import { EventQueryParams } from '../../schemas/event-query.ts'
-import { openLedger, readIdentity } from '../compose.ts'
 import type { AnswerFormatName } from '../export/answer/answer-formats.ts'
 import { type AnswerRequest, prepareAnswer } from '../export/answer/issue-answer.ts'
 import type { AuditQueryName } from '../ledger/audit/audit-queries.ts'
-import { silentLog } from '../ledger/effects.ts'
 import { type Params, tenantOf } from './api.ts'
 import type { Arguments } from './arguments.ts'
 import { remoteFile } from './export.ts'
-import { CliFailure, EXIT, usageFailure } from './failure.ts'
+import { EXIT, usageFailure } from './failure.ts'
+import { fromStore } from './local-export.ts'
 import { jsonLine, oneLine } from './shown.ts'
 import { written } from './written-file.ts'
 
@@ -64,16 +63,7 @@ function requestOf({ name, format, params }: Question): AnswerRequest {
   }
 }
 
-/** Who exports, on record, where nobody signed in. */
-const ACTOR = 'local'
-
-/** Throws `CliFailure` where there is no ledger, `StoreOpenError` where a running ledger owns the store. */
-async function* localAnswer({ settings, text }: Arguments, request: AnswerRequest): AsyncGenerator<Uint8Array, void> {
-  if ((await readIdentity(settings)) === undefined)
-    throw new CliFailure('there is no ledger in this store yet: name the store with --data or --store', EXIT.usage)
-  await using opened = await openLedger(settings, silentLog)
-  const prepared = await prepareAnswer(opened.ledger, { tenant: tenantOf(text('tenant')), actor: ACTOR }, request)
-  if (!prepared.ok) throw new CliFailure(prepared.detail, prepared.code === 'invalid-query' ? EXIT.usage : EXIT.failed)
-  await prepared.value.start()
-  yield* prepared.value.chunks()
+/** Throws what `fromStore` throws. */
+function localAnswer({ settings, text }: Arguments, request: AnswerRequest): AsyncGenerator<Uint8Array, void> {
+  return fromStore(settings, tenantOf(text('tenant')), (ledger, caller) => prepareAnswer(ledger, caller, request))
 }

@@ -1,10 +1,10 @@
-/** @module An export from the store itself, which this command owns meanwhile: it goes on record like any other. */
+/** @module A file made from the store itself, which this command owns meanwhile: it goes on record like any other. */
 import type { EventQuery } from '../../schemas/event-query.ts'
 import { openLedger, readIdentity } from '../compose.ts'
 import type { Settings } from '../config.ts'
 import { prepareBundle } from '../export/bundle/issue-bundle.ts'
 import type { BundleProof } from '../export/bundle/statement.ts'
-import type { ExportRefusal } from '../export/export-refusal.ts'
+import type { ExportRefusal, Refused } from '../export/export-refusal.ts'
 import type { FormatName } from '../export/formats.ts'
 import { prepareExport } from '../export/issue-export.ts'
 import { silentLog } from '../ledger/effects.ts'
@@ -25,24 +25,43 @@ export interface WantedExport {
 
 /** Who exports, on record, where nobody signed in. */
 const ACTOR = 'local'
+/** What the one who exports has to change. */
+const USAGE_CODES: ReadonlySet<ExportRefusal['code']> = new Set<ExportRefusal['code']>(['invalid-query', 'beyond-log'])
 
-/** Throws `CliFailure` where there is no ledger or no such run, `StoreOpenError` where a running ledger owns the store. */
-export async function* localExport(settings: Settings, wanted: WantedExport): AsyncGenerator<Uint8Array, void> {
+interface PreparedFile {
+  readonly start: () => Promise<void>
+  readonly chunks: () => AsyncGenerator<Uint8Array, void>
+}
+
+type Prepare = (
+  ledger: Ledger,
+  caller: Caller,
+) => Promise<{ readonly ok: true; readonly value: PreparedFile } | Refused>
+
+/** Throws `CliFailure` where there is no ledger or it refuses the file, `StoreOpenError` where a running ledger owns the store. */
+export async function* fromStore(
+  settings: Settings,
+  tenant: string,
+  prepare: Prepare,
+): AsyncGenerator<Uint8Array, void> {
   // Opening would found a ledger where there is none.
   if ((await readIdentity(settings)) === undefined)
     throw new CliFailure('there is no ledger in this store yet: name the store with --data or --store', EXIT.usage)
   await using opened = await openLedger(settings, silentLog)
-  const prepared = await prepare(opened.ledger, { tenant: wanted.tenant, actor: ACTOR }, wanted)
+  const prepared = await prepare(opened.ledger, { tenant, actor: ACTOR })
   if (!prepared.ok) throw new CliFailure(prepared.detail, USAGE_CODES.has(prepared.code) ? EXIT.usage : EXIT.failed)
   await prepared.value.start()
   yield* prepared.value.chunks()
 }
 
-/** What the one who exports has to change. */
-const USAGE_CODES: ReadonlySet<ExportRefusal['code']> = new Set<ExportRefusal['code']>(['invalid-query', 'beyond-log'])
-
-function prepare(ledger: Ledger, caller: Caller, { format, query, proof, values, from }: WantedExport) {
-  return format === 'bundle'
-    ? prepareBundle(ledger, caller, query, { proof, values })
-    : prepareExport(ledger, caller, { format, query, ...(from !== undefined && { from }) })
+/** Throws what `fromStore` throws. */
+export function localExport(
+  settings: Settings,
+  { tenant, format, query, proof, values, from }: WantedExport,
+): AsyncGenerator<Uint8Array, void> {
+  return fromStore(settings, tenant, (ledger, caller) =>
+    format === 'bundle'
+      ? prepareBundle(ledger, caller, query, { proof, values })
+      : prepareExport(ledger, caller, { format, query, ...(from !== undefined && { from }) }),
+  )
 }
