@@ -1,5 +1,6 @@
 /** @module A time-stamping authority over HTTP (RFC 3161, section 3.4): dialled by the guard, its answer held against the request before it counts. */
 import { randomBytes } from 'node:crypto'
+import { TIMESTAMP_REPLY_MAX_BYTES } from '../schemas/value-forms.ts'
 import type { TimestampSettings } from './config.ts'
 import { DialError } from './dialling/dial-error.ts'
 import { dialFailure } from './dialling/dial-failure.ts'
@@ -9,8 +10,6 @@ import type { Stamping, StampingFault, TimestampAuthority } from './ledger/log/t
 import { sha256 } from './signing/digests.ts'
 
 const ANSWER_MAX_MS = 15_000
-/** As much as `src/timestamps/` reads. */
-const ANSWER_MAX_BYTES = 16 * 1024
 const NONCE_BYTES = 8
 
 /** Throws `SettingsError` for an address that cannot be used. */
@@ -24,7 +23,7 @@ export function httpAuthority(
   trust: Pick<TrustOptions, 'allow' | 'timeoutMs' | 'lookup'>,
 ): TimestampAuthority {
   const timeoutMs = trust.timeoutMs ?? ANSWER_MAX_MS
-  const fetch = guardedFetch({ ...trust, timeoutMs, maxResponseBytes: ANSWER_MAX_BYTES })
+  const fetch = guardedFetch({ ...trust, timeoutMs, maxResponseBytes: TIMESTAMP_REPLY_MAX_BYTES })
   return {
     name: new URL(url).host,
     stamp: async (text, closing) => {

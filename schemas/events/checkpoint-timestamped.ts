@@ -2,10 +2,11 @@
 import { z } from 'zod'
 import { eventType } from '../event-type.ts'
 import { Digest } from '../names.ts'
+import { TIMESTAMP_REPLY_MAX_BYTES } from '../value-forms.ts'
 
 const TEXT_MAX_CHARS = 2_048
-/** Base64 of 16 KiB: a token with a chain of certificates has 2 to 7 KiB. */
-const REPLY_MAX_CHARS = 21_848
+/** In base64: four characters for each three bytes begun. */
+const REPLY_MAX_CHARS = 4 * Math.ceil(TIMESTAMP_REPLY_MAX_BYTES / 3)
 
 export const CheckpointTimestamped = eventType({
   family: 'ledger',

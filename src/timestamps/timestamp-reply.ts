@@ -4,10 +4,9 @@
  */
 import { fromBER } from 'asn1js'
 import { SignedData, TimeStampResp, TSTInfo } from 'pkijs'
+import { TIMESTAMP_REPLY_MAX_BYTES } from '../../schemas/value-forms.ts'
 import { positive, SHA256_OID } from './timestamp-request.ts'
 
-/** Longest TimeStampResp that is read: with a chain of certificates it has 2 to 7 KiB. */
-export const REPLY_MAX_BYTES = 16 * 1024
 /** Constructed values in one another; a token has some twelve. */
 const DEPTH_MAX = 40
 const GRANTED = 0
@@ -50,7 +49,8 @@ export function readTimestampReply(reply: Uint8Array, requested: Requested): Rea
 }
 
 function judged(reply: Uint8Array, { digest, nonce }: Requested): ReadReply {
-  if (reply.length > REPLY_MAX_BYTES) return refused('malformed', `the answer has more than ${REPLY_MAX_BYTES} bytes`)
+  if (reply.length > TIMESTAMP_REPLY_MAX_BYTES)
+    return refused('malformed', `the answer has more than ${TIMESTAMP_REPLY_MAX_BYTES} bytes`)
   if (!isShallow(reply)) return refused('malformed', 'the answer is no DER, or nested too deeply')
   const read = fromBER(reply)
   if (read.offset !== reply.length) return refused('malformed', 'the answer is no DER, or something stands behind it')
@@ -112,9 +112,7 @@ function lengthAt(bytes: Uint8Array, at: number): { readonly length: number | un
   return { length, body: at + 1 + count }
 }
 
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, at) => byte === b[at])
-}
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
 
 function refused(code: ReplyFaultCode, message: string): ReadReply {
   return { ok: false, code, message }

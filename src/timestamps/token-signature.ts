@@ -2,7 +2,7 @@
  * @module Whether a time-stamp token was signed by the certificate that it names, which may stamp times, and, where authorities are trusted,
  * whether that one leads to them. Revocation is not looked up.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { Constructed, OctetString, Sequence } from 'asn1js'
 import { Certificate, ExtKeyUsage, type SignedData } from 'pkijs'
 
@@ -79,7 +79,7 @@ function isNamed({ signerInfos }: SignedData, certificate: Certificate): boolean
   const own = createHash(hash)
     .update(new Uint8Array(certificate.toSchema(false).toBER()))
     .digest()
-  return own.length === digest.length && timingSafeEqual(own, digest)
+  return own.equals(digest)
 }
 
 const OCTET_STRING = 4
