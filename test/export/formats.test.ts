@@ -16,6 +16,7 @@ import { canonicalJson } from '../../src/signing/canonical-json.ts'
 import { recordDigest } from '../../src/signing/digests.ts'
 import { sealEvents } from '../../src/signing/seal.ts'
 import { anyCharacter } from '../support/any-character.ts'
+import { MODEL_USAGE } from '../support/model-usage.ts'
 import { drive } from '../support/run-driver.ts'
 import { alice, testLedger } from '../support/test-ledger.ts'
 
@@ -30,16 +31,7 @@ test.before(async (context) => {
   await run.hand('writer', { summary: 'dropped' })
   await run.called('charge')
   const model = await run.claimed('chat', { phase: 'model', agent: 'writer' })
-  const usage = {
-    tokens: 30,
-    inputTokens: 20,
-    outputTokens: 10,
-    cost: '0.25',
-    currency: 'USD',
-    provider: 'p',
-    model: 'm-1',
-  }
-  await run.settle(model, { fence: 1, result: { text: 'hi' }, usage })
+  await run.settle(model, { fence: 1, result: { text: 'hi' }, usage: MODEL_USAGE })
   const failing = await run.claimed('ship')
   await run.settle(failing, { fence: 1, error: { message: 'broke', code: 'EBROKE' } })
   await run.claimed('left-open')

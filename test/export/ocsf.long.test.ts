@@ -2,6 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { JsonObject } from '../../schemas/json.ts'
 import { exportText } from '../../src/export/issue-export.ts'
+import { MODEL_USAGE } from '../support/model-usage.ts'
 import { ocsfFaults } from '../support/ocsf-rules.ts'
 import { drive } from '../support/run-driver.ts'
 import { alice, type TestLedger, testLedger } from '../support/test-ledger.ts'
@@ -18,16 +19,7 @@ async function lived(home: TestLedger, id: string): Promise<void> {
   await run.hand('writer', { facts: { price: 13 } })
   await run.called('charge')
   const model = await run.claimed('chat', { phase: 'model', agent: 'writer', reserve: { tokens: 100 } })
-  const usage = {
-    tokens: 30,
-    inputTokens: 20,
-    outputTokens: 10,
-    cost: '0.25',
-    currency: 'USD',
-    provider: 'p',
-    model: 'm',
-  }
-  await run.settle(model, { fence: 1, result: { text: 'hi' }, usage })
+  await run.settle(model, { fence: 1, result: { text: 'hi' }, usage: MODEL_USAGE })
   const failing = await run.claimed('ship')
   await run.settle(failing, { fence: 1, error: { message: 'broke', code: 'EBROKE' } })
   await run.do({ kind: 'reserve', body: { agent: 'writer', tokens: 10_000 } })

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { EventBody, EventType } from '../../schemas/events.ts'
 import type { Json } from '../../schemas/json.ts'
+import { MODEL_USAGE } from './model-usage.ts'
 
 const digest = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`
 const uuid = (n: number): string => `01890a5d-ac96-774b-8cce-${String(n).padStart(12, '0')}`
@@ -128,16 +129,6 @@ export const CALL_BODIES = {
   CompensationInDoubt: [{ ...ofCall(7), cause: 'outcome-unknown', compensates: uuid(3) }],
 } satisfies { readonly [T in EventType]?: readonly EventBody<T>[] }
 
-const usage = {
-  tokens: 30,
-  inputTokens: 20,
-  outputTokens: 10,
-  cost: '0.25',
-  currency: 'USD',
-  provider: 'p',
-  model: 'm-1',
-}
-
 export const BUDGET_BODIES = {
   BudgetReserved: [
     {
@@ -157,7 +148,7 @@ export const BUDGET_BODIES = {
     { v: 1, reservationId: uuid(83), agent: 'ann', tokens: 7, cost: '0', deadline: until },
   ],
   UsageRecorded: [
-    { v: 1, agent: 'bob', usage, reservationId: uuid(80), callId: uuid(8) },
+    { v: 1, agent: 'bob', usage: MODEL_USAGE, reservationId: uuid(80), callId: uuid(8) },
     { v: 1, agent: 'ann', usage: { tokens: 2_000, model: 'm-2' }, overshoot: { tokens: 1_030, cost: '0' } },
   ],
   BudgetReleased: [{ v: 1, reservationId: uuid(81), reason: 'not needed' }],
